@@ -1,0 +1,156 @@
+use std::{io, path::PathBuf};
+
+/// Shorthand used across the workspace.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong, named by who has to act.
+///
+/// Messages read on one line, name file, sample or offset where there is one, and end without a
+/// full stop. The cause is in [`source`](std::error::Error::source), not twice in the text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// Verb phrase: "open", "write", "list the folder".
+        action: &'static str,
+        /// What it was about.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A packed file breaks its own specification.
+    #[error("damaged {format} file {}: at byte {offset}: {what}", path.display())]
+    Corrupt {
+        /// Format name.
+        format: &'static str,
+        /// File.
+        path: PathBuf,
+        /// Where, in bytes from the start of the file.
+        offset: u64,
+        /// What was expected and what was found.
+        what: String,
+    },
+    /// A packed file is of a version this build does not read.
+    #[error("{format} file {} has version {found}; this build reads {supported}", path.display())]
+    Version {
+        /// Format name.
+        format: &'static str,
+        /// File.
+        path: PathBuf,
+        /// Version in the file.
+        found: u64,
+        /// Versions this build reads, for people.
+        supported: &'static str,
+    },
+    /// One sample cannot be read, decoded, encoded or stored.
+    #[error("sample `{key}`: {what}")]
+    Sample {
+        /// Sample key; for a file, its path.
+        key: String,
+        /// Problem, and the cure when known.
+        what: String,
+    },
+    /// A limit that protects the machine was hit. Every limit can be raised by its name.
+    #[error("{what} is {asked}, over the limit `{limit}`")]
+    Limit {
+        /// What was too big, and of which file or sample.
+        what: String,
+        /// Name and value of the limit, as on the command line: "--max-pixels 100000000".
+        limit: String,
+        /// What was asked for.
+        asked: u64,
+    },
+    /// The caller asked for something impossible.
+    #[error("{option}: {what}")]
+    Usage {
+        /// Option or argument name.
+        option: &'static str,
+        /// Problem and cure.
+        what: String,
+    },
+    /// The work was cancelled before it was complete.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// Who has to act on an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Fix the command line or config.
+    Usage,
+    /// Fix or drop the data.
+    Data,
+    /// Fix the machine: disk, permissions.
+    System,
+    /// Nobody: the user asked to stop.
+    Cancelled,
+}
+
+impl Error {
+    /// Who has to act.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Usage { .. } => Class::Usage,
+            Self::Corrupt { .. }
+            | Self::Sample { .. }
+            | Self::Version { .. }
+            | Self::Limit { .. } => Class::Data,
+            Self::Io { .. } => Class::System,
+            Self::Cancelled => Class::Cancelled,
+        }
+    }
+
+    /// For `map_err` on operating system calls: `File::open(&p).map_err(Error::io("open", &p))`.
+    pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// A problem with one sample.
+    pub fn sample(key: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::Sample { key: key.into(), what: what.into() }
+    }
+
+    /// A problem with the request.
+    pub fn usage(option: &'static str, what: impl Into<String>) -> Self {
+        Self::Usage { option, what: what.into() }
+    }
+
+    /// Damage in a packed file.
+    pub fn corrupt(
+        format: &'static str,
+        path: impl Into<PathBuf>,
+        offset: u64,
+        what: impl Into<String>,
+    ) -> Self {
+        Self::Corrupt { format, path: path.into(), offset, what: what.into() }
+    }
+
+    /// The whole chain on one line, cause after cause, for logs and skip lists.
+    #[must_use]
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chain_names_action_file_and_cause_once() {
+        let error = Error::io("open", "a.jpg")(io::Error::other("disk on fire"));
+        assert_eq!(error.chain(), "cannot open a.jpg: disk on fire");
+        assert_eq!(error.class(), Class::System);
+    }
+}

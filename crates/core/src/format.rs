@@ -1,0 +1,122 @@
+use crate::{
+    Codec, Encoded, FormatOption, ImageHeader, OptionValues, Provenance, Reader, Result, Sample,
+    Schema, Skipped,
+};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+/// A contiguous run of planned samples that becomes one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shard {
+    /// Position among the shards, from 0.
+    pub number: usize,
+    /// How many shards there are.
+    pub of: usize,
+    /// Positions in the plan's order; at most this many samples will be written.
+    pub samples: Range<u64>,
+}
+
+/// Everything a format needs to know before the first sample of a shard.
+#[derive(Debug, Clone)]
+pub struct Create<'a> {
+    /// Path of the dataset: the file itself for single-file formats, else the folder.
+    pub out: &'a Path,
+    /// Fields of every sample.
+    pub schema: &'a Schema,
+    /// Which part of the dataset this is.
+    pub shard: &'a Shard,
+    /// How the dataset is made; recorded where the format can.
+    pub provenance: &'a Provenance,
+    /// Identity of the whole run (source listing, plan, policy, options, tool version). An
+    /// unfinished file of the same fingerprint may be continued, any other must not be.
+    pub fingerprint: [u8; 16],
+    /// Replace an existing output, and an unfinished one of another run.
+    pub overwrite: bool,
+}
+
+/// What a finished shard turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardSummary {
+    /// Final path.
+    pub path: PathBuf,
+    /// Samples in it.
+    pub samples: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// One on-disk layout. A value of the implementing type carries the layout's options.
+pub trait Format: Send + Sync {
+    /// The name used by `--format`, and the file extension of single-file formats.
+    fn name(&self) -> &'static str;
+
+    /// One line for the help.
+    fn about(&self) -> &'static str;
+
+    /// Options of this layout, from which the command line and its help are made.
+    fn options(&self) -> &'static [FormatOption] {
+        &[]
+    }
+
+    /// The same format with these options set; options that are absent keep their defaults.
+    ///
+    /// # Errors
+    /// `Usage`, naming the option.
+    fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>>;
+
+    /// Whether `path` looks like this format. Reads a few bytes at most.
+    fn detect(&self, path: &Path) -> bool;
+
+    /// Whether `path`, which need not exist, is how one would name an output of this format.
+    fn suits(&self, path: &Path) -> bool;
+
+    /// Whether an image with this header can be stored as it is, byte for byte.
+    fn holds(&self, header: &ImageHeader) -> bool;
+
+    /// What an image becomes, without loss, when it cannot be stored as it is.
+    fn fallback(&self) -> Codec;
+
+    /// Starts a shard. Dropping the writer unfinished leaves nothing behind; a killed process
+    /// leaves an unfinished file under another name, which the same run continues.
+    ///
+    /// # Errors
+    /// `Usage` when the schema does not fit, when the output exists (unless `overwrite`), or when
+    /// an unfinished output belongs to another run; `Io` when the system refuses.
+    fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>>;
+
+    /// Opens a dataset.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Version` or `Io`.
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>>;
+}
+
+/// Receives one shard's samples, in order, from one thread.
+pub trait ShardWriter: Send {
+    /// How many samples of the shard (written and skipped together) an interrupted run of the
+    /// same fingerprint has already stored. The caller goes on after them.
+    fn resumed(&self) -> u64 {
+        0
+    }
+
+    /// Appends a sample.
+    ///
+    /// # Errors
+    /// `Sample` when the format cannot hold this one; the writer stays usable and the sample
+    /// counts as not written. `Io` when the system refuses; then the writer must be dropped.
+    fn write(&mut self, sample: &Sample<Encoded>) -> Result<()>;
+
+    /// Notes that the next sample of the shard is left out, and why.
+    ///
+    /// # Errors
+    /// `Io` when the system refuses.
+    fn skip(&mut self, skipped: Skipped) -> Result<()>;
+
+    /// Commits the shard under its final name: synced, renamed, folder synced.
+    ///
+    /// # Errors
+    /// `Usage` when there is no sample at all, `Io` when the system refuses. Nothing is left then.
+    fn finish(self: Box<Self>) -> Result<ShardSummary>;
+}

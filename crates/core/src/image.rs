@@ -1,0 +1,164 @@
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// How image bytes are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Codec {
+    /// JPEG, any flavour.
+    Jpeg,
+    /// PNG.
+    Png,
+    /// Windows bitmap.
+    Bmp,
+    /// WebP.
+    Webp,
+    /// TIFF.
+    Tiff,
+    /// GIF (its first frame).
+    Gif,
+    /// Interleaved 8-bit samples, row-major, no header, no padding. One or three channels, told
+    /// apart by the length: `width * height * channels` bytes.
+    Raw,
+}
+
+impl Codec {
+    /// Every codec, in a fixed order.
+    pub const ALL: [Self; 7] =
+        [Self::Jpeg, Self::Png, Self::Bmp, Self::Webp, Self::Tiff, Self::Gif, Self::Raw];
+
+    /// The usual file extension, which is also the name on the command line and in reports.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Jpeg => "jpg",
+            Self::Png => "png",
+            Self::Bmp => "bmp",
+            Self::Webp => "webp",
+            Self::Tiff => "tif",
+            Self::Gif => "gif",
+            Self::Raw => "raw",
+        }
+    }
+}
+
+/// What the channels of an image mean. A palette counts as what its entries are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Color {
+    /// One channel.
+    Gray,
+    /// Gray and alpha.
+    GrayAlpha,
+    /// Three channels; a JPEG's YCbCr counts as this.
+    Rgb,
+    /// RGB and alpha.
+    Rgba,
+    /// Four inks; a JPEG's YCCK counts as this.
+    Cmyk,
+}
+
+impl Color {
+    /// Channels per pixel.
+    #[must_use]
+    pub fn channels(self) -> u8 {
+        match self {
+            Self::Gray => 1,
+            Self::GrayAlpha => 2,
+            Self::Rgb => 3,
+            Self::Rgba | Self::Cmyk => 4,
+        }
+    }
+
+    /// Whether there is an alpha channel.
+    #[must_use]
+    pub fn has_alpha(self) -> bool {
+        matches!(self, Self::GrayAlpha | Self::Rgba)
+    }
+}
+
+/// What the first bytes of an image say about it; claims, not proven by decoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageHeader {
+    /// How it is stored.
+    pub codec: Codec,
+    /// Columns as stored, before any EXIF rotation.
+    pub width: u32,
+    /// Rows as stored.
+    pub height: u32,
+    /// Meaning of the channels.
+    pub color: Color,
+    /// Bits per channel: 1, 2, 4, 8, 12 or 16.
+    pub bits: u8,
+    /// EXIF orientation, 1 to 8; 1 is upright. Whoever decodes has to apply it.
+    pub orientation: u8,
+    /// A JPEG that is not baseline or extended Huffman coded in one pass (SOF2 and above).
+    pub progressive: bool,
+}
+
+impl ImageHeader {
+    /// The header of raw pixels.
+    #[must_use]
+    pub fn raw(width: u32, height: u32, channels: u8) -> Self {
+        let color = if channels == 1 { Color::Gray } else { Color::Rgb };
+        Self {
+            codec: Codec::Raw,
+            width,
+            height,
+            color,
+            bits: 8,
+            orientation: 1,
+            progressive: false,
+        }
+    }
+
+    /// Pixels, without overflow.
+    #[must_use]
+    pub fn pixels(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+}
+
+/// Decoded pixels, interleaved, 8 bits per channel, row-major without padding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pixels {
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// 1 (gray), 3 (RGB) or 4 (RGBA).
+    pub channels: u8,
+    /// `width * height * channels` bytes.
+    pub data: Vec<u8>,
+}
+
+impl Pixels {
+    /// Bytes that an image of this shape takes, without overflow on 64-bit machines.
+    #[must_use]
+    pub fn byte_len(width: u32, height: u32, channels: u8) -> u64 {
+        u64::from(width) * u64::from(height) * u64::from(channels)
+    }
+}
+
+/// An image in its stored form. `bytes` may view a memory map; cloning is cheap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoded {
+    /// How `bytes` is stored.
+    pub codec: Codec,
+    /// Columns as stored.
+    pub width: u32,
+    /// Rows as stored.
+    pub height: u32,
+    /// The stored bytes.
+    pub bytes: Bytes,
+}
+
+/// What a source yields.
+#[derive(Debug, Clone)]
+pub enum Image {
+    /// Bytes that are already in some stored form; nobody has decoded them yet.
+    Encoded(Encoded),
+    /// Freshly made pixels.
+    Pixels(Pixels),
+}

@@ -1,0 +1,41 @@
+//! The vocabulary every other crate speaks: samples, schemas, images, sources, formats, errors.
+//!
+//! Data flows one way. A [`Source`] yields `Sample<Image>`; a policy (in `fdconvert-codec`) turns
+//! every [`Image`] into an [`Encoded`] one; a [`ShardWriter`] of some [`Format`] stores
+//! `Sample<Encoded>`. Two sample types make "a format never sees pixels" a compile error.
+//! A [`Reader`] of a stored dataset is again a [`Source`], so that repacking, conversion and
+//! unpacking need no code of their own.
+//!
+//! ```
+//! use fdconvert_core::{FieldSpec, Kind, Schema};
+//!
+//! let schema = Schema::new(vec![
+//!     FieldSpec::new("image", Kind::Image),
+//!     FieldSpec::new("label", Kind::Int),
+//! ])?;
+//! assert_eq!(schema.position("label"), Some(1));
+//! # Ok::<(), fdconvert_core::Error>(())
+//! ```
+//!
+//! Deliberately absent: files, threads and codecs. Nothing here opens, decodes or spawns.
+#![forbid(unsafe_code)]
+
+mod array;
+mod error;
+mod format;
+mod image;
+mod limits;
+mod options;
+mod provenance;
+mod sample;
+mod source;
+
+pub use array::{ArraySpec, DType};
+pub use error::{Class, Error, Result};
+pub use format::{Create, Format, Shard, ShardSummary, ShardWriter};
+pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};
+pub use limits::Limits;
+pub use options::{FormatOption, OptionKind, OptionValues};
+pub use provenance::{Provenance, Skipped};
+pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
+pub use source::{Reader, Source};

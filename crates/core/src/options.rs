@@ -1,0 +1,68 @@
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+
+/// One option of a format, from which the command line makes a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FormatOption {
+    /// Name without dashes, e.g. `page-size`.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: OptionKind,
+    /// One line: meaning, unit, default.
+    pub help: &'static str,
+}
+
+/// What a format's option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OptionKind {
+    /// Nothing: it is on or off.
+    Flag,
+    /// A size such as `8MiB`; handed over as a plain number of bytes.
+    Bytes,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// Options that were set, by name: a flag's value is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OptionValues(pub BTreeMap<String, String>);
+
+impl OptionValues {
+    /// Whether a flag is set.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The word chosen.
+    #[must_use]
+    pub fn choice(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// A number of bytes.
+    ///
+    /// # Errors
+    /// `Usage` when it is not a number.
+    pub fn bytes(&self, name: &'static str) -> Result<Option<u64>> {
+        let parse = |text: &String| {
+            text.parse().map_err(|_| Error::usage(name, format!("`{text}` is no number of bytes")))
+        };
+        self.0.get(name).map(parse).transpose()
+    }
+
+    /// Refuses options that the format does not have.
+    ///
+    /// # Errors
+    /// `Usage`, naming the format and what it takes.
+    pub fn check(&self, format: &str, known: &[FormatOption]) -> Result<()> {
+        let unknown = self.0.keys().find(|name| known.iter().all(|o| o.name != name.as_str()));
+        match unknown {
+            None => Ok(()),
+            Some(name) => {
+                let what = format!("--{name} is not an option of the format `{format}`");
+                Err(Error::usage("--format", what))
+            }
+        }
+    }
+}

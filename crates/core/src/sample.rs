@@ -1,0 +1,220 @@
+use crate::{ArraySpec, Error, Result};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The ordered fields of every sample in a dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Schema {
+    /// Fields, in storage order; names are unique and not empty.
+    pub fields: Vec<FieldSpec>,
+}
+
+/// One named field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldSpec {
+    /// Unique within the schema.
+    pub name: String,
+    /// Value type.
+    pub kind: Kind,
+    /// For a label: the name of class 0, 1, 2, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_names: Option<Arc<[String]>>,
+}
+
+/// Value types.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Kind {
+    /// An image.
+    Image,
+    /// A 64-bit integer, e.g. a class label.
+    Int,
+    /// A 64-bit float.
+    Float,
+    /// Opaque bytes.
+    Bytes,
+    /// Text in UTF-8.
+    Text,
+    /// A JSON document.
+    Json,
+    /// An array whose shape and element type the field fixes.
+    Array(ArraySpec),
+}
+
+/// One field's value. `I` is the image representation at this stage: `Image` before the policy,
+/// `Encoded` after it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Value<I> {
+    /// Image.
+    Image(I),
+    /// Integer.
+    Int(i64),
+    /// Float.
+    Float(f64),
+    /// Bytes.
+    Bytes(Bytes),
+    /// Text.
+    Text(String),
+    /// A JSON document as UTF-8 text.
+    Json(Bytes),
+    /// Row-major little-endian elements; the length is the field's `ArraySpec::byte_len`.
+    Array(Bytes),
+}
+
+/// One training example; `values` lines up with [`Schema::fields`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample<I> {
+    /// Stable name. For samples that came from files: the path below the source's root, with `/`
+    /// between the parts and the extension kept, so that unpacking can restore it.
+    pub key: String,
+    /// Values in schema order.
+    pub values: Vec<Value<I>>,
+}
+
+impl FieldSpec {
+    /// A field without class names.
+    pub fn new(name: impl Into<String>, kind: Kind) -> Self {
+        Self { name: name.into(), kind, class_names: None }
+    }
+
+    /// A label: an integer field whose values are positions in `class_names`.
+    pub fn label(name: impl Into<String>, class_names: Arc<[String]>) -> Self {
+        Self { name: name.into(), kind: Kind::Int, class_names: Some(class_names) }
+    }
+}
+
+impl Kind {
+    /// Name of the kind, for messages.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Bytes => "bytes",
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Array(_) => "array",
+        }
+    }
+}
+
+impl Schema {
+    /// A schema of these fields.
+    ///
+    /// # Errors
+    /// `Usage` when there is no field, or a name is empty or there twice.
+    pub fn new(fields: Vec<FieldSpec>) -> Result<Self> {
+        if fields.is_empty() {
+            return Err(Error::usage("schema", "a dataset needs at least one field"));
+        }
+        for (i, field) in fields.iter().enumerate() {
+            if field.name.is_empty() {
+                return Err(Error::usage("schema", format!("field {i} has no name")));
+            }
+            if fields[..i].iter().any(|earlier| earlier.name == field.name) {
+                let what = format!("two fields are called `{}`", field.name);
+                return Err(Error::usage("schema", what));
+            }
+        }
+        Ok(Self { fields })
+    }
+
+    /// Where the field of that name stands.
+    #[must_use]
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+
+    /// The first field of images.
+    #[must_use]
+    pub fn first_image(&self) -> Option<usize> {
+        self.fields.iter().position(|field| field.kind == Kind::Image)
+    }
+
+    /// The first integer field with class names, else the one called `label`.
+    #[must_use]
+    pub fn label(&self) -> Option<usize> {
+        let named = self.fields.iter().position(|field| field.class_names.is_some());
+        named.or_else(|| self.position("label").filter(|&i| self.fields[i].kind == Kind::Int))
+    }
+
+    /// Checks that a sample's values are of this schema's kinds and sizes.
+    ///
+    /// # Errors
+    /// `Sample`, naming the field.
+    pub fn check<I>(&self, sample: &Sample<I>) -> Result<()> {
+        if sample.values.len() != self.fields.len() {
+            let what =
+                format!("has {} values for {} fields", sample.values.len(), self.fields.len());
+            return Err(Error::sample(&sample.key, what));
+        }
+        for (field, value) in self.fields.iter().zip(&sample.values) {
+            let fits = match (&field.kind, value) {
+                (Kind::Image, Value::Image(_))
+                | (Kind::Int, Value::Int(_))
+                | (Kind::Float, Value::Float(_))
+                | (Kind::Bytes, Value::Bytes(_))
+                | (Kind::Text, Value::Text(_))
+                | (Kind::Json, Value::Json(_)) => true,
+                (Kind::Array(spec), Value::Array(bytes)) => {
+                    spec.byte_len() == Some(bytes.len() as u64)
+                }
+                _ => false,
+            };
+            if !fits {
+                let what = format!("field `{}` does not hold a {}", field.name, field.kind.name());
+                return Err(Error::sample(&sample.key, what));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<I> Sample<I> {
+    /// Replaces every image, keeping the rest.
+    ///
+    /// # Errors
+    /// The first error of `f`.
+    pub fn try_map_image<J, E>(self, mut f: impl FnMut(I) -> Result<J, E>) -> Result<Sample<J>, E> {
+        let map = |value| {
+            Ok(match value {
+                Value::Image(image) => Value::Image(f(image)?),
+                Value::Int(int) => Value::Int(int),
+                Value::Float(float) => Value::Float(float),
+                Value::Bytes(bytes) => Value::Bytes(bytes),
+                Value::Text(text) => Value::Text(text),
+                Value::Json(json) => Value::Json(json),
+                Value::Array(array) => Value::Array(array),
+            })
+        };
+        let values = self.values.into_iter().map(map).collect::<Result<_, E>>()?;
+        Ok(Sample { key: self.key, values })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schema_refuses_what_it_cannot_address() {
+        assert!(Schema::new(vec![]).is_err());
+        assert!(Schema::new(vec![FieldSpec::new("", Kind::Int)]).is_err());
+        let twice = vec![FieldSpec::new("a", Kind::Int), FieldSpec::new("a", Kind::Float)];
+        assert!(Schema::new(twice).is_err());
+    }
+
+    #[test]
+    fn check_names_the_field_that_does_not_fit() {
+        let schema = Schema::new(vec![FieldSpec::new("score", Kind::Float)]).unwrap();
+        let wrong = Sample::<()> { key: "k".into(), values: vec![Value::Int(1)] };
+        let message = schema.check(&wrong).unwrap_err().to_string();
+        assert!(message.contains("score") && message.contains('k'), "{message}");
+        let right = Sample::<()> { key: "k".into(), values: vec![Value::Float(1.0)] };
+        schema.check(&right).unwrap();
+    }
+}

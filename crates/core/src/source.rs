@@ -1,0 +1,81 @@
+use crate::{Encoded, Error, Image, Provenance, Result, Sample, Schema};
+use std::convert::Infallible;
+
+/// A finite, indexable dataset that many threads may read at the same time.
+pub trait Source: Send + Sync {
+    /// Fields of every sample.
+    fn schema(&self) -> &Schema;
+
+    /// Number of samples.
+    fn len(&self) -> u64;
+
+    /// True when there is nothing to read.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sample `index`, the same on every call.
+    ///
+    /// # Errors
+    /// `Sample` when this one is bad and the others may be fine; `Io` or `Corrupt` when the
+    /// dataset as a whole is; `Usage` when `index` is not below [`len`](Self::len).
+    fn read(&self, index: u64) -> Result<Sample<Image>>;
+
+    /// The key of sample `index`, also where the sample itself cannot be read: skip lists name it.
+    fn key(&self, index: u64) -> String;
+
+    /// A short name for people and for the record of how a dataset was made: the last part of a
+    /// path, never the whole (the bytes written must not depend on where the source lies).
+    fn name(&self) -> String;
+
+    /// Sixteen bytes that change when the listing of the source changes: the keys, and for files
+    /// their sizes. Resuming an interrupted run compares them; no content is read for this.
+    fn fingerprint(&self) -> [u8; 16];
+}
+
+/// A stored dataset: a [`Source`] whose images are already encoded.
+pub trait Reader: Source {
+    /// Sample `index`; bytes borrow the underlying storage where there is a map to borrow from.
+    ///
+    /// # Errors
+    /// As for [`Source::read`].
+    fn get(&self, index: u64) -> Result<Sample<Encoded>>;
+
+    /// Several samples at once, results in the order asked for. The default asks one by one;
+    /// storage with high latency overrides it.
+    fn get_many(&self, indices: &[u64]) -> Vec<Result<Sample<Encoded>>> {
+        indices.iter().map(|&index| self.get(index)).collect()
+    }
+
+    /// How the dataset was made, where that was recorded.
+    fn provenance(&self) -> Option<&Provenance> {
+        None
+    }
+
+    /// Facts about the stored form, for `inspect`: an object, keys in the order to show them.
+    fn details(&self) -> serde_json::Map<String, serde_json::Value>;
+
+    /// Checks every rule of the layout that concerns the dataset as a whole. Empty when all hold.
+    fn verify_layout(&self) -> Vec<Error>;
+
+    /// Checks sample `index` without decoding it: bounds, sizes, and checksums where recorded.
+    ///
+    /// # Errors
+    /// `Sample` or `Corrupt`, naming what is wrong.
+    fn verify_sample(&self, index: u64) -> Result<()>;
+}
+
+impl From<Encoded> for Image {
+    fn from(encoded: Encoded) -> Self {
+        Self::Encoded(encoded)
+    }
+}
+
+impl From<Sample<Encoded>> for Sample<Image> {
+    fn from(sample: Sample<Encoded>) -> Self {
+        match sample.try_map_image(|image| Ok::<_, Infallible>(Image::Encoded(image))) {
+            Ok(sample) => sample,
+            Err(never) => match never {},
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Failures on demand, for tests only: behind the feature `fault`.
+//!
+//! A fault is armed for the paths below one folder, so that tests of one process do not disturb
+//! each other, and lasts until its guard is dropped.
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Which operation fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Reading.
+    Read,
+    /// Writing, growing and syncing.
+    Write,
+}
+
+struct Fault {
+    id: u64,
+    below: PathBuf,
+    operation: Operation,
+    bytes_left: u64,
+    kind: io::ErrorKind,
+}
+
+static FAULTS: Mutex<(u64, Vec<Fault>)> = Mutex::new((0, Vec::new()));
+
+/// Disarms its fault when dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Armed(u64);
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        faults().1.retain(|fault| fault.id != self.0);
+    }
+}
+
+/// Lets `operation` on files below `below` fail with `kind` once `after_bytes` have gone through.
+pub fn arm(below: &Path, operation: Operation, after_bytes: u64, kind: io::ErrorKind) -> Armed {
+    let mut guard = faults();
+    guard.0 += 1;
+    let id = guard.0;
+    let below = below.to_path_buf();
+    guard.1.push(Fault { id, below, operation, bytes_left: after_bytes, kind });
+    Armed(id)
+}
+
+pub(crate) fn on_read(path: &Path, bytes: u64) -> io::Result<()> {
+    check(path, Operation::Read, bytes)
+}
+
+pub(crate) fn on_write(path: &Path, bytes: u64) -> io::Result<()> {
+    check(path, Operation::Write, bytes)
+}
+
+fn check(path: &Path, operation: Operation, bytes: u64) -> io::Result<()> {
+    for fault in &mut faults().1 {
+        if fault.operation == operation && path.starts_with(&fault.below) {
+            match fault.bytes_left.checked_sub(bytes) {
+                Some(left) => fault.bytes_left = left,
+                None => return Err(io::Error::from(fault.kind)),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn faults() -> MutexGuard<'static, (u64, Vec<Fault>)> {
+    FAULTS.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,51 @@
+use bytes::Bytes;
+use fdconvert_core::{Error, Result};
+use memmap2::Mmap;
+use std::{fs::File, path::Path};
+
+/// Maps a whole file for reading. Slices of the result are free and keep the map alive; an empty
+/// file gives empty bytes. The file is only ever opened read-only.
+///
+/// The one duty that no program can prove is the operator's: a file that another process cuts
+/// shorter while it is mapped makes access beyond its new end fail with SIGBUS, as with every
+/// program that maps files. Datasets are written once, under another name, and renamed when
+/// complete (see [`Scratch`](crate::Scratch)), so that nothing of ours ever does that.
+///
+/// # Errors
+/// `Io` when the file cannot be opened or mapped, or is not a regular file.
+pub fn map(path: &Path) -> Result<Bytes> {
+    crate::fault::on_read(path, 0).map_err(Error::io("map", path))?;
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let metadata = file.metadata().map_err(Error::io("look at", path))?;
+    if !metadata.is_file() {
+        let cause = std::io::Error::other("it is not a regular file");
+        return Err(Error::io("map", path)(cause));
+    }
+    if metadata.len() == 0 {
+        return Ok(Bytes::new());
+    }
+    // SAFETY: the mapping is private to this `Bytes`, read-only, and lives as long as any slice of
+    // it. Its contents can change only if another process writes to the file in place, which
+    // the function's contract hands to the operator (the same duty `memmap2` documents); no code
+    // of this workspace writes to a file under its final name.
+    #[allow(unsafe_code)]
+    let mapping = unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?;
+    Ok(Bytes::from_owner(mapping))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_files_and_refuses_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, b"abc").unwrap();
+        assert_eq!(map(&path).unwrap().slice(1..), &b"bc"[..]);
+        std::fs::write(&path, b"").unwrap();
+        assert!(map(&path).unwrap().is_empty());
+        assert!(map(folder.path()).is_err());
+        assert!(map(&folder.path().join("missing")).is_err());
+    }
+}

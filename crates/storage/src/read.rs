@@ -1,0 +1,50 @@
+use bytes::Bytes;
+use fdconvert_core::{Error, Result};
+use std::{fs::File, io::Read, path::Path};
+
+/// Reads a whole file of at most `max_bytes`.
+///
+/// The buffer is sized by `fstat` after opening; a file that grows or shrinks meanwhile is read
+/// as far as it goes.
+///
+/// # Errors
+/// `Io` when it cannot be opened or read, or is not a regular file; `Limit` when it is larger than `max_bytes`
+/// (named on the command line as `--max-file-bytes`).
+pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let metadata = file.metadata().map_err(Error::io("look at", path))?;
+    if !metadata.is_file() {
+        let cause = std::io::Error::other("it is not a regular file");
+        return Err(Error::io("read", path)(cause));
+    }
+    let len = metadata.len();
+    if len > max_bytes {
+        return Err(Error::Limit {
+            what: format!("the size of {}", path.display()),
+            limit: format!("--max-file-bytes {max_bytes}"),
+            asked: len,
+        });
+    }
+    crate::fault::on_read(path, len).map_err(Error::io("read", path))?;
+    // One byte more than the file, so that the read which finds the end does not grow the buffer.
+    let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0) + 1);
+    file.take(max_bytes).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
+    Ok(bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{self, Operation};
+
+    #[test]
+    fn reads_up_to_the_limit_and_reports_failures() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, b"abc").unwrap();
+        assert_eq!(read_file(&path, 3).unwrap(), &b"abc"[..]);
+        assert!(matches!(read_file(&path, 2), Err(Error::Limit { asked: 3, .. })));
+        let _armed = fault::arm(folder.path(), Operation::Read, 2, std::io::ErrorKind::Other);
+        assert!(matches!(read_file(&path, 3), Err(Error::Io { action: "read", .. })));
+    }
+}
