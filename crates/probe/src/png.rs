@@ -1,0 +1,96 @@
+//! PNG (W3C Recommendation, third edition): the chunks.
+use crate::{
+    bytes::{array, u32_be},
+    exif,
+};
+use fdconvert_core::{Codec, Color, ImageHeader};
+
+const SIGNATURE_BYTES: usize = 8;
+/// Length, type and CRC around a chunk's data.
+const CHUNK_OVERHEAD: usize = 12;
+
+struct Chunk<'a> {
+    at: usize,
+    kind: [u8; 4],
+    data: &'a [u8],
+    crc: u32,
+}
+
+fn chunk(bytes: &[u8], at: usize) -> Result<Chunk<'_>, String> {
+    let cut = || format!("the PNG is cut off at byte {} (no end chunk)", bytes.len());
+    let len = usize::try_from(u32_be(bytes, at).ok_or_else(cut)?).map_err(|_| cut())?;
+    let kind = array(bytes, at + 4).ok_or_else(cut)?;
+    let end = (at + 8).checked_add(len).ok_or_else(cut)?;
+    let data = bytes.get(at + 8..end).ok_or_else(cut)?;
+    let crc = u32_be(bytes, end).ok_or_else(cut)?;
+    Ok(Chunk { at, kind, data, crc })
+}
+
+impl Chunk<'_> {
+    fn next(&self) -> usize {
+        self.at + CHUNK_OVERHEAD + self.data.len()
+    }
+}
+
+/// IHDR, and what comes before the pixels: transparency of a palette, EXIF.
+pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
+    let ihdr = chunk(bytes, SIGNATURE_BYTES)?;
+    let fields = match (&ihdr.kind, ihdr.data) {
+        (b"IHDR", data @ [.., bits, kind, _, _, _]) if data.len() == 13 => {
+            u32_be(data, 0).zip(u32_be(data, 4)).map(|(w, h)| (w, h, *bits, *kind))
+        }
+        _ => None,
+    };
+    let (width, height, bits, kind) =
+        fields.ok_or("the PNG does not start with an image header (IHDR)")?;
+    let mut transparent = false;
+    let mut orientation = 1;
+    let mut at = ihdr.next();
+    // A file cut off later is for `check_complete` to report.
+    while let Ok(chunk) = chunk(bytes, at) {
+        match &chunk.kind {
+            b"tRNS" => transparent = true,
+            b"eXIf" => orientation = exif::orientation(chunk.data).unwrap_or(1),
+            b"IDAT" | b"IEND" => break,
+            _ => {}
+        }
+        at = chunk.next();
+    }
+    let (color, depths): (_, &[u8]) = match (kind, transparent) {
+        (0, false) => (Color::Gray, &[1, 2, 4, 8, 16]),
+        (0, true) => (Color::GrayAlpha, &[1, 2, 4, 8, 16]),
+        (2, false) => (Color::Rgb, &[8, 16]),
+        (2, true) => (Color::Rgba, &[8, 16]),
+        (3, false) => (Color::Rgb, &[1, 2, 4, 8]),
+        (3, true) => (Color::Rgba, &[1, 2, 4, 8]),
+        (4, _) => (Color::GrayAlpha, &[8, 16]),
+        (6, _) => (Color::Rgba, &[8, 16]),
+        _ => return Err(format!("the PNG has colour type {kind}, which does not exist")),
+    };
+    if !depths.contains(&bits) {
+        return Err(format!("the PNG has {bits} bits in colour type {kind}, which cannot be"));
+    }
+    // Entries of a palette have eight bits, whatever the index has.
+    let bits = if kind == 3 { 8 } else { bits };
+    let codec = Codec::Png;
+    Ok(ImageHeader { codec, width, height, color, bits, orientation, progressive: false })
+}
+
+/// Every chunk up to IEND, with its CRC.
+pub(crate) fn check_chunks(bytes: &[u8]) -> Result<(), String> {
+    let mut at = SIGNATURE_BYTES;
+    loop {
+        let chunk = chunk(bytes, at)?;
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&chunk.kind);
+        crc.update(chunk.data);
+        if crc.finalize() != chunk.crc {
+            let kind = String::from_utf8_lossy(&chunk.kind).into_owned();
+            return Err(format!("the PNG chunk {kind} at byte {at} does not match its CRC"));
+        }
+        if &chunk.kind == b"IEND" {
+            return Ok(());
+        }
+        at = chunk.next();
+    }
+}

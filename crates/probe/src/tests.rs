@@ -1,0 +1,122 @@
+use super::*;
+use fdconvert_core::Color;
+use proptest::prelude::*;
+
+fn segment(marker: u8, body: &[u8]) -> Vec<u8> {
+    let mut out = vec![0xFF, marker];
+    out.extend((body.len() as u16 + 2).to_be_bytes());
+    out.extend(body);
+    out
+}
+
+fn jpeg(before_frame: &[u8], marker: u8, components: u8, width: u16, height: u16) -> Vec<u8> {
+    let mut frame = vec![8];
+    frame.extend(height.to_be_bytes());
+    frame.extend(width.to_be_bytes());
+    frame.push(components);
+    for id in 0..components {
+        frame.extend([id, 0x11, 0]);
+    }
+    let mut out = vec![0xFF, 0xD8];
+    out.extend(before_frame);
+    out.extend(segment(marker, &frame));
+    out
+}
+
+fn exif_app1(orientation: u16) -> Vec<u8> {
+    let mut body = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01".to_vec();
+    body.extend(orientation.to_be_bytes());
+    body.extend([0, 0]);
+    segment(0xE1, &body)
+}
+
+#[test]
+fn jpeg_headers() {
+    let header = probe(&jpeg(&[], 0xC0, 3, 640, 480)).unwrap();
+    assert_eq!((header.width, header.height), (640, 480));
+    assert_eq!((header.color, header.progressive), (Color::Rgb, false));
+    assert_eq!(probe(&jpeg(&[], 0xC2, 1, 1, 1)).unwrap().color, Color::Gray);
+    assert!(probe(&jpeg(&[], 0xC2, 1, 1, 1)).unwrap().progressive);
+    assert_eq!(probe(&jpeg(&[], 0xC0, 4, 1, 1)).unwrap().color, Color::Cmyk);
+    assert!(probe(&jpeg(&[], 0xC0, 2, 1, 1)).is_err());
+    assert!(probe(&jpeg(&[], 0xC0, 3, 1, 0)).unwrap_err().contains("height"));
+    assert!(probe(&[0xFF, 0xD8]).is_err());
+    assert!(probe(&[0xFF]).is_err());
+}
+
+#[test]
+fn exif_orientation_is_found_and_nonsense_is_upright() {
+    for (tag, expected) in [(1, 1), (6, 6), (8, 8), (0, 1), (9, 1)] {
+        let header = probe(&jpeg(&exif_app1(tag), 0xC0, 3, 2, 2)).unwrap();
+        assert_eq!(header.orientation, expected, "tag {tag}");
+    }
+}
+
+#[test]
+fn fill_bytes_and_huge_app_segments_are_walked_over() {
+    let mut before = segment(0xE2, &[0; 60_000]);
+    before.extend([0xFF, 0xFF, 0xFF]);
+    assert_eq!(probe(&jpeg(&before, 0xC0, 3, 7, 5)).unwrap().width, 7);
+}
+
+#[test]
+fn missing_end_markers_are_seen() {
+    let mut bytes = jpeg(&[], 0xC0, 3, 7, 5);
+    let header = probe(&bytes).unwrap();
+    assert_eq!(check_complete(&bytes, &header), Ok(Ending::NoEndMarker));
+    bytes.extend([0xFF, 0xD9, 0, 0]);
+    assert_eq!(check_complete(&bytes, &header), Ok(Ending::Complete));
+}
+
+/// The set of broken files: those that a header check must catch, and those it must pass.
+#[test]
+fn bad_files() {
+    let root = std::env::var_os("FDCONVERT_SHARED").map_or_else(
+        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        Into::into,
+    );
+    let bad = root.join("data/bad");
+    if !bad.is_dir() {
+        println!("skipped: {} is absent", bad.display());
+        return;
+    }
+    let verdict = |name: &str| {
+        let bytes = std::fs::read(bad.join(name)).unwrap();
+        probe(&bytes).and_then(|header| check_complete(&bytes, &header).map(|end| (header, end)))
+    };
+    let broken = ["empty.jpg", "one_byte.jpg", "soi_only.jpg", "garbage.jpg", "text_as_jpg.jpg"];
+    let broken_too =
+        ["zero_height.jpg", "truncated.png", "truncated.bmp", "bad_crc.png", "bomb.bmp"];
+    for name in broken.into_iter().chain(broken_too) {
+        let error = verdict(name).unwrap_err();
+        assert!(!error.is_empty(), "{name}");
+        println!("{name}: {error}");
+    }
+    for name in ["truncated_half.jpg", "truncated_last2.jpg"] {
+        assert_eq!(verdict(name).unwrap().1, Ending::NoEndMarker, "{name}");
+    }
+    let valid = ["progressive.jpg", "gray.jpg", "rgba.png", "palette.png", "good.bmp"];
+    let valid_too = ["gray16.png", "bilevel.png", "topdown.bmp", "one_pixel_wide.jpg", "cmyk.jpg"];
+    for name in valid.into_iter().chain(valid_too) {
+        assert_eq!(verdict(name).unwrap().1, Ending::Complete, "{name}");
+    }
+    assert_eq!(verdict("png_named.png").unwrap().0.codec, Codec::Jpeg);
+    assert_eq!(verdict("jpeg_named.jpg").unwrap().0.codec, Codec::Png);
+    assert_ne!(verdict("exif_rotated.jpg").unwrap().0.orientation, 1);
+    assert_eq!(verdict("gray16.png").unwrap().0.bits, 16);
+    assert_eq!(verdict("rgba.png").unwrap().0.color, Color::Rgba);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_get_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..300), which in 0_usize..6) {
+        let magics: [&[u8]; 6] = [
+            b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"BM", b"RIFF\0\0\0\0WEBP", b"II\x2a\0", b"GIF89a",
+        ];
+        let mut file = magics[which].to_vec();
+        file.extend(bytes);
+        if let Ok(header) = probe(&file) {
+            let _ = check_complete(&file, &header);
+        }
+    }
+}
