@@ -1,1 +1,39 @@
-fn main() {}
+//! The chores of this repository, as `cargo xtask CHORE`.
+//!
+//! What checks the code is an ordinary test; what only chains two commands is in the Makefile.
+//! Here is the rest: chores with a loop or a comparison in them, which would be unreadable as shell.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
+
+mod demo;
+mod failure;
+mod fuzz;
+mod shell;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// The chores of this repository.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+enum Chore {
+    /// Pack, inspect, verify and unpack the sample images with the release build.
+    Demo,
+    Fuzz(fuzz::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Chore::parse() {
+        Chore::Demo => demo::run(),
+        Chore::Fuzz(options) => fuzz::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

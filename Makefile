@@ -1,0 +1,55 @@
+# Short names for what contributors and CI run. `make` alone lists them.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint lock fmt clippy doc deny bench fuzz
+
+CARGO ?= cargo
+SECONDS_PER_TARGET ?= 60
+
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install the C tools that the build needs, or say which are missing.
+	@scripts/setup.sh
+
+demo: setup ## Build, then pack, inspect, verify and unpack the sample images.
+	$(CARGO) build --release
+	$(CARGO) xtask demo
+
+test: setup ## Run all tests, then those of the build without C codecs.
+	$(CARGO) test --workspace
+	$(CARGO) test -p fdconvert-codec --no-default-features
+	$(CARGO) build --no-default-features
+
+lint: setup lock fmt clippy doc deny ## Everything that is checked without running the code.
+
+lock: ## Check that the lock files fit the manifests.
+	$(CARGO) metadata --locked --format-version 1 >/dev/null
+	$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null
+
+fmt: ## Check the formatting.
+	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
+
+clippy: ## Check the code, with and without the C codecs.
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --all-targets --no-default-features -- -D warnings
+	$(CARGO) clippy -p fdconvert-codec --all-targets --no-default-features -- -D warnings
+
+doc: ## Check the documentation and its links.
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+
+# The advisories live in a repository of their own, which is not always within reach.
+deny: ## Check licences, sources and known advisories (needs cargo-deny).
+	$(CARGO) deny check licenses bans sources
+	@if $(CARGO) deny fetch db; then \
+	  set -x; $(CARGO) deny check --disable-fetch advisories; \
+	else \
+	  echo "advisories: skipped, database not reachable"; \
+	fi
+
+bench: setup ## Run the benchmarks.
+	$(CARGO) bench
+
+fuzz: ## Run every fuzz target for SECONDS_PER_TARGET (60).
+	@scripts/setup.sh --fuzz
+	$(CARGO) xtask fuzz --seconds $(SECONDS_PER_TARGET)

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Makes sure that what Cargo cannot build is there: a C compiler, cmake and nasm, which
+# libjpeg-turbo is built with. `setup.sh --fuzz` adds the C++ compiler that libFuzzer needs.
+# Installs with apt-get where that works without asking for a password; elsewhere it says what
+# to install. Prints nothing when nothing is missing.
+set -euo pipefail
+
+tools=(cc cmake nasm)
+case "${1:-}" in
+  "") ;;
+  --fuzz) tools+=(c++) ;;
+  *) echo "setup: unknown option $1; there is only --fuzz" >&2; exit 2 ;;
+esac
+
+if ! command -v cargo >/dev/null; then
+  echo "setup: cargo is missing; install Rust from https://rustup.rs and open a new terminal" >&2
+  exit 1
+fi
+
+missing_packages() {
+  local tool
+  for tool in "${tools[@]}"; do
+    command -v "$tool" >/dev/null && continue
+    case "$tool" in
+      cc) echo gcc libc6-dev ;;
+      c++) echo g++ ;;
+      *) echo "$tool" ;;
+    esac
+  done
+}
+
+# shellcheck disable=SC2207  # Names of packages hold no spaces.
+packages=($(missing_packages))
+[ ${#packages[@]} -eq 0 ] && exit 0
+
+explain() {
+  echo "setup: $1" >&2
+  echo "setup: please install ${packages[*]} (names as in Debian and Ubuntu) and try again" >&2
+  exit 1
+}
+
+command -v apt-get >/dev/null || explain "there is no apt-get here"
+if [ "$(id -u)" -eq 0 ]; then
+  as_root="env"
+elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+  as_root="sudo -n env"
+else
+  explain "installing packages needs root, or sudo without a password"
+fi
+
+apt() {
+  $as_root DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes "$@" >&2
+}
+
+install() {
+  apt install --no-install-recommends "${packages[@]}"
+}
+
+echo "setup: installing ${packages[*]}" >&2
+# The lists of packages may be missing or old, as in a fresh container.
+install || { apt update && install; } || explain "apt-get failed"
+[ -z "$(missing_packages)" ] || explain "apt-get succeeded, but a tool is still missing"

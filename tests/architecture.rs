@@ -1,0 +1,191 @@
+//! Which crate may use which: the arrows of the architecture, checked over `cargo metadata`.
+//!
+//! Data flows one way, so dependencies do too. A new arrow is the rarest change there is: it edits
+//! the table below and brings a file in `docs/decisions/` that says why.
+//! Development dependencies are free; only what ends up in a program is checked.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{path::Path, process::Command};
+
+use serde_json::Value;
+
+/// What each crate may depend on, by name without the `fdconvert-` in front.
+/// [`FORMATS`] stands for every crate below `formats/`.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("core", &[]),
+    ("probe", &["core"]),
+    ("storage", &["core"]),
+    ("index", &["core"]),
+    ("jpeg-index", &["core"]),
+    ("fractal", &["core"]),
+    ("gpu", &["core"]),
+    ("codec", &["core", "probe"]),
+    (FORMATS, &["core", "storage", "probe", "index", "jpeg-index"]),
+    ("pipeline", &["core", "codec"]),
+    ("profile", &["core", "codec"]),
+    ("reader", &["core", "storage", FORMATS]),
+    ("loader", &["core", "reader", "codec", "jpeg-index", "gpu"]),
+    ("python", &["core", "loader", "pipeline", "reader", "codec"]),
+    ("testkit", &["core", "storage", "probe"]),
+    ("xtask", &[]),
+];
+
+const FORMATS: &str = "formats/*";
+
+/// The one arrow between formats: a mixed set keeps its images in WebDataset shards.
+const BETWEEN_FORMATS: &[(&str, &str)] = &[("mixed", "wds")];
+
+/// The command is glue over everything, except what serves the tests and the chores.
+const ROOT: &str = "fdconvert";
+const NOT_FOR_ROOT: &[&str] = &["testkit", "xtask"];
+
+/// A member of the workspace, and the members it uses outside of its tests.
+struct Package {
+    name: String,
+    is_format: bool,
+    uses: Vec<Use>,
+}
+
+struct Use {
+    name: String,
+    is_format: bool,
+    features: Vec<String>,
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let wrong = forbidden_arrows(&workspace());
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+#[test]
+fn faults_are_injected_by_tests_only() {
+    for package in workspace() {
+        for used in package.uses {
+            let fault = used.features.iter().any(|feature| feature == "fault");
+            assert!(!fault, "{} turns on the fault injection of {}", package.name, used.name);
+        }
+    }
+}
+
+/// `--no-default-features` exists for machines without cmake and nasm; one careless dependency
+/// on the codec with its defaults would bring them back.
+#[test]
+fn light_build_has_no_c_jpeg() {
+    let has_c_jpeg = |features| tree(features).lines().any(|name| name.starts_with("turbojpeg"));
+    assert!(!has_c_jpeg(&["--no-default-features"]), "libjpeg-turbo is in the light build");
+    assert!(has_c_jpeg(&[]), "libjpeg-turbo is missing from the default build");
+}
+
+#[test]
+fn forbidden_arrows_are_found() {
+    let package = |name: &str, is_format, uses: &[(&str, bool)]| Package {
+        name: name.into(),
+        is_format,
+        uses: uses
+            .iter()
+            .map(|&(name, is_format)| Use { name: name.into(), is_format, features: vec![] })
+            .collect(),
+    };
+    let check = |name, is_format, uses: &[_]| {
+        forbidden_arrows(&[package(name, is_format, uses)]).join("\n")
+    };
+    assert_eq!(check("reader", false, &[("core", false), ("beton", true)]), "");
+    assert_eq!(check("mixed", true, &[("index", false), ("wds", true)]), "");
+    assert_eq!(check("fdconvert", false, &[("pipeline", false), ("beton", true)]), "");
+    assert!(check("core", false, &[("storage", false)]).contains("core -> storage"));
+    assert!(check("beton", true, &[("codec", false)]).contains("beton -> codec"));
+    assert!(check("beton", true, &[("wds", true)]).contains("beton -> wds"));
+    assert!(check("pipeline", false, &[("beton", true)]).contains("pipeline -> beton"));
+    assert!(check("fdconvert", false, &[("testkit", false)]).contains("fdconvert -> testkit"));
+    assert!(check("novel", false, &[]).contains("novel: a crate without a row"));
+}
+
+/// One line for every arrow that the table does not allow and every crate that it does not know.
+fn forbidden_arrows(packages: &[Package]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for package in packages {
+        let row = if package.is_format { FORMATS } else { &package.name };
+        let allowed = ARROWS.iter().find(|(name, _)| *name == row).map(|(_, allowed)| *allowed);
+        if allowed.is_none() && package.name != ROOT {
+            wrong.push(format!(
+                "{}: a crate without a row; add it to ARROWS in tests/architecture.rs",
+                package.name
+            ));
+            continue;
+        }
+        for used in &package.uses {
+            let name = used.name.as_str();
+            let fine = match allowed {
+                None => !NOT_FOR_ROOT.contains(&name),
+                Some(_) if package.is_format && used.is_format => {
+                    BETWEEN_FORMATS.contains(&(package.name.as_str(), name))
+                }
+                Some(allowed) => allowed.contains(if used.is_format { &FORMATS } else { &name }),
+            };
+            if !fine {
+                wrong.push(format!(
+                    "{} -> {name}: not among the arrows of ARROWS in tests/architecture.rs",
+                    package.name
+                ));
+            }
+        }
+    }
+    wrong
+}
+
+/// The members of the workspace, as Cargo sees them.
+fn workspace() -> Vec<Package> {
+    let text = cargo(&["metadata", "--format-version", "1", "--no-deps", "--offline"]);
+    let metadata: Value = serde_json::from_str(&text).unwrap();
+    let formats = Path::new(metadata["workspace_root"].as_str().unwrap()).join("formats");
+    let below_formats = |path: &Value| Path::new(path.as_str().unwrap()).starts_with(&formats);
+
+    let packages = metadata["packages"].as_array().unwrap();
+    assert!(packages.len() > 1, "this is no workspace");
+    packages
+        .iter()
+        .map(|package| Package {
+            name: short_name(&package["name"]),
+            is_format: below_formats(&package["manifest_path"]),
+            uses: package["dependencies"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|used| used["path"].is_string() && used["kind"] != "dev")
+                .map(|used| Use {
+                    name: short_name(&used["name"]),
+                    is_format: below_formats(&used["path"]),
+                    features: serde_json::from_value(used["features"].clone()).unwrap(),
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn short_name(name: &Value) -> String {
+    let name = name.as_str().unwrap();
+    name.strip_prefix("fdconvert-").unwrap_or(name).to_string()
+}
+
+/// Everything that the command links, one crate a line.
+fn tree(features: &[&str]) -> String {
+    let tree =
+        ["tree", "--offline", "--package", ROOT, "--edges", "normal,build", "--prefix", "none"];
+    cargo(&[&tree, features].concat())
+}
+
+fn cargo(args: &[&str]) -> String {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .args(args)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "cargo {}: {}",
+        args.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -1,0 +1,61 @@
+//! A tour of the command on the images that come with the repository.
+//!
+//! Nothing is hidden: each command line is printed before it runs and can be pasted into a
+//! terminal. The tour ends with a comparison, so it fails when a byte of an image is lost.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::{
+    failure::{Context, Result, fail},
+    shell,
+    workspace::Workspace,
+};
+
+const IMAGES: &str = "tests/fixtures/kodak";
+
+pub(crate) fn run() -> Result<()> {
+    // From the root, so that the printed paths are short and hold for whoever reads them.
+    let here = Workspace::here()?;
+    let (root, target) = (here.root()?, here.target()?);
+    std::env::set_current_dir(&root).context(format_args!("cannot enter {}", root.display()))?;
+    let target = target.strip_prefix(&root).unwrap_or(&target);
+
+    let program = target.join("release/fdconvert");
+    if !program.is_file() {
+        return fail(format!("{} is missing; `make demo` builds it first", program.display()));
+    }
+    let fdconvert = |arguments: &[&Path]| shell::run(Command::new(&program).args(arguments));
+
+    let out = target.join("demo");
+    recreate(&out)?;
+    let images = Path::new(IMAGES);
+    let (small, packed, again) =
+        (out.join("small.beton"), out.join("kodak.beton"), out.join("again.beton"));
+    // The same name as the source's: the file records it, and the two files are to be equal.
+    let unpacked = out.join("kodak");
+    fdconvert(&args(&[&"pack", &images, &small, &"--jpeg-quality", &"90", &"--max-side", &"256"]))?;
+    fdconvert(&args(&[&"pack", &images, &packed]))?;
+    fdconvert(&args(&[&"inspect", &packed, &"--samples", &"3"]))?;
+    fdconvert(&args(&[&"verify", &packed, &"--deep"]))?;
+    fdconvert(&args(&[&"unpack", &packed, &unpacked]))?;
+    fdconvert(&args(&[&"pack", &unpacked, &again]))?;
+
+    let read = |path: &Path| fs::read(path).context(format_args!("cannot read {}", path.display()));
+    if read(&packed)? != read(&again)? {
+        return fail("the round trip failed: the files differ");
+    }
+    println!("\nPacked, unpacked and packed again: the two files are the same, byte for byte.");
+    Ok(())
+}
+
+fn args<'a>(parts: &[&'a dyn AsRef<Path>]) -> Vec<&'a Path> {
+    parts.iter().map(|part| (*part).as_ref()).collect()
+}
+
+/// An empty folder, whatever an earlier run left there.
+fn recreate(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).context(format_args!("cannot remove {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).context(format_args!("cannot make {}", folder.display()))
+}

@@ -1,0 +1,47 @@
+//! Running commands as a terminal shows them.
+
+use std::{fmt::Write, path::Path, process::Command};
+
+use crate::failure::{Context, Result, fail};
+
+/// Prints the command as one would type it, then runs it to its end. Its failure is an error.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let line = line(command);
+    println!("$ {line}");
+    let status = command.status().context(format_args!("cannot start {line}"))?;
+    if status.success() { Ok(()) } else { fail(format!("{line}: {status}")) }
+}
+
+/// The command line, with quotes where a shell needs them.
+fn line(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let mut line = quoted(&program.to_string_lossy());
+    for argument in command.get_args() {
+        let _infallible = write!(line, " {}", quoted(&argument.to_string_lossy()));
+    }
+    line
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_can_be_pasted_into_a_shell() {
+        let mut command = Command::new("target/release/fdconvert");
+        command.args(["pack", "my images", "it's", "", "--option=1"]);
+        assert_eq!(
+            line(&command),
+            r"target/release/fdconvert pack 'my images' 'it'\''s' '' --option=1"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! Where things are: the folders and targets that Cargo knows of.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+use crate::failure::{Context, Result, fail};
+
+/// The part of `cargo metadata` that the chores need, for one workspace.
+pub(crate) struct Workspace {
+    metadata: Value,
+}
+
+impl Workspace {
+    /// The workspace of this repository.
+    pub(crate) fn here() -> Result<Workspace> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        Workspace::of(&root)
+    }
+
+    /// The workspace of a manifest, such as the fuzz targets', which stand outside ours.
+    pub(crate) fn of(manifest: &Path) -> Result<Workspace> {
+        let output = Command::new(cargo())
+            .args(["metadata", "--format-version", "1", "--no-deps", "--manifest-path"])
+            .arg(manifest)
+            .output()
+            .context("cannot start cargo metadata")?;
+        if !output.status.success() {
+            return fail(String::from_utf8_lossy(&output.stderr).trim_end());
+        }
+        let metadata = serde_json::from_slice(&output.stdout)
+            .context("cargo metadata did not answer in JSON")?;
+        Ok(Workspace { metadata })
+    }
+
+    pub(crate) fn root(&self) -> Result<PathBuf> {
+        self.folder("workspace_root")
+    }
+
+    /// Where builds go, `CARGO_TARGET_DIR` and the configuration of Cargo considered.
+    pub(crate) fn target(&self) -> Result<PathBuf> {
+        self.folder("target_directory")
+    }
+
+    /// The names of all programs of the workspace.
+    pub(crate) fn programs(&self) -> Vec<String> {
+        let packages = self.metadata["packages"].as_array().into_iter().flatten();
+        packages
+            .flat_map(|package| package["targets"].as_array().into_iter().flatten())
+            .filter(|target| target["kind"][0] == "bin")
+            .filter_map(|target| target["name"].as_str().map(String::from))
+            .collect()
+    }
+
+    fn folder(&self, key: &str) -> Result<PathBuf> {
+        let folder = self.metadata[key].as_str();
+        Ok(folder.context(format_args!("cargo metadata names no {key}"))?.into())
+    }
+}
+
+/// The Cargo that runs us, so that a chosen toolchain stays chosen.
+pub(crate) fn cargo() -> std::ffi::OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
