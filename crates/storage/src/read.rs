@@ -1,17 +1,21 @@
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    fs::File,
+    io::{ErrorKind, Read},
+    path::Path,
+};
 
 /// Reads a whole file of at most `max_bytes`.
 ///
-/// The buffer is sized by `fstat` after opening; a file that grows or shrinks meanwhile is read
-/// as far as it goes.
+/// The buffer is sized by `fstat` after opening: of a file that grows meanwhile the first part is
+/// read, one that shrinks gives what is left.
 ///
 /// # Errors
 /// `Io` when it cannot be opened or read, or is not a regular file; `Limit` when it is larger than `max_bytes`
 /// (named on the command line as `--max-file-bytes`).
 pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
+    let mut file = File::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("look at", path))?;
     if !metadata.is_file() {
         let cause = std::io::Error::other("it is not a regular file");
@@ -26,9 +30,17 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
         });
     }
     crate::fault::on_read(path, len).map_err(Error::io("read", path))?;
-    // One byte more than the file, so that the read which finds the end does not grow the buffer.
-    let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0) + 1);
-    file.take(max_bytes).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
+            Err(cause) => return Err(Error::io("read", path)(cause)),
+        }
+    }
+    bytes.truncate(filled);
     Ok(bytes.into())
 }
 

@@ -5,8 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Name of the file that marks a folder as an unfinished one of ours and holds its fingerprint.
-const MARK: &str = ".fdconvert-unfinished";
+const MARK: &str = ScratchDir::MARK;
 
 /// A folder this run owns until it is committed under its final name: the counterpart of
 /// [`Scratch`] for formats of many files. Dropped uncommitted it is removed with all
@@ -19,6 +18,10 @@ pub struct ScratchDir {
 }
 
 impl ScratchDir {
+    /// Name of the file that marks a folder as an unfinished one of ours and holds its
+    /// fingerprint.
+    pub const MARK: &'static str = ".fdconvert-unfinished";
+
     /// Opens or creates the unfinished form of `out`. One that an interrupted run of the same
     /// `fingerprint` left is continued; one of another run is replaced if `overwrite` is set.
     ///
@@ -32,18 +35,36 @@ impl ScratchDir {
         };
         let fresh = match fs::create_dir(&path) {
             Ok(()) => true,
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => false,
+            // An empty one is what a run leaves that was killed before it could set its mark.
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => is_empty(&path),
             Err(cause) => return Err(Error::io("create the folder", &path)(cause)),
         };
         if !fresh && !path.join(MARK).is_file() {
             return refuse("exists and was not made by fdconvert; move it away");
         }
-        let mark = Scratch::open(&path.join(MARK))?;
-        let mut found = [0; 16];
-        let same = mark.existing() == 16 && {
-            mark.read_exact_at(&mut found, 0)?;
-            found == fingerprint
-        };
+        let opened = Scratch::open(&path.join(MARK)).and_then(|mark| {
+            // Nothing was written by a run that was killed before its mark was whole.
+            let fresh = fresh || mark.existing() < 16;
+            let mut found = [0; 16];
+            let read =
+                if mark.existing() == 16 { mark.read_exact_at(&mut found, 0) } else { Ok(()) };
+            let done =
+                read.and_then(|()| if fresh { mark.write_all_at(&fingerprint, 0) } else { Ok(()) });
+            match done {
+                Ok(()) => Ok((fresh, found == fingerprint && mark.existing() == 16, mark)),
+                // What an earlier run left stays marked as ours.
+                Err(error) if !fresh => {
+                    mark.leave();
+                    Err(error)
+                }
+                Err(error) => Err(error),
+            }
+        });
+        let (fresh, same, mark) = opened.inspect_err(|_| {
+            if fresh {
+                let _ = fs::remove_dir(&path);
+            }
+        })?;
         if !fresh && !same {
             if !overwrite {
                 mark.leave();
@@ -52,9 +73,14 @@ impl ScratchDir {
                      finish that run, or replace it with --overwrite",
                 );
             }
-            empty_but_mark(&path)?;
+            // From here on it is this run's, to be removed as a whole when something fails.
+            let this = Self { path, mark: Some(mark), resumed: false };
+            empty_but_mark(&this.path)?;
+            if let Some(mark) = &this.mark {
+                mark.write_all_at(&fingerprint, 0)?;
+            }
+            return Ok(this);
         }
-        mark.write_all_at(&fingerprint, 0)?;
         Ok(Self { path, mark: Some(mark), resumed: !fresh && same })
     }
 
@@ -76,12 +102,15 @@ impl ScratchDir {
     /// `Io`; then the folder is removed.
     pub fn commit(mut self, out: &Path) -> Result<()> {
         sync_files_below(&self.path)?;
-        // Removes the mark: from here on the folder is complete.
-        drop(self.mark.take());
-        if let Err(cause) = fs::rename(&self.path, out) {
-            let _ = fs::remove_dir_all(&self.path);
-            return Err(Error::io("rename into place", out)(cause));
+        fs::rename(&self.path, out).map_err(Error::io("rename into place", out))?;
+        if let Some(mark) = self.mark.take() {
+            mark.leave();
         }
+        // Only now: a run killed between the two leaves a finished folder with a mark that says
+        // nothing any more, not a finished one under an unfinished one's name.
+        let mark = out.join(MARK);
+        fs::remove_file(&mark).map_err(Error::io("remove", &mark))?;
+        sync_folder_of(&mark)?;
         sync_folder_of(out)
     }
 }
@@ -113,6 +142,10 @@ fn sync_files_below(folder: &Path) -> Result<()> {
     }
     let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(Error::io("sync the folder", folder))
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn empty_but_mark(folder: &Path) -> Result<()> {
@@ -153,6 +186,22 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_that_cannot_be_written_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        for after_bytes in [0, 5, 15] {
+            let full = io::ErrorKind::StorageFull;
+            let below = folder.path();
+            let _armed =
+                crate::fault::arm(below, crate::fault::Operation::Write, after_bytes, full);
+            assert!(matches!(ScratchDir::open(&out, [1; 16], false), Err(Error::Io { .. })));
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+        fs::create_dir(partial_path(&out)).unwrap();
+        assert!(!ScratchDir::open(&out, [1; 16], false).unwrap().resumed());
+    }
+
+    #[test]
     fn only_our_own_leftovers_are_touched() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
@@ -163,6 +212,12 @@ mod tests {
             assert!(ScratchDir::open(&out, [1; 16], overwrite).is_err());
         }
         assert!(partial.join("precious").is_file());
+
+        // Killed while it set its mark: as if it had not begun.
+        let torn = folder.path().join("torn");
+        fs::create_dir(partial_path(&torn)).unwrap();
+        fs::write(partial_path(&torn).join(MARK), [1; 7]).unwrap();
+        assert!(!ScratchDir::open(&torn, [2; 16], false).unwrap().resumed());
 
         // What a killed run leaves: our mark and some files.
         fs::write(partial.join(MARK), [1; 16]).unwrap();

@@ -1,1 +1,27 @@
-//! Placeholder.
+//! What the tests of several crates share; a dev-dependency only.
+//!
+//! [`conformance`] is the suite every format passes: [`conformance_tests!`] turns it into tests.
+//! [`fixtures`] makes images and samples without any codec, and finds the image sets.
+//! [`compare`] tells how far two images or two folders are apart.
+//!
+//! ```
+//! use fdconvert_testkit::{compare, fixtures};
+//!
+//! let bmp = fixtures::bmp(5, 4, 1);
+//! assert_eq!(bmp.bytes, fixtures::bmp(5, 4, 1).bytes);
+//! assert_ne!(compare::sha256(&bmp.bytes), compare::sha256(&fixtures::bmp(5, 4, 2).bytes));
+//! ```
+//!
+//! Deliberately absent: codecs and formats. What is tested here must not test itself.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says on stderr what it skipped"
+)]
+
+pub mod compare;
+pub mod conformance;
+pub mod fixtures;

@@ -1,0 +1,179 @@
+use super::{Keys, Profile};
+use crate::fixtures;
+use fdconvert_core::{
+    Create, Encoded, FieldSpec, Format, Kind, Provenance, Reader, Result, Sample, Schema, Shard,
+    ShardSummary, ShardWriter, Value,
+};
+use std::{fs, path::PathBuf};
+
+/// A format and an empty place to try it in.
+pub(super) struct Bench<'a> {
+    pub(super) format: &'a dyn Format,
+    pub(super) profile: &'a Profile,
+    temporary: tempfile::TempDir,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(format: &'a dyn Format, profile: &'a Profile) -> Self {
+        let temporary = tempfile::tempdir().unwrap();
+        fs::create_dir(temporary.path().join("inner")).unwrap();
+        Self { format, profile, temporary }
+    }
+
+    /// The folder the output lies in. Nothing else does.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.temporary.path().join("inner")
+    }
+
+    pub(super) fn out(&self) -> PathBuf {
+        self.folder().join(self.profile.out)
+    }
+
+    pub(super) fn create(
+        &self,
+        schema: &Schema,
+        n_samples: usize,
+        overwrite: bool,
+    ) -> Result<Box<dyn ShardWriter>> {
+        let shard = Shard { number: 0, of: 1, samples: 0..n_samples as u64 };
+        let provenance = Provenance {
+            tool: "testkit".into(),
+            source: "fixtures".into(),
+            params: [("policy".into(), "keep".into())].into(),
+            skipped: vec![],
+        };
+        let writer = self.format.create(&Create {
+            out: &self.out(),
+            schema,
+            shard: &shard,
+            provenance: &provenance,
+            fingerprint: *b"conformance test",
+            overwrite,
+        })?;
+        assert_eq!(writer.resumed(), 0, "there was nothing to resume");
+        Ok(writer)
+    }
+
+    pub(super) fn try_write(
+        &self,
+        schema: &Schema,
+        samples: &[Sample<Encoded>],
+        overwrite: bool,
+    ) -> Result<ShardSummary> {
+        let mut writer = self.create(schema, samples.len(), overwrite)?;
+        samples.iter().try_for_each(|sample| writer.write(sample))?;
+        writer.finish()
+    }
+
+    /// Writes all samples and checks what the writer says about them.
+    pub(super) fn write(&self, schema: &Schema, samples: &[Sample<Encoded>]) {
+        let summary = self.try_write(schema, samples, false).unwrap();
+        assert_eq!(summary.samples, samples.len() as u64);
+        assert!(summary.path.exists(), "{}", summary.path.display());
+        assert_eq!(summary.path, self.out());
+        assert!(summary.bytes > 0);
+    }
+
+    pub(super) fn open(&self) -> Box<dyn Reader> {
+        assert!(self.format.detect(&self.out()), "does not detect what it has written");
+        self.format.open(&self.out()).unwrap()
+    }
+
+    /// Asserts that the dataset holds these samples.
+    pub(super) fn assert_holds(&self, schema: &Schema, samples: &[Sample<Encoded>]) {
+        let reader = self.open();
+        self.assert_schema(reader.schema(), schema);
+        assert_eq!(reader.len(), samples.len() as u64);
+        let mut found: Vec<_> = (0..reader.len()).map(|i| reader.get(i).unwrap()).collect();
+        let mut expected = samples.to_vec();
+        if !self.profile.keeps_order {
+            let by_parts = |sample: &Sample<Encoded>| -> Vec<String> {
+                sample.key.split('/').map(str::to_owned).collect()
+            };
+            expected.sort_by_key(by_parts);
+            found.sort_by_key(by_parts);
+        }
+        for (found, expected) in found.iter().zip(&expected) {
+            if self.profile.keys != Keys::Lost {
+                assert_eq!(found.key, expected.key);
+            }
+            assert_same_values(found, expected);
+        }
+    }
+
+    fn assert_schema(&self, found: &Schema, expected: &Schema) {
+        assert_eq!(found.fields.len(), expected.fields.len(), "{found:?}");
+        for (found, expected) in found.fields.iter().zip(&expected.fields) {
+            assert_eq!((&found.name, &found.kind), (&expected.name, &expected.kind));
+            if self.profile.keeps_class_names && expected.class_names.is_some() {
+                assert_eq!(found.class_names, expected.class_names);
+            }
+        }
+    }
+
+    /// Asserts that no file is there, finished or not.
+    pub(super) fn assert_empty(&self) {
+        let names: Vec<_> =
+            fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(names.is_empty(), "left behind: {names:?}");
+        self.assert_nothing_outside();
+    }
+
+    /// Asserts that all files carry the name of the output, and none lies elsewhere.
+    pub(super) fn assert_nothing_outside(&self) {
+        for entry in fs::read_dir(self.folder()).unwrap() {
+            let name = entry.unwrap().file_name();
+            let name = name.to_string_lossy().into_owned();
+            assert!(name.starts_with(self.profile.out), "a stray file: {name}");
+        }
+        let n_entries = fs::read_dir(self.temporary.path()).unwrap().count();
+        assert_eq!(n_entries, 1, "a file outside of the output's folder");
+    }
+
+    /// Images of the fixtures that the format can hold.
+    pub(super) fn images(&self) -> Vec<Encoded> {
+        let held = fixtures::images().into_iter().filter(|(header, _)| self.format.holds(header));
+        let images: Vec<_> = held.map(|(_, image)| image).collect();
+        assert!(!images.is_empty() || !self.has(&Kind::Image), "holds none of the fixtures");
+        images
+    }
+
+    pub(super) fn has(&self, kind: &Kind) -> bool {
+        self.profile.kinds.contains(kind)
+    }
+
+    /// An image (if the format has them), a label with class names, and samples of them.
+    pub(super) fn labelled(&self, n_samples: usize, seed: u64) -> (Schema, Vec<Sample<Encoded>>) {
+        let class_names: [String; 3] = ["ant", "bee", "cat"].map(str::to_owned);
+        let schema = self.with_image(FieldSpec::label("label", class_names.into()));
+        let mut samples = fixtures::samples(&schema, &self.images(), n_samples, seed);
+        // Not in the order of the keys, where that is not lost anyway.
+        samples.reverse();
+        (schema, samples)
+    }
+
+    /// A schema of an image (if the format has them) and this field.
+    pub(super) fn with_image(&self, field: FieldSpec) -> Schema {
+        let image = self.has(&Kind::Image).then(|| FieldSpec::new("image", Kind::Image));
+        Schema::new(image.into_iter().chain([field]).collect()).unwrap()
+    }
+}
+
+/// Values are the same to the bit, except that one NaN is as good as another.
+pub(super) fn assert_same_values(found: &Sample<Encoded>, expected: &Sample<Encoded>) {
+    assert_eq!(found.values.len(), expected.values.len(), "sample `{}`", expected.key);
+    for (found, wanted) in found.values.iter().zip(&expected.values) {
+        let same = match (found, wanted) {
+            (Value::Float(a), Value::Float(b)) => {
+                a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+            }
+            _ => found == wanted,
+        };
+        assert!(same, "sample `{}`: {} is not {}", expected.key, shown(found), shown(wanted));
+    }
+}
+
+fn shown(value: &Value<Encoded>) -> String {
+    let text = format!("{value:?}");
+    text.chars().take(200).collect()
+}

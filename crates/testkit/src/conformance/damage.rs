@@ -1,0 +1,105 @@
+use super::{Profile, bench::Bench};
+use crate::fixtures;
+use fdconvert_core::{FieldSpec, Format, Schema};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File, OpenOptions},
+    os::unix::fs::FileExt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+};
+
+/// Positions damaged outside of the profile's ranges.
+const N_ELSEWHERE: u64 = 100;
+
+/// A file that was cut short gives an error or well-formed samples, never a panic.
+///
+/// # Panics
+/// When it does.
+pub fn truncation(format: &dyn Format, profile: &Profile) {
+    each_file(format, profile, |bench, path| {
+        let whole = fs::read(path).unwrap();
+        let positions = positions(profile, path, whole.len() as u64);
+        // From the end to the start, in place: nothing has the file open in between.
+        for &len in positions.iter().rev() {
+            open_for_writing(path).set_len(len).unwrap();
+            let found = survives(bench, &format!("{} cut at {len}", path.display()));
+            let all = whole.len();
+            assert!(
+                found || !profile.finds_truncation,
+                "{} cut from {all} to {len} bytes was not noticed",
+                path.display()
+            );
+        }
+        fs::write(path, whole).unwrap();
+    });
+}
+
+/// A flipped bit gives an error or well-formed samples, never a panic.
+///
+/// # Panics
+/// When it does.
+pub fn bit_flips(format: &dyn Format, profile: &Profile) {
+    each_file(format, profile, |bench, path| {
+        let whole = fs::read(path).unwrap();
+        for &at in &positions(profile, path, whole.len() as u64) {
+            let byte = whole[at as usize];
+            for damaged in (0..8).map(|bit| byte ^ 1 << bit).chain([0, 0xff, byte.wrapping_add(1)])
+            {
+                open_for_writing(path).write_all_at(&[damaged], at).unwrap();
+                survives(bench, &format!("{}: {damaged:#x} at {at}", path.display()));
+            }
+            open_for_writing(path).write_all_at(&[byte], at).unwrap();
+        }
+    });
+}
+
+/// Calls `damage` for every file of a small dataset with every kind of the profile.
+fn each_file(format: &dyn Format, profile: &Profile, damage: impl Fn(&Bench<'_>, &Path)) {
+    let bench = Bench::new(format, profile);
+    let fields = profile.kinds.iter().enumerate();
+    let fields = fields.map(|(i, kind)| FieldSpec::new(format!("field {i}"), kind.clone()));
+    let all = Schema::new(fields.collect()).unwrap();
+    let samples = fixtures::samples(&all, &bench.images(), 3, 11);
+    bench.write(&all, &samples);
+    files_below(&bench.folder()).iter().for_each(|path| damage(&bench, path));
+    bench.assert_holds(&all, &samples);
+}
+
+fn files_below(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.to_path_buf()];
+    }
+    let mut entries: Vec<_> = fs::read_dir(path).unwrap().map(|e| e.unwrap().path()).collect();
+    entries.sort();
+    entries.iter().flat_map(|path| files_below(path)).collect()
+}
+
+fn open_for_writing(path: &Path) -> File {
+    OpenOptions::new().write(true).open(path).unwrap()
+}
+
+fn positions(profile: &Profile, path: &Path, len: u64) -> BTreeSet<u64> {
+    let ranges = (profile.ranges)(path, len);
+    let elsewhere = (0..N_ELSEWHERE).map(|i| i * len / N_ELSEWHERE);
+    ranges.into_iter().flatten().chain(elsewhere).filter(|&at| at < len).collect()
+}
+
+/// Reads and verifies all there is, and tells whether anything complained.
+fn survives(bench: &Bench<'_>, what: &str) -> bool {
+    let read = AssertUnwindSafe(|| {
+        let Ok(reader) = bench.format.open(&bench.out()) else { return true };
+        let mut complained = !reader.verify_layout().is_empty();
+        for index in 0..reader.len().min(20) {
+            let _ = reader.key(index);
+            complained |= reader.verify_sample(index).is_err();
+            match reader.get(index) {
+                Ok(sample) => reader.schema().check(&sample).unwrap(),
+                Err(_) => complained = true,
+            }
+        }
+        let _ = (reader.get(reader.len()), reader.details(), reader.fingerprint());
+        complained
+    });
+    catch_unwind(read).unwrap_or_else(|_| panic!("reading panicked: {what}"))
+}

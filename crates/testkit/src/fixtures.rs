@@ -1,0 +1,273 @@
+//! Images and samples that need no codec to make, and the image sets that lie in the repository
+//! or beside it.
+use bytes::Bytes;
+use fdconvert_core::{
+    Codec, Color, Encoded, FieldSpec, ImageHeader, Kind, Pixels, Sample, Schema, Value,
+};
+use std::path::{Path, PathBuf};
+
+/// Small pseudo-random numbers, the same on every machine (SplitMix64).
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// A stream of its own for every seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`, which is not 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next_u64() % bound
+    }
+
+    /// That many bytes.
+    pub fn bytes(&mut self, n_bytes: usize) -> Vec<u8> {
+        (0..n_bytes).map(|_| self.next_u64() as u8).collect()
+    }
+}
+
+/// Pixels with some structure and some noise.
+#[must_use]
+pub fn pixels(width: u32, height: u32, channels: u8, seed: u64) -> Pixels {
+    let mut random = Random::new(seed);
+    let mut data = Vec::new();
+    for y in 0..height {
+        for x in 0..width {
+            for channel in 0..u32::from(channels) {
+                let slope = x * (channel + 2) + y * 5 + seed as u32 * 31;
+                data.push((slope as u8).wrapping_add(random.below(8) as u8));
+            }
+        }
+    }
+    Pixels { width, height, channels, data }
+}
+
+/// Raw RGB pixels in their stored form.
+#[must_use]
+pub fn raw(width: u32, height: u32, seed: u64) -> Encoded {
+    let bytes = pixels(width, height, 3, seed).data.into();
+    Encoded { codec: Codec::Raw, width, height, bytes }
+}
+
+/// A bottom-up BMP of 24 bits per pixel, rows padded to four bytes.
+#[must_use]
+pub fn bmp(width: u32, height: u32, seed: u64) -> Encoded {
+    let pixels = pixels(width, height, 3, seed);
+    let row_bytes = width as usize * 3;
+    let padded = row_bytes.next_multiple_of(4);
+    let data_bytes = (padded * height as usize) as u32;
+    let mut bytes = b"BM".to_vec();
+    for word in [54 + data_bytes, 0, 54, 40, width, height, 24 << 16 | 1, 0, data_bytes] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    bytes.extend_from_slice(&[0; 16]);
+    for row in pixels.data.chunks(row_bytes.max(1)).rev() {
+        for pixel in row.chunks(3) {
+            bytes.extend(pixel.iter().rev());
+        }
+        bytes.resize(bytes.len() + padded - row_bytes, 0);
+    }
+    Encoded { codec: Codec::Bmp, width, height, bytes: bytes.into() }
+}
+
+/// An RGB PNG of stored (uncompressed) blocks.
+#[must_use]
+pub fn png(width: u32, height: u32, seed: u64) -> Encoded {
+    let pixels = pixels(width, height, 3, seed);
+    let mut rows = Vec::new();
+    for row in pixels.data.chunks((width as usize * 3).max(1)) {
+        rows.push(0);
+        rows.extend_from_slice(row);
+    }
+    let mut stream = vec![0x78, 0x01];
+    let n_blocks = rows.len().div_ceil(0xffff);
+    for (i, block) in rows.chunks(0xffff).enumerate() {
+        let len = block.len() as u16;
+        stream.push(u8::from(i + 1 == n_blocks));
+        stream.extend_from_slice(&len.to_le_bytes());
+        stream.extend_from_slice(&(!len).to_le_bytes());
+        stream.extend_from_slice(block);
+    }
+    stream.extend_from_slice(&adler32(&rows).to_be_bytes());
+    let mut header = Vec::new();
+    header.extend_from_slice(&width.to_be_bytes());
+    header.extend_from_slice(&height.to_be_bytes());
+    header.extend_from_slice(&[8, 2, 0, 0, 0]);
+    let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
+    for (name, data) in [(b"IHDR", header), (b"IDAT", stream), (b"IEND", Vec::new())] {
+        bytes.extend_from_slice(&(data.len() as u32).to_be_bytes());
+        let chunk = [&name[..], &data].concat();
+        bytes.extend_from_slice(&chunk);
+        bytes.extend_from_slice(&crc32(&chunk).to_be_bytes());
+    }
+    Encoded { codec: Codec::Png, width, height, bytes: bytes.into() }
+}
+
+/// Baseline JPEG, 32x24, 4:2:0.
+pub const JPEG_420: &[u8] = include_bytes!("../fixtures/rgb-420.jpg");
+/// Baseline JPEG, 32x24, 4:4:4.
+pub const JPEG_444: &[u8] = include_bytes!("../fixtures/rgb-444.jpg");
+/// Baseline JPEG, 32x24, gray.
+pub const JPEG_GRAY: &[u8] = include_bytes!("../fixtures/gray.jpg");
+/// RGB PNG, 20x15, compressed.
+pub const PNG_RGB: &[u8] = include_bytes!("../fixtures/rgb.png");
+/// Gray PNG, 20x15, compressed.
+pub const PNG_GRAY: &[u8] = include_bytes!("../fixtures/gray.png");
+
+/// One image of every sort that exists here, with its header.
+#[must_use]
+pub fn images() -> Vec<(ImageHeader, Encoded)> {
+    let constant = |codec, color, width, height, bytes| {
+        let header = ImageHeader { codec, color, ..ImageHeader::raw(width, height, 3) };
+        (header, Encoded { codec, width, height, bytes: Bytes::from_static(bytes) })
+    };
+    let made = |image: Encoded| {
+        let header =
+            ImageHeader { codec: image.codec, ..ImageHeader::raw(image.width, image.height, 3) };
+        (header, image)
+    };
+    vec![
+        constant(Codec::Jpeg, Color::Rgb, 32, 24, JPEG_420),
+        constant(Codec::Jpeg, Color::Rgb, 32, 24, JPEG_444),
+        constant(Codec::Jpeg, Color::Gray, 32, 24, JPEG_GRAY),
+        constant(Codec::Png, Color::Rgb, 20, 15, PNG_RGB),
+        constant(Codec::Png, Color::Gray, 20, 15, PNG_GRAY),
+        made(bmp(7, 5, 1)),
+        made(raw(6, 9, 2)),
+    ]
+}
+
+/// `n` samples of these fields. Images are taken in turn from `images`, labels stay below the
+/// number of class names (else below 10), keys look like paths: `class/00012.jpg`.
+///
+/// # Panics
+/// When `images` is empty and a field is an image.
+#[must_use]
+pub fn samples(schema: &Schema, images: &[Encoded], n: usize, seed: u64) -> Vec<Sample<Encoded>> {
+    let mut random = Random::new(seed);
+    let mut make = |i: usize| {
+        let values: Vec<_> =
+            schema.fields.iter().map(|field| value(field, images, i, &mut random)).collect();
+        let class = match schema.label().map(|at| (&values[at], &schema.fields[at].class_names)) {
+            Some((Value::Int(label), Some(names))) => names[*label as usize].clone(),
+            Some((Value::Int(label), None)) => format!("{label:05}"),
+            _ => format!("part{}", i % 3),
+        };
+        let extension = values.iter().find_map(|value| match value {
+            Value::Image(image) => Some(image.codec.extension()),
+            _ => None,
+        });
+        let key = format!("{class}/{i:05}.{}", extension.unwrap_or("bin"));
+        Sample { key, values }
+    };
+    (0..n).map(&mut make).collect()
+}
+
+fn value(field: &FieldSpec, images: &[Encoded], i: usize, random: &mut Random) -> Value<Encoded> {
+    match &field.kind {
+        Kind::Image => Value::Image(images[i % images.len()].clone()),
+        Kind::Int => {
+            let n_classes = field.class_names.as_ref().map_or(10, |names| names.len() as u64);
+            Value::Int(random.below(n_classes) as i64)
+        }
+        Kind::Float => Value::Float(random.next_u64() as f64 / 3.0e15 - 1.0e3),
+        Kind::Bytes => {
+            let n_bytes = random.below(200) as usize;
+            Value::Bytes(random.bytes(n_bytes).into())
+        }
+        Kind::Text => Value::Text(format!("caption {} äöü \u{1f600} \"\\", random.below(1000))),
+        Kind::Json => {
+            let text = format!(r#"{{"id":{i},"box":[{},0.25],"tag":"é"}}"#, random.below(100));
+            Value::Json(text.into())
+        }
+        Kind::Array(spec) => {
+            let n_bytes = spec.byte_len().unwrap() as usize;
+            let mut bytes = random.bytes(n_bytes);
+            // Truth values of other bytes than 0 and 1 would not be well formed.
+            if spec.dtype == fdconvert_core::DType::Bool {
+                bytes.iter_mut().for_each(|byte| *byte &= 1);
+            }
+            Value::Array(bytes.into())
+        }
+        other => panic!("no samples of kind {other:?}"),
+    }
+}
+
+/// The folder of large image sets and recorded files that is not part of the repository: named
+/// by `FDCONVERT_SHARED`, else `shared` beside the repository. Says on stderr when it is absent.
+#[must_use]
+pub fn shared() -> Option<PathBuf> {
+    let folder = std::env::var_os("FDCONVERT_SHARED")
+        .map_or_else(|| workspace().join("../shared"), PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!("skipped: {} is absent; FDCONVERT_SHARED names another folder", folder.display());
+    None
+}
+
+/// The photographs in the repository.
+#[must_use]
+pub fn kodak() -> PathBuf {
+    workspace().join("tests/fixtures/kodak")
+}
+
+/// The root of the repository.
+fn workspace() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}
+
+fn adler32(bytes: &[u8]) -> u32 {
+    let (mut a, mut b) = (1, 0);
+    for &byte in bytes {
+        a = (a + u32::from(byte)) % 65521;
+        b = (b + a) % 65521;
+    }
+    b << 16 | a
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_the_known_ones() {
+        assert_eq!(crc32(b"IEND"), 0xae42_6082);
+        assert_eq!(adler32(b"Wikipedia"), 0x11e6_0398);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_samples() {
+        let schema = Schema::new(vec![
+            FieldSpec::new("image", Kind::Image),
+            FieldSpec::label("label", ["a".to_owned(), "b".to_owned()].into()),
+            FieldSpec::new("text", Kind::Text),
+        ])
+        .unwrap();
+        let images: Vec<_> = images().into_iter().map(|(_, image)| image).collect();
+        let once = samples(&schema, &images, 9, 4);
+        assert_eq!(once, samples(&schema, &images, 9, 4));
+        assert_ne!(once, samples(&schema, &images, 9, 5));
+        once.iter().for_each(|sample| schema.check(sample).unwrap());
+    }
+}

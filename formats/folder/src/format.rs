@@ -1,0 +1,79 @@
+use crate::{FolderReader, writer::Writer};
+use fdconvert_core::{
+    Codec, Create, Format, ImageHeader, Limits, OptionValues, Reader, Result, ShardWriter,
+};
+use std::path::Path;
+
+/// Folders of image files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Folder {
+    limits: Limits,
+}
+
+impl Folder {
+    /// Reads files within these limits; only the one on file sizes applies here, the others are
+    /// for those who decode.
+    #[must_use]
+    pub fn with_limits(limits: Limits) -> Self {
+        Self { limits }
+    }
+
+    /// Opens `root`: what was unpacked with its table, a folder of class folders, or a flat one.
+    ///
+    /// # Errors
+    /// `Usage` when there is no image, or images lie beside class folders; `Corrupt` or `Version`
+    /// when its table is damaged or of another version; `Io` when a folder cannot be listed.
+    pub fn open_folder(&self, root: &Path) -> Result<FolderReader> {
+        FolderReader::open(root, self.limits)
+    }
+
+    /// Opens exactly the files below `root` that the table `labels` (`.csv` or `.jsonl`) lists,
+    /// in its order and with its columns. Files that are missing are errors of their samples.
+    ///
+    /// # Errors
+    /// `Usage`, naming line and column, when the table is not one; `Io` when it cannot be read.
+    pub fn open_with_labels(&self, root: &Path, labels: &Path) -> Result<FolderReader> {
+        FolderReader::open_with_labels(root, labels, self.limits)
+    }
+}
+
+impl Format for Folder {
+    fn name(&self) -> &'static str {
+        "folder"
+    }
+
+    fn about(&self) -> &'static str {
+        "a folder of image files, one folder per class"
+    }
+
+    fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
+        values.check(self.name(), self.options())?;
+        Ok(Box::new(*self))
+    }
+
+    /// Any folder: whoever asks several formats asks this one last.
+    fn detect(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn suits(&self, path: &Path) -> bool {
+        path.extension().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
+    }
+
+    fn holds(&self, header: &ImageHeader) -> bool {
+        // All but raw pixels are files of their own.
+        header.codec != Codec::Raw
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Png
+    }
+
+    fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        Ok(Box::new(Writer::create(request)?))
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(self.open_folder(path)?))
+    }
+}

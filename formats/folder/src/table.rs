@@ -1,0 +1,62 @@
+use bytes::Bytes;
+use fdconvert_core::{Encoded, Value};
+
+/// Samples that are listed in a file: which files they are, and their other values by column.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// The path of each sample's (first) image, relative to the root.
+    pub(crate) paths: Vec<Box<[u8]>>,
+    /// One per field of the schema.
+    pub(crate) columns: Vec<Column>,
+}
+
+/// All values of one field.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Column {
+    /// The image at the sample's path.
+    FirstImage,
+    /// Further images: their paths relative to the root.
+    Image(Vec<Box<[u8]>>),
+    Int(Vec<i64>),
+    Float(Vec<f64>),
+    Text(Vec<String>),
+    Json(Vec<Bytes>),
+    Bytes(Vec<Bytes>),
+    Array(Vec<Bytes>),
+}
+
+/// A value that is in memory, or an image in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Cell<'a> {
+    /// The image at the sample's own path.
+    FirstImage,
+    /// The image at that path.
+    Image(&'a [u8]),
+    Value(Value<Encoded>),
+}
+
+impl Table {
+    pub(crate) fn len(&self) -> u64 {
+        self.paths.len() as u64
+    }
+
+    pub(crate) fn path(&self, index: u64) -> Option<&[u8]> {
+        self.paths.get(usize::try_from(index).ok()?).map(|path| &**path)
+    }
+
+    /// The cells of one row, in schema order; `None` beyond the last row.
+    pub(crate) fn row(&self, index: u64) -> Option<Vec<Cell<'_>>> {
+        let i = usize::try_from(index).ok()?;
+        let cell = |column| match column {
+            &Column::FirstImage => Some(Cell::FirstImage),
+            Column::Image(paths) => Some(Cell::Image(paths.get(i)?)),
+            Column::Int(ints) => Some(Cell::Value(Value::Int(*ints.get(i)?))),
+            Column::Float(floats) => Some(Cell::Value(Value::Float(*floats.get(i)?))),
+            Column::Text(texts) => Some(Cell::Value(Value::Text(texts.get(i)?.clone()))),
+            Column::Json(documents) => Some(Cell::Value(Value::Json(documents.get(i)?.clone()))),
+            Column::Bytes(bytes) => Some(Cell::Value(Value::Bytes(bytes.get(i)?.clone()))),
+            Column::Array(bytes) => Some(Cell::Value(Value::Array(bytes.get(i)?.clone()))),
+        };
+        self.columns.iter().map(cell).collect()
+    }
+}
