@@ -1,1 +1,55 @@
-//! Placeholder.
+//! Pixels: decoding, resizing, encoding, and the [`Policy`] that decides what becomes of an image.
+//!
+//! A policy turns every [`Image`](fdconvert_core::Image) a source yields into an
+//! [`Encoded`](fdconvert_core::Encoded) one that the format can hold, with the least work: bytes
+//! that may stay are never decoded. The policy is shared between threads; each thread brings a
+//! [`Worker`], which owns every handle and buffer. [`Decoder`], [`Resizer`] and [`Encoder`] are
+//! the same parts for those who only need one.
+//!
+//! ```
+//! use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer, Size};
+//! use fdconvert_core::{Codec, Limits, Pixels};
+//!
+//! let gradient = Pixels {
+//!     width: 320,
+//!     height: 200,
+//!     channels: 3,
+//!     data: (0..320 * 200 * 3).map(|i| (i / 960) as u8).collect(),
+//! };
+//! let (width, height) = Size::MaxSide(256).target(gradient.width, gradient.height);
+//! let mut small = Vec::new();
+//! Resizer::new().resize("key", &gradient, (width, height), Filter::Area, &mut small)?;
+//! let small = Pixels { width, height, channels: 3, data: small };
+//!
+//! let jpeg = Encoder::new().encode("key", &small, Codec::Jpeg, &JpegOptions::default(), None)?;
+//! let back = Decoder::new().decode("key", &jpeg, &Limits::DEFAULT)?;
+//! assert_eq!((back.pixels.width, back.pixels.height), (256, 160));
+//! # Ok::<(), fdconvert_core::Error>(())
+//! ```
+//!
+//! JPEG goes through libjpeg-turbo with the default feature `turbo`, and through Rust alone
+//! without it; [`backend`] says which, because the two differ by a few levels in some pixels.
+//!
+//! Deliberately absent: files, threads, and fast but inaccurate DCTs and scalings.
+
+mod claim;
+mod convert;
+mod decode;
+mod encode;
+mod jpeg;
+mod lossless;
+mod notes;
+mod orient;
+mod other;
+mod policy;
+mod resize;
+mod size;
+
+pub use decode::{Decoded, Decoder};
+pub use encode::Encoder;
+pub use jpeg::{JpegOptions, Subsampling, backend};
+pub use notes::Notes;
+pub use orient::orient;
+pub use policy::{Alpha, Encode, Gray, Nanos, Outcome, Policy, Worker};
+pub use resize::{Filter, Resizer};
+pub use size::Size;

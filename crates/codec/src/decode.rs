@@ -1,0 +1,105 @@
+use crate::{Notes, claim::claim, jpeg::JpegDecoder, lossless::decode_png, other::decode_other};
+use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
+use fdconvert_probe::check_complete;
+
+/// Decodes images of every codec to 8 bits and 1 (gray), 3 (RGB) or 4 (RGBA) channels.
+///
+/// One per thread: it keeps handles and buffers from image to image. An error leaves it usable.
+///
+/// What cannot be trusted is not: an image that is not of the declared codec and size, that is
+/// over a limit, or whose pixels are not all there is an error that names the sample. Only a JPEG
+/// that lacks nothing but its end marker is let through, with [`Notes::NO_END_MARKER`].
+#[derive(Default)]
+pub struct Decoder {
+    jpeg: JpegDecoder,
+    scratch: Vec<u8>,
+}
+
+/// A decoded image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decoded {
+    /// The pixels, as stored: no EXIF orientation is applied.
+    pub pixels: Pixels,
+    /// What the encoded image said about itself.
+    pub header: ImageHeader,
+    /// What was converted or found odd.
+    pub notes: Notes,
+}
+
+impl Decoder {
+    /// A decoder without handles and buffers yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Decodes into fresh memory.
+    ///
+    /// # Errors
+    /// `Sample` or `Limit`, naming `key`.
+    pub fn decode(&mut self, key: &str, encoded: &Encoded, limits: &Limits) -> Result<Decoded> {
+        self.decode_reusing(key, encoded, limits, Vec::new())
+    }
+
+    /// Decodes into `out`, replacing what it holds, and returns header, channels and notes.
+    /// Giving the same buffer again and again saves mapping fresh pages, which costs more than
+    /// decoding raw pixels does. After an error the content of `out` is unspecified.
+    ///
+    /// # Errors
+    /// `Sample` or `Limit`, naming `key`.
+    pub fn decode_into(
+        &mut self,
+        key: &str,
+        encoded: &Encoded,
+        limits: &Limits,
+        out: &mut Vec<u8>,
+    ) -> Result<(ImageHeader, u8, Notes)> {
+        let header = claim(key, encoded, limits)?;
+        let (channels, notes) = self
+            .decode_claimed(&encoded.bytes, &header, limits, out)
+            .map_err(|what| Error::sample(key, undecodable(&encoded.bytes, &header, what)))?;
+        if out.len() as u64 != Pixels::byte_len(header.width, header.height, channels) {
+            return Err(Error::sample(key, "decodes to an unexpected number of bytes"));
+        }
+        Ok((header, channels, notes))
+    }
+
+    /// As [`decode`](Self::decode), in the memory of a buffer that is used up.
+    pub(crate) fn decode_reusing(
+        &mut self,
+        key: &str,
+        encoded: &Encoded,
+        limits: &Limits,
+        mut data: Vec<u8>,
+    ) -> Result<Decoded> {
+        let (header, channels, notes) = self.decode_into(key, encoded, limits, &mut data)?;
+        let pixels = Pixels { width: header.width, height: header.height, channels, data };
+        Ok(Decoded { pixels, header, notes })
+    }
+
+    fn decode_claimed(
+        &mut self,
+        bytes: &[u8],
+        header: &ImageHeader,
+        limits: &Limits,
+        out: &mut Vec<u8>,
+    ) -> Result<(u8, Notes), String> {
+        match header.codec {
+            Codec::Jpeg => self.jpeg.decode(bytes, header, out),
+            Codec::Png => decode_png(bytes, header, limits, &mut self.scratch, out),
+            Codec::Raw => {
+                out.clear();
+                out.extend_from_slice(bytes);
+                Ok((header.color.channels(), Notes::NONE))
+            }
+            _ => decode_other(bytes, header, limits, &mut self.scratch, out),
+        }
+    }
+}
+
+/// What is wrong with an image, once decoding has failed. Where the file as such is broken, that
+/// and its offset say more than what became of it in the decoder.
+fn undecodable(bytes: &[u8], header: &ImageHeader, what: String) -> String {
+    let what = check_complete(bytes, header).err().unwrap_or(what);
+    format!("the {} cannot be decoded: {what}", header.codec.extension())
+}

@@ -1,0 +1,75 @@
+use crate::{
+    JpegOptions,
+    jpeg::JpegEncoder,
+    lossless::{encode_bmp, encode_png},
+};
+use bytes::Bytes;
+use fdconvert_core::{Codec, Encoded, Error, Pixels, Result};
+
+/// Encodes pixels as JPEG, PNG, BMP or raw. One per thread: it keeps a handle and a buffer.
+#[derive(Default)]
+pub struct Encoder {
+    jpeg: JpegEncoder,
+    buffer: Vec<u8>,
+}
+
+impl Encoder {
+    /// An encoder without handle and buffer yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Encodes. `options` matter to JPEG only; `source` is the JPEG that the pixels came from, if
+    /// they did, for [`Subsampling::Keep`](crate::Subsampling::Keep).
+    ///
+    /// # Errors
+    /// `Sample`, naming `key`, when the codec cannot hold the image or is not one we write.
+    pub fn encode(
+        &mut self,
+        key: &str,
+        pixels: &Pixels,
+        codec: Codec,
+        options: &JpegOptions,
+        source: Option<&[u8]>,
+    ) -> Result<Encoded> {
+        let bytes = self.bytes(pixels, codec, options, source).map_err(|what| {
+            Error::sample(key, format!("cannot be encoded as {}: {what}", codec.extension()))
+        })?;
+        Ok(Encoded { codec, width: pixels.width, height: pixels.height, bytes })
+    }
+
+    fn bytes(
+        &mut self,
+        pixels: &Pixels,
+        codec: Codec,
+        options: &JpegOptions,
+        source: Option<&[u8]>,
+    ) -> Result<Bytes, String> {
+        let expected = Pixels::byte_len(pixels.width, pixels.height, pixels.channels);
+        if pixels.data.len() as u64 != expected {
+            return Err(format!("{} bytes where {expected} are due", pixels.data.len()));
+        }
+        // What is written is copied out of the buffer once, at its exact length: the worst case
+        // that the buffer is made for is several times as long.
+        match codec {
+            Codec::Jpeg => {
+                let length = self.jpeg.encode(pixels, options, source, &mut self.buffer)?;
+                Ok(Bytes::copy_from_slice(self.buffer.get(..length).unwrap_or_default()))
+            }
+            Codec::Png => {
+                encode_png(pixels, &mut self.buffer)?;
+                Ok(Bytes::copy_from_slice(&self.buffer))
+            }
+            Codec::Bmp => {
+                encode_bmp(pixels, &mut self.buffer)?;
+                Ok(Bytes::copy_from_slice(&self.buffer))
+            }
+            Codec::Raw if matches!(pixels.channels, 1 | 3) => {
+                Ok(Bytes::copy_from_slice(&pixels.data))
+            }
+            Codec::Raw => Err(format!("raw pixels have 1 or 3 channels, not {}", pixels.channels)),
+            _ => Err("we only read this codec".into()),
+        }
+    }
+}

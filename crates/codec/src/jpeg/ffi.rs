@@ -1,0 +1,228 @@
+//! The only calls into libjpeg-turbo, made safe.
+//!
+//! The TurboJPEG interface is used directly because the safe wrapper crate offers neither restart
+//! markers nor the difference between a warning and a failure, and parses each header twice.
+#![allow(unsafe_code)]
+
+use std::{
+    ffi::{CStr, c_int, c_uchar},
+    ptr::NonNull,
+};
+use turbojpeg_sys as tj;
+
+/// Scans of a progressive JPEG after which decoding is given up: real encoders write a dozen,
+/// while a few kilobytes of hostile empty scans can keep a decoder busy for hours.
+const MAX_SCANS: c_int = 200;
+
+/// A TurboJPEG instance.
+struct Handle(NonNull<std::ffi::c_void>);
+
+// SAFETY: an instance has no thread affinity: libjpeg-turbo's documentation allows one to be used
+// from any thread as long as two do not use it at once, and every method here takes `&mut self`.
+unsafe impl Send for Handle {}
+
+impl Handle {
+    fn new(kind: tj::TJINIT) -> Result<Self, String> {
+        // SAFETY: takes no pointers; returns a valid instance or null.
+        let handle = unsafe { tj::tj3Init(kind as c_int) };
+        NonNull::new(handle).map(Self).ok_or_else(|| "libjpeg-turbo is out of memory".into())
+    }
+
+    fn set(&mut self, param: tj::TJPARAM, value: c_int) -> Result<(), String> {
+        // SAFETY: the instance is live (`self` owns it); parameters and values are checked inside.
+        let status = unsafe { tj::tj3Set(self.0.as_ptr(), param as c_int, value) };
+        if status == 0 { Ok(()) } else { Err(self.message()) }
+    }
+
+    fn get(&mut self, param: tj::TJPARAM) -> c_int {
+        // SAFETY: the instance is live.
+        unsafe { tj::tj3Get(self.0.as_ptr(), param as c_int) }
+    }
+
+    fn failed(&mut self) -> bool {
+        // SAFETY: the instance is live.
+        let code = unsafe { tj::tj3GetErrorCode(self.0.as_ptr()) };
+        code != tj::TJERR_TJERR_WARNING as c_int
+    }
+
+    /// The message of the last failure, or of the first warning.
+    fn message(&mut self) -> String {
+        // SAFETY: the instance is live, and its message is a NUL-terminated string in memory that
+        // it owns and that nothing changes before it is copied here.
+        let text = unsafe { CStr::from_ptr(tj::tj3GetErrorStr(self.0.as_ptr())) };
+        text.to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: the instance is live and nobody else holds it.
+        unsafe { tj::tj3Destroy(self.0.as_ptr()) }
+    }
+}
+
+/// Channel order of decoded pixels.
+#[derive(Clone, Copy)]
+pub(super) enum Layout {
+    Gray,
+    Rgb,
+    Cmyk,
+}
+
+impl Layout {
+    fn code(self) -> c_int {
+        match self {
+            Self::Gray => tj::TJPF_TJPF_GRAY,
+            Self::Rgb => tj::TJPF_TJPF_RGB,
+            Self::Cmyk => tj::TJPF_TJPF_CMYK,
+        }
+    }
+
+    fn channels(self) -> usize {
+        match self {
+            Self::Gray => 1,
+            Self::Rgb => 3,
+            Self::Cmyk => 4,
+        }
+    }
+}
+
+/// What libjpeg-turbo had to say about a JPEG that it did decode.
+#[derive(Default)]
+pub(super) struct Warnings {
+    /// Something in front of the first scan was odd.
+    pub(super) header: bool,
+    /// The first warning of the whole file.
+    pub(super) first: Option<String>,
+}
+
+pub(super) struct Decompressor(Handle);
+
+impl Decompressor {
+    pub(super) fn new() -> Result<Self, String> {
+        let mut handle = Handle::new(tj::TJINIT_TJINIT_DECOMPRESS)?;
+        handle.set(tj::TJPARAM_TJPARAM_SCANLIMIT, MAX_SCANS)?;
+        // ICC profiles are not wanted.
+        handle.set(tj::TJPARAM_TJPARAM_SAVEMARKERS, 0)?;
+        Ok(Self(handle))
+    }
+
+    /// Decodes `jpeg`, which has to be of exactly this size. After an error the decompressor may
+    /// be in the middle of a header: drop it.
+    pub(super) fn decode(
+        &mut self,
+        jpeg: &[u8],
+        (width, height): (u32, u32),
+        layout: Layout,
+        out: &mut Vec<u8>,
+    ) -> Result<Warnings, String> {
+        let mut warnings = Warnings::default();
+        let handle = self.0.0.as_ptr();
+        // SAFETY: the instance is live, and pointer and length are those of one slice, which the
+        // call only reads.
+        let status =
+            unsafe { tj::tj3DecompressHeader(handle, jpeg.as_ptr(), jpeg.len() as tj::size_t) };
+        if status != 0 {
+            if self.0.failed() {
+                return Err(self.0.message());
+            }
+            warnings.header = true;
+        }
+        let found_width = self.0.get(tj::TJPARAM_TJPARAM_JPEGWIDTH);
+        let found_height = self.0.get(tj::TJPARAM_TJPARAM_JPEGHEIGHT);
+        if (i64::from(found_width), i64::from(found_height)) != (width.into(), height.into()) {
+            return Err(format!("decodes to {found_width}x{found_height}, not {width}x{height}"));
+        }
+        let pitch = width as usize * layout.channels();
+        // Every row is written or an error is returned: only growth is filled.
+        out.resize(pitch * height as usize, 0);
+        // SAFETY: the instance is live; `jpeg` is as above. The call parses the same bytes as the
+        // one before, so it finds the same size, and writes `height` rows of `width` pixels, one
+        // every `pitch` bytes: exactly the length of `out`. No scaling or cropping is ever set.
+        // `pitch` fits: both sides of a JPEG are below 2^16.
+        let status = unsafe {
+            tj::tj3Decompress8(
+                handle,
+                jpeg.as_ptr(),
+                jpeg.len() as tj::size_t,
+                out.as_mut_ptr(),
+                pitch as c_int,
+                layout.code(),
+            )
+        };
+        if status != 0 {
+            if self.0.failed() {
+                return Err(self.0.message());
+            }
+            warnings.first = Some(self.0.message());
+        }
+        Ok(warnings)
+    }
+}
+
+/// Settings of a compressor, in TurboJPEG's own codes.
+pub(super) struct Parameters {
+    pub(super) quality: u8,
+    pub(super) subsampling: tj::TJSAMP,
+    pub(super) optimize: bool,
+    pub(super) restart_rows: u16,
+}
+
+pub(super) struct Compressor(Handle);
+
+impl Compressor {
+    pub(super) fn new() -> Result<Self, String> {
+        let mut handle = Handle::new(tj::TJINIT_TJINIT_COMPRESS)?;
+        handle.set(tj::TJPARAM_TJPARAM_NOREALLOC, 1)?;
+        Ok(Self(handle))
+    }
+
+    /// Encodes `data`, which has to be `width * height` pixels of `layout`, into the front of
+    /// `out`; returns the length. `out` never shrinks, so that no call has to clear it again.
+    pub(super) fn encode(
+        &mut self,
+        data: &[u8],
+        (width, height): (u16, u16),
+        layout: Layout,
+        parameters: &Parameters,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, String> {
+        let expected = usize::from(width) * usize::from(height) * layout.channels();
+        if data.len() != expected {
+            return Err(format!("{} bytes are not {width}x{height} pixels", data.len()));
+        }
+        self.0.set(tj::TJPARAM_TJPARAM_QUALITY, parameters.quality.into())?;
+        self.0.set(tj::TJPARAM_TJPARAM_SUBSAMP, parameters.subsampling)?;
+        self.0.set(tj::TJPARAM_TJPARAM_OPTIMIZE, parameters.optimize.into())?;
+        self.0.set(tj::TJPARAM_TJPARAM_RESTARTROWS, parameters.restart_rows.into())?;
+        let (width, height) = (c_int::from(width), c_int::from(height));
+        // SAFETY: takes no pointers.
+        let bound = unsafe { tj::tj3JPEGBufSize(width, height, parameters.subsampling) };
+        // The bound does not count restart markers: three bytes per row of blocks at most.
+        let bound = bound as usize + if parameters.restart_rows > 0 { height as usize } else { 0 };
+        if out.len() < bound {
+            out.resize(bound, 0);
+        }
+        let mut target: *mut c_uchar = out.as_mut_ptr();
+        let mut length = out.len() as tj::size_t;
+        // SAFETY: the instance is live. `data` holds `height` rows of `width` pixels without gaps
+        // (pitch 0), checked above, and is only read. `target` and `length` describe `out`; with
+        // NOREALLOC set the call never writes past `length` bytes and never replaces `target`.
+        let status = unsafe {
+            tj::tj3Compress8(
+                self.0.0.as_ptr(),
+                data.as_ptr(),
+                width,
+                0,
+                height,
+                layout.code(),
+                &raw mut target,
+                &raw mut length,
+            )
+        };
+        if status != 0 {
+            return Err(self.0.message());
+        }
+        Ok(length as usize)
+    }
+}

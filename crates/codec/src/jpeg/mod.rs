@@ -1,0 +1,189 @@
+//! JPEG through one of two backends with the same functions, chosen when the crate is built:
+//! `turbo` calls libjpeg-turbo, `pure` is Rust only. Their pixels differ by a few levels, so a
+//! dataset records which one made it.
+
+mod chroma;
+#[cfg(feature = "turbo")]
+mod ffi;
+#[cfg(any(test, not(feature = "turbo")))]
+mod pure;
+#[cfg(feature = "turbo")]
+mod turbo;
+
+#[cfg(not(feature = "turbo"))]
+use pure as chosen;
+#[cfg(feature = "turbo")]
+use turbo as chosen;
+
+use crate::Notes;
+use chroma::Chroma;
+use fdconvert_core::{Color, ImageHeader, Pixels};
+use fdconvert_probe::{Ending, check_complete};
+
+/// The JPEG library of this build and its version, as recorded in what it writes.
+#[must_use]
+pub fn backend() -> &'static str {
+    chosen::NAME
+}
+
+/// Resolution of the colour planes of a JPEG that is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Subsampling {
+    /// 4:2:0: half the columns and half the rows.
+    #[default]
+    S420,
+    /// 4:2:2: half the columns.
+    S422,
+    /// 4:4:4: all of them.
+    S444,
+    /// That of the source where it is a JPEG, else 4:2:0.
+    Keep,
+}
+
+impl Subsampling {
+    /// Its name on the command line and in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::S420 => "420",
+            Self::S422 => "422",
+            Self::S444 => "444",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// How a JPEG is written. The default is what FFCV and Pillow write at quality 90, byte for byte
+/// with libjpeg-turbo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JpegOptions {
+    /// 1 to 100, the scale of libjpeg.
+    pub quality: u8,
+    /// Resolution of the colour planes.
+    pub subsampling: Subsampling,
+    /// Huffman tables made for the image: some 5 % smaller, 2.7 times the work.
+    pub optimize_huffman: bool,
+    /// A restart marker after every this many rows of blocks, for parallel decoding; 0 for none.
+    pub restart_rows: u16,
+}
+
+impl Default for JpegOptions {
+    fn default() -> Self {
+        Self {
+            quality: 90,
+            subsampling: Subsampling::S420,
+            optimize_huffman: false,
+            restart_rows: 0,
+        }
+    }
+}
+
+/// What a backend needs to know to decode.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    width: u32,
+    height: u32,
+    /// 1, 3 or 4.
+    components: u8,
+    /// The file had its end marker. Where we had to append one, doubtful data counts as missing.
+    whole: bool,
+}
+
+/// What a backend needs to know to encode: sizes and channels are proven.
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    width: u16,
+    height: u16,
+    gray: bool,
+    quality: u8,
+    chroma: Chroma,
+    optimize_huffman: bool,
+    restart_rows: u16,
+}
+
+/// Decodes JPEGs; reused for its handle and buffer.
+#[derive(Default)]
+pub(crate) struct JpegDecoder {
+    backend: chosen::Decoder,
+    closed: Vec<u8>,
+}
+
+impl JpegDecoder {
+    /// Decodes to 1 or 3 channels, whose number it returns.
+    pub(crate) fn decode(
+        &mut self,
+        jpeg: &[u8],
+        header: &ImageHeader,
+        out: &mut Vec<u8>,
+    ) -> Result<(u8, Notes), String> {
+        let components = match header.color {
+            Color::Gray => 1,
+            Color::Rgb => 3,
+            Color::Cmyk => 4,
+            Color::GrayAlpha | Color::Rgba => {
+                return Err("a JPEG with an alpha channel cannot be decoded".into());
+            }
+        };
+        let whole = check_complete(jpeg, header)? == Ending::Complete;
+        let frame = Frame { width: header.width, height: header.height, components, whole };
+        // With the end marker in place, whatever else is missing shows as missing pixels.
+        let jpeg = if whole {
+            jpeg
+        } else {
+            self.closed.clear();
+            self.closed.extend_from_slice(jpeg);
+            self.closed.extend_from_slice(&[0xff, 0xd9]);
+            &self.closed
+        };
+        self.backend.decode(jpeg, &frame, out)?;
+        let notes = Notes::NO_END_MARKER.when(!whole) | Notes::CMYK_CONVERTED.when(components == 4);
+        Ok((if components == 1 { 1 } else { 3 }, notes))
+    }
+}
+
+/// Encodes JPEGs; reused for its handle.
+#[derive(Default)]
+pub(crate) struct JpegEncoder {
+    backend: chosen::Encoder,
+}
+
+impl JpegEncoder {
+    /// Encodes 1 or 3 channels into the front of `out` and returns the length. `source` is the
+    /// JPEG that the pixels came from, if they did.
+    pub(crate) fn encode(
+        &mut self,
+        pixels: &Pixels,
+        options: &JpegOptions,
+        source: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, String> {
+        let side = |side: u32| {
+            let what = || format!("a side of {side} pixels is over the 65535 that JPEG can hold");
+            u16::try_from(side).ok().filter(|&side| side > 0).ok_or_else(what)
+        };
+        let gray = match pixels.channels {
+            1 => true,
+            3 => false,
+            other => return Err(format!("JPEG cannot hold {other} channels")),
+        };
+        let chroma = match options.subsampling {
+            Subsampling::S420 => Chroma::C420,
+            Subsampling::S422 => Chroma::C422,
+            Subsampling::S444 => Chroma::C444,
+            Subsampling::Keep => source.and_then(chroma::of).unwrap_or(Chroma::C420),
+        };
+        let settings = Settings {
+            width: side(pixels.width)?,
+            height: side(pixels.height)?,
+            gray,
+            quality: options.quality.clamp(1, 100),
+            chroma,
+            optimize_huffman: options.optimize_huffman,
+            restart_rows: options.restart_rows,
+        };
+        self.backend.encode(&pixels.data, &settings, out)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+use std::{fmt, ops};
+
+/// What happened to an image on its way, as a set of flags.
+///
+/// Exactly one of [`KEPT`](Self::KEPT), [`REENCODED`](Self::REENCODED) and
+/// [`FELL_BACK`](Self::FELL_BACK) is in what a policy returns; the others say more.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Notes(u16);
+
+impl Notes {
+    /// Nothing to say.
+    pub const NONE: Self = Self(0);
+    /// The source's bytes were stored as they are.
+    pub const KEPT: Self = Self(1);
+    /// The pixels were encoded anew.
+    pub const REENCODED: Self = Self(1 << 1);
+    /// The format could not hold the source's bytes: the pixels were stored without loss instead.
+    pub const FELL_BACK: Self = Self(1 << 2);
+    /// The image was made smaller.
+    pub const RESIZED: Self = Self(1 << 3);
+    /// The EXIF orientation was applied to the pixels.
+    pub const ROTATED: Self = Self(1 << 4);
+    /// There is an EXIF orientation that was not applied to the pixels.
+    pub const ROTATION_LEFT: Self = Self(1 << 5);
+    /// The alpha channel was dropped or blended away.
+    pub const ALPHA_DROPPED: Self = Self(1 << 6);
+    /// More than 8 bits per channel were rounded to 8.
+    pub const DEPTH_REDUCED: Self = Self(1 << 7);
+    /// Four inks were converted to RGB.
+    pub const CMYK_CONVERTED: Self = Self(1 << 8);
+    /// A JPEG without its end marker whose pixels are all there.
+    pub const NO_END_MARKER: Self = Self(1 << 9);
+    /// One gray channel became three equal ones.
+    pub const GRAY_EXPANDED: Self = Self(1 << 10);
+
+    /// Every note with its name in reports and one line for a person.
+    pub const ALL: [(Self, &'static str, &'static str); 11] = [
+        (Self::KEPT, "kept", "stored byte for byte as in the source"),
+        (Self::REENCODED, "re-encoded", "decoded and encoded anew"),
+        (
+            Self::FELL_BACK,
+            "fell-back",
+            "stored without loss, because the format cannot hold the source's bytes",
+        ),
+        (Self::RESIZED, "resized", "made smaller by the size rule"),
+        (Self::ROTATED, "rotated", "EXIF orientation applied to the pixels"),
+        (
+            Self::ROTATION_LEFT,
+            "rotation-left",
+            "EXIF orientation not applied: the decoder that trains has to apply it",
+        ),
+        (Self::ALPHA_DROPPED, "alpha-dropped", "alpha channel removed"),
+        (Self::DEPTH_REDUCED, "depth-reduced", "more than 8 bits per channel rounded to 8"),
+        (Self::CMYK_CONVERTED, "cmyk-converted", "four inks converted to RGB"),
+        (
+            Self::NO_END_MARKER,
+            "no-end-marker",
+            "the JPEG lacks its end marker, but all its pixels are there",
+        ),
+        (Self::GRAY_EXPANDED, "gray-expanded", "one gray channel written as three equal ones"),
+    ];
+
+    /// Whether every note of `other` is in this set.
+    #[must_use]
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether there is nothing to say.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// `self` where `condition` holds, else nothing.
+    #[must_use]
+    pub(crate) fn when(self, condition: bool) -> Self {
+        if condition { self } else { Self::NONE }
+    }
+
+    /// The notes in the set: each with its name and its explanation, in a fixed order.
+    pub fn iter(self) -> impl Iterator<Item = (Self, &'static str, &'static str)> {
+        Self::ALL.into_iter().filter(move |(note, ..)| self.contains(*note))
+    }
+}
+
+impl ops::BitOr for Notes {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl ops::BitOrAssign for Notes {
+    fn bitor_assign(&mut self, other: Self) {
+        *self = *self | other;
+    }
+}
+
+impl fmt::Debug for Notes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(|(_, name, _)| name)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_note_has_its_own_bit_and_name() {
+        let mut all = Notes::NONE;
+        for (note, name, about) in Notes::ALL {
+            assert!(!all.contains(note) && !name.is_empty() && !about.is_empty());
+            all |= note;
+        }
+        let mut names: Vec<_> = all.iter().map(|(_, name, _)| name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Notes::ALL.len());
+    }
+
+    #[test]
+    fn debug_shows_names() {
+        assert_eq!(
+            format!("{:?}", Notes::KEPT | Notes::ROTATION_LEFT),
+            r#"{"kept", "rotation-left"}"#
+        );
+    }
+}

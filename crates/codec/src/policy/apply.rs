@@ -1,0 +1,246 @@
+//! One image through the policy: kept as it is, or decoded, made to fit, and encoded.
+
+use super::{
+    Alpha, Encode, Gray, Nanos, Outcome, Policy, Worker,
+    seat::{Goal, Seat, Shape},
+    worker::timed,
+};
+use crate::{
+    Notes,
+    claim::{claim, claim_pixels},
+    convert,
+    orient::orient_into,
+};
+use fdconvert_core::{Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result};
+use fdconvert_probe::{Ending, check_complete};
+
+/// An image on its way.
+struct Job<'a> {
+    key: &'a str,
+    format: &'a dyn Format,
+    /// The size that the rule gives, before any turn.
+    size: (u32, u32),
+    source: ImageHeader,
+    goal: Goal,
+    /// The JPEG that the pixels come from.
+    jpeg: Option<&'a [u8]>,
+}
+
+impl Policy {
+    /// Makes of an image what is to be stored of it.
+    ///
+    /// # Errors
+    /// `Sample` or `Limit`, naming `key`: the image is damaged, too large, or the format cannot
+    /// hold what the policy makes of it. The worker stays usable.
+    pub fn apply(
+        &self,
+        key: &str,
+        image: Image,
+        format: &dyn Format,
+        worker: &mut Worker,
+    ) -> Result<Outcome> {
+        match image {
+            Image::Encoded(encoded) => self.apply_encoded(key, encoded, format, worker),
+            Image::Pixels(pixels) => {
+                let mut source = claim_pixels(key, &pixels, &self.limits)?;
+                if pixels.channels == 4 {
+                    source.color = Color::Rgba;
+                }
+                let size = self.target(&source);
+                let resize = size != (source.width, source.height);
+                let goal = self.goal(key, None, resize, format)?;
+                let job = Job { key, format, size, source, goal, jpeg: None };
+                self.make(&job, pixels, Notes::NONE, Nanos::default(), worker)
+            }
+        }
+    }
+
+    fn apply_encoded(
+        &self,
+        key: &str,
+        encoded: Encoded,
+        format: &dyn Format,
+        worker: &mut Worker,
+    ) -> Result<Outcome> {
+        let source = claim(key, &encoded, &self.limits)?;
+        let size = self.target(&source);
+        let resize = size != (source.width, source.height);
+        if !resize && self.keeps(&source) && format.holds(&source) {
+            return self.keep(key, encoded, &source, worker);
+        }
+        let goal = self.goal(key, Some(&source), resize, format)?;
+        let mut nanos = Nanos::default();
+        let buffer = worker.take();
+        let decoded = timed(&mut nanos.decode, || {
+            worker.decoder.decode_reusing(key, &encoded, &self.limits, buffer)
+        })?;
+        self.check_end(key, decoded.notes)?;
+        let jpeg = (encoded.codec == Codec::Jpeg).then_some(&*encoded.bytes);
+        let job = Job { key, format, size, source, goal, jpeg };
+        self.make(&job, decoded.pixels, decoded.notes, nanos, worker)
+    }
+
+    fn target(&self, header: &ImageHeader) -> (u32, u32) {
+        let (width, height) = (header.width, header.height);
+        self.size.map_or((width, height), |size| size.target(width, height))
+    }
+
+    /// Whether the bytes of such an image need no change, if its size needs none.
+    fn keeps(&self, header: &ImageHeader) -> bool {
+        let codec = match self.encode {
+            Encode::Keep => return true,
+            Encode::Png => Codec::Png,
+            Encode::Bmp => Codec::Bmp,
+            Encode::Raw => Codec::Raw,
+            Encode::Jpeg | Encode::Smart { .. } | Encode::Mix { .. } => return false,
+        };
+        let turn = self.orient && header.orientation > 1;
+        let gray = matches!(header.color, Color::Gray | Color::GrayAlpha);
+        header.codec == codec && !turn && !(gray && self.gray == Gray::Expand)
+    }
+
+    /// Passes the bytes on, after the checks that need no decoding.
+    fn keep(
+        &self,
+        key: &str,
+        encoded: Encoded,
+        header: &ImageHeader,
+        worker: &mut Worker,
+    ) -> Result<Outcome> {
+        let mut nanos = Nanos::default();
+        let mut notes = Notes::KEPT | Notes::ROTATION_LEFT.when(header.orientation > 1);
+        let ending = check_complete(&encoded.bytes, header);
+        if ending.map_err(|what| Error::sample(key, what))? == Ending::NoEndMarker {
+            self.check_end(key, Notes::NO_END_MARKER)?;
+            // Only decoding tells whether pixels are missing too.
+            let mut pixels = worker.take();
+            let (_, _, found) = timed(&mut nanos.decode, || {
+                worker.decoder.decode_into(key, &encoded, &self.limits, &mut pixels)
+            })?;
+            worker.give(pixels);
+            notes |= Notes::NO_END_MARKER.when(found.contains(Notes::NO_END_MARKER));
+        }
+        Ok(Outcome { encoded, notes, nanos })
+    }
+
+    fn check_end(&self, key: &str, notes: Notes) -> Result<()> {
+        if self.strict && notes.contains(Notes::NO_END_MARKER) {
+            let what = "the JPEG has no end marker, which `--strict` does not let pass";
+            return Err(Error::sample(key, what));
+        }
+        Ok(())
+    }
+
+    fn make(
+        &self,
+        job: &Job<'_>,
+        mut pixels: Pixels,
+        mut notes: Notes,
+        mut nanos: Nanos,
+        worker: &mut Worker,
+    ) -> Result<Outcome> {
+        let turn = self.orient && job.source.orientation > 1;
+        let (width, height) =
+            if turn && job.source.orientation >= 5 { (job.size.1, job.size.0) } else { job.size };
+        let shape = Shape { width, height, channels: pixels.channels, color: job.source.color };
+        let mut seat = self.seat(job.key, job.goal, shape, job.format)?;
+        // Fewer channels first, fewer pixels next: every later step has less to do.
+        timed(&mut nanos.resize, || -> Result<()> {
+            if pixels.channels == 4 && seat.channels < 4 {
+                self.settle_alpha(job.key, &mut pixels, seat.channels == 1, worker)?;
+                notes |= Notes::ALPHA_DROPPED;
+            }
+            if job.size != (pixels.width, pixels.height) {
+                self.shrink(job, &mut pixels, worker)?;
+                notes |= Notes::RESIZED;
+            }
+            if turn {
+                turn_upright(&mut pixels, job.source.orientation, worker);
+            }
+            Ok(())
+        })?;
+        notes |= Notes::ROTATED.when(turn);
+        notes |= Notes::ROTATION_LEFT.when(!turn && job.source.orientation > 1);
+
+        let mut encoded = self.encode_in(job, seat, &mut pixels, &mut notes, &mut nanos, worker)?;
+        if let Goal::Smart(ratio) = job.goal
+            && seat.codec == Codec::Jpeg
+            && pixels.data.len() as f64 <= ratio * encoded.bytes.len() as f64
+        {
+            let shape = Shape { channels: pixels.channels, ..shape };
+            seat = self.seat(job.key, Goal::Prefer(Codec::Raw), shape, job.format)?;
+            encoded = self.encode_in(job, seat, &mut pixels, &mut notes, &mut nanos, worker)?;
+        }
+        worker.give(pixels.data);
+        notes |= if seat.fell_back { Notes::FELL_BACK } else { Notes::REENCODED };
+        Ok(Outcome { encoded, notes, nanos })
+    }
+
+    /// Gets rid of an alpha channel, as the policy says.
+    fn settle_alpha(
+        &self,
+        key: &str,
+        pixels: &mut Pixels,
+        gray: bool,
+        worker: &mut Worker,
+    ) -> Result<()> {
+        let mut out = worker.take();
+        match self.alpha {
+            Alpha::Refuse => {
+                let what = "has an alpha channel, and `--alpha refuse` lets none be lost";
+                return Err(Error::sample(key, what));
+            }
+            Alpha::Drop => convert::drop_alpha(&pixels.data, gray, &mut out),
+            Alpha::Blend(background) => {
+                convert::blend_alpha(&pixels.data, background, &mut out);
+                if gray {
+                    let first = out.as_chunks::<3>().0.iter().map(|[value, ..]| *value).collect();
+                    worker.give(std::mem::replace(&mut out, first));
+                }
+            }
+        }
+        pixels.channels = if gray { 1 } else { 3 };
+        worker.give(std::mem::replace(&mut pixels.data, out));
+        Ok(())
+    }
+
+    fn shrink(&self, job: &Job<'_>, pixels: &mut Pixels, worker: &mut Worker) -> Result<()> {
+        let mut out = worker.take();
+        worker.resizer.resize(job.key, pixels, job.size, self.filter, &mut out)?;
+        (pixels.width, pixels.height) = job.size;
+        worker.give(std::mem::replace(&mut pixels.data, out));
+        Ok(())
+    }
+
+    fn encode_in(
+        &self,
+        job: &Job<'_>,
+        seat: Seat,
+        pixels: &mut Pixels,
+        notes: &mut Notes,
+        nanos: &mut Nanos,
+        worker: &mut Worker,
+    ) -> Result<Encoded> {
+        if pixels.channels == 1 && seat.channels == 3 {
+            let mut out = worker.take();
+            timed(&mut nanos.resize, || convert::gray_to_rgb(&pixels.data, &mut out));
+            worker.give(std::mem::replace(&mut pixels.data, out));
+            pixels.channels = 3;
+            *notes |= Notes::GRAY_EXPANDED;
+        }
+        timed(&mut nanos.encode, || {
+            worker.encoder.encode(job.key, pixels, seat.codec, &self.jpeg, job.jpeg)
+        })
+    }
+}
+
+fn turn_upright(pixels: &mut Pixels, orientation: u8, worker: &mut Worker) {
+    let mut out = worker.take();
+    match orient_into(pixels, orientation, &mut out) {
+        None => worker.give(out),
+        Some((width, height)) => {
+            (pixels.width, pixels.height) = (width, height);
+            worker.give(std::mem::replace(&mut pixels.data, out));
+        }
+    }
+}

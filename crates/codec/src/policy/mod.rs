@@ -1,0 +1,263 @@
+//! What becomes of an image: the rules (here), applying them (`apply`), and what a thread needs
+//! for that (`worker`).
+
+mod apply;
+mod seat;
+mod worker;
+
+pub use worker::{Nanos, Outcome, Worker};
+
+use crate::{Filter, JpegOptions, Size, backend};
+use fdconvert_core::{Error, Limits, Result};
+use std::collections::BTreeMap;
+
+/// How images are stored.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Encode {
+    /// The source's bytes, wherever no resize is due and the format can hold them.
+    #[default]
+    Keep,
+    /// JPEG, always encoded anew.
+    Jpeg,
+    /// PNG; one that needs no change keeps its bytes.
+    Png,
+    /// BMP; one that needs no change keeps its bytes.
+    Bmp,
+    /// Raw pixels.
+    Raw,
+    /// JPEG where that is more than `ratio` times smaller than raw pixels, else raw pixels.
+    Smart {
+        /// Raw bytes by JPEG bytes.
+        ratio: f64,
+    },
+    /// JPEG for a share of the images, raw pixels for the rest. Which ones depends on seed and
+    /// key alone, so that order, threads and skipped samples do not matter.
+    Mix {
+        /// Share that becomes JPEG, 0 to 1.
+        jpeg_share: f64,
+        /// Draws the images.
+        seed: u64,
+    },
+}
+
+impl Encode {
+    /// Its name on the command line and in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Jpeg => "jpeg",
+            Self::Png => "png",
+            Self::Bmp => "bmp",
+            Self::Raw => "raw",
+            Self::Smart { .. } => "smart",
+            Self::Mix { .. } => "mix",
+        }
+    }
+}
+
+/// What becomes of an alpha channel where the stored form has none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Alpha {
+    /// It is dropped and the colours stay, as Pillow's `convert("RGB")` does.
+    #[default]
+    Drop,
+    /// The image is composited onto this colour.
+    Blend([u8; 3]),
+    /// The sample is an error.
+    Refuse,
+}
+
+/// How many channels a gray image gets when it is encoded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Gray {
+    /// One where the format can hold that, else three.
+    #[default]
+    Keep,
+    /// Always three. Bytes that are kept stay as they are.
+    Expand,
+}
+
+/// What becomes of every image of a dataset.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// How images are stored.
+    pub encode: Encode,
+    /// The largest size; `None` leaves it.
+    pub size: Option<Size>,
+    /// How smaller images are computed.
+    pub filter: Filter,
+    /// How JPEGs are written.
+    pub jpeg: JpegOptions,
+    /// What becomes of alpha channels.
+    pub alpha: Alpha,
+    /// What becomes of gray images.
+    pub gray: Gray,
+    /// Apply the EXIF orientation to pixels that are encoded anew, which lose their EXIF.
+    pub orient: bool,
+    /// A JPEG without its end marker is an error even if all its pixels are there.
+    pub strict: bool,
+    /// What no image may exceed.
+    pub limits: Limits,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            encode: Encode::Keep,
+            size: None,
+            filter: Filter::Area,
+            jpeg: JpegOptions::default(),
+            alpha: Alpha::Drop,
+            gray: Gray::Keep,
+            orient: true,
+            strict: false,
+            limits: Limits::DEFAULT,
+        }
+    }
+}
+
+impl Policy {
+    /// Refuses values that mean nothing.
+    ///
+    /// # Errors
+    /// `Usage`, naming the option.
+    pub fn validate(&self) -> Result<()> {
+        let quality = self.jpeg.quality;
+        if !(1..=100).contains(&quality) {
+            return Err(Error::usage("--quality", format!("{quality} is not from 1 to 100")));
+        }
+        match self.size {
+            Some(Size::MaxSide(0)) => {
+                return Err(Error::usage("--max-side", "an image needs at least 1 pixel"));
+            }
+            Some(Size::ShortSide(0)) => {
+                return Err(Error::usage("--short-side", "an image needs at least 1 pixel"));
+            }
+            _ => {}
+        }
+        match self.encode {
+            Encode::Smart { ratio } if !(ratio.is_finite() && ratio > 0.0) => {
+                Err(Error::usage("--smart-ratio", format!("{ratio} is not a number above 0")))
+            }
+            Encode::Mix { jpeg_share, .. } if !(0.0..=1.0).contains(&jpeg_share) => {
+                Err(Error::usage("--jpeg-share", format!("{jpeg_share} is not from 0 to 1")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Every parameter that shapes the bytes, under stable names, for the record of how a dataset
+    /// was made. Parameters that cannot matter under this policy are left out.
+    #[must_use]
+    pub fn params(&self) -> BTreeMap<String, String> {
+        let mut params = BTreeMap::new();
+        let mut put = |name: &str, value: String| params.insert(name.into(), value);
+        put("encode", self.encode.name().into());
+        match self.encode {
+            Encode::Smart { ratio } => {
+                put("smart-ratio", ratio.to_string());
+            }
+            Encode::Mix { jpeg_share, seed } => {
+                put("jpeg-share", jpeg_share.to_string());
+                put("mix-seed", seed.to_string());
+            }
+            _ => {}
+        }
+        match self.size {
+            Some(Size::MaxSide(side)) => {
+                put("max-side", side.to_string());
+            }
+            Some(Size::ShortSide(side)) => {
+                put("short-side", side.to_string());
+            }
+            None => {}
+        }
+        if self.size.is_some() {
+            put("filter", self.filter.name().into());
+        }
+        let writes_jpeg = match self.encode {
+            Encode::Keep => self.size.is_some(),
+            Encode::Jpeg | Encode::Smart { .. } | Encode::Mix { .. } => true,
+            Encode::Png | Encode::Bmp | Encode::Raw => false,
+        };
+        if writes_jpeg {
+            put("quality", self.jpeg.quality.to_string());
+            put("subsampling", self.jpeg.subsampling.name().into());
+            put("optimize-huffman", self.jpeg.optimize_huffman.to_string());
+            put("restart-rows", self.jpeg.restart_rows.to_string());
+        }
+        let alpha = match self.alpha {
+            Alpha::Drop => "drop".into(),
+            Alpha::Blend([r, g, b]) => format!("#{r:02x}{g:02x}{b:02x}"),
+            Alpha::Refuse => "refuse".into(),
+        };
+        put("alpha", alpha);
+        put("gray", if self.gray == Gray::Keep { "keep" } else { "expand" }.into());
+        put("orient", self.orient.to_string());
+        put("strict", self.strict.to_string());
+        // Even bytes that are kept by rule are decoded where a format cannot hold them.
+        put("jpeg-library", backend().into());
+        params
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Subsampling;
+
+    fn usage(policy: &Policy) -> String {
+        policy.validate().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn validate_names_the_option() {
+        Policy::default().validate().unwrap();
+        let jpeg = JpegOptions { quality: 0, ..JpegOptions::default() };
+        assert!(usage(&Policy { jpeg, ..Policy::default() }).contains("--quality"));
+        let size = Some(Size::MaxSide(0));
+        assert!(usage(&Policy { size, ..Policy::default() }).contains("--max-side"));
+        for ratio in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let encode = Encode::Smart { ratio };
+            assert!(usage(&Policy { encode, ..Policy::default() }).contains("--smart-ratio"));
+        }
+        for jpeg_share in [-0.1, 1.1, f64::NAN] {
+            let encode = Encode::Mix { jpeg_share, seed: 1 };
+            assert!(usage(&Policy { encode, ..Policy::default() }).contains("--jpeg-share"));
+        }
+    }
+
+    #[test]
+    fn params_name_what_matters_and_nothing_else() {
+        let names = |policy: &Policy| policy.params().into_keys().collect::<Vec<_>>().join(" ");
+        let keep = Policy::default();
+        assert_eq!(names(&keep), "alpha encode gray jpeg-library orient strict");
+        let mut all = Policy {
+            encode: Encode::Mix { jpeg_share: 0.25, seed: 7 },
+            size: Some(Size::ShortSide(256)),
+            alpha: Alpha::Blend([255, 0, 16]),
+            ..keep
+        };
+        all.jpeg.subsampling = Subsampling::S444;
+        let params = all.params();
+        let expected = [
+            ("alpha", "#ff0010"),
+            ("encode", "mix"),
+            ("filter", "area"),
+            ("gray", "keep"),
+            ("jpeg-library", backend()),
+            ("jpeg-share", "0.25"),
+            ("mix-seed", "7"),
+            ("optimize-huffman", "false"),
+            ("orient", "true"),
+            ("quality", "90"),
+            ("restart-rows", "0"),
+            ("short-side", "256"),
+            ("strict", "false"),
+            ("subsampling", "444"),
+        ];
+        let found: Vec<_> = params.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+}

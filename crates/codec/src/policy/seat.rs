@@ -1,0 +1,128 @@
+//! Where an image that is encoded anew goes: codec and channels that the format can hold.
+
+use super::{Alpha, Encode, Gray, Policy};
+use fdconvert_core::{Codec, Color, Error, Format, ImageHeader, Result};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// What is wanted, before asking the format.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Goal {
+    /// This codec, which the user asked for by name.
+    Exact(Codec),
+    /// This codec where the format can hold it, else the format's fallback.
+    Prefer(Codec),
+    /// The format's fallback.
+    Fallback,
+    /// See [`Encode::Smart`].
+    Smart(f64),
+}
+
+/// What was found: a codec and the number of channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seat {
+    pub(super) codec: Codec,
+    pub(super) channels: u8,
+    pub(super) fell_back: bool,
+}
+
+/// What the seat has to fit: the final size, the decoded channels, the source's colours.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) channels: u8,
+    pub(super) color: Color,
+}
+
+impl Policy {
+    /// What an image of this source, if it was encoded, is to become.
+    pub(super) fn goal(
+        &self,
+        key: &str,
+        source: Option<&ImageHeader>,
+        resize: bool,
+        format: &dyn Format,
+    ) -> Result<Goal> {
+        Ok(match self.encode {
+            Encode::Jpeg => Goal::Exact(Codec::Jpeg),
+            Encode::Png => Goal::Exact(Codec::Png),
+            Encode::Bmp => Goal::Exact(Codec::Bmp),
+            Encode::Raw => Goal::Exact(Codec::Raw),
+            Encode::Smart { ratio } => Goal::Smart(ratio),
+            Encode::Mix { jpeg_share, seed } => {
+                // The upper 53 bits, as a number from 0 to below 1.
+                let draw = (xxh3_64_with_seed(key.as_bytes(), seed) >> 11) as f64;
+                let jpeg = draw * 2f64.powi(-53) < jpeg_share;
+                Goal::Prefer(if jpeg { Codec::Jpeg } else { Codec::Raw })
+            }
+            Encode::Keep => match source {
+                Some(header) if resize && matches!(header.codec, Codec::Jpeg | Codec::Png) => {
+                    Goal::Prefer(header.codec)
+                }
+                Some(header) if !resize && header.color == Color::Cmyk => {
+                    let name = format.name();
+                    let what = format!(
+                        "the format `{name}` cannot hold a CMYK image as it is; `--encode jpeg` \
+                         or `--encode raw` converts it to RGB"
+                    );
+                    return Err(Error::sample(key, what));
+                }
+                _ => Goal::Fallback,
+            },
+        })
+    }
+
+    /// The seat for that goal. For `Smart` it is the one to try first.
+    pub(super) fn seat(
+        &self,
+        key: &str,
+        goal: Goal,
+        shape: Shape,
+        format: &dyn Format,
+    ) -> Result<Seat> {
+        let fit = |codec| {
+            let channels = self.fit(codec, shape, format)?;
+            Some(Seat { codec, channels, fell_back: false })
+        };
+        let cannot = |codec: Codec, cure: &str| {
+            let (name, codec) = (format.name(), codec.extension());
+            let Shape { width, height, channels, .. } = shape;
+            let image = format!("{width}x{height} {codec} of {channels} channels");
+            Error::sample(key, format!("the format `{name}` cannot hold a {image}{cure}"))
+        };
+        let wanted = match goal {
+            Goal::Exact(codec) => {
+                return fit(codec).ok_or_else(|| cannot(codec, "; choose another `--encode`"));
+            }
+            Goal::Prefer(codec) => fit(codec),
+            Goal::Smart(_) => fit(Codec::Jpeg).or_else(|| fit(Codec::Raw)),
+            Goal::Fallback => None,
+        };
+        let fallback = format.fallback();
+        wanted
+            .or_else(|| fit(fallback).map(|seat| Seat { fell_back: true, ..seat }))
+            .ok_or_else(|| cannot(fallback, ""))
+    }
+
+    /// The channels that an image gets in this codec; `None` when the format cannot hold any.
+    fn fit(&self, codec: Codec, shape: Shape, format: &dyn Format) -> Option<u8> {
+        let Shape { width, height, .. } = shape;
+        let holds = |color| {
+            let blank = ImageHeader::raw(width, height, 3);
+            format.holds(&ImageHeader { codec, color, ..blank })
+        };
+        let gray = match (shape.channels, self.alpha) {
+            (1, _) => true,
+            // On a coloured background gray is not gray any more.
+            (4, Alpha::Blend([r, g, b])) if r != g || g != b => false,
+            (channels, _) => channels == 4 && shape.color == Color::GrayAlpha,
+        };
+        if shape.channels == 4 && codec == Codec::Png && holds(Color::Rgba) {
+            Some(4)
+        } else if gray && self.gray == Gray::Keep && holds(Color::Gray) {
+            Some(1)
+        } else {
+            holds(Color::Rgb).then_some(3)
+        }
+    }
+}

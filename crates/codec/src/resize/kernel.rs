@@ -1,0 +1,153 @@
+//! The loops over pixels. Plain Rust that the compiler turns into vector code; `simd` compiles
+//! all of it once per instruction set, which is why everything here is inlined.
+//!
+//! No `mul_add`: a fused multiplication rounds once where OpenCV rounds twice. Rust never fuses
+//! on its own, so every instruction set gives the same bits.
+
+use super::axis::{Axis, Span};
+
+/// Source rows that the horizontal pass takes at once: four independent chains of additions hide
+/// the latency of one.
+pub(super) const ROWS: usize = 4;
+
+/// Bytes behind a row that the kernels may read: three channels are loaded as four.
+pub(super) const SLACK: usize = 1;
+
+/// The horizontal pass: `out` gets the weighted means along the rows.
+///
+/// Each mean adds up from the left, starting with the first product.
+#[inline(always)]
+pub(super) fn horizontal<const C: usize>(
+    rows: [&[u8]; ROWS],
+    axis: &Axis,
+    out: [&mut [f32]; ROWS],
+) {
+    match C {
+        1 => horizontal_gray(rows, axis, out),
+        3 => horizontal_color::<3>(rows, axis, out),
+        _ => horizontal_color::<4>(rows, axis, out),
+    }
+}
+
+/// Four lanes per pixel. With three channels the fourth lane carries the next pixel's first
+/// channel; it is stored where that pixel's own value overwrites it a step later.
+#[inline(always)]
+fn horizontal_color<const STEP: usize>(
+    [row_0, row_1, row_2, row_3]: [&[u8]; ROWS],
+    axis: &Axis,
+    [out_0, out_1, out_2, out_3]: [&mut [f32]; ROWS],
+) {
+    for (i, &span) in axis.spans.iter().enumerate() {
+        let weights = axis.of(span);
+        let (from, to) = (span.first * STEP, (span.first + span.len) * STEP + 4 - STEP);
+        let pixels = |row| lanes::<STEP>(row, from, to);
+        let mut sums = [[0.0f32; 4]; ROWS];
+        let taps = pixels(row_0).zip(pixels(row_1)).zip(pixels(row_2)).zip(pixels(row_3));
+        for ((((a, b), c), d), &weight) in taps.zip(weights) {
+            for (sum, pixel) in sums.iter_mut().zip([a, b, c, d]) {
+                for (sum, &value) in sum.iter_mut().zip(pixel) {
+                    *sum += f32::from(value) * weight;
+                }
+            }
+        }
+        let [a, b, c, d] = sums;
+        store::<STEP>(out_0, i, a);
+        store::<STEP>(out_1, i, b);
+        store::<STEP>(out_2, i, c);
+        store::<STEP>(out_3, i, d);
+    }
+}
+
+/// The pixels of a span, each as four bytes.
+#[inline(always)]
+fn lanes<const STEP: usize>(row: &[u8], from: usize, to: usize) -> impl Iterator<Item = &[u8; 4]> {
+    let bytes = row.get(from..to).unwrap_or_default();
+    bytes.windows(4).step_by(STEP).filter_map(|window| window.first_chunk())
+}
+
+#[inline(always)]
+fn store<const STEP: usize>(out: &mut [f32], i: usize, sum: [f32; 4]) {
+    if let Some(out) = out.get_mut(i * STEP..).and_then(<[f32]>::first_chunk_mut) {
+        *out = sum;
+    }
+}
+
+#[inline(always)]
+fn horizontal_gray(rows: [&[u8]; ROWS], axis: &Axis, out: [&mut [f32]; ROWS]) {
+    for (row, out) in rows.into_iter().zip(out) {
+        for (&span, out) in axis.spans.iter().zip(out) {
+            let values = row.get(span.first..span.first + span.len).unwrap_or_default();
+            let mut sum = 0.0;
+            for (&value, &weight) in values.iter().zip(axis.of(span)) {
+                sum += f32::from(value) * weight;
+            }
+            *out = sum;
+        }
+    }
+}
+
+/// First row of the vertical pass.
+#[inline(always)]
+pub(super) fn start(sums: &mut [f32], row: &[f32], weight: f32) {
+    for (sum, &value) in sums.iter_mut().zip(row) {
+        *sum = value * weight;
+    }
+}
+
+/// Every further row.
+#[inline(always)]
+pub(super) fn add(sums: &mut [f32], row: &[f32], weight: f32) {
+    for (sum, &value) in sums.iter_mut().zip(row) {
+        *sum += value * weight;
+    }
+}
+
+/// Rounds half to even and saturates, as OpenCV's `saturate_cast`.
+#[inline(always)]
+pub(super) fn round(sums: &[f32], out: &mut [u8]) {
+    for (out, &sum) in out.iter_mut().zip(sums) {
+        *out = round_one(sum);
+    }
+}
+
+/// Adding 1.5 * 2^23 leaves no bits behind the point, so the addition itself rounds half to even
+/// and the integer stands in the low bits. Unlike a conversion, every instruction set has it.
+#[inline(always)]
+pub(super) fn round_one(sum: f32) -> u8 {
+    (sum.clamp(0.0, 255.0) + 12_582_912.0).to_bits() as u8
+}
+
+/// Whole ratios: adds up `across` pixels each into `sums`, for one row.
+#[inline(always)]
+pub(super) fn add_whole<const C: usize>(sums: &mut [u32], row: &[u8], across: usize) {
+    let (sums, _) = sums.as_chunks_mut::<C>();
+    let (pixels, _) = row.as_chunks::<C>();
+    for (sum, cell) in sums.iter_mut().zip(pixels.chunks_exact(across)) {
+        for pixel in cell {
+            for (sum, &value) in sum.iter_mut().zip(pixel) {
+                *sum += u32::from(value);
+            }
+        }
+    }
+}
+
+/// The means of whole ratios; for 2x2 OpenCV rounds half up, otherwise half to even.
+#[inline(always)]
+pub(super) fn round_whole(sums: &[u32], across: usize, down: usize, out: &mut [u8]) {
+    if (across, down) == (2, 2) {
+        for (out, &sum) in out.iter_mut().zip(sums) {
+            *out = ((sum + 2) >> 2) as u8;
+        }
+        return;
+    }
+    let scale = (1.0 / (across * down) as f64) as f32;
+    for (out, &sum) in out.iter_mut().zip(sums) {
+        *out = round_one(sum as f32 * scale);
+    }
+}
+
+/// A span's rows with their weights.
+#[inline(always)]
+pub(super) fn rows_of(axis: &Axis, span: Span) -> impl Iterator<Item = (usize, f32)> {
+    (span.first..).zip(axis.of(span).iter().copied())
+}

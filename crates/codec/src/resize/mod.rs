@@ -1,0 +1,120 @@
+//! Making images smaller.
+
+mod area;
+mod axis;
+mod kernel;
+#[cfg(test)]
+mod oracle;
+mod simd;
+
+use area::Area;
+use fast_image_resize as fir;
+use fdconvert_core::{Error, Pixels, Result};
+use std::mem;
+
+/// How a smaller image is computed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// The mean of the pixels that an output pixel covers: OpenCV's `INTER_AREA` bit for bit, and
+    /// so what FFCV writes.
+    #[default]
+    Area,
+    /// Lanczos with three lobes, as Pillow's `LANCZOS`: sharper.
+    Lanczos3,
+    /// Triangle over all covered pixels, as Pillow's `BILINEAR`.
+    Bilinear,
+}
+
+impl Filter {
+    /// Its name on the command line and in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Area => "area",
+            Self::Lanczos3 => "lanczos3",
+            Self::Bilinear => "bilinear",
+        }
+    }
+}
+
+/// Resizes; one per thread, reused for its tables and buffers.
+#[derive(Default)]
+pub struct Resizer {
+    area: Area,
+    other: fir::Resizer,
+}
+
+impl Resizer {
+    /// A resizer without buffers yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Computes `pixels` at `width` x `height` into `out`, which it resizes.
+    ///
+    /// # Errors
+    /// `Sample` when the data does not fit its size, or when a side is 0 or would grow.
+    pub fn resize(
+        &mut self,
+        key: &str,
+        pixels: &Pixels,
+        (width, height): (u32, u32),
+        filter: Filter,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        check(pixels, width, height).map_err(|what| Error::sample(key, what))?;
+        // Every byte is written below: only growth is filled.
+        out.resize(Pixels::byte_len(width, height, pixels.channels) as usize, 0);
+        let kind = match filter {
+            Filter::Area => {
+                self.area.resize(pixels, (width, height), out);
+                return Ok(());
+            }
+            Filter::Lanczos3 => fir::FilterType::Lanczos3,
+            Filter::Bilinear => fir::FilterType::Bilinear,
+        };
+        let other = self.convolve(pixels, (width, height), kind, out);
+        other.map_err(|what| Error::sample(key, format!("cannot be resized: {what}")))
+    }
+
+    fn convolve(
+        &mut self,
+        pixels: &Pixels,
+        (width, height): (u32, u32),
+        kind: fir::FilterType,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        let layout = match pixels.channels {
+            1 => fir::PixelType::U8,
+            3 => fir::PixelType::U8x3,
+            _ => fir::PixelType::U8x4,
+        };
+        let from = fir::images::ImageRef::new(pixels.width, pixels.height, &pixels.data, layout)
+            .map_err(|error| error.to_string())?;
+        let mut to = fir::images::Image::from_vec_u8(width, height, mem::take(out), layout)
+            .map_err(|error| error.to_string())?;
+        let options = fir::ResizeOptions::new().resize_alg(fir::ResizeAlg::Convolution(kind));
+        self.other.resize(&from, &mut to, &options).map_err(|error| error.to_string())?;
+        *out = to.into_vec();
+        Ok(())
+    }
+}
+
+fn check(pixels: &Pixels, width: u32, height: u32) -> Result<(), String> {
+    let (from_width, from_height, channels) = (pixels.width, pixels.height, pixels.channels);
+    if !matches!(channels, 1 | 3 | 4) {
+        return Err(format!("an image of {channels} channels cannot be resized"));
+    }
+    if pixels.data.len() as u64 != Pixels::byte_len(from_width, from_height, channels) {
+        let what = format!("{from_width}x{from_height} pixels of {channels} channels");
+        return Err(format!("{} bytes are not {what}", pixels.data.len()));
+    }
+    if width == 0 || height == 0 || width > from_width || height > from_height {
+        return Err(format!("cannot go from {from_width}x{from_height} to {width}x{height}"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

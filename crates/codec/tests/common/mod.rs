@@ -1,0 +1,133 @@
+//! What the tests share: a small fake format, fixtures, and the folder of shared inputs.
+#![allow(dead_code)]
+
+use fdconvert_core::{
+    Codec, Create, Encoded, Format, ImageHeader, OptionValues, Pixels, Reader, Result, ShardWriter,
+};
+use std::path::{Path, PathBuf};
+
+/// Holds what its function says, and never writes anything.
+pub(crate) struct Fake {
+    pub(crate) holds: fn(&ImageHeader) -> bool,
+    pub(crate) fallback: Codec,
+}
+
+/// Like FFCV's layout: JPEGs and raw RGB.
+pub(crate) const JPEG_OR_RAW: Fake = Fake {
+    holds: |header| {
+        let gray_or_rgb = header.color.channels() == 3 || header.color.channels() == 1;
+        match header.codec {
+            Codec::Jpeg => gray_or_rgb && header.bits == 8,
+            Codec::Raw => header.color.channels() == 3,
+            _ => false,
+        }
+    },
+    fallback: Codec::Raw,
+};
+
+/// Like a folder: every file, but no raw pixels.
+pub(crate) const FILES: Fake =
+    Fake { holds: |header| header.codec != Codec::Raw, fallback: Codec::Png };
+
+impl Format for Fake {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    fn about(&self) -> &'static str {
+        "for tests"
+    }
+
+    fn with_options(&self, _: &OptionValues) -> Result<Box<dyn Format>> {
+        unreachable!()
+    }
+
+    fn detect(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn suits(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn holds(&self, header: &ImageHeader) -> bool {
+        (self.holds)(header)
+    }
+
+    fn fallback(&self) -> Codec {
+        self.fallback
+    }
+
+    fn create(&self, _: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        unreachable!()
+    }
+
+    fn open(&self, _: &Path) -> Result<Box<dyn Reader>> {
+        unreachable!()
+    }
+}
+
+/// The folder of shared inputs, which is not part of the repository.
+pub(crate) fn shared() -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let path = std::env::var_os("FDCONVERT_SHARED").map_or_else(beside, PathBuf::from);
+    if path.join("data").is_dir() {
+        return Some(path);
+    }
+    eprintln!("skipped: {} is absent (set FDCONVERT_SHARED)", path.join("data").display());
+    None
+}
+
+/// The Kodak photos in the repository, by name.
+pub(crate) fn kodak() -> Vec<(String, Encoded)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/kodak");
+    files(&folder)
+}
+
+/// Every image file of a folder, by name.
+pub(crate) fn files(folder: &Path) -> Vec<(String, Encoded)> {
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension != "md"))
+        .collect();
+    paths.sort();
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    paths.iter().map(|path| (name(path), encoded(std::fs::read(path).unwrap()))).collect()
+}
+
+/// An image as a source hands it on: labelled by its content, as far as that can be told.
+pub(crate) fn encoded(bytes: Vec<u8>) -> Encoded {
+    let header = fdconvert_probe::probe(&bytes);
+    let (codec, width, height) = header.map_or_else(
+        |_| (fdconvert_probe::sniff(&bytes).unwrap_or(Codec::Jpeg), 1, 1),
+        |header| (header.codec, header.width, header.height),
+    );
+    Encoded { codec, width, height, bytes: bytes.into() }
+}
+
+/// A smooth picture with some detail.
+pub(crate) fn picture(width: u32, height: u32, channels: u8) -> Pixels {
+    let value = |i: u32| {
+        let (x, y) = (i / u32::from(channels) % width, i / u32::from(channels) / width);
+        let channel = i % u32::from(channels);
+        ((x * (channel + 1)) / 2 + y * 2 + (x * y) % 7) as u8
+    };
+    let length = Pixels::byte_len(width, height, channels) as u32;
+    Pixels { width, height, channels, data: (0..length).map(value).collect() }
+}
+
+/// A small image of every codec that is both read and written here.
+pub(crate) fn small_images() -> Vec<Encoded> {
+    use fdconvert_codec::{Encoder, JpegOptions};
+    let mut encoder = Encoder::new();
+    let mut images = Vec::new();
+    for channels in [1, 3, 4] {
+        for codec in [Codec::Jpeg, Codec::Png, Codec::Bmp, Codec::Raw] {
+            let options = JpegOptions { restart_rows: 1, ..JpegOptions::default() };
+            let pixels = picture(23, 17, channels);
+            images.extend(encoder.encode("k", &pixels, codec, &options, None));
+        }
+    }
+    images
+}
