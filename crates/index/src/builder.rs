@@ -1,0 +1,127 @@
+use crate::{
+    Range, Region,
+    layout::{
+        HEADER_LEN, Header, MUST_UNDERSTAND, SECTION_LEN, Section, TRAILER_LEN, encode_trailer,
+        kind,
+    },
+    region::{RANGE_LEN, REGION_LEN},
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// META, REGIONS, KEYS, RANGES.
+const N_SECTIONS: u32 = 4;
+
+/// Collects what the block says about each sample. Takes 40 bytes per region, 8 per sample and
+/// the key itself, in the form they are written in, so that emitting them copies nothing.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    regions_per_sample: u32,
+    n_samples: u64,
+    regions: Vec<u8>,
+    key_offsets: Vec<u8>,
+    keys: Vec<u8>,
+}
+
+impl Builder {
+    /// An empty block for samples of so many regions each.
+    #[must_use]
+    pub fn new(regions_per_sample: u32) -> Self {
+        Self {
+            regions_per_sample,
+            n_samples: 0,
+            regions: Vec::new(),
+            key_offsets: 0_u64.to_le_bytes().to_vec(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// Adds the next sample. Missing regions are stored as empty, superfluous ones dropped: their
+    /// number is the caller's duty.
+    pub fn push(&mut self, key: &str, regions: &[Region]) {
+        debug_assert_eq!(regions.len(), self.regions_per_sample as usize);
+        let none = Region { offset: 0, len: 0, xxh3: xxh3_64(&[]), image: None };
+        for position in 0..self.regions_per_sample as usize {
+            let region = regions.get(position).unwrap_or(&none);
+            self.regions.extend_from_slice(&region.to_bytes());
+        }
+        self.keys.extend_from_slice(key.as_bytes());
+        self.key_offsets.extend_from_slice(&(self.keys.len() as u64).to_le_bytes());
+        self.n_samples += 1;
+    }
+
+    /// Samples so far.
+    #[must_use]
+    pub fn n_samples(&self) -> u64 {
+        self.n_samples
+    }
+
+    /// The records of all regions so far, [`REGION_LEN`] bytes each, in sample order.
+    #[must_use]
+    pub fn regions(&self) -> &[u8] {
+        &self.regions
+    }
+
+    /// How long the block will be with this META section and so many ranges. A file that holds
+    /// the block needs that before it knows the checksums of its own header.
+    #[must_use]
+    pub fn block_len(&self, meta: &[u8], n_ranges: usize) -> u64 {
+        let padded = |len: usize| (len as u64).next_multiple_of(8);
+        HEADER_LEN
+            + SECTION_LEN * u64::from(N_SECTIONS)
+            + padded(meta.len())
+            + padded(self.regions.len())
+            + padded(self.key_offsets.len() + self.keys.len())
+            + padded(n_ranges * RANGE_LEN)
+            + TRAILER_LEN
+    }
+
+    /// Hands the block out piece by piece, from its first byte to its last. `meta` is
+    /// [`Meta::to_json`](crate::Meta::to_json); no region may reach beyond `data_len`.
+    ///
+    /// # Errors
+    /// The first of `write`.
+    pub fn emit<E>(
+        &self,
+        meta: &[u8],
+        data_len: u64,
+        ranges: &[Range],
+        mut write: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut range_records = Vec::with_capacity(ranges.len() * RANGE_LEN);
+        ranges.iter().for_each(|range| range.encode(&mut range_records));
+        let contents: [(u32, u32, [&[u8]; 2]); N_SECTIONS as usize] = [
+            (kind::META, MUST_UNDERSTAND, [meta, &[]]),
+            (kind::REGIONS, MUST_UNDERSTAND, [&self.regions, &[]]),
+            (kind::KEYS, 0, [&self.key_offsets, &self.keys]),
+            (kind::RANGES, 0, [&range_records, &[]]),
+        ];
+        let header = Header {
+            n_sections: N_SECTIONS,
+            n_samples: self.n_samples,
+            regions_per_sample: self.regions_per_sample,
+            data_len,
+            block_len: self.block_len(meta, ranges.len()),
+        };
+        let mut head = Vec::new();
+        header.encode(&mut head);
+        let mut offset = header.table_end();
+        for (kind, flags, parts) in contents {
+            let len = parts.iter().map(|part| part.len() as u64).sum::<u64>();
+            let mut hash = xxhash_rust::xxh3::Xxh3::new();
+            parts.iter().for_each(|part| hash.update(part));
+            Section { kind, flags, offset, len, xxh3: hash.digest() }.encode(&mut head);
+            offset += len.next_multiple_of(8);
+        }
+        write(&head)?;
+        for (_, _, parts) in contents {
+            let len: usize = parts.iter().map(|part| part.len()).sum();
+            for part in parts {
+                write(part)?;
+            }
+            write(&[0; 8][..len.next_multiple_of(8) - len])?;
+        }
+        write(&encode_trailer(&head, header.block_len))
+    }
+}
+
+const _: () = assert!(REGION_LEN.is_multiple_of(8) && RANGE_LEN.is_multiple_of(8));

@@ -1,0 +1,27 @@
+use fdconvert_core::{Provenance, Schema};
+use serde::{Deserialize, Serialize};
+
+/// What the block says once, about the dataset as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meta {
+    /// Fields with their logical kinds and class names.
+    pub schema: Schema,
+    /// How the dataset was made.
+    pub provenance: Provenance,
+}
+
+impl Meta {
+    /// The bytes of the META section.
+    #[must_use]
+    pub fn to_json(&self) -> Vec<u8> {
+        // Strings, integers and maps with string keys: nothing that JSON cannot hold.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Parses a META section and checks the schema's own rules.
+    pub(crate) fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        let meta: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let schema = Schema::new(meta.schema.fields).map_err(|error| error.to_string())?;
+        Ok(Self { schema, provenance: meta.provenance })
+    }
+}

@@ -1,0 +1,253 @@
+//! What an interrupted run needs to go on: a file beside the unfinished one.
+//!
+//! A header that identifies the run, then a record per completed page with everything that is
+//! not in the page itself. A record counts only while its own checksum and the page's, read back
+//! from the unfinished file, both match; so no order of writes has to be enforced by syncing,
+//! and a crash of the machine costs at most the pages that had not reached the disk.
+//!
+//! The journal is private to one version of this crate: another magic is another version, whose
+//! unfinished files are refused.
+use crate::layout::u64_at;
+use fdconvert_core::{Error, Result, Skipped};
+use fdconvert_index::{REGION_LEN, Region};
+use fdconvert_storage::{Scratch, partial_path};
+use std::{fs, path::Path};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+const MAGIC: [u8; 8] = *b"FDXJNL\x00\x01";
+const HEADER_LEN: usize = 72;
+/// Length and checksum before each record.
+const FRAME_LEN: u64 = 16;
+
+/// Identity of a run: two runs of the same plan write the same bytes at the same places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RunPlan {
+    pub(crate) fingerprint: [u8; 16],
+    pub(crate) page_bytes: u64,
+    pub(crate) reserved_samples: u64,
+    pub(crate) data_start: u64,
+    pub(crate) row_bytes: u64,
+    pub(crate) n_regions: u32,
+    pub(crate) compat: bool,
+}
+
+/// A completed page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) page: u64,
+    pub(crate) page_xxh3: u64,
+    pub(crate) rows: Vec<u8>,
+    pub(crate) regions: Vec<Region>,
+    pub(crate) keys: Vec<String>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// The open journal.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    file: Scratch,
+    end: u64,
+}
+
+/// Opens the unfinished file of `out` and its journal. The journal has records to replay if, and
+/// only if, an interrupted run of the same plan left both.
+///
+/// # Errors
+/// `Usage` when they belong to another run or are not ours (unless `overwrite`), or are in use;
+/// then both are left as they were.
+pub(crate) fn open_pair(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<(Scratch, Journal)> {
+    let path = partial_path(out);
+    let mut journal_path = path.clone().into_os_string();
+    journal_path.push(".journal");
+    let journal_path = Path::new(&journal_path);
+    let existed = |path: &Path| fs::symlink_metadata(path).is_ok();
+    let (had_file, had_journal) = (existed(&path), existed(journal_path));
+    let give_back = |scratch: Scratch, had: bool| if had { scratch.leave() } else { drop(scratch) };
+
+    let file = Scratch::open(&path)?;
+    let journal = match Scratch::open(journal_path) {
+        Ok(journal) => journal,
+        Err(error) => {
+            give_back(file, had_file);
+            return Err(error);
+        }
+    };
+    let found = match Found::look(&journal, plan) {
+        Ok(found) => found,
+        Err(error) => {
+            give_back(file, had_file);
+            give_back(journal, had_journal);
+            return Err(error);
+        }
+    };
+    let nothing_to_lose = file.existing() == 0 && found != Found::Foreign;
+    if found != Found::Same && !nothing_to_lose && !overwrite {
+        let what = match found {
+            Found::Other => format!(
+                "{} is the unfinished output of a run with another source or other options; \
+                 finish that run, or replace it with --overwrite",
+                path.display()
+            ),
+            _ => format!(
+                "{} exists and is no unfinished output that this version can continue; move it \
+                 away, or replace it with --overwrite",
+                path.display()
+            ),
+        };
+        give_back(file, had_file);
+        give_back(journal, had_journal);
+        return Err(Error::usage("output", what));
+    }
+    if found == Found::Same {
+        return Ok((file, Journal { end: journal.existing(), file: journal }));
+    }
+    file.set_len(0)?;
+    journal.set_len(0)?;
+    journal.write_all_at(&plan.encode(), 0)?;
+    Ok((file, Journal { file: journal, end: HEADER_LEN as u64 }))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// No journal, or one whose header was never completed.
+    Nothing,
+    /// Of this run.
+    Same,
+    /// Ours, of another run.
+    Other,
+    /// Not ours.
+    Foreign,
+}
+
+impl Found {
+    fn look(journal: &Scratch, plan: &RunPlan) -> Result<Self> {
+        if journal.existing() < HEADER_LEN as u64 {
+            return Ok(Self::Nothing);
+        }
+        let mut header = [0; HEADER_LEN];
+        journal.read_exact_at(&mut header, 0)?;
+        let sealed = u64_at(&header, HEADER_LEN - 8) == Some(xxh3_64(&header[..HEADER_LEN - 8]));
+        Ok(match (header.starts_with(&MAGIC) && sealed, header == plan.encode()) {
+            (false, _) => Self::Foreign,
+            (true, true) => Self::Same,
+            (true, false) => Self::Other,
+        })
+    }
+}
+
+impl RunPlan {
+    fn encode(&self) -> [u8; HEADER_LEN] {
+        let mut header = [0; HEADER_LEN];
+        header[0..8].copy_from_slice(&MAGIC);
+        header[8..24].copy_from_slice(&self.fingerprint);
+        header[24..32].copy_from_slice(&self.page_bytes.to_le_bytes());
+        header[32..40].copy_from_slice(&self.reserved_samples.to_le_bytes());
+        header[40..48].copy_from_slice(&self.data_start.to_le_bytes());
+        header[48..56].copy_from_slice(&self.row_bytes.to_le_bytes());
+        header[56..60].copy_from_slice(&self.n_regions.to_le_bytes());
+        header[60] = u8::from(self.compat);
+        let sum = xxh3_64(&header[..HEADER_LEN - 8]);
+        header[HEADER_LEN - 8..].copy_from_slice(&sum.to_le_bytes());
+        header
+    }
+}
+
+impl Journal {
+    /// Whether there is something to lose.
+    pub(crate) fn has_records(&self) -> bool {
+        self.file.existing() > HEADER_LEN as u64
+    }
+
+    /// Leaves the file for another run.
+    pub(crate) fn leave(self) {
+        self.file.leave();
+    }
+
+    /// Appends a record.
+    pub(crate) fn push(&mut self, record: &Record) -> Result<()> {
+        let payload = record.encode();
+        let mut framed = Vec::with_capacity(payload.len() + FRAME_LEN as usize);
+        framed.extend_from_slice(&(payload.len() as u64).to_le_bytes());
+        // The place is part of the checksum: records cannot be mistaken for one another.
+        framed.extend_from_slice(&xxh3_64_with_seed(&payload, self.end).to_le_bytes());
+        framed.extend_from_slice(&payload);
+        self.file.write_all_at(&framed, self.end)?;
+        self.end += framed.len() as u64;
+        Ok(())
+    }
+
+    /// Hands the records of the interrupted run to `accept`, in order, until one is damaged or
+    /// not accepted, and forgets the rest. Later records go after the last accepted one.
+    pub(crate) fn replay(
+        &mut self,
+        plan: &RunPlan,
+        mut accept: impl FnMut(Record) -> Result<bool>,
+    ) -> Result<()> {
+        let len = self.end;
+        self.end = HEADER_LEN as u64;
+        while let Some((record, next)) = self.read(len, plan) {
+            if !accept(record)? {
+                break;
+            }
+            self.end = next;
+        }
+        self.file.set_len(self.end)
+    }
+
+    /// The record at `self.end`, if it is whole, and where the next one starts.
+    fn read(&self, len: u64, plan: &RunPlan) -> Option<(Record, u64)> {
+        let at = self.end;
+        let left = len.checked_sub(at)?.checked_sub(FRAME_LEN)?;
+        let mut frame = [0; FRAME_LEN as usize];
+        self.file.read_exact_at(&mut frame, at).ok()?;
+        let payload_len = u64_at(&frame, 0).filter(|&payload_len| payload_len <= left)?;
+        let mut payload = vec![0; usize::try_from(payload_len).ok()?];
+        self.file.read_exact_at(&mut payload, at + FRAME_LEN).ok()?;
+        if u64_at(&frame, 8) != Some(xxh3_64_with_seed(&payload, at)) {
+            return None;
+        }
+        Some((Record::decode(&payload, plan)?, at + FRAME_LEN + payload_len))
+    }
+}
+
+impl Record {
+    fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend_from_slice(&self.page.to_le_bytes());
+        out.extend_from_slice(&self.page_xxh3.to_le_bytes());
+        out.extend_from_slice(&(self.keys.len() as u64).to_le_bytes());
+        out.extend_from_slice(&self.rows);
+        self.regions.iter().for_each(|region| out.extend_from_slice(&region.to_bytes()));
+        for key in &self.keys {
+            out.extend_from_slice(&(key.len() as u64).to_le_bytes());
+            out.extend_from_slice(key.as_bytes());
+        }
+        // Strings and integers: nothing that JSON cannot hold.
+        out.extend_from_slice(&serde_json::to_vec(&self.skipped).unwrap_or_default());
+        out
+    }
+
+    fn decode(payload: &[u8], plan: &RunPlan) -> Option<Self> {
+        let mut rest = payload;
+        let mut take = |len: usize| {
+            let (part, after) = rest.split_at_checked(len)?;
+            rest = after;
+            Some(part)
+        };
+        let (page, page_xxh3) = (u64_at(take(8)?, 0)?, u64_at(take(8)?, 0)?);
+        let n_samples = u64_at(take(8)?, 0).and_then(|n| usize::try_from(n).ok())?;
+        let rows = take(n_samples.checked_mul(usize::try_from(plan.row_bytes).ok()?)?)?.to_vec();
+        let n_regions = n_samples.checked_mul(usize::try_from(plan.n_regions).ok()?)?;
+        let regions = take(n_regions.checked_mul(REGION_LEN)?)?
+            .chunks_exact(REGION_LEN)
+            .map(|record| Region::from_bytes(record.try_into().ok()?).ok())
+            .collect::<Option<Vec<_>>>()?;
+        let mut keys = Vec::new();
+        for _ in 0..n_samples {
+            let len = u64_at(take(8)?, 0).and_then(|len| usize::try_from(len).ok())?;
+            keys.push(String::from_utf8(take(len)?.to_vec()).ok()?);
+        }
+        let skipped = serde_json::from_slice(rest).ok()?;
+        Some(Self { page, page_xxh3, rows, regions, keys, skipped })
+    }
+}

@@ -1,0 +1,111 @@
+//! Where values go: the page being filled.
+use fdconvert_core::{Error, Result};
+use fdconvert_storage::Scratch;
+use xxhash_rust::xxh3::Xxh3;
+
+const ZEROS: [u8; 4096] = [0; 4096];
+/// Bytes read at a time when a page of an interrupted run is checked.
+const READ_BYTES: u64 = 1 << 20;
+
+/// The current page: its place in the file and its bytes so far. The buffer is reused.
+#[derive(Debug)]
+pub(crate) struct Page {
+    page_bytes: u64,
+    /// Pages before this one.
+    pub(crate) number: u64,
+    /// Offset of its first byte that values may take. Only the first page of a compact file
+    /// starts inside a page: right after the rows.
+    pub(crate) start: u64,
+    /// Offset after its last byte.
+    pub(crate) end: u64,
+    buffer: Vec<u8>,
+}
+
+impl Page {
+    /// The first page, of which `start` is the first free byte.
+    pub(crate) fn first(start: u64, page_bytes: u64) -> Self {
+        let end = (start / page_bytes + 1).saturating_mul(page_bytes);
+        Self { page_bytes, number: 0, start, end, buffer: Vec::new() }
+    }
+
+    /// Bytes left.
+    pub(crate) fn left(&self) -> u64 {
+        self.end - self.start - self.buffer.len() as u64
+    }
+
+    /// Where the next byte goes.
+    pub(crate) fn position(&self) -> u64 {
+        self.start + self.buffer.len() as u64
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The last `n` bytes.
+    pub(crate) fn tail(&self, n: u64) -> &[u8] {
+        let from = usize::try_from(n).map_or(0, |n| self.buffer.len().saturating_sub(n));
+        &self.buffer[from..]
+    }
+
+    /// Writes what is there; the zeros after it are the file's own when it has been sized.
+    pub(crate) fn store(&self, file: &Scratch) -> Result<()> {
+        file.write_all_at(&self.buffer, self.start)
+    }
+
+    /// Checksum of the whole page, zeros included.
+    pub(crate) fn xxh3(&self) -> u64 {
+        let mut hash = Xxh3::new();
+        hash.update(&self.buffer);
+        let mut left = self.left();
+        while left > 0 {
+            let n = left.min(ZEROS.len() as u64);
+            hash.update(&ZEROS[..n as usize]);
+            left -= n;
+        }
+        hash.digest()
+    }
+
+    /// Checksum of this page as it is in the file; `None` when it is not all there.
+    pub(crate) fn stored_xxh3(&self, file: &Scratch) -> Option<u64> {
+        if self.end > file.existing() {
+            return None;
+        }
+        let mut hash = Xxh3::new();
+        let mut buffer = vec![0; READ_BYTES.min(self.end - self.start) as usize];
+        let mut at = self.start;
+        while at < self.end {
+            let n = READ_BYTES.min(self.end - at);
+            let part = &mut buffer[..n as usize];
+            file.read_exact_at(part, at).ok()?;
+            hash.update(part);
+            at += n;
+        }
+        Some(hash.digest())
+    }
+
+    /// Goes on to the next page.
+    pub(crate) fn advance(&mut self) -> Result<()> {
+        let end = self.end.checked_add(self.page_bytes);
+        let what = "the file would be larger than 2^64 bytes";
+        (self.start, self.end) = (self.end, end.ok_or_else(|| Error::usage("output", what))?);
+        self.number += 1;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+/// Writes zeros over `from..to`.
+pub(crate) fn store_zeros(file: &Scratch, from: u64, to: u64) -> Result<()> {
+    let mut at = from;
+    while at < to {
+        let n = (to - at).min(ZEROS.len() as u64);
+        file.write_all_at(&ZEROS[..n as usize], at)?;
+        at += n;
+    }
+    Ok(())
+}

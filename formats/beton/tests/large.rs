@@ -1,0 +1,101 @@
+//! A file of ImageNet's size opens at once and takes no memory to speak of.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+mod common;
+
+use fdconvert_beton::BetonReader;
+use fdconvert_core::{FieldSpec, Kind, Reader as _, Sample, Schema, Source as _, Value};
+use std::{
+    io::{Seek as _, SeekFrom, Write as _},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+const N_SAMPLES: u64 = 1_281_167;
+const IMAGE_BYTES: u64 = 48;
+
+/// 4x4 raw images that are not really there, in a sparse file: rows, then table.
+fn make(path: &Path) {
+    let rows_at = 24 + 2 * 1041;
+    let data_at = (rows_at + 24 * N_SAMPLES).next_multiple_of(1 << 23);
+    let per_page = (1_u64 << 23) / IMAGE_BYTES;
+    let pointer = |i: u64| data_at + ((i / per_page) << 23) + i % per_page * IMAGE_BYTES;
+    let table_at = pointer(N_SAMPLES).next_multiple_of(1 << 23);
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+    let mut put = |bytes: &[u8]| file.write_all(bytes).unwrap();
+    put(&2_u16.to_le_bytes());
+    put(&2_u16.to_le_bytes());
+    put(&(1_u32 << 23).to_le_bytes());
+    put(&N_SAMPLES.to_le_bytes());
+    put(&table_at.to_le_bytes());
+    for (code, name) in [(2_u8, b"image"), (1, b"label")] {
+        let mut descriptor = [0; 1041];
+        descriptor[0] = code;
+        descriptor[1..6].copy_from_slice(name);
+        put(&descriptor);
+    }
+    for i in 0..N_SAMPLES {
+        put(&[1, 4, 0, 4, 0]);
+        put(&pointer(i).to_le_bytes());
+        put(&[0; 3]);
+        put(&(i % 1000).to_le_bytes());
+    }
+    file.seek(SeekFrom::Start(table_at)).unwrap();
+    for i in 0..N_SAMPLES {
+        for word in [i, pointer(i), IMAGE_BYTES] {
+            file.write_all(&word.to_le_bytes()).unwrap();
+        }
+    }
+    file.flush().unwrap();
+}
+
+/// Resident memory, in bytes.
+fn memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+}
+
+/// Every sample once, in an order that is nothing to a cache.
+fn gets_per_second(reader: &BetonReader) -> f64 {
+    let n_samples = reader.len();
+    let clock = Instant::now();
+    for i in (0..n_samples).map(|i| i * 7919 % n_samples) {
+        std::hint::black_box(reader.get(i).unwrap());
+    }
+    n_samples as f64 / clock.elapsed().as_secs_f64()
+}
+
+#[test]
+fn opens_at_once_and_reads_fast() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.beton");
+    make(&path);
+    let before = memory();
+    let clock = Instant::now();
+    let reader = BetonReader::open(&path).unwrap();
+    reader.get(N_SAMPLES - 1).unwrap();
+    let open_time = clock.elapsed();
+    let grown = memory().zip(before).map(|(after, before)| after.saturating_sub(before));
+    let rate = gets_per_second(&reader);
+    eprintln!("open and first get {open_time:?}, {grown:?} bytes; {rate:.0} get/s");
+    // Ten times what an idle machine takes: this is no benchmark.
+    assert!(open_time < Duration::from_millis(500), "{open_time:?}");
+    assert!(grown.is_none_or(|bytes| bytes < 50 << 20), "{grown:?}");
+}
+
+#[test]
+fn an_index_costs_little() {
+    let schema =
+        Schema::new(vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("label", Kind::Int)]);
+    let samples: Vec<_> = (0..200_000)
+        .map(|i| {
+            let key = format!("train/n{:08}/n{:08}_{i}.JPEG", i % 1000, i % 1000);
+            Sample { key, values: vec![common::raw(2, 2, i), Value::Int(i.cast_signed())] }
+        })
+        .collect();
+    let file = common::pack(&*common::paged(), &schema.unwrap(), &samples);
+    let reader = common::open(&file).unwrap();
+    let rate = gets_per_second(&reader);
+    eprintln!("with keys and an index: {rate:.0} get/s");
+    assert!(rate > 50_000.0);
+}
