@@ -101,6 +101,11 @@ pub trait ShardWriter: Send {
         0
     }
 
+    /// Of the resumed samples, those that were left out then.
+    fn resumed_skips(&self) -> &[Skipped] {
+        &[]
+    }
+
     /// Appends a sample.
     ///
     /// # Errors

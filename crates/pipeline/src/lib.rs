@@ -1,1 +1,26 @@
-//! Placeholder.
+//! Packing: a source, a policy and a format in one straight, ordered, bounded line.
+//!
+//! [`pack`] reads each planned sample from a `Source`, lets a `Policy` turn its images into stored
+//! bytes, and hands the result to a `ShardWriter` of some `Format`, in the plan's order. Workers
+//! run ahead of the writer as far as a byte budget allows; what is written never depends on how
+//! many there are. An [`Observer`] listens and cannot steer; a [`Cancel`] can only stop.
+//!
+//! ```
+//! # use fdconvert_pipeline::Plan;
+//! let plan = Plan::single_file(1000);
+//! assert_eq!(plan.len(), 1000);
+//! ```
+//!
+//! Deliberately absent: pixels (codec), files (formats), progress bars (the command).
+#![forbid(unsafe_code)]
+
+mod cancel;
+mod ordered;
+mod pack;
+mod plan;
+mod report;
+
+pub use cancel::Cancel;
+pub use pack::{Job, Observer, OnError, fingerprint, pack};
+pub use plan::Plan;
+pub use report::{Bottleneck, Report, Stages};

@@ -1,0 +1,60 @@
+//! Flags made from the options that formats declare: a new format brings its own.
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+use fdconvert_core::{FormatOption, OptionKind, OptionValues};
+
+fn all() -> Vec<(&'static str, FormatOption)> {
+    let formats = fdconvert_reader::formats();
+    let mut options: Vec<(&'static str, FormatOption)> = Vec::new();
+    for format in &formats {
+        for option in format.options() {
+            // Two formats may share an option, if it is the same in both.
+            if options.iter().all(|(_, known)| known.name != option.name) {
+                options.push((format.name(), *option));
+            }
+        }
+    }
+    options
+}
+
+/// The command line with the formats' own options under `pack`.
+pub(crate) fn add_to(command: Command) -> Command {
+    let args = all().into_iter().map(|(format, option)| {
+        let arg = Arg::new(option.name)
+            .long(option.name)
+            .help(option.help)
+            .help_heading(format!("Format {format}"));
+        match option.kind {
+            OptionKind::Flag => arg.action(ArgAction::SetTrue),
+            OptionKind::Bytes => arg.value_name("SIZE").value_parser(crate::args::bytes),
+            OptionKind::Choice(words) => {
+                arg.value_name("WORD").value_parser(PossibleValuesParser::new(words))
+            }
+        }
+    });
+    let names: Vec<String> = fdconvert_reader::formats()
+        .iter()
+        .map(|format| format!("  {:8} {}", format.name(), format.about()))
+        .collect();
+    let formats = format!("Formats:\n{}", names.join("\n"));
+    command.mut_subcommand("pack", |pack| {
+        let examples = pack.get_after_help().map(ToString::to_string).unwrap_or_default();
+        pack.args(args).after_help(format!("{formats}\n\n{examples}"))
+    })
+}
+
+/// The format options that were given.
+pub(crate) fn values(matches: &ArgMatches) -> OptionValues {
+    let mut values = OptionValues::default();
+    let Some(("pack", pack)) = matches.subcommand() else { return values };
+    for (_, option) in all() {
+        let value = match option.kind {
+            OptionKind::Flag => pack.get_flag(option.name).then(String::new),
+            OptionKind::Bytes => pack.get_one::<u64>(option.name).map(ToString::to_string),
+            OptionKind::Choice(_) => pack.get_one::<String>(option.name).cloned(),
+        };
+        if let Some(value) = value {
+            values.0.insert(option.name.to_owned(), value);
+        }
+    }
+    values
+}

@@ -1,0 +1,133 @@
+//! `fdconvert inspect`.
+use crate::{Outcome, args::InspectArgs, output};
+use fdconvert_core::{Encoded, Kind, Reader, Result, Sample, Value};
+use serde_json::{Map, Value as Json, json};
+use std::fmt::Write;
+
+/// Class names shown before the rest is only counted.
+const CLASSES_SHOWN: usize = 8;
+
+pub(crate) fn run(args: &InspectArgs) -> Result<Outcome> {
+    let reader = fdconvert_reader::open(&args.dataset)?;
+    let samples = (0..args.samples.min(reader.len()))
+        .map(|index| reader.get(index))
+        .collect::<Result<Vec<_>>>()?;
+    if args.common.json {
+        output::print_json("inspect", as_json(&*reader, &samples))?;
+    } else {
+        output::print(&as_text(args, &*reader, &samples))?;
+    }
+    Ok(Outcome::Complete)
+}
+
+fn as_json(reader: &dyn Reader, samples: &[Sample<Encoded>]) -> Map<String, Json> {
+    let mut fields = Map::new();
+    fields.insert("samples".into(), json!(reader.len()));
+    fields.insert("schema".into(), json!(reader.schema()));
+    fields.insert("details".into(), Json::Object(reader.details()));
+    fields.insert("provenance".into(), json!(reader.provenance()));
+    let first: Vec<_> = samples.iter().map(|sample| sample_json(reader, sample)).collect();
+    if !first.is_empty() {
+        fields.insert("first".into(), json!(first));
+    }
+    fields
+}
+
+fn sample_json(reader: &dyn Reader, sample: &Sample<Encoded>) -> Json {
+    let mut out = Map::new();
+    out.insert("key".into(), json!(sample.key));
+    for (field, value) in reader.schema().fields.iter().zip(&sample.values) {
+        let shown = match value {
+            Value::Image(image) => json!({
+                "codec": image.codec,
+                "width": image.width,
+                "height": image.height,
+                "bytes": image.bytes.len(),
+            }),
+            Value::Int(int) => json!(int),
+            Value::Float(float) => json!(float),
+            Value::Text(text) => json!(text),
+            Value::Json(text) => serde_json::from_slice(text).unwrap_or(Json::Null),
+            Value::Bytes(bytes) | Value::Array(bytes) => json!({"bytes": bytes.len()}),
+            _ => Json::Null,
+        };
+        out.insert(field.name.clone(), shown);
+    }
+    Json::Object(out)
+}
+
+fn as_text(args: &InspectArgs, reader: &dyn Reader, samples: &[Sample<Encoded>]) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, what: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {name:17} {what}");
+    };
+    for (name, value) in reader.details() {
+        line(&name.replace('_', " "), &plain(&name, &value));
+    }
+    for field in &reader.schema().fields {
+        let mut what = match &field.kind {
+            Kind::Array(spec) => format!("array {} {:?}", spec.dtype.numpy(), spec.shape),
+            kind => kind.name().to_owned(),
+        };
+        if let Some(names) = &field.class_names {
+            let shown: Vec<_> = names.iter().take(CLASSES_SHOWN).map(String::as_str).collect();
+            let more = if names.len() > CLASSES_SHOWN { ", ..." } else { "" };
+            let n = output::count(names.len() as u64);
+            let _ = write!(what, ", {n} classes: {}{more}", shown.join(", "));
+        }
+        line(&format!("field {}", field.name), &what);
+    }
+    if let Some(provenance) = reader.provenance() {
+        line("made by", &provenance.tool);
+        line("from", &provenance.source);
+        for (name, value) in &provenance.params {
+            line(&format!("param {name}"), value);
+        }
+        if !provenance.skipped.is_empty() {
+            let n = output::count(provenance.skipped.len() as u64);
+            line("skipped", &format!("{n} samples of the source:"));
+            for skipped in &provenance.skipped {
+                line("", &format!("{}: {}", skipped.key, skipped.reason));
+            }
+        }
+    }
+    for sample in samples {
+        let values: Vec<_> = sample.values.iter().map(shown).collect();
+        line("sample", &format!("{}  {}", sample.key, values.join("  ")));
+    }
+    let n = output::count(reader.len());
+    format!("{}: {n} samples\n{text}", args.dataset.display())
+}
+
+/// A value for people; sizes in bytes get their unit.
+fn plain(name: &str, value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Bool(true) => "yes".into(),
+        Json::Bool(false) => "no".into(),
+        Json::Number(number) if name.ends_with("bytes") => {
+            number.as_u64().map_or_else(|| number.to_string(), output::size)
+        }
+        Json::Number(number) => number.as_u64().map_or_else(|| number.to_string(), output::count),
+        other => other.to_string(),
+    }
+}
+
+fn shown(value: &Value<Encoded>) -> String {
+    match value {
+        Value::Image(image) => format!(
+            "{} {}x{} {}",
+            image.codec.extension(),
+            image.width,
+            image.height,
+            output::size(image.bytes.len() as u64)
+        ),
+        Value::Int(int) => int.to_string(),
+        Value::Float(float) => float.to_string(),
+        Value::Text(text) => format!("{text:?}"),
+        Value::Json(json) => String::from_utf8_lossy(json).into_owned(),
+        Value::Bytes(bytes) | Value::Array(bytes) => output::size(bytes.len() as u64),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,79 @@
+//! The progress bar: samples, rate, time left, bytes in and out. Only on a terminal.
+use crate::output::size;
+use fdconvert_core::Skipped;
+use fdconvert_pipeline::Observer;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::Duration;
+
+/// A bar on standard error, or nothing when that is no terminal or `quiet`.
+pub(crate) fn bar(what: &str, quiet: bool) -> ProgressBar {
+    let target = if quiet {
+        ProgressDrawTarget::hidden()
+    } else {
+        // Hides itself when standard error is not a terminal.
+        ProgressDrawTarget::stderr_with_hz(8)
+    };
+    let bar = ProgressBar::with_draw_target(Some(0), target);
+    let template = "{prefix} {bar:30} {human_pos}/{human_len}  {per_sec}  {eta} left  {msg}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.set_prefix(what.to_owned());
+    bar
+}
+
+/// Shows a packing run.
+pub(crate) struct PackProgress {
+    bar: ProgressBar,
+    bytes_in: u64,
+    bytes_stored: u64,
+    skipped: u64,
+}
+
+impl PackProgress {
+    pub(crate) fn new(what: &str, quiet: bool) -> Self {
+        Self { bar: bar(what, quiet), bytes_in: 0, bytes_stored: 0, skipped: 0 }
+    }
+
+    /// Takes the bar off the screen.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn show(&self) {
+        let mut text = format!("{} in, {} out", size(self.bytes_in), size(self.bytes_stored));
+        if self.skipped > 0 {
+            text.push_str(&format!(", {} skipped", self.skipped));
+        }
+        self.bar.set_message(text);
+        self.bar.inc(1);
+    }
+}
+
+impl Observer for PackProgress {
+    fn begin(&mut self, planned: u64, resumed: u64) {
+        self.bar.set_length(planned);
+        self.bar.set_position(resumed);
+        // The rate is that of this run.
+        self.bar.reset_eta();
+        if resumed > 0 {
+            self.bar.println(format!("resuming after {resumed} of {planned} samples"));
+        }
+    }
+
+    fn stored(&mut self, bytes_in: u64, bytes_stored: u64) {
+        self.bytes_in += bytes_in;
+        self.bytes_stored += bytes_stored;
+        self.show();
+    }
+
+    fn skipped(&mut self, _: &Skipped) {
+        self.skipped += 1;
+        self.show();
+    }
+
+    fn committing(&mut self) {
+        self.bar.set_message("syncing to disk");
+        self.bar.enable_steady_tick(Duration::from_millis(500));
+    }
+}

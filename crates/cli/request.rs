@@ -1,0 +1,207 @@
+//! From flags to validated input: after this, illegal combinations cannot be expressed.
+use crate::args::{FilterArg, OnErrorArg, PackArgs, SubsamplingArg};
+use fdconvert_codec::{Alpha, Encode, Filter, Gray, JpegOptions, Policy, Size, Subsampling};
+use fdconvert_core::{Error, Format, Limits, OptionValues, Result, Source};
+use fdconvert_folder::Folder;
+use fdconvert_pipeline::OnError;
+use std::{collections::BTreeMap, path::Path};
+
+/// Everything `pack` needs.
+pub(crate) struct PackRequest {
+    pub(crate) source: Box<dyn Source>,
+    pub(crate) format: Box<dyn Format>,
+    pub(crate) policy: Policy,
+    /// Options of the format, to be recorded.
+    pub(crate) params: BTreeMap<String, String>,
+    pub(crate) threads: usize,
+    pub(crate) on_error: OnError,
+}
+
+impl PackRequest {
+    pub(crate) fn new(args: &PackArgs, options: &OptionValues) -> Result<Self> {
+        let format = format(args, options)?;
+        let policy = policy(args, options)?;
+        policy.validate()?;
+        let source = source(&args.source, args.labels.as_deref(), policy.limits)?;
+        let mut params: BTreeMap<_, _> = options
+            .0
+            .iter()
+            .map(|(name, value)| {
+                let value = if value.is_empty() { "on" } else { value };
+                (format!("{}.{name}", format.name()), value.to_owned())
+            })
+            .collect();
+        if let Encode::Mix { seed, .. } = policy.encode {
+            params.insert("seed".into(), seed.to_string());
+        }
+        let threads = threads(args.threads)?;
+        Ok(Self { source, format, policy, params, threads, on_error: args.on_error.into() })
+    }
+}
+
+impl From<OnErrorArg> for OnError {
+    fn from(arg: OnErrorArg) -> Self {
+        match arg {
+            OnErrorArg::Fail => Self::Fail,
+            OnErrorArg::Skip => Self::Skip,
+        }
+    }
+}
+
+/// The number asked for, else one per core.
+pub(crate) fn threads(asked: Option<usize>) -> Result<usize> {
+    match asked {
+        Some(0) => {
+            Err(Error::usage("--threads", "there is no work without a thread; give 1 or more"))
+        }
+        Some(n) if n > 4096 => Err(Error::usage("--threads", "more than 4096 threads help nobody")),
+        Some(n) => Ok(n),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+    }
+}
+
+/// A folder of images, a table of them, or any packed dataset.
+fn source(path: &Path, labels: Option<&Path>, limits: Limits) -> Result<Box<dyn Source>> {
+    std::fs::metadata(path).map_err(Error::io("open", path))?;
+    if let Some(table) = labels {
+        return Ok(Box::new(Folder::with_limits(limits).open_with_labels(path, table)?));
+    }
+    if path.is_dir() {
+        return Ok(Box::new(Folder::with_limits(limits).open_folder(path)?));
+    }
+    let reader: Box<dyn Source> = fdconvert_reader::open(path)?;
+    Ok(reader)
+}
+
+fn format(args: &PackArgs, options: &OptionValues) -> Result<Box<dyn Format>> {
+    let formats = fdconvert_reader::formats();
+    let names = || formats.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+    let chosen = match &args.format {
+        Some(name) => formats
+            .iter()
+            .find(|format| format.name() == name.as_str())
+            .ok_or_else(|| Error::usage("--format", format!("`{name}` is none of: {}", names()))),
+        None => formats.iter().find(|format| format.suits(&args.out)).ok_or_else(|| {
+            let what = format!(
+                "the extension of {} names no format; say --format NAME, one of: {}",
+                args.out.display(),
+                names()
+            );
+            Error::usage("OUT", what)
+        }),
+    }?;
+    options.check(chosen.name(), chosen.options())?;
+    chosen.with_options(options)
+}
+
+fn policy(args: &PackArgs, options: &OptionValues) -> Result<Policy> {
+    let encode = match (&args.encode, args.jpeg_quality) {
+        (Some(how), _) => encode(how, args)?,
+        (None, Some(_)) => Encode::Jpeg,
+        (None, None) => Encode::Keep,
+    };
+    let size = match (args.max_side, args.short_side) {
+        (Some(side), _) => Some(Size::MaxSide(side)),
+        (None, Some(side)) => Some(Size::ShortSide(side)),
+        (None, None) => None,
+    };
+    let mut policy = Policy {
+        encode,
+        size,
+        filter: match args.filter {
+            FilterArg::Area => Filter::Area,
+            FilterArg::Lanczos3 => Filter::Lanczos3,
+            FilterArg::Bilinear => Filter::Bilinear,
+        },
+        jpeg: JpegOptions {
+            quality: args.jpeg_quality.unwrap_or(90),
+            subsampling: match args.subsampling {
+                SubsamplingArg::S420 => Subsampling::S420,
+                SubsamplingArg::S422 => Subsampling::S422,
+                SubsamplingArg::S444 => Subsampling::S444,
+                SubsamplingArg::Keep => Subsampling::Keep,
+            },
+            optimize_huffman: args.optimize_huffman,
+            restart_rows: args.restart_rows,
+        },
+        alpha: alpha(&args.alpha)?,
+        gray: if args.gray_to_rgb { Gray::Expand } else { Gray::Keep },
+        orient: !args.no_exif_rotation,
+        strict: args.strict,
+        limits: Limits { max_pixels: args.max_pixels, max_file_bytes: args.max_file_bytes },
+    };
+    if options.choice("compat") == Some("ffcv") {
+        as_ffcv_would(&mut policy)?;
+    }
+    Ok(policy)
+}
+
+/// FFCV decodes with Pillow's `convert("RGB")`, knows no EXIF, resizes by area, and encodes with
+/// OpenCV's defaults; what it cannot do must not be asked of a file that is to be its own.
+fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
+    let refuse = |what: &str| Err(Error::usage("--compat ffcv", what.to_owned()));
+    if !matches!(policy.encode, Encode::Jpeg | Encode::Raw) {
+        return refuse("FFCV stores what it has encoded itself; add --encode jpeg or --encode raw");
+    }
+    if policy.filter != Filter::Area {
+        return refuse("FFCV resizes by area only; leave --filter out");
+    }
+    if matches!(policy.size, Some(Size::ShortSide(_))) {
+        return refuse("FFCV bounds the longer side only; use --max-side");
+    }
+    let jpeg = &policy.jpeg;
+    if jpeg.subsampling != Subsampling::S420 || jpeg.optimize_huffman || jpeg.restart_rows != 0 {
+        return refuse("FFCV's JPEGs are 4:2:0 with standard tables and no restart markers");
+    }
+    policy.gray = Gray::Expand;
+    policy.orient = false;
+    Ok(())
+}
+
+fn encode(how: &str, args: &PackArgs) -> Result<Encode> {
+    let wrong = || {
+        let what =
+            format!("`{how}` is none of: keep, jpeg, png, bmp, raw, smart, mix:P (P from 0 to 1)");
+        Error::usage("--encode", what)
+    };
+    if args.jpeg_quality.is_some() && matches!(how, "png" | "bmp" | "raw") {
+        return Err(Error::usage("--jpeg-quality", format!("--encode {how} writes no JPEG")));
+    }
+    match how {
+        "keep" => Ok(Encode::Keep),
+        "jpeg" | "jpg" => Ok(Encode::Jpeg),
+        "png" => Ok(Encode::Png),
+        "bmp" => Ok(Encode::Bmp),
+        "raw" => Ok(Encode::Raw),
+        "smart" => Ok(Encode::Smart { ratio: args.smart_ratio }),
+        _ => {
+            let share = how.strip_prefix("mix:").and_then(|p| p.parse::<f64>().ok());
+            match share {
+                Some(jpeg_share) if (0.0..=1.0).contains(&jpeg_share) => {
+                    Ok(Encode::Mix { jpeg_share, seed: args.seed })
+                }
+                _ => Err(wrong()),
+            }
+        }
+    }
+}
+
+fn alpha(how: &str) -> Result<Alpha> {
+    match how {
+        "drop" => return Ok(Alpha::Drop),
+        "refuse" => return Ok(Alpha::Refuse),
+        "white" => return Ok(Alpha::Blend([255; 3])),
+        "black" => return Ok(Alpha::Blend([0; 3])),
+        _ => {}
+    }
+    match u32::from_str_radix(how, 16) {
+        Ok(rgb) if how.len() == 6 => {
+            let [_, r, g, b] = rgb.to_be_bytes();
+            Ok(Alpha::Blend([r, g, b]))
+        }
+        _ => {
+            let what = format!("`{how}` is none of: drop, white, black, refuse, RRGGBB");
+            Err(Error::usage("--alpha", what))
+        }
+    }
+}

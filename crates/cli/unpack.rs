@@ -1,0 +1,39 @@
+//! `fdconvert unpack`: packing into a folder.
+use crate::{
+    Outcome,
+    args::UnpackArgs,
+    progress::PackProgress,
+    request::threads,
+    summary::{self, Summary},
+};
+use fdconvert_codec::Policy;
+use fdconvert_core::Result;
+use fdconvert_folder::Folder;
+use fdconvert_pipeline::{Cancel, Job, Plan, pack};
+use std::collections::BTreeMap;
+
+/// Bytes are copied: what waits for the writer are views of the source's map.
+const BUDGET_BYTES: u64 = 64 << 20;
+
+pub(crate) fn run(args: &UnpackArgs, cancel: &Cancel) -> Result<Outcome> {
+    let reader = fdconvert_reader::open(&args.dataset)?;
+    let plan = Plan::single_file(reader.len());
+    let job = Job {
+        source: &*reader,
+        policy: &Policy::default(),
+        format: &Folder::default(),
+        out: &args.out,
+        plan: &plan,
+        params: &BTreeMap::new(),
+        threads: threads(args.threads)?,
+        budget_bytes: BUDGET_BYTES,
+        on_error: args.on_error.into(),
+        overwrite: false,
+    };
+    let mut progress = PackProgress::new("unpacking", args.common.quiet || args.common.json);
+    let packed = pack(&job, cancel, &mut progress);
+    progress.clear();
+    let report = packed?;
+    let summary = Summary { verb: "unpacked", job: &job, report: &report };
+    summary::print(&summary, args.common)
+}

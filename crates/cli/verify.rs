@@ -1,0 +1,134 @@
+//! `fdconvert verify`.
+use crate::{Outcome, args::VerifyArgs, output, progress, request::threads};
+use fdconvert_codec::Decoder;
+use fdconvert_core::{Class, Error, Limits, Reader, Result, Value};
+use fdconvert_pipeline::Cancel;
+use rayon::prelude::*;
+use serde_json::{Map, json};
+use std::time::Instant;
+
+/// Problems shown one by one on a terminal; `--json` has them all.
+const SHOWN: usize = 100;
+/// Samples between two looks at the cancel switch.
+const CHUNK: u64 = 4096;
+
+/// One thing that is wrong.
+struct Problem {
+    /// Which sample, when it is about one.
+    sample: Option<(u64, String)>,
+    error: String,
+}
+
+pub(crate) fn run(args: &VerifyArgs, cancel: &Cancel) -> Result<Outcome> {
+    let began = Instant::now();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(args.threads)?).build();
+    let pool = pool.map_err(|cause| Error::usage("--threads", cause.to_string()))?;
+    let (n_samples, problems) = match fdconvert_reader::open(&args.dataset) {
+        Ok(reader) => {
+            let problems = pool.install(|| check(args, &*reader, cancel))?;
+            (reader.len(), problems)
+        }
+        // A file that is there and cannot be read as a dataset is what verify looks for.
+        Err(error) if error.class() == Class::Data => {
+            (0, vec![Problem { sample: None, error: error.chain() }])
+        }
+        Err(error) => return Err(error),
+    };
+    report(args, n_samples, &problems, began.elapsed().as_secs_f64())?;
+    Ok(if problems.is_empty() { Outcome::Complete } else { Outcome::DataProblems })
+}
+
+fn check(args: &VerifyArgs, reader: &dyn Reader, cancel: &Cancel) -> Result<Vec<Problem>> {
+    let layout = reader.verify_layout();
+    let mut problems: Vec<Problem> =
+        layout.iter().map(|error| Problem { sample: None, error: error.chain() }).collect();
+    let limits = Limits { max_pixels: args.max_pixels, ..Limits::DEFAULT };
+    let bar = progress::bar("verifying", args.common.quiet || args.common.json);
+    bar.set_length(reader.len());
+    let mut start = 0;
+    while start < reader.len() {
+        if cancel.is_cancelled() {
+            bar.finish_and_clear();
+            return Err(Error::Cancelled);
+        }
+        let end = reader.len().min(start + CHUNK);
+        let found: Vec<Problem> = (start..end)
+            .into_par_iter()
+            .map_init(Decoder::default, |decoder, index| {
+                let checked = check_sample(reader, index, args.deep, &limits, decoder);
+                bar.inc(1);
+                let error = checked.err()?;
+                Some(Problem { sample: Some((index, reader.key(index))), error: error.chain() })
+            })
+            .flatten()
+            .collect();
+        problems.extend(found);
+        start = end;
+    }
+    bar.finish_and_clear();
+    Ok(problems)
+}
+
+fn check_sample(
+    reader: &dyn Reader,
+    index: u64,
+    deep: bool,
+    limits: &Limits,
+    decoder: &mut Decoder,
+) -> Result<()> {
+    reader.verify_sample(index)?;
+    if !deep {
+        return Ok(());
+    }
+    let sample = reader.get(index)?;
+    for value in &sample.values {
+        if let Value::Image(image) = value {
+            decoder.decode(&sample.key, image, limits)?;
+        }
+    }
+    Ok(())
+}
+
+fn report(args: &VerifyArgs, n_samples: u64, problems: &[Problem], seconds: f64) -> Result<()> {
+    if args.common.json {
+        let list: Vec<_> = problems
+            .iter()
+            .map(|problem| match &problem.sample {
+                Some((index, key)) => json!({"index": index, "key": key, "error": problem.error}),
+                None => json!({"error": problem.error}),
+            })
+            .collect();
+        let mut fields = Map::new();
+        fields.insert("dataset".into(), json!(args.dataset.display().to_string()));
+        fields.insert("samples".into(), json!(n_samples));
+        fields.insert("deep".into(), json!(args.deep));
+        fields.insert("problems".into(), json!(list));
+        fields.insert("seconds".into(), json!(seconds));
+        return output::print_json("verify", fields);
+    }
+    let mut text = String::new();
+    for problem in problems.iter().take(SHOWN) {
+        match &problem.sample {
+            Some((index, key)) => {
+                text.push_str(&format!("damaged: sample {index} (`{key}`): {}\n", problem.error));
+            }
+            None => text.push_str(&format!("damaged: {}\n", problem.error)),
+        }
+    }
+    if problems.len() > SHOWN {
+        text.push_str(&format!("... and {} more; --json lists all\n", problems.len() - SHOWN));
+    }
+    if !args.common.quiet || !problems.is_empty() {
+        let what =
+            if args.deep { "structure, checksums and pixels" } else { "structure and checksums" };
+        let n = output::count(n_samples);
+        let verdict = match problems.len() {
+            0 => format!("all sound ({what})"),
+            1 => "1 problem".into(),
+            n => format!("{n} problems"),
+        };
+        let dataset = args.dataset.display();
+        text.push_str(&format!("{dataset}: {n} samples in {seconds:.1} s: {verdict}\n"));
+    }
+    output::print(&text)
+}

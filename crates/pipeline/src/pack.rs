@@ -1,0 +1,326 @@
+use crate::{Cancel, Plan, Report, Stages, ordered::ordered};
+use fdconvert_codec::{Nanos, Notes, Policy, Worker};
+use fdconvert_core::{
+    Codec, Create, Encoded, Error, Format, Image, Provenance, Result, Sample, Shard, ShardWriter,
+    Skipped, Source, Value,
+};
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    time::{Duration, Instant},
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// What to do with a sample that cannot be read, decoded or stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// Stop; nothing is left behind.
+    #[default]
+    Fail,
+    /// Leave it out, say so in the report and in the output, go on.
+    Skip,
+}
+
+/// A packing run.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// Where samples come from.
+    pub source: &'a dyn Source,
+    /// How images are stored.
+    pub policy: &'a Policy,
+    /// The layout they are stored in.
+    pub format: &'a dyn Format,
+    /// Path of the output.
+    pub out: &'a Path,
+    /// Which sample goes where.
+    pub plan: &'a Plan,
+    /// Parameters to record beside the policy's own: format options, seed.
+    pub params: &'a BTreeMap<String, String>,
+    /// Worker threads; one means that everything happens in turn on the caller's thread.
+    pub threads: usize,
+    /// Encoded bytes that may wait for the writer.
+    pub budget_bytes: u64,
+    /// What to do with bad samples.
+    pub on_error: OnError,
+    /// Replace an existing output.
+    pub overwrite: bool,
+}
+
+/// Told what happens, from the writer's thread; never changes the outcome.
+pub trait Observer {
+    /// Work begins: this many samples are planned and, of these, that many are already stored by
+    /// an interrupted run.
+    fn begin(&mut self, _planned: u64, _resumed: u64) {}
+    /// A sample was stored: image bytes before and after the policy.
+    fn stored(&mut self, _bytes_in: u64, _bytes_stored: u64) {}
+    /// A sample was left out.
+    fn skipped(&mut self, _skipped: &Skipped) {}
+    /// All samples are written; syncing to disk begins.
+    fn committing(&mut self) {}
+}
+
+impl Observer for () {}
+
+/// One sample after reading and the policy.
+struct Packed {
+    sample: Sample<Encoded>,
+    bytes_in: u64,
+    bytes_stored: u64,
+    images: Vec<(Codec, Notes, u64, u64)>,
+    read: Duration,
+    nanos: Nanos,
+}
+
+/// Packs the whole plan.
+///
+/// # Errors
+/// `Usage` for a policy or output that cannot be, `Sample`, `Limit` or `Io` for the first bad
+/// sample under [`OnError::Fail`], `Io` when writing fails, `Cancelled`. The output then does not
+/// exist and nothing of this run is left.
+pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Result<Report> {
+    job.policy.validate()?;
+    if job.plan.is_empty() {
+        return Err(Error::usage("source", "there is no sample to pack"));
+    }
+    let began = Instant::now();
+    let provenance = provenance(job);
+    let fingerprint = fingerprint(job, &provenance);
+    let pool = (job.threads > 1).then(|| pool(job.threads)).transpose()?;
+    let mut tally = Tally::default();
+    for shard in &job.plan.shards {
+        let request = Create {
+            out: job.out,
+            schema: job.source.schema(),
+            shard,
+            provenance: &provenance,
+            fingerprint,
+            overwrite: job.overwrite,
+        };
+        let writer = job.format.create(&request)?;
+        pack_shard(job, shard, writer, pool.as_ref(), cancel, observer, &mut tally)?;
+    }
+    let mut report = tally.into_report();
+    report.elapsed = began.elapsed();
+    Ok(report)
+}
+
+fn pool(threads: usize) -> Result<rayon::ThreadPool> {
+    let built = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|number| format!("pack-{number}"))
+        .build();
+    built.map_err(|cause| Error::usage("--threads", cause.to_string()))
+}
+
+fn provenance(job: &Job<'_>) -> Provenance {
+    let mut params = job.policy.params();
+    params.insert("format".into(), job.format.name().into());
+    params.extend(job.params.iter().map(|(name, value)| (name.clone(), value.clone())));
+    Provenance {
+        tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
+        source: job.source.name(),
+        params,
+        skipped: Vec::new(),
+    }
+}
+
+/// Identity of a run: equal for runs that must write the same bytes. The source's listing, the
+/// schema, every recorded parameter, the tool's version and the shard borders go in; threads,
+/// paths and what is done about bad samples do not.
+#[must_use]
+pub fn fingerprint(job: &Job<'_>, provenance: &Provenance) -> [u8; 16] {
+    let mut hash = Xxh3::new();
+    let mut field = |bytes: &[u8]| {
+        hash.update(&(bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    field(&job.source.fingerprint());
+    // Maps keep their order, so equal values give equal text.
+    field(&serde_json::to_vec(job.source.schema()).unwrap_or_default());
+    field(&serde_json::to_vec(provenance).unwrap_or_default());
+    for shard in &job.plan.shards {
+        field(&shard.samples.start.to_le_bytes());
+        field(&shard.samples.end.to_le_bytes());
+    }
+    hash.digest128().to_le_bytes()
+}
+
+fn pack_shard(
+    job: &Job<'_>,
+    shard: &Shard,
+    mut writer: Box<dyn ShardWriter>,
+    pool: Option<&rayon::ThreadPool>,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+    tally: &mut Tally,
+) -> Result<()> {
+    let resumed = writer.resumed();
+    tally.skipped.extend_from_slice(writer.resumed_skips());
+    observer.begin(shard.samples.end - shard.samples.start, resumed);
+    let range = shard.samples.start + resumed..shard.samples.end;
+    let mut position = range.start;
+    let mut consume = |packed: Result<Packed>| -> Result<()> {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let began = Instant::now();
+        let written = packed.and_then(|packed| {
+            // A sample the writer refuses is a bad sample like any other.
+            writer.write(&packed.sample).map(|()| packed)
+        });
+        tally.stages.write += began.elapsed();
+        match written {
+            Ok(packed) => {
+                observer.stored(packed.bytes_in, packed.bytes_stored);
+                tally.add(&packed);
+            }
+            Err(error) if job.on_error == OnError::Skip && is_of_one_sample(&error) => {
+                let key = job.source.key(position);
+                let skipped = Skipped { index: position, key, reason: error.chain() };
+                observer.skipped(&skipped);
+                tally.skipped.push(skipped.clone());
+                writer.skip(skipped)?;
+            }
+            Err(error) => return Err(error),
+        }
+        position += 1;
+        Ok(())
+    };
+    match pool {
+        None => {
+            let mut worker = Worker::default();
+            range.into_iter().try_for_each(|i| consume(pack_one(job, i, &mut worker)))?;
+        }
+        Some(pool) => {
+            let waits = ordered(
+                pool,
+                range,
+                job.budget_bytes,
+                Worker::default,
+                |worker, i| pack_one(job, i, worker),
+                |packed| packed.as_ref().map_or(0, |packed| packed.bytes_stored),
+                consume,
+            )?;
+            tally.stages.workers_waited += waits.workers;
+            tally.stages.writer_waited += waits.consumer;
+        }
+    }
+    observer.committing();
+    let began = Instant::now();
+    let summary = writer.finish()?;
+    tally.stages.write += began.elapsed();
+    tally.resumed += resumed;
+    tally.shards.push(summary);
+    Ok(())
+}
+
+/// Whether other samples can still be fine. A failed write is the disk's fault and ends the run:
+/// errors of writers other than `Sample` are told apart by their action.
+fn is_of_one_sample(error: &Error) -> bool {
+    match error {
+        Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. } => true,
+        Error::Io { action, .. } => matches!(*action, "open" | "read" | "look at" | "map"),
+        _ => false,
+    }
+}
+
+/// Reads sample `index` and applies the policy. A panic in a decoder is that sample's error, not
+/// the end of a run of days.
+fn pack_one(job: &Job<'_>, index: u64, worker: &mut Worker) -> Result<Packed> {
+    let packed = catch_unwind(AssertUnwindSafe(|| read_and_encode(job, index, worker)));
+    packed.unwrap_or_else(|payload| {
+        // What the panic left half-done in the worker's buffers must not reach the next sample.
+        *worker = Worker::default();
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(ToString::to_string)
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        let what = format!("internal error, please report it with this image: {text}");
+        Err(Error::sample(job.source.key(index), what))
+    })
+}
+
+fn read_and_encode(job: &Job<'_>, index: u64, worker: &mut Worker) -> Result<Packed> {
+    let began = Instant::now();
+    let sample = job.source.read(index)?;
+    let read = began.elapsed();
+    let (mut nanos, mut images) = (Nanos::default(), Vec::with_capacity(1));
+    let (mut bytes_in, mut bytes_stored) = (0, 0);
+    let key = sample.key.clone();
+    let sample = sample.try_map_image(|image| {
+        let before = match &image {
+            Image::Encoded(encoded) => encoded.bytes.len() as u64,
+            Image::Pixels(pixels) => pixels.data.len() as u64,
+        };
+        let outcome = job.policy.apply(&key, image, job.format, worker)?;
+        let after = outcome.encoded.bytes.len() as u64;
+        bytes_in += before;
+        bytes_stored += after;
+        nanos.decode += outcome.nanos.decode;
+        nanos.resize += outcome.nanos.resize;
+        nanos.encode += outcome.nanos.encode;
+        images.push((outcome.encoded.codec, outcome.notes, before, after));
+        Ok::<_, Error>(outcome.encoded)
+    })?;
+    debug_assert!(
+        sample.values.iter().all(|value| !matches!(value, Value::Image(e) if e.width == 0))
+    );
+    Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos })
+}
+
+/// Sums, as the run goes.
+#[derive(Default)]
+struct Tally {
+    samples: u64,
+    resumed: u64,
+    bytes_in: u64,
+    bytes_stored: u64,
+    notes: BTreeMap<&'static str, (&'static str, u64)>,
+    codecs: BTreeMap<Codec, u64>,
+    fell_back: (u64, u64, u64),
+    skipped: Vec<Skipped>,
+    shards: Vec<fdconvert_core::ShardSummary>,
+    stages: Stages,
+}
+
+impl Tally {
+    fn add(&mut self, packed: &Packed) {
+        self.samples += 1;
+        self.bytes_in += packed.bytes_in;
+        self.bytes_stored += packed.bytes_stored;
+        self.stages.read += packed.read;
+        self.stages.decode += Duration::from_nanos(packed.nanos.decode);
+        self.stages.resize += Duration::from_nanos(packed.nanos.resize);
+        self.stages.encode += Duration::from_nanos(packed.nanos.encode);
+        for &(codec, notes, before, after) in &packed.images {
+            *self.codecs.entry(codec).or_default() += 1;
+            if notes.contains(Notes::FELL_BACK) {
+                let (count, bytes_in, bytes_out) = self.fell_back;
+                self.fell_back = (count + 1, bytes_in + before, bytes_out + after);
+            }
+            for (_, name, explanation) in notes.iter() {
+                self.notes.entry(name).or_insert((explanation, 0)).1 += 1;
+            }
+        }
+    }
+
+    fn into_report(self) -> Report {
+        let stored: u64 = self.shards.iter().map(|shard| shard.samples).sum();
+        Report {
+            samples: stored,
+            resumed: self.resumed,
+            skipped: self.skipped,
+            bytes_in: self.bytes_in,
+            bytes_stored: self.bytes_stored,
+            bytes_out: self.shards.iter().map(|shard| shard.bytes).sum(),
+            shards: self.shards,
+            codecs: self.codecs,
+            notes: self.notes.into_iter().map(|(name, (text, n))| (name, text, n)).collect(),
+            fell_back: self.fell_back,
+            stages: self.stages,
+            elapsed: Duration::ZERO,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+use fdconvert_core::{Codec, ShardSummary, Skipped};
+use serde::Serialize;
+use std::{collections::BTreeMap, time::Duration};
+
+/// What a run did, for people and for scripts.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Samples in the output.
+    pub samples: u64,
+    /// Of these, already stored by an interrupted run that this one continued.
+    pub resumed: u64,
+    /// Left out, in order, with the reason.
+    pub skipped: Vec<Skipped>,
+    /// Image bytes read from the source by this run.
+    pub bytes_in: u64,
+    /// Image bytes handed to the format by this run.
+    pub bytes_stored: u64,
+    /// Size of the output files.
+    pub bytes_out: u64,
+    /// Output files.
+    pub shards: Vec<ShardSummary>,
+    /// Images by the codec they are stored in.
+    pub codecs: BTreeMap<Codec, u64>,
+    /// How often each thing worth knowing happened to an image: name, explanation, count.
+    pub notes: Vec<(&'static str, &'static str, u64)>,
+    /// Images that could not be stored as they are: how many, bytes before, bytes after.
+    pub fell_back: (u64, u64, u64),
+    /// Where the time went.
+    pub stages: Stages,
+    /// Wall-clock time of the run.
+    pub elapsed: Duration,
+}
+
+/// Time by stage. Working times add up over threads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// Reading from the source.
+    pub read: Duration,
+    /// Decoding images.
+    pub decode: Duration,
+    /// Resizing them.
+    pub resize: Duration,
+    /// Encoding them.
+    pub encode: Duration,
+    /// Writing and committing the output.
+    pub write: Duration,
+    /// Workers waiting for the writer.
+    pub workers_waited: Duration,
+    /// The writer waiting for workers.
+    pub writer_waited: Duration,
+}
+
+/// What kept the run from being faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Bottleneck {
+    /// Getting the source's bytes.
+    Read,
+    /// Turning them into pixels.
+    Decode,
+    /// Scaling pixels.
+    Resize,
+    /// Turning pixels into bytes.
+    Encode,
+    /// Getting the bytes into the output.
+    Write,
+}
+
+impl Stages {
+    /// The slowest part: the writer when the workers waited for it longer than it for them, else
+    /// the stage the workers spent most time in.
+    #[must_use]
+    pub fn bottleneck(&self) -> Bottleneck {
+        let of_workers = [
+            (self.read, Bottleneck::Read),
+            (self.decode, Bottleneck::Decode),
+            (self.resize, Bottleneck::Resize),
+            (self.encode, Bottleneck::Encode),
+        ];
+        let (longest, stage) = of_workers.into_iter().max_by_key(|(time, _)| *time).unwrap_or((
+            // Not reached: the array is not empty.
+            Duration::ZERO,
+            Bottleneck::Read,
+        ));
+        let waited = self.workers_waited != Duration::ZERO || self.writer_waited != Duration::ZERO;
+        let writer_is_slower = if waited {
+            self.workers_waited > self.writer_waited
+        } else {
+            // One thread does everything in turn.
+            self.write > longest
+        };
+        if writer_is_slower { Bottleneck::Write } else { stage }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bottleneck_is_the_writer_only_when_it_is_waited_for() {
+        let ms = Duration::from_millis;
+        let mut stages = Stages { decode: ms(9), encode: ms(5), write: ms(7), ..Stages::default() };
+        assert_eq!(stages.bottleneck(), Bottleneck::Decode);
+        stages.write = ms(10);
+        assert_eq!(stages.bottleneck(), Bottleneck::Write);
+        stages.writer_waited = ms(1);
+        assert_eq!(stages.bottleneck(), Bottleneck::Decode);
+        stages.workers_waited = ms(2);
+        assert_eq!(stages.bottleneck(), Bottleneck::Write);
+    }
+}

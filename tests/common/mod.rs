@@ -1,0 +1,79 @@
+//! What the tests of the command share.
+#![allow(dead_code, reason = "each test file uses its part of it")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// The command under test.
+pub(crate) fn fdconvert() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_fdconvert"))
+}
+
+/// Runs it with these arguments; paths and texts may be mixed.
+pub(crate) fn run(args: &[&dyn AsRef<std::ffi::OsStr>]) -> Output {
+    fdconvert().args(args.iter().map(|arg| arg.as_ref())).output().unwrap()
+}
+
+/// Runs it and expects this exit status; gives standard output.
+pub(crate) fn expect(status: i32, args: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
+    let output = run(args);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(status), "stdout: {out}\nstderr: {err}");
+    out
+}
+
+/// Runs it and expects success.
+pub(crate) fn ok(args: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
+    expect(0, args)
+}
+
+/// Runs it and expects exit status 2; gives standard error.
+pub(crate) fn fails(args: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
+    let output = run(args);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// SHA-256 of a file, in hexadecimal.
+pub(crate) fn sha256_file(path: &Path) -> String {
+    fdconvert_testkit::compare::sha256(&fs::read(path).unwrap())
+}
+
+/// A folder of Kodak images in two classes; the sources are symlink-free copies.
+pub(crate) fn kodak_classes(root: &Path) -> PathBuf {
+    let folder = root.join("kodak");
+    for (n, path) in sorted(&fdconvert_testkit::fixtures::kodak()).iter().enumerate() {
+        let class = folder.join(if n % 2 == 0 { "even" } else { "odd" });
+        fs::create_dir_all(&class).unwrap();
+        fs::copy(path, class.join(path.file_name().unwrap())).unwrap();
+    }
+    folder
+}
+
+/// The PNG and JPEG files right in a folder, sorted by name.
+pub(crate) fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "png" || e == "JPEG" || e == "jpg"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Names in a folder, sorted.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
