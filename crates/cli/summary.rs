@@ -74,7 +74,7 @@ impl Summary<'_> {
                 "{:.0} samples/s, {}/s in, bound by {}",
                 done as f64 / seconds,
                 output::size((report.bytes_in as f64 / seconds) as u64),
-                stage_name(&report.stages),
+                stage_name(report),
             );
             line("rate", rate);
         }
@@ -142,7 +142,7 @@ impl Summary<'_> {
             "shards": shards,
             "seconds": report.elapsed.as_secs_f64(),
             "stage_seconds": times,
-            "bottleneck": report.stages.bottleneck(),
+            "bottleneck": report.stages.bottleneck(report.elapsed),
             "threads": job.threads,
             "params": job.policy.params(),
         });
@@ -153,24 +153,26 @@ impl Summary<'_> {
     }
 }
 
-fn stage_name(stages: &Stages) -> &'static str {
+fn stage_name(report: &Report) -> &'static str {
     use fdconvert_pipeline::Bottleneck as B;
-    match stages.bottleneck() {
+    match report.stages.bottleneck(report.elapsed) {
         B::Read => "reading the source",
         B::Decode => "decoding",
         B::Resize => "resizing",
         B::Encode => "encoding",
         B::Write => "writing",
+        B::Sync => "syncing to disk",
     }
 }
 
-fn stages(stages: &Stages) -> [(&'static str, Duration); 7] {
+fn stages(stages: &Stages) -> [(&'static str, Duration); 8] {
     [
         ("read", stages.read),
         ("decode", stages.decode),
         ("resize", stages.resize),
         ("encode", stages.encode),
         ("write", stages.write),
+        ("commit", stages.commit),
         ("workers_waited", stages.workers_waited),
         ("writer_waited", stages.writer_waited),
     ]

@@ -209,7 +209,7 @@ fn pack_shard(
     observer.committing();
     let began = Instant::now();
     let summary = writer.finish()?;
-    tally.stages.write += began.elapsed();
+    tally.stages.commit += began.elapsed();
     tally.resumed += resumed;
     tally.shards.push(summary);
     Ok(())

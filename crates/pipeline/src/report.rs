@@ -42,8 +42,10 @@ pub struct Stages {
     pub resize: Duration,
     /// Encoding them.
     pub encode: Duration,
-    /// Writing and committing the output.
+    /// Handing bytes to the output.
     pub write: Duration,
+    /// Index, sync to disk, rename: when everything else is done.
+    pub commit: Duration,
     /// Workers waiting for the writer.
     pub workers_waited: Duration,
     /// The writer waiting for workers.
@@ -64,13 +66,19 @@ pub enum Bottleneck {
     Encode,
     /// Getting the bytes into the output.
     Write,
+    /// Getting the finished output onto the disk.
+    Sync,
 }
 
 impl Stages {
-    /// The slowest part: the writer when the workers waited for it longer than it for them, else
-    /// the stage the workers spent most time in.
+    /// The slowest part of a run that took `elapsed`: the disk when syncing took most of it, the
+    /// writer when the workers waited for it longer than it for them, else the stage the workers
+    /// spent most time in.
     #[must_use]
-    pub fn bottleneck(&self) -> Bottleneck {
+    pub fn bottleneck(&self, elapsed: Duration) -> Bottleneck {
+        if self.commit * 2 > elapsed && elapsed != Duration::ZERO {
+            return Bottleneck::Sync;
+        }
         let of_workers = [
             (self.read, Bottleneck::Read),
             (self.decode, Bottleneck::Decode),
@@ -101,12 +109,14 @@ mod tests {
     fn bottleneck_is_the_writer_only_when_it_is_waited_for() {
         let ms = Duration::from_millis;
         let mut stages = Stages { decode: ms(9), encode: ms(5), write: ms(7), ..Stages::default() };
-        assert_eq!(stages.bottleneck(), Bottleneck::Decode);
+        assert_eq!(stages.bottleneck(ms(100)), Bottleneck::Decode);
         stages.write = ms(10);
-        assert_eq!(stages.bottleneck(), Bottleneck::Write);
+        assert_eq!(stages.bottleneck(ms(100)), Bottleneck::Write);
         stages.writer_waited = ms(1);
-        assert_eq!(stages.bottleneck(), Bottleneck::Decode);
+        assert_eq!(stages.bottleneck(ms(100)), Bottleneck::Decode);
         stages.workers_waited = ms(2);
-        assert_eq!(stages.bottleneck(), Bottleneck::Write);
+        assert_eq!(stages.bottleneck(ms(100)), Bottleneck::Write);
+        stages.commit = ms(51);
+        assert_eq!(stages.bottleneck(ms(100)), Bottleneck::Sync);
     }
 }

@@ -1,0 +1,288 @@
+//! `pack` against a source and a format that live in memory and misbehave on demand.
+#![allow(clippy::unwrap_used, clippy::panic)]
+use fdconvert_codec::Policy;
+use fdconvert_core::{
+    Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind, OptionValues,
+    Pixels, Reader, Result, Sample, Schema, ShardSummary, ShardWriter, Skipped, Source, Value,
+};
+use fdconvert_pipeline::{Cancel, Job, Observer, OnError, Plan, Report, pack};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+/// What sample `i` does when it is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Deed {
+    Good,
+    Bad,
+    Unreadable,
+    Panic,
+    /// Readable, but the writer refuses it.
+    Refused,
+    /// Readable, but the disk is full by then.
+    DiskFull,
+}
+
+struct Memory {
+    schema: Schema,
+    deeds: Vec<Deed>,
+}
+
+impl Source for Memory {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.deeds.len() as u64
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        let deed = self.deeds[index as usize];
+        match deed {
+            Deed::Bad => return Err(Error::sample(self.key(index), "bad")),
+            Deed::Unreadable => return Err(Error::io("open", "x")(io::ErrorKind::NotFound.into())),
+            Deed::Panic => panic!("a decoder's bug"),
+            _ => {}
+        }
+        if index.is_multiple_of(5) {
+            std::thread::yield_now();
+        }
+        let pixels = Pixels { width: 1, height: 1, channels: 3, data: vec![index as u8; 3] };
+        let values = vec![Value::Image(Image::Pixels(pixels)), Value::Int(deed as i64)];
+        Ok(Sample { key: self.key(index), values })
+    }
+
+    fn key(&self, index: u64) -> String {
+        index.to_string()
+    }
+
+    fn name(&self) -> String {
+        "memory".into()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        [0; 16]
+    }
+}
+
+/// What the writer did, seen from outside.
+#[derive(Default)]
+struct Log {
+    written: Vec<String>,
+    skipped: Vec<u64>,
+    finished: bool,
+}
+
+struct Target {
+    log: Arc<Mutex<Log>>,
+    resume_after: u64,
+}
+
+struct TargetWriter {
+    log: Arc<Mutex<Log>>,
+    resume_after: u64,
+}
+
+impl Format for Target {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn about(&self) -> &'static str {
+        "for tests"
+    }
+
+    fn with_options(&self, _: &OptionValues) -> Result<Box<dyn Format>> {
+        unreachable!()
+    }
+
+    fn detect(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn suits(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn holds(&self, _: &ImageHeader) -> bool {
+        true
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Raw
+    }
+
+    fn create(&self, _: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        let log = self.log.clone();
+        Ok(Box::new(TargetWriter { log, resume_after: self.resume_after }))
+    }
+
+    fn open(&self, _: &Path) -> Result<Box<dyn Reader>> {
+        unreachable!()
+    }
+}
+
+impl ShardWriter for TargetWriter {
+    fn resumed(&self) -> u64 {
+        self.resume_after
+    }
+
+    fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        match sample.values[1] {
+            Value::Int(deed) if deed == Deed::Refused as i64 => {
+                return Err(Error::sample(&sample.key, "too large for a page"));
+            }
+            Value::Int(deed) if deed == Deed::DiskFull as i64 => {
+                return Err(Error::io("write", "out")(io::ErrorKind::StorageFull.into()));
+            }
+            _ => {}
+        }
+        self.log.lock().unwrap().written.push(sample.key.clone());
+        Ok(())
+    }
+
+    fn skip(&mut self, skipped: Skipped) -> Result<()> {
+        self.log.lock().unwrap().skipped.push(skipped.index);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<ShardSummary> {
+        let mut log = self.log.lock().unwrap();
+        log.finished = true;
+        let samples = log.written.len() as u64 + self.resume_after;
+        Ok(ShardSummary { path: "out".into(), samples, bytes: 0 })
+    }
+}
+
+struct Run {
+    result: Result<Report>,
+    log: Log,
+}
+
+fn run(deeds: Vec<Deed>, on_error: OnError, threads: usize, cancel_after: Option<u64>) -> Run {
+    run_from(deeds, on_error, threads, cancel_after, 0)
+}
+
+fn run_from(
+    deeds: Vec<Deed>,
+    on_error: OnError,
+    threads: usize,
+    cancel_after: Option<u64>,
+    resume_after: u64,
+) -> Run {
+    let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("deed", Kind::Int)];
+    let source = Memory { schema: Schema::new(fields).unwrap(), deeds };
+    let log = Arc::new(Mutex::new(Log::default()));
+    let format = Target { log: log.clone(), resume_after };
+    let plan = Plan::single_file(source.len());
+    let job = Job {
+        source: &source,
+        policy: &Policy::default(),
+        format: &format,
+        out: Path::new("out"),
+        plan: &plan,
+        params: &BTreeMap::new(),
+        threads,
+        budget_bytes: 10,
+        on_error,
+        overwrite: false,
+    };
+    struct CancelAfter(Option<u64>, Cancel);
+    impl Observer for CancelAfter {
+        fn stored(&mut self, _: u64, _: u64) {
+            if let Some(left) = &mut self.0 {
+                *left = left.saturating_sub(1);
+                if *left == 0 {
+                    self.1.cancel();
+                }
+            }
+        }
+    }
+    let cancel = Cancel::default();
+    let result = pack(&job, &cancel, &mut CancelAfter(cancel_after, cancel.clone()));
+    let log = std::mem::take(&mut *log.lock().unwrap());
+    Run { result, log }
+}
+
+#[test]
+fn samples_arrive_in_order_whatever_the_threads() {
+    for threads in [1, 2, 7] {
+        let Run { result, log } = run(vec![Deed::Good; 200], OnError::Fail, threads, None);
+        assert_eq!(result.unwrap().samples, 200);
+        assert_eq!(log.written, (0..200).map(|i| i.to_string()).collect::<Vec<_>>());
+        assert!(log.finished);
+    }
+}
+
+#[test]
+fn bad_samples_are_skipped_in_place_and_a_panic_costs_one_sample() {
+    let mut deeds = vec![Deed::Good; 50];
+    let bad = [(3, Deed::Bad), (9, Deed::Panic), (10, Deed::Refused), (49, Deed::Unreadable)];
+    for (index, deed) in bad {
+        deeds[index] = deed;
+    }
+    for threads in [1, 3] {
+        let Run { result, log } = run(deeds.clone(), OnError::Skip, threads, None);
+        let report = result.unwrap();
+        assert_eq!(log.skipped, [3, 9, 10, 49]);
+        assert_eq!(log.written.len(), 46);
+        let reasons: Vec<_> = report.skipped.iter().map(|s| s.reason.as_str()).collect();
+        assert!(reasons[1].contains("a decoder's bug"), "{reasons:?}");
+        assert!(reasons[2].contains("too large"), "{reasons:?}");
+    }
+}
+
+#[test]
+fn without_skip_the_first_bad_sample_in_order_is_the_error() {
+    let mut deeds = vec![Deed::Good; 50];
+    deeds[30] = Deed::Bad;
+    deeds[31] = Deed::Refused;
+    for threads in [1, 4] {
+        let Run { result, log } = run(deeds.clone(), OnError::Fail, threads, None);
+        assert!(result.unwrap_err().to_string().contains("`30`"));
+        assert_eq!(log.written.len(), 30);
+        assert!(!log.finished);
+    }
+}
+
+#[test]
+fn a_full_disk_is_nobodys_sample() {
+    let mut deeds = vec![Deed::Good; 50];
+    deeds[20] = Deed::DiskFull;
+    for threads in [1, 4] {
+        let Run { result, log } = run(deeds.clone(), OnError::Skip, threads, None);
+        assert!(matches!(result.unwrap_err(), Error::Io { action: "write", .. }));
+        assert!(!log.finished);
+    }
+}
+
+#[test]
+fn cancelling_stops_at_the_next_sample() {
+    for threads in [1, 4] {
+        let Run { result, log } = run(vec![Deed::Good; 500], OnError::Fail, threads, Some(7));
+        assert!(matches!(result.unwrap_err(), Error::Cancelled));
+        assert_eq!(log.written.len(), 7);
+        assert!(!log.finished);
+    }
+}
+
+#[test]
+fn resumed_samples_are_not_read_again() {
+    let mut deeds = vec![Deed::Panic; 40];
+    deeds[25..].fill(Deed::Good);
+    for threads in [1, 4] {
+        let Run { result, log } = run_from(deeds.clone(), OnError::Fail, threads, None, 25);
+        let report = result.unwrap();
+        assert_eq!((report.samples, report.resumed), (40, 25));
+        assert_eq!(log.written.first().map(String::as_str), Some("25"));
+    }
+}
+
+#[test]
+fn an_empty_plan_is_refused() {
+    assert!(matches!(run(vec![], OnError::Skip, 1, None).result, Err(Error::Usage { .. })));
+}
