@@ -44,6 +44,16 @@ pub enum Error {
         /// Versions this build reads, for people.
         supported: &'static str,
     },
+    /// A packed file is sound but holds something this build cannot read.
+    #[error("{format} file {}: {what}", path.display())]
+    Unsupported {
+        /// Format name.
+        format: &'static str,
+        /// File.
+        path: PathBuf,
+        /// What it is, and the cure when known.
+        what: String,
+    },
     /// One sample cannot be read, decoded, encoded or stored.
     #[error("sample `{key}`: {what}")]
     Sample {
@@ -96,6 +106,7 @@ impl Error {
             Self::Usage { .. } => Class::Usage,
             Self::Corrupt { .. }
             | Self::Sample { .. }
+            | Self::Unsupported { .. }
             | Self::Version { .. }
             | Self::Limit { .. } => Class::Data,
             Self::Io { .. } => Class::System,

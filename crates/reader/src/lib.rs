@@ -35,7 +35,11 @@ pub fn formats() -> Vec<Box<dyn Format>> {
 pub fn open(path: &Path) -> Result<Box<dyn Reader>> {
     std::fs::metadata(path).map_err(Error::io("open", path))?;
     let formats = formats();
-    match formats.iter().find(|format| format.detect(path)) {
+    let recognised = formats.iter().find(|format| format.detect(path));
+    // A file too damaged to be recognised gets the error of the format that its name claims.
+    let has_extension = path.is_file() && path.extension().is_some();
+    let claimed = || formats.iter().find(|format| has_extension && format.suits(path));
+    match recognised.or_else(claimed) {
         Some(format) => format.open(path),
         None => {
             let names: Vec<_> = formats.iter().map(|format| format.name()).collect();

@@ -1,6 +1,6 @@
 use crate::{
     BetonReader,
-    layout::{DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, VERSION, parse_descriptor},
+    layout::{BadField, DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, VERSION, parse_descriptor},
     writer::BetonWriter,
 };
 use fdconvert_core::{
@@ -96,9 +96,9 @@ impl Format for Beton {
         // The format has no magic: a version, a page size and a first field that make sense.
         let (header, descriptor) = start.split_at(HEADER_LEN as usize);
         let header = Header::parse(header);
-        let known_field = descriptor[0] == 255 || parse_descriptor(descriptor).is_ok();
+        let field_makes_sense = !matches!(parse_descriptor(descriptor), Err(BadField::Damaged(_)));
         read.is_ok()
-            && known_field
+            && field_makes_sense
             && header.is_some_and(|header| {
                 header.version == VERSION
                     && header.n_fields > 0

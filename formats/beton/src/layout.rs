@@ -222,8 +222,23 @@ pub(crate) fn stored_shape(shape: &[u64]) -> &[u64] {
 /// The field of a descriptor.
 ///
 /// # Errors
-/// What is wrong with it, or that only the program that wrote it can read it.
-pub(crate) fn parse_descriptor(bytes: &[u8]) -> Result<FieldSpec, String> {
+/// Why a descriptor gives no field.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BadField {
+    /// It breaks the layout.
+    Damaged(String),
+    /// It may well be right, but only its writer or NumPy know what it means.
+    Unsupported(String),
+}
+
+impl<S: Into<String>> From<S> for BadField {
+    fn from(what: S) -> Self {
+        Self::Damaged(what.into())
+    }
+}
+
+/// The field of one descriptor.
+pub(crate) fn parse_descriptor(bytes: &[u8]) -> Result<FieldSpec, BadField> {
     let name = bytes.get(1..=NAME_LEN).ok_or("the descriptor is cut short")?;
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
     let name = match std::str::from_utf8(name) {
@@ -236,21 +251,28 @@ pub(crate) fn parse_descriptor(bytes: &[u8]) -> Result<FieldSpec, String> {
         Some(2) => Kind::Image,
         Some(3) => Kind::Bytes,
         Some(5) => Kind::Json,
-        Some(&code @ (4 | 6)) => Kind::Array(
-            parse_array(bytes, code == 6).map_err(|what| format!("field `{name}`: {what}"))?,
-        ),
-        Some(255) => {
-            let what = format!("field `{name}` is of a custom type that only its writer knows");
-            return Err(what);
+        Some(&code @ (4 | 6)) => {
+            Kind::Array(parse_array(bytes, code == 6).map_err(|problem| match problem {
+                BadField::Damaged(what) => format!("field `{name}`: {what}").into(),
+                BadField::Unsupported(what) => {
+                    BadField::Unsupported(format!("field `{name}`: {what}"))
+                }
+            })?)
         }
-        code => return Err(format!("field `{name}` is of unknown type {code:?}")),
+        Some(255) => {
+            let what = format!(
+                "field `{name}` is of a custom type that only its writer knows; write the dataset \
+                 again without it"
+            );
+            return Err(BadField::Unsupported(what));
+        }
+        code => return Err(format!("field `{name}` is of unknown type {code:?}").into()),
     };
     Ok(FieldSpec::new(name, kind))
 }
 
-fn parse_array(bytes: &[u8], torch: bool) -> Result<ArraySpec, String> {
-    let short = || "the descriptor is cut short".to_owned();
-    let dim = |i: usize| u64_at(bytes, SHAPE_AT + 8 * i).ok_or_else(short);
+fn parse_array(bytes: &[u8], torch: bool) -> Result<ArraySpec, BadField> {
+    let dim = |i: usize| u64_at(bytes, SHAPE_AT + 8 * i).ok_or("the descriptor is cut short");
     let mut shape = (0..MAX_DIMS).map(dim).collect::<Result<Vec<_>, _>>()?;
     let n_dims = shape.iter().rposition(|&dim| dim != 0).map_or(0, |last| last + 1);
     shape.truncate(n_dims);
@@ -261,9 +283,13 @@ fn parse_array(bytes: &[u8], torch: bool) -> Result<ArraySpec, String> {
     let described: Vec<(String, String)> =
         serde_json::from_slice(dtype).map_err(|_| "the element type is no NumPy description")?;
     let dtype = match &described[..] {
-        [(_, name)] => DType::from_numpy(name)
-            .ok_or_else(|| format!("elements of type `{name}` are not supported"))?,
-        _ => return Err("structured element types are not supported".into()),
+        [(_, name)] => DType::from_numpy(name).ok_or_else(|| {
+            BadField::Unsupported(format!("elements of type `{name}` are not supported"))
+        })?,
+        _ => {
+            let what = "structured element types are not supported";
+            return Err(BadField::Unsupported(what.into()));
+        }
     };
     let spec = ArraySpec { dtype, shape, torch };
     spec.byte_len().ok_or("the shape overflows")?;
@@ -338,6 +364,7 @@ mod tests {
         let mut bytes = encode_descriptor(&FieldSpec::new("mine", Kind::Int)).unwrap();
         bytes[0] = 255;
         let problem = parse_descriptor(&bytes).unwrap_err();
-        assert!(problem.contains("`mine`") && problem.contains("custom"), "{problem}");
+        let BadField::Unsupported(what) = problem else { panic!("{problem:?}") };
+        assert!(what.contains("`mine`") && what.contains("custom"), "{what}");
     }
 }

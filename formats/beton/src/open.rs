@@ -2,8 +2,8 @@
 use crate::{
     BetonReader,
     layout::{
-        DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, RowLayout, Storage, VERSION, parse_descriptor,
-        stored_shape,
+        BadField, DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, RowLayout, Storage, VERSION,
+        parse_descriptor, stored_shape,
     },
     table::Table,
 };
@@ -24,7 +24,8 @@ impl BetonReader {
     /// Opens a file that is in memory; `path` is what messages call it.
     ///
     /// # Errors
-    /// `Version` for a version that is not 2, `Corrupt` for anything else that makes the file
+    /// `Version` for a version that is not 2, `Unsupported` for fields that only their writer can
+    /// read, `Corrupt` for anything else that makes the file
     /// unreadable as a whole, e.g. that its writer was killed.
     pub fn from_bytes(file: Bytes, path: &Path) -> Result<Self> {
         let corrupt = |offset: u64, what: String| Error::corrupt(FORMAT, path, offset, what);
@@ -36,7 +37,12 @@ impl BetonReader {
             return Err(Error::Version { format, path, found, supported: "2" });
         }
         let schema =
-            parse_descriptors(&file, &header).map_err(|(offset, what)| corrupt(offset, what))?;
+            parse_descriptors(&file, &header).map_err(|(offset, problem)| match problem {
+                BadField::Damaged(what) => corrupt(offset, what),
+                BadField::Unsupported(what) => {
+                    Error::Unsupported { format: FORMAT, path: path.to_path_buf(), what }
+                }
+            })?;
         let layout = row_layout(&schema).map_err(|what| corrupt(HEADER_LEN, what))?;
         let (len, table_offset) = (file.len() as u64, header.table_offset);
         if table_offset == 0 {
@@ -98,14 +104,14 @@ impl BetonReader {
     }
 }
 
-fn parse_descriptors(file: &Bytes, header: &Header) -> Result<Schema, (u64, String)> {
+fn parse_descriptors(file: &Bytes, header: &Header) -> Result<Schema, (u64, BadField)> {
     let mut fields = Vec::new();
     for number in 0..usize::from(header.n_fields) {
         let at = HEADER_LEN as usize + number * DESCRIPTOR_LEN;
         let descriptor = file.get(at..at + DESCRIPTOR_LEN).unwrap_or_default();
-        fields.push(parse_descriptor(descriptor).map_err(|what| (at as u64, what))?);
+        fields.push(parse_descriptor(descriptor).map_err(|problem| (at as u64, problem))?);
     }
-    Schema::new(fields).map_err(|error| (HEADER_LEN, error.to_string()))
+    Schema::new(fields).map_err(|error| (HEADER_LEN, error.to_string().into()))
 }
 
 fn row_layout(schema: &Schema) -> Result<RowLayout, String> {

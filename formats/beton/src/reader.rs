@@ -221,7 +221,6 @@ impl Reader for BetonReader {
     }
 
     fn details(&self) -> Map<String, serde_json::Value> {
-        let fields: Vec<_> = self.schema.fields.iter().map(|field| json!(field)).collect();
         let index = match (&self.index, &self.index_problem) {
             (Some(index), _) => json!({
                 "version": fdconvert_index::VERSION,
@@ -238,9 +237,7 @@ impl Reader for BetonReader {
             ("table_offset", json!(self.header.table_offset)),
             ("table_entries", json!(self.table.n_entries())),
             ("file_bytes", json!(self.file.len())),
-            ("fields", json!(fields)),
             ("index", index),
-            ("provenance", json!(self.provenance())),
         ];
         facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }

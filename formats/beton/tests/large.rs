@@ -1,13 +1,11 @@
-//! A file of ImageNet's size opens at once and takes no memory to speak of.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
-mod common;
+//! A file of ImageNet's size takes no memory to speak of. How fast it opens: `benches/`.
+#![allow(clippy::unwrap_used)]
 
 use fdconvert_beton::BetonReader;
-use fdconvert_core::{FieldSpec, Kind, Reader as _, Sample, Schema, Source as _, Value};
+use fdconvert_core::{Reader as _, Value};
 use std::{
     io::{Seek as _, SeekFrom, Write as _},
     path::Path,
-    time::{Duration, Instant},
 };
 
 const N_SAMPLES: u64 = 1_281_167;
@@ -55,47 +53,17 @@ fn memory() -> Option<u64> {
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
 }
 
-/// Every sample once, in an order that is nothing to a cache.
-fn gets_per_second(reader: &BetonReader) -> f64 {
-    let n_samples = reader.len();
-    let clock = Instant::now();
-    for i in (0..n_samples).map(|i| i * 7919 % n_samples) {
-        std::hint::black_box(reader.get(i).unwrap());
-    }
-    n_samples as f64 / clock.elapsed().as_secs_f64()
-}
-
 #[test]
-fn opens_at_once_and_reads_fast() {
+fn opening_and_fetching_read_next_to_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.beton");
     make(&path);
     let before = memory();
-    let clock = Instant::now();
     let reader = BetonReader::open(&path).unwrap();
-    reader.get(N_SAMPLES - 1).unwrap();
-    let open_time = clock.elapsed();
+    for i in [0, N_SAMPLES / 2, N_SAMPLES - 1] {
+        let sample = reader.get(i).unwrap();
+        assert_eq!(sample.values[1], Value::Int((i % 1000).cast_signed()));
+    }
     let grown = memory().zip(before).map(|(after, before)| after.saturating_sub(before));
-    let rate = gets_per_second(&reader);
-    eprintln!("open and first get {open_time:?}, {grown:?} bytes; {rate:.0} get/s");
-    // Ten times what an idle machine takes: this is no benchmark.
-    assert!(open_time < Duration::from_millis(500), "{open_time:?}");
     assert!(grown.is_none_or(|bytes| bytes < 50 << 20), "{grown:?}");
-}
-
-#[test]
-fn an_index_costs_little() {
-    let schema =
-        Schema::new(vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("label", Kind::Int)]);
-    let samples: Vec<_> = (0..200_000)
-        .map(|i| {
-            let key = format!("train/n{:08}/n{:08}_{i}.JPEG", i % 1000, i % 1000);
-            Sample { key, values: vec![common::raw(2, 2, i), Value::Int(i.cast_signed())] }
-        })
-        .collect();
-    let file = common::pack(&*common::paged(), &schema.unwrap(), &samples);
-    let reader = common::open(&file).unwrap();
-    let rate = gets_per_second(&reader);
-    eprintln!("with keys and an index: {rate:.0} get/s");
-    assert!(rate > 50_000.0);
 }
