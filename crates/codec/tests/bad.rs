@@ -1,5 +1,7 @@
 //! Broken and unusual files: each gives what it should, and nothing panics or grows.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
 mod common;
 
 use common::{FILES, JPEG_OR_RAW, encoded, files, shared};

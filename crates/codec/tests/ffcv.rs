@@ -1,6 +1,7 @@
 //! What FFCV makes of the Kodak photos, byte for byte.
 
 #![cfg(feature = "turbo")]
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 mod common;
 

@@ -1,5 +1,7 @@
 //! What a policy makes of every kind of image, as a table.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
 mod common;
 
 use common::{FILES, Fake, JPEG_OR_RAW, encoded, picture};

@@ -1,5 +1,7 @@
 //! What is written without loss comes back as it was.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
 mod common;
 
 use common::{encoded, picture};

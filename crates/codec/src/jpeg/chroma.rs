@@ -8,23 +8,9 @@ pub(super) enum Chroma {
     C411,
 }
 
-impl Chroma {
-    /// Rows of pixels that one row of blocks covers, and columns that one column does.
-    #[cfg_attr(feature = "turbo", allow(dead_code))]
-    pub(super) fn block(self) -> (u32, u32) {
-        match self {
-            Self::C444 => (8, 8),
-            Self::C422 => (16, 8),
-            Self::C420 => (16, 16),
-            Self::C440 => (8, 16),
-            Self::C411 => (32, 8),
-        }
-    }
-}
-
 /// The resolution of a JPEG's colour planes; `None` where it has none, or an unusual one.
 pub(super) fn of(jpeg: &[u8]) -> Option<Chroma> {
-    let frame = start_of_frame(jpeg)?;
+    let (_, frame) = segments(jpeg).find(|&(marker, _)| starts_frame(marker))?;
     // Precision, height, width, number of components; then id, sampling, table for each.
     let &[3, _, luma, _, _, blue, _, _, red, _] = frame.get(5..)?.first_chunk::<10>()? else {
         return None;
@@ -39,25 +25,38 @@ pub(super) fn of(jpeg: &[u8]) -> Option<Chroma> {
     }
 }
 
-/// Content of the segment that starts the frame, after its length.
-fn start_of_frame(jpeg: &[u8]) -> Option<&[u8]> {
-    let mut rest = jpeg.strip_prefix(&[0xff, 0xd8])?;
-    loop {
-        let &[0xff, marker, high, low] = rest.first_chunk()? else { return None };
-        match marker {
-            // A filling byte before the marker.
-            0xff => rest = rest.get(1..)?,
-            0xda | 0xd9 => return None,
-            _ => {
-                let length = usize::from(u16::from_be_bytes([high, low]));
-                let frame = matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc);
-                if frame {
-                    return rest.get(4..2 + length);
-                }
-                rest = rest.get(2 + length..)?;
-            }
+/// Whether the planes of a JPEG that is not progressive come in several scans.
+#[cfg_attr(feature = "turbo", allow(dead_code))]
+pub(super) fn in_parts(jpeg: &[u8]) -> bool {
+    let frame = segments(jpeg).find(|&(marker, _)| starts_frame(marker));
+    let scan = segments(jpeg).find(|&(marker, _)| marker == START_OF_SCAN);
+    let (Some((0xc0 | 0xc1, frame)), Some((_, scan))) = (frame, scan) else { return false };
+    matches!((frame.get(5), scan.first()), (Some(planes), Some(in_scan)) if in_scan < planes)
+}
+
+const START_OF_SCAN: u8 = 0xda;
+
+fn starts_frame(marker: u8) -> bool {
+    matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc)
+}
+
+/// The segments up to the first scan's header: marker and content. Ends early at damage.
+fn segments(jpeg: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = jpeg.strip_prefix(&[0xff, 0xd8]);
+    std::iter::from_fn(move || {
+        let mut at = rest.take()?;
+        // Filling bytes may stand before the marker.
+        while let [0xff, 0xff, ..] = at {
+            at = at.get(1..)?;
         }
-    }
+        let &[0xff, marker, high, low] = at.first_chunk()? else { return None };
+        let end = 2 + usize::from(u16::from_be_bytes([high, low]));
+        let content = at.get(4..end)?;
+        if marker != START_OF_SCAN {
+            rest = at.get(end..);
+        }
+        Some((marker, content))
+    })
 }
 
 #[cfg(test)]
@@ -66,8 +65,9 @@ mod tests {
 
     fn jpeg(sampling: [u8; 3]) -> Vec<u8> {
         let [y, b, r] = sampling;
-        let mut bytes = vec![0xff, 0xd8, 0xff, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xc2, 0, 17];
-        bytes.extend([8, 0, 1, 0, 1, 3, 1, y, 0, 2, b, 1, 3, r, 1, 0xff, 0xda]);
+        let mut bytes = vec![0xff, 0xd8, 0xff, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xc0, 0, 17];
+        bytes.extend([8, 0, 1, 0, 1, 3, 1, y, 0, 2, b, 1, 3, r, 1]);
+        bytes.extend([0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0, 0xff, 0xd9]);
         bytes
     }
 
@@ -80,10 +80,19 @@ mod tests {
     }
 
     #[test]
+    fn sees_planes_in_scans_of_their_own() {
+        let mut bytes = jpeg([0x22, 0x11, 0x11]);
+        assert!(in_parts(&bytes));
+        let n_planes = bytes.len() - 8;
+        bytes[n_planes] = 3;
+        assert!(!in_parts(&bytes));
+    }
+
+    #[test]
     fn no_prefix_of_a_header_trips_it() {
         let whole = jpeg([0x22, 0x11, 0x11]);
         for end in 0..whole.len() {
-            let _ = of(&whole[..end]);
+            let _ = (of(&whole[..end]), in_parts(&whole[..end]));
         }
         assert_eq!(of(&[0xff, 0xd8, 0xff, 0xe0, 0, 0, 0xff, 0xe0, 0, 0]), None);
     }

@@ -61,7 +61,8 @@ pub struct JpegOptions {
     pub quality: u8,
     /// Resolution of the colour planes.
     pub subsampling: Subsampling,
-    /// Huffman tables made for the image: some 5 % smaller, 2.7 times the work.
+    /// Huffman tables made for the image: some 5 % smaller, 2.7 times the work. Only with the
+    /// feature `turbo`.
     pub optimize_huffman: bool,
     /// A restart marker after every this many rows of blocks, for parallel decoding; 0 for none.
     pub restart_rows: u16,
@@ -85,6 +86,8 @@ struct Frame {
     height: u32,
     /// 1, 3 or 4.
     components: u8,
+    #[cfg_attr(feature = "turbo", allow(dead_code))]
+    progressive: bool,
     /// The file had its end marker. Where we had to append one, doubtful data counts as missing.
     whole: bool,
 }
@@ -125,7 +128,8 @@ impl JpegDecoder {
             }
         };
         let whole = check_complete(jpeg, header)? == Ending::Complete;
-        let frame = Frame { width: header.width, height: header.height, components, whole };
+        let ImageHeader { width, height, progressive, .. } = *header;
+        let frame = Frame { width, height, components, progressive, whole };
         // With the end marker in place, whatever else is missing shows as missing pixels.
         let jpeg = if whole {
             jpeg

@@ -1,6 +1,9 @@
 //! The backend without C: slower, and a few levels away from libjpeg-turbo in single pixels.
 
-use super::{Chroma, Frame, Settings};
+use super::{
+    Frame, Settings,
+    chroma::{self, Chroma},
+};
 use jpeg_encoder::{ChromaSubsamplingMethod, ColorType, Encoder as Writer, SamplingFactor};
 use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
 use zune_jpeg::JpegDecoder;
@@ -9,41 +12,98 @@ use zune_jpeg::JpegDecoder;
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) const NAME: &str = "zune-jpeg 0.5.15 and jpeg-encoder 0.7.1";
 
-/// Decodes; keeps nothing between images.
+/// jpeg-encoder 0.7.1 counts symbols without the restarts and so writes codes that its optimised
+/// tables do not have; it also gives every plane its own scan, which few readers are tested with.
+const NO_OPTIMIZED: &str = "this build, without libjpeg-turbo, has no optimised Huffman tables";
+
+/// What zune-jpeg says when the data ends rows of blocks before the image does.
+const SHORT: &str = "Premature end of buffer";
+
+/// Decodes; keeps a buffer between images.
 #[derive(Default)]
-pub(super) struct Decoder;
+pub(super) struct Decoder {
+    tailed: Vec<u8>,
+    again: Vec<u8>,
+}
 
 impl Decoder {
-    #[expect(clippy::unused_self, reason = "the same shape as the other backend")]
+    /// Unlike libjpeg, zune-jpeg does not report an end marker that comes too early, but fills up
+    /// with flat blocks. It does notice the end of its input, rows of blocks too late; so it gets
+    /// the scan without its end marker, and where that leaves doubt, or somebody had to append
+    /// the marker, [`is_short`](Self::is_short) settles it. What remains unseen is an early end
+    /// marker in the last row of blocks.
     pub(super) fn decode(
         &mut self,
         jpeg: &[u8],
         frame: &Frame,
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
-        // Strict, because what the decoder otherwise tolerates it does not report.
-        let (space, channels) =
-            if frame.components == 1 { (ColorSpace::Luma, 1) } else { (ColorSpace::RGB, 3) };
-        let options = DecoderOptions::default()
-            .set_strict_mode(true)
-            .set_max_width(frame.width as usize)
-            .set_max_height(frame.height as usize)
-            .jpeg_set_max_scans(200)
-            .jpeg_set_out_colorspace(space);
-        let mut decoder = JpegDecoder::new_with_options(ZCursor::new(jpeg), options);
-        decoder.decode_headers().map_err(|error| format!("{error:?}"))?;
-        let (width, height) = decoder.dimensions().unwrap_or_default();
-        if (width, height) != (frame.width as usize, frame.height as usize) {
-            let (stated_width, stated_height) = (frame.width, frame.height);
-            return Err(format!("decodes to {width}x{height}, not {stated_width}x{stated_height}"));
+        if chroma::in_parts(jpeg) {
+            let what = "its planes are in scans of their own, which only libjpeg-turbo reads right";
+            return Err(what.into());
         }
-        let length = width * height * channels;
-        if decoder.output_buffer_size() != Some(length) {
-            return Err("decodes to an unexpected number of channels".into());
+        let scan = if frame.progressive { jpeg } else { without_end(jpeg) };
+        let doubt = match decode(scan, frame, out) {
+            Ok(()) => !frame.whole,
+            Err(what) if what.contains(SHORT) => true,
+            Err(what) => return Err(what),
+        };
+        if doubt && self.is_short(without_end(jpeg), frame, out)? {
+            return Err("premature end of the image data".into());
         }
-        out.resize(length, 0);
-        decoder.decode_into(out).map_err(|error| format!("{error:?}"))
+        Ok(())
     }
+
+    /// Whether pixels are missing: then bytes behind the data change what is decoded. Leaves the
+    /// pixels in `out`.
+    fn is_short(&mut self, scan: &[u8], frame: &Frame, out: &mut Vec<u8>) -> Result<bool, String> {
+        let scan = scan.strip_suffix(&[0xff]).unwrap_or(scan);
+        // The tails differ from their first bit on: one alone may be missing.
+        for (tail, pixels) in [(0x00, &mut *out), (0xaa, &mut self.again)] {
+            self.tailed.clear();
+            self.tailed.extend_from_slice(scan);
+            self.tailed.resize(scan.len() + 256, tail);
+            self.tailed.extend_from_slice(&END);
+            match decode(&self.tailed, frame, pixels) {
+                Err(what) if what.contains(SHORT) => return Ok(true),
+                result => result?,
+            }
+        }
+        Ok(*out != self.again)
+    }
+}
+
+const END: [u8; 2] = [0xff, 0xd9];
+
+/// A file up to its last end marker.
+fn without_end(jpeg: &[u8]) -> &[u8] {
+    let end = jpeg.windows(2).rposition(|pair| pair == END);
+    end.and_then(|end| jpeg.get(..end)).unwrap_or(jpeg)
+}
+
+fn decode(jpeg: &[u8], frame: &Frame, out: &mut Vec<u8>) -> Result<(), String> {
+    let (space, channels) =
+        if frame.components == 1 { (ColorSpace::Luma, 1) } else { (ColorSpace::RGB, 3) };
+    // Strict, because what the decoder otherwise tolerates it does not report.
+    let options = DecoderOptions::default()
+        .set_strict_mode(true)
+        .set_max_width(frame.width as usize)
+        .set_max_height(frame.height as usize)
+        .jpeg_set_max_scans(200)
+        .jpeg_set_out_colorspace(space);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(jpeg), options);
+    decoder.decode_headers().map_err(|error| format!("{error:?}"))?;
+    let (width, height) = decoder.dimensions().unwrap_or_default();
+    if (width, height) != (frame.width as usize, frame.height as usize) {
+        let (stated_width, stated_height) = (frame.width, frame.height);
+        return Err(format!("decodes to {width}x{height}, not {stated_width}x{stated_height}"));
+    }
+    let length = width * height * channels;
+    if decoder.output_buffer_size() != Some(length) {
+        return Err("decodes to an unexpected number of channels".into());
+    }
+    out.resize(length, 0);
+    decoder.decode_into(out).map_err(|error| format!("{error:?}"))
 }
 
 /// Encodes; keeps nothing between images.
@@ -60,20 +120,26 @@ impl Encoder {
         settings: &Settings,
         out: &mut Vec<u8>,
     ) -> Result<usize, String> {
+        if settings.optimize_huffman {
+            return Err(NO_OPTIMIZED.into());
+        }
         out.clear();
         let mut writer = Writer::new(&mut *out, settings.quality);
         writer.set_sampling_factor(match settings.chroma {
             Chroma::C444 => SamplingFactor::R_4_4_4,
             Chroma::C422 => SamplingFactor::R_4_2_2,
-            Chroma::C420 => SamplingFactor::R_4_2_0,
+            // The crate would write 4:1:1 as one scan for each plane.
+            Chroma::C420 | Chroma::C411 => SamplingFactor::R_4_2_0,
             Chroma::C440 => SamplingFactor::R_4_4_0,
-            Chroma::C411 => SamplingFactor::R_4_1_1,
         });
         // The crate's default takes the nearest pixel, which costs 0.8 dB.
         writer.set_chroma_subsampling_method(ChromaSubsamplingMethod::Average);
-        writer.set_optimized_huffman_tables(settings.optimize_huffman);
         if settings.restart_rows > 0 {
-            let (block_width, _) = if settings.gray { (8, 8) } else { settings.chroma.block() };
+            let block_width = match settings.chroma {
+                _ if settings.gray => 8,
+                Chroma::C444 | Chroma::C440 => 8,
+                Chroma::C422 | Chroma::C420 | Chroma::C411 => 16,
+            };
             let blocks = u32::from(settings.width).div_ceil(block_width);
             let interval = blocks.saturating_mul(settings.restart_rows.into());
             // No marker where the interval does not fit: the image is then smaller than it.

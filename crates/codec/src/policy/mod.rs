@@ -127,6 +127,10 @@ impl Policy {
         if !(1..=100).contains(&quality) {
             return Err(Error::usage("--quality", format!("{quality} is not from 1 to 100")));
         }
+        if self.jpeg.optimize_huffman && cfg!(not(feature = "turbo")) {
+            let what = "this build has no libjpeg-turbo, which makes optimised Huffman tables";
+            return Err(Error::usage("--optimize-huffman", what));
+        }
         match self.size {
             Some(Size::MaxSide(0)) => {
                 return Err(Error::usage("--max-side", "an image needs at least 1 pixel"));

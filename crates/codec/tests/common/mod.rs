@@ -1,5 +1,5 @@
 //! What the tests share: a small fake format, fixtures, and the folder of shared inputs.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 use fdconvert_core::{
     Codec, Create, Encoded, Format, ImageHeader, OptionValues, Pixels, Reader, Result, ShardWriter,
