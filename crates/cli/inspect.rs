@@ -110,7 +110,15 @@ fn plain(name: &str, value: &Json) -> String {
             number.as_u64().map_or_else(|| number.to_string(), output::size)
         }
         Json::Number(number) => number.as_u64().map_or_else(|| number.to_string(), output::count),
-        other => other.to_string(),
+        Json::Object(parts) => {
+            let parts: Vec<_> = parts
+                .iter()
+                .map(|(name, value)| format!("{name} {}", plain(name, value)))
+                .collect();
+            parts.join(", ")
+        }
+        Json::Null => "none".into(),
+        other @ Json::Array(_) => other.to_string(),
     }
 }
 

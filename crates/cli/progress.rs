@@ -2,8 +2,8 @@
 use crate::output::size;
 use fdconvert_core::Skipped;
 use fdconvert_pipeline::Observer;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::time::Duration;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::{fmt::Write, time::Duration};
 
 /// A bar on standard error, or nothing when that is no terminal or `quiet`.
 pub(crate) fn bar(what: &str, quiet: bool) -> ProgressBar {
@@ -14,9 +14,13 @@ pub(crate) fn bar(what: &str, quiet: bool) -> ProgressBar {
         ProgressDrawTarget::stderr_with_hz(8)
     };
     let bar = ProgressBar::with_draw_target(Some(0), target);
-    let template = "{prefix} {bar:30} {human_pos}/{human_len}  {per_sec}  {eta} left  {msg}";
+    let template = "{prefix} [{bar:30}] {human_pos}/{human_len}  {rate}/s  {eta} left  {msg}";
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> "));
+        let rate = |state: &ProgressState, out: &mut dyn Write| {
+            // The bar is drawn without its rate if that cannot be written.
+            let _ = write!(out, "{:.0}", state.per_sec());
+        };
+        bar.set_style(style.with_key("rate", rate).progress_chars("=> "));
     }
     bar.set_prefix(what.to_owned());
     bar

@@ -1,12 +1,15 @@
 //! The closing summary of `pack` and `unpack`.
 use crate::{Outcome, args::Common, output};
-use fdconvert_core::Result;
+use fdconvert_core::{Codec, Result};
 use fdconvert_pipeline::{Job, Report, Stages};
 use serde_json::{Map, Value, json};
 use std::{fmt::Write, time::Duration};
 
 /// Skipped samples that are listed one by one; the output's record has them all.
 const LISTED: usize = 20;
+
+/// Name of the note about images that the format could not hold.
+const FELL_BACK: &str = "fell-back";
 
 /// What there is to say.
 pub(crate) struct Summary<'a> {
@@ -53,17 +56,22 @@ impl Summary<'_> {
             "bytes",
             format!("{bytes_in} in, {} stored, {file} on disk", output::size(report.bytes_stored)),
         );
-        for (_, explanation, n) in &report.notes {
-            line("note", format!("{} {explanation}", output::count(*n)));
+        for (name, explanation, n) in &report.notes {
+            // The cost line below says more about these.
+            if *name != FELL_BACK {
+                line("note", format!("{} {explanation}", output::count(*n)));
+            }
         }
         let (n, before, after) = report.fell_back;
         if n > 0 {
+            let codec = job.format.fallback();
+            let hint = if codec == Codec::Raw { "; --encode jpeg is smaller" } else { "" };
             let what = format!(
-                "{} could not be stored as they are and became {} of lossless {} ({} before); \
-                 --encode jpeg would be smaller",
+                "{} that a {} cannot hold as they are became lossless {}: {}, {} before{hint}",
                 output::count(n),
+                job.format.name(),
+                codec.extension(),
                 output::size(after),
-                job.format.fallback().extension(),
                 output::size(before)
             );
             line("cost", what);
@@ -97,7 +105,7 @@ impl Summary<'_> {
             }
         }
         let head = format!(
-            "{} {} of {} samples into {} in {:.1} s\n",
+            "{} {} of {} samples into {} in {:.2} s\n",
             self.verb,
             output::count(report.samples),
             output::count(job.plan.len()),

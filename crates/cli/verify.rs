@@ -128,7 +128,7 @@ fn report(args: &VerifyArgs, n_samples: u64, problems: &[Problem], seconds: f64)
             n => format!("{n} problems"),
         };
         let dataset = args.dataset.display();
-        text.push_str(&format!("{dataset}: {n} samples in {seconds:.1} s: {verdict}\n"));
+        text.push_str(&format!("{dataset}: {n} samples in {seconds:.2} s: {verdict}\n"));
     }
     output::print(&text)
 }

@@ -43,21 +43,25 @@ impl Notes {
             "stored without loss, because the format cannot hold the source's bytes",
         ),
         (Self::RESIZED, "resized", "made smaller by the size rule"),
-        (Self::ROTATED, "rotated", "EXIF orientation applied to the pixels"),
+        (Self::ROTATED, "rotated", "turned upright by their EXIF orientation"),
         (
             Self::ROTATION_LEFT,
             "rotation-left",
-            "EXIF orientation not applied: the decoder that trains has to apply it",
+            "not turned upright: the EXIF orientation is left to whoever decodes",
         ),
-        (Self::ALPHA_DROPPED, "alpha-dropped", "alpha channel removed"),
-        (Self::DEPTH_REDUCED, "depth-reduced", "more than 8 bits per channel rounded to 8"),
-        (Self::CMYK_CONVERTED, "cmyk-converted", "four inks converted to RGB"),
+        (Self::ALPHA_DROPPED, "alpha-dropped", "stored without their alpha channel"),
+        (Self::DEPTH_REDUCED, "depth-reduced", "rounded from more than 8 bits per channel to 8"),
+        (Self::CMYK_CONVERTED, "cmyk-converted", "converted from four inks (CMYK) to RGB"),
         (
             Self::NO_END_MARKER,
             "no-end-marker",
-            "the JPEG lacks its end marker, but all its pixels are there",
+            "without the JPEG end marker, but with all their pixels",
         ),
-        (Self::GRAY_EXPANDED, "gray-expanded", "one gray channel written as three equal ones"),
+        (
+            Self::GRAY_EXPANDED,
+            "gray-expanded",
+            "written as three equal channels instead of one gray one",
+        ),
     ];
 
     /// Whether every note of `other` is in this set.
