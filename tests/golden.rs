@@ -7,7 +7,6 @@ use fdconvert_testkit::fixtures;
 use std::{fs, path::Path};
 
 /// Packs with 1, 2 and 4 threads and compares with FFCV's file.
-#[cfg(feature = "turbo")]
 fn check(source: &Path, labels: Option<&Path>, options: &[&str], sha256: &str) {
     let folder = tempfile::tempdir().unwrap();
     for threads in ["1", "2", "4"] {
@@ -24,7 +23,6 @@ fn check(source: &Path, labels: Option<&Path>, options: &[&str], sha256: &str) {
     }
 }
 
-#[cfg(feature = "turbo")]
 fn kodak(options: &[&str], sha256: &str) {
     let folder = tempfile::tempdir().unwrap();
     // FFCV's file was made with the index of each file as its label.
@@ -44,14 +42,15 @@ fn kodak_jpg_q90_r256() {
     kodak(&options, "a84030c471c507faf47710217af41af3e2f20b2873c21f6774575ff4df5999e2");
 }
 
+// No JPEG is involved, so this holds for the build in Rust alone too.
 #[test]
-#[cfg(feature = "turbo")]
 fn kodak_raw_r64() {
     let options = ["--encode", "raw", "--max-side", "64"];
     kodak(&options, "c7c77ab5c2042e607e185c9aa6e1a850cbaf8adf15545aab4c6dd41e058a623e");
 }
 
 /// The sources of one of FFCV's files in class folders, and the sha256 of that file.
+#[cfg(feature = "turbo")]
 fn imagenet(name: &str) -> Option<(tempfile::TempDir, String)> {
     let shared = fixtures::shared()?;
     let manifest = fs::read(shared.join("data/golden-beton/manifest.json")).unwrap();

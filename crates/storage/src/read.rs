@@ -56,7 +56,7 @@ mod tests {
         std::fs::write(&path, b"abc").unwrap();
         assert_eq!(read_file(&path, 3).unwrap(), &b"abc"[..]);
         assert!(matches!(read_file(&path, 2), Err(Error::Limit { asked: 3, .. })));
-        let _armed = fault::arm(folder.path(), Operation::Read, 2, std::io::ErrorKind::Other);
+        let _armed = fault::arm(folder.path(), Operation::Read, 2, ErrorKind::Other);
         assert!(matches!(read_file(&path, 3), Err(Error::Io { action: "read", .. })));
     }
 }
