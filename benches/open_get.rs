@@ -5,8 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 use fdconvert_beton::Beton;
 use fdconvert_core::{
-    Codec, Create, Encoded, FieldSpec, Format, Kind, OptionValues, Provenance, Sample, Schema,
-    Shard, Value,
+    Codec, Common, Create, Encoded, FieldSpec, Format, Kind, OptionValues, Provenance, Sample,
+    Schema, Shard, Value,
 };
 use std::{fs, path::Path, time::Instant};
 
@@ -67,7 +67,8 @@ fn write(path: &Path, compat: bool) {
     let request = Create {
         out: path,
         schema: &Schema::new(fields).unwrap(),
-        shard: &Shard { number: 0, of: 1, samples: 0..N_SAMPLES },
+        shard: &Shard::whole(N_SAMPLES),
+        common: &Common::default(),
         provenance: &Provenance::default(),
         fingerprint: [0; 16],
         overwrite: false,

@@ -26,6 +26,7 @@ pub(crate) fn add_to(command: Command) -> Command {
         match option.kind {
             OptionKind::Flag => arg.action(ArgAction::SetTrue),
             OptionKind::Bytes => arg.value_name("SIZE").value_parser(crate::args::bytes),
+            OptionKind::Text(name) => arg.value_name(name),
             OptionKind::Choice(words) => {
                 arg.value_name("WORD").value_parser(PossibleValuesParser::new(words))
             }
@@ -50,7 +51,9 @@ pub(crate) fn values(matches: &ArgMatches) -> OptionValues {
         let value = match option.kind {
             OptionKind::Flag => pack.get_flag(option.name).then(String::new),
             OptionKind::Bytes => pack.get_one::<u64>(option.name).map(ToString::to_string),
-            OptionKind::Choice(_) => pack.get_one::<String>(option.name).cloned(),
+            OptionKind::Choice(_) | OptionKind::Text(_) => {
+                pack.get_one::<String>(option.name).cloned()
+            }
         };
         if let Some(value) = value {
             values.0.insert(option.name.to_owned(), value);

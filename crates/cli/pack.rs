@@ -27,6 +27,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> R
         threads: request.threads,
         budget_bytes: args.buffer,
         on_error: request.on_error,
+        part: None,
         overwrite: args.overwrite,
     };
     let mut progress = PackProgress::new("packing", args.common.quiet || args.common.json);

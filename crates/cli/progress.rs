@@ -55,14 +55,14 @@ impl PackProgress {
 }
 
 impl Observer for PackProgress {
-    fn begin(&mut self, planned: u64, resumed: u64) {
+    fn begin(&mut self, planned: u64) {
         self.bar.set_length(planned);
-        self.bar.set_position(resumed);
+    }
+
+    fn resumed(&mut self, samples: u64) {
+        self.bar.inc(samples);
         // The rate is that of this run.
         self.bar.reset_eta();
-        if resumed > 0 {
-            self.bar.println(format!("resuming after {resumed} of {planned} samples"));
-        }
     }
 
     fn stored(&mut self, bytes_in: u64, bytes_stored: u64) {

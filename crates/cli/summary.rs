@@ -108,7 +108,7 @@ impl Summary<'_> {
             "{} {} of {} samples into {} in {:.2} s\n",
             self.verb,
             output::count(report.samples),
-            output::count(job.plan.len()),
+            output::count(report.planned),
             job.out.display(),
             seconds
         );
@@ -137,7 +137,7 @@ impl Summary<'_> {
         let fields = json!({
             "out": job.out.display().to_string(),
             "format": job.format.name(),
-            "planned": job.plan.len(),
+            "planned": report.planned,
             "samples": report.samples,
             "resumed": report.resumed,
             "skipped": report.skipped,

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &UnpackArgs, cancel: &Cancel) -> Result<Outcome> {
         threads: threads(args.threads)?,
         budget_bytes: BUDGET_BYTES,
         on_error: args.on_error.into(),
+        part: None,
         overwrite: false,
     };
     let mut progress = PackProgress::new("unpacking", args.common.quiet || args.common.json);

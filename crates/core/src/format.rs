@@ -16,6 +16,30 @@ pub struct Shard {
     pub of: usize,
     /// Positions in the plan's order; at most this many samples will be written.
     pub samples: Range<u64>,
+    /// Part of the dataset it belongs to, e.g. `train`; begins the file names of sharded formats.
+    pub split: String,
+}
+
+impl Shard {
+    /// All of a dataset of that many samples in one file.
+    #[must_use]
+    pub fn whole(n_samples: u64) -> Self {
+        Self { number: 0, of: 1, samples: 0..n_samples, split: Self::DEFAULT_SPLIT.into() }
+    }
+
+    /// The split of a dataset that was not split.
+    pub const DEFAULT_SPLIT: &str = "train";
+}
+
+/// What all planned samples have in common, known before the first is written. Formats that name
+/// fields and keys for the dataset as a whole need it; it must not depend on threads or parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Common {
+    /// The codec of all images, where one is expected for all. Single images may turn out to be
+    /// of another: file names lie.
+    pub codec: Option<Codec>,
+    /// The extension of all keys, without the dot and as written, where it is one.
+    pub extension: Option<String>,
 }
 
 /// Everything a format needs to know before the first sample of a shard.
@@ -27,6 +51,8 @@ pub struct Create<'a> {
     pub schema: &'a Schema,
     /// Which part of the dataset this is.
     pub shard: &'a Shard,
+    /// What all samples of the dataset have in common.
+    pub common: &'a Common,
     /// How the dataset is made; recorded where the format can.
     pub provenance: &'a Provenance,
     /// Identity of the whole run (source listing, plan, policy, options, tool version). An
@@ -45,6 +71,25 @@ pub struct ShardSummary {
     pub samples: u64,
     /// Its size.
     pub bytes: u64,
+    /// Samples that were left out of it.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Everything a format needs to know to complete a dataset whose shards are all there.
+#[derive(Debug, Clone)]
+pub struct Complete<'a> {
+    /// Path of the dataset.
+    pub out: &'a Path,
+    /// Fields of every sample.
+    pub schema: &'a Schema,
+    /// All shards, in order, with the splits they belong to.
+    pub shards: &'a [(Shard, ShardSummary)],
+    /// What all samples have in common.
+    pub common: &'a Common,
+    /// How the dataset was made, skipped samples included.
+    pub provenance: &'a Provenance,
+    /// Identity of the run, as in [`Create`].
+    pub fingerprint: [u8; 16],
 }
 
 /// One on-disk layout. A value of the implementing type carries the layout's options.
@@ -86,6 +131,36 @@ pub trait Format: Send + Sync {
     /// an unfinished output belongs to another run; `Io` when the system refuses.
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>>;
 
+    /// Whether a dataset is a folder of shards; else it is one file or folder, and the plan has one
+    /// shard for each output.
+    fn is_sharded(&self) -> bool {
+        false
+    }
+
+    /// Bytes that a sample takes in a shard when its images take `image_bytes`, framing included:
+    /// for plans by size. What is not known before reading (text, JSON) counts as small.
+    fn sample_bytes(&self, _schema: &Schema, image_bytes: u64) -> u64 {
+        image_bytes
+    }
+
+    /// The shard, if a run of the same fingerprint has committed it already. Never trusts a file
+    /// without its done-record.
+    ///
+    /// # Errors
+    /// `Usage` when a finished shard of another run is in the way (unless `overwrite`), `Io`.
+    fn finished(&self, _request: &Create<'_>) -> Result<Option<ShardSummary>> {
+        Ok(None)
+    }
+
+    /// Completes a dataset whose shards are all committed: sidecars, then the manifest, last.
+    /// Returns what it wrote. May be called again and then writes the same bytes.
+    ///
+    /// # Errors
+    /// `Io`; `Corrupt` when a shard is not what its record says.
+    fn complete(&self, _request: &Complete<'_>) -> Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+
     /// Opens a dataset.
     ///
     /// # Errors
@@ -99,11 +174,6 @@ pub trait ShardWriter: Send {
     /// same fingerprint has already stored. The caller goes on after them.
     fn resumed(&self) -> u64 {
         0
-    }
-
-    /// Of the resumed samples, those that were left out then.
-    fn resumed_skips(&self) -> &[Skipped] {
-        &[]
     }
 
     /// Appends a sample.

@@ -41,6 +41,20 @@ impl Codec {
             Self::Raw => "raw",
         }
     }
+
+    /// The codec that a file extension stands for, in any case; none for raw pixels.
+    #[must_use]
+    pub fn from_extension(extension: &str) -> Option<Self> {
+        Some(match extension.to_ascii_lowercase().as_str() {
+            "jpg" | "jpeg" | "jpe" | "jfif" => Self::Jpeg,
+            "png" => Self::Png,
+            "bmp" | "dib" => Self::Bmp,
+            "webp" => Self::Webp,
+            "tif" | "tiff" => Self::Tiff,
+            "gif" => Self::Gif,
+            _ => return None,
+        })
+    }
 }
 
 /// What the channels of an image mean. A palette counts as what its entries are.

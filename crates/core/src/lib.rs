@@ -32,7 +32,7 @@ mod source;
 
 pub use array::{ArraySpec, DType};
 pub use error::{Class, Error, Result};
-pub use format::{Create, Format, Shard, ShardSummary, ShardWriter};
+pub use format::{Common, Complete, Create, Format, Shard, ShardSummary, ShardWriter};
 pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};
 pub use limits::Limits;
 pub use options::{FormatOption, OptionKind, OptionValues};

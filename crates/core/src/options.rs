@@ -21,6 +21,8 @@ pub enum OptionKind {
     Bytes,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Any text, shown in the help under this name.
+    Text(&'static str),
 }
 
 /// Options that were set, by name: a flag's value is empty.
@@ -34,7 +36,7 @@ impl OptionValues {
         self.0.contains_key(name)
     }
 
-    /// The word chosen.
+    /// The word chosen, or the text given.
     #[must_use]
     pub fn choice(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)

@@ -1,4 +1,4 @@
-use crate::{Encoded, Error, Image, Provenance, Result, Sample, Schema};
+use crate::{Codec, Encoded, Error, Image, Provenance, Result, Sample, Schema, Value};
 use std::convert::Infallible;
 
 /// A finite, indexable dataset that many threads may read at the same time.
@@ -23,6 +23,34 @@ pub trait Source: Send + Sync {
 
     /// The key of sample `index`, also where the sample itself cannot be read: skip lists name it.
     fn key(&self, index: u64) -> String;
+
+    /// The class of sample `index` (see [`Schema::label`]), `None` without one. The default reads
+    /// the sample; sources that know it otherwise override it.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        let Some(field) = self.schema().label() else { return Ok(None) };
+        let sample = self.read(index)?;
+        Ok(match sample.values.get(field) {
+            Some(Value::Int(label)) => Some(*label),
+            _ => None,
+        })
+    }
+
+    /// What the first image of sample `index` is probably stored as, without reading it: from its
+    /// name or its row. A hint for plans, no promise.
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        let key = self.key(index);
+        let (_, extension) = key.rsplit_once('.')?;
+        Codec::from_extension(extension)
+    }
+
+    /// Bytes of the images of sample `index` as stored in the source, where they are known without
+    /// reading them; for plans by size.
+    fn image_bytes(&self, _index: u64) -> Option<u64> {
+        None
+    }
 
     /// A short name for people and for the record of how a dataset was made: the last part of a
     /// path, never the whole (the bytes written must not depend on where the source lies).

@@ -8,8 +8,8 @@ use crate::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// META, REGIONS, KEYS, RANGES.
-const N_SECTIONS: u32 = 4;
+/// META, REGIONS, KEYS, RANGES; ROWS comes on top where there are any.
+const N_SECTIONS: usize = 4;
 
 /// Collects what the block says about each sample. Takes 40 bytes per region, 8 per sample and
 /// the key itself, in the form they are written in, so that emitting them copies nothing.
@@ -20,6 +20,7 @@ pub struct Builder {
     regions: Vec<u8>,
     key_offsets: Vec<u8>,
     keys: Vec<u8>,
+    rows: Vec<u8>,
 }
 
 impl Builder {
@@ -32,6 +33,7 @@ impl Builder {
             regions: Vec::new(),
             key_offsets: 0_u64.to_le_bytes().to_vec(),
             keys: Vec::new(),
+            rows: Vec::new(),
         }
     }
 
@@ -47,6 +49,12 @@ impl Builder {
         self.keys.extend_from_slice(key.as_bytes());
         self.key_offsets.extend_from_slice(&(self.keys.len() as u64).to_le_bytes());
         self.n_samples += 1;
+    }
+
+    /// Adds the row of a sample: the eight bytes of each of its integers and floats, in schema
+    /// order. For formats that have no rows of their own; then every sample needs one.
+    pub fn push_row(&mut self, row: &[[u8; 8]]) {
+        row.iter().for_each(|cell| self.rows.extend_from_slice(cell));
     }
 
     /// Samples so far.
@@ -67,12 +75,17 @@ impl Builder {
     pub fn block_len(&self, meta: &[u8], n_ranges: usize) -> u64 {
         let padded = |len: usize| (len as u64).next_multiple_of(8);
         HEADER_LEN
-            + SECTION_LEN * u64::from(N_SECTIONS)
+            + SECTION_LEN * self.n_sections() as u64
             + padded(meta.len())
             + padded(self.regions.len())
             + padded(self.key_offsets.len() + self.keys.len())
             + padded(n_ranges * RANGE_LEN)
+            + padded(self.rows.len())
             + TRAILER_LEN
+    }
+
+    fn n_sections(&self) -> usize {
+        N_SECTIONS + usize::from(!self.rows.is_empty())
     }
 
     /// Hands the block out piece by piece, from its first byte to its last. `meta` is
@@ -89,14 +102,16 @@ impl Builder {
     ) -> Result<(), E> {
         let mut range_records = Vec::with_capacity(ranges.len() * RANGE_LEN);
         ranges.iter().for_each(|range| range.encode(&mut range_records));
-        let contents: [(u32, u32, [&[u8]; 2]); N_SECTIONS as usize] = [
+        let contents: [(u32, u32, [&[u8]; 2]); N_SECTIONS + 1] = [
             (kind::META, MUST_UNDERSTAND, [meta, &[]]),
             (kind::REGIONS, MUST_UNDERSTAND, [&self.regions, &[]]),
             (kind::KEYS, 0, [&self.key_offsets, &self.keys]),
             (kind::RANGES, 0, [&range_records, &[]]),
+            (kind::ROWS, 0, [&self.rows, &[]]),
         ];
+        let contents = contents.into_iter().take(self.n_sections());
         let header = Header {
-            n_sections: N_SECTIONS,
+            n_sections: contents.len() as u32,
             n_samples: self.n_samples,
             regions_per_sample: self.regions_per_sample,
             data_len,
@@ -105,7 +120,7 @@ impl Builder {
         let mut head = Vec::new();
         header.encode(&mut head);
         let mut offset = header.table_end();
-        for (kind, flags, parts) in contents {
+        for (kind, flags, parts) in contents.clone() {
             let len = parts.iter().map(|part| part.len() as u64).sum::<u64>();
             let mut hash = xxhash_rust::xxh3::Xxh3::new();
             parts.iter().for_each(|part| hash.update(part));

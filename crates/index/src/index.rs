@@ -7,6 +7,7 @@ use crate::{
     region::{RANGE_LEN, REGION_LEN},
 };
 use bytes::Bytes;
+use fdconvert_core::{FieldSpec, Kind};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A block that was read back. Cloning is cheap; nothing but META is copied.
@@ -19,6 +20,9 @@ pub struct Index {
     regions: Section,
     keys: Option<Section>,
     ranges: Option<Section>,
+    rows: Option<Section>,
+    /// Integers and floats per sample: the cells of a row.
+    n_cells: u64,
 }
 
 impl Index {
@@ -30,7 +34,8 @@ impl Index {
         let header = Header::parse(&block)?;
         let root = parse_trailer(&block, &header)?;
         let trailer_at = header.block_len - TRAILER_LEN;
-        let (mut meta, mut regions, mut keys, mut ranges) = (None, None, None, None);
+        let (mut meta, mut regions, mut keys, mut ranges, mut rows) =
+            (None, None, None, None, None);
         let mut offset = header.table_end();
         for number in 0..header.n_sections {
             let at = HEADER_LEN + SECTION_LEN * u64::from(number);
@@ -49,6 +54,7 @@ impl Index {
                 kind::REGIONS => &mut regions,
                 kind::KEYS => &mut keys,
                 kind::RANGES => &mut ranges,
+                kind::ROWS => &mut rows,
                 kind if section.flags & MUST_UNDERSTAND != 0 => {
                     return Err(IndexError::Section { kind });
                 }
@@ -65,7 +71,9 @@ impl Index {
         let missing = |what| move || IndexError::damaged(HEADER_LEN, what);
         let meta = parse_meta(&block, &meta.ok_or_else(missing("there is no META section"))?)?;
         let regions: Section = regions.ok_or_else(missing("there is no REGIONS section"))?;
-        let index = Self { block, header, root, meta, regions, keys, ranges };
+        let is_cell = |field: &&FieldSpec| matches!(field.kind, Kind::Int | Kind::Float);
+        let n_cells = meta.schema.fields.iter().filter(is_cell).count() as u64;
+        let index = Self { block, header, root, meta, regions, keys, ranges, rows, n_cells };
         index.check_sizes()?;
         Ok(index)
     }
@@ -181,6 +189,22 @@ impl Index {
         key.map(Some).ok_or_else(damaged)
     }
 
+    /// The integers and floats of sample `sample` in schema order, eight bytes each; `None` when
+    /// the block has no rows.
+    ///
+    /// # Errors
+    /// `Position` for a sample that is not there.
+    pub fn row(&self, sample: u64) -> Result<Option<&[u8]>, IndexError> {
+        let n_samples = self.header.n_samples;
+        if sample >= n_samples {
+            return Err(IndexError::Position { what: "sample", asked: sample, len: n_samples });
+        }
+        let Some(section) = &self.rows else { return Ok(None) };
+        // No overflow: the length of all rows was checked against the section's.
+        let (at, len) = (section.offset + sample * self.n_cells * 8, self.n_cells * 8);
+        Ok(Some(self.slice(at, at + len)))
+    }
+
     /// Parts of the data file, other than regions, whose checksums the block has.
     pub fn ranges(&self) -> impl Iterator<Item = Range> + '_ {
         let bytes = self.ranges.as_ref().map_or(&[][..], |section| self.section_bytes(section));
@@ -231,6 +255,16 @@ impl Index {
         {
             let what = format!("KEYS has {} bytes for {n_samples} samples", keys.len);
             return Err(IndexError::damaged(keys.offset, what));
+        }
+        let cells = n_samples.checked_mul(self.n_cells).and_then(|n| n.checked_mul(8));
+        if let Some(rows) = &self.rows
+            && cells != Some(rows.len)
+        {
+            let what = format!(
+                "ROWS has {} bytes, not 8 for each of {n_samples} x {}",
+                rows.len, self.n_cells
+            );
+            return Err(IndexError::damaged(rows.offset, what));
         }
         if let Some(ranges) = &self.ranges
             && !ranges.len.is_multiple_of(RANGE_LEN as u64)

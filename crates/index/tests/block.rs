@@ -77,6 +77,35 @@ fn says_what_it_was_told() {
 }
 
 #[test]
+fn rows_hold_what_is_no_region() {
+    let mut builder = Builder::new(2);
+    let none = Region { offset: 0, len: 0, xxh3: xxh3_64(&[]), image: None };
+    for label in [-1_i64, 7] {
+        builder.push("k", &[none, none]);
+        builder.push_row(&[label.to_le_bytes()]);
+    }
+    let (json, mut block) = (meta().to_json(), Vec::new());
+    builder
+        .emit(&json, DATA_LEN, &[], |part| {
+            block.extend_from_slice(part);
+            Ok::<(), std::convert::Infallible>(())
+        })
+        .unwrap();
+    assert_eq!(block.len() as u64, builder.block_len(&json, 0));
+    let index = Index::parse(block.clone().into()).unwrap();
+    assert_eq!(index.row(1).unwrap(), Some(&7_i64.to_le_bytes()[..]));
+    assert!(matches!(index.row(2), Err(IndexError::Position { .. })));
+    assert!(index.verify().is_empty());
+    // ROWS of another length than the schema asks for.
+    let at = HEADER_LEN as usize + 32 * 4 + 16;
+    block[at..at + 8].copy_from_slice(&8_u64.to_le_bytes());
+    reseal(&mut block);
+    assert!(Index::parse(block.into()).is_err());
+    let (without, _) = build(&["a"]);
+    assert_eq!(Index::parse(without.into()).unwrap().row(0), Ok(None));
+}
+
+#[test]
 fn is_found_from_its_end_in_a_larger_file() {
     let (block, _) = build(&["a"]);
     let file: Bytes = [b"something ".as_slice(), &block, b" else"].concat().into();

@@ -15,12 +15,21 @@
 #![forbid(unsafe_code)]
 
 mod cancel;
+mod concat;
+mod dataset;
 mod ordered;
 mod pack;
 mod plan;
 mod report;
+mod select;
+mod sharding;
+mod tally;
 
 pub use cancel::Cancel;
-pub use pack::{Job, Observer, OnError, fingerprint, pack};
-pub use plan::Plan;
+pub use concat::Concat;
+pub use dataset::{Part, complete, fingerprint, finished_shards};
+pub use pack::{Job, Observer, OnError, pack};
+pub use plan::{Plan, PlanRequest};
 pub use report::{Bottleneck, Report, Stages};
+pub use select::{Selection, Split};
+pub use sharding::{ShardBy, Sharding};

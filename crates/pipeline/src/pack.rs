@@ -1,8 +1,13 @@
-use crate::{Cancel, Plan, Report, Stages, ordered::ordered};
+use crate::{
+    Cancel, Part, Plan, Report,
+    dataset::{complete, fingerprint, provenance, shard_out},
+    ordered::ordered,
+    tally::Tally,
+};
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, Format, Image, Provenance, Result, Sample, Shard, ShardWriter,
-    Skipped, Source, Value,
+    Codec, Create, Encoded, Error, Format, Image, Result, Sample, Shard, ShardWriter, Skipped,
+    Source, Value,
 };
 use std::{
     collections::BTreeMap,
@@ -10,7 +15,6 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
-use xxhash_rust::xxh3::Xxh3;
 
 /// What to do with a sample that cannot be read, decoded or stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,31 +49,34 @@ pub struct Job<'a> {
     pub on_error: OnError,
     /// Replace an existing output.
     pub overwrite: bool,
+    /// Only these shards, for runs that share a dataset; `None` for all of them.
+    pub part: Option<Part>,
 }
 
 /// Told what happens, from the writer's thread; never changes the outcome.
 pub trait Observer {
-    /// Work begins: this many samples are planned and, of these, that many are already stored by
-    /// an interrupted run.
-    fn begin(&mut self, _planned: u64, _resumed: u64) {}
+    /// Work begins: this many samples are planned.
+    fn begin(&mut self, _planned: u64) {}
+    /// So many of them are already stored by an interrupted run.
+    fn resumed(&mut self, _samples: u64) {}
     /// A sample was stored: image bytes before and after the policy.
     fn stored(&mut self, _bytes_in: u64, _bytes_stored: u64) {}
     /// A sample was left out.
     fn skipped(&mut self, _skipped: &Skipped) {}
-    /// All samples are written; syncing to disk begins.
+    /// All samples of a shard are written; syncing to disk begins.
     fn committing(&mut self) {}
 }
 
 impl Observer for () {}
 
 /// One sample after reading and the policy.
-struct Packed {
+pub(crate) struct Packed {
     sample: Sample<Encoded>,
-    bytes_in: u64,
-    bytes_stored: u64,
-    images: Vec<(Codec, Notes, u64, u64)>,
-    read: Duration,
-    nanos: Nanos,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_stored: u64,
+    pub(crate) images: Vec<(Codec, Notes, u64, u64)>,
+    pub(crate) read: Duration,
+    pub(crate) nanos: Nanos,
 }
 
 /// Packs the whole plan.
@@ -88,19 +95,41 @@ pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
     let fingerprint = fingerprint(job, &provenance);
     let pool = (job.threads > 1).then(|| pool(job.threads)).transpose()?;
     let mut tally = Tally::default();
-    for shard in &job.plan.shards {
+    let mine = |number: usize| job.part.is_none_or(|part| part.has(number));
+    let shards = job.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
+    let planned = shards.clone().map(|(_, shard)| shard.samples.end - shard.samples.start).sum();
+    observer.begin(planned);
+    for (_, shard) in shards {
+        let out = shard_out(job, shard);
         let request = Create {
-            out: job.out,
+            out: &out,
             schema: job.source.schema(),
             shard,
+            common: &job.plan.common,
             provenance: &provenance,
             fingerprint,
             overwrite: job.overwrite,
         };
-        let writer = job.format.create(&request)?;
-        pack_shard(job, shard, writer, pool.as_ref(), cancel, observer, &mut tally)?;
+        match job.format.finished(&request)? {
+            Some(summary) => {
+                let n_samples = shard.samples.end - shard.samples.start;
+                observer.resumed(n_samples);
+                tally.resumed += n_samples;
+                tally.shards.push((shard.clone(), summary));
+            }
+            None => {
+                let writer = job.format.create(&request)?;
+                pack_shard(job, shard, writer, pool.as_ref(), cancel, observer, &mut tally)?;
+            }
+        }
+    }
+    if job.part.is_none() {
+        let began = Instant::now();
+        complete(job, &tally.shards)?;
+        tally.stages.commit += began.elapsed();
     }
     let mut report = tally.into_report();
+    report.planned = planned;
     report.elapsed = began.elapsed();
     Ok(report)
 }
@@ -113,39 +142,6 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool> {
     built.map_err(|cause| Error::usage("--threads", cause.to_string()))
 }
 
-fn provenance(job: &Job<'_>) -> Provenance {
-    let mut params = job.policy.params();
-    params.insert("format".into(), job.format.name().into());
-    params.extend(job.params.iter().map(|(name, value)| (name.clone(), value.clone())));
-    Provenance {
-        tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
-        source: job.source.name(),
-        params,
-        skipped: Vec::new(),
-    }
-}
-
-/// Identity of a run: equal for runs that must write the same bytes. The source's listing, the
-/// schema, every recorded parameter, the tool's version and the shard borders go in; threads,
-/// paths and what is done about bad samples do not.
-#[must_use]
-pub fn fingerprint(job: &Job<'_>, provenance: &Provenance) -> [u8; 16] {
-    let mut hash = Xxh3::new();
-    let mut field = |bytes: &[u8]| {
-        hash.update(&(bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    field(&job.source.fingerprint());
-    // Maps keep their order, so equal values give equal text.
-    field(&serde_json::to_vec(job.source.schema()).unwrap_or_default());
-    field(&serde_json::to_vec(provenance).unwrap_or_default());
-    for shard in &job.plan.shards {
-        field(&shard.samples.start.to_le_bytes());
-        field(&shard.samples.end.to_le_bytes());
-    }
-    hash.digest128().to_le_bytes()
-}
-
 fn pack_shard(
     job: &Job<'_>,
     shard: &Shard,
@@ -156,8 +152,7 @@ fn pack_shard(
     tally: &mut Tally,
 ) -> Result<()> {
     let resumed = writer.resumed();
-    tally.skipped.extend_from_slice(writer.resumed_skips());
-    observer.begin(shard.samples.end - shard.samples.start, resumed);
+    observer.resumed(resumed);
     let range = shard.samples.start + resumed..shard.samples.end;
     let mut position = range.start;
     let mut consume = |packed: Result<Packed>| -> Result<()> {
@@ -176,10 +171,9 @@ fn pack_shard(
                 tally.add(&packed);
             }
             Err(error) if job.on_error == OnError::Skip && is_of_one_sample(&error) => {
-                let key = job.source.key(position);
+                let key = job.source.key(job.plan.source_index(position));
                 let skipped = Skipped { index: position, key, reason: error.chain() };
                 observer.skipped(&skipped);
-                tally.skipped.push(skipped.clone());
                 writer.skip(skipped)?;
             }
             Err(error) => return Err(error),
@@ -211,7 +205,7 @@ fn pack_shard(
     let summary = writer.finish()?;
     tally.stages.commit += began.elapsed();
     tally.resumed += resumed;
-    tally.shards.push(summary);
+    tally.shards.push((shard.clone(), summary));
     Ok(())
 }
 
@@ -227,7 +221,8 @@ fn is_of_one_sample(error: &Error) -> bool {
 
 /// Reads sample `index` and applies the policy. A panic in a decoder is that sample's error, not
 /// the end of a run of days.
-fn pack_one(job: &Job<'_>, index: u64, worker: &mut Worker) -> Result<Packed> {
+fn pack_one(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
+    let index = job.plan.source_index(position);
     let packed = catch_unwind(AssertUnwindSafe(|| read_and_encode(job, index, worker)));
     packed.unwrap_or_else(|payload| {
         // What the panic left half-done in the worker's buffers must not reach the next sample.
@@ -268,59 +263,4 @@ fn read_and_encode(job: &Job<'_>, index: u64, worker: &mut Worker) -> Result<Pac
         sample.values.iter().all(|value| !matches!(value, Value::Image(e) if e.width == 0))
     );
     Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos })
-}
-
-/// Sums, as the run goes.
-#[derive(Default)]
-struct Tally {
-    samples: u64,
-    resumed: u64,
-    bytes_in: u64,
-    bytes_stored: u64,
-    notes: BTreeMap<&'static str, (&'static str, u64)>,
-    codecs: BTreeMap<Codec, u64>,
-    fell_back: (u64, u64, u64),
-    skipped: Vec<Skipped>,
-    shards: Vec<fdconvert_core::ShardSummary>,
-    stages: Stages,
-}
-
-impl Tally {
-    fn add(&mut self, packed: &Packed) {
-        self.samples += 1;
-        self.bytes_in += packed.bytes_in;
-        self.bytes_stored += packed.bytes_stored;
-        self.stages.read += packed.read;
-        self.stages.decode += Duration::from_nanos(packed.nanos.decode);
-        self.stages.resize += Duration::from_nanos(packed.nanos.resize);
-        self.stages.encode += Duration::from_nanos(packed.nanos.encode);
-        for &(codec, notes, before, after) in &packed.images {
-            *self.codecs.entry(codec).or_default() += 1;
-            if notes.contains(Notes::FELL_BACK) {
-                let (count, bytes_in, bytes_out) = self.fell_back;
-                self.fell_back = (count + 1, bytes_in + before, bytes_out + after);
-            }
-            for (_, name, explanation) in notes.iter() {
-                self.notes.entry(name).or_insert((explanation, 0)).1 += 1;
-            }
-        }
-    }
-
-    fn into_report(self) -> Report {
-        let stored: u64 = self.shards.iter().map(|shard| shard.samples).sum();
-        Report {
-            samples: stored,
-            resumed: self.resumed,
-            skipped: self.skipped,
-            bytes_in: self.bytes_in,
-            bytes_stored: self.bytes_stored,
-            bytes_out: self.shards.iter().map(|shard| shard.bytes).sum(),
-            shards: self.shards,
-            codecs: self.codecs,
-            notes: self.notes.into_iter().map(|(name, (text, n))| (name, text, n)).collect(),
-            fell_back: self.fell_back,
-            stages: self.stages,
-            elapsed: Duration::ZERO,
-        }
-    }
 }

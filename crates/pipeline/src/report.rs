@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 /// What a run did, for people and for scripts.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
+    /// Samples that this run was to write.
+    pub planned: u64,
     /// Samples in the output.
     pub samples: u64,
     /// Of these, already stored by an interrupted run that this one continued.

@@ -74,6 +74,7 @@ impl Source for Memory {
 struct Log {
     written: Vec<String>,
     skipped: Vec<u64>,
+    reasons: Vec<Skipped>,
     finished: bool,
 }
 
@@ -146,7 +147,9 @@ impl ShardWriter for TargetWriter {
     }
 
     fn skip(&mut self, skipped: Skipped) -> Result<()> {
-        self.log.lock().unwrap().skipped.push(skipped.index);
+        let mut log = self.log.lock().unwrap();
+        log.skipped.push(skipped.index);
+        log.reasons.push(skipped);
         Ok(())
     }
 
@@ -154,7 +157,12 @@ impl ShardWriter for TargetWriter {
         let mut log = self.log.lock().unwrap();
         log.finished = true;
         let samples = log.written.len() as u64 + self.resume_after;
-        Ok(ShardSummary { path: "out".into(), samples, bytes: 0 })
+        Ok(ShardSummary {
+            path: "out".into(),
+            samples,
+            bytes: 0,
+            skipped: std::mem::take(&mut log.reasons),
+        })
     }
 }
 
@@ -190,6 +198,7 @@ fn run_from(
         budget_bytes: 10,
         on_error,
         overwrite: false,
+        part: None,
     };
     struct CancelAfter(Option<u64>, Cancel);
     impl Observer for CancelAfter {

@@ -13,7 +13,8 @@
 //! let request = Create {
 //!     out,
 //!     schema: &schema,
-//!     shard: &Shard { number: 0, of: 1, samples: 0..1 },
+//!     shard: &Shard::whole(1),
+//!     common: &Common::default(),
 //!     provenance: &Provenance::default(),
 //!     fingerprint: [0; 16],
 //!     overwrite: false,

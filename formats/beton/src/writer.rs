@@ -11,7 +11,10 @@ use fdconvert_core::{
 };
 use fdconvert_index::{Builder, Region};
 use fdconvert_storage::Scratch;
-use std::{fs, mem, ops::Range, path::Path, path::PathBuf};
+use std::{
+    fs, mem,
+    path::{Path, PathBuf},
+};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Fills pages in sample order. Keeps a page in memory, and per sample its index entries.
@@ -35,8 +38,6 @@ pub(crate) struct BetonWriter {
     /// Of the samples since the last completed page.
     pub(crate) pending: Record,
     resumed: u64,
-    /// Where in the provenance the skipped samples of the interrupted run are.
-    resumed_skips: Range<usize>,
 }
 
 impl BetonWriter {
@@ -103,7 +104,6 @@ impl BetonWriter {
             rows_hash: Xxh3::new(),
             pending: Record::default(),
             resumed: 0,
-            resumed_skips: 0..0,
         };
         match writer.replay() {
             Ok(()) => Ok(writer),
@@ -122,7 +122,6 @@ impl BetonWriter {
     fn replay(&mut self) -> Result<()> {
         let Self { journal, plan, file, page, index, rows_hash, provenance, resumed, .. } = self;
         let rows_offset = self.header.rows_offset();
-        let first_skip = provenance.skipped.len();
         let (n_regions, row_bytes) = (plan.n_regions as usize, plan.row_bytes);
         journal.replay(plan, |record| {
             let first = index.n_samples();
@@ -143,7 +142,6 @@ impl BetonWriter {
             provenance.skipped.extend(record.skipped);
             Ok(true)
         })?;
-        self.resumed_skips = first_skip..provenance.skipped.len();
         if page.number == 0 {
             file.set_len(0)?;
         } else {
@@ -278,10 +276,6 @@ impl ShardWriter for BetonWriter {
         self.resumed
     }
 
-    fn resumed_skips(&self) -> &[Skipped] {
-        self.provenance.skipped.get(self.resumed_skips.clone()).unwrap_or_default()
-    }
-
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
         if self.index.n_samples() >= self.plan.reserved_samples {
             let what = format!("more than the {} planned", self.plan.reserved_samples);
@@ -309,6 +303,7 @@ impl ShardWriter for BetonWriter {
         if self.index.n_samples() == 0 {
             return Err(Error::usage("samples", "there is none to write"));
         }
+        let skipped = self.provenance.skipped.clone();
         let data_end = self.store_last_page()?;
         let bytes = self.store_tables(data_end)?;
         // Asked again: hours may have passed.
@@ -317,7 +312,7 @@ impl ShardWriter for BetonWriter {
         file.commit(&out)?;
         // After the file has its name: a journal alone does no harm, and is replaced.
         drop(journal);
-        Ok(ShardSummary { path: out, samples: index.n_samples(), bytes })
+        Ok(ShardSummary { path: out, samples: index.n_samples(), bytes, skipped })
     }
 }
 

@@ -236,7 +236,7 @@ impl ShardWriter for Writer {
             bytes += meta.len() as u64;
         }
         folder.commit(&out)?;
-        Ok(ShardSummary { path: out, samples, bytes })
+        Ok(ShardSummary { path: out, samples, bytes, skipped: provenance.skipped })
     }
 }
 

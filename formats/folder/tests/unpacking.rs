@@ -1,8 +1,8 @@
 //! What is written: names, the table, and how an interrupted run goes on.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, FieldSpec, Format, Kind, Provenance, Reader, Result, Sample,
-    Schema, Shard, ShardWriter, Source, Value,
+    Codec, Common, Create, Encoded, Error, FieldSpec, Format, Kind, Provenance, Reader, Result,
+    Sample, Schema, Shard, ShardWriter, Source, Value,
 };
 use fdconvert_folder::Folder;
 use fdconvert_storage::{ScratchDir, partial_path};
@@ -23,7 +23,8 @@ fn create(out: &Path, schema: &Schema) -> Result<Box<dyn ShardWriter>> {
     Folder::default().create(&Create {
         out,
         schema,
-        shard: &Shard { number: 0, of: 1, samples: 0..100 },
+        shard: &Shard::whole(100),
+        common: &Common::default(),
         provenance: &Provenance::default(),
         fingerprint: FINGERPRINT,
         overwrite: false,

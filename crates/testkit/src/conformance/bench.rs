@@ -1,8 +1,8 @@
 use super::{Keys, Profile};
 use crate::fixtures;
 use fdconvert_core::{
-    Create, Encoded, FieldSpec, Format, Kind, Provenance, Reader, Result, Sample, Schema, Shard,
-    ShardSummary, ShardWriter, Value,
+    Common, Complete, Create, Encoded, FieldSpec, Format, Kind, Provenance, Reader, Result, Sample,
+    Schema, Shard, ShardSummary, ShardWriter, Value,
 };
 use std::{fs, path::PathBuf};
 
@@ -35,19 +35,15 @@ impl<'a> Bench<'a> {
         n_samples: usize,
         overwrite: bool,
     ) -> Result<Box<dyn ShardWriter>> {
-        let shard = Shard { number: 0, of: 1, samples: 0..n_samples as u64 };
-        let provenance = Provenance {
-            tool: "testkit".into(),
-            source: "fixtures".into(),
-            params: [("policy".into(), "keep".into())].into(),
-            skipped: vec![],
-        };
+        let shard = Shard::whole(n_samples as u64);
+        let provenance = provenance();
         let writer = self.format.create(&Create {
             out: &self.out(),
             schema,
             shard: &shard,
+            common: &Common::default(),
             provenance: &provenance,
-            fingerprint: *b"conformance test",
+            fingerprint: FINGERPRINT,
             overwrite,
         })?;
         assert_eq!(writer.resumed(), 0, "there was nothing to resume");
@@ -62,7 +58,54 @@ impl<'a> Bench<'a> {
     ) -> Result<ShardSummary> {
         let mut writer = self.create(schema, samples.len(), overwrite)?;
         samples.iter().try_for_each(|sample| writer.write(sample))?;
-        writer.finish()
+        self.finish(writer, schema, samples.len())
+    }
+
+    /// Commits the only shard and completes the dataset.
+    pub(super) fn finish(
+        &self,
+        writer: Box<dyn ShardWriter>,
+        schema: &Schema,
+        n_samples: usize,
+    ) -> Result<ShardSummary> {
+        let summary = writer.finish()?;
+        self.complete(schema, n_samples, summary.clone())?;
+        Ok(summary)
+    }
+
+    fn complete(&self, schema: &Schema, n_samples: usize, summary: ShardSummary) -> Result<()> {
+        let provenance = Provenance { skipped: summary.skipped.clone(), ..provenance() };
+        let shards = [(Shard::whole(n_samples as u64), summary)];
+        let written = self.format.complete(&Complete {
+            out: &self.out(),
+            schema,
+            shards: &shards,
+            common: &Common::default(),
+            provenance: &provenance,
+            fingerprint: FINGERPRINT,
+        })?;
+        assert!(written.iter().all(|path| path.is_file()), "not written: {written:?}");
+        Ok(())
+    }
+
+    /// Completes the dataset if its shard was committed before something failed, and tells
+    /// whether it was.
+    pub(super) fn recover(&self, schema: &Schema, n_samples: usize) -> bool {
+        let finished = self.format.finished(&Create {
+            out: &self.out(),
+            schema,
+            shard: &Shard::whole(n_samples as u64),
+            common: &Common::default(),
+            provenance: &provenance(),
+            fingerprint: FINGERPRINT,
+            overwrite: false,
+        });
+        let finished = finished.unwrap();
+        let is_finished = finished.is_some();
+        finished.into_iter().for_each(|summary| {
+            self.complete(schema, n_samples, summary).unwrap();
+        });
+        is_finished
     }
 
     /// Writes all samples and checks what the writer says about them.
@@ -70,7 +113,11 @@ impl<'a> Bench<'a> {
         let summary = self.try_write(schema, samples, false).unwrap();
         assert_eq!(summary.samples, samples.len() as u64);
         assert!(summary.path.exists(), "{}", summary.path.display());
-        assert_eq!(summary.path, self.out());
+        if self.format.is_sharded() {
+            assert!(summary.path.starts_with(self.out()), "{}", summary.path.display());
+        } else {
+            assert_eq!(summary.path, self.out());
+        }
         assert!(summary.bytes > 0);
     }
 
@@ -176,4 +223,15 @@ pub(super) fn assert_same_values(found: &Sample<Encoded>, expected: &Sample<Enco
 fn shown(value: &Value<Encoded>) -> String {
     let text = format!("{value:?}");
     text.chars().take(200).collect()
+}
+
+const FINGERPRINT: [u8; 16] = *b"conformance test";
+
+fn provenance() -> Provenance {
+    Provenance {
+        tool: "testkit".into(),
+        source: "fixtures".into(),
+        params: [("policy".into(), "keep".into())].into(),
+        skipped: vec![],
+    }
 }

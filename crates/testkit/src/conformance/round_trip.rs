@@ -184,7 +184,7 @@ pub fn skips(format: &dyn Format, profile: &Profile) {
     writer.write(&samples[2]).unwrap();
     writer.write(&samples[3]).unwrap();
     writer.skip(skipped(6)).unwrap();
-    assert_eq!(writer.finish().unwrap().samples, 4);
+    assert_eq!(bench.finish(writer, &schema, 7).unwrap().samples, 4);
     bench.assert_holds(&schema, &samples);
     if let Some(provenance) = bench.open().provenance() {
         assert_eq!(provenance.skipped, [0, 3, 6].map(skipped));
@@ -213,7 +213,7 @@ fn one_odd(
     change(&bench, &mut samples[2]);
     let mut writer = bench.create(&schema, samples.len(), false).unwrap();
     let results: Vec<_> = samples.iter().map(|sample| writer.write(sample)).collect();
-    writer.finish().unwrap();
+    bench.finish(writer, &schema, samples.len()).unwrap();
     for (i, result) in results.iter().enumerate() {
         match result {
             Ok(()) => {}

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use fdconvert_beton::{Beton, BetonReader};
 use fdconvert_core::{
-    Codec, Create, Encoded, FieldSpec, Format, Kind, OptionValues, Provenance, Reader, Result,
-    Sample, Schema, Shard, ShardWriter, Source, Value,
+    Codec, Common, Create, Encoded, FieldSpec, Format, Kind, OptionValues, Provenance, Reader,
+    Result, Sample, Schema, Shard, ShardWriter, Source, Value,
 };
 use std::path::{Path, PathBuf};
 
@@ -45,10 +45,18 @@ pub fn create_as(
     fingerprint: [u8; 16],
     overwrite: bool,
 ) -> Result<Box<dyn ShardWriter>> {
-    let shard = Shard { number: 0, of: 1, samples: 0..n_samples };
+    let (shard, common) = (Shard::whole(n_samples), Common::default());
     let provenance = provenance();
     let provenance = &provenance;
-    format.create(&Create { out, schema, shard: &shard, provenance, fingerprint, overwrite })
+    format.create(&Create {
+        out,
+        schema,
+        shard: &shard,
+        common: &common,
+        provenance,
+        fingerprint,
+        overwrite,
+    })
 }
 
 pub fn provenance() -> Provenance {

@@ -1,0 +1,149 @@
+use fdconvert_core::{Codec, Error, FieldSpec, Image, Kind, Result, Sample, Schema, Source, Value};
+use std::{collections::BTreeSet, sync::Arc};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Several sources one after the other, as one. Their fields must be the same; classes are joined
+/// by name, in sorted order, and labels renumbered.
+pub struct Concat {
+    sources: Vec<Box<dyn Source>>,
+    /// End of each source's indices.
+    ends: Vec<u64>,
+    schema: Schema,
+    /// For each source and field: the new number of every class, where it changed.
+    renumbered: Vec<Vec<Option<Vec<i64>>>>,
+}
+
+impl Concat {
+    /// Joins sources; one alone stays what it is.
+    ///
+    /// # Errors
+    /// `Usage` when there is none or their fields differ.
+    pub fn join(mut sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
+        if sources.len() == 1 {
+            return sources.pop().ok_or_else(|| Error::usage("source", "there is none"));
+        }
+        let Some(first) = sources.first() else {
+            return Err(Error::usage("source", "there is none"));
+        };
+        let mut fields = first.schema().fields.clone();
+        for source in &sources {
+            let shape = |fields: &[FieldSpec]| -> Vec<(String, Kind)> {
+                fields.iter().map(|field| (field.name.clone(), field.kind.clone())).collect()
+            };
+            if shape(&source.schema().fields) != shape(&fields) {
+                let what = format!(
+                    "{} has other fields than {}: sources packed together must have the same",
+                    source.name(),
+                    first.name()
+                );
+                return Err(Error::usage("source", what));
+            }
+        }
+        for (at, field) in fields.iter_mut().enumerate() {
+            let of = |source: &dyn Source| source.schema().fields[at].class_names.clone();
+            let lists: Vec<_> = sources.iter().map(|source| of(&**source)).collect();
+            if lists.iter().any(Option::is_none) {
+                field.class_names = None;
+            } else if lists.iter().any(|list| *list != field.class_names) {
+                let names: BTreeSet<String> =
+                    lists.iter().flatten().flat_map(|list| list.iter().cloned()).collect();
+                field.class_names = Some(names.into_iter().collect::<Arc<[String]>>());
+            }
+        }
+        let schema = Schema::new(fields)?;
+        let renumbered = sources.iter().map(|source| renumber(source.schema(), &schema)).collect();
+        let mut end = 0;
+        let ends = sources
+            .iter()
+            .map(|source| {
+                end += source.len();
+                end
+            })
+            .collect();
+        Ok(Box::new(Self { sources, ends, schema, renumbered }))
+    }
+
+    fn locate(&self, index: u64) -> Option<(usize, u64)> {
+        let source = self.ends.partition_point(|&end| end <= index);
+        let start = source.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        (source < self.sources.len()).then(|| (source, index - start.unwrap_or(0)))
+    }
+}
+
+fn renumber(from: &Schema, to: &Schema) -> Vec<Option<Vec<i64>>> {
+    let pairs = from.fields.iter().zip(&to.fields);
+    pairs
+        .map(|(from, to)| match (&from.class_names, &to.class_names) {
+            (Some(old), Some(new)) if old != new => {
+                let number =
+                    |name: &String| new.binary_search(name).map_or(-1, |position| position as i64);
+                Some(old.iter().map(number).collect())
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+impl Source for Concat {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        let Some((number, inner)) = self.locate(index) else {
+            let what = format!("there is no sample {index}, only {}", self.len());
+            return Err(Error::usage("sample", what));
+        };
+        let mut sample = self.sources[number].read(inner)?;
+        for (value, classes) in sample.values.iter_mut().zip(&self.renumbered[number]) {
+            if let (Value::Int(label), Some(classes)) = (value, classes) {
+                let new = usize::try_from(*label).ok().and_then(|label| classes.get(label));
+                *label = *new.ok_or_else(|| {
+                    Error::sample(&sample.key, format!("its label {label} has no class name"))
+                })?;
+            }
+        }
+        Ok(sample)
+    }
+
+    fn key(&self, index: u64) -> String {
+        self.locate(index).map_or_else(String::new, |(at, inner)| self.sources[at].key(inner))
+    }
+
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        let Some((number, inner)) = self.locate(index) else { return Ok(None) };
+        let label = self.sources[number].label(inner)?;
+        let field = self.schema.label().and_then(|field| self.renumbered[number][field].as_ref());
+        Ok(match (label, field) {
+            (Some(label), Some(classes)) => {
+                usize::try_from(label).ok().and_then(|label| classes.get(label)).copied()
+            }
+            (label, _) => label,
+        })
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        self.locate(index).and_then(|(at, inner)| self.sources[at].codec_hint(inner))
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        self.locate(index).and_then(|(at, inner)| self.sources[at].image_bytes(inner))
+    }
+
+    fn name(&self) -> String {
+        let names: Vec<_> = self.sources.iter().map(|source| source.name()).collect();
+        names.join(" + ")
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        let mut hash = Xxh3::new();
+        for source in &self.sources {
+            hash.update(&source.fingerprint());
+        }
+        hash.digest128().to_le_bytes()
+    }
+}

@@ -1,0 +1,150 @@
+//! Subsets, shuffles and splits. Every random choice is a comparison of keyed hashes (XXH3), so
+//! it is the same on every machine and for every version of every library.
+use fdconvert_core::{Error, Result, Source};
+use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Which samples of a source are taken; the order stays the source's.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Selection {
+    /// Only these positions, as half-open ranges; empty for all.
+    pub ranges: Vec<Range<u64>>,
+    /// Only samples of these classes, by name or number; empty for all.
+    pub labels: Vec<String>,
+    /// Then only this share of what is left, from 0 to 1, drawn with this seed.
+    pub share: Option<(f64, u64)>,
+}
+
+/// A part of the dataset.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Split {
+    /// Its name, e.g. `val`.
+    pub name: String,
+    /// Its share of the samples, from 0 to 1.
+    pub share: f64,
+}
+
+impl Selection {
+    /// The indices taken, ascending; `None` for all.
+    pub(crate) fn apply(&self, source: &dyn Source) -> Result<Option<Vec<u64>>> {
+        let Self { ranges, labels, share } = self;
+        if ranges.is_empty() && labels.is_empty() && share.is_none() {
+            return Ok(None);
+        }
+        if let Some(range) =
+            ranges.iter().find(|range| range.start >= range.end || range.end > source.len())
+        {
+            let what = format!(
+                "{}..{} is no range within the {} samples of the source",
+                range.start,
+                range.end,
+                source.len()
+            );
+            return Err(Error::usage("--select", what));
+        }
+        let in_ranges =
+            |index: &u64| ranges.is_empty() || ranges.iter().any(|range| range.contains(index));
+        let mut indices: Vec<u64> = (0..source.len()).filter(in_ranges).collect();
+        if !labels.is_empty() {
+            let wanted = label_numbers(source, labels)?;
+            let mut kept = Vec::new();
+            for index in indices {
+                if source.label(index)?.is_some_and(|label| wanted.contains(&label)) {
+                    kept.push(index);
+                }
+            }
+            indices = kept;
+        }
+        if let Some((share, seed)) = *share {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Error::usage("--sample", format!("{share} is not from 0 to 1")));
+            }
+            let n_taken = (share * indices.len() as f64).round() as usize;
+            indices = first_by_hash(source, indices, n_taken, seed);
+        }
+        Ok(Some(indices))
+    }
+}
+
+fn label_numbers(source: &dyn Source, labels: &[String]) -> Result<Vec<i64>> {
+    let schema = source.schema();
+    let Some(field) = schema.label().and_then(|at| schema.fields.get(at)) else {
+        return Err(Error::usage("--select-labels", "the source has no labels"));
+    };
+    let number = |label: &String| {
+        let names = field.class_names.as_deref().unwrap_or_default();
+        let by_name = names.iter().position(|name| name == label);
+        by_name.map(|at| at as i64).or_else(|| label.parse().ok()).ok_or_else(|| {
+            Error::usage("--select-labels", format!("`{label}` is no class of the source"))
+        })
+    };
+    labels.iter().map(number).collect()
+}
+
+/// The `n` samples whose keys have the smallest hashes, ascending by index. The choice depends on
+/// the keys alone: it does not change when samples are added elsewhere in the order.
+fn first_by_hash(source: &dyn Source, indices: Vec<u64>, n: usize, seed: u64) -> Vec<u64> {
+    let mut ranked: Vec<(u64, u64)> =
+        indices.into_iter().map(|index| (key_hash(source, index, seed), index)).collect();
+    ranked.sort_unstable();
+    ranked.truncate(n);
+    let mut taken: Vec<u64> = ranked.into_iter().map(|(_, index)| index).collect();
+    taken.sort_unstable();
+    taken
+}
+
+fn key_hash(source: &dyn Source, index: u64, seed: u64) -> u64 {
+    xxh3_64_with_seed(source.key(index).as_bytes(), seed)
+}
+
+/// Sorts by the hash of the index: a permutation that is as good as random.
+pub(crate) fn shuffle(indices: &mut [u64], seed: u64) {
+    indices.sort_by_cached_key(|index| (xxh3_64_with_seed(&index.to_le_bytes(), seed), *index));
+}
+
+/// Groups the indices by split, each keeping its order, and gives the size of each.
+pub(crate) fn split(
+    source: &dyn Source,
+    indices: &mut Vec<u64>,
+    splits: &[Split],
+    seed: u64,
+) -> Result<Vec<(String, u64)>> {
+    let wrong = |what: String| Err(Error::usage("--split", what));
+    let total: f64 = splits.iter().map(|split| split.share).sum();
+    if splits.iter().any(|split| split.share.is_nan() || split.share <= 0.0) || total > 1.0 + 1e-9 {
+        return wrong("shares must be above 0 and add up to at most 1".into());
+    }
+    for (at, split) in splits.iter().enumerate() {
+        let named = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        if !named(&split.name) || splits[..at].iter().any(|other| other.name == split.name) {
+            return wrong(format!("`{}` is no name of its own (letters, digits, _)", split.name));
+        }
+    }
+    let n_samples = indices.len();
+    let mut ranked: Vec<(u64, usize)> = indices
+        .iter()
+        .enumerate()
+        .map(|(position, &index)| (key_hash(source, index, seed), position))
+        .collect();
+    ranked.sort_unstable();
+    let mut sizes = Vec::new();
+    let mut grouped = Vec::with_capacity(n_samples);
+    let (mut share, mut start) = (0.0, 0);
+    for split in splits {
+        share += split.share;
+        let end = ((share * n_samples as f64).round() as usize).min(n_samples);
+        let mut positions: Vec<usize> =
+            ranked.get(start..end).unwrap_or_default().iter().map(|(_, at)| *at).collect();
+        if positions.is_empty() {
+            return wrong(format!("`{}` would be empty", split.name));
+        }
+        positions.sort_unstable();
+        grouped.extend(positions.iter().filter_map(|&at| indices.get(at).copied()));
+        sizes.push((split.name.clone(), positions.len() as u64));
+        start = end;
+    }
+    *indices = grouped;
+    Ok(sizes)
+}

@@ -1,0 +1,202 @@
+//! Where a split is cut into shards.
+use crate::Plan;
+use fdconvert_codec::{Encode, Policy, Worker};
+use fdconvert_core::{Error, Format, Result, Source, Value};
+use std::ops::Range;
+
+/// Images that are encoded to learn how large they become when that is not known otherwise.
+const PROBED: u64 = 64;
+
+/// How a split is cut into shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sharding {
+    /// What decides.
+    pub by: ShardBy,
+    /// The number of shards is a multiple of this, so that ranks and workers share them evenly;
+    /// above 1, shards are of equal size within one sample.
+    pub multiple_of: u64,
+}
+
+/// What decides how many samples a shard has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardBy {
+    /// At most so many samples.
+    Count(u64),
+    /// At most so many bytes, framing included; a sample that is larger has a shard of its own.
+    Bytes(u64),
+    /// So many shards of equal size within one sample.
+    Number(u64),
+}
+
+impl Default for Sharding {
+    fn default() -> Self {
+        Self { by: ShardBy::Bytes(256 << 20), multiple_of: 1 }
+    }
+}
+
+impl Sharding {
+    /// Ranges of positions that cover `range` in order, none empty.
+    pub(crate) fn cut(
+        &self,
+        source: &dyn Source,
+        policy: &Policy,
+        format: &dyn Format,
+        plan: &Plan,
+        range: Range<u64>,
+    ) -> Result<Vec<Range<u64>>> {
+        let n_samples = range.end - range.start;
+        let n_shards = match self.by {
+            ShardBy::Count(0) => return Err(Error::usage("--shard-count", "give 1 or more")),
+            ShardBy::Number(0) => return Err(Error::usage("--shards", "give 1 or more")),
+            ShardBy::Bytes(0) => return Err(Error::usage("--shard-size", "give 1 byte or more")),
+            ShardBy::Count(count) if self.multiple_of <= 1 => {
+                return Ok(by_count(&range, count).collect());
+            }
+            ShardBy::Count(count) => n_samples.div_ceil(count),
+            ShardBy::Number(number) => number,
+            ShardBy::Bytes(bytes) => {
+                let sizes = sizes(source, policy, format, plan, &range)?;
+                let cuts = by_bytes(&range, &sizes, bytes);
+                if self.multiple_of <= 1 {
+                    return Ok(cuts);
+                }
+                cuts.len() as u64
+            }
+        };
+        let multiple = self.multiple_of.max(1);
+        let n_shards = n_shards.div_ceil(multiple).saturating_mul(multiple);
+        if n_shards > n_samples {
+            let what = format!("{n_shards} shards of {n_samples} samples would leave some empty");
+            return Err(Error::usage("--shards", what));
+        }
+        Ok(equal(&range, n_shards))
+    }
+}
+
+fn by_count(range: &Range<u64>, count: u64) -> impl Iterator<Item = Range<u64>> {
+    let end = range.end;
+    let starts = (0..(range.end - range.start).div_ceil(count)).map({
+        let start = range.start;
+        move |n| start + n * count
+    });
+    starts.map(move |start| start..end.min(start + count))
+}
+
+/// Sizes differ by one sample at most, the larger ones first.
+fn equal(range: &Range<u64>, n_shards: u64) -> Vec<Range<u64>> {
+    let n_samples = range.end - range.start;
+    let (each, larger) = (n_samples / n_shards, n_samples % n_shards);
+    let start_of = |n: u64| range.start + n * each + n.min(larger);
+    (0..n_shards).map(|n| start_of(n)..start_of(n + 1)).collect()
+}
+
+fn by_bytes(range: &Range<u64>, sizes: &Sizes, limit: u64) -> Vec<Range<u64>> {
+    let mut cuts = Vec::new();
+    let (mut start, mut filled) = (range.start, 0_u64);
+    for position in range.clone() {
+        let size = sizes.of(position - range.start);
+        if position > start && filled.saturating_add(size) > limit {
+            cuts.push(start..position);
+            (start, filled) = (position, 0);
+        }
+        filled = filled.saturating_add(size);
+    }
+    cuts.push(start..range.end);
+    cuts
+}
+
+/// Bytes that samples take in a shard.
+enum Sizes {
+    /// One by one: the bytes are the source's.
+    Known(Vec<u64>),
+    /// The mean of a few that were encoded.
+    Mean(u64),
+}
+
+impl Sizes {
+    fn of(&self, at: u64) -> u64 {
+        match self {
+            Self::Mean(mean) => *mean,
+            Self::Known(sizes) => {
+                usize::try_from(at).ok().and_then(|at| sizes.get(at)).copied().unwrap_or(0)
+            }
+        }
+    }
+}
+
+fn sizes(
+    source: &dyn Source,
+    policy: &Policy,
+    format: &dyn Format,
+    plan: &Plan,
+    range: &Range<u64>,
+) -> Result<Sizes> {
+    if policy.encode == Encode::Keep && policy.size.is_none() {
+        let known: Option<Vec<u64>> = range
+            .clone()
+            .map(|position| {
+                let bytes = source.image_bytes(plan.source_index(position))?;
+                Some(format.sample_bytes(source.schema(), bytes))
+            })
+            .collect();
+        if let Some(known) = known {
+            return Ok(Sizes::Known(known));
+        }
+    }
+    let mut worker = Worker::default();
+    let (mut n_good, mut total) = (0, 0);
+    let n_samples = range.end - range.start;
+    let n_probed = n_samples.min(PROBED);
+    for n in 0..n_probed {
+        // Evenly spread, so that the plan does not depend on chance.
+        let position = range.start + n * n_samples / n_probed;
+        let Ok(sample) = source.read(plan.source_index(position)) else { continue };
+        let key = sample.key.clone();
+        let encoded = sample.try_map_image(|image| policy.apply(&key, image, format, &mut worker));
+        let Ok(encoded) = encoded else { continue };
+        let image_bytes = encoded.values.iter().map(|value| match value {
+            Value::Image(outcome) => outcome.encoded.bytes.len() as u64,
+            _ => 0,
+        });
+        total += format.sample_bytes(source.schema(), image_bytes.sum());
+        n_good += 1;
+    }
+    // No image could be read: the run will say so, sample by sample.
+    Ok(Sizes::Mean(if n_good == 0 { 1 } else { (total / n_good).max(1) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn covers(cuts: &[Range<u64>], range: &Range<u64>) {
+        assert_eq!(cuts.first().unwrap().start, range.start);
+        assert_eq!(cuts.last().unwrap().end, range.end);
+        assert!(cuts.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert!(cuts.iter().all(|cut| cut.start < cut.end));
+    }
+
+    proptest! {
+        #[test]
+        fn every_cut_covers_the_range_once(start in 0_u64..50, len in 1_u64..500, k in 1_u64..60) {
+            let range = start..start + len;
+            let cuts: Vec<_> = by_count(&range, k).collect();
+            covers(&cuts, &range);
+            prop_assert!(cuts.iter().all(|cut| cut.end - cut.start <= k));
+
+            let cuts = equal(&range, k.min(len));
+            covers(&cuts, &range);
+            let lens: Vec<_> = cuts.iter().map(|cut| cut.end - cut.start).collect();
+            prop_assert!(lens.iter().max().unwrap() - lens.iter().min().unwrap() <= 1);
+
+            let sizes = Sizes::Known((0..len).map(|i| (i * 7919) % 40).collect());
+            let cuts = by_bytes(&range, &sizes, k);
+            covers(&cuts, &range);
+            for cut in cuts {
+                let bytes: u64 = cut.clone().map(|at| sizes.of(at - start)).sum();
+                prop_assert!(bytes <= k || cut.end - cut.start == 1);
+            }
+        }
+    }
+}

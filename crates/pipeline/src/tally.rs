@@ -1,0 +1,59 @@
+use crate::{Report, Stages, pack::Packed};
+use fdconvert_codec::Notes;
+use fdconvert_core::{Codec, Shard, ShardSummary};
+use std::{collections::BTreeMap, time::Duration};
+
+/// Sums, as the run goes.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) samples: u64,
+    pub(crate) resumed: u64,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_stored: u64,
+    pub(crate) notes: BTreeMap<&'static str, (&'static str, u64)>,
+    pub(crate) codecs: BTreeMap<Codec, u64>,
+    pub(crate) fell_back: (u64, u64, u64),
+    pub(crate) shards: Vec<(Shard, ShardSummary)>,
+    pub(crate) stages: Stages,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, packed: &Packed) {
+        self.samples += 1;
+        self.bytes_in += packed.bytes_in;
+        self.bytes_stored += packed.bytes_stored;
+        self.stages.read += packed.read;
+        self.stages.decode += Duration::from_nanos(packed.nanos.decode);
+        self.stages.resize += Duration::from_nanos(packed.nanos.resize);
+        self.stages.encode += Duration::from_nanos(packed.nanos.encode);
+        for &(codec, notes, before, after) in &packed.images {
+            *self.codecs.entry(codec).or_default() += 1;
+            if notes.contains(Notes::FELL_BACK) {
+                let (count, bytes_in, bytes_out) = self.fell_back;
+                self.fell_back = (count + 1, bytes_in + before, bytes_out + after);
+            }
+            for (_, name, explanation) in notes.iter() {
+                self.notes.entry(name).or_insert((explanation, 0)).1 += 1;
+            }
+        }
+    }
+
+    pub(crate) fn into_report(self) -> Report {
+        let shards: Vec<_> = self.shards.into_iter().map(|(_, summary)| summary).collect();
+        Report {
+            planned: 0,
+            samples: shards.iter().map(|shard| shard.samples).sum(),
+            resumed: self.resumed,
+            skipped: shards.iter().flat_map(|shard| shard.skipped.iter().cloned()).collect(),
+            bytes_in: self.bytes_in,
+            bytes_stored: self.bytes_stored,
+            bytes_out: shards.iter().map(|shard| shard.bytes).sum(),
+            shards,
+            codecs: self.codecs,
+            notes: self.notes.into_iter().map(|(name, (text, n))| (name, text, n)).collect(),
+            fell_back: self.fell_back,
+            stages: self.stages,
+            elapsed: Duration::ZERO,
+        }
+    }
+}
