@@ -1,5 +1,6 @@
 //! The command line as typed: flags and their help. `request.rs` turns it into validated input.
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Packs image datasets once so that training reads them fast.
@@ -17,6 +18,11 @@ pub(crate) enum Command {
     /// Pack a source into a dataset that training reads fast
     #[command(after_help = PACK_EXAMPLES)]
     Pack(Box<PackArgs>),
+    /// Fix order and shards of a dataset that several machines will write
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(Box<PlanArgs>),
+    /// Complete a dataset whose parts are all packed
+    Merge(MergeArgs),
     /// Write a dataset's images back as files in class folders
     #[command(after_help = UNPACK_EXAMPLES)]
     Unpack(UnpackArgs),
@@ -52,6 +58,14 @@ Examples:
   Labels and other columns from a table instead of folder names:
       fdconvert pack photos photos.beton --labels labels.csv";
 
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  fdconvert plan imagenet/train -o train.fdplan --format wds --jpeg-quality 90 --max-side 500
+  fdconvert pack --plan train.fdplan --part 1/4 shards/     on the first of four machines
+  fdconvert merge shards/                                   when all four are done
+
+The bytes do not depend on how many parts there are; a part that was killed is run again.";
+
 const UNPACK_EXAMPLES: &str = "\
 Examples:
   fdconvert unpack train.beton train/
@@ -78,11 +92,78 @@ pub(crate) struct Common {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "fdconvert pack [OPTIONS] <SOURCE>... <OUT>\n       fdconvert pack --plan PLAN [--part I/N] <OUT>"
+)]
 pub(crate) struct PackArgs {
-    /// Folder of images (`root/class/**/*.jpg`, or flat), or a packed dataset
-    pub(crate) source: PathBuf,
-    /// Dataset to write; its extension tells the format
+    /// Sources, then the dataset to write; its extension tells the format
+    ///
+    /// A source is a folder of images (`root/class/**/*.jpg`, or flat) or a packed dataset.
+    /// Several are packed one after the other; their fields must be the same.
+    #[arg(required = true, value_name = "SOURCE... OUT")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recipe: RecipeArgs,
+    /// Carry out this plan (see `fdconvert plan`); it fixes sources and every option that shapes
+    /// the output
+    #[arg(long, value_name = "FILE", help_heading = "Shards")]
+    pub(crate) plan: Option<PathBuf>,
+    /// With --plan: write only the shards of part I of N, counted from 1
+    #[arg(long, value_name = "I/N", requires = "plan", value_parser = part, help_heading = "Shards")]
+    pub(crate) part: Option<(u64, u64)>,
+
+    /// What to do with samples that cannot be read, decoded or stored
+    #[arg(long, value_enum, default_value = "fail", value_name = "DO", help_heading = "Safety")]
+    pub(crate) on_error: OnErrorArg,
+    /// Replace OUT if it exists
+    #[arg(long, help_heading = "Safety")]
+    pub(crate) overwrite: bool,
+    /// Show what would be done, write nothing
+    #[arg(long, help_heading = "Safety")]
+    pub(crate) dry_run: bool,
+    /// Worker threads; the output does not depend on it [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Memory for images that wait to be written
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = bytes)]
+    pub(crate) buffer: u64,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// Folders of images or packed datasets
+    #[arg(required = true, value_name = "SOURCE")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// Plan to write
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Replace the plan if it exists
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) recipe: RecipeArgs,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Dataset whose parts are packed
     pub(crate) out: PathBuf,
+    /// The plan they were packed by [default: the copy that they left in OUT]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Everything that shapes the bytes of the output. A plan records it, so the names of the fields
+/// are part of the plan file's format.
+#[derive(Debug, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RecipeArgs {
     /// Format of OUT [default: by the extension of OUT]
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
@@ -93,6 +174,38 @@ pub(crate) struct PackArgs {
     /// floats or text. Only the listed files are packed, in the order listed.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
+    /// Seed of every random choice
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Only these samples, by position: half-open ranges such as 0..1000 or 0..10,50..60
+    #[arg(long, value_name = "RANGES", value_delimiter = ',', value_parser = range, help_heading = "Samples")]
+    pub(crate) select: Vec<(u64, u64)>,
+    /// Only samples of these classes, by name or number
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Samples")]
+    pub(crate) select_labels: Vec<String>,
+    /// Only this share of the samples, e.g. 10% or 0.1, drawn by --seed and their names
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Samples")]
+    pub(crate) sample: Option<f64>,
+    /// Shuffle all samples by --seed
+    #[arg(long, help_heading = "Samples")]
+    pub(crate) shuffle: bool,
+    /// Parts of the dataset, e.g. train=0.9,val=0.1, drawn by --seed and the samples' names
+    #[arg(long, value_name = "NAME=SHARE", value_delimiter = ',', value_parser = split, help_heading = "Samples")]
+    pub(crate) split: Vec<(String, f64)>,
+
+    /// At most N samples in a shard
+    #[arg(long, value_name = "N", group = "sharding", help_heading = "Shards")]
+    pub(crate) shard_count: Option<u64>,
+    /// At most SIZE in a shard, framing included [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, group = "sharding", help_heading = "Shards")]
+    pub(crate) shard_size: Option<u64>,
+    /// N shards (in each split), equal within one sample
+    #[arg(long, value_name = "N", group = "sharding", help_heading = "Shards")]
+    pub(crate) shards: Option<u64>,
+    /// Make the number of shards a multiple of W, equal within one sample: so that no rank starves
+    #[arg(long, value_name = "W", default_value_t = 1, help_heading = "Shards")]
+    pub(crate) shards_multiple_of: u64,
 
     /// How images are stored: keep, jpeg, png, bmp, raw, smart, mix:P
     ///
@@ -136,9 +249,6 @@ pub(crate) struct PackArgs {
     #[arg(long, help_heading = "Images")]
     pub(crate) no_exif_rotation: bool,
 
-    /// What to do with samples that cannot be read, decoded or stored
-    #[arg(long, value_enum, default_value = "fail", value_name = "DO", help_heading = "Safety")]
-    pub(crate) on_error: OnErrorArg,
     /// Treat a JPEG without its end marker as broken even if all its pixels are there
     #[arg(long, help_heading = "Safety")]
     pub(crate) strict: bool,
@@ -148,24 +258,6 @@ pub(crate) struct PackArgs {
     /// Refuse image files larger than this
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes, help_heading = "Safety")]
     pub(crate) max_file_bytes: u64,
-    /// Replace OUT if it exists
-    #[arg(long, help_heading = "Safety")]
-    pub(crate) overwrite: bool,
-    /// Show what would be done, write nothing
-    #[arg(long, help_heading = "Safety")]
-    pub(crate) dry_run: bool,
-
-    /// Seed of every random choice
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Worker threads; the output does not depend on it [default: one per core]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
-    /// Memory for images that wait to be written
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = bytes)]
-    pub(crate) buffer: u64,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
@@ -212,7 +304,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) common: Common,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, ValueEnum, Serialize, Deserialize)]
 pub(crate) enum SubsamplingArg {
     /// Half the columns and rows of colour
     #[value(name = "420")]
@@ -227,7 +319,7 @@ pub(crate) enum SubsamplingArg {
     Keep,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, ValueEnum, Serialize, Deserialize)]
 pub(crate) enum FilterArg {
     /// Mean over the covered area
     Area,
@@ -250,4 +342,40 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     text.parse::<bytesize::ByteSize>().map(|size| size.as_u64()).map_err(|_| {
         format!("`{text}` is not a size; write a number with an optional unit, e.g. 8MiB")
     })
+}
+
+/// `0..1000`
+fn range(text: &str) -> Result<(u64, u64), String> {
+    let ends = text
+        .split_once("..")
+        .and_then(|(start, end)| Some((start.trim().parse().ok()?, end.trim().parse().ok()?)));
+    ends.ok_or_else(|| format!("`{text}` is not a range; write e.g. 0..1000"))
+}
+
+/// `10%` or `0.1`
+fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+        None => text.trim().parse().ok(),
+    };
+    let share = share.filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("`{text}` is not a share; write e.g. 10% or 0.1"))
+}
+
+/// `train=0.9`
+fn split(text: &str) -> Result<(String, f64), String> {
+    let (name, part) =
+        text.split_once('=').ok_or_else(|| format!("`{text}` is not NAME=SHARE, e.g. val=0.1"))?;
+    Ok((name.trim().to_owned(), share(part)?))
+}
+
+/// `1/4`: the first of four.
+fn part(text: &str) -> Result<(u64, u64), String> {
+    let numbers = text.split_once('/').and_then(|(index, of)| {
+        Some((index.trim().parse::<u64>().ok()?, of.trim().parse::<u64>().ok()?))
+    });
+    match numbers {
+        Some((index, of)) if (1..=of).contains(&index) => Ok((index - 1, of)),
+        _ => Err(format!("`{text}` is not a part; write I/N with I from 1 to N, e.g. 1/4")),
+    }
 }

@@ -16,7 +16,10 @@ fn all() -> Vec<(&'static str, FormatOption)> {
     options
 }
 
-/// The command line with the formats' own options under `pack`.
+/// The commands that take formats' options.
+const WITH_OPTIONS: [&str; 2] = ["pack", "plan"];
+
+/// The command line with the formats' own options.
 pub(crate) fn add_to(command: Command) -> Command {
     let args = all().into_iter().map(|(format, option)| {
         let arg = Arg::new(option.name)
@@ -37,16 +40,22 @@ pub(crate) fn add_to(command: Command) -> Command {
         .map(|format| format!("  {:8} {}", format.name(), format.about()))
         .collect();
     let formats = format!("Formats:\n{}", names.join("\n"));
-    command.mut_subcommand("pack", |pack| {
-        let examples = pack.get_after_help().map(ToString::to_string).unwrap_or_default();
-        pack.args(args).after_help(format!("{formats}\n\n{examples}"))
+    let args: Vec<Arg> = args.collect();
+    WITH_OPTIONS.iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |pack| {
+            let examples = pack.get_after_help().map(ToString::to_string).unwrap_or_default();
+            pack.args(args.clone()).after_help(format!("{formats}\n\n{examples}"))
+        })
     })
 }
 
 /// The format options that were given.
 pub(crate) fn values(matches: &ArgMatches) -> OptionValues {
     let mut values = OptionValues::default();
-    let Some(("pack", pack)) = matches.subcommand() else { return values };
+    let Some((_, pack)) = matches.subcommand().filter(|(name, _)| WITH_OPTIONS.contains(name))
+    else {
+        return values;
+    };
     for (_, option) in all() {
         let value = match option.kind {
             OptionKind::Flag => pack.get_flag(option.name).then(String::new),

@@ -8,8 +8,10 @@ mod format_options;
 mod inspect;
 mod output;
 mod pack;
+mod plan;
 mod progress;
 mod request;
+mod sources;
 mod summary;
 mod unpack;
 mod verify;
@@ -52,6 +54,8 @@ fn main() -> ExitCode {
 fn run(cli: &Cli, matches: &clap::ArgMatches, cancel: &Cancel) -> Result<Outcome> {
     match &cli.command {
         Command::Pack(args) => pack::run(args, &format_options::values(matches), cancel),
+        Command::Plan(args) => plan::run(args, &format_options::values(matches)),
+        Command::Merge(args) => plan::merge(args),
         Command::Unpack(args) => unpack::run(args, cancel),
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args, cancel),

@@ -1,34 +1,65 @@
 //! `fdconvert pack`.
 use crate::{
     Outcome,
-    args::PackArgs,
-    output,
+    args::{Common, PackArgs},
+    output, plan,
     progress::PackProgress,
-    request::PackRequest,
+    request::{Recipe, threads},
+    sources,
     summary::{self, Summary},
 };
-use fdconvert_core::{Kind, OptionValues, Result};
-use fdconvert_pipeline::{Cancel, Job, Plan, pack};
+use fdconvert_core::{Error, Kind, OptionValues, Result, Source};
+use fdconvert_pipeline::{Cancel, Job, Part, Plan, pack};
 use serde_json::{Map, json};
+use std::path::Path;
 
 pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> Result<Outcome> {
-    let request = PackRequest::new(args, options)?;
-    let plan = Plan::single_file(request.source.len());
+    let (out, paths) = match args.paths.split_last() {
+        Some((out, [])) if args.plan.is_some() => (out, &[][..]),
+        Some((_, [])) => {
+            let what = "name what to pack and, last, what to write: fdconvert pack SOURCE... OUT";
+            return Err(Error::usage("OUT", what));
+        }
+        Some((_, paths)) if args.plan.is_some() && !paths.is_empty() => {
+            return Err(Error::usage("--plan", "the plan names the sources; give only OUT"));
+        }
+        Some((out, paths)) => (out, paths),
+        None => return Err(Error::usage("OUT", "it is missing")),
+    };
+    let (source, plan, recipe) = match &args.plan {
+        Some(file) => {
+            let loaded = plan::load(file)?;
+            if args.part.is_some() && loaded.recipe.format.is_sharded() {
+                plan::leave_copy(file, out)?;
+            }
+            (loaded.source, loaded.plan, loaded.recipe)
+        }
+        None => {
+            let recipe = Recipe::new(&args.recipe, options, Some(out))?;
+            let source = sources::open(paths, &args.recipe)?;
+            let plan = Plan::new(&*source, &recipe.policy, &*recipe.format, &recipe.plan)?;
+            (source, plan, recipe)
+        }
+    };
+    if args.part.is_some() && !recipe.format.is_sharded() {
+        let what = format!("a {} is one file and cannot be written in parts", recipe.format.name());
+        return Err(Error::usage("--part", what));
+    }
     if args.dry_run {
-        return dry_run(args, &request, &plan);
+        return dry_run(out, &*source, &plan, &recipe, args.common);
     }
     let job = Job {
-        source: &*request.source,
-        policy: &request.policy,
-        format: &*request.format,
-        out: &args.out,
+        source: &*source,
+        policy: &recipe.policy,
+        format: &*recipe.format,
+        out,
         plan: &plan,
-        params: &request.params,
-        threads: request.threads,
+        params: &recipe.params,
+        threads: threads(args.threads)?,
         budget_bytes: args.buffer,
-        on_error: request.on_error,
-        part: None,
+        on_error: args.on_error.into(),
         overwrite: args.overwrite,
+        part: args.part.map(|(index, of)| Part { index, of }),
     };
     let mut progress = PackProgress::new("packing", args.common.quiet || args.common.json);
     let packed = pack(&job, cancel, &mut progress);
@@ -38,26 +69,34 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> R
     summary::print(&summary, args.common)
 }
 
-/// Says what would be done. The output is not opened, images are not read.
-fn dry_run(args: &PackArgs, request: &PackRequest, plan: &Plan) -> Result<Outcome> {
-    let schema = request.source.schema();
-    if args.common.json {
+/// Says what would be done. The output is not opened.
+fn dry_run(
+    out: &Path,
+    source: &dyn Source,
+    plan: &Plan,
+    recipe: &Recipe,
+    common: Common,
+) -> Result<Outcome> {
+    let schema = source.schema();
+    if common.json {
         let mut fields = Map::new();
         fields.insert("samples".into(), json!(plan.len()));
-        fields.insert("out".into(), json!(args.out.display().to_string()));
-        fields.insert("format".into(), json!(request.format.name()));
+        fields.insert("shards".into(), json!(plan.shards.len()));
+        fields.insert("out".into(), json!(out.display().to_string()));
+        fields.insert("format".into(), json!(recipe.format.name()));
         fields.insert("schema".into(), json!(schema));
-        fields.insert("params".into(), json!(request.policy.params()));
+        fields.insert("params".into(), json!(recipe.policy.params()));
         output::print_json("plan", fields)?;
         return Ok(Outcome::Complete);
     }
     let mut text = format!(
         "would pack {} samples of {} into {} ({})\n",
         output::count(plan.len()),
-        args.source.display(),
-        args.out.display(),
-        request.format.about(),
+        source.name(),
+        out.display(),
+        recipe.format.about(),
     );
+    text.push_str(&plan::shards_text(plan));
     for field in &schema.fields {
         let classes = match (&field.kind, &field.class_names) {
             (Kind::Int, Some(names)) => format!(", {} classes", output::count(names.len() as u64)),
@@ -65,7 +104,7 @@ fn dry_run(args: &PackArgs, request: &PackRequest, plan: &Plan) -> Result<Outcom
         };
         text.push_str(&format!("  field    {}: {}{classes}\n", field.name, field.kind.name()));
     }
-    for (name, value) in request.policy.params() {
+    for (name, value) in recipe.policy.params().iter().chain(&recipe.params) {
         text.push_str(&format!("  {name:8} {value}\n"));
     }
     output::print(&text)?;

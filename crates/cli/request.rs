@@ -1,42 +1,90 @@
 //! From flags to validated input: after this, illegal combinations cannot be expressed.
-use crate::args::{FilterArg, OnErrorArg, PackArgs, SubsamplingArg};
+use crate::args::{FilterArg, OnErrorArg, RecipeArgs, SubsamplingArg};
 use fdconvert_codec::{Alpha, Encode, Filter, Gray, JpegOptions, Policy, Size, Subsampling};
-use fdconvert_core::{Error, Format, Limits, OptionValues, Result, Source};
-use fdconvert_folder::Folder;
-use fdconvert_pipeline::OnError;
+use fdconvert_core::{Error, Format, Limits, OptionValues, Result};
+use fdconvert_pipeline::{OnError, PlanRequest, Selection, ShardBy, Sharding, Split};
 use std::{collections::BTreeMap, path::Path};
 
-/// Everything `pack` needs.
-pub(crate) struct PackRequest {
-    pub(crate) source: Box<dyn Source>,
+/// Everything that shapes the bytes of an output, checked.
+pub(crate) struct Recipe {
     pub(crate) format: Box<dyn Format>,
     pub(crate) policy: Policy,
-    /// Options of the format, to be recorded.
+    pub(crate) plan: PlanRequest,
+    /// What to record beside the policy's own parameters.
     pub(crate) params: BTreeMap<String, String>,
-    pub(crate) threads: usize,
-    pub(crate) on_error: OnError,
 }
 
-impl PackRequest {
-    pub(crate) fn new(args: &PackArgs, options: &OptionValues) -> Result<Self> {
-        let format = format(args, options)?;
+impl Recipe {
+    /// Checks the flags; `out` tells the format where no flag does.
+    pub(crate) fn new(
+        args: &RecipeArgs,
+        options: &OptionValues,
+        out: Option<&Path>,
+    ) -> Result<Self> {
+        let format = format(args, options, out)?;
         let policy = policy(args, options)?;
         policy.validate()?;
-        let source = source(&args.source, args.labels.as_deref(), policy.limits)?;
-        let mut params: BTreeMap<_, _> = options
-            .0
-            .iter()
-            .map(|(name, value)| {
-                let value = if value.is_empty() { "on" } else { value };
-                (format!("{}.{name}", format.name()), value.to_owned())
-            })
-            .collect();
-        if let Encode::Mix { seed, .. } = policy.encode {
-            params.insert("seed".into(), seed.to_string());
-        }
-        let threads = threads(args.threads)?;
-        Ok(Self { source, format, policy, params, threads, on_error: args.on_error.into() })
+        let plan = plan_request(args);
+        let params = params(args, options, &*format);
+        Ok(Self { format, policy, plan, params })
     }
+}
+
+fn plan_request(args: &RecipeArgs) -> PlanRequest {
+    let by = match (args.shard_count, args.shard_size, args.shards) {
+        (Some(count), ..) => ShardBy::Count(count),
+        (_, Some(bytes), _) => ShardBy::Bytes(bytes),
+        (_, _, Some(number)) => ShardBy::Number(number),
+        (None, None, None) => Sharding::default().by,
+    };
+    let splits = args.split.iter().map(|(name, share)| Split { name: name.clone(), share: *share });
+    PlanRequest {
+        selection: Selection {
+            ranges: args.select.iter().map(|&(start, end)| start..end).collect(),
+            labels: args.select_labels.clone(),
+            share: args.sample.map(|share| (share, args.seed)),
+        },
+        shuffle: args.shuffle.then_some(args.seed),
+        splits: splits.collect(),
+        split_seed: args.seed,
+        sharding: Sharding { by, multiple_of: args.shards_multiple_of },
+    }
+}
+
+/// Options of the format and of the plan, as they are recorded in the output.
+fn params(
+    args: &RecipeArgs,
+    options: &OptionValues,
+    format: &dyn Format,
+) -> BTreeMap<String, String> {
+    let mut params = BTreeMap::new();
+    for (name, value) in &options.0 {
+        let value = if value.is_empty() { "on" } else { value };
+        params.insert(format!("{}.{name}", format.name()), value.to_owned());
+    }
+    let mut put = |name: &str, value: String| params.insert(name.to_owned(), value);
+    if !args.select.is_empty() {
+        let ranges = args.select.iter().map(|(start, end)| format!("{start}..{end}"));
+        put("select", ranges.collect::<Vec<_>>().join(","));
+    }
+    if !args.select_labels.is_empty() {
+        put("select-labels", args.select_labels.join(","));
+    }
+    if let Some(share) = args.sample {
+        put("sample", share.to_string());
+    }
+    if args.shuffle {
+        put("shuffle", "on".into());
+    }
+    if !args.split.is_empty() {
+        let parts = args.split.iter().map(|(name, share)| format!("{name}={share}"));
+        put("split", parts.collect::<Vec<_>>().join(","));
+    }
+    let mixes = args.encode.as_deref().is_some_and(|how| how.starts_with("mix:"));
+    if mixes || args.shuffle || args.sample.is_some() || !args.split.is_empty() {
+        put("seed", args.seed.to_string());
+    }
+    params
 }
 
 impl From<OnErrorArg> for OnError {
@@ -60,20 +108,11 @@ pub(crate) fn threads(asked: Option<usize>) -> Result<usize> {
     }
 }
 
-/// A folder of images, a table of them, or any packed dataset.
-fn source(path: &Path, labels: Option<&Path>, limits: Limits) -> Result<Box<dyn Source>> {
-    std::fs::metadata(path).map_err(Error::io("open", path))?;
-    if let Some(table) = labels {
-        return Ok(Box::new(Folder::with_limits(limits).open_with_labels(path, table)?));
-    }
-    if path.is_dir() {
-        return Ok(Box::new(Folder::with_limits(limits).open_folder(path)?));
-    }
-    let reader: Box<dyn Source> = fdconvert_reader::open(path)?;
-    Ok(reader)
-}
-
-fn format(args: &PackArgs, options: &OptionValues) -> Result<Box<dyn Format>> {
+fn format(
+    args: &RecipeArgs,
+    options: &OptionValues,
+    out: Option<&Path>,
+) -> Result<Box<dyn Format>> {
     let formats = fdconvert_reader::formats();
     let names = || formats.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     let chosen = match &args.format {
@@ -81,20 +120,25 @@ fn format(args: &PackArgs, options: &OptionValues) -> Result<Box<dyn Format>> {
             .iter()
             .find(|format| format.name() == name.as_str())
             .ok_or_else(|| Error::usage("--format", format!("`{name}` is none of: {}", names()))),
-        None => formats.iter().find(|format| format.suits(&args.out)).ok_or_else(|| {
-            let what = format!(
-                "the extension of {} names no format; say --format NAME, one of: {}",
-                args.out.display(),
-                names()
-            );
-            Error::usage("OUT", what)
-        }),
+        None => {
+            let out = out.ok_or_else(|| {
+                Error::usage("--format", format!("say which, one of: {}", names()))
+            })?;
+            formats.iter().find(|format| format.suits(out)).ok_or_else(|| {
+                let what = format!(
+                    "the extension of {} names no format; say --format NAME, one of: {}",
+                    out.display(),
+                    names()
+                );
+                Error::usage("OUT", what)
+            })
+        }
     }?;
     options.check(chosen.name(), chosen.options())?;
     chosen.with_options(options)
 }
 
-fn policy(args: &PackArgs, options: &OptionValues) -> Result<Policy> {
+fn policy(args: &RecipeArgs, options: &OptionValues) -> Result<Policy> {
     let encode = match (&args.encode, args.jpeg_quality) {
         (Some(how), _) => encode(how, args)?,
         (None, Some(_)) => Encode::Jpeg,
@@ -158,7 +202,7 @@ fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
     Ok(())
 }
 
-fn encode(how: &str, args: &PackArgs) -> Result<Encode> {
+fn encode(how: &str, args: &RecipeArgs) -> Result<Encode> {
     let wrong = || {
         let what =
             format!("`{how}` is none of: keep, jpeg, png, bmp, raw, smart, mix:P (P from 0 to 1)");

@@ -150,6 +150,10 @@ impl BetonReader {
         Ok(Encoded { codec, width, height, bytes })
     }
 
+    fn first_image(&self) -> Option<&Column> {
+        self.layout.columns.iter().find(|column| column.storage == Storage::Image)
+    }
+
     /// An error about one sample that says in which file and row.
     pub(crate) fn bad_sample(&self, sample: u64, what: &str) -> Error {
         let at = self.row_offset(sample);
@@ -176,6 +180,34 @@ impl Source for BetonReader {
             Some(Ok(Some(key))) => key.to_owned(),
             _ => format!("{index:08}"),
         }
+    }
+
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        let Some(column) = self.schema.label().and_then(|field| self.layout.columns.get(field))
+        else {
+            return Ok(None);
+        };
+        Ok(u64_at(self.row(index)?, column.offset).map(u64::cast_signed))
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        let column = self.first_image()?;
+        match ImageCell::parse(self.row(index).ok()?, column.offset)?.mode {
+            MODE_JPEG => Some(Codec::Jpeg),
+            MODE_RAW => Some(Codec::Raw),
+            _ => None,
+        }
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        let row = self.row(index).ok()?;
+        let images = self.layout.columns.iter().filter(|column| column.storage == Storage::Image);
+        images
+            .map(|column| {
+                let pointer = ImageCell::parse(row, column.offset)?.pointer;
+                self.image_len(index, column.region.unwrap_or(0), pointer).ok()
+            })
+            .sum()
     }
 
     fn name(&self) -> String {

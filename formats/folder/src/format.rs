@@ -1,6 +1,6 @@
 use crate::{FolderReader, writer::Writer};
 use fdconvert_core::{
-    Codec, Create, Format, ImageHeader, Limits, OptionValues, Reader, Result, ShardWriter,
+    Codec, Create, Format, ImageHeader, Limits, OptionValues, Reader, Result, Schema, ShardWriter,
 };
 use std::path::Path;
 
@@ -25,6 +25,22 @@ impl Folder {
     /// when its table is damaged or of another version; `Io` when a folder cannot be listed.
     pub fn open_folder(&self, root: &Path) -> Result<FolderReader> {
         FolderReader::open(root, self.limits)
+    }
+
+    /// Opens `root` as it was when a plan was made, without walking it: `schema`, `listing` and
+    /// `fingerprint` are what the reader said of itself then. Files that are gone are errors of
+    /// their samples.
+    ///
+    /// # Errors
+    /// `Usage` when the listing is not one.
+    pub fn open_planned(
+        &self,
+        root: &Path,
+        schema: Schema,
+        listing: &[u8],
+        fingerprint: [u8; 16],
+    ) -> Result<FolderReader> {
+        FolderReader::open_planned(root, schema, listing, fingerprint, self.limits)
     }
 
     /// Opens exactly the files below `root` that the table `labels` (`.csv` or `.jsonl`) lists,

@@ -33,6 +33,7 @@ mod labels;
 mod layout;
 mod listing;
 mod plain;
+mod planned;
 mod reader;
 mod sidecar;
 mod table;

@@ -56,6 +56,18 @@ impl Listing {
         Some(Listed { folder: &folder.path, name: self.names.get(range)?, label: folder.label })
     }
 
+    /// Folders with their labels, in the order of their numbers; the root is empty, others end in
+    /// `/`.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        self.folders.iter().map(|folder| (&*folder.path, folder.label))
+    }
+
+    /// Files in order: number of the folder, name.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        let numbered = (0_u64..).zip(&self.folder_of);
+        numbered.filter_map(|(index, folder)| Some((*folder, self.get(index)?.name)))
+    }
+
     /// Gives back what the vectors reserved beyond their need.
     pub(crate) fn shrink(&mut self) {
         self.names.shrink_to_fit();

@@ -72,6 +72,21 @@ impl FolderReader {
         Ok(reader)
     }
 
+    pub(crate) fn open_planned(
+        root: &Path,
+        schema: Schema,
+        listing: &[u8],
+        fingerprint: [u8; 16],
+        limits: Limits,
+    ) -> Result<Self> {
+        let listing = Listing::from_bytes(listing).ok_or_else(|| {
+            Error::usage("plan", format!("the listing of {} is damaged", root.display()))
+        })?;
+        let mut reader = Self::new(root, schema, Samples::Walked(listing), limits)?;
+        reader.fingerprint = OnceLock::from(fingerprint);
+        Ok(reader)
+    }
+
     pub(crate) fn open_with_labels(root: &Path, file: &Path, limits: Limits) -> Result<Self> {
         let (schema, table, bytes) = labels::read(file, &limits)?;
         let samples = Samples::Listed { table, real: real(root)?, bytes, origin: "--labels" };
@@ -102,6 +117,16 @@ impl FolderReader {
     #[must_use]
     pub fn ignored(&self) -> &Ignored {
         &self.ignored
+    }
+
+    /// What [`Folder::open_planned`](crate::Folder::open_planned) needs to know the files again;
+    /// `None` when a table lists them.
+    #[must_use]
+    pub fn listing(&self) -> Option<Vec<u8>> {
+        match &self.samples {
+            Samples::Walked(listing) => Some(listing.to_bytes()),
+            Samples::Listed { .. } => None,
+        }
     }
 
     /// The path of a sample's file relative to the root.
@@ -182,6 +207,21 @@ impl Source for FolderReader {
 
     fn key(&self, index: u64) -> String {
         self.path(index).map_or_else(|| format!("#{index}"), |path| self.key_of(&path))
+    }
+
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        let Some(field) = self.schema.label() else { return Ok(None) };
+        let (_, cells, _) = self.cells(index)?;
+        Ok(match cells.get(field) {
+            Some(Cell::Value(Value::Int(label))) => Some(*label),
+            _ => None,
+        })
+    }
+
+    /// Asks the system; exact for samples of one image.
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        let path = self.path(index)?;
+        Some(fs::metadata(join(&self.root, &path)).ok()?.len())
     }
 
     fn name(&self) -> String {

@@ -1,0 +1,390 @@
+//! The plan file (`.fdplan`), version 1: what several runs need to write one dataset together.
+//!
+//! ```text
+//! 0    8   magic: 46 44 50 4C 41 4E 0D 0A ("FDPLAN\r\n")
+//! 8    4   version: 1
+//! 12   4   reserved: 0
+//! 16   8   body_len: bytes of the body before compression
+//! 24   8   XXH3 (64 bits, seed 0) of the body before compression
+//! 32       the body as one Zstandard frame, up to the end of the file
+//! ```
+//!
+//! All integers are little endian. The body is
+//!
+//! ```text
+//! 8 bytes  head_len, then the head: a JSON object in UTF-8 with `recipe` (the options of the run
+//!          by name), `sources` (each with `path`, `fingerprint` in hexadecimal,
+//!          `n_samples`, `schema`), `shards` (each with `split`, `number`, `of`, `start`, `end`)
+//!          and `common` (`codec`, `extension`)
+//! 8 bytes  n_order, then so many integers of 8 bytes: the index in the source of every planned
+//!          sample; 0 for all of the source in its order
+//! for each source: 8 bytes listing_len, then the listing: what spares the source from looking
+//!          again, in a form of its own; 0 bytes for none
+//! ```
+use crate::Plan;
+use fdconvert_core::{Codec, Common, Error, Result, Schema, Shard};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read, Write};
+use xxhash_rust::xxh3::Xxh3Default;
+
+const MAGIC: &[u8; 8] = b"FDPLAN\r\n";
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 32;
+/// Of the whole body: 10 million samples take half a gigabyte.
+const MAX_BODY_BYTES: u64 = 16 << 30;
+const MAX_HEAD_BYTES: u64 = 1 << 30;
+const FORMAT: &str = "plan";
+/// Level of compression: names compress well, and more effort gains little.
+const ZSTD_LEVEL: i32 = 3;
+
+/// A plan with what is needed to carry it out elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanFile {
+    /// Options of the run by name: what shapes the bytes.
+    pub recipe: serde_json::Value,
+    /// Where the samples come from, in order.
+    pub sources: Vec<PlannedSource>,
+    /// Order, shards, and what the samples have in common.
+    pub plan: Plan,
+}
+
+/// A source as it was when the plan was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedSource {
+    /// Its path, as given.
+    pub path: String,
+    /// Its fingerprint: another one means that it has changed since.
+    pub fingerprint: [u8; 16],
+    /// Number of samples.
+    pub n_samples: u64,
+    /// Its fields.
+    pub schema: Schema,
+    /// What spares it from looking again.
+    pub listing: Option<Vec<u8>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    recipe: serde_json::Value,
+    sources: Vec<HeadSource>,
+    shards: Vec<HeadShard>,
+    common: HeadCommon,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HeadSource {
+    path: String,
+    fingerprint: String,
+    n_samples: u64,
+    schema: Schema,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HeadShard {
+    split: String,
+    number: usize,
+    of: usize,
+    start: u64,
+    end: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HeadCommon {
+    codec: Option<Codec>,
+    extension: Option<String>,
+}
+
+impl PlanFile {
+    /// The file's bytes; the same plan gives the same.
+    ///
+    /// # Errors
+    /// `Io` when compression fails.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let failed = |cause| Error::io("compress", "the plan")(cause);
+        let encoder = zstd::Encoder::new(vec![0; HEADER_BYTES], ZSTD_LEVEL).map_err(failed)?;
+        let mut body = Counted { inner: encoder, hash: Xxh3Default::new(), len: 0 };
+        self.write_body(&mut body).map_err(failed)?;
+        let (len, hash) = (body.len, body.hash.digest());
+        let mut bytes = body.inner.finish().map_err(failed)?;
+        let header = [
+            &MAGIC[..],
+            &VERSION.to_le_bytes(),
+            &0_u32.to_le_bytes(),
+            &len.to_le_bytes(),
+            &hash.to_le_bytes(),
+        ];
+        if let Some(place) = bytes.get_mut(..HEADER_BYTES) {
+            place.copy_from_slice(&header.concat());
+        }
+        Ok(bytes)
+    }
+
+    fn write_body(&self, body: &mut impl Write) -> io::Result<()> {
+        let sources = self.sources.iter().map(|source| HeadSource {
+            path: source.path.clone(),
+            fingerprint: u128::from_be_bytes(source.fingerprint).to_hex(),
+            n_samples: source.n_samples,
+            schema: source.schema.clone(),
+        });
+        let shards = self.plan.shards.iter().map(|shard| HeadShard {
+            split: shard.split.clone(),
+            number: shard.number,
+            of: shard.of,
+            start: shard.samples.start,
+            end: shard.samples.end,
+        });
+        let common = &self.plan.common;
+        let head = serde_json::to_vec(&Head {
+            recipe: self.recipe.clone(),
+            sources: sources.collect(),
+            shards: shards.collect(),
+            common: HeadCommon { codec: common.codec, extension: common.extension.clone() },
+        })?;
+        body.write_all(&(head.len() as u64).to_le_bytes())?;
+        body.write_all(&head)?;
+        let order = self.plan.order.as_deref().unwrap_or_default();
+        body.write_all(&(order.len() as u64).to_le_bytes())?;
+        for index in order {
+            body.write_all(&index.to_le_bytes())?;
+        }
+        for source in &self.sources {
+            let listing = source.listing.as_deref().unwrap_or_default();
+            body.write_all(&(listing.len() as u64).to_le_bytes())?;
+            body.write_all(listing)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a plan; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// `Version` for another version, `Corrupt` for anything that is not as specified.
+    pub fn parse(bytes: &[u8], name: &str) -> Result<Self> {
+        let corrupt = |what: String| Error::corrupt(FORMAT, name, 0, what);
+        let word = |at: usize| {
+            let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok());
+            word.map(u64::from_le_bytes).ok_or_else(|| corrupt("it has no whole header".into()))
+        };
+        if bytes.get(..8) != Some(MAGIC) {
+            return Err(corrupt("it does not start as a plan does".into()));
+        }
+        let version = word(8)?;
+        if version != u64::from(VERSION) {
+            let path = name.into();
+            return Err(Error::Version { format: FORMAT, path, found: version, supported: "1" });
+        }
+        let (len, hash) = (word(16)?, word(24)?);
+        if len > MAX_BODY_BYTES {
+            return Err(corrupt(format!("a body of {len} bytes is too large")));
+        }
+        let frame = bytes.get(HEADER_BYTES..).unwrap_or_default();
+        let failed = |cause: io::Error| corrupt(format!("its body cannot be read: {cause}"));
+        let decoder = zstd::Decoder::new(frame).map_err(failed)?;
+        let mut body = Counted { inner: decoder.take(len), hash: Xxh3Default::new(), len: 0 };
+        let file = Self::read_body(&mut body, len).map_err(failed)?;
+        if body.len != len || body.hash.digest() != hash {
+            return Err(corrupt("its body does not match its checksum".into()));
+        }
+        file.check().map_err(corrupt)?;
+        Ok(file)
+    }
+
+    fn read_body(body: &mut impl Read, len: u64) -> io::Result<Self> {
+        let head = read_counted(body, len.min(MAX_HEAD_BYTES))?;
+        let head: Head = serde_json::from_slice(&head)?;
+        let order = read_counted_words(body, len)?;
+        let mut sources = Vec::new();
+        for source in head.sources {
+            let listing = read_counted(body, len)?;
+            let fingerprint = u128::from_hex(&source.fingerprint)
+                .ok_or_else(|| io::Error::other("a fingerprint is not hexadecimal"))?;
+            sources.push(PlannedSource {
+                path: source.path,
+                fingerprint: fingerprint.to_be_bytes(),
+                n_samples: source.n_samples,
+                schema: source.schema,
+                listing: (!listing.is_empty()).then_some(listing),
+            });
+        }
+        let shards = head.shards.into_iter().map(|shard| Shard {
+            number: shard.number,
+            of: shard.of,
+            samples: shard.start..shard.end,
+            split: shard.split,
+        });
+        let plan = Plan {
+            order: (!order.is_empty()).then_some(order),
+            shards: shards.collect(),
+            common: Common { codec: head.common.codec, extension: head.common.extension },
+        };
+        Ok(Self { recipe: head.recipe, sources, plan })
+    }
+
+    /// Shards follow each other without gaps and hold samples that the sources have.
+    fn check(&self) -> Result<(), String> {
+        let n_samples = self
+            .sources
+            .iter()
+            .try_fold(0_u64, |sum, source| sum.checked_add(source.n_samples))
+            .ok_or("its sources have too many samples")?;
+        let mut end = 0;
+        for shard in &self.plan.shards {
+            if shard.samples.start != end || shard.samples.end <= end {
+                return Err(format!("its shards do not follow each other at sample {end}"));
+            }
+            end = shard.samples.end;
+        }
+        let planned = self.plan.order.as_ref().map_or(n_samples, |order| order.len() as u64);
+        if end != planned {
+            return Err(format!("its shards hold {end} samples, its order {planned}"));
+        }
+        let mut order = self.plan.order.iter().flatten();
+        match order.find(|index| **index >= n_samples) {
+            Some(index) => Err(format!("it names sample {index} of {n_samples}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A length and so many bytes; allocates as it reads, not as it is told.
+fn read_counted(from: &mut impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let len = read_word(from)?;
+    if len > limit {
+        return Err(io::Error::other(format!("a length of {len} is out of bounds")));
+    }
+    let mut bytes = Vec::new();
+    if from.by_ref().take(len).read_to_end(&mut bytes)? as u64 != len {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(bytes)
+}
+
+fn read_counted_words(from: &mut impl Read, limit: u64) -> io::Result<Vec<u64>> {
+    let len = read_word(from)?;
+    if len > limit / 8 {
+        return Err(io::Error::other(format!("a length of {len} is out of bounds")));
+    }
+    let mut words = Vec::new();
+    for _ in 0..len {
+        words.push(read_word(from)?);
+    }
+    Ok(words)
+}
+
+fn read_word(from: &mut impl Read) -> io::Result<u64> {
+    let mut word = [0; 8];
+    from.read_exact(&mut word)?;
+    Ok(u64::from_le_bytes(word))
+}
+
+/// Counts and hashes what goes through.
+struct Counted<I> {
+    inner: I,
+    hash: Xxh3Default,
+    len: u64,
+}
+
+impl<I: Write> Write for Counted<I> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.inner.write(bytes)?;
+        self.hash.update(bytes.get(..n).unwrap_or_default());
+        self.len += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<I: Read> Read for Counted<I> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(bytes)?;
+        self.hash.update(bytes.get(..n).unwrap_or_default());
+        self.len += n as u64;
+        Ok(n)
+    }
+}
+
+/// Hexadecimal of a fixed width.
+trait Hex: Sized {
+    fn to_hex(&self) -> String;
+    fn from_hex(text: &str) -> Option<Self>;
+}
+
+impl Hex for u128 {
+    fn to_hex(&self) -> String {
+        format!("{self:032x}")
+    }
+
+    fn from_hex(text: &str) -> Option<Self> {
+        (text.len() == 32).then(|| Self::from_str_radix(text, 16).ok())?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fdconvert_core::{FieldSpec, Kind};
+
+    fn sample() -> PlanFile {
+        let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)]).unwrap();
+        let source = |n_samples, listing: Option<&[u8]>| PlannedSource {
+            path: "images".into(),
+            fingerprint: [7; 16],
+            n_samples,
+            schema: schema.clone(),
+            listing: listing.map(<[u8]>::to_vec),
+        };
+        let shard = |number, samples| Shard { number, of: 2, samples, split: "train".into() };
+        PlanFile {
+            recipe: serde_json::json!({"jpeg_quality": 90}),
+            sources: vec![source(3, Some(b"a listing")), source(2, None)],
+            plan: Plan {
+                order: Some(vec![4, 0, 2]),
+                shards: vec![shard(0, 0..2), shard(1, 2..3)],
+                common: Common { codec: Some(Codec::Jpeg), extension: None },
+            },
+        }
+    }
+
+    #[test]
+    fn comes_back_as_it_was() {
+        let file = sample();
+        let bytes = file.to_bytes().unwrap();
+        assert_eq!(PlanFile::parse(&bytes, "p").unwrap(), file);
+        assert_eq!(bytes, file.to_bytes().unwrap());
+    }
+
+    #[test]
+    fn damage_is_an_error_whatever_is_cut_or_flipped() {
+        let bytes = sample().to_bytes().unwrap();
+        for len in 0..bytes.len() {
+            assert!(PlanFile::parse(&bytes[..len], "p").is_err(), "cut at {len}");
+        }
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= 1 << bit;
+                // The Zstandard frame has bits that mean nothing; then the plan is the same.
+                if let Ok(file) = PlanFile::parse(&flipped, "p") {
+                    assert_eq!(file, sample(), "byte {at}, bit {bit}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plans_that_cannot_be_are_refused() {
+        let refused = |change: fn(&mut PlanFile)| {
+            let mut file = sample();
+            change(&mut file);
+            PlanFile::parse(&file.to_bytes().unwrap(), "p").unwrap_err();
+        };
+        refused(|file| file.plan.shards[1].samples = 1..3);
+        refused(|file| file.plan.shards[1].samples = 2..4);
+        refused(|file| file.plan.order = Some(vec![4, 0, 5]));
+        refused(|file| file.plan.order = None);
+        refused(|file| file.sources[0].n_samples = u64::MAX);
+    }
+}
