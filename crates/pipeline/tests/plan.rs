@@ -1,0 +1,263 @@
+//! Plans are pure, cover what was asked for, and stay what they were.
+#![allow(clippy::unwrap_used)]
+use fdconvert_codec::Policy;
+use fdconvert_core::{
+    Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind, OptionValues,
+    Reader, Result, Sample, Schema, ShardWriter, Source, Value,
+};
+use fdconvert_pipeline::{Concat, Plan, PlanRequest, Selection, ShardBy, Sharding, Split};
+use std::{collections::BTreeSet, path::Path};
+
+/// Samples `0..n` of `n_classes` classes; sample `i` has `100 + i` bytes.
+struct Listing {
+    schema: Schema,
+    n: u64,
+    prefix: &'static str,
+}
+
+fn listing(n: u64, prefix: &'static str, classes: &[&str]) -> Listing {
+    let names: Vec<String> = classes.iter().map(ToString::to_string).collect();
+    let fields =
+        vec![FieldSpec::new("image", Kind::Image), FieldSpec::label("label", names.into())];
+    Listing { schema: Schema::new(fields).unwrap(), n, prefix }
+}
+
+impl Listing {
+    fn class(&self, index: u64) -> i64 {
+        let n = self.schema.fields[1].class_names.as_ref().unwrap().len() as u64;
+        (index % n) as i64
+    }
+}
+
+impl Source for Listing {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.n
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        if index >= self.n {
+            return Err(Error::usage("sample", "there is none"));
+        }
+        let bytes = vec![0; 3].into();
+        let image = Image::Encoded(Encoded { codec: Codec::Raw, width: 1, height: 1, bytes });
+        let values = vec![Value::Image(image), Value::Int(self.class(index))];
+        Ok(Sample { key: self.key(index), values })
+    }
+
+    fn key(&self, index: u64) -> String {
+        format!("{}/{index}.jpg", self.prefix)
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        Some(100 + index)
+    }
+
+    fn name(&self) -> String {
+        self.prefix.into()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        [self.n as u8; 16]
+    }
+}
+
+/// A sharded format that only plans.
+struct Shards;
+
+impl Format for Shards {
+    fn name(&self) -> &'static str {
+        "shards"
+    }
+
+    fn about(&self) -> &'static str {
+        "for tests"
+    }
+
+    fn with_options(&self, _: &OptionValues) -> Result<Box<dyn Format>> {
+        unreachable!()
+    }
+
+    fn detect(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn suits(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn holds(&self, _: &ImageHeader) -> bool {
+        true
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Png
+    }
+
+    fn is_sharded(&self) -> bool {
+        true
+    }
+
+    fn create(&self, _: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        unreachable!()
+    }
+
+    fn open(&self, _: &Path) -> Result<Box<dyn Reader>> {
+        unreachable!()
+    }
+}
+
+fn plan(source: &dyn Source, request: &PlanRequest) -> Result<Plan> {
+    Plan::new(source, &Policy::default(), &Shards, request)
+}
+
+fn taken(source: &dyn Source, selection: Selection) -> Vec<u64> {
+    let plan = plan(source, &PlanRequest { selection, ..PlanRequest::default() }).unwrap();
+    (0..plan.len()).map(|position| plan.source_index(position)).collect()
+}
+
+#[test]
+fn selections_keep_the_order_and_take_what_they_say() {
+    let source = listing(100, "a", &["cat", "dog", "owl"]);
+    let ranges = Selection { ranges: vec![0..3, 98..100], ..Selection::default() };
+    assert_eq!(taken(&source, ranges), [0, 1, 2, 98, 99]);
+    let owls = Selection { ranges: vec![0..9], labels: vec!["owl".into()], share: None };
+    assert_eq!(taken(&source, owls), [2, 5, 8]);
+    let by_number = Selection { labels: vec!["0".into()], ..Selection::default() };
+    assert_eq!(taken(&source, by_number).len(), 34);
+
+    let share = |seed| Selection { share: Some((0.25, seed)), ..Selection::default() };
+    let some = taken(&source, share(1));
+    assert_eq!(some.len(), 25);
+    assert!(some.is_sorted());
+    assert_eq!(some, taken(&source, share(1)));
+    assert_ne!(some, taken(&source, share(2)));
+    // A quarter is part of the half drawn with the same seed.
+    let half = taken(&source, Selection { share: Some((0.5, 1)), ..Selection::default() });
+    let half: BTreeSet<_> = half.into_iter().collect();
+    assert!(some.iter().all(|index| half.contains(index)));
+}
+
+#[test]
+fn impossible_requests_are_refused() {
+    let source = listing(10, "a", &["cat"]);
+    let refused = |request: PlanRequest| plan(&source, &request).unwrap_err().to_string();
+    let select = |selection| PlanRequest { selection, ..PlanRequest::default() };
+    let ranges = select(Selection { ranges: vec![5..11], ..Selection::default() });
+    assert!(refused(ranges).contains("--select"));
+    let labels = select(Selection { labels: vec!["cow".into()], ..Selection::default() });
+    assert!(refused(labels).contains("cow"));
+    let none = select(Selection { share: Some((0.0, 0)), ..Selection::default() });
+    assert!(refused(none).contains("no sample"));
+    let shards = |by, multiple_of| PlanRequest {
+        sharding: Sharding { by, multiple_of },
+        ..PlanRequest::default()
+    };
+    assert!(refused(shards(ShardBy::Number(11), 1)).contains("empty"));
+    assert!(refused(shards(ShardBy::Count(5), 16)).contains("empty"));
+    let split = |parts: &[(&str, f64)]| PlanRequest {
+        splits: parts.iter().map(|&(name, share)| Split { name: name.into(), share }).collect(),
+        ..PlanRequest::default()
+    };
+    assert!(refused(split(&[("a", 0.9), ("b", 0.2)])).contains("--split"));
+    assert!(refused(split(&[("a", 0.5), ("a", 0.5)])).contains("--split"));
+    assert!(refused(split(&[("../a", 0.5)])).contains("--split"));
+    assert!(refused(split(&[("a", 0.99), ("b", 0.01)])).contains("empty"));
+}
+
+/// The permutation is part of what users rely on: the same seed must give it for ever.
+#[test]
+fn a_shuffle_is_a_permutation_that_never_changes() {
+    let source = listing(10, "a", &["cat"]);
+    let request = PlanRequest { shuffle: Some(7), ..PlanRequest::default() };
+    let order = plan(&source, &request).unwrap().order.unwrap();
+    assert_eq!(order, PERMUTATION_OF_SEED_7);
+    let mut sorted = order;
+    sorted.sort_unstable();
+    assert_eq!(sorted, (0..10).collect::<Vec<_>>());
+}
+
+const PERMUTATION_OF_SEED_7: [u64; 10] = [5, 3, 9, 0, 2, 1, 6, 4, 7, 8];
+
+#[test]
+fn splits_are_disjoint_and_of_the_size_asked_for() {
+    let source = listing(1000, "a", &["cat", "dog"]);
+    let splits = [("train", 0.8), ("val", 0.15)];
+    let request = PlanRequest {
+        splits: splits.iter().map(|&(name, share)| Split { name: name.into(), share }).collect(),
+        sharding: Sharding { by: ShardBy::Count(100), multiple_of: 1 },
+        ..PlanRequest::default()
+    };
+    let plan = plan(&source, &request).unwrap();
+    assert_eq!(plan.len(), 950);
+    let names: Vec<_> = plan.shards.iter().map(|s| (s.split.as_str(), s.number, s.of)).collect();
+    assert_eq!(names[0], ("train", 0, 8));
+    assert_eq!(names[8], ("val", 0, 2));
+    let order = plan.order.unwrap();
+    assert!(order[..800].is_sorted() && order[800..].is_sorted());
+    assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 950);
+}
+
+#[test]
+fn shards_are_cut_as_asked() {
+    let source = listing(1000, "a", &["cat"]);
+    let lens = |by, multiple_of| -> Vec<u64> {
+        let sharding = Sharding { by, multiple_of };
+        let plan = plan(&source, &PlanRequest { sharding, ..PlanRequest::default() }).unwrap();
+        plan.shards.iter().map(|shard| shard.samples.end - shard.samples.start).collect()
+    };
+    assert_eq!(lens(ShardBy::Count(300), 1), [300, 300, 300, 100]);
+    assert_eq!(lens(ShardBy::Count(300), 8), [125; 8]);
+    assert_eq!(lens(ShardBy::Number(3), 1), [334, 333, 333]);
+    let by_bytes = lens(ShardBy::Bytes(100_000), 1);
+    assert_eq!(by_bytes.iter().sum::<u64>(), 1000);
+    assert!(by_bytes.is_sorted_by(|a, b| a >= b), "samples grow: {by_bytes:?}");
+    assert_eq!(lens(ShardBy::Bytes(1), 1), [1; 1000]);
+}
+
+#[test]
+fn what_samples_have_in_common_is_known_before_the_first_is_written() {
+    let source = listing(100, "a", &["cat"]);
+    let common = plan(&source, &PlanRequest::default()).unwrap().common;
+    assert_eq!((common.codec, common.extension.as_deref()), (Some(Codec::Jpeg), Some("jpg")));
+}
+
+#[test]
+fn sources_are_joined_and_their_classes_by_name() {
+    let first: Box<dyn Source> = Box::new(listing(4, "a", &["cat", "owl"]));
+    let second: Box<dyn Source> = Box::new(listing(3, "b", &["bee", "cat"]));
+    let both = Concat::join(vec![first, second]).unwrap();
+    assert_eq!(both.len(), 7);
+    assert_eq!(both.name(), "a + b");
+    let names = both.schema().fields[1].class_names.clone().unwrap();
+    assert_eq!(&names[..], ["bee", "cat", "owl"]);
+    let seen: Vec<_> = (0..7).map(|i| (both.key(i), both.label(i).unwrap().unwrap())).collect();
+    let expected = [
+        ("a/0.jpg", 1),
+        ("a/1.jpg", 2),
+        ("a/2.jpg", 1),
+        ("a/3.jpg", 2),
+        ("b/0.jpg", 0),
+        ("b/1.jpg", 1),
+        ("b/2.jpg", 0),
+    ];
+    for (index, ((key, label), (expected_key, expected_label))) in
+        (0..).zip(seen.iter().zip(expected))
+    {
+        assert_eq!((key.as_str(), *label), (expected_key, expected_label));
+        let sample = both.read(index).unwrap();
+        assert!(matches!(sample.values[1], Value::Int(label) if label == expected_label));
+    }
+    assert!(both.read(7).is_err());
+
+    let other = Listing {
+        schema: Schema::new(vec![FieldSpec::new("image", Kind::Image)]).unwrap(),
+        n: 1,
+        prefix: "c",
+    };
+    let first: Box<dyn Source> = Box::new(listing(4, "a", &["cat"]));
+    assert!(Concat::join(vec![first, Box::new(other)]).is_err());
+}
