@@ -174,6 +174,10 @@ pub(crate) struct RecipeArgs {
     /// floats or text. Only the listed files are packed, in the order listed.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
+    /// One more image for every sample, e.g. mask=DIR: the file of the same name in DIR, whatever
+    /// its extension; its pixels are never changed
+    #[arg(long, value_name = "FIELD=DIR", value_parser = pair)]
+    pub(crate) pair: Vec<(String, PathBuf)>,
     /// Seed of every random choice
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -377,5 +381,15 @@ fn part(text: &str) -> Result<(u64, u64), String> {
     match numbers {
         Some((index, of)) if (1..=of).contains(&index) => Ok((index - 1, of)),
         _ => Err(format!("`{text}` is not a part; write I/N with I from 1 to N, e.g. 1/4")),
+    }
+}
+
+/// `mask=DIR`
+fn pair(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, folder)) if !name.is_empty() && !folder.is_empty() => {
+            Ok((name.to_owned(), folder.into()))
+        }
+        _ => Err(format!("`{text}` is not FIELD=DIR, e.g. mask=annotations")),
     }
 }

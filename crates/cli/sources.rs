@@ -2,13 +2,24 @@
 use crate::args::RecipeArgs;
 use fdconvert_core::{Error, Limits, Result, Source};
 use fdconvert_folder::{Folder, FolderReader};
-use fdconvert_pipeline::{Concat, PlannedSource};
+use fdconvert_pipeline::{Concat, Paired, PlannedSource};
 use std::path::{Path, PathBuf};
 
 /// All sources of a run, joined.
 pub(crate) fn open(paths: &[PathBuf], args: &RecipeArgs) -> Result<Box<dyn Source>> {
     let sources: Result<Vec<_>> = paths.iter().map(|path| open_one(path, args)).collect();
-    Concat::join(sources?)
+    with_pairs(Concat::join(sources?)?, args)
+}
+
+/// Adds the images that `--pair` names.
+fn with_pairs(source: Box<dyn Source>, args: &RecipeArgs) -> Result<Box<dyn Source>> {
+    args.pair.iter().try_fold(source, |source, (name, path)| {
+        let masks: Box<dyn Source> = match image_folder(path, args)? {
+            Some(folder) => Box::new(folder),
+            None => fdconvert_reader::open(path)?,
+        };
+        Paired::join(source, name, masks)
+    })
 }
 
 fn open_one(path: &Path, args: &RecipeArgs) -> Result<Box<dyn Source>> {
@@ -81,5 +92,5 @@ pub(crate) fn open_planned(
         Ok(opened)
     };
     let sources: Result<Vec<_>> = planned.iter().map(open).collect();
-    Concat::join(sources?)
+    with_pairs(Concat::join(sources?)?, args)
 }

@@ -38,6 +38,12 @@ pub trait Source: Send + Sync {
         })
     }
 
+    /// Whether the images of a field are labels, such as masks, whose pixels must stay what they
+    /// are whatever becomes of other images.
+    fn keeps_pixels(&self, _field: usize) -> bool {
+        false
+    }
+
     /// What the first image of sample `index` is probably stored as, without reading it: from its
     /// name or its row. A hint for plans, no promise.
     fn codec_hint(&self, index: u64) -> Option<Codec> {

@@ -6,8 +6,8 @@ use crate::{
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, Format, Image, Result, Sample, Shard, ShardWriter, Skipped,
-    Source, Value,
+    Codec, Create, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardWriter,
+    Skipped, Source, Value,
 };
 use std::{
     collections::BTreeMap,
@@ -244,12 +244,15 @@ fn read_and_encode(job: &Job<'_>, index: u64, worker: &mut Worker) -> Result<Pac
     let (mut nanos, mut images) = (Nanos::default(), Vec::with_capacity(1));
     let (mut bytes_in, mut bytes_stored) = (0, 0);
     let key = sample.key.clone();
+    let mut fields = image_fields(job.source);
     let sample = sample.try_map_image(|image| {
+        let kept = fields.next().is_some_and(|field| job.source.keeps_pixels(field));
+        let policy = if kept { &Policy::default() } else { job.policy };
         let before = match &image {
             Image::Encoded(encoded) => encoded.bytes.len() as u64,
             Image::Pixels(pixels) => pixels.data.len() as u64,
         };
-        let outcome = job.policy.apply(&key, image, job.format, worker)?;
+        let outcome = policy.apply(&key, image, job.format, worker)?;
         let after = outcome.encoded.bytes.len() as u64;
         bytes_in += before;
         bytes_stored += after;
@@ -263,4 +266,10 @@ fn read_and_encode(job: &Job<'_>, index: u64, worker: &mut Worker) -> Result<Pac
         sample.values.iter().all(|value| !matches!(value, Value::Image(e) if e.width == 0))
     );
     Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos })
+}
+
+/// Positions of the fields that hold images.
+fn image_fields(source: &dyn Source) -> impl Iterator<Item = usize> {
+    let fields = source.schema().fields.iter().enumerate();
+    fields.filter(|(_, field)| field.kind == Kind::Image).map(|(position, _)| position)
 }

@@ -162,7 +162,7 @@ fn sizes(
         n_good += 1;
     }
     // No image could be read: the run will say so, sample by sample.
-    Ok(Sizes::Mean(if n_good == 0 { 1 } else { (total / n_good).max(1) }))
+    Ok(Sizes::Mean(total.checked_div(n_good).unwrap_or(1).max(1)))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Plans are pure, cover what was asked for, and stay what they were.
 #![allow(clippy::unwrap_used)]
+#![allow(clippy::single_range_in_vec_init, reason = "a selection may be one range")]
 use fdconvert_codec::Policy;
 use fdconvert_core::{
     Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind, OptionValues,

@@ -24,7 +24,13 @@ use std::path::Path;
 /// The one place where a new format is registered.
 #[must_use]
 pub fn formats() -> Vec<Box<dyn Format>> {
-    vec![Box::new(fdconvert_beton::Beton::default()), Box::new(fdconvert_folder::Folder::default())]
+    vec![
+        Box::new(fdconvert_beton::Beton::default()),
+        Box::new(fdconvert_wds::Wds::default()),
+        Box::new(fdconvert_mds::Mds::default()),
+        // Last: any folder is one.
+        Box::new(fdconvert_folder::Folder::default()),
+    ]
 }
 
 /// Opens `path` with the first format that recognises its content.

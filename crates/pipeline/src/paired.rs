@@ -1,0 +1,122 @@
+use fdconvert_core::{Codec, Error, FieldSpec, Image, Kind, Result, Sample, Schema, Source, Value};
+use std::collections::BTreeMap;
+use xxhash_rust::xxh3::Xxh3;
+
+/// A source with one more image for every sample, e.g. its segmentation mask: the first image of
+/// the sample with the same name, extension apart, in another source. Masks are labels, so their
+/// pixels are never changed: no lossy encoding, no resize.
+pub struct Paired {
+    inner: Box<dyn Source>,
+    masks: Box<dyn Source>,
+    /// Index in `masks` by name without extension.
+    by_stem: BTreeMap<String, u64>,
+    schema: Schema,
+}
+
+impl Paired {
+    /// Adds the field `name`.
+    ///
+    /// # Errors
+    /// `Usage` when the field exists, or `masks` has no images or two of the same name.
+    pub fn join(
+        inner: Box<dyn Source>,
+        name: &str,
+        masks: Box<dyn Source>,
+    ) -> Result<Box<dyn Source>> {
+        let mut fields = inner.schema().fields.clone();
+        fields.push(FieldSpec::new(name, Kind::Image));
+        let schema = Schema::new(fields)?;
+        if masks.schema().first_image().is_none() {
+            return Err(Error::usage("--pair", format!("{} has no images", masks.name())));
+        }
+        let mut by_stem = BTreeMap::new();
+        for index in 0..masks.len() {
+            let key = masks.key(index);
+            if let Some(other) = by_stem.insert(stem(&key).to_owned(), index) {
+                let what = format!("`{}` and `{key}` have the same name", masks.key(other));
+                return Err(Error::usage("--pair", what));
+            }
+        }
+        Ok(Box::new(Self { inner, masks, by_stem, schema }))
+    }
+
+    fn mask(&self, key: &str) -> Result<u64> {
+        self.by_stem.get(stem(key)).copied().ok_or_else(|| {
+            let field = self.schema.fields.last().map_or("", |field| field.name.as_str());
+            let what = format!("there is no {field} of its name in {}", self.masks.name());
+            Error::sample(key, what)
+        })
+    }
+}
+
+fn stem(key: &str) -> &str {
+    let name = key.rfind('/').map_or(0, |slash| slash + 1);
+    match key.get(name..).and_then(|name| name.rfind('.')) {
+        Some(dot) if dot > 0 => key.get(..name + dot).unwrap_or(key),
+        _ => key,
+    }
+}
+
+impl Source for Paired {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        let mut sample = self.inner.read(index)?;
+        let mask = self.masks.read(self.mask(&sample.key)?)?;
+        let image = mask.values.into_iter().find(|value| matches!(value, Value::Image(_)));
+        let image = image.ok_or_else(|| Error::sample(&mask.key, "it has no image"))?;
+        sample.values.push(image);
+        Ok(sample)
+    }
+
+    fn key(&self, index: u64) -> String {
+        self.inner.key(index)
+    }
+
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        self.inner.label(index)
+    }
+
+    fn keeps_pixels(&self, field: usize) -> bool {
+        field + 1 == self.schema.fields.len() || self.inner.keeps_pixels(field)
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        self.inner.codec_hint(index)
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        let mask = self.mask(&self.key(index)).ok()?;
+        Some(self.inner.image_bytes(index)? + self.masks.image_bytes(mask)?)
+    }
+
+    fn name(&self) -> String {
+        format!("{} with {}", self.inner.name(), self.masks.name())
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        let mut hash = Xxh3::new();
+        hash.update(&self.inner.fingerprint());
+        hash.update(&self.masks.fingerprint());
+        hash.digest128().to_le_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stems_are_paths_without_the_last_extension() {
+        assert_eq!(stem("a.b/c.d.png"), "a.b/c.d");
+        assert_eq!(stem("a.b/c"), "a.b/c");
+        assert_eq!(stem("a/.hidden"), "a/.hidden");
+        assert_eq!(stem("x.jpg"), "x");
+    }
+}

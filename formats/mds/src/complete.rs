@@ -1,0 +1,68 @@
+//! The indexes of all splits from the done-records, then our manifest.
+use crate::{
+    layout::{FORMAT, INDEX, Index, VERSION, hex},
+    manifest::{self, Manifest, ShardName},
+    place::{Found, Place},
+    python_json::dumps,
+    record::{Record, write_whole},
+    writer::Columns,
+};
+use fdconvert_core::{Complete, Error, Result};
+use std::path::PathBuf;
+
+pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
+    let key_column = Columns::new(request.schema, request.common)?.key;
+    let mut indexes: Vec<(PathBuf, Index)> = Vec::new();
+    let mut shards = Vec::new();
+    let mut samples = 0;
+    for (shard, summary) in request.shards {
+        let place = Place::new(request.out, shard)?;
+        let record = record(&place, request.fingerprint)?;
+        if (record.samples, record.bytes) != (summary.samples, summary.bytes) {
+            let what = format!(
+                "{} samples in {} bytes; the run wrote {} in {}",
+                record.samples, record.bytes, summary.samples, summary.bytes
+            );
+            return Err(Error::corrupt(FORMAT, place.record(), 0, what));
+        }
+        samples += record.samples;
+        shards.push(ShardName {
+            split: shard.split.clone(),
+            basename: record.entry.raw_data.basename.clone(),
+            samples: record.samples,
+        });
+        let path = place.folder.join(INDEX);
+        match indexes.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, index)) => index.shards.push(record.entry),
+            None => indexes.push((path, Index { shards: vec![record.entry], version: VERSION })),
+        }
+    }
+    let manifest = Manifest {
+        format: FORMAT.to_owned(),
+        version: manifest::VERSION,
+        fingerprint: hex(request.fingerprint),
+        samples,
+        key_column,
+        schema: request.schema.clone(),
+        shards,
+        provenance: request.provenance.clone(),
+    };
+    let manifest = serde_json::to_vec_pretty(&manifest)
+        .map_err(|cause| Error::usage("schema", format!("cannot be written as JSON: {cause}")))?;
+    for (path, index) in &indexes {
+        write_whole(path, &dumps(index))?;
+    }
+    let path = request.out.join(manifest::NAME);
+    write_whole(&path, &manifest)?;
+    Ok(indexes.into_iter().map(|(path, _)| path).chain([path]).collect())
+}
+
+fn record(place: &Place, fingerprint: [u8; 16]) -> Result<Record> {
+    match place.look(fingerprint)? {
+        Found::Finished(record) => Ok(*record),
+        _ => {
+            let what = "there is no done-record of this run, or its shard is not as it says";
+            Err(Error::corrupt(FORMAT, place.record(), 0, what))
+        }
+    }
+}

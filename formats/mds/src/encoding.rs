@@ -1,0 +1,225 @@
+//! What Streaming calls the types of columns, and which of them a kind of field can have.
+use fdconvert_core::{ArraySpec, Codec, DType, Kind};
+
+/// The type of a column, as far as we read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Jpeg,
+    Png,
+    Bytes,
+    Str,
+    Json,
+    /// Little-endian, of that many bytes.
+    Int {
+        bytes: u64,
+        signed: bool,
+    },
+    Float {
+        bytes: u64,
+    },
+    /// Of a fixed type and shape.
+    Array(ArraySpec),
+}
+
+impl Encoding {
+    /// The type of that name, or why we do not read it.
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+        let int = |bytes, signed| Self::Int { bytes, signed };
+        Ok(match name {
+            "jpeg" => Self::Jpeg,
+            "png" => Self::Png,
+            "bytes" => Self::Bytes,
+            "str" | "str_int" | "str_float" | "str_decimal" => Self::Str,
+            "json" => Self::Json,
+            "int" | "int64" => int(8, true),
+            "int8" => int(1, true),
+            "int16" => int(2, true),
+            "int32" => int(4, true),
+            "uint8" => int(1, false),
+            "uint16" => int(2, false),
+            "uint32" => int(4, false),
+            "uint64" => int(8, false),
+            "float16" => Self::Float { bytes: 2 },
+            "float32" => Self::Float { bytes: 4 },
+            "float64" => Self::Float { bytes: 8 },
+            "pkl" => return Err("`pkl` runs code when it is read".to_owned()),
+            _ => match name.strip_prefix("ndarray") {
+                Some(rest) => return parse_array(rest).map(Self::Array),
+                None => return Err(format!("columns of type `{name}` cannot be read")),
+            },
+        })
+    }
+
+    /// How a field is stored. `codec` is that of all images, where one is expected for all.
+    pub(crate) fn of_field(kind: &Kind, codec: Option<Codec>) -> Option<Self> {
+        Some(match kind {
+            Kind::Image => match codec {
+                Some(Codec::Jpeg) => Self::Jpeg,
+                Some(Codec::Png) => Self::Png,
+                _ => Self::Bytes,
+            },
+            Kind::Int => Self::Int { bytes: 8, signed: true },
+            Kind::Float => Self::Float { bytes: 8 },
+            Kind::Bytes => Self::Bytes,
+            Kind::Text => Self::Str,
+            Kind::Json => Self::Json,
+            Kind::Array(spec) if is_streamable(spec) => Self::Array(spec.clone()),
+            Kind::Array(_) => Self::Bytes,
+            _ => return None,
+        })
+    }
+
+    /// The name under which we write it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Jpeg => "jpeg".to_owned(),
+            Self::Png => "png".to_owned(),
+            Self::Bytes => "bytes".to_owned(),
+            Self::Str => "str".to_owned(),
+            Self::Json => "json".to_owned(),
+            Self::Int { bytes: 8, signed: true } => "int".to_owned(),
+            Self::Int { bytes, signed } => {
+                format!("{}int{}", if *signed { "" } else { "u" }, bytes * 8)
+            }
+            Self::Float { bytes } => format!("float{}", bytes * 8),
+            Self::Array(spec) => {
+                let shape: Vec<_> = spec.shape.iter().map(u64::to_string).collect();
+                format!("ndarray:{}:{}", dtype_name(spec.dtype).unwrap_or(""), shape.join(","))
+            }
+        }
+    }
+
+    /// Bytes of every value, where they are the same for all.
+    pub(crate) fn size(&self) -> Option<u64> {
+        match self {
+            Self::Int { bytes, .. } | Self::Float { bytes } => Some(*bytes),
+            Self::Array(spec) => spec.byte_len(),
+            _ => None,
+        }
+    }
+
+    /// The kind of field that a column is when nothing else is known.
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Jpeg | Self::Png => Kind::Image,
+            Self::Bytes => Kind::Bytes,
+            Self::Str => Kind::Text,
+            Self::Json => Kind::Json,
+            Self::Int { .. } => Kind::Int,
+            Self::Float { .. } => Kind::Float,
+            Self::Array(spec) => Kind::Array(spec.clone()),
+        }
+    }
+
+    /// Whether a field of that kind can be stored so.
+    pub(crate) fn fits(&self, kind: &Kind) -> bool {
+        match (self, kind) {
+            (Self::Bytes, Kind::Image | Kind::Bytes | Kind::Array(_)) => true,
+            (Self::Array(stored), Kind::Array(said)) => {
+                (stored.dtype, &stored.shape) == (said.dtype, &said.shape)
+            }
+            (stored, kind) => stored.kind() == *kind,
+        }
+    }
+}
+
+/// What Streaming calls an element type, if it has it.
+fn dtype_name(dtype: DType) -> Option<&'static str> {
+    Some(match dtype {
+        DType::I8 => "int8",
+        DType::U8 => "uint8",
+        DType::I16 => "int16",
+        DType::U16 => "uint16",
+        DType::I32 => "int32",
+        DType::U32 => "uint32",
+        DType::I64 => "int64",
+        DType::U64 => "uint64",
+        DType::F16 => "float16",
+        DType::F32 => "float32",
+        DType::F64 => "float64",
+        DType::Bool | DType::C64 | DType::C128 => return None,
+    })
+}
+
+/// NumPy allows no more dimensions in all its versions.
+const MAX_DIMS: usize = 32;
+
+fn is_streamable(spec: &ArraySpec) -> bool {
+    dtype_name(spec.dtype).is_some()
+        && (1..=MAX_DIMS).contains(&spec.shape.len())
+        && !spec.shape.contains(&0)
+}
+
+/// `rest` follows `ndarray`: `:DTYPE:DIM,DIM`.
+fn parse_array(rest: &str) -> Result<ArraySpec, String> {
+    let unfit = || format!("`ndarray{rest}` is no array of a fixed type and shape");
+    let (dtype, shape) =
+        rest.strip_prefix(':').and_then(|rest| rest.split_once(':')).ok_or_else(unfit)?;
+    let dtype = DType::ALL.into_iter().find(|known| dtype_name(*known) == Some(dtype));
+    let shape: Option<Vec<u64>> = shape.split(',').map(|dim| dim.trim().parse().ok()).collect();
+    let spec = dtype.zip(shape).map(|(dtype, shape)| ArraySpec { dtype, shape, torch: false });
+    let fits = |spec: &ArraySpec| {
+        is_streamable(spec) && spec.byte_len().is_some_and(|len| len <= u64::from(u32::MAX))
+    };
+    spec.filter(fits).ok_or_else(unfit)
+}
+
+/// The value of an IEEE 754 half.
+pub(crate) fn half_to_f64(bits: u16) -> f64 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+    match exponent {
+        0 => sign * fraction * 2_f64.powi(-24),
+        31 if fraction == 0.0 => sign * f64::INFINITY,
+        31 => f64::NAN,
+        _ => sign * (1.0 + fraction / 1024.0) * 2_f64.powi(exponent - 15),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let array = |dtype, shape| Kind::Array(ArraySpec { dtype, shape, torch: false });
+        let arrays = DType::ALL.map(|dtype| array(dtype, vec![2, 3]));
+        let odd = [array(DType::U8, vec![]), array(DType::U8, vec![3, 0])];
+        let plain = [Kind::Image, Kind::Int, Kind::Float, Kind::Bytes, Kind::Text, Kind::Json];
+        for kind in plain.into_iter().chain(arrays).chain(odd) {
+            for codec in [None, Some(Codec::Jpeg), Some(Codec::Png), Some(Codec::Bmp)] {
+                let encoding = Encoding::of_field(&kind, codec).unwrap();
+                assert!(encoding.fits(&kind), "{encoding:?}");
+                assert_eq!(Encoding::parse(&encoding.name()), Ok(encoding));
+            }
+        }
+        let name = Encoding::of_field(&array(DType::F32, vec![2, 3]), None).unwrap().name();
+        assert_eq!(name, "ndarray:float32:2,3");
+    }
+
+    #[test]
+    fn what_is_not_read_is_refused_by_name() {
+        let names = ["pil", "pkl", "jpeg_array", "list[jpeg]", "ndarray", "ndarray:uint8", "x"];
+        let odd =
+            ["ndarray:uint8:", "ndarray:uint8:0", "ndarray:bool:2", "ndarray:uint8:99999999999"];
+        for name in names.into_iter().chain(odd) {
+            let why = Encoding::parse(name).unwrap_err();
+            assert!(why.contains(name), "{why}");
+        }
+    }
+
+    #[test]
+    fn halves_are_what_numpy_says() {
+        for (bits, value) in [
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0x0001, 5.960_464_477_539_063e-8),
+            (0x0400, 6.103_515_625e-5),
+            (0xfc00, f64::NEG_INFINITY),
+        ] {
+            assert_eq!(half_to_f64(bits), value);
+        }
+        assert!(half_to_f64(0x7e00).is_nan());
+    }
+}

@@ -1,0 +1,119 @@
+//! The bytes of a shard and the objects of `index.json`; the order of their fields is that of
+//! their names, as Python sorts them.
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub(crate) const FORMAT: &str = "mds";
+/// The only version there is.
+pub(crate) const VERSION: u64 = 2;
+pub(crate) const INDEX: &str = "index.json";
+pub(crate) const ZSTD: &str = "zstd";
+/// Streaming's own choice when it is asked for `zstd`.
+pub(crate) const ZSTD_LEVEL: i32 = 3;
+/// Offsets have 32 bits.
+pub(crate) const MAX_SHARD_BYTES: u64 = u32::MAX as u64;
+
+/// What a shard says about itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Config {
+    pub(crate) column_encodings: Vec<String>,
+    pub(crate) column_names: Vec<String>,
+    pub(crate) column_sizes: Vec<Option<u64>>,
+    pub(crate) compression: Option<String>,
+    pub(crate) format: String,
+    pub(crate) hashes: Vec<String>,
+    pub(crate) size_limit: Option<serde_json::Value>,
+    pub(crate) version: u64,
+}
+
+/// What the index says about a shard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    pub(crate) column_encodings: Vec<String>,
+    pub(crate) column_names: Vec<String>,
+    pub(crate) column_sizes: Vec<Option<u64>>,
+    pub(crate) compression: Option<String>,
+    pub(crate) format: String,
+    pub(crate) hashes: Vec<String>,
+    pub(crate) raw_data: FileInfo,
+    pub(crate) samples: u64,
+    pub(crate) size_limit: Option<serde_json::Value>,
+    pub(crate) version: u64,
+    pub(crate) zip_data: Option<FileInfo>,
+}
+
+/// What the index says about a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FileInfo {
+    pub(crate) basename: String,
+    pub(crate) bytes: u64,
+    pub(crate) hashes: BTreeMap<String, String>,
+}
+
+/// `index.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Index {
+    pub(crate) shards: Vec<Entry>,
+    pub(crate) version: u64,
+}
+
+impl Config {
+    pub(crate) fn into_entry(
+        self,
+        samples: u64,
+        raw_data: FileInfo,
+        zip_data: Option<FileInfo>,
+    ) -> Entry {
+        Entry {
+            column_encodings: self.column_encodings,
+            column_names: self.column_names,
+            column_sizes: self.column_sizes,
+            compression: self.compression,
+            format: self.format,
+            hashes: self.hashes,
+            raw_data,
+            samples,
+            size_limit: self.size_limit,
+            version: self.version,
+            zip_data,
+        }
+    }
+}
+
+impl Entry {
+    pub(crate) fn same_columns(&self, other: &Self) -> bool {
+        self.column_names == other.column_names
+            && self.column_encodings == other.column_encodings
+            && self.column_sizes == other.column_sizes
+    }
+
+    /// What the shard itself should say.
+    pub(crate) fn config(&self) -> Config {
+        Config {
+            column_encodings: self.column_encodings.clone(),
+            column_names: self.column_names.clone(),
+            column_sizes: self.column_sizes.clone(),
+            compression: self.compression.clone(),
+            format: self.format.clone(),
+            hashes: self.hashes.clone(),
+            size_limit: self.size_limit.clone(),
+            version: self.version,
+        }
+    }
+}
+
+/// Where the config of a shard of that many samples starts.
+pub(crate) fn config_offset(n_samples: u64) -> Option<u64> {
+    n_samples.checked_add(2)?.checked_mul(4)
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: u64) -> Option<u32> {
+    let at = usize::try_from(at).ok()?;
+    let word = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(word.try_into().ok()?))
+}
+
+/// Sixteen bytes as text.
+pub(crate) fn hex(fingerprint: [u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(fingerprint))
+}

@@ -1,0 +1,42 @@
+//! The suite every format passes, raw and compressed.
+use fdconvert_core::{ArraySpec, DType, Format, Kind, OptionValues};
+use fdconvert_mds::Mds;
+use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
+
+mod raw {
+    fdconvert_testkit::conformance_tests!(super::Mds::default(), super::profile());
+}
+
+mod compressed {
+    fdconvert_testkit::conformance_tests!(*super::zstd(), super::profile());
+}
+
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+fn zstd() -> Box<dyn Format> {
+    let values = [("compression", "zstd"), ("hashes", "sha256,xxh3_64")];
+    let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Mds::default().with_options(&OptionValues(values.into())).unwrap()
+}
+
+fn profile() -> Profile {
+    let array = ArraySpec { dtype: DType::F32, shape: vec![2, 3], torch: true };
+    Profile {
+        out: "packed.mds",
+        kinds: vec![
+            Kind::Image,
+            Kind::Int,
+            Kind::Float,
+            Kind::Bytes,
+            Kind::Text,
+            Kind::Json,
+            Kind::Array(array),
+        ],
+        keys: Keys::Kept,
+        keeps_order: true,
+        keeps_class_names: true,
+        opaque_images: false,
+        replaces: true,
+        finds_truncation: true,
+        ranges: ends_of_files,
+    }
+}

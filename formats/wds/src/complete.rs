@@ -1,0 +1,151 @@
+//! What is written when all shards are there: sidecars, then the manifest.
+use crate::{
+    Wds, fields,
+    format::FORMAT,
+    layout,
+    manifest::{FileFacts, Manifest, ShardFacts},
+    record::{self, Record},
+    sidecar::{ShardFile, Shards, Sidecar},
+};
+use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary};
+use fdconvert_storage::{Scratch, partial_path};
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
+    let out = request.out;
+    let members = fields::names(request.schema, format.image_field.as_deref(), request.common)?;
+    let fingerprint = record::hex(request.fingerprint);
+    let mut manifest = Manifest::new(fingerprint, request.schema.clone(), members);
+    manifest.common = request.common.into();
+    manifest.provenance = request.provenance.clone();
+    for (shard, summary) in request.shards {
+        let facts = check_shard(format, request, shard, summary)?;
+        manifest.samples += facts.samples;
+        manifest.shards.push(facts);
+    }
+    refuse_leftovers(request)?;
+    let mut written = Vec::new();
+    for (path, bytes) in sidecars(format, request, &manifest.members)? {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
+        }
+        replace(&path, &bytes)?;
+        manifest.sidecars.push(facts_of(out, &path, &bytes)?);
+        written.push(path);
+    }
+    let path = out.join(layout::MANIFEST);
+    replace(&path, &manifest.to_json())?;
+    written.push(path);
+    Ok(written)
+}
+
+/// A shard has its record, of this run, and is as long as that says.
+fn check_shard(
+    format: &Wds,
+    request: &Complete<'_>,
+    shard: &Shard,
+    summary: &ShardSummary,
+) -> Result<ShardFacts> {
+    let stem = layout::stem(shard)?;
+    let path = layout::tar_path(request.out, &stem);
+    let wrong = |what: String| Error::corrupt(FORMAT, &path, 0, what);
+    let record_path = layout::record_path(request.out, &stem);
+    let record = Record::read(&record_path)?
+        .ok_or_else(|| wrong(format!("{} is missing: pack it again", record_path.display())))?;
+    if record.fingerprint != record::hex(request.fingerprint) {
+        return Err(wrong("its record is of another run".into()));
+    }
+    let bytes = fs::metadata(&path).map_err(Error::io("look at", &path))?.len();
+    if bytes != record.bytes || (summary.bytes, summary.samples) != (bytes, record.samples) {
+        return Err(wrong(format!("it has {bytes} bytes, its record says {}", record.bytes)));
+    }
+    let index = layout::index_path(&path);
+    if format.sidecars.contains(&"fdx") && !index.is_file() {
+        return Err(wrong(format!("{} is missing: pack it again", index.display())));
+    }
+    let (samples, xxh3, split) = (record.samples, record.xxh3, shard.split.clone());
+    Ok(ShardFacts { name: format!("{stem}.tar"), split, samples, bytes, xxh3 })
+}
+
+/// Readers that take all shards of a split would take those of an earlier run as well. We delete
+/// nothing that this run did not make.
+fn refuse_leftovers(request: &Complete<'_>) -> Result<()> {
+    let mut ours = HashSet::new();
+    for (shard, _) in request.shards {
+        ours.insert(format!("{}.tar", layout::stem(shard)?));
+    }
+    let splits: HashSet<&str> =
+        request.shards.iter().map(|(shard, _)| shard.split.as_str()).collect();
+    let mut leftovers = Vec::new();
+    for entry in fs::read_dir(request.out).map_err(Error::io("list", request.out))? {
+        let name = entry.map_err(Error::io("list", request.out))?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let split = name.strip_suffix(".tar").and_then(|stem| stem.rsplit_once('-'));
+        let is_shard = split.is_some_and(|(split, number)| {
+            splits.contains(split)
+                && number.len() >= 6
+                && number.bytes().all(|b| b.is_ascii_digit())
+        });
+        if is_shard && !ours.contains(name) {
+            leftovers.push(name.to_owned());
+        }
+    }
+    leftovers.sort();
+    let Some(first) = leftovers.first() else { return Ok(()) };
+    let what = format!(
+        "{} has {} shards of another run, {first} among them: move them away and run again, which \
+         goes on from here",
+        request.out.display(),
+        leftovers.len()
+    );
+    Err(Error::usage("output", what))
+}
+
+/// Files for other readers, with their contents.
+fn sidecars(
+    format: &Wds,
+    request: &Complete<'_>,
+    members: &[String],
+) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let file = |(shard, summary): &'_ (Shard, ShardSummary)| {
+        let path = layout::tar_path(request.out, &layout::stem(shard)?);
+        Ok((path, shard.split.clone(), summary.samples, summary.bytes))
+    };
+    let files = request.shards.iter().map(file).collect::<Result<Vec<_>>>()?;
+    let files: Vec<_> = files
+        .iter()
+        .map(|(path, split, n_samples, bytes)| ShardFile {
+            path,
+            split,
+            n_samples: *n_samples,
+            bytes: *bytes,
+        })
+        .collect();
+    let shards = Shards { out: request.out, files: &files, schema: request.schema, members };
+    let mut outputs = Vec::new();
+    for kind in format.sidecars.iter().filter_map(|name| Sidecar::from_name(name)) {
+        outputs.extend(kind.files(&shards)?);
+    }
+    Ok(outputs)
+}
+
+fn facts_of(out: &Path, path: &Path, bytes: &[u8]) -> Result<FileFacts> {
+    let name = path.strip_prefix(out).ok().and_then(Path::to_str).ok_or_else(|| {
+        Error::usage("output", format!("{} is outside of the dataset", path.display()))
+    })?;
+    let xxh3 = format!("{:016x}", xxh3_64(bytes));
+    Ok(FileFacts { name: name.to_owned(), bytes: bytes.len() as u64, xxh3 })
+}
+
+/// Replaces a small file as a whole.
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let scratch = Scratch::open(&partial_path(path))?;
+    scratch.set_len(0)?;
+    scratch.write_all_at(bytes, 0)?;
+    scratch.commit(path)
+}

@@ -1,0 +1,219 @@
+//! Fields of a schema as members of a sample, and back.
+use crate::{format::FORMAT, layout::MAX_NAME_BYTES, npy};
+use bytes::Bytes;
+use fdconvert_core::{Common, Encoded, Error, FieldSpec, Kind, Result, Schema, Value};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
+
+/// The name of the images where their codec is not the same.
+pub(crate) const ANY_IMAGE: &str = "img";
+/// No key needs more than this much of a name to be told from others.
+const MIN_KEY_BYTES: usize = 24;
+
+/// Positions of the fields in the order of a sample's members: images, then the rest.
+pub(crate) fn order(schema: &Schema) -> Vec<usize> {
+    let is_image = |&i: &usize| schema.fields[i].kind == Kind::Image;
+    let (images, others): (Vec<_>, Vec<_>) = (0..schema.fields.len()).partition(is_image);
+    [images, others].concat()
+}
+
+/// Whether the index holds the field in its rows, not as a region of the tar.
+pub(crate) fn is_cell(field: &FieldSpec) -> bool {
+    matches!(field.kind, Kind::Int | Kind::Float)
+}
+
+/// The names of the members, without key and dot, in schema order.
+pub(crate) fn names(
+    schema: &Schema,
+    image_field: Option<&str>,
+    common: &Common,
+) -> Result<Vec<String>> {
+    let image = image_field.or(common.codec.map(|codec| codec.extension())).unwrap_or(ANY_IMAGE);
+    let first_image = schema.first_image();
+    let label = schema.label().filter(|&i| schema.fields[i].kind == Kind::Int);
+    let suffix = image.rsplit('.').next().unwrap_or(image);
+    let mut names = Vec::with_capacity(schema.fields.len());
+    for (i, field) in schema.fields.iter().enumerate() {
+        let plain = plain_name(&field.name);
+        names.push(match &field.kind {
+            Kind::Image if Some(i) == first_image => image.to_owned(),
+            Kind::Int if Some(i) == label => "cls".to_owned(),
+            Kind::Image => format!("{plain}.{suffix}"),
+            Kind::Int => format!("{plain}.cls"),
+            Kind::Float | Kind::Json => format!("{plain}.json"),
+            Kind::Text => format!("{plain}.txt"),
+            Kind::Bytes => format!("{plain}.bin"),
+            Kind::Array(spec) if npy::header(spec).len() > 4096 => {
+                let what = format!("field `{}` has too many dimensions", field.name);
+                return Err(Error::usage("schema", what));
+            }
+            Kind::Array(_) => format!("{plain}.npy"),
+            _ => {
+                let what = format!("a shard cannot hold field `{}`", field.name);
+                return Err(Error::usage("schema", what));
+            }
+        });
+    }
+    let mut seen = BTreeMap::new();
+    for (name, field) in names.iter().zip(&schema.fields) {
+        // WebDataset reads names in lower case.
+        if let Some(earlier) = seen.insert(name.to_ascii_lowercase(), &field.name) {
+            let what = format!(
+                "the fields `{earlier}` and `{}` would both be stored as `{name}`: rename one",
+                field.name
+            );
+            return Err(Error::usage("schema", what));
+        }
+        if name.len() + 1 + MIN_KEY_BYTES > MAX_NAME_BYTES {
+            let what = format!("the name of field `{}` is too long for a shard", field.name);
+            return Err(Error::usage("schema", what));
+        }
+    }
+    Ok(names)
+}
+
+/// A field's name without what is not allowed in the name of a member.
+fn plain_name(name: &str) -> String {
+    let mut plain = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') {
+            plain.push(char::from(byte));
+        } else {
+            let _ = write!(plain, "%{byte:02x}");
+        }
+    }
+    plain
+}
+
+/// The contents of a member: a header, which is not part of the value, and the value.
+pub(crate) struct Contents<'a> {
+    pub(crate) header: Vec<u8>,
+    pub(crate) bytes: Cow<'a, [u8]>,
+}
+
+impl Contents<'_> {
+    pub(crate) fn len(&self) -> u64 {
+        (self.header.len() + self.bytes.len()) as u64
+    }
+}
+
+/// A value as it is stored.
+pub(crate) fn encode<'a>(kind: &Kind, value: &'a Value<Encoded>) -> Result<Contents<'a>, String> {
+    let bytes: Cow<'_, [u8]> = match value {
+        Value::Image(image) if image.codec == fdconvert_core::Codec::Raw => {
+            return Err("raw pixels are no file: store them as PNG or another codec".into());
+        }
+        Value::Image(image) => Cow::Borrowed(&image.bytes),
+        Value::Int(int) => Cow::Owned(int.to_string().into_bytes()),
+        Value::Float(float) => Cow::Owned(float_text(*float).into_bytes()),
+        Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => Cow::Borrowed(bytes),
+        Value::Text(text) => Cow::Borrowed(text.as_bytes()),
+        _ => return Err("a shard cannot hold a value of this kind".into()),
+    };
+    let header = match kind {
+        Kind::Array(spec) => npy::header(spec),
+        _ => Vec::new(),
+    };
+    Ok(Contents { header, bytes })
+}
+
+/// As Python's `json` writes and reads it.
+fn float_text(float: f64) -> String {
+    match float {
+        _ if float.is_nan() => "NaN".into(),
+        f64::INFINITY => "Infinity".into(),
+        f64::NEG_INFINITY => "-Infinity".into(),
+        // The shortest text that leads back.
+        _ => format!("{float:?}"),
+    }
+}
+
+/// The value that a member's contents stand for.
+pub(crate) fn decode(kind: &Kind, bytes: Bytes) -> Result<Value<Encoded>, String> {
+    let ascii = || std::str::from_utf8(&bytes).map(str::trim).unwrap_or_default();
+    Ok(match kind {
+        Kind::Image => {
+            let header = fdconvert_probe::probe(&bytes)?;
+            let (codec, width, height) = (header.codec, header.width, header.height);
+            Value::Image(Encoded { codec, width, height, bytes })
+        }
+        Kind::Int => Value::Int(ascii().parse().map_err(|_| "is no integer of 64 bits")?),
+        Kind::Float => Value::Float(match ascii() {
+            "NaN" => f64::NAN,
+            "Infinity" => f64::INFINITY,
+            "-Infinity" => f64::NEG_INFINITY,
+            text => serde_json::from_str(text).map_err(|_| "is no number")?,
+        }),
+        Kind::Text => match String::from_utf8(bytes.to_vec()) {
+            Ok(text) => Value::Text(text),
+            Err(_) => return Err("is no text in UTF-8".into()),
+        },
+        Kind::Json => Value::Json(bytes),
+        Kind::Bytes => Value::Bytes(bytes),
+        Kind::Array(expected) => {
+            let (found, start) = npy::parse(&bytes).ok_or("is no array this build reads")?;
+            if (found.dtype, &found.shape) != (expected.dtype, &expected.shape) {
+                return Err(format!(
+                    "is an array of {} {:?}, not of {} {:?}",
+                    found.dtype.numpy(),
+                    found.shape,
+                    expected.dtype.numpy(),
+                    expected.shape
+                ));
+            }
+            Value::Array(bytes.slice(start..))
+        }
+        _ => return Err(format!("is of a kind that {FORMAT} does not have")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fdconvert_core::Codec;
+
+    fn schema(fields: &[(&str, Kind)]) -> Schema {
+        let fields = fields.iter().map(|(name, kind)| FieldSpec::new(*name, kind.clone()));
+        Schema::new(fields.collect()).unwrap()
+    }
+
+    #[test]
+    fn members_are_named_for_the_decoders_of_others() {
+        let schema = schema(&[
+            ("label", Kind::Int),
+            ("photo", Kind::Image),
+            ("mask", Kind::Image),
+            ("age in years", Kind::Int),
+            ("score", Kind::Float),
+            ("caption", Kind::Text),
+        ]);
+        let check = |option, codec, expected: &[&str]| {
+            let common = Common { codec, extension: None };
+            assert_eq!(names(&schema, option, &common).unwrap(), expected);
+        };
+        let rest = ["age%20in%20years.cls", "score.json", "caption.txt"];
+        check(None, Some(Codec::Png), &[&["cls", "png", "mask.png"][..], &rest].concat());
+        check(None, None, &[&["cls", "img", "mask.img"][..], &rest].concat());
+        check(Some("a.jpg"), None, &[&["cls", "a.jpg", "mask.jpg"][..], &rest].concat());
+        assert_eq!(order(&schema), [1, 2, 0, 3, 4, 5]);
+    }
+
+    #[test]
+    fn names_that_others_cannot_tell_apart_are_refused() {
+        let twice = schema(&[("a", Kind::Text), ("A", Kind::Text)]);
+        assert!(names(&twice, None, &Common::default()).is_err());
+        let float_and_json = schema(&[("a", Kind::Float), ("b", Kind::Json)]);
+        assert!(names(&float_and_json, None, &Common::default()).is_ok());
+        let long = schema(&[(&"n".repeat(80), Kind::Text)]);
+        assert!(names(&long, None, &Common::default()).is_err());
+    }
+
+    #[test]
+    fn floats_come_back_to_the_bit() {
+        for float in [0.0, -0.0, 0.1, f64::MAX, 5e-324, f64::INFINITY, f64::NEG_INFINITY] {
+            let text = float_text(float).into();
+            let Ok(Value::Float(back)) = decode(&Kind::Float, text) else { panic!("{float}") };
+            assert_eq!(back.to_bits(), float.to_bits());
+        }
+        assert!(decode(&Kind::Float, float_text(f64::NAN).into()).is_ok());
+    }
+}

@@ -1,0 +1,60 @@
+//! WebDataset tar shards: written with checksums and an index, and read without copying.
+//!
+//! [`Wds`] is the format with its options; what it opens is a [`WdsReader`]. `SPEC.md` beside this
+//! crate specifies the names and bytes, and what of other readers' behaviour shaped them.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let out = &folder.path().join("pets");
+//! # let bytes = fdconvert_testkit::fixtures::png(4, 3, 1).bytes;
+//! use fdconvert_core::*;
+//! use fdconvert_wds::Wds;
+//!
+//! let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
+//! let (shard, provenance) = (Shard::whole(1), Provenance::default());
+//! let common = Common { codec: Some(Codec::Png), extension: Some("png".into()) };
+//! let create = Create {
+//!     out,
+//!     schema: &schema,
+//!     shard: &shard,
+//!     common: &common,
+//!     provenance: &provenance,
+//!     fingerprint: [0; 16],
+//!     overwrite: false,
+//! };
+//! let mut writer = Wds::default().create(&create)?;
+//! let image = Encoded { codec: Codec::Png, width: 4, height: 3, bytes };
+//! writer.write(&Sample { key: "cat/1.png".into(), values: vec![Value::Image(image)] })?;
+//! let summary = writer.finish()?;
+//! assert_eq!(summary.path, out.join("train-000000.tar"));
+//!
+//! let reader = Wds::default().open(out)?;
+//! assert_eq!(reader.get(0)?.key, "cat/1.png");
+//! assert!(reader.verify_layout().is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Deliberately absent: pixels, and threads. A shard is written by whoever calls, in order;
+//! several shards may be written at the same time.
+#![forbid(unsafe_code)]
+
+mod complete;
+mod fields;
+mod format;
+mod infer;
+mod keys;
+mod layout;
+mod manifest;
+mod npy;
+mod open;
+mod reader;
+mod record;
+mod scan;
+mod shard;
+mod sidecar;
+mod tar;
+mod verify;
+mod writer;
+
+pub use format::Wds;
+pub use reader::WdsReader;

@@ -1,0 +1,244 @@
+//! Finding and opening shards, and deciding what their fields are.
+use crate::{
+    WdsReader, fields,
+    infer::infer,
+    manifest::Manifest,
+    scan::{Scanned, samples},
+    shard::{Contents, Shard, find_index, slots},
+};
+use bytes::Bytes;
+use fdconvert_core::{Error, Provenance, Result, Schema};
+use fdconvert_index::Index;
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+const FORMAT: &str = crate::format::FORMAT;
+/// What all compressed shards of a dataset may take in memory together.
+const MAX_DECOMPRESSED: u64 = 4 << 30;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+pub(crate) fn is_shard_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let hidden = name.starts_with(b".");
+    let suffixes: [&[u8]; 4] = [b".tar", b".tar.gz", b".tgz", b".tar.zst"];
+    !hidden && suffixes.iter().any(|suffix| name.ends_with(suffix))
+}
+
+/// Whether a file begins as a tar does, compressed or not.
+pub(crate) fn starts_as_shard(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut start));
+    read.is_ok()
+        && (start.starts_with(&GZIP)
+            || start.starts_with(&ZSTD)
+            || start.get(257..262) == Some(b"ustar"))
+}
+
+/// The shards of a folder, in the order of their names.
+pub(crate) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut shards = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let path = entry.map_err(Error::io("list", folder))?.path();
+        if is_shard_name(&path) && path.is_file() {
+            shards.push(path);
+        }
+    }
+    shards.sort();
+    Ok(shards)
+}
+
+/// A shard whose samples are not found yet.
+struct Unscanned {
+    path: PathBuf,
+    archive: Bytes,
+    index: Option<Index>,
+    problem: Option<String>,
+}
+
+impl WdsReader {
+    /// Opens a folder of shards (those its manifest lists, else all), or a single one.
+    ///
+    /// A shard with an index is opened in constant time. Of another one all headers are read, and
+    /// a compressed one is decompressed into memory.
+    ///
+    /// # Errors
+    /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
+    /// `Limit` for compressed shards that are too large.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
+        let manifest = if is_folder { Manifest::read(path)? } else { None };
+        let paths = match &manifest {
+            Some(manifest) => manifest.shards.iter().map(|shard| path.join(&shard.name)).collect(),
+            None if is_folder => shards_in(path)?,
+            None => vec![path.to_path_buf()],
+        };
+        if paths.is_empty() {
+            let what = format!("{} has no .tar file in it", path.display());
+            return Err(Error::usage("source", what));
+        }
+        let mut budget = MAX_DECOMPRESSED;
+        let mut shards = paths
+            .into_iter()
+            .map(|path| load(path, &mut budget))
+            .collect::<Result<Vec<Unscanned>>>()?;
+        let (schema, columns) = decide(&mut shards, manifest.as_ref())?;
+        let shards =
+            shards.into_iter().map(|shard| shard.scan(&columns)).collect::<Result<Vec<_>>>()?;
+        let mut end = 0;
+        let ends = shards.iter().map(|shard| {
+            end += shard.len();
+            end
+        });
+        let ends = ends.collect();
+        let provenance = match &manifest {
+            Some(manifest) => Some(manifest.provenance.clone()),
+            None => merged_provenance(&shards),
+        };
+        Ok(Self {
+            name: name_of(path)?,
+            path: path.to_path_buf(),
+            slots: slots(&schema),
+            schema,
+            columns,
+            manifest,
+            provenance,
+            shards,
+            ends,
+            fingerprint: OnceLock::new(),
+        })
+    }
+}
+
+impl Unscanned {
+    fn scan(self, columns: &[Vec<u8>]) -> Result<Shard> {
+        let Self { path, archive, index, problem: index_problem } = self;
+        let contents = match index {
+            Some(index) => Contents::Indexed(Box::new(index)),
+            None => {
+                Contents::Scanned(Scanned::new(&archive, columns).map_err(|error| error.at(&path))?)
+            }
+        };
+        Ok(Shard { path, archive, contents, index_problem })
+    }
+
+    /// The names of the first sample's members, in the order of the fields they belong to.
+    fn columns(&self, schema: &Schema) -> Option<Vec<Vec<u8>>> {
+        let (_, members) = samples(&self.archive).next()?.ok()?;
+        let order = fields::order(schema);
+        let mut columns = vec![Vec::new(); order.len()];
+        for (member, &field) in members.iter().zip(&order) {
+            columns[field].clone_from(&member.name);
+        }
+        (members.len() == order.len()).then_some(columns)
+    }
+}
+
+/// Schema and names of members: as the manifest says, else the first index, else by the names in
+/// the first sample. Indexes that say otherwise are not used.
+fn decide(shards: &mut [Unscanned], manifest: Option<&Manifest>) -> Result<(Schema, Vec<Vec<u8>>)> {
+    let as_bytes = |names: &[String]| names.iter().map(|name| name.clone().into_bytes()).collect();
+    let from_index = |shard: &Unscanned| {
+        let schema = shard.index.as_ref()?.meta().schema.clone();
+        let columns = shard.columns(&schema)?;
+        Some((schema, columns))
+    };
+    let (schema, columns) = match manifest {
+        Some(manifest) => (manifest.schema.clone(), as_bytes(&manifest.members)),
+        None => match shards.iter().find_map(from_index) {
+            Some(found) => found,
+            None => first_sample(shards)?,
+        },
+    };
+    for shard in shards {
+        if shard.index.as_ref().is_some_and(|index| index.meta().schema != schema) {
+            shard.index = None;
+            shard.problem = Some("the index is of another dataset: its fields differ".into());
+        }
+    }
+    Ok((schema, columns))
+}
+
+fn first_sample(shards: &[Unscanned]) -> Result<(Schema, Vec<Vec<u8>>)> {
+    for shard in shards {
+        if let Some(sample) = samples(&shard.archive).next() {
+            let (_, members) = sample.map_err(|error| error.at(&shard.path))?;
+            return infer(&shard.archive, &members);
+        }
+    }
+    let path = shards.first().map(|shard| shard.path.clone()).unwrap_or_default();
+    Err(Error::corrupt(FORMAT, path, 0, "no sample: no file whose name has a dot"))
+}
+
+fn load(path: PathBuf, budget: &mut u64) -> Result<Unscanned> {
+    let file = fdconvert_storage::map(&path)?;
+    let archive = if file.starts_with(&GZIP) {
+        decompress(&path, flate2::read::MultiGzDecoder::new(&file[..]), budget)?
+    } else if file.starts_with(&ZSTD) {
+        let decoder = zstd::stream::read::Decoder::with_buffer(&file[..]);
+        decompress(&path, decoder.map_err(Error::io("decompress", &path))?, budget)?
+    } else {
+        file
+    };
+    let (index, problem) = match find_index(&path, &archive)? {
+        None => (None, None),
+        Some(Ok(index)) => (Some(index), None),
+        Some(Err(problem)) => (None, Some(problem)),
+    };
+    Ok(Unscanned { path, archive, index, problem })
+}
+
+fn decompress(path: &Path, decoder: impl Read, budget: &mut u64) -> Result<Bytes> {
+    let mut bytes = Vec::new();
+    let read = decoder.take(*budget + 1).read_to_end(&mut bytes);
+    read.map_err(|cause| match cause.kind() {
+        io::ErrorKind::OutOfMemory => Error::io("decompress", path)(cause),
+        _ => Error::corrupt(
+            FORMAT,
+            path,
+            bytes.len() as u64,
+            format!("cannot be decompressed: {cause}"),
+        ),
+    })?;
+    let len = bytes.len() as u64;
+    *budget = budget.checked_sub(len).ok_or_else(|| Error::Limit {
+        what: format!(
+            "the decompressed size of {} and the shards before it, which are read into memory; \
+             decompress them to files first, which are mapped instead; it",
+            path.display()
+        ),
+        limit: format!("{MAX_DECOMPRESSED} bytes"),
+        asked: len,
+    })?;
+    Ok(bytes.into())
+}
+
+/// What the indexes of all shards say together.
+fn merged_provenance(shards: &[Shard]) -> Option<Provenance> {
+    let mut merged: Option<Provenance> = None;
+    for shard in shards {
+        let Contents::Indexed(index) = &shard.contents else { return None };
+        let found = &index.meta().provenance;
+        match &mut merged {
+            None => merged = Some(found.clone()),
+            Some(merged) => merged.skipped.extend_from_slice(&found.skipped),
+        }
+    }
+    merged
+}
+
+fn name_of(path: &Path) -> Result<String> {
+    let name = match path.file_name() {
+        Some(name) => Some(name.to_owned()),
+        // `.` and `..` have names only once they are resolved.
+        None => {
+            let real = fs::canonicalize(path).map_err(Error::io("open", path))?;
+            real.file_name().map(ToOwned::to_owned)
+        }
+    };
+    Ok(name.map_or_else(|| "shards".into(), |name| name.to_string_lossy().into_owned()))
+}

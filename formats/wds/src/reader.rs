@@ -1,0 +1,199 @@
+use crate::{
+    keys,
+    manifest::Manifest,
+    shard::{Contents, Shard, Slot},
+};
+use fdconvert_core::{
+    Codec, Encoded, Error, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
+};
+use serde_json::{Map, json};
+use std::{path::PathBuf, sync::OnceLock};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Open shards as one dataset, in the order of the manifest or of their names. Nothing is copied:
+/// values are slices of the maps. Many threads may read at the same time.
+#[derive(Debug)]
+pub struct WdsReader {
+    pub(crate) path: PathBuf,
+    pub(crate) name: String,
+    pub(crate) schema: Schema,
+    pub(crate) slots: Vec<Slot>,
+    /// Names of the members, in schema order.
+    pub(crate) columns: Vec<Vec<u8>>,
+    pub(crate) manifest: Option<Manifest>,
+    pub(crate) provenance: Option<Provenance>,
+    pub(crate) shards: Vec<Shard>,
+    /// How many samples there are up to the end of each shard.
+    pub(crate) ends: Vec<u64>,
+    pub(crate) fingerprint: OnceLock<[u8; 16]>,
+}
+
+impl WdsReader {
+    /// The shard of a sample, and its position there.
+    pub(crate) fn locate(&self, index: u64) -> Result<(&Shard, u64)> {
+        let number = self.ends.partition_point(|&end| end <= index);
+        let start = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        match self.shards.get(number) {
+            Some(shard) => Ok((shard, index - start.unwrap_or(0))),
+            None => {
+                let what = format!("there is no sample {index}, only {}", self.len());
+                Err(Error::usage("sample", what))
+            }
+        }
+    }
+
+    /// The key of a sample of a shard.
+    pub(crate) fn key_in(&self, shard: &Shard, sample: u64) -> Result<String, String> {
+        match &shard.contents {
+            Contents::Indexed(index) => match index.key(sample) {
+                Ok(Some(key)) => Ok(key.to_owned()),
+                Ok(None) => Ok(format!("{sample:08}")),
+                Err(error) => Err(error.to_string()),
+            },
+            Contents::Scanned(scanned) => {
+                let stored = scanned.key(sample).ok_or("there is no such sample")?;
+                Ok(self.with_extension(keys::decode(stored)))
+            }
+        }
+    }
+
+    /// The extension that the name in the tar lacks: files are unpacked by it.
+    fn with_extension(&self, mut key: String) -> String {
+        let last_part = key.rsplit('/').next().unwrap_or(&key);
+        let known = last_part.rsplit_once('.').and_then(|(_, e)| Codec::from_extension(e));
+        let common = self.manifest.as_ref().and_then(|m| m.common.extension.as_deref());
+        let column = self.schema.first_image().and_then(|image| self.columns.get(image));
+        let extension = common.map(Into::into).or(column.map(|name| String::from_utf8_lossy(name)));
+        if let (Some(extension), None) = (extension, known) {
+            key.push('.');
+            key.push_str(&extension);
+        }
+        key
+    }
+
+    /// An error about one sample that says in which shard it is.
+    pub(crate) fn bad_sample(&self, index: u64, what: &str) -> Error {
+        let place = self.locate(index).map_or_else(
+            |_| String::new(),
+            |(shard, sample)| format!(" (sample {sample} of {})", shard.path.display()),
+        );
+        Error::sample(self.key(index), format!("{what}{place}"))
+    }
+}
+
+impl Source for WdsReader {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        self.get(index).map(Into::into)
+    }
+
+    fn key(&self, index: u64) -> String {
+        let key = self.locate(index).ok().and_then(|(shard, i)| self.key_in(shard, i).ok());
+        key.unwrap_or_else(|| format!("#{index}"))
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        let (shard, sample) = self.locate(index).ok()?;
+        let image = self.schema.first_image()?;
+        match (&shard.contents, self.slots.get(image)?) {
+            (Contents::Indexed(index), &Slot::Region(region)) => {
+                Some(index.region(sample, region).ok()?.image?.codec)
+            }
+            _ => {
+                let name = std::str::from_utf8(self.columns.get(image)?).ok()?;
+                Codec::from_extension(name.rsplit('.').next().unwrap_or(name))
+            }
+        }
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        let (shard, sample) = self.locate(index).ok()?;
+        let mut bytes = 0;
+        for (column, field) in self.schema.fields.iter().enumerate() {
+            if field.kind != Kind::Image {
+                continue;
+            }
+            bytes += match (&shard.contents, self.slots.get(column)?) {
+                (Contents::Indexed(index), &Slot::Region(region)) => {
+                    index.region(sample, region).ok()?.len
+                }
+                (Contents::Indexed(_), Slot::Cell(_)) => 0,
+                (Contents::Scanned(scanned), _) => scanned.place(sample, column)?.len() as u64,
+            };
+        }
+        Some(bytes)
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        *self.fingerprint.get_or_init(|| {
+            let mut hash = Xxh3::new();
+            for shard in &self.shards {
+                let name = shard.path.file_name().unwrap_or_default();
+                hash.update(name.as_encoded_bytes());
+                hash.update(&[0]);
+                hash.update(&(shard.archive.len() as u64).to_le_bytes());
+                match &shard.contents {
+                    // The root stands for every key and every checksum.
+                    Contents::Indexed(index) => hash.update(&index.root().to_le_bytes()),
+                    Contents::Scanned(scanned) => scanned.update(|bytes| hash.update(bytes)),
+                }
+            }
+            hash.digest128().to_le_bytes()
+        })
+    }
+}
+
+impl Reader for WdsReader {
+    fn get(&self, index: u64) -> Result<Sample<Encoded>> {
+        let (shard, sample) = self.locate(index)?;
+        let key = self.key_in(shard, sample).map_err(|what| self.bad_sample(index, &what))?;
+        let mut values = Vec::with_capacity(self.schema.fields.len());
+        for (column, (field, &slot)) in self.schema.fields.iter().zip(&self.slots).enumerate() {
+            match shard.value(sample, column, field, slot) {
+                Ok(value) => values.push(value),
+                Err(what) => {
+                    let what = format!("field `{}` {what}", field.name);
+                    return Err(self.bad_sample(index, &what));
+                }
+            }
+        }
+        Ok(Sample { key, values })
+    }
+
+    fn provenance(&self) -> Option<&Provenance> {
+        self.provenance.as_ref()
+    }
+
+    fn details(&self) -> Map<String, serde_json::Value> {
+        let indexed = |shard: &&Shard| matches!(shard.contents, Contents::Indexed(_));
+        let bytes: u64 = self.shards.iter().map(|shard| shard.archive.len() as u64).sum();
+        let columns = self.columns.iter().map(|name| String::from_utf8_lossy(name));
+        let facts = [
+            ("shards", json!(self.shards.len())),
+            ("bytes", json!(bytes)),
+            ("indexed_shards", json!(self.shards.iter().filter(indexed).count())),
+            ("members", json!(columns.collect::<Vec<_>>())),
+            ("manifest", json!(self.manifest.is_some())),
+        ];
+        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn verify_layout(&self) -> Vec<Error> {
+        crate::verify::layout(self)
+    }
+
+    fn verify_sample(&self, index: u64) -> Result<()> {
+        crate::verify::sample(self, index)
+    }
+}

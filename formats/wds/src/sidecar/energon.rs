@@ -1,0 +1,66 @@
+//! `.nv-meta` and an index of headers for each shard.
+use super::{Output, Shards, json, walk};
+use fdconvert_core::{Kind, Result};
+use serde_json::{Map, json};
+
+const META: &str = ".nv-meta";
+/// Whose layout this is.
+const VERSION: &str = "7.4.1";
+
+pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
+    let mut outputs = Vec::new();
+    let mut counts = Map::new();
+    for file in shards.files {
+        // The header of each sample, then the end of the last one.
+        let (mut index, mut end) = (Vec::new(), 0);
+        walk(file, |sample| {
+            if let (Some(first), Some(last)) = (sample.entries.first(), sample.entries.last()) {
+                index.extend_from_slice(&first.header.to_le_bytes());
+                end = (last.data + last.len).next_multiple_of(512);
+            }
+            Ok(())
+        })?;
+        index.extend_from_slice(&end.to_le_bytes());
+        let mut path = file.path.as_os_str().to_owned();
+        path.push(".idx");
+        outputs.push((path.into(), index));
+        counts.insert(shards.name_of(file)?, file.n_samples.into());
+    }
+    let meta = shards.out.join(META);
+    let info = json!({ "energon_version": VERSION, "shard_counts": counts });
+    outputs.push((meta.join(".info.json"), json(&info)));
+    outputs.push((meta.join("split.yaml"), split_yaml(shards)?.into_bytes()));
+    outputs.push((meta.join("dataset.yaml"), dataset_yaml(shards).into_bytes()));
+    Ok(outputs)
+}
+
+fn split_yaml(shards: &Shards<'_>) -> Result<String> {
+    let mut text = "exclude: []\nsplit_parts:\n".to_owned();
+    for (split, files) in shards.by_split() {
+        // The name that its loaders for validation ask for.
+        let split = if split == "validation" { "val" } else { split };
+        text.push_str(&format!("  {}:\n", json!(split)));
+        for file in files {
+            text.push_str(&format!("  - {}\n", json!(shards.name_of(file)?)));
+        }
+    }
+    Ok(text)
+}
+
+/// What a sample is: an image with a label where there are both, else whatever the names say.
+fn dataset_yaml(shards: &Shards<'_>) -> String {
+    let member = |i: Option<usize>| i.and_then(|i| shards.members.get(i));
+    let label = shards
+        .schema
+        .label()
+        .filter(|&i| shards.schema.fields.get(i).is_some_and(|field| field.kind == Kind::Int));
+    match (member(shards.schema.first_image()), member(label)) {
+        (Some(image), Some(label)) => format!(
+            "sample_type:\n  __module__: megatron.energon\n  __class__: ImageClassificationSample\n\
+             field_map:\n  image: {}\n  label: {}\n",
+            json!(image),
+            json!(label)
+        ),
+        _ => "__module__: megatron.energon\n__class__: CrudeWebdataset\n".to_owned(),
+    }
+}

@@ -1,0 +1,112 @@
+//! `README.md`, whose front matter tells Hugging Face `datasets` what there is.
+use super::{Output, Shards};
+use fdconvert_core::{Error, FieldSpec, Kind, Result};
+use fdconvert_storage::read_file;
+use std::collections::BTreeSet;
+
+/// Tells our file from one that somebody has written, which is not ours to replace.
+const MARK: &str = "<!-- Written by fdconvert. -->";
+const MAX_README_BYTES: u64 = 1 << 30;
+
+pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
+    let path = shards.out.join("README.md");
+    if path.try_exists().map_err(Error::io("look at", &path))? {
+        let text = read_file(&path, MAX_README_BYTES)?;
+        if !text.windows(MARK.len()).any(|window| window == MARK.as_bytes()) {
+            let what =
+                format!("{} is somebody's own: move it away, or leave out `hf`", path.display());
+            return Err(Error::usage("--sidecars", what));
+        }
+    }
+    let text = format!(
+        "---\nconfigs:\n{}{}---\n\n{MARK}\n\nImages in WebDataset shards.\n",
+        config(shards)?,
+        features(shards).unwrap_or_default()
+    );
+    Ok(vec![(path, text.into_bytes())])
+}
+
+/// Which files belong to which split. The number must follow, or the files of `train-extra` would
+/// be among those of `train`.
+fn config(shards: &Shards<'_>) -> Result<String> {
+    let mut text = "- config_name: default\n  data_files:\n".to_owned();
+    let mut names = BTreeSet::new();
+    for (split, _) in shards.by_split() {
+        // Names of splits are words there.
+        let name = split.replace('-', "_");
+        let what = format!("two splits would be called `{name}` by Hugging Face datasets");
+        if !names.insert(name.clone()) {
+            return Err(Error::usage("--sidecars", what));
+        }
+        let (name, glob) = (quoted(&name), quoted(&format!("{split}-[0-9]*.tar")));
+        text.push_str(&format!("  - split: {name}\n    path: {glob}\n"));
+    }
+    Ok(text)
+}
+
+/// The types of all fields. None where a type depends on the data, as that of JSON does: then
+/// `datasets` looks at the first samples, and class names have no place.
+fn features(shards: &Shards<'_>) -> Option<String> {
+    let mut text = "dataset_info:\n  features:\n".to_owned();
+    for (member, field) in shards.members.iter().zip(&shards.schema.fields) {
+        let dtype = dtype(field)?;
+        text.push_str(&format!("  - name: {}\n    dtype:{dtype}\n", quoted(member)));
+    }
+    for name in ["__key__", "__url__"] {
+        text.push_str(&format!("  - name: {name}\n    dtype: string\n"));
+    }
+    Some(text)
+}
+
+fn dtype(field: &FieldSpec) -> Option<String> {
+    Some(match field.kind {
+        Kind::Image => " image".to_owned(),
+        Kind::Int => class_label(field).unwrap_or_else(|| " int64".to_owned()),
+        Kind::Text => " string".to_owned(),
+        Kind::Bytes => " binary".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Names must differ there; where they do not, the label stays a number.
+fn class_label(field: &FieldSpec) -> Option<String> {
+    let names = field.class_names.as_ref()?;
+    let unique: BTreeSet<&String> = names.iter().collect();
+    if names.is_empty() || unique.len() != names.len() {
+        return None;
+    }
+    let line = |(i, name): (usize, &String)| format!("\n          '{i}': {}", quoted(name));
+    let lines: String = names.iter().enumerate().map(line).collect();
+    Some(format!("\n      class_label:\n        names:{lines}"))
+}
+
+/// A YAML scalar in double quotes, on one line.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            // What YAML does not take for printable, or takes for a line break.
+            '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}' | '\u{feff}' => {
+                out.push_str(&format!("\\u{:04x}", u32::from(character)));
+            }
+            _ if character.is_control() => {
+                out.push_str(&format!("\\u{:04x}", u32::from(character)));
+            }
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars_stay_on_their_line() {
+        assert_eq!(quoted("a\"b\\\n\u{85}\u{2028}é😀"), "\"a\\\"b\\\\\\u000a\\u0085\\u2028é😀\"");
+    }
+}

@@ -1,0 +1,340 @@
+use crate::{
+    Wds, fields,
+    keys::KeyCodec,
+    layout::{self, BLOCK, END, MAX_MEMBER_BYTES, MAX_NAME_BYTES},
+    manifest::Manifest,
+    record::{Folders, Pending, Record},
+};
+use fdconvert_core::{
+    Create, Encoded, Error, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter, Skipped,
+    Value,
+};
+use fdconvert_index::{Builder, ImageFacts, Meta, Region};
+use fdconvert_storage::{Scratch, partial_path};
+use std::{collections::HashSet, fs, io, path::Path, path::PathBuf};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
+
+/// What is written at once.
+const BUFFER_BYTES: usize = 4 << 20;
+
+/// Appends samples to a shard. Keeps the shard's index in memory, and 16 bytes per key.
+pub(crate) struct Writer {
+    out: PathBuf,
+    stem: String,
+    with_index: bool,
+    n_shards: usize,
+    fingerprint: [u8; 16],
+    schema: Schema,
+    provenance: Provenance,
+    /// Names of the members, and their order.
+    names: Vec<String>,
+    order: Vec<usize>,
+    keys: KeyCodec,
+    seen: HashSet<u128>,
+    index: Builder,
+    tar: Archive,
+    record: Pending,
+    // Last, so that what lies in them is gone before they are dropped.
+    _folders: Folders,
+}
+
+/// The tar itself.
+struct Archive {
+    scratch: Scratch,
+    buffer: Vec<u8>,
+    /// Bytes that are no longer in the buffer.
+    flushed: u64,
+    hash: Xxh3,
+}
+
+impl Writer {
+    pub(crate) fn create(format: &Wds, request: &Create<'_>) -> Result<Self> {
+        let Create { out, schema, shard, .. } = *request;
+        let stem = layout::stem(shard)?;
+        let names = fields::names(schema, format.image_field.as_deref(), request.common)?;
+        let longest = names.iter().map(String::len).max().unwrap_or(0);
+        let extension = match (&request.common.extension, schema.first_image()) {
+            (Some(extension), _) => extension.clone(),
+            (None, Some(image)) => names[image].clone(),
+            (None, None) => String::new(),
+        };
+        let keys = KeyCodec { extension, max_bytes: MAX_NAME_BYTES - 1 - longest };
+        refuse_other_dataset(request)?;
+        let folders = Folders::make(out)?;
+        let (record, resumed) = Pending::open(out, &stem, request.fingerprint, request.overwrite)?;
+        make_way(request, &stem, resumed)?;
+        record.mark()?;
+        let scratch = Scratch::open(&partial_path(&layout::tar_path(out, &stem)))?;
+        scratch.set_len(0)?;
+        let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
+        Ok(Self {
+            out: out.to_path_buf(),
+            with_index: format.sidecars.contains(&"fdx"),
+            n_shards: shard.of,
+            fingerprint: request.fingerprint,
+            schema: schema.clone(),
+            provenance: request.provenance.clone(),
+            order: fields::order(schema),
+            names,
+            keys,
+            seen: HashSet::new(),
+            // More fields than 32 bits count do not fit into memory.
+            index: Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX)),
+            tar: Archive { scratch, buffer: Vec::new(), flushed: 0, hash: Xxh3::new() },
+            record,
+            stem,
+            _folders: folders,
+        })
+    }
+
+    fn push(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        let bad = |what: String| Error::sample(&sample.key, what);
+        self.schema.check(sample)?;
+        let mut members = Vec::with_capacity(sample.values.len());
+        for (field, value) in self.schema.fields.iter().zip(&sample.values) {
+            let contents = fields::encode(&field.kind, value);
+            let contents =
+                contents.map_err(|what| bad(format!("field `{}`: {what}", field.name)))?;
+            if contents.len() > MAX_MEMBER_BYTES {
+                let len = contents.len();
+                return Err(bad(format!("field `{}`: {len} bytes are over 8 GiB", field.name)));
+            }
+            members.push(contents);
+        }
+        let key = self.keys.encode(&sample.key);
+        let mut headers = Vec::with_capacity(members.len());
+        for (name, contents) in self.names.iter().zip(&members) {
+            let header = layout::header(&format!("{key}.{name}"), contents.len());
+            headers.push(header.map_err(|error| bad(error.to_string()))?);
+        }
+        if !self.seen.insert(xxh3_128(key.as_bytes())) {
+            return Err(bad(format!("another sample of the shard is called `{key}` already")));
+        }
+        let mut regions = vec![None; members.len()];
+        for &i in &self.order {
+            let (Some(header), Some(contents)) = (headers.get(i), members.get(i)) else { continue };
+            self.tar.append(header)?;
+            self.tar.append(&contents.header)?;
+            let (offset, len) = (self.tar.len(), contents.bytes.len() as u64);
+            self.tar.append(&contents.bytes)?;
+            let padding = (BLOCK - self.tar.len() % BLOCK) % BLOCK;
+            self.tar.append(&END[..padding as usize])?;
+            let facts = |image: &Encoded| ImageFacts {
+                codec: image.codec,
+                width: image.width,
+                height: image.height,
+            };
+            let image = match &sample.values[i] {
+                Value::Image(image) => Some(facts(image)),
+                _ => None,
+            };
+            let region = || Region { offset, len, xxh3: xxh3_64(&contents.bytes), image };
+            regions[i] = (!fields::is_cell(&self.schema.fields[i])).then(region);
+        }
+        let regions: Vec<Region> = regions.into_iter().flatten().collect();
+        let row: Vec<[u8; 8]> = sample.values.iter().filter_map(cell).collect();
+        self.index.push(&sample.key, &regions);
+        self.index.push_row(&row);
+        Ok(())
+    }
+}
+
+impl ShardWriter for Writer {
+    fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        self.push(sample)
+    }
+
+    fn skip(&mut self, skipped: Skipped) -> Result<()> {
+        self.provenance.skipped.push(skipped);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<ShardSummary> {
+        // The folders first, so that they go last.
+        let Self { _folders, out, stem, mut tar, record, mut provenance, index, .. } = *self;
+        let samples = index.n_samples();
+        if samples == 0 {
+            let what = match self.n_shards {
+                1 => "there is no sample to write".to_owned(),
+                _ => format!(
+                    "all samples of shard {stem} were left out, and readers of shards stumble over \
+                     empty ones: make shards larger, or leave the samples out of the source"
+                ),
+            };
+            return Err(Error::usage("source", what));
+        }
+        tar.append(&END)?;
+        tar.flush()?;
+        let (bytes, xxh3) = (tar.flushed, tar.hash.digest());
+        let mut done = Record::new(self.fingerprint, samples, bytes, xxh3);
+        done.skipped.clone_from(&provenance.skipped);
+
+        // What describes the shard that is being replaced must not outlive it, nor must the
+        // manifest of a dataset that is no more.
+        let path = layout::tar_path(&out, &stem);
+        remove(&out.join(layout::MANIFEST))?;
+        remove(&layout::record_path(&out, &stem))?;
+        remove(&layout::index_path(&path))?;
+        let index = self.with_index.then_some((
+            index,
+            Meta { schema: self.schema, provenance: std::mem::take(&mut provenance) },
+        ));
+        tar.scratch.commit(&path)?;
+        let rest = || {
+            if let Some((index, meta)) = index {
+                write_index(&layout::index_path(&path), &index, &meta.to_json(), bytes)?;
+            }
+            record.commit(&done)
+        };
+        if let Err(error) = rest() {
+            let _ = remove(&layout::index_path(&path));
+            let _ = remove(&path);
+            return Err(error);
+        }
+        Ok(ShardSummary { path, samples, bytes, skipped: done.skipped })
+    }
+}
+
+impl Archive {
+    fn len(&self) -> u64 {
+        self.flushed + self.buffer.len() as u64
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() < BUFFER_BYTES {
+            self.buffer.extend_from_slice(bytes);
+            return if self.buffer.len() < BUFFER_BYTES { Ok(()) } else { self.flush() };
+        }
+        self.flush()?;
+        self.store(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.store(&buffer)?;
+        buffer.clear();
+        self.buffer = buffer;
+        Ok(())
+    }
+
+    fn store(&mut self, bytes: &[u8]) -> Result<()> {
+        self.scratch.write_all_at(bytes, self.flushed)?;
+        self.hash.update(bytes);
+        self.flushed += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Eight bytes of an integer or float.
+fn cell(value: &Value<Encoded>) -> Option<[u8; 8]> {
+    match value {
+        Value::Int(int) => Some(int.to_le_bytes()),
+        Value::Float(float) => Some(float.to_le_bytes()),
+        _ => None,
+    }
+}
+
+fn write_index(path: &Path, index: &Builder, meta: &[u8], data_len: u64) -> Result<()> {
+    let scratch = Scratch::open(&partial_path(path))?;
+    scratch.set_len(0)?;
+    let mut block = Vec::new();
+    let mut at = 0;
+    let mut store = |block: &mut Vec<u8>| {
+        scratch.write_all_at(block, at)?;
+        at += block.len() as u64;
+        block.clear();
+        Ok::<(), Error>(())
+    };
+    index.emit(meta, data_len, &[], |part| {
+        block.extend_from_slice(part);
+        if block.len() < BUFFER_BYTES { Ok(()) } else { store(&mut block) }
+    })?;
+    store(&mut block)?;
+    scratch.commit(path)
+}
+
+/// Refuses to replace a shard, unless asked to, or an interrupted run of the same fingerprint left
+/// it without its record, or it is no longer what the record of such a run says.
+fn make_way(request: &Create<'_>, stem: &str, resumed: bool) -> Result<()> {
+    let Create { out, overwrite, .. } = *request;
+    let (tar, record) = (layout::tar_path(out, stem), layout::record_path(out, stem));
+    let (has_tar, has_record) = (tar.exists(), record.exists());
+    let is_free = if has_record {
+        finished(request)?.is_none() && ours(request, &record)
+    } else {
+        !has_tar || resumed
+    };
+    if !overwrite && !is_free {
+        let what =
+            format!("{} exists; name another folder or replace it with --overwrite", tar.display());
+        return Err(Error::usage("output", what));
+    }
+    if has_tar && resumed && !has_record {
+        remove(&layout::index_path(&tar))?;
+        remove(&tar)?;
+    }
+    Ok(())
+}
+
+/// A manifest goes when the first shard is replaced: only one of our own may.
+fn refuse_other_dataset(request: &Create<'_>) -> Result<()> {
+    let Some(manifest) = Manifest::read(request.out)? else { return Ok(()) };
+    if request.overwrite || manifest.fingerprint == crate::record::hex(request.fingerprint) {
+        return Ok(());
+    }
+    let what = format!(
+        "{} holds another dataset; name another folder or replace it with --overwrite",
+        request.out.display()
+    );
+    Err(Error::usage("output", what))
+}
+
+/// Whether a record is readable and of the same run.
+fn ours(request: &Create<'_>, record: &Path) -> bool {
+    let found = Record::read(record).ok().flatten();
+    found.is_some_and(|found| found.fingerprint == crate::record::hex(request.fingerprint))
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path)(cause))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The shard, if its record says so: see [`Format::finished`](fdconvert_core::Format::finished).
+pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
+    let stem = layout::stem(request.shard)?;
+    let path = layout::tar_path(request.out, &stem);
+    let record_path = layout::record_path(request.out, &stem);
+    let record = match Record::read(&record_path) {
+        Ok(Some(record)) => record,
+        Ok(None) => return Ok(None),
+        // What cannot be read is no proof; `create` refuses it.
+        Err(Error::Corrupt { .. } | Error::Version { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if record.fingerprint != crate::record::hex(request.fingerprint) {
+        if request.overwrite {
+            return Ok(None);
+        }
+        let what = format!(
+            "{} is of a run with another source or other options; name another folder or replace \
+             it with --overwrite",
+            path.display()
+        );
+        return Err(Error::usage("output", what));
+    }
+    let bytes = match fs::metadata(&path) {
+        Ok(metadata) => metadata.len(),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(Error::io("look at", &path)(cause)),
+    };
+    if bytes != record.bytes {
+        return Ok(None);
+    }
+    let Record { samples, skipped, .. } = record;
+    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
+}

@@ -1,0 +1,47 @@
+//! The suite every format passes, with an index beside the shards and without.
+use fdconvert_core::{ArraySpec, DType, Kind, OptionValues};
+use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
+use fdconvert_wds::Wds;
+
+mod indexed {
+    fdconvert_testkit::conformance_tests!(super::Wds::default(), super::profile());
+}
+
+mod bare {
+    fdconvert_testkit::conformance_tests!(*super::bare(), super::bare_profile());
+}
+
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+fn bare() -> Box<dyn fdconvert_core::Format> {
+    use fdconvert_core::Format as _;
+    let values = [("sidecars".to_owned(), "none".to_owned())].into();
+    Wds::default().with_options(&OptionValues(values)).unwrap()
+}
+
+fn profile() -> Profile {
+    let array = ArraySpec { dtype: DType::F32, shape: vec![2, 3], torch: true };
+    Profile {
+        out: "packed.wds",
+        kinds: vec![
+            Kind::Image,
+            Kind::Int,
+            Kind::Float,
+            Kind::Bytes,
+            Kind::Text,
+            Kind::Json,
+            Kind::Array(array),
+        ],
+        keys: Keys::Kept,
+        keeps_order: true,
+        keeps_class_names: true,
+        opaque_images: true,
+        replaces: true,
+        finds_truncation: true,
+        ranges: ends_of_files,
+    }
+}
+
+/// Without an index images tell themselves what they are, and keys are what names can hold.
+fn bare_profile() -> Profile {
+    Profile { keys: Keys::Lost, opaque_images: false, ..profile() }
+}

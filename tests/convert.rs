@@ -1,0 +1,101 @@
+//! Any dataset into any other, and back to the files it began with.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+mod common;
+
+use common::{kodak_classes, ok};
+use fdconvert_testkit::{
+    compare::{assert_same_tree, tree},
+    fixtures,
+};
+use std::path::Path;
+
+/// folder -> wds -> beton -> mds -> wds -> folder
+fn round_trip(root: &Path, source: &Path) {
+    let path = |name: &str| root.join(name);
+    ok(&[&"pack", &source, &path("a"), &"--format", &"wds", &"--shard-count", &"50"]);
+    ok(&[&"pack", &path("a"), &path("b.beton")]);
+    ok(&[&"pack", &path("b.beton"), &path("c"), &"--format", &"mds", &"--shard-count", &"40"]);
+    ok(&[&"pack", &path("c"), &path("d"), &"--format", &"wds"]);
+    ok(&[&"unpack", &path("d"), &path("e")]);
+    assert_same_tree(source, &path("e"));
+    for dataset in ["a", "b.beton", "c", "d"] {
+        ok(&[&"verify", &path(dataset), &"--deep"]);
+    }
+}
+
+#[test]
+fn photos_survive_a_tour_through_all_formats() {
+    let Some(shared) = fixtures::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    round_trip(root.path(), &shared.join("data/images"));
+}
+
+#[test]
+fn repacking_shards_gives_the_same_shards() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let (a, b) = (root.path().join("x/set"), root.path().join("y/set"));
+    std::fs::create_dir(root.path().join("x")).unwrap();
+    std::fs::create_dir(root.path().join("y")).unwrap();
+    ok(&[&"pack", &source, &a, &"--format", &"wds", &"--shard-count", &"5"]);
+    ok(&[&"pack", &a, &b, &"--format", &"wds", &"--shard-count", &"5"]);
+    let tars = |path: &Path| {
+        tree(path).into_iter().filter(|(name, _)| name.ends_with(b".tar")).collect::<Vec<_>>()
+    };
+    assert_eq!(tars(&a).len(), 3);
+    assert!(tars(&a) == tars(&b));
+}
+
+#[test]
+fn sources_can_be_joined_and_parted() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let path = |name: &str| root.path().join(name);
+    ok(&[&"pack", &source, &path("all"), &"--format", &"wds", &"--split", &"train=0.75,val=0.25"]);
+    let names = common::names(&path("all"));
+    assert!(names.contains(&"train-000000.tar".into()) && names.contains(&"val-000000.tar".into()));
+    ok(&[&"pack", &source, &path("even"), &"--format", &"wds", &"--select-labels", &"even"]);
+    ok(&[&"pack", &source, &path("odd"), &"--format", &"wds", &"--select-labels", &"odd"]);
+    ok(&[&"pack", &path("even"), &path("odd"), &path("joined"), &"--format", &"wds"]);
+    ok(&[&"unpack", &path("joined"), &path("back")]);
+    assert_same_tree(&source, &path("back"));
+}
+
+#[test]
+fn masks_come_along_untouched_while_photos_are_re_encoded() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    // The photos serve as their own masks.
+    let masks = root.path().join("masks");
+    for class in ["even", "odd"] {
+        std::fs::create_dir_all(masks.join(class)).unwrap();
+        for path in common::sorted(&source.join(class)) {
+            std::fs::copy(&path, masks.join(class).join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    let out = root.path().join("out");
+    let pair = format!("mask={}", masks.display());
+    let options: [&dyn AsRef<std::ffi::OsStr>; 9] =
+        [&"pack", &source, &out, &"--format", &"wds", &"--pair", &pair, &"--max-side", &"64"];
+    let mut args = options.to_vec();
+    args.extend([&"--encode" as &dyn AsRef<_>, &"jpeg"]);
+    ok(&args);
+    let reader = fdconvert_reader::open(&out).unwrap();
+    for index in 0..reader.len() {
+        let sample = reader.get(index).unwrap();
+        let image = |field: &str| match &sample.values[reader.schema().position(field).unwrap()] {
+            fdconvert_reader::Value::Image(image) => image.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(image("image").codec, fdconvert_reader::Codec::Jpeg);
+        assert!(image("image").width.max(image("image").height) <= 64);
+        let mask = std::fs::read(masks.join(&sample.key)).unwrap();
+        assert!(image("mask").bytes == mask, "{}", sample.key);
+    }
+    std::fs::remove_file(masks.join("even/PhotoCD_PCD0992_01.png")).unwrap();
+    let again = root.path().join("again");
+    let mut args = options.to_vec();
+    args[2] = &again;
+    let message = common::fails(&args);
+    assert!(message.contains("no mask of its name"), "{message}");
+}
