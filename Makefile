@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint lock fmt clippy doc deny bench fuzz
+.PHONY: help setup demo test readers lint lock fmt clippy doc deny bench fuzz
 
 CARGO ?= cargo
 SECONDS_PER_TARGET ?= 60
@@ -19,6 +19,9 @@ test: setup ## Run all tests, then those of the build without C codecs.
 	$(CARGO) test --workspace
 	$(CARGO) test -p fdconvert-codec --no-default-features
 	$(CARGO) test --no-default-features
+
+readers: setup ## Let other people's readers read shards of ours (needs python3).
+	scripts/check-readers.sh
 
 lint: setup lock fmt clippy doc deny ## Everything that is checked without running the code.
 

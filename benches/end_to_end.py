@@ -120,4 +120,5 @@ def main():
         shutil.rmtree(scratch)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,9 +4,7 @@
 //! Prints Markdown; a recorded result is in `benches/README.md`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 use fdconvert_codec::Policy;
-use fdconvert_core::{
-    Codec, FieldSpec, Format, Image, Kind, OptionValues, Result, Sample, Schema, Source,
-};
+use fdconvert_core::{Codec, FieldSpec, Image, Kind, OptionValues, Result, Sample, Schema, Source};
 use fdconvert_pipeline::{Plan, PlanFile, PlanRequest, PlannedSource};
 use std::{fs, time::Instant};
 

@@ -99,3 +99,48 @@ fn masks_come_along_untouched_while_photos_are_re_encoded() {
     let message = common::fails(&args);
     assert!(message.contains("no mask of its name"), "{message}");
 }
+
+/// Shards of Python's tarfile, which knows nothing of us, get an index, and then open by it.
+#[test]
+fn foreign_shards_are_indexed_and_stay_what_they_are() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let shards = root.path().join("shards");
+    std::fs::create_dir(&shards).unwrap();
+    let script = "import sys,tarfile,io,pathlib
+files=sorted(pathlib.Path(sys.argv[1]).rglob('*.png'))
+for n in range(2):
+    with tarfile.open(f'{sys.argv[2]}/val-{n:04}.tar','w',format=tarfile.GNU_FORMAT) as t:
+        for i,f in enumerate(files[n*6:n*6+6]):
+            for ext,b in (('png',f.read_bytes()),('cls',str(i%2).encode())):
+                info=tarfile.TarInfo(f'{f.stem}.{ext}'); info.size=len(b); t.addfile(info,io.BytesIO(b))
+";
+    let python = std::process::Command::new("python3")
+        .args(["-c", script])
+        .args([&source, &shards])
+        .status();
+    if !python.is_ok_and(|status| status.success()) {
+        println!("skipped: python3 is needed to write foreign shards");
+        return;
+    }
+    let before = tree(&shards);
+    let read = || {
+        let reader = fdconvert_reader::open(&shards).unwrap();
+        (0..reader.len()).map(|i| reader.get(i).unwrap()).collect::<Vec<_>>()
+    };
+    let scanned = read();
+    let text = ok(&[&"index", &shards, &"--sidecars", &"fdx,dali,wids,timm"]);
+    assert!(text.contains("val-0001.fdx") && text.contains("val-0001.idx"), "{text}");
+    for (name, bytes) in &before {
+        assert!(tree(&shards)[name] == *bytes, "a shard was changed");
+    }
+    assert!(read() == scanned);
+    ok(&[&"verify", &shards, &"--deep"]);
+    assert!(ok(&[&"index", &shards, &"--sidecars", &"fdx"]).contains("already"));
+    // Damage that only a checksum can see.
+    let tar = shards.join("val-0000.tar");
+    let mut bytes = std::fs::read(&tar).unwrap();
+    bytes[100_000] ^= 1;
+    std::fs::write(&tar, bytes).unwrap();
+    common::expect(1, &[&"verify", &shards]);
+}

@@ -23,6 +23,9 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     /// Complete a dataset whose parts are all packed
     Merge(MergeArgs),
+    /// Make indexes and files for other readers beside existing tar shards
+    #[command(after_help = INDEX_EXAMPLES)]
+    Index(IndexArgs),
     /// Write a dataset's images back as files in class folders
     #[command(after_help = UNPACK_EXAMPLES)]
     Unpack(UnpackArgs),
@@ -65,6 +68,13 @@ Examples:
   fdconvert merge shards/                                   when all four are done
 
 The bytes do not depend on how many parts there are; a part that was killed is run again.";
+
+const INDEX_EXAMPLES: &str = "\
+Examples:
+  fdconvert index shards/                          fdx, DALI and wids files
+  fdconvert index shards/ --sidecars dali,timm     only these
+
+The shards themselves are only read, whoever wrote them.";
 
 const UNPACK_EXAMPLES: &str = "\
 Examples:
@@ -144,6 +154,20 @@ pub(crate) struct PlanArgs {
     pub(crate) overwrite: bool,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    /// Folder of tar shards, or a single one
+    pub(crate) dataset: PathBuf,
+    /// fdx, dali, wids, timm, hf, energon, img2dataset [default: fdx,dali,wids]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) sidecars: Option<String>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod format_options;
+mod index;
 mod inspect;
 mod output;
 mod pack;
@@ -56,6 +57,7 @@ fn run(cli: &Cli, matches: &clap::ArgMatches, cancel: &Cancel) -> Result<Outcome
         Command::Pack(args) => pack::run(args, &format_options::values(matches), cancel),
         Command::Plan(args) => plan::run(args, &format_options::values(matches)),
         Command::Merge(args) => plan::merge(args),
+        Command::Index(args) => index::run(args),
         Command::Unpack(args) => unpack::run(args, cancel),
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args, cancel),

@@ -6,7 +6,7 @@
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 #[path = "../../formats/wds/src/tar/mod.rs"]
 mod tar;
 

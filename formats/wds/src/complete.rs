@@ -29,13 +29,18 @@ pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathB
         manifest.shards.push(facts);
     }
     refuse_leftovers(request)?;
+    let before = Manifest::read(out)?.map_or_else(Vec::new, |manifest| manifest.sidecars);
     let mut written = Vec::new();
     for (path, bytes) in sidecars(format, request, &manifest.members)? {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
         }
+        let facts = facts_of(out, &path, &bytes)?;
+        if before.iter().all(|known| known.name != facts.name) {
+            refuse_foreign(&path, &bytes)?;
+        }
         replace(&path, &bytes)?;
-        manifest.sidecars.push(facts_of(out, &path, &bytes)?);
+        manifest.sidecars.push(facts);
         written.push(path);
     }
     let path = out.join(layout::MANIFEST);
@@ -106,6 +111,20 @@ fn refuse_leftovers(request: &Complete<'_>) -> Result<()> {
     Err(Error::usage("output", what))
 }
 
+/// A file of this name that we did not write, as a `README.md` may be, stays. What an interrupted
+/// run has left has the same bytes.
+pub(crate) fn refuse_foreign(path: &Path, bytes: &[u8]) -> Result<()> {
+    if !path.exists() || fdconvert_storage::map(path)? == bytes {
+        return Ok(());
+    }
+    let what = format!(
+        "{} exists and is not of this dataset: move it away and run again, which goes on from \
+         here, or choose other --sidecars",
+        path.display()
+    );
+    Err(Error::usage("output", what))
+}
+
 /// Files for other readers, with their contents.
 fn sidecars(
     format: &Wds,
@@ -143,7 +162,7 @@ fn facts_of(out: &Path, path: &Path, bytes: &[u8]) -> Result<FileFacts> {
 }
 
 /// Replaces a small file as a whole.
-fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let scratch = Scratch::open(&partial_path(path))?;
     scratch.set_len(0)?;
     scratch.write_all_at(bytes, 0)?;

@@ -1,7 +1,4 @@
-use crate::{
-    WdsReader, complete, layout, npy, open,
-    writer::{self, Writer},
-};
+use crate::{WdsReader, complete, existing, layout, npy, open, writer::Writer};
 use fdconvert_core::{
     Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, OptionKind,
     OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
@@ -46,6 +43,14 @@ impl Default for Wds {
 }
 
 impl Wds {
+    /// With these files beside the shards: a comma-separated list, or `none`.
+    ///
+    /// # Errors
+    /// `Usage` for an unknown name.
+    pub fn with_sidecars(list: &str) -> Result<Self> {
+        Ok(Self { sidecars: parse_sidecars(list)?, ..Self::default() })
+    }
+
     /// Opens a folder of shards or a single one.
     ///
     /// # Errors
@@ -131,7 +136,7 @@ impl Format for Wds {
     }
 
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
-        writer::finished(request)
+        existing::finished(request)
     }
 
     fn complete(&self, request: &Complete<'_>) -> Result<Vec<PathBuf>> {

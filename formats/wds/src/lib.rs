@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod complete;
+mod existing;
 mod fields;
 mod format;
 mod infer;
@@ -49,6 +50,7 @@ mod npy;
 mod open;
 mod reader;
 mod record;
+mod reindex;
 mod scan;
 mod shard;
 mod sidecar;

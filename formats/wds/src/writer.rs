@@ -1,8 +1,9 @@
 use crate::{
-    Wds, fields,
+    Wds,
+    existing::{make_way, refuse_other_dataset, remove, remove_manifest},
+    fields,
     keys::KeyCodec,
     layout::{self, BLOCK, END, MAX_MEMBER_BYTES, MAX_NAME_BYTES},
-    manifest::Manifest,
     record::{Folders, Pending, Record},
 };
 use fdconvert_core::{
@@ -11,7 +12,10 @@ use fdconvert_core::{
 };
 use fdconvert_index::{Builder, ImageFacts, Meta, Region};
 use fdconvert_storage::{Scratch, partial_path};
-use std::{collections::HashSet, fs, io, path::Path, path::PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
 
 /// What is written at once.
@@ -172,7 +176,7 @@ impl ShardWriter for Writer {
         // What describes the shard that is being replaced must not outlive it, nor must the
         // manifest of a dataset that is no more.
         let path = layout::tar_path(&out, &stem);
-        remove(&out.join(layout::MANIFEST))?;
+        remove_manifest(&out)?;
         remove(&layout::record_path(&out, &stem))?;
         remove(&layout::index_path(&path))?;
         let index = self.with_index.then_some((
@@ -226,7 +230,7 @@ impl Archive {
 }
 
 /// Eight bytes of an integer or float.
-fn cell(value: &Value<Encoded>) -> Option<[u8; 8]> {
+pub(crate) fn cell(value: &Value<Encoded>) -> Option<[u8; 8]> {
     match value {
         Value::Int(int) => Some(int.to_le_bytes()),
         Value::Float(float) => Some(float.to_le_bytes()),
@@ -234,7 +238,7 @@ fn cell(value: &Value<Encoded>) -> Option<[u8; 8]> {
     }
 }
 
-fn write_index(path: &Path, index: &Builder, meta: &[u8], data_len: u64) -> Result<()> {
+pub(crate) fn write_index(path: &Path, index: &Builder, meta: &[u8], data_len: u64) -> Result<()> {
     let scratch = Scratch::open(&partial_path(path))?;
     scratch.set_len(0)?;
     let mut block = Vec::new();
@@ -251,90 +255,4 @@ fn write_index(path: &Path, index: &Builder, meta: &[u8], data_len: u64) -> Resu
     })?;
     store(&mut block)?;
     scratch.commit(path)
-}
-
-/// Refuses to replace a shard, unless asked to, or an interrupted run of the same fingerprint left
-/// it without its record, or it is no longer what the record of such a run says.
-fn make_way(request: &Create<'_>, stem: &str, resumed: bool) -> Result<()> {
-    let Create { out, overwrite, .. } = *request;
-    let (tar, record) = (layout::tar_path(out, stem), layout::record_path(out, stem));
-    let (has_tar, has_record) = (tar.exists(), record.exists());
-    let is_free = if has_record {
-        finished(request)?.is_none() && ours(request, &record)
-    } else {
-        !has_tar || resumed
-    };
-    if !overwrite && !is_free {
-        let what =
-            format!("{} exists; name another folder or replace it with --overwrite", tar.display());
-        return Err(Error::usage("output", what));
-    }
-    if has_tar && resumed && !has_record {
-        remove(&layout::index_path(&tar))?;
-        remove(&tar)?;
-    }
-    Ok(())
-}
-
-/// A manifest goes when the first shard is replaced: only one of our own may.
-fn refuse_other_dataset(request: &Create<'_>) -> Result<()> {
-    let Some(manifest) = Manifest::read(request.out)? else { return Ok(()) };
-    if request.overwrite || manifest.fingerprint == crate::record::hex(request.fingerprint) {
-        return Ok(());
-    }
-    let what = format!(
-        "{} holds another dataset; name another folder or replace it with --overwrite",
-        request.out.display()
-    );
-    Err(Error::usage("output", what))
-}
-
-/// Whether a record is readable and of the same run.
-fn ours(request: &Create<'_>, record: &Path) -> bool {
-    let found = Record::read(record).ok().flatten();
-    found.is_some_and(|found| found.fingerprint == crate::record::hex(request.fingerprint))
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path)(cause))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The shard, if its record says so: see [`Format::finished`](fdconvert_core::Format::finished).
-pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
-    let stem = layout::stem(request.shard)?;
-    let path = layout::tar_path(request.out, &stem);
-    let record_path = layout::record_path(request.out, &stem);
-    let record = match Record::read(&record_path) {
-        Ok(Some(record)) => record,
-        Ok(None) => return Ok(None),
-        // What cannot be read is no proof; `create` refuses it.
-        Err(Error::Corrupt { .. } | Error::Version { .. }) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if record.fingerprint != crate::record::hex(request.fingerprint) {
-        if request.overwrite {
-            return Ok(None);
-        }
-        let what = format!(
-            "{} is of a run with another source or other options; name another folder or replace \
-             it with --overwrite",
-            path.display()
-        );
-        return Err(Error::usage("output", what));
-    }
-    let bytes = match fs::metadata(&path) {
-        Ok(metadata) => metadata.len(),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(cause) => return Err(Error::io("look at", &path)(cause)),
-    };
-    if bytes != record.bytes {
-        return Ok(None);
-    }
-    let Record { samples, skipped, .. } = record;
-    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }

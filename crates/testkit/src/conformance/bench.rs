@@ -90,6 +90,7 @@ impl<'a> Bench<'a> {
 
     /// Completes the dataset if its shard was committed before something failed, and tells
     /// whether it was.
+    #[cfg(feature = "fault")]
     pub(super) fn recover(&self, schema: &Schema, n_samples: usize) -> bool {
         let finished = self.format.finished(&Create {
             out: &self.out(),

@@ -142,7 +142,7 @@ fn speed_of_the_walk() {
     let archive = archive.repeat(20_000);
     for _ in 0..5 {
         let start = std::time::Instant::now();
-        let n = entries(&archive).map(Result::unwrap).map(|entry| entry.len & 1).count();
+        let n = std::hint::black_box(entries(&archive)).filter(Result::is_ok).count();
         let spent = start.elapsed();
         println!("{:.1} ns per entry of {n}", spent.as_nanos() as f64 / n as f64);
     }

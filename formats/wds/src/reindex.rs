@@ -1,0 +1,200 @@
+//! Index and sidecars for shards that are there already, whoever wrote them.
+use crate::{
+    Wds, WdsReader,
+    complete::{refuse_foreign, replace},
+    fields, layout,
+    shard::{Contents, Shard},
+    sidecar::{ShardFile, Shards, Sidecar},
+    writer::{cell, write_index},
+};
+use bytes::Bytes;
+use fdconvert_core::{Error, Provenance, Reader as _, Result, Source as _, Value};
+use fdconvert_index::{Builder, ImageFacts, Meta, Region};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+impl Wds {
+    /// Makes the files of [`Wds`]'s sidecars for existing shards; an index that is there and fits
+    /// its shard stays. The shards themselves are only read. Returns what was written.
+    ///
+    /// # Errors
+    /// `Usage` when a file of another content is in the way (unless `overwrite`), or shards are
+    /// compressed; those of reading.
+    pub fn index(&self, path: &Path, overwrite: bool) -> Result<Vec<PathBuf>> {
+        let reader = self.open_dataset(path)?;
+        let mut written = Vec::new();
+        let mut start = 0;
+        for (shard, &end) in reader.shards.iter().zip(&reader.ends) {
+            if shard.path.extension().is_none_or(|extension| extension != "tar") {
+                let what = format!(
+                    "{} is compressed; other readers need the shard itself: decompress it first",
+                    shard.path.display()
+                );
+                return Err(Error::usage("index", what));
+            }
+            let stale = !matches!(shard.contents, Contents::Indexed(_));
+            if self.sidecars.contains(&"fdx") && stale {
+                written.push(self.write_fdx(&reader, shard, start..end, overwrite)?);
+            }
+            start = end;
+        }
+        for (path, bytes) in self.others(&reader)? {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
+            }
+            if !overwrite {
+                refuse_foreign(&path, &bytes)?;
+            }
+            replace(&path, &bytes)?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+
+    fn write_fdx(
+        &self,
+        reader: &WdsReader,
+        shard: &Shard,
+        samples: std::ops::Range<u64>,
+        overwrite: bool,
+    ) -> Result<PathBuf> {
+        let path = layout::index_path(&shard.path);
+        if path.exists() && !overwrite {
+            let problem = shard.index_problem.as_deref().unwrap_or("it does not fit its shard");
+            let what = format!("{} exists: {problem}; replace it with --overwrite", path.display());
+            return Err(Error::usage("index", what));
+        }
+        let schema = reader.schema();
+        let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
+        let mut builder = Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX));
+        for index in samples {
+            let sample = reader.get(index)?;
+            let mut regions = Vec::with_capacity(n_regions);
+            for ((column, field), value) in schema.fields.iter().enumerate().zip(&sample.values) {
+                if !fields::is_cell(field) {
+                    let place = self.place(reader, shard, index, column, value)?;
+                    regions.push(region(shard, place, value));
+                }
+            }
+            let row: Vec<[u8; 8]> = sample.values.iter().filter_map(cell).collect();
+            builder.push(&sample.key, &regions);
+            builder.push_row(&row);
+        }
+        let provenance = Provenance {
+            tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION"), " index").into(),
+            source: reader.name(),
+            ..Provenance::default()
+        };
+        let meta = Meta { schema: schema.clone(), provenance };
+        write_index(&path, &builder, &meta.to_json(), shard.archive.len() as u64)?;
+        Ok(path)
+    }
+
+    /// Where a value's bytes lie in the shard. Arrays and images view it; what was parsed (text)
+    /// is its whole member.
+    fn place(
+        &self,
+        reader: &WdsReader,
+        shard: &Shard,
+        index: u64,
+        column: usize,
+        value: &Value<fdconvert_core::Encoded>,
+    ) -> Result<std::ops::Range<usize>> {
+        let (_, sample) = reader.locate(index)?;
+        let Contents::Scanned(scanned) = &shard.contents else {
+            return Err(reader.bad_sample(index, "the shard is indexed already"));
+        };
+        let member = scanned
+            .place(sample, column)
+            .ok_or_else(|| reader.bad_sample(index, "a field is missing"))?;
+        Ok(match value {
+            Value::Array(bytes) => within(&shard.archive, bytes).unwrap_or(member),
+            _ => member,
+        })
+    }
+
+    fn others(&self, reader: &WdsReader) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+        let members: Vec<String> =
+            reader.columns.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        let splits: Vec<String> = reader.shards.iter().map(|shard| split_of(&shard.path)).collect();
+        let files: Vec<ShardFile<'_>> = reader
+            .shards
+            .iter()
+            .zip(&splits)
+            .map(|(shard, split)| ShardFile {
+                path: &shard.path,
+                split,
+                n_samples: shard.len(),
+                bytes: shard.archive.len() as u64,
+            })
+            .collect();
+        let out = if reader.path.is_dir() {
+            reader.path.as_path()
+        } else {
+            reader.path.parent().unwrap_or(Path::new(""))
+        };
+        let shards = Shards { out, files: &files, schema: reader.schema(), members: &members };
+        let mut outputs = Vec::new();
+        for kind in self.sidecars.iter().filter_map(|name| Sidecar::from_name(name)) {
+            outputs.extend(kind.files(&shards)?);
+        }
+        Ok(outputs)
+    }
+}
+
+fn region(
+    shard: &Shard,
+    place: std::ops::Range<usize>,
+    value: &Value<fdconvert_core::Encoded>,
+) -> Region {
+    let image = match value {
+        Value::Image(image) => {
+            Some(ImageFacts { codec: image.codec, width: image.width, height: image.height })
+        }
+        _ => None,
+    };
+    let bytes = shard.archive.slice(place.clone());
+    let (offset, len) = (place.start as u64, bytes.len() as u64);
+    Region { offset, len, xxh3: xxh3_64(&bytes), image }
+}
+
+/// Where a slice lies in the bytes that it was cut from.
+fn within(whole: &Bytes, part: &Bytes) -> Option<std::ops::Range<usize>> {
+    let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
+    let end = start.checked_add(part.len())?;
+    (end <= whole.len()).then_some(start..end)
+}
+
+/// `train` of `train-000017.tar`; the whole stem where no number ends it.
+fn split_of(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let numbered = stem.rsplit_once(['-', '_']).filter(|(split, number)| {
+        !split.is_empty() && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+    });
+    match numbered {
+        Some((split, _)) => split.to_owned(),
+        // img2dataset's shards are numbers alone.
+        None if stem.bytes().all(|b| b.is_ascii_digit()) => "train".to_owned(),
+        None => stem.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits_come_from_names() {
+        for (name, split) in [
+            ("a/train-000017.tar", "train"),
+            ("imagenet-train-0001.tar", "imagenet-train"),
+            ("00012.tar", "train"),
+            ("all.tar", "all"),
+        ] {
+            assert_eq!(split_of(Path::new(name)), split);
+        }
+    }
+}
