@@ -6,13 +6,14 @@ use crate::{
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardWriter,
-    Skipped, Source, Value,
+    Codec, Create, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardSummary,
+    ShardWriter, Skipped, Source, Value,
 };
 use std::{
     collections::BTreeMap,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::Path,
+    thread::{self, Scope, ScopedJoinHandle},
     time::{Duration, Instant},
 };
 
@@ -41,7 +42,8 @@ pub struct Job<'a> {
     pub plan: &'a Plan,
     /// Parameters to record beside the policy's own: format options, seed.
     pub params: &'a BTreeMap<String, String>,
-    /// Worker threads; one means that everything happens in turn on the caller's thread.
+    /// Worker threads; one means that reading, encoding and writing happen in turn on the caller's
+    /// thread. Shards are committed beside them.
     pub threads: usize,
     /// Encoded bytes that may wait for the writer.
     pub budget_bytes: u64,
@@ -83,8 +85,9 @@ pub(crate) struct Packed {
 ///
 /// # Errors
 /// `Usage` for a policy or output that cannot be, `Sample`, `Limit` or `Io` for the first bad
-/// sample under [`OnError::Fail`], `Io` when writing fails, `Cancelled`. The output then does not
-/// exist and nothing of this run is left.
+/// sample under [`OnError::Fail`], `Io` when writing fails, `Cancelled`. An output of one file then
+/// does not exist and nothing of this run is left; of a dataset of shards those that are finished
+/// stay, each with its record, and the same run goes on after them.
 pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Result<Report> {
     job.policy.validate()?;
     if job.plan.is_empty() {
@@ -99,30 +102,40 @@ pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
     let shards = job.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
     let planned = shards.clone().map(|(_, shard)| shard.samples.end - shard.samples.start).sum();
     observer.begin(planned);
-    for (_, shard) in shards {
-        let out = shard_out(job, shard);
-        let request = Create {
-            out: &out,
-            schema: job.source.schema(),
-            shard,
-            common: &job.plan.common,
-            provenance: &provenance,
-            fingerprint,
-            overwrite: job.overwrite,
-        };
-        match job.format.finished(&request)? {
-            Some(summary) => {
-                let n_samples = shard.samples.end - shard.samples.start;
-                observer.resumed(n_samples);
-                tally.resumed += n_samples;
-                tally.shards.push((shard.clone(), summary));
-            }
-            None => {
-                let writer = job.format.create(&request)?;
-                pack_shard(job, shard, writer, pool.as_ref(), cancel, observer, &mut tally)?;
+    thread::scope(|scope| {
+        let mut committing = Committing::default();
+        for (_, shard) in shards {
+            let out = shard_out(job, shard);
+            let request = Create {
+                out: &out,
+                schema: job.source.schema(),
+                shard,
+                common: &job.plan.common,
+                provenance: &provenance,
+                fingerprint,
+                overwrite: job.overwrite,
+            };
+            match job.format.finished(&request)? {
+                Some(summary) => {
+                    let n_samples = shard.samples.end - shard.samples.start;
+                    observer.resumed(n_samples);
+                    tally.resumed += n_samples;
+                    tally.shards.push((shard.clone(), summary));
+                }
+                None => {
+                    let writer = job.format.create(&request)?;
+                    let filled =
+                        fill(job, shard, writer, pool.as_ref(), cancel, observer, &mut tally)?;
+                    committing.wait(&mut tally)?;
+                    observer.committing();
+                    committing.start(scope, shard, filled);
+                }
             }
         }
-    }
+        committing.wait(&mut tally)
+    })?;
+    // Shards that were there already came in between.
+    tally.shards.sort_by_key(|(shard, _)| shard.samples.start);
     if job.part.is_none() {
         let began = Instant::now();
         complete(job, &tally.shards)?;
@@ -142,7 +155,33 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool> {
     built.map_err(|cause| Error::usage("--threads", cause.to_string()))
 }
 
-fn pack_shard(
+/// The shard before the current one, on its way to the disk: syncing waits, and the next shard
+/// need not.
+#[derive(Default)]
+struct Committing<'scope>(Option<(Shard, ScopedJoinHandle<'scope, Result<ShardSummary>>)>);
+
+impl<'scope> Committing<'scope> {
+    fn start<'env>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        shard: &Shard,
+        writer: Box<dyn ShardWriter>,
+    ) {
+        self.0 = Some((shard.clone(), scope.spawn(move || writer.finish())));
+    }
+
+    fn wait(&mut self, tally: &mut Tally) -> Result<()> {
+        let Some((shard, handle)) = self.0.take() else { return Ok(()) };
+        let began = Instant::now();
+        let summary = handle.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        tally.stages.commit += began.elapsed();
+        tally.shards.push((shard, summary));
+        Ok(())
+    }
+}
+
+/// Writes the samples of a shard, and gives the writer back for the commit.
+fn fill(
     job: &Job<'_>,
     shard: &Shard,
     mut writer: Box<dyn ShardWriter>,
@@ -150,7 +189,7 @@ fn pack_shard(
     cancel: &Cancel,
     observer: &mut dyn Observer,
     tally: &mut Tally,
-) -> Result<()> {
+) -> Result<Box<dyn ShardWriter>> {
     let resumed = writer.resumed();
     observer.resumed(resumed);
     let range = shard.samples.start + resumed..shard.samples.end;
@@ -200,13 +239,8 @@ fn pack_shard(
             tally.stages.writer_waited += waits.consumer;
         }
     }
-    observer.committing();
-    let began = Instant::now();
-    let summary = writer.finish()?;
-    tally.stages.commit += began.elapsed();
     tally.resumed += resumed;
-    tally.shards.push((shard.clone(), summary));
-    Ok(())
+    Ok(writer)
 }
 
 /// Whether other samples can still be fine. A failed write is the disk's fault and ends the run:
