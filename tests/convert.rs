@@ -144,3 +144,33 @@ for n in range(2):
     std::fs::write(&tar, bytes).unwrap();
     common::expect(1, &[&"verify", &shards]);
 }
+
+/// Names in an archive are keys, and nothing but keys: they must not become paths elsewhere.
+#[test]
+fn names_that_lead_out_of_the_folder_are_never_written() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let inner = root.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let tar = inner.join("evil.tar");
+    let script = "import sys,tarfile,io,pathlib
+b=sorted(pathlib.Path(sys.argv[1]).rglob('*.png'))[0].read_bytes()
+with tarfile.open(sys.argv[2],'w') as t:
+    for name in ('good','../evil','/tmp/fdconvert-evil','a/../../evil2'):
+        i=tarfile.TarInfo(name+'.png'); i.size=len(b); t.addfile(i,io.BytesIO(b))
+";
+    let python =
+        std::process::Command::new("python3").args(["-c", script]).args([&source, &tar]).status();
+    if !python.is_ok_and(|status| status.success()) {
+        println!("skipped: python3 is needed to write the archive");
+        return;
+    }
+    let out = inner.join("out");
+    assert!(common::fails(&[&"unpack", &tar, &out]).contains(".."));
+    assert_eq!(common::names(&inner), ["evil.tar"]);
+    common::expect(1, &[&"unpack", &tar, &out, &"--on-error", &"skip"]);
+    assert_eq!(common::names(&out), ["good.png"]);
+    assert_eq!(common::names(&inner), ["evil.tar", "out"]);
+    assert_eq!(common::names(root.path()), ["inner", "kodak"]);
+    assert!(!Path::new("/tmp/fdconvert-evil.png").exists());
+}
