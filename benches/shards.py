@@ -61,6 +61,11 @@ def main():
                 shutil.rmtree(out, ignore_errors=True)
                 os.sync()
                 results[f"pack to wds, {threads} thread{'s' * (threads != '1')}"] = measure([*pack, "--threads", threads])
+            for threads in ("1", "2"):
+                (scratch / "x.beton").unlink(missing_ok=True)
+                os.sync()
+                results[f"pack to beton, {threads} thread{'s' * (threads != '1')}"] = measure(
+                    [binary, "pack", source, scratch / "x.beton", "-q", "--threads", threads])
             shutil.rmtree(scratch / "copy", ignore_errors=True)
             os.sync()
             results["cp -r"] = measure(["cp", "-r", source, scratch / "copy"])

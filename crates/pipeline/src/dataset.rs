@@ -56,7 +56,7 @@ pub fn fingerprint(job: &Job<'_>, provenance: &Provenance) -> [u8; 16] {
     hash.digest128().to_le_bytes()
 }
 
-/// Completes a dataset whose shards are all committed: what [`pack`] does last, and what a run
+/// Completes a dataset whose shards are all committed: what [`pack`](crate::pack()) does last, and what a run
 /// of its own does after all parts.
 ///
 /// # Errors

@@ -6,6 +6,8 @@ use std::{
     io::{self, Write},
     os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
 };
 
 /// Where the unfinished form of `out` lies: the same folder, the same name, `.partial` appended.
@@ -21,12 +23,55 @@ pub fn partial_path(out: &Path) -> PathBuf {
 /// Dropped uncommitted it is removed; a killed process leaves it, and the next run finds its
 /// bytes in [`existing`](Self::existing) and decides whether to go on with them. An exclusive
 /// lock keeps two runs from writing the same one.
+///
+/// While a large file is written, a thread syncs what is there already, so that the commit does
+/// not have to wait for all of it.
 #[derive(Debug)]
 pub struct Scratch {
     file: File,
     path: PathBuf,
     existing: u64,
     remove_on_drop: bool,
+    writeback: Mutex<Writeback>,
+}
+
+/// Written bytes after which syncing begins anew.
+const WRITEBACK_BYTES: u64 = 32 << 20;
+
+#[derive(Debug, Default)]
+struct Writeback {
+    /// Written since the last sync began.
+    dirty: u64,
+    running: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Writeback {
+    /// Notes that bytes were written, and begins to sync when they are many and no sync is under
+    /// way.
+    fn wrote(&mut self, file: &File, bytes: u64) -> io::Result<()> {
+        self.dirty += bytes;
+        let busy = self.running.as_ref().is_some_and(|running| !running.is_finished());
+        if self.dirty < WRITEBACK_BYTES || busy {
+            return Ok(());
+        }
+        self.wait()?;
+        self.dirty = 0;
+        let file = file.try_clone()?;
+        let sync = move || file.sync_data();
+        // Without a thread the commit has more to do, and that is all.
+        self.running = thread::Builder::new().name("writeback".into()).spawn(sync).ok();
+        Ok(())
+    }
+
+    /// Waits for the sync under way. The system reports a failed write only once, so its error is
+    /// the file's.
+    fn wait(&mut self) -> io::Result<()> {
+        match self.running.take().map(JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(synced)) => synced,
+            Some(Err(_)) => Err(io::Error::other("the thread that syncs has died")),
+        }
+    }
 }
 
 impl Scratch {
@@ -59,7 +104,13 @@ impl Scratch {
             match fs::metadata(path) {
                 Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
                     let path = path.to_path_buf();
-                    return Ok(Self { file, path, existing: held.len(), remove_on_drop: true });
+                    return Ok(Self {
+                        file,
+                        path,
+                        existing: held.len(),
+                        remove_on_drop: true,
+                        writeback: Mutex::default(),
+                    });
                 }
                 Ok(_) => {}
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
@@ -92,7 +143,12 @@ impl Scratch {
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         fault::on_write(&self.path, bytes.len() as u64)
             .and_then(|()| self.file.write_all_at(bytes, offset))
+            .and_then(|()| self.writeback().wrote(&self.file, bytes.len() as u64))
             .map_err(Error::io("write", &self.path))
+    }
+
+    fn writeback(&self) -> MutexGuard<'_, Writeback> {
+        self.writeback.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads exactly `bytes.len()` bytes at `offset`.
@@ -120,6 +176,7 @@ impl Scratch {
     /// `Io`; then the scratch file is removed.
     pub fn commit(mut self, out: &Path) -> Result<()> {
         fault::on_write(&self.path, 0)
+            .and_then(|()| self.writeback().wait())
             .and_then(|()| self.file.sync_all())
             .map_err(Error::io("sync", &self.path))?;
         fs::rename(&self.path, out).map_err(Error::io("rename into place", out))?;
@@ -166,6 +223,21 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
 mod tests {
     use super::*;
     use crate::fault::Operation;
+
+    #[test]
+    fn large_files_arrive_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("x");
+        let scratch = Scratch::open(&partial_path(&out)).unwrap();
+        let block: Vec<u8> = (0..1 << 20).map(|i: u32| (i % 251) as u8).collect();
+        for n in 0..80 {
+            scratch.write_all_at(&block, n << 20).unwrap();
+        }
+        scratch.commit(&out).unwrap();
+        let bytes = fs::read(&out).unwrap();
+        assert_eq!(bytes.len(), 80 << 20);
+        assert!(bytes.chunks_exact(1 << 20).all(|chunk| chunk == block));
+    }
 
     #[test]
     fn dropped_uncommitted_leaves_nothing() {
