@@ -16,10 +16,10 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Pack a source into a dataset that training reads fast
-    #[command(after_help = PACK_EXAMPLES)]
+    #[command(after_help = MORE, after_long_help = PACK_EXAMPLES)]
     Pack(Box<PackArgs>),
     /// Fix order and shards of a dataset that several machines will write
-    #[command(after_help = PLAN_EXAMPLES)]
+    #[command(after_help = MORE, after_long_help = PLAN_EXAMPLES)]
     Plan(Box<PlanArgs>),
     /// Complete a dataset whose parts are all packed
     Merge(MergeArgs),
@@ -46,6 +46,9 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  fdconvert man | man -l -")]
     Man,
 }
+
+/// Closes the short help.
+const MORE: &str = "`--help` shows all options, the formats and examples.";
 
 const PACK_EXAMPLES: &str = "\
 Examples:
@@ -119,7 +122,7 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "FILE", help_heading = "Shards")]
     pub(crate) plan: Option<PathBuf>,
     /// With --plan: write only the shards of part I of N, counted from 1
-    #[arg(long, value_name = "I/N", requires = "plan", value_parser = part, help_heading = "Shards")]
+    #[arg(long, value_name = "I/N", requires = "plan", value_parser = part, help_heading = "Shards", hide_short_help = true)]
     pub(crate) part: Option<(u64, u64)>,
 
     /// What to do with samples that cannot be read, decoded or stored
@@ -129,13 +132,13 @@ pub(crate) struct PackArgs {
     #[arg(long, help_heading = "Safety")]
     pub(crate) overwrite: bool,
     /// Show what would be done, write nothing
-    #[arg(long, help_heading = "Safety")]
+    #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) dry_run: bool,
     /// Worker threads; the output does not depend on it [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Memory for images that wait to be written
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = bytes, hide_short_help = true)]
     pub(crate) buffer: u64,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -177,7 +180,7 @@ pub(crate) struct MergeArgs {
     /// Dataset whose parts are packed
     pub(crate) out: PathBuf,
     /// The plan they were packed by [default: the copy that they left in OUT]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -200,20 +203,26 @@ pub(crate) struct RecipeArgs {
     pub(crate) labels: Option<PathBuf>,
     /// One more image for every sample, e.g. mask=DIR: the file of the same name in DIR, whatever
     /// its extension; its pixels are never changed
-    #[arg(long, value_name = "FIELD=DIR", value_parser = pair)]
+    #[arg(long, value_name = "FIELD=DIR", value_parser = pair, hide_short_help = true)]
     pub(crate) pair: Vec<(String, PathBuf)>,
     /// Seed of every random choice
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
 
     /// Only these samples, by position: half-open ranges such as 0..1000 or 0..10,50..60
-    #[arg(long, value_name = "RANGES", value_delimiter = ',', value_parser = range, help_heading = "Samples")]
+    #[arg(long, value_name = "RANGES", value_delimiter = ',', value_parser = range, help_heading = "Samples", hide_short_help = true)]
     pub(crate) select: Vec<(u64, u64)>,
     /// Only samples of these classes, by name or number
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Samples")]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        help_heading = "Samples",
+        hide_short_help = true
+    )]
     pub(crate) select_labels: Vec<String>,
     /// Only this share of the samples, e.g. 10% or 0.1, drawn by --seed and their names
-    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Samples")]
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Samples", hide_short_help = true)]
     pub(crate) sample: Option<f64>,
     /// Shuffle all samples by --seed
     #[arg(long, help_heading = "Samples")]
@@ -223,16 +232,34 @@ pub(crate) struct RecipeArgs {
     pub(crate) split: Vec<(String, f64)>,
 
     /// At most N samples in a shard
-    #[arg(long, value_name = "N", group = "sharding", help_heading = "Shards")]
+    #[arg(
+        long,
+        value_name = "N",
+        group = "sharding",
+        help_heading = "Shards",
+        hide_short_help = true
+    )]
     pub(crate) shard_count: Option<u64>,
     /// At most SIZE in a shard, framing included [default: 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = bytes, group = "sharding", help_heading = "Shards")]
     pub(crate) shard_size: Option<u64>,
     /// N shards (in each split), equal within one sample
-    #[arg(long, value_name = "N", group = "sharding", help_heading = "Shards")]
+    #[arg(
+        long,
+        value_name = "N",
+        group = "sharding",
+        help_heading = "Shards",
+        hide_short_help = true
+    )]
     pub(crate) shards: Option<u64>,
     /// Make the number of shards a multiple of W, equal within one sample: so that no rank starves
-    #[arg(long, value_name = "W", default_value_t = 1, help_heading = "Shards")]
+    #[arg(
+        long,
+        value_name = "W",
+        default_value_t = 1,
+        help_heading = "Shards",
+        hide_short_help = true
+    )]
     pub(crate) shards_multiple_of: u64,
 
     /// How images are stored: keep, jpeg, png, bmp, raw, smart, mix:P
@@ -247,16 +274,35 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = "Images")]
     pub(crate) jpeg_quality: Option<u8>,
     /// JPEG chroma subsampling
-    #[arg(long, value_enum, default_value = "420", value_name = "S", help_heading = "Images")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "420",
+        value_name = "S",
+        help_heading = "Images",
+        hide_short_help = true
+    )]
     pub(crate) subsampling: SubsamplingArg,
     /// Huffman tables fitted to each JPEG: 3 to 6 % smaller, encoding takes 2.7 times as long
-    #[arg(long, help_heading = "Images")]
+    #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) optimize_huffman: bool,
     /// JPEG restart marker every N rows of blocks; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Images")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        help_heading = "Images",
+        hide_short_help = true
+    )]
     pub(crate) restart_rows: u16,
     /// For smart: how many times smaller than raw a JPEG must be
-    #[arg(long, value_name = "R", default_value_t = 4.0, help_heading = "Images")]
+    #[arg(
+        long,
+        value_name = "R",
+        default_value_t = 4.0,
+        help_heading = "Images",
+        hide_short_help = true
+    )]
     pub(crate) smart_ratio: f64,
     /// Scale down so that the longer side is at most N pixels; never up
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "short_side", help_heading = "Images")]
@@ -265,26 +311,45 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Images")]
     pub(crate) short_side: Option<u32>,
     /// Resampling: area is bit-exact with OpenCV's INTER_AREA, which FFCV uses
-    #[arg(long, value_enum, default_value = "area", value_name = "F", help_heading = "Images")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "area",
+        value_name = "F",
+        help_heading = "Images",
+        hide_short_help = true
+    )]
     pub(crate) filter: FilterArg,
     /// Where alpha cannot be stored: drop, white, black, RRGGBB (blend over it), refuse
-    #[arg(long, value_name = "A", default_value = "drop", help_heading = "Images")]
+    #[arg(
+        long,
+        value_name = "A",
+        default_value = "drop",
+        help_heading = "Images",
+        hide_short_help = true
+    )]
     pub(crate) alpha: String,
     /// Store gray images as three equal channels when they are re-encoded
-    #[arg(long, help_heading = "Images")]
+    #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) gray_to_rgb: bool,
     /// Do not turn re-encoded images upright by their EXIF orientation
-    #[arg(long, help_heading = "Images")]
+    #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) no_exif_rotation: bool,
 
     /// Treat a JPEG without its end marker as broken even if all its pixels are there
-    #[arg(long, help_heading = "Safety")]
+    #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) strict: bool,
     /// Refuse images of more pixels than this
-    #[arg(long, value_name = "N", default_value_t = 100_000_000, help_heading = "Safety")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100_000_000,
+        help_heading = "Safety",
+        hide_short_help = true
+    )]
     pub(crate) max_pixels: u64,
     /// Refuse image files larger than this
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes, help_heading = "Safety")]
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes, help_heading = "Safety", hide_short_help = true)]
     pub(crate) max_file_bytes: u64,
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn add_to(command: Command) -> Command {
         let arg = Arg::new(option.name)
             .long(option.name)
             .help(option.help)
+            .hide_short_help(true)
             .help_heading(format!("Format {format}"));
         match option.kind {
             OptionKind::Flag => arg.action(ArgAction::SetTrue),
@@ -43,8 +44,8 @@ pub(crate) fn add_to(command: Command) -> Command {
     let args: Vec<Arg> = args.collect();
     WITH_OPTIONS.iter().fold(command, |command, name| {
         command.mut_subcommand(name, |pack| {
-            let examples = pack.get_after_help().map(ToString::to_string).unwrap_or_default();
-            pack.args(args.clone()).after_help(format!("{formats}\n\n{examples}"))
+            let examples = pack.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+            pack.args(args.clone()).after_long_help(format!("{formats}\n\n{examples}"))
         })
     })
 }
