@@ -1,8 +1,8 @@
 //! Any bytes as a tar: an error, or entries within the file that do not overlap. Checksums stand
 //! in the way of a fuzzer, so that the archive is also taken with them made right.
 //!
-//! The walk is private to its crate, whose public reader opens paths only; here it is taken from
-//! its source.
+//! The walk is private to its crate; here it is taken from its source. `wds_reader` takes the whole
+//! reader.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 

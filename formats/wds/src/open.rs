@@ -82,10 +82,23 @@ impl WdsReader {
             return Err(Error::usage("source", what));
         }
         let mut budget = MAX_DECOMPRESSED;
-        let mut shards = paths
-            .into_iter()
-            .map(|path| load(path, &mut budget))
-            .collect::<Result<Vec<Unscanned>>>()?;
+        let shards = paths.into_iter().map(|path| load(path, &mut budget));
+        Self::assemble(path, manifest, shards.collect::<Result<Vec<Unscanned>>>()?)
+    }
+
+    /// Opens a single shard that is in memory, without an index; `path` is what messages call it.
+    #[doc(hidden)]
+    pub fn from_archive(archive: Bytes, path: &Path) -> Result<Self> {
+        let path = path.to_path_buf();
+        let shard = Unscanned { path: path.clone(), archive, index: None, problem: None };
+        Self::assemble(&path, None, vec![shard])
+    }
+
+    fn assemble(
+        path: &Path,
+        manifest: Option<Manifest>,
+        mut shards: Vec<Unscanned>,
+    ) -> Result<Self> {
         let (schema, columns) = decide(&mut shards, manifest.as_ref())?;
         let shards =
             shards.into_iter().map(|shard| shard.scan(&columns)).collect::<Result<Vec<_>>>()?;
