@@ -115,3 +115,64 @@ fn compat_refuses_what_ffcv_cannot_do() {
         assert!(!out.exists());
     }
 }
+
+/// Every file of FFCV opens, and its images decode to the pixels that an accurate decoder gives.
+#[test]
+#[cfg(feature = "turbo")]
+fn ffcv_files_open_and_decode_to_the_pixels_of_their_manifest() {
+    use fdconvert_codec::Decoder;
+    use fdconvert_core::{Codec, Limits, Value};
+    let Some(shared) = fixtures::shared() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let tar = std::process::Command::new("tar")
+        .arg("-xJf")
+        .arg(shared.join("data/golden-beton/golden.tar.xz"))
+        .arg("-C")
+        .arg(folder.path())
+        .status();
+    if !tar.is_ok_and(|status| status.success()) {
+        println!("skipped: tar with xz is needed to unpack the files");
+        return;
+    }
+    let root = folder.path().join("golden");
+    let manifest = fs::read(root.join("manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
+    let (mut n_files, mut n_jpegs, mut n_raw) = (0, 0, 0);
+    let mut decoder = Decoder::new();
+    for (name, entry) in manifest.as_object().unwrap() {
+        let path = root.join(name);
+        if !path.exists() {
+            continue;
+        }
+        n_files += 1;
+        let reader = fdconvert_reader::open(&path).unwrap();
+        let samples = entry["samples"].as_array().unwrap();
+        assert_eq!(reader.len(), samples.len() as u64, "{name}");
+        for (index, expected) in (0..).zip(samples) {
+            let sample = reader.get(index).unwrap();
+            for (field, value) in reader.schema().fields.iter().zip(&sample.values) {
+                let expected = &expected[&field.name];
+                match value {
+                    Value::Image(image) => {
+                        let sha256 = fdconvert_testkit::compare::sha256(&image.bytes);
+                        assert_eq!(sha256, expected["sha256"], "{name} {index}");
+                        let limits = Limits::default();
+                        let pixels = decoder.decode("x", image, &limits).unwrap().pixels;
+                        let found = fdconvert_testkit::compare::sha256(&pixels.data);
+                        let (wanted, count) = match image.codec {
+                            Codec::Jpeg => (&expected["pixels_islow_sha256"], &mut n_jpegs),
+                            _ => (&expected["pixels_sha256"], &mut n_raw),
+                        };
+                        assert_eq!(found, wanted.as_str().unwrap(), "{name} {index}");
+                        *count += 1;
+                    }
+                    Value::Int(int) => assert_eq!(expected.as_i64(), Some(*int)),
+                    Value::Float(float) => assert_eq!(expected.as_f64(), Some(*float)),
+                    _ => {}
+                }
+            }
+        }
+    }
+    println!("{n_files} files, {n_jpegs} JPEGs and {n_raw} raw images");
+    assert!(n_files >= 12 && n_jpegs > 200 && n_raw > 80);
+}
