@@ -188,7 +188,7 @@ pub(crate) struct MergeArgs {
 
 /// Everything that shapes the bytes of the output. A plan records it, so the names of the fields
 /// are part of the plan file's format.
-#[derive(Debug, Args, Serialize, Deserialize)]
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecipeArgs {
     /// Format of OUT [default: by the extension of OUT]

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues) -> Result<Outcome> {
     let described = described?;
     let source = sources::open_planned(&described, &args.recipe)?;
     let plan = Plan::new(&*source, &recipe.policy, &*recipe.format, &recipe.plan)?;
-    let stored = StoredRecipe { options: options.0.clone(), args: clone_recipe(&args.recipe)? };
+    let stored = StoredRecipe { options: options.0.clone(), args: args.recipe.clone() };
     let recipe = serde_json::to_value(&stored).map_err(unserialisable)?;
     let file = PlanFile { recipe, sources: described, plan };
     let bytes = file.to_bytes()?;
@@ -94,12 +94,6 @@ pub(crate) fn shards_text(plan: &Plan) -> String {
         ));
     }
     text
-}
-
-/// `RecipeArgs` is for clap to make and has no clone of its own.
-fn clone_recipe(args: &RecipeArgs) -> Result<RecipeArgs> {
-    let value = serde_json::to_value(args).map_err(unserialisable)?;
-    serde_json::from_value(value).map_err(unserialisable)
 }
 
 fn unserialisable(cause: serde_json::Error) -> Error {
