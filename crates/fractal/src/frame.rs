@@ -1,0 +1,122 @@
+use crate::bitmap::Bitmap;
+use fdconvert_core::{Error, Result};
+
+/// The square that an image is drawn on, and how densely.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Frame {
+    size: u32,
+    pad: u32,
+    points: u32,
+}
+
+impl Frame {
+    /// Pixels that the original leaves free on every side.
+    pub const DEFAULT_PAD: u32 = 6;
+
+    /// The smallest padding: patches reach three pixels beyond their point.
+    pub const MIN_PAD: u32 = 4;
+
+    /// The longest side: what the original's 16-bit coordinates and an index of 32 bits allow
+    /// with room to spare.
+    pub const MAX_SIZE: u32 = 16_384;
+
+    /// The fewest points: the lead-in of the fast sampler draws as many.
+    pub const MIN_POINTS: u32 = 128;
+
+    /// The most points of one image; 2^28 take minutes.
+    pub const MAX_POINTS: u32 = 1 << 28;
+
+    /// A frame of `size` by `size` pixels, `pad` of them free on every side, for `points` points.
+    ///
+    /// # Errors
+    /// `Usage`, naming the value that is out of bounds.
+    pub fn new(size: u32, pad: u32, points: u32) -> Result<Self> {
+        if pad < Self::MIN_PAD || pad > Self::MAX_SIZE {
+            let what = format!("{pad} is not from {} to {}", Self::MIN_PAD, Self::MAX_SIZE);
+            return Err(Error::usage("pad", what));
+        }
+        let least = 2 * pad + 1;
+        if size < least || size > Self::MAX_SIZE {
+            let what =
+                format!("{size} is not from {least} (two pads and a pixel) to {}", Self::MAX_SIZE);
+            return Err(Error::usage("size", what));
+        }
+        if !(Self::MIN_POINTS..=Self::MAX_POINTS).contains(&points) {
+            let what = format!("{points} is not from {} to {}", Self::MIN_POINTS, Self::MAX_POINTS);
+            return Err(Error::usage("points", what));
+        }
+        Ok(Self { size, pad, points })
+    }
+
+    /// Columns, which are as many as the rows.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// Free pixels on every side.
+    #[must_use]
+    pub fn pad(&self) -> u32 {
+        self.pad
+    }
+
+    /// Points of the orbit, the start included.
+    #[must_use]
+    pub fn points(&self) -> u32 {
+        self.points
+    }
+
+    /// An empty bitmap of this size.
+    #[must_use]
+    pub fn bitmap(&self) -> Bitmap {
+        Bitmap::new(self.size, self.size)
+    }
+}
+
+/// How points become pixels; the names are the original's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Draw {
+    /// One pixel of gray per point.
+    PointGray,
+    /// One pixel per point, of a hue that follows the point's number.
+    PointColor,
+    /// A 3x3 patch of random pixels per point, gray.
+    PatchGray,
+    /// A 3x3 patch of random pixels per point, of a hue that follows the point's number.
+    PatchColor,
+}
+
+impl Draw {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::PointGray, Self::PointColor, Self::PatchGray, Self::PatchColor];
+
+    /// Its name in recipes and in the original.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PointGray => "point_gray",
+            Self::PointColor => "point_color",
+            Self::PatchGray => "patch_gray",
+            Self::PatchColor => "patch_color",
+        }
+    }
+
+    /// The draw of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|draw| draw.name() == name)
+    }
+
+    /// Whether points become patches.
+    #[must_use]
+    pub fn is_patch(self) -> bool {
+        matches!(self, Self::PatchGray | Self::PatchColor)
+    }
+
+    /// Whether hues tell the points apart.
+    #[must_use]
+    pub fn is_color(self) -> bool {
+        matches!(self, Self::PointColor | Self::PatchColor)
+    }
+}

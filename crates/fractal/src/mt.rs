@@ -1,0 +1,151 @@
+//! MT19937, the generator behind `numpy.random` (its legacy interface) and Python's `random`.
+//!
+//! Makoto Matsumoto and Takuji Nishimura, "Mersenne Twister: A 623-dimensionally equidistributed
+//! uniform pseudo-random number generator", ACM TOMACS 8 (1998). The two libraries differ in how
+//! a seed becomes the first state.
+
+const N: usize = 624;
+const M: usize = 397;
+
+/// One stream of random numbers. Cloning continues the same stream twice.
+#[derive(Clone)]
+pub struct MersenneTwister {
+    state: [u32; N],
+    next: usize,
+}
+
+impl MersenneTwister {
+    /// The stream of `numpy.random.seed(seed)`.
+    #[must_use]
+    pub fn numpy(seed: u32) -> Self {
+        let mut state = [seed; N];
+        for i in 1..N {
+            let before = state[i - 1];
+            let mixed = (before ^ before >> 30).wrapping_mul(1_812_433_253);
+            state[i] = mixed.wrapping_add(i as u32);
+        }
+        Self { state, next: N }
+    }
+
+    /// The stream of Python's `random.seed(seed)` for a seed below 2^32.
+    #[must_use]
+    pub fn python(seed: u32) -> Self {
+        let mut state = Self::numpy(19_650_218).state;
+        let mut i = 1;
+        let advance = |state: &mut [u32; N], i: usize| {
+            if i + 1 == N {
+                state[0] = state[N - 1];
+                return 1;
+            }
+            i + 1
+        };
+        // The key is the seed alone, so its index is always 0.
+        for _ in 0..N {
+            let before = state[i - 1];
+            let mixed = (before ^ before >> 30).wrapping_mul(1_664_525);
+            state[i] = (state[i] ^ mixed).wrapping_add(seed);
+            i = advance(&mut state, i);
+        }
+        for _ in 1..N {
+            let before = state[i - 1];
+            let mixed = (before ^ before >> 30).wrapping_mul(1_566_083_941);
+            state[i] = (state[i] ^ mixed).wrapping_sub(i as u32);
+            i = advance(&mut state, i);
+        }
+        state[0] = 0x8000_0000;
+        Self { state, next: N }
+    }
+
+    /// The next 32 bits.
+    #[inline]
+    pub fn next_u32(&mut self) -> u32 {
+        if self.next == N {
+            self.twist();
+        }
+        let bits = self.state[self.next];
+        self.next += 1;
+        temper(bits)
+    }
+
+    /// The next double from 0 to below 1, of 53 bits.
+    #[inline]
+    pub fn next_f64(&mut self) -> f64 {
+        let (high, low) = (self.next_u32(), self.next_u32());
+        to_f64(high, low)
+    }
+
+    /// The next integer below `bound` as numpy's legacy `randint` draws it: masked, and drawn again
+    /// while too large. `bound` is at least 1.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        let largest = bound.max(1) - 1;
+        let mask = (u64::from(largest) + 1).next_power_of_two() as u32;
+        let mask = mask.wrapping_sub(1);
+        loop {
+            let value = self.next_u32() & mask;
+            if value <= largest {
+                return value;
+            }
+        }
+    }
+
+    /// The next mask of a patch: Python's `random.randrange(1, 512)`.
+    #[inline]
+    pub fn patch_mask(&mut self) -> u16 {
+        loop {
+            let value = self.next_u32() >> 23;
+            if value < 511 {
+                return value as u16 + 1;
+            }
+        }
+    }
+
+    /// The next `out.len()` doubles.
+    pub fn fill_f64(&mut self, out: &mut [f64]) {
+        for value in out {
+            *value = self.next_f64();
+        }
+    }
+
+    /// Passes over `n` numbers of 32 bits.
+    pub fn skip(&mut self, mut n: usize) {
+        while self.next + n > N {
+            n -= N - self.next;
+            self.twist();
+            self.next = 0;
+        }
+        self.next += n;
+    }
+
+    /// The next state, all of it. Written in runs without a dependency inside, so that the
+    /// compiler turns them into vector instructions.
+    fn twist(&mut self) {
+        let state = &mut self.state;
+        let step = |this: u32, next: u32, far: u32| {
+            let mixed = this & 0x8000_0000 | next & 0x7fff_ffff;
+            let odd = (mixed & 1).wrapping_neg() & 0x9908_b0df;
+            far ^ mixed >> 1 ^ odd
+        };
+        for i in 0..N - M {
+            state[i] = step(state[i], state[i + 1], state[i + M]);
+        }
+        for i in N - M..N - 1 {
+            state[i] = step(state[i], state[i + 1], state[i + M - N]);
+        }
+        state[N - 1] = step(state[N - 1], state[0], state[M - 1]);
+        self.next = 0;
+    }
+}
+
+#[inline]
+fn temper(mut bits: u32) -> u32 {
+    bits ^= bits >> 11;
+    bits ^= bits << 7 & 0x9d2c_5680;
+    bits ^= bits << 15 & 0xefc6_0000;
+    bits ^ bits >> 18
+}
+
+/// `genrand_res53`.
+#[inline]
+fn to_f64(high: u32, low: u32) -> f64 {
+    (f64::from(high >> 5) * 67_108_864.0 + f64::from(low >> 6)) / 9_007_199_254_740_992.0
+}
