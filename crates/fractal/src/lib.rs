@@ -1,6 +1,8 @@
 //! Images made by formulas.
 mod bitmap;
+mod csv;
 mod exact;
+mod family;
 mod frame;
 mod lanes;
 mod lines;
@@ -8,7 +10,9 @@ mod mt;
 mod owners;
 mod system;
 
+pub use csv::Category;
 pub use bitmap::{Bitmap, Flip};
+pub use family::Search;
 pub use frame::{Draw, Frame};
 pub use mt::MersenneTwister;
 pub use owners::Owners;

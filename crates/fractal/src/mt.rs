@@ -101,8 +101,31 @@ impl MersenneTwister {
 
     /// The next `out.len()` doubles.
     pub fn fill_f64(&mut self, out: &mut [f64]) {
-        for value in out {
-            *value = self.next_f64();
+        const AT_ONCE: usize = 256;
+        let mut pairs = [[0; 2]; AT_ONCE];
+        for out in out.chunks_mut(AT_ONCE) {
+            let Some(pairs) = pairs.get_mut(..out.len()) else { return };
+            self.fill_u32(pairs.as_flattened_mut());
+            for (value, [high, low]) in out.iter_mut().zip(pairs) {
+                *value = to_f64(*high, *low);
+            }
+        }
+    }
+
+    /// The next `out.len()` numbers of 32 bits.
+    pub fn fill_u32(&mut self, mut out: &mut [u32]) {
+        while !out.is_empty() {
+            if self.next == N {
+                self.twist();
+            }
+            let left = self.state.get(self.next..).unwrap_or_default();
+            let n = left.len().min(out.len());
+            let (now, rest) = out.split_at_mut(n);
+            for (value, bits) in now.iter_mut().zip(left) {
+                *value = temper(*bits);
+            }
+            self.next += n;
+            out = rest;
         }
     }
 
@@ -147,5 +170,46 @@ fn temper(mut bits: u32) -> u32 {
 /// `genrand_res53`.
 #[inline]
 fn to_f64(high: u32, low: u32) -> f64 {
-    (f64::from(high >> 5) * 67_108_864.0 + f64::from(low >> 6)) / 9_007_199_254_740_992.0
+    // Both have their top bit clear, and signed conversions are the ones that machines have.
+    let (high, low) = (f64::from((high >> 5) as i32), f64::from((low >> 6) as i32));
+    // A power of two: as exact as the division.
+    (high * 67_108_864.0 + low) * (1.0 / 9_007_199_254_740_992.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Printed by numpy 1.26: `np.random.seed(1); np.random.random(3)`.
+    #[test]
+    fn numpy_stream() {
+        let mut random = MersenneTwister::numpy(1);
+        let first: [f64; 3] = std::array::from_fn(|_| random.next_f64());
+        assert_eq!(first, [0.417022004702574, 0.7203244934421581, 0.00011437481734488664]);
+    }
+
+    /// Printed by Python 3.11: `random.seed(7); [random.randrange(1, 512) for _ in range(5)]`.
+    #[test]
+    fn python_stream() {
+        let mut random = MersenneTwister::python(7);
+        let masks: [u16; 5] = std::array::from_fn(|_| random.patch_mask());
+        assert_eq!(masks, [166, 486, 78, 203, 334]);
+    }
+
+    #[test]
+    fn blocks_and_skips_follow_the_single_numbers() {
+        for offset in [0, 1, 5, 623, 624, 625, 1248] {
+            let mut one_by_one = MersenneTwister::numpy(42);
+            one_by_one.fill_u32(&mut vec![0; offset]);
+            let mut skipped = MersenneTwister::numpy(42);
+            skipped.skip(offset);
+            let mut block = vec![0.0; 1500];
+            skipped.clone().fill_f64(&mut block);
+            let singles: Vec<f64> = (0..1500).map(|_| one_by_one.next_f64()).collect();
+            assert_eq!(block, singles, "after {offset}");
+            let mut again = skipped.clone();
+            again.skip(3000);
+            assert_eq!(again.next_u32(), one_by_one.next_u32());
+        }
+    }
 }

@@ -1,0 +1,217 @@
+//! Categories as FractalDB keeps them: one file `NNNNN.csv` each, one line per map, seven columns
+//! `a,b,c,d,e,f,p` printed as C's `%.18e`, which keeps every bit of a double.
+
+use crate::System;
+use fdconvert_core::{Error, Result};
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+/// A category with the name of its class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Category {
+    /// The file's name without the extension, which the original makes the class's folder.
+    pub name: String,
+    /// What makes its images.
+    pub system: System,
+}
+
+/// What every file is called in errors.
+const FORMAT: &str = "category";
+
+/// Far more than the eight lines that a system has.
+const MAX_FILE_BYTES: u64 = 64 << 10;
+
+/// Columns of a map in two dimensions: six parameters and a probability.
+const COLUMNS: usize = 7;
+
+/// Columns of a map in three dimensions: twelve parameters and a probability.
+const COLUMNS_3D: usize = 13;
+
+impl Category {
+    /// Reads one category.
+    ///
+    /// # Errors
+    /// `Io`; `Corrupt`, naming file, line and column; `Unsupported` for systems in three dimensions.
+    pub fn read(path: &Path) -> Result<Self> {
+        let file = fs::File::open(path).map_err(Error::io("open", path))?;
+        let mut text = String::new();
+        // One byte more tells a file that is too long from one that fits.
+        file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(Error::io("read", path))?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            let what = format!("more than {MAX_FILE_BYTES} bytes; a category has a few hundred");
+            return Err(Error::corrupt(FORMAT, path, MAX_FILE_BYTES, what));
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { name, system: parse(&text, path)? })
+    }
+
+    /// All categories in a folder, in the order of their names: files `*.csv` directly in it, or in
+    /// folders `csv0`, `csv1`, ... as they are published.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read), and `Usage` when there are none or two of the same name.
+    pub fn read_all(folder: &Path) -> Result<Vec<Self>> {
+        let mut paths = list(folder)?;
+        paths.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
+        if paths.is_empty() {
+            let what = format!("{} has no category: neither *.csv nor csv0/*.csv", folder.display());
+            return Err(Error::usage("path", what));
+        }
+        let twice = paths.windows(2).find(|pair| pair[0].file_stem() == pair[1].file_stem());
+        if let Some([first, second]) = twice {
+            let what = format!("{} and {} have one name", first.display(), second.display());
+            return Err(Error::usage("path", what));
+        }
+        paths.iter().map(|path| Self::read(path)).collect()
+    }
+
+    /// The text of its file, the same bytes as numpy's `savetxt` writes.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let maps = self.system.maps().iter().zip(self.system.probabilities());
+        let lines = maps.map(|(map, probability)| {
+            let values = map.iter().chain([probability]).map(|value| scientific(*value));
+            values.collect::<Vec<_>>().join(",") + "\n"
+        });
+        lines.collect()
+    }
+}
+
+/// The files of [`Category::read_all`], in any order.
+fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Error::io("list the folder", folder))? {
+        let path = entry.map_err(Error::io("list the folder", folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            let number = name.strip_prefix("csv").unwrap_or_default();
+            if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
+                let below = fs::read_dir(&path).map_err(Error::io("list the folder", &path))?;
+                for entry in below {
+                    let entry = entry.map_err(Error::io("list the folder", &path))?;
+                    files.push(entry.path());
+                }
+            }
+        } else {
+            files.push(path);
+        }
+    }
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "csv"));
+    Ok(files)
+}
+
+fn parse(text: &str, path: &Path) -> Result<System> {
+    let (mut maps, mut probabilities) = (Vec::new(), Vec::new());
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        let corrupt = |what: String| Error::corrupt(FORMAT, path, offset, what);
+        if !line.trim().is_empty() {
+            let values = numbers(line).map_err(corrupt)?;
+            match *values.as_slice() {
+                [a, b, c, d, e, f, probability] => {
+                    maps.push([a, b, c, d, e, f]);
+                    probabilities.push(probability);
+                }
+                _ if values.len() == COLUMNS_3D => {
+                    let what = "its maps are of three dimensions (13 columns); only those of two \
+                                (7 columns) can be drawn";
+                    let path = path.to_owned();
+                    return Err(Error::Unsupported { format: FORMAT, path, what: what.into() });
+                }
+                _ => {
+                    let n = values.len();
+                    return Err(corrupt(format!("a line of {n} columns, not {COLUMNS}")));
+                }
+            }
+            if maps.len() > System::MAX_MAPS {
+                return Err(corrupt(format!("more than {} maps", System::MAX_MAPS)));
+            }
+        }
+        offset += line.len() as u64;
+    }
+    System::new(maps, probabilities)
+        .map_err(|error| Error::corrupt(FORMAT, path, 0, error.to_string()))
+}
+
+fn numbers(line: &str) -> Result<Vec<f64>, String> {
+    let number = |(column, text): (usize, &str)| {
+        let text = text.trim();
+        text.parse().map_err(|_| format!("column {}: `{text}` is no number", column + 1))
+    };
+    line.split(',').enumerate().map(number).collect()
+}
+
+/// `%.18e` of C: Rust prints the same digits and another exponent.
+fn scientific(value: f64) -> String {
+    if !value.is_finite() {
+        return value.to_string().to_lowercase();
+    }
+    let text = format!("{value:.18e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ('-', exponent),
+        None => ('+', exponent),
+    };
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn numbers_as_numpy_prints_them() {
+        for (value, text) in [
+            (0.583784806325405, "5.837848063254049702e-01"),
+            (-0.06844673029160009, "-6.844673029160008859e-02"),
+            (1.0, "1.000000000000000000e+00"),
+            (0.0, "0.000000000000000000e+00"),
+            (1e-300, "1.000000000000000025e-300"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "nan"),
+        ] {
+            assert_eq!(scientific(value), text);
+        }
+    }
+
+    fn error(text: &str) -> String {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let error = Category::read(file.path()).unwrap_err().chain();
+        error.replace(&file.path().display().to_string(), "FILE")
+    }
+
+    #[test]
+    fn bad_files_are_named_with_line_and_column() {
+        assert!(error("").contains("a system has 1 to 8 maps, not 0"));
+        assert!(error("1,2,3,4,5,6,7\n1,2,x,4,5,6,7\n").contains("at byte 14: column 3: `x` is no"));
+        assert!(error("1,2,3\n").contains("a line of 3 columns, not 7"));
+        assert!(error("1,2,3,4,5,6,7,8,9,10,11,12,13\n").contains("three dimensions"));
+        assert!(error(&"1,2,3,4,5,6,7\n".repeat(9)).contains("more than 8 maps"));
+        assert!(error(&" ".repeat(70_000)).contains("more than 65536 bytes"));
+    }
+
+    #[test]
+    fn folders_are_read_flat_and_as_published() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = "1,0,0,1,0,0,1\n";
+        fs::create_dir_all(folder.path().join("csv1")).unwrap();
+        fs::create_dir_all(folder.path().join("other")).unwrap();
+        for name in ["00001.csv", "csv1/00000.csv", "other/00002.csv", "readme.txt"] {
+            fs::write(folder.path().join(name), line).unwrap();
+        }
+        let names = |folder: &Path| {
+            let categories = Category::read_all(folder).unwrap();
+            categories.into_iter().map(|category| category.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(folder.path()), ["00000", "00001"]);
+        assert_eq!(names(&folder.path().join("other")), ["00002"]);
+        fs::write(folder.path().join("csv1/00001.csv"), line).unwrap();
+        let error = Category::read_all(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("have one name"), "{error}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Where categories come from.
+mod known;
+mod search;
+
+pub use search::Search;

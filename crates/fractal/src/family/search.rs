@@ -1,0 +1,280 @@
+//! FractalDB's search for categories: random systems, kept where their picture fills enough.
+//!
+//! One stream of random numbers, numpy's with the seed, is drawn from without a break: for every
+//! candidate the number of maps (2 to 7), six parameters for each from -1 to 1, and then
+//! 100,000 numbers that choose the maps of its orbit, kept or not. A candidate becomes the next
+//! category when the orbit, scaled to 512 x 512 pixels, lights a share of at least `rate` of them.
+//! Source: `ifs_search.py` of FractalDB-Pretrained-ResNet-PyTorch (MIT).
+//!
+//! ```text
+//! one thread            state of the stream at candidate i, by passing over i's numbers
+//! all cores, in order   draw the orbit's numbers again from that state, orbit, bounds, fill
+//! ```
+//!
+//! Passing over the numbers costs a tenth of using them, so the stream is no bottleneck, and the
+//! order of the results does not depend on threads.
+
+use super::known;
+use crate::{MersenneTwister, System};
+use fdconvert_core::{Error, Result};
+use rayon::prelude::*;
+
+/// Points of the orbit that decides.
+const POINTS: usize = 100_000;
+
+/// Side of the picture that decides, and what stays free around it.
+const SIZE: usize = 512;
+const PAD: usize = 6;
+const PIXELS: f64 = (SIZE * SIZE) as f64;
+
+/// Candidates that are looked at side by side.
+const BATCH: usize = 64;
+
+/// The most candidates tried for one category before the search gives up: two hundred times what
+/// FractalDB's rate takes on average.
+const MAX_TRIES: u64 = 10_000;
+
+/// The search, with what it has found so far. Goes on where it is: asking for 10 and then for 20
+/// gives the same as asking for 20.
+pub struct Search {
+    seed: u32,
+    rate: f64,
+    /// At the first number of the next candidate.
+    random: MersenneTwister,
+    tried: u64,
+    found: Vec<System>,
+}
+
+/// A system that may become a category.
+struct Candidate {
+    system: System,
+    /// At the first number of its orbit.
+    random: MersenneTwister,
+}
+
+impl Search {
+    /// The seed of the published categories.
+    pub const PUBLISHED_SEED: u32 = 1;
+
+    /// The rate of the published categories.
+    pub const PUBLISHED_RATE: f64 = 0.2;
+
+    /// A search from the first candidate of this seed. `rate` is a share, 0 to 1.
+    ///
+    /// # Errors
+    /// `Usage` when no picture can be filled at that rate.
+    pub fn new(seed: u32, rate: f64) -> Result<Self> {
+        // An orbit has fewer points than the picture has pixels.
+        let highest = POINTS as f64 / PIXELS;
+        if !(0.0..=highest).contains(&rate) {
+            let what = format!("{rate} is not from 0 to {highest:.3}, which 100,000 points fill");
+            return Err(Error::usage("rate", what));
+        }
+        let random = MersenneTwister::numpy(seed);
+        Ok(Self { seed, rate, random, tried: 0, found: Vec::new() })
+    }
+
+    /// Candidates looked at so far.
+    #[must_use]
+    pub fn tried(&self) -> u64 {
+        self.tried
+    }
+
+    /// The categories found so far.
+    #[must_use]
+    pub fn found(&self) -> &[System] {
+        &self.found
+    }
+
+    /// Goes on until there are `classes` categories; `progress` is told now and then how many
+    /// there are, and stops the search by returning false.
+    ///
+    /// The first thousand of the published search are known by their numbers, so that their
+    /// rejected neighbours are passed over without a look.
+    ///
+    /// # Errors
+    /// `Usage` when nothing is found for very long, `Cancelled` when `progress` says so.
+    pub fn run(&mut self, classes: usize, progress: &mut dyn FnMut(usize) -> bool) -> Result<()> {
+        if self.seed == Self::PUBLISHED_SEED && self.rate == Self::PUBLISHED_RATE {
+            self.pick_known(classes, progress)?;
+        }
+        self.run_in_full(classes, progress)
+    }
+
+    /// As [`run`](Self::run), but looks at every candidate.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn run_in_full(
+        &mut self,
+        classes: usize,
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<()> {
+        let needed = needed(self.rate);
+        let mut last_found = self.tried;
+        let mut batch = Vec::new();
+        while self.found.len() < classes {
+            let looked_at = std::mem::take(&mut batch);
+            // The stream goes on while candidates are looked at; the first round only starts it.
+            let (next, fills) = rayon::join(
+                || (0..BATCH).map(|_| self.random_candidate()).collect::<Result<Vec<_>>>(),
+                || {
+                    looked_at
+                        .par_iter()
+                        .map_init(Canvas::default, |canvas, it| canvas.fills(it, needed))
+                        .collect::<Vec<_>>()
+                },
+            );
+            batch = next?;
+            for (candidate, fills) in looked_at.into_iter().zip(fills) {
+                self.tried += 1;
+                if !fills {
+                    continue;
+                }
+                last_found = self.tried;
+                self.found.push(candidate.system);
+                if self.found.len() == classes {
+                    // What was drawn beyond is given back, for a later call.
+                    self.random = candidate.random;
+                    self.random.skip(2 * POINTS);
+                    return Ok(());
+                }
+            }
+            if self.tried - last_found > MAX_TRIES {
+                let n = self.found.len();
+                let what = format!(
+                    "after {n} categories none of {MAX_TRIES} candidates fills {}",
+                    self.rate
+                );
+                return Err(Error::usage("rate", what));
+            }
+            if !progress(self.found.len()) {
+                return Err(Error::Cancelled);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the categories whose numbers are known.
+    fn pick_known(
+        &mut self,
+        classes: usize,
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<()> {
+        // Beyond what is known, or after a search that stopped somewhere else.
+        let known = known::GAPS.get(self.found.len()..).unwrap_or_default();
+        for gap in known.iter().take(classes.saturating_sub(self.found.len())) {
+            for _ in 0..*gap {
+                self.random_candidate()?;
+            }
+            let candidate = self.random_candidate()?;
+            self.tried += u64::from(*gap) + 1;
+            self.found.push(candidate.system);
+            if !progress(self.found.len()) {
+                return Err(Error::Cancelled);
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws the next candidate and passes over the numbers of its orbit.
+    fn random_candidate(&mut self) -> Result<Candidate> {
+        let random = &mut self.random;
+        let n_maps = 2 + random.below(6);
+        let mut parameter = |_| -1.0 + 2.0 * random.next_f64();
+        let maps = (0..n_maps).map(|_| std::array::from_fn(&mut parameter)).collect();
+        let candidate = Candidate { system: System::by_area(maps)?, random: random.clone() };
+        random.skip(2 * POINTS);
+        Ok(candidate)
+    }
+}
+
+/// The fewest pixels whose share of the picture is at least `rate`, divided as the original does.
+fn needed(rate: f64) -> usize {
+    (0..=POINTS).find(|&pixels| pixels as f64 / PIXELS >= rate).unwrap_or(POINTS + 1)
+}
+
+/// What looking at a candidate needs, kept from one to the next.
+#[derive(Default)]
+struct Canvas {
+    random: Vec<f64>,
+    choices: Vec<u8>,
+    points: Vec<[f64; 2]>,
+    lit: Vec<u8>,
+}
+
+impl Canvas {
+    /// Whether the candidate lights at least `needed` pixels.
+    fn fills(&mut self, candidate: &Candidate, needed: usize) -> bool {
+        self.random.resize(POINTS, 0.0);
+        candidate.random.clone().fill_f64(&mut self.random);
+        let (low, high) = self.orbit(&candidate.system);
+        let span = [high[0] - low[0], high[1] - low[1]];
+        // Infinities, NaN and lines are rare, and the original treats them in its own way.
+        let plain = span.iter().all(|span| span.is_finite() && *span > 0.0);
+        if !plain || self.points.iter().flatten().any(|value| value.is_nan()) {
+            return false;
+        }
+        self.lights(low, span, needed)
+    }
+
+    /// Computes the orbit and its bounds.
+    fn orbit(&mut self, system: &System) -> ([f64; 2], [f64; 2]) {
+        // Branches would be mispredicted half of the time.
+        self.choices.clear();
+        self.choices.resize(POINTS, 0);
+        for sum in system.cumulative() {
+            for (choice, random) in self.choices.iter_mut().zip(&self.random) {
+                *choice += u8::from(*random > sum);
+            }
+        }
+        // The last map of the table leaves a point where it is: no sum is large enough.
+        let mut maps = [[1.0, 0.0, 0.0, 1.0, 0.0, 0.0]; System::MAX_MAPS + 1];
+        for (entry, map) in maps.iter_mut().zip(system.maps()) {
+            *entry = *map;
+        }
+        let (mut x, mut y) = (0.0f64, 0.0f64);
+        let (mut low, mut high) = ([0.0f64; 2], [0.0f64; 2]);
+        self.points.clear();
+        self.points.push([x, y]);
+        let last = system.maps().len();
+        for choice in self.choices.iter().take(POINTS - 1) {
+            let choice = usize::from(*choice).min(last).min(System::MAX_MAPS);
+            let [a, b, c, d, e, f] = maps[choice];
+            (x, y) = ((x * a + y * b) + e, (x * c + y * d) + f);
+            low = [low[0].min(x), low[1].min(y)];
+            high = [high[0].max(x), high[1].max(y)];
+            self.points.push([x, y]);
+        }
+        (low, high)
+    }
+
+    /// Lights the pixels of the orbit until enough are lit, or too few points are left.
+    fn lights(&mut self, low: [f64; 2], span: [f64; 2], needed: usize) -> bool {
+        const AT_ONCE: usize = 1000;
+        self.lit.clear();
+        self.lit.resize(SIZE * SIZE, 0);
+        let scale = (SIZE - 2 * PAD) as f64;
+        let pixel = |value: f64, axis: usize| {
+            ((value - low[axis]) / span[axis] * scale + PAD as f64) as i32 as usize
+        };
+        let mut n_lit = 0;
+        let mut places = [0; AT_ONCE];
+        for (at, points) in self.points.chunks(AT_ONCE).enumerate() {
+            let left = POINTS - at * AT_ONCE;
+            if n_lit >= needed || n_lit + left < needed {
+                break;
+            }
+            for (place, [x, y]) in places.iter_mut().zip(points) {
+                *place = (pixel(*y, 1) * SIZE + pixel(*x, 0)) % (SIZE * SIZE);
+            }
+            for place in places.iter().take(points.len()) {
+                if let Some(lit) = self.lit.get_mut(*place) {
+                    n_lit += usize::from(*lit == 0);
+                    *lit = 1;
+                }
+            }
+        }
+        n_lit >= needed
+    }
+}
