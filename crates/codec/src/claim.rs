@@ -1,6 +1,6 @@
 //! From bytes with a label to a header that is known to agree with both, within limits.
 
-use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
+use fdconvert_core::{Bilevel, Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
 use fdconvert_probe::probe;
 
 /// The header of an encoded image, checked against what was said about it and the limits. Nothing
@@ -48,6 +48,14 @@ pub(crate) fn claim_pixels(key: &str, pixels: &Pixels, limits: &Limits) -> Resul
         let what = format!("{width}x{height}x{channels} pixels are {expected} bytes, not {found}");
         return Err(Error::sample(key, what));
     }
+    Ok(header)
+}
+
+/// The same for pixels of two levels: the header of what they expand to.
+pub(crate) fn claim_bilevel(key: &str, image: &Bilevel, limits: &Limits) -> Result<ImageHeader> {
+    let header = ImageHeader::raw(image.width, image.height, 1);
+    limits.check(key, &header)?;
+    image.check().map_err(|what| Error::sample(key, what))?;
     Ok(header)
 }
 

@@ -1,15 +1,17 @@
 use crate::{
     JpegOptions,
+    bilevel::{BilevelEncoder, Form},
     jpeg::JpegEncoder,
     lossless::{encode_bmp, encode_png},
 };
 use bytes::Bytes;
-use fdconvert_core::{Codec, Encoded, Error, Pixels, Result};
+use fdconvert_core::{Bilevel, Codec, Encoded, Error, Pixels, Result};
 
 /// Encodes pixels as JPEG, PNG, BMP or raw. One per thread: it keeps a handle and a buffer.
 #[derive(Default)]
 pub struct Encoder {
     jpeg: JpegEncoder,
+    bilevel: BilevelEncoder,
     buffer: Vec<u8>,
 }
 
@@ -37,6 +39,19 @@ impl Encoder {
             Error::sample(key, format!("cannot be encoded as {}: {what}", codec.extension()))
         })?;
         Ok(Encoded { codec, width: pixels.width, height: pixels.height, bytes })
+    }
+
+    /// Encodes as a 1-bit PNG.
+    pub(crate) fn encode_bilevel(
+        &mut self,
+        key: &str,
+        image: &Bilevel,
+        form: Form,
+    ) -> Result<Encoded> {
+        let wrote = self.bilevel.encode(image, form, &mut self.buffer);
+        wrote.map_err(|what| Error::sample(key, format!("cannot be encoded as png: {what}")))?;
+        let (codec, width, height) = (Codec::Png, image.width, image.height);
+        Ok(Encoded { codec, width, height, bytes: Bytes::copy_from_slice(&self.buffer) })
     }
 
     fn bytes(

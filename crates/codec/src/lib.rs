@@ -32,6 +32,7 @@
 //!
 //! Deliberately absent: files, threads, and fast but inaccurate DCTs and scalings.
 
+mod bilevel;
 mod claim;
 mod convert;
 mod decode;

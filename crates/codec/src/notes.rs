@@ -2,8 +2,9 @@ use std::{fmt, ops};
 
 /// What happened to an image on its way, as a set of flags.
 ///
-/// Exactly one of [`KEPT`](Self::KEPT), [`REENCODED`](Self::REENCODED) and
-/// [`FELL_BACK`](Self::FELL_BACK) is in what a policy returns; the others say more.
+/// Exactly one of [`KEPT`](Self::KEPT), [`REENCODED`](Self::REENCODED),
+/// [`FELL_BACK`](Self::FELL_BACK) and [`MADE`](Self::MADE) is in what a policy returns; the others
+/// say more.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Notes(u16);
 
@@ -32,9 +33,13 @@ impl Notes {
     pub const NO_END_MARKER: Self = Self(1 << 9);
     /// One gray channel became three equal ones.
     pub const GRAY_EXPANDED: Self = Self(1 << 10);
+    /// The source made the pixels and there were no stored bytes that could have been kept.
+    pub const MADE: Self = Self(1 << 11);
+    /// An image of two gray levels became a JPEG of the same size.
+    pub const BILEVEL_JPEG: Self = Self(1 << 12);
 
     /// Every note with its name in reports and one line for a person.
-    pub const ALL: [(Self, &'static str, &'static str); 11] = [
+    pub const ALL: [(Self, &'static str, &'static str); 13] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
         (Self::REENCODED, "re-encoded", "decoded and encoded anew"),
         (
@@ -61,6 +66,12 @@ impl Notes {
             Self::GRAY_EXPANDED,
             "gray-expanded",
             "written as three equal channels instead of one gray one",
+        ),
+        (Self::MADE, "made", "encoded from the pixels that the source made"),
+        (
+            Self::BILEVEL_JPEG,
+            "bilevel-jpeg",
+            "two-level images became JPEG: lossy, and about five times the size of a 1-bit PNG",
         ),
     ];
 

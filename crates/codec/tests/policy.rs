@@ -133,11 +133,11 @@ fn the_table() {
 fn fresh_pixels_become_the_fallback_or_what_is_asked_for() {
     let image = || Image::Pixels(picture(30, 20, 3));
     let keep = apply(&Policy::default(), image(), &JPEG_OR_RAW).unwrap();
-    assert_eq!((keep.encoded.codec, keep.notes), (Codec::Raw, Notes::FELL_BACK));
+    assert_eq!((keep.encoded.codec, keep.notes), (Codec::Raw, Notes::MADE));
     assert_eq!(keep.encoded.bytes, picture(30, 20, 3).data);
     let jpeg = Policy { encode: Encode::Jpeg, ..Policy::default() };
     let jpeg = apply(&jpeg, image(), &JPEG_OR_RAW).unwrap();
-    assert_eq!((jpeg.encoded.codec, jpeg.notes), (Codec::Jpeg, Notes::REENCODED));
+    assert_eq!((jpeg.encoded.codec, jpeg.notes), (Codec::Jpeg, Notes::MADE));
     let short = Pixels { data: vec![0; 10], ..picture(30, 20, 3) };
     let error = apply(&Policy::default(), Image::Pixels(short), &JPEG_OR_RAW).unwrap_err();
     assert!(error.to_string().contains("the/key"));

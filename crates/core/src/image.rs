@@ -1,3 +1,4 @@
+use crate::Bilevel;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -175,4 +176,6 @@ pub enum Image {
     Encoded(Encoded),
     /// Freshly made pixels.
     Pixels(Pixels),
+    /// Freshly made pixels of two gray levels.
+    Bilevel(Bilevel),
 }

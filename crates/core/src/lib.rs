@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod bilevel;
 mod error;
 mod format;
 mod image;
@@ -31,6 +32,7 @@ mod sample;
 mod source;
 
 pub use array::{ArraySpec, DType};
+pub use bilevel::Bilevel;
 pub use error::{Class, Error, Result};
 pub use format::{Common, Complete, Create, Format, Shard, ShardSummary, ShardWriter};
 pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};

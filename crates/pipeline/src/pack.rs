@@ -285,6 +285,7 @@ fn read_and_encode(job: &Job<'_>, index: u64, worker: &mut Worker) -> Result<Pac
         let before = match &image {
             Image::Encoded(encoded) => encoded.bytes.len() as u64,
             Image::Pixels(pixels) => pixels.data.len() as u64,
+            Image::Bilevel(image) => image.bits.len() as u64,
         };
         let outcome = policy.apply(&key, image, job.format, worker)?;
         let after = outcome.encoded.bytes.len() as u64;

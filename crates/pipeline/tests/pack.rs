@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use fdconvert_codec::Policy;
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind, OptionValues,
-    Pixels, Reader, Result, Sample, Schema, ShardSummary, ShardWriter, Skipped, Source, Value,
+    Bilevel, Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind,
+    OptionValues, Pixels, Reader, Result, Sample, Schema, ShardSummary, ShardWriter, Skipped,
+    Source, Value,
 };
 use fdconvert_pipeline::{Cancel, Job, Observer, OnError, Plan, Report, pack};
 use std::{
@@ -51,8 +52,13 @@ impl Source for Memory {
         if index.is_multiple_of(5) {
             std::thread::yield_now();
         }
-        let pixels = Pixels { width: 1, height: 1, channels: 3, data: vec![index as u8; 3] };
-        let values = vec![Value::Image(Image::Pixels(pixels)), Value::Int(deed as i64)];
+        let (width, height) = (1, 1);
+        let image = if index.is_multiple_of(3) {
+            Image::Bilevel(Bilevel { width, height, levels: [0, 127], bits: vec![0x80] })
+        } else {
+            Image::Pixels(Pixels { width, height, channels: 3, data: vec![index as u8; 3] })
+        };
+        let values = vec![Value::Image(image), Value::Int(deed as i64)];
         Ok(Sample { key: self.key(index), values })
     }
 
@@ -225,6 +231,17 @@ fn samples_arrive_in_order_whatever_the_threads() {
         assert_eq!(log.written, (0..200).map(|i| i.to_string()).collect::<Vec<_>>());
         assert!(log.finished);
     }
+}
+
+/// There was no stored form that the format could have refused, nor one that was encoded again.
+#[test]
+fn images_that_the_source_makes_count_as_made() {
+    let report = run(vec![Deed::Good; 9], OnError::Fail, 2, None).result.unwrap();
+    let notes: Vec<_> = report.notes.iter().map(|(name, _, n)| (*name, *n)).collect();
+    assert_eq!(notes, [("made", 9)]);
+    assert_eq!(report.fell_back, (0, 0, 0));
+    // Six of three channels, three of one bit in a byte; as raw pixels these take a byte as well.
+    assert_eq!((report.bytes_in, report.bytes_stored), (21, 21));
 }
 
 #[test]

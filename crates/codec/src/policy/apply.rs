@@ -42,17 +42,31 @@ impl Policy {
         match image {
             Image::Encoded(encoded) => self.apply_encoded(key, encoded, format, worker),
             Image::Pixels(pixels) => {
-                let mut source = claim_pixels(key, &pixels, &self.limits)?;
-                if pixels.channels == 4 {
-                    source.color = Color::Rgba;
-                }
-                let size = self.target(&source);
-                let resize = size != (source.width, source.height);
-                let goal = self.goal(key, None, resize, format)?;
-                let job = Job { key, format, size, source, goal, jpeg: None };
-                self.make(&job, pixels, Notes::NONE, Nanos::default(), worker)
+                self.apply_pixels(key, pixels, format, Nanos::default(), worker)
             }
+            Image::Bilevel(image) => self.apply_bilevel(key, &image, format, worker),
         }
+    }
+
+    /// Freshly made pixels: there are no bytes to keep, and nothing that the format could refuse.
+    pub(super) fn apply_pixels(
+        &self,
+        key: &str,
+        pixels: Pixels,
+        format: &dyn Format,
+        nanos: Nanos,
+        worker: &mut Worker,
+    ) -> Result<Outcome> {
+        let mut source = claim_pixels(key, &pixels, &self.limits)?;
+        if pixels.channels == 4 {
+            source.color = Color::Rgba;
+        }
+        let size = self.target(&source);
+        let resize = size != (source.width, source.height);
+        let goal = self.goal(key, None, resize, format)?;
+        let job = Job { key, format, size, source, goal, jpeg: None };
+        let (outcome, _) = self.make(&job, pixels, Notes::MADE, nanos, worker)?;
+        Ok(outcome)
     }
 
     fn apply_encoded(
@@ -77,10 +91,12 @@ impl Policy {
         self.check_end(key, decoded.notes)?;
         let jpeg = (encoded.codec == Codec::Jpeg).then_some(&*encoded.bytes);
         let job = Job { key, format, size, source, goal, jpeg };
-        self.make(&job, decoded.pixels, decoded.notes, nanos, worker)
+        let (mut outcome, seat) = self.make(&job, decoded.pixels, decoded.notes, nanos, worker)?;
+        outcome.notes |= if seat.fell_back { Notes::FELL_BACK } else { Notes::REENCODED };
+        Ok(outcome)
     }
 
-    fn target(&self, header: &ImageHeader) -> (u32, u32) {
+    pub(super) fn target(&self, header: &ImageHeader) -> (u32, u32) {
         let (width, height) = (header.width, header.height);
         self.size.map_or((width, height), |size| size.target(width, height))
     }
@@ -131,6 +147,7 @@ impl Policy {
         Ok(())
     }
 
+    /// Stores pixels in the seat that the goal leads to, which comes back with the outcome.
     fn make(
         &self,
         job: &Job<'_>,
@@ -138,7 +155,7 @@ impl Policy {
         mut notes: Notes,
         mut nanos: Nanos,
         worker: &mut Worker,
-    ) -> Result<Outcome> {
+    ) -> Result<(Outcome, Seat)> {
         let turn = self.orient && job.source.orientation > 1;
         let (width, height) =
             if turn && job.source.orientation >= 5 { (job.size.1, job.size.0) } else { job.size };
@@ -172,8 +189,7 @@ impl Policy {
             encoded = self.encode_in(job, seat, &mut pixels, &mut notes, &mut nanos, worker)?;
         }
         worker.give(pixels.data);
-        notes |= if seat.fell_back { Notes::FELL_BACK } else { Notes::REENCODED };
-        Ok(Outcome { encoded, notes, nanos })
+        Ok((Outcome { encoded, notes, nanos }, seat))
     }
 
     /// Gets rid of an alpha channel, as the policy says.

@@ -2,6 +2,7 @@
 //! for that (`worker`).
 
 mod apply;
+mod bilevel;
 mod seat;
 mod worker;
 
@@ -71,7 +72,8 @@ pub enum Alpha {
 /// How many channels a gray image gets when it is encoded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Gray {
-    /// One where the format can hold that, else three.
+    /// One where the format can hold that, else three. A 1-bit PNG of two levels other than black
+    /// and white has a palette, which is of three.
     #[default]
     Keep,
     /// Always three. Bytes that are kept stay as they are.

@@ -18,7 +18,7 @@ pub fn reader_contract(format: &dyn Format, profile: &Profile) {
         assert_eq!(reader.key(index), sample.key);
         let read = reader.read(index).unwrap().try_map_image(|image| match image {
             Image::Encoded(encoded) => Ok(encoded),
-            Image::Pixels(_) => Err("stored images do not come as pixels"),
+            Image::Pixels(_) | Image::Bilevel(_) => Err("stored images do not come as pixels"),
         });
         assert_eq!(read.unwrap(), sample);
     }
