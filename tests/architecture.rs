@@ -32,8 +32,9 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 const FORMATS: &str = "formats/*";
 
-/// The one arrow between formats: a mixed set keeps its images in WebDataset shards.
-const BETWEEN_FORMATS: &[(&str, &str)] = &[("mixed", "wds")];
+/// Arrows of single formats: a mixed set keeps its images in WebDataset shards, and a formula is
+/// rendered when it is read.
+const OF_ONE_FORMAT: &[(&str, &str)] = &[("mixed", "wds"), ("formula", "fractal")];
 
 /// The command is glue over everything, except what serves the tests and the chores.
 const ROOT: &str = "fdconvert";
@@ -92,6 +93,8 @@ fn forbidden_arrows_are_found() {
     };
     assert_eq!(check("reader", false, &[("core", false), ("beton", true)]), "");
     assert_eq!(check("mixed", true, &[("index", false), ("wds", true)]), "");
+    assert_eq!(check("formula", true, &[("fractal", false)]), "");
+    assert!(check("beton", true, &[("fractal", false)]).contains("beton -> fractal"));
     assert_eq!(check("fdconvert", false, &[("pipeline", false), ("beton", true)]), "");
     assert!(check("core", false, &[("storage", false)]).contains("core -> storage"));
     assert!(check("beton", true, &[("codec", false)]).contains("beton -> codec"));
@@ -118,9 +121,8 @@ fn forbidden_arrows(packages: &[Package]) -> Vec<String> {
             let name = used.name.as_str();
             let fine = match allowed {
                 None => !NOT_FOR_ROOT.contains(&name),
-                Some(_) if package.is_format && used.is_format => {
-                    BETWEEN_FORMATS.contains(&(package.name.as_str(), name))
-                }
+                Some(_) if OF_ONE_FORMAT.contains(&(package.name.as_str(), name)) => true,
+                Some(_) if package.is_format && used.is_format => false,
                 Some(allowed) => allowed.contains(if used.is_format { &FORMATS } else { &name }),
             };
             if !fine {

@@ -1,4 +1,5 @@
 //! The command line as typed: flags and their help. `request.rs` turns it into validated input.
+use crate::fractal::args::FractalArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     /// Make indexes and files for other readers beside existing tar shards
     #[command(after_help = INDEX_EXAMPLES)]
     Index(IndexArgs),
+    /// Categories, single images, contact sheets and fill rates of fractals
+    Fractal(FractalArgs),
     /// Write a dataset's images back as files in class folders
     #[command(after_help = UNPACK_EXAMPLES)]
     Unpack(UnpackArgs),
@@ -62,7 +65,11 @@ Examples:
       fdconvert pack photos photos.beton --on-error skip
 
   Labels and other columns from a table instead of folder names:
-      fdconvert pack photos photos.beton --labels labels.csv";
+      fdconvert pack photos photos.beton --labels labels.csv
+
+  A dataset of fractals, as shards of 1-bit PNG, or as a formula of a few hundred KB:
+      fdconvert pack 'fractal:fractaldb?classes=1000&instances=1000' shards/ --format wds
+      fdconvert pack 'fractal:fractaldb?sampler=lanes64-v1' fractals.formula";
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
@@ -111,7 +118,8 @@ pub(crate) struct Common {
 pub(crate) struct PackArgs {
     /// Sources, then the dataset to write; its extension tells the format
     ///
-    /// A source is a folder of images (`root/class/**/*.jpg`, or flat) or a packed dataset.
+    /// A source is a folder of images (`root/class/**/*.jpg`, or flat), a packed dataset, or a
+    /// recipe for fractals (`fractal:FAMILY?key=value&...`, see `fdconvert fractal recipes`).
     /// Several are packed one after the other; their fields must be the same.
     #[arg(required = true, value_name = "SOURCE... OUT")]
     pub(crate) paths: Vec<PathBuf>,

@@ -5,6 +5,8 @@
 
 mod args;
 mod format_options;
+mod formula;
+mod fractal;
 mod index;
 mod inspect;
 mod output;
@@ -55,9 +57,10 @@ fn main() -> ExitCode {
 fn run(cli: &Cli, matches: &clap::ArgMatches, cancel: &Cancel) -> Result<Outcome> {
     match &cli.command {
         Command::Pack(args) => pack::run(args, &format_options::values(matches), cancel),
-        Command::Plan(args) => plan::run(args, &format_options::values(matches)),
-        Command::Merge(args) => plan::merge(args),
+        Command::Plan(args) => plan::run(args, &format_options::values(matches), cancel),
+        Command::Merge(args) => plan::merge(args, cancel),
         Command::Index(args) => index::run(args),
+        Command::Fractal(args) => fractal::run(args, cancel),
         Command::Unpack(args) => unpack::run(args, cancel),
         Command::Inspect(args) => inspect::run(args),
         Command::Verify(args) => verify::run(args, cancel),

@@ -2,13 +2,14 @@
 use crate::{
     Outcome,
     args::{Common, PackArgs},
-    output, plan,
+    formula, output, plan,
     progress::PackProgress,
     request::{Recipe, threads},
-    sources,
+    sources::{self, Opening},
     summary::{self, Summary},
 };
-use fdconvert_core::{Error, Kind, OptionValues, Result, Source};
+use fdconvert_core::{Error, Format as _, Kind, OptionValues, Result, Source};
+use fdconvert_formula::FormulaFormat;
 use fdconvert_pipeline::{Cancel, Job, Part, Plan, pack};
 use serde_json::{Map, json};
 use std::path::Path;
@@ -26,9 +27,10 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> R
         Some((out, paths)) => (out, paths),
         None => return Err(Error::usage("OUT", "it is missing")),
     };
+    let quiet = args.common.quiet || args.common.json;
     let (source, plan, recipe) = match &args.plan {
         Some(file) => {
-            let loaded = plan::load(file)?;
+            let loaded = plan::load(file, quiet, cancel)?;
             if args.part.is_some() && loaded.recipe.format.is_sharded() {
                 plan::leave_copy(file, out)?;
             }
@@ -36,7 +38,11 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> R
         }
         None => {
             let recipe = Recipe::new(&args.recipe, options, Some(out))?;
-            let source = sources::open(paths, &args.recipe)?;
+            if recipe.format.name() == FormulaFormat.name() {
+                return formula::run(args, paths, out, &recipe, cancel);
+            }
+            let how = Opening { args: &args.recipe, quiet, cancel };
+            let source = sources::open(paths, how)?;
             let plan = Plan::new(&*source, &recipe.policy, &*recipe.format, &recipe.plan)?;
             (source, plan, recipe)
         }
@@ -61,7 +67,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> R
         overwrite: args.overwrite,
         part: args.part.map(|(index, of)| Part { index, of }),
     };
-    let mut progress = PackProgress::new("packing", args.common.quiet || args.common.json);
+    let mut progress = PackProgress::new("packing", quiet);
     let packed = pack(&job, cancel, &mut progress);
     progress.clear();
     let report = packed?;

@@ -4,10 +4,10 @@ use crate::{
     args::{MergeArgs, PlanArgs, RecipeArgs},
     output,
     request::Recipe,
-    sources,
+    sources::{self, Opening},
 };
 use fdconvert_core::{Error, OptionValues, Result, Source};
-use fdconvert_pipeline::{Job, OnError, Plan, PlanFile, complete, finished_shards};
+use fdconvert_pipeline::{Cancel, Job, OnError, Plan, PlanFile, complete, finished_shards};
 use fdconvert_storage::{Scratch, partial_path};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
@@ -37,16 +37,18 @@ pub(crate) struct Loaded {
 }
 
 /// `fdconvert plan`
-pub(crate) fn run(args: &PlanArgs, options: &OptionValues) -> Result<Outcome> {
+pub(crate) fn run(args: &PlanArgs, options: &OptionValues, cancel: &Cancel) -> Result<Outcome> {
     if !args.overwrite && args.output.exists() {
         let what = format!("{} exists; replace it with --overwrite", args.output.display());
         return Err(Error::usage("--output", what));
     }
     let recipe = Recipe::new(&args.recipe, options, None)?;
+    let quiet = args.common.quiet || args.common.json;
+    let how = Opening { args: &args.recipe, quiet, cancel };
     let described: Result<Vec<_>> =
-        args.sources.iter().map(|path| sources::describe(path, &args.recipe)).collect();
+        args.sources.iter().map(|path| sources::describe(path, how)).collect();
     let described = described?;
-    let source = sources::open_planned(&described, &args.recipe)?;
+    let source = sources::open_planned(&described, how)?;
     let plan = Plan::new(&*source, &recipe.policy, &*recipe.format, &recipe.plan)?;
     let stored = StoredRecipe { options: options.0.clone(), args: args.recipe.clone() };
     let recipe = serde_json::to_value(&stored).map_err(unserialisable)?;
@@ -101,7 +103,7 @@ fn unserialisable(cause: serde_json::Error) -> Error {
 }
 
 /// Reads a plan and opens its sources.
-pub(crate) fn load(path: &Path) -> Result<Loaded> {
+pub(crate) fn load(path: &Path, quiet: bool, cancel: &Cancel) -> Result<Loaded> {
     let bytes = fdconvert_storage::map(path)?;
     let file = PlanFile::parse(&bytes, &path.display().to_string())?;
     let stored: StoredRecipe = serde_json::from_value(file.recipe).map_err(|cause| {
@@ -109,7 +111,8 @@ pub(crate) fn load(path: &Path) -> Result<Loaded> {
             format!("{} has options that this version does not know: {cause}", path.display());
         Error::usage("--plan", what)
     })?;
-    let source = sources::open_planned(&file.sources, &stored.args)?;
+    let how = Opening { args: &stored.args, quiet, cancel };
+    let source = sources::open_planned(&file.sources, how)?;
     let recipe = Recipe::new(&stored.args, &OptionValues(stored.options), None)?;
     Ok(Loaded { source, plan: file.plan, recipe })
 }
@@ -138,13 +141,14 @@ pub(crate) fn leave_copy(plan: &Path, out: &Path) -> Result<()> {
 }
 
 /// `fdconvert merge`
-pub(crate) fn merge(args: &MergeArgs) -> Result<Outcome> {
+pub(crate) fn merge(args: &MergeArgs, cancel: &Cancel) -> Result<Outcome> {
     let plan: PathBuf = args.plan.clone().unwrap_or_else(|| args.out.join(COPY));
     if !plan.is_file() {
         let what = format!("{} is not there; name the plan of the parts", plan.display());
         return Err(Error::usage("--plan", what));
     }
-    let Loaded { source, plan, recipe } = load(&plan)?;
+    let Loaded { source, plan, recipe } =
+        load(&plan, args.common.quiet || args.common.json, cancel)?;
     let job = Job {
         source: &*source,
         policy: &recipe.policy,

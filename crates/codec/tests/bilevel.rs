@@ -128,6 +128,7 @@ fn the_format_is_asked_for_the_form() {
 #[test]
 fn elsewhere_they_are_like_other_pixels() {
     let image = || bitmap(37, 20, FRACTAL);
+    let resized = |encode| Policy { size: Some(Size::MaxSide(20)), ..with(encode) };
     for (policy, format, notes) in [
         (Policy::default(), &JPEG_OR_RAW, Notes::GRAY_EXPANDED),
         (with(Encode::Raw), &JPEG_OR_RAW, Notes::GRAY_EXPANDED),
@@ -135,9 +136,8 @@ fn elsewhere_they_are_like_other_pixels() {
         (with(Encode::Jpeg), &FILES, Notes::BILEVEL_JPEG),
         (with(Encode::Jpeg), &JPEG_OR_RAW, Notes::BILEVEL_JPEG),
         (with(Encode::Smart { ratio: 0.01 }), &FILES, Notes::BILEVEL_JPEG),
-        (Policy { size: Some(Size::MaxSide(20)), ..with(Encode::Png) }, &FILES, Notes::RESIZED),
-        // Once it is resized, no 1-bit PNG would have been better.
-        (Policy { size: Some(Size::MaxSide(20)), ..with(Encode::Jpeg) }, &FILES, Notes::RESIZED),
+        (resized(Encode::Png), &FILES, Notes::RESIZED),
+        (resized(Encode::Jpeg), &FILES, Notes::RESIZED | Notes::BILEVEL_JPEG),
     ] {
         let outcome = apply(&policy, image(), format).unwrap();
         let pixels = Image::Pixels(image().to_pixels());

@@ -81,6 +81,16 @@ pub trait Reader: Source {
         indices.iter().map(|&index| self.get(index)).collect()
     }
 
+    /// The dataset as it is in that epoch of a training run, for datasets that make new samples of
+    /// the same classes every epoch; `None` where all epochs are the same. Number and labels of
+    /// the samples stay.
+    ///
+    /// # Errors
+    /// What opening it anew may say.
+    fn at_epoch(&self, _epoch: u64) -> Result<Option<Box<dyn Reader>>> {
+        Ok(None)
+    }
+
     /// How the dataset was made, where that was recorded.
     fn provenance(&self) -> Option<&Provenance> {
         None

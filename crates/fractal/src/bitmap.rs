@@ -1,3 +1,4 @@
+use crate::lanes::{Loop, expand, vectorized};
 use fdconvert_core::Pixels;
 
 /// A picture of two values. Bit `x % 64` of word `x / 64` of a row is pixel `x`; rows start at a
@@ -87,38 +88,130 @@ impl Bitmap {
 
     /// The bitmap turned over into `out`, which is given the same size.
     pub fn flip_into(&self, flip: Flip, out: &mut Self) {
-        let row_words = self.row_words();
-        (out.width, out.height) = (self.width, self.height);
-        out.words.resize(self.words.len(), 0);
-        let spare = row_words * WORD - self.width as usize;
-        let rows = self.words.chunks_exact(row_words.max(1)).enumerate();
-        for (y, row) in rows {
-            let y = if flip.top_bottom() { self.height as usize - 1 - y } else { y };
-            let Some(target) = out.words.get_mut(y * row_words..(y + 1) * row_words) else {
-                return;
-            };
-            if !flip.left_right() {
-                target.copy_from_slice(row);
-                continue;
-            }
-            let mut reversed = row.iter().rev().map(|word| word.reverse_bits()).peekable();
-            for word in target {
-                let low = reversed.next().unwrap_or(0);
-                let high = reversed.peek().copied().unwrap_or(0);
-                *word = if spare == 0 { low } else { low >> spare | high << (WORD - spare) };
-            }
+        out.reshape(self.width, self.height);
+        if flip.left_right() {
+            vectorized(Reverse { words: &self.words, spare: self.spare(), out: &mut out.words });
+        } else {
+            out.words.copy_from_slice(&self.words);
+        }
+        // All words in reverse are the rows in reverse, too.
+        if flip.left_right() != flip.top_bottom() {
+            reverse_rows(&mut out.words, self.row_words());
         }
     }
 
     /// Pixels of one channel: `on` where a bit is set, else 0.
     #[must_use]
     pub fn to_gray(&self, on: u8) -> Pixels {
-        let mut data = Vec::with_capacity(self.width as usize * self.height as usize);
-        for row in self.words.chunks_exact(self.row_words().max(1)) {
-            let bits = row.iter().flat_map(|word| (0..WORD).map(move |bit| word >> bit & 1 == 1));
-            data.extend(bits.take(self.width as usize).map(|bit| if bit { on } else { 0 }));
-        }
+        let mut data = Vec::new();
+        self.to_gray_into(on, Flip::Flip1, &mut data);
         Pixels { width: self.width, height: self.height, channels: 1, data }
+    }
+
+    /// The bitmap turned over, as bytes: `on` where a bit is set, else 0. `out` holds nothing else
+    /// afterwards.
+    pub fn to_gray_into(&self, on: u8, flip: Flip, out: &mut Vec<u8>) {
+        self.expand::<1>(on, flip, out);
+    }
+
+    /// The bitmap turned over, as three equal bytes per pixel: `on` where a bit is set, else 0.
+    /// `out` holds nothing else afterwards.
+    pub fn to_rgb_into(&self, on: u8, flip: Flip, out: &mut Vec<u8>) {
+        self.expand::<3>(on, flip, out);
+    }
+
+    /// The bitmap turned over, as PNG stores one bit per pixel: rows of whole bytes, the leftmost
+    /// pixel in the highest bit. `out` holds nothing else afterwards.
+    pub fn to_msb_rows(&self, flip: Flip, out: &mut Vec<u8>) {
+        let row_bytes = (self.width as usize).div_ceil(8);
+        out.clear();
+        out.reserve(row_bytes * self.height as usize + size_of::<u64>());
+        for y in 0..self.height as usize {
+            let end = out.len() + row_bytes;
+            for i in 0..self.row_words() {
+                // Turned around as bits, then as bytes: each byte stays where it was.
+                let word = self.flipped_word(flip, y, i).reverse_bits();
+                out.extend_from_slice(&word.to_be_bytes());
+            }
+            out.truncate(end);
+        }
+    }
+
+    /// Gives the bitmap a size. What it shows is not defined then, but that there are no bits
+    /// beyond the last column is up to whoever writes it.
+    pub(crate) fn reshape(&mut self, width: u32, height: u32) {
+        (self.width, self.height) = (width, height);
+        self.words.resize(self.row_words() * height as usize, 0);
+    }
+
+    /// Clears the bits beyond the last column.
+    pub(crate) fn clear_spare(&mut self) {
+        let (row_words, spare) = (self.row_words(), self.spare());
+        if spare > 0 {
+            let last_words = self.words.iter_mut().skip(row_words - 1).step_by(row_words);
+            last_words.for_each(|word| *word &= u64::MAX >> spare);
+        }
+    }
+
+    /// Bits of a row beyond the last column.
+    fn spare(&self) -> usize {
+        self.row_words() * WORD - self.width as usize
+    }
+
+    /// Word `i` of row `y` of the bitmap turned over.
+    #[inline(always)]
+    fn flipped_word(&self, flip: Flip, y: usize, i: usize) -> u64 {
+        let row_words = self.row_words();
+        let y = if flip.top_bottom() { self.height as usize - 1 - y } else { y };
+        let at = |i: usize| self.words.get(y * row_words + i).copied().unwrap_or(0);
+        if !flip.left_right() {
+            return at(i);
+        }
+        let i = row_words - 1 - i;
+        reversed(at(i), if i == 0 { 0 } else { at(i - 1) }, self.spare())
+    }
+
+    fn expand<const C: usize>(&self, on: u8, flip: Flip, out: &mut Vec<u8>) {
+        let row_bytes = self.width as usize * C;
+        out.resize(row_bytes * self.height as usize, 0);
+        expand::<C>(|y, i| self.flipped_word(flip, y, i), row_bytes, on, out);
+    }
+}
+
+/// A word of pixels seen from the right: all of `word` but its spare bits, then of `before`, the
+/// one to its left, what there is room for.
+#[inline(always)]
+fn reversed(word: u64, before: u64, spare: usize) -> u64 {
+    // In two shifts, as one by all 64 bits is none.
+    word.reverse_bits() >> spare | before.reverse_bits() << 1 << (WORD - 1 - spare)
+}
+
+/// All words in reverse, bit by bit. The spare bits of a row, which are zero, are where the next
+/// row's would run over into it.
+struct Reverse<'a> {
+    words: &'a [u64],
+    spare: usize,
+    out: &'a mut [u64],
+}
+
+impl Loop for Reverse<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Some((first, others)) = self.words.split_first() else { return };
+        let words = others.iter().zip(self.words);
+        for (out, (&word, &before)) in self.out.iter_mut().zip(words.rev()) {
+            *out = reversed(word, before, self.spare);
+        }
+        if let Some(last) = self.out.last_mut() {
+            *last = reversed(*first, 0, self.spare);
+        }
+    }
+}
+
+fn reverse_rows(words: &mut [u64], row_words: usize) {
+    let mut rows = words.chunks_exact_mut(row_words.max(1));
+    while let (Some(first), Some(last)) = (rows.next(), rows.next_back()) {
+        first.swap_with_slice(last);
     }
 }
 
@@ -150,5 +243,57 @@ impl Flip {
     #[must_use]
     pub fn left_right(self) -> bool {
         matches!(self, Self::Flip2 | Self::Flip3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fdconvert_testkit::fixtures::Random;
+    use proptest::prelude::*;
+
+    fn random(width: u32, height: u32, seed: u64) -> Bitmap {
+        let mut random = Random::new(seed);
+        let mut bitmap = Bitmap::new(width, height);
+        bitmap.words.fill_with(|| random.next_u64());
+        bitmap.clear_spare();
+        bitmap
+    }
+
+    proptest! {
+        #[test]
+        fn as_pixel_by_pixel(width in 0_u32..270, height in 0_u32..9, seed: u64) {
+            let bitmap = random(width, height, seed);
+            let set = |flip: Flip, x, y| {
+                let x = if flip.left_right() { width - 1 - x } else { x };
+                bitmap.get(x, if flip.top_bottom() { height - 1 - y } else { y })
+            };
+            let (mut out, mut bytes) = (random(70, 70, seed), vec![1, 2, 3]);
+            for flip in Flip::ALL {
+                let places = || (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+                let mut expected = Bitmap::new(width, height);
+                places().filter(|&(x, y)| set(flip, x, y)).for_each(|(x, y)| expected.set(x, y));
+                bitmap.flip_into(flip, &mut out);
+                prop_assert_eq!(&out, &expected);
+
+                let gray: Vec<u8> =
+                    places().map(|(x, y)| if set(flip, x, y) { 127 } else { 0 }).collect();
+                bitmap.to_gray_into(127, flip, &mut bytes);
+                prop_assert_eq!(&bytes, &gray);
+                if flip == Flip::Flip1 {
+                    prop_assert_eq!(bitmap.to_gray(127).data, gray.as_slice());
+                }
+                bitmap.to_rgb_into(127, flip, &mut bytes);
+                prop_assert_eq!(&bytes, &gray.iter().flat_map(|&v| [v; 3]).collect::<Vec<_>>());
+
+                let mut rows = vec![0; (width as usize).div_ceil(8) * height as usize];
+                for (x, y) in places().filter(|&(x, y)| set(flip, x, y)) {
+                    let byte = y as usize * (width as usize).div_ceil(8) + x as usize / 8;
+                    rows[byte] |= 0x80 >> (x % 8);
+                }
+                bitmap.to_msb_rows(flip, &mut bytes);
+                prop_assert_eq!(&bytes, &rows);
+            }
+        }
     }
 }

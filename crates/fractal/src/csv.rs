@@ -1,22 +1,13 @@
 //! Categories as FractalDB keeps them: one file `NNNNN.csv` each, one line per map, seven columns
 //! `a,b,c,d,e,f,p` printed as C's `%.18e`, which keeps every bit of a double.
 
-use crate::System;
+use crate::{Category, Shape, System};
 use fdconvert_core::{Error, Result};
 use std::{
     fs,
     io::Read,
     path::{Path, PathBuf},
 };
-
-/// A category with the name of its class.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Category {
-    /// The file's name without the extension, which the original makes the class's folder.
-    pub name: String,
-    /// What makes its images.
-    pub system: System,
-}
 
 /// What every file is called in errors.
 const FORMAT: &str = "category";
@@ -45,7 +36,7 @@ impl Category {
             return Err(Error::corrupt(FORMAT, path, MAX_FILE_BYTES, what));
         }
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { name, system: parse(&text, path)? })
+        Ok(Self { name, shape: Shape::Ifs(parse(&text, path)?) })
     }
 
     /// All categories in a folder, in the order of their names: files `*.csv` directly in it, or in
@@ -57,7 +48,8 @@ impl Category {
         let mut paths = list(folder)?;
         paths.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
         if paths.is_empty() {
-            let what = format!("{} has no category: neither *.csv nor csv0/*.csv", folder.display());
+            let what =
+                format!("{} has no category: neither *.csv nor csv0/*.csv", folder.display());
             return Err(Error::usage("path", what));
         }
         let twice = paths.windows(2).find(|pair| pair[0].file_stem() == pair[1].file_stem());
@@ -67,17 +59,16 @@ impl Category {
         }
         paths.iter().map(|path| Self::read(path)).collect()
     }
+}
 
-    /// The text of its file, the same bytes as numpy's `savetxt` writes.
-    #[must_use]
-    pub fn to_csv(&self) -> String {
-        let maps = self.system.maps().iter().zip(self.system.probabilities());
-        let lines = maps.map(|(map, probability)| {
-            let values = map.iter().chain([probability]).map(|value| scientific(*value));
-            values.collect::<Vec<_>>().join(",") + "\n"
-        });
-        lines.collect()
-    }
+/// The text of a system's file, the same bytes as numpy's `savetxt` writes.
+pub(crate) fn to_csv(system: &System) -> String {
+    let maps = system.maps().iter().zip(system.probabilities());
+    let lines = maps.map(|(map, probability)| {
+        let values = map.iter().chain([probability]).map(|value| scientific(*value));
+        values.collect::<Vec<_>>().join(",") + "\n"
+    });
+    lines.collect()
 }
 
 /// The files of [`Category::read_all`], in any order.
@@ -188,7 +179,9 @@ mod tests {
     #[test]
     fn bad_files_are_named_with_line_and_column() {
         assert!(error("").contains("a system has 1 to 8 maps, not 0"));
-        assert!(error("1,2,3,4,5,6,7\n1,2,x,4,5,6,7\n").contains("at byte 14: column 3: `x` is no"));
+        assert!(
+            error("1,2,3,4,5,6,7\n1,2,x,4,5,6,7\n").contains("at byte 14: column 3: `x` is no")
+        );
         assert!(error("1,2,3\n").contains("a line of 3 columns, not 7"));
         assert!(error("1,2,3,4,5,6,7,8,9,10,11,12,13\n").contains("three dimensions"));
         assert!(error(&"1,2,3,4,5,6,7\n".repeat(9)).contains("more than 8 maps"));

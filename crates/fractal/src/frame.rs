@@ -23,15 +23,15 @@ impl Frame {
     /// The fewest points: the lead-in of the fast sampler draws as many.
     pub const MIN_POINTS: u32 = 128;
 
-    /// The most points of one image; 2^28 take minutes.
-    pub const MAX_POINTS: u32 = 1 << 28;
+    /// The most points of one image; they take 16 bytes of memory each.
+    pub const MAX_POINTS: u32 = 1 << 25;
 
     /// A frame of `size` by `size` pixels, `pad` of them free on every side, for `points` points.
     ///
     /// # Errors
     /// `Usage`, naming the value that is out of bounds.
     pub fn new(size: u32, pad: u32, points: u32) -> Result<Self> {
-        if pad < Self::MIN_PAD || pad > Self::MAX_SIZE {
+        if !(Self::MIN_PAD..=Self::MAX_SIZE).contains(&pad) {
             let what = format!("{pad} is not from {} to {}", Self::MIN_PAD, Self::MAX_SIZE);
             return Err(Error::usage("pad", what));
         }

@@ -28,6 +28,7 @@ pub fn formats() -> Vec<Box<dyn Format>> {
         Box::new(fdconvert_beton::Beton::default()),
         Box::new(fdconvert_wds::Wds::default()),
         Box::new(fdconvert_mds::Mds::default()),
+        Box::new(fdconvert_formula::FormulaFormat),
         // Last: any folder is one.
         Box::new(fdconvert_folder::Folder::default()),
     ]

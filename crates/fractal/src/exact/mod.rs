@@ -1,1 +1,139 @@
-//! Placeholder.
+//! FractalDB to the bit: the images of
+//! `hirokatsukataoka16/FractalDB-Pretrained-ResNet-PyTorch` (MIT), pixel for pixel.
+//!
+//! One image, as the original makes it. Numbers are drawn from `numpy.random` seeded with 100, the
+//! same for every image. Each chooses a map: the first whose cumulative probability is not below
+//! the number. From the start (0, 0), which counts as a point, the maps move the point on; where
+//! no map is chosen the point is repeated (`orbit`). Points without a number for a coordinate are
+//! left out, with a hundred before them; the rest is moved and scaled so that it fills the frame,
+//! and truncated to 16 bits (`rescale`). Every point then becomes a pixel or a patch (`draw`), in
+//! gray or in a hue that follows its number (`color`).
+//!
+//! This costs a few nanoseconds per point, nearly all of it waiting for the sum before. But all
+//! images of a category choose the same maps in the same order, whatever the weights. So the fast
+//! way (`coverage`) chooses once per category and puts one instance in each lane of the vectors
+//! (`simd`); a step is then plain arithmetic, with the coefficients of the lanes side by side
+//! (`kernel`). It goes over the orbit twice, first for the bounds, then for the pixels, because
+//! computing a point again is cheaper than keeping it. Lanes whose numbers overflow or whose
+//! points have no extent are done again by the reference; there are few.
+mod color;
+mod coverage;
+mod draw;
+mod kernel;
+mod orbit;
+mod rescale;
+mod simd;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use crate::bitmap::Bitmap;
+use crate::frame::{Draw, Frame};
+use crate::mt::MersenneTwister;
+use crate::owners::Owners;
+use crate::system::{System, Weights};
+pub(crate) use color::{N_HUES, PALETTE};
+pub use coverage::ExactScratch;
+use fdconvert_core::Pixels;
+pub use simd::Level;
+use std::sync::Arc;
+
+/// Draws what the original FractalDB renderer draws
+/// (`hirokatsukataoka16/FractalDB-Pretrained-ResNet-PyTorch`, MIT), bit for bit.
+///
+/// Holds the random numbers that all images share, eight bytes per point of the frame; a clone
+/// shares them too, so each thread may have its own.
+#[derive(Debug, Clone)]
+pub struct ExactSampler {
+    frame: Frame,
+    random: Arc<[f64]>,
+    level: Level,
+}
+
+impl ExactSampler {
+    /// The seed that the original gives `numpy.random` before every image.
+    const SEED: u32 = 100;
+
+    /// A sampler for images of that frame.
+    #[must_use]
+    pub fn new(frame: Frame) -> Self {
+        let mut random = vec![0.0; frame.points() as usize];
+        MersenneTwister::numpy(Self::SEED).fill_f64(&mut random);
+        Self { frame, random: random.into(), level: Level::best() }
+    }
+
+    /// The same with other vector instructions, or the portable code where the machine does not
+    /// have them. The images do not change; this is for tests and measurements.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_level(mut self, level: Level) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// The frame of the images.
+    #[must_use]
+    pub fn frame(&self) -> Frame {
+        self.frame
+    }
+
+    /// Where the points fall, (column, row) with rows upwards, in the order in which they are
+    /// drawn. Points may lie outside the frame; then they are not drawn.
+    #[must_use]
+    pub fn points(&self, system: &System) -> Vec<(u16, u16)> {
+        let orbit = orbit::Orbit::new(system, &self.random);
+        rescale::pixels(orbit, self.frame)
+    }
+
+    /// The original's image of a system, turned as its file `flip0`: one channel of 0 and 127 for
+    /// the gray draws, RGB for the colour draws.
+    ///
+    /// Patches take a mask per point from `masks`: the original takes them from Python's `random`,
+    /// so [`MersenneTwister::python`] gives its images of a known seed. The draws of points take
+    /// none. One point at a time: the reference that [`coverage`](Self::coverage) is checked with.
+    #[must_use]
+    pub fn render(&self, system: &System, draw: Draw, masks: &mut MersenneTwister) -> Pixels {
+        draw::render(&self.points(system), self.frame, draw, masks)
+    }
+
+    /// Which pixels are hit at all, for every row of `weights`: exactly those that `render` with
+    /// [`Draw::PointGray`] makes gray for the weighted system.
+    ///
+    /// `out` is given one bitmap per row, not turned (rows upwards); what it held is used again, as
+    /// is `scratch`. Rows are drawn 16 or 32 at a time, as the machine has it, so many rows in one
+    /// call cost far less than many calls.
+    pub fn coverage(
+        &self,
+        system: &System,
+        weights: &[Weights],
+        out: &mut Vec<Bitmap>,
+        scratch: &mut ExactScratch,
+    ) {
+        scratch.choose(self.level, system, &self.random);
+        out.retain(|bitmap| [bitmap.width(), bitmap.height()] == [self.frame.size(); 2]);
+        out.truncate(weights.len());
+        out.resize_with(weights.len(), || self.frame.bitmap());
+        let n_rows = coverage::rows_at_once(self.level);
+        let rows = weights.chunks(n_rows).zip(out.chunks_mut(n_rows));
+        for (weights, out) in rows {
+            let failed = scratch.cover(self.level, self.frame, system, weights, out);
+            let again = weights.iter().zip(out).enumerate();
+            for (_, (weights, out)) in again.filter(|(row, _)| failed >> row & 1 == 1) {
+                draw::cover(&self.points(&system.weighted(weights)), out);
+            }
+        }
+    }
+
+    /// Which point each pixel shows, not turned (rows upwards).
+    #[must_use]
+    pub fn owners(&self, system: &System) -> Owners {
+        draw::owners(&self.points(system), self.frame)
+    }
+}
+
+/// How many pixels the points of a system light, by the reference, with random numbers of the
+/// caller's own: what FractalDB's search asks.
+pub(crate) fn lit_pixels(system: &System, random: &[f64], frame: Frame) -> u64 {
+    let mut lit = frame.bitmap();
+    draw::cover(&rescale::pixels(orbit::Orbit::new(system, random), frame), &mut lit);
+    lit.count()
+}

@@ -1,5 +1,238 @@
-//! Where categories come from.
+//! Where categories come from: one family, one way to find them.
+
 mod known;
+mod one_p_frac;
 mod search;
+mod svd;
 
 pub use search::Search;
+
+use crate::{Category, LineFamily, Sampler, Shape, recipe::Keys};
+use fdconvert_core::{Error, Result};
+use std::path::PathBuf;
+
+/// Categories when the recipe does not say how many, as most papers have.
+pub(crate) const DEFAULT_CLASSES: usize = 1000;
+
+/// The seed of categories; FractalDB's own.
+const DEFAULT_SEED: u32 = Search::PUBLISHED_SEED;
+
+/// A way to find categories, with what it needs to know.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Family {
+    /// FractalDB (Kataoka et al., "Pre-training without natural images", ACCV 2020).
+    FractalDb(FractalDb),
+    /// OFDB (Nakamura et al., "Pre-training vision transformers with very limited synthesized
+    /// images", ICCV 2023): FractalDB's categories with one image each.
+    Ofdb(FractalDb),
+    /// 1p-frac (Nakamura et al., "Scaling backwards: minimal synthetic pre-training?", ECCV 2024).
+    OnePFrac(one_p_frac::OnePFrac),
+    /// The sampler of Anderson and Farrell ("Improving fractal pre-training", WACV 2022).
+    Svd {
+        /// Draws the categories.
+        seed: u32,
+    },
+    /// Figures of lines (see [`LineFamily`]).
+    Lines {
+        /// Which.
+        family: LineFamily,
+        /// Draws the classes.
+        seed: u32,
+    },
+    /// Categories in files.
+    Csv {
+        /// A folder, or one file.
+        path: PathBuf,
+    },
+}
+
+/// FractalDB's search.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FractalDb {
+    seed: u32,
+    rate: f64,
+}
+
+/// What a recipe of a family is where it does not say.
+pub(crate) struct Defaults {
+    pub(crate) size: u32,
+    pub(crate) points: u32,
+    pub(crate) weight: Option<f64>,
+    pub(crate) flips: bool,
+    pub(crate) instances: u64,
+    pub(crate) sampler: Sampler,
+}
+
+/// What a family is, for the help.
+pub struct FamilyHelp {
+    /// Its name in recipes.
+    pub name: &'static str,
+    /// What its categories are.
+    pub about: &'static str,
+}
+
+/// All families, in the order of the help.
+pub const FAMILIES: &[FamilyHelp] = &[
+    FamilyHelp { name: "fractaldb", about: "FractalDB's search, the published categories first" },
+    FamilyHelp { name: "ofdb", about: "the same categories with one image each (OFDB)" },
+    FamilyHelp { name: "1p-frac", about: "one system of two maps and noise on it" },
+    FamilyHelp { name: "svd", about: "contracting maps by singular values (Anderson and Farrell)" },
+    FamilyHelp { name: "rcdb", about: "radial contours, dark on white" },
+    FamilyHelp { name: "visual_atom", about: "waves around a centre, light on black" },
+    FamilyHelp { name: "csv", about: "categories in files of FractalDB's form" },
+];
+
+impl Family {
+    /// The family of that name, with its own keys of the recipe.
+    ///
+    /// # Errors
+    /// `Usage`, naming the families or the key.
+    pub(crate) fn take(name: &str, keys: &mut Keys) -> Result<Self> {
+        let fractaldb = |keys: &mut Keys| -> Result<_> {
+            let rate = keys.or("rate", Search::PUBLISHED_RATE)?;
+            Ok(FractalDb { seed: keys.or("category_seed", DEFAULT_SEED)?, rate })
+        };
+        Ok(match name {
+            "fractaldb" => Self::FractalDb(fractaldb(keys)?),
+            "ofdb" => Self::Ofdb(fractaldb(keys)?),
+            "1p-frac" => {
+                let seed = keys.or("category_seed", DEFAULT_SEED)?;
+                let (sigma, delta) = (keys.or("sigma", 3.5)?, keys.or("delta", 0.1)?);
+                Self::OnePFrac(one_p_frac::OnePFrac::new(seed, sigma, delta)?)
+            }
+            "svd" => Self::Svd { seed: keys.or("category_seed", DEFAULT_SEED)? },
+            "csv" => match keys.take("path") {
+                Some(path) if !path.is_empty() => Self::Csv { path: path.into() },
+                _ => {
+                    let what = "say where the categories are: fractal:csv?path=FOLDER";
+                    return Err(Error::usage("path", what));
+                }
+            },
+            _ => {
+                let Some(family) = LineFamily::from_name(name) else {
+                    let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
+                    let what = format!("`{name}` is none of: {}", names.join(", "));
+                    return Err(Error::usage("fractal", what));
+                };
+                Self::Lines { family, seed: keys.or("category_seed", DEFAULT_SEED)? }
+            }
+        })
+    }
+
+    /// Whether its images are drawn point by point, so that draws, samplers, weights and flips
+    /// mean something.
+    pub(crate) fn has_points(&self) -> bool {
+        !matches!(self, Self::Lines { .. })
+    }
+
+    /// Hands out its own keys of the recipe, with their values.
+    pub(crate) fn put_keys(&self, put: &mut impl FnMut(&str, String)) {
+        match self {
+            Self::FractalDb(family) | Self::Ofdb(family) => {
+                put("category_seed", family.seed.to_string());
+                put("rate", family.rate.to_string());
+            }
+            Self::OnePFrac(family) => {
+                put("category_seed", family.seed.to_string());
+                put("sigma", family.sigma.to_string());
+                put("delta", family.delta.to_string());
+            }
+            Self::Svd { seed } | Self::Lines { seed, .. } => put("category_seed", seed.to_string()),
+            Self::Csv { .. } => {}
+        }
+    }
+
+    /// Whether its categories lie in files.
+    pub(crate) fn has_path(&self) -> bool {
+        matches!(self, Self::Csv { .. })
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::FractalDb(_) => "fractaldb",
+            Self::Ofdb(_) => "ofdb",
+            Self::OnePFrac(_) => "1p-frac",
+            Self::Svd { .. } => "svd",
+            Self::Lines { family, .. } => family.name(),
+            Self::Csv { .. } => "csv",
+        }
+    }
+
+    /// As the family's own programs run when nothing is said.
+    pub(crate) fn defaults(&self) -> Defaults {
+        let one_each = Defaults {
+            size: 512,
+            points: 100_000,
+            weight: None,
+            flips: false,
+            instances: 1,
+            sampler: Sampler::FractaldbV1,
+        };
+        match self {
+            Self::FractalDb(_) | Self::Csv { .. } => Defaults {
+                size: 362,
+                points: 200_000,
+                weight: Some(0.4),
+                flips: true,
+                instances: 1000,
+                sampler: Sampler::FractaldbV1,
+            },
+            Self::Ofdb(_) | Self::OnePFrac(_) => one_each,
+            Self::Lines { .. } => Defaults { instances: 1000, ..one_each },
+            Self::Svd { .. } => {
+                Defaults { size: 256, instances: 1000, sampler: Sampler::Lanes64V1, ..one_each }
+            }
+        }
+    }
+
+    /// The first `classes` categories of the family.
+    ///
+    /// # Errors
+    /// `Usage` when there are fewer, `Io` and `Corrupt` for files, `Cancelled`.
+    pub(crate) fn categories(
+        &self,
+        classes: Option<usize>,
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Vec<Category>> {
+        let wanted = classes.unwrap_or(DEFAULT_CLASSES);
+        if wanted == 0 || wanted > crate::Formula::MAX_CLASSES {
+            let what = format!("{wanted} is not from 1 to {}", crate::Formula::MAX_CLASSES);
+            return Err(Error::usage("classes", what));
+        }
+        let systems = match self {
+            Self::FractalDb(family) | Self::Ofdb(family) => {
+                let mut search = Search::new(family.seed, family.rate)?;
+                search.run(wanted, progress)?;
+                search.found().to_vec()
+            }
+            Self::OnePFrac(family) => family.systems(wanted, progress)?,
+            Self::Svd { seed } => svd::systems(*seed, wanted)?,
+            Self::Csv { path } => return from_files(path, classes),
+            Self::Lines { family, seed } => {
+                let shape = |class| Shape::Lines(family.class((*seed).into(), class));
+                let name = |class| Category { name: format!("{class:05}"), shape: shape(class) };
+                return Ok((0..wanted as u32).map(name).collect());
+            }
+        };
+        // As the originals number them.
+        let digits = if matches!(self, Self::OnePFrac(_)) { 2 } else { 5 };
+        let name = |(number, system)| {
+            let name = format!("{number:0digits$}");
+            Category { name, shape: Shape::Ifs(system) }
+        };
+        Ok(systems.into_iter().enumerate().map(name).collect())
+    }
+}
+
+fn from_files(path: &std::path::Path, classes: Option<usize>) -> Result<Vec<Category>> {
+    let mut categories =
+        if path.is_dir() { Category::read_all(path)? } else { vec![Category::read(path)?] };
+    if let Some(wanted) = classes {
+        if wanted > categories.len() {
+            let what = format!("{wanted}, and {} has {}", path.display(), categories.len());
+            return Err(Error::usage("classes", what));
+        }
+        categories.truncate(wanted);
+    }
+    Ok(categories)
+}

@@ -15,7 +15,7 @@
 //! order of the results does not depend on threads.
 
 use super::known;
-use crate::{MersenneTwister, System};
+use crate::{Frame, MersenneTwister, System, exact};
 use fdconvert_core::{Error, Result};
 use rayon::prelude::*;
 
@@ -111,6 +111,7 @@ impl Search {
         progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()> {
         let needed = needed(self.rate);
+        let frame = Frame::new(SIZE as u32, PAD as u32, POINTS as u32)?;
         let mut last_found = self.tried;
         let mut batch = Vec::new();
         while self.found.len() < classes {
@@ -121,7 +122,7 @@ impl Search {
                 || {
                     looked_at
                         .par_iter()
-                        .map_init(Canvas::default, |canvas, it| canvas.fills(it, needed))
+                        .map_init(Canvas::default, |canvas, it| canvas.fills(it, needed, frame))
                         .collect::<Vec<_>>()
                 },
             );
@@ -205,7 +206,7 @@ struct Canvas {
 
 impl Canvas {
     /// Whether the candidate lights at least `needed` pixels.
-    fn fills(&mut self, candidate: &Candidate, needed: usize) -> bool {
+    fn fills(&mut self, candidate: &Candidate, needed: usize, frame: Frame) -> bool {
         self.random.resize(POINTS, 0.0);
         candidate.random.clone().fill_f64(&mut self.random);
         let (low, high) = self.orbit(&candidate.system);
@@ -213,7 +214,7 @@ impl Canvas {
         // Infinities, NaN and lines are rare, and the original treats them in its own way.
         let plain = span.iter().all(|span| span.is_finite() && *span > 0.0);
         if !plain || self.points.iter().flatten().any(|value| value.is_nan()) {
-            return false;
+            return exact::lit_pixels(&candidate.system, &self.random, frame) >= needed as u64;
         }
         self.lights(low, span, needed)
     }

@@ -1,0 +1,88 @@
+//! `fdconvert pack fractal:... OUT.formula`: the one format that keeps a source instead of samples.
+use crate::{Outcome, args::PackArgs, fractal, output, request::Recipe, sources};
+use fdconvert_codec::{Encode, Policy};
+use fdconvert_core::{Error, Provenance, Result};
+use fdconvert_fractal::Recipe as FractalRecipe;
+use fdconvert_pipeline::{Cancel, PlanRequest};
+use serde_json::{Map, json};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(
+    args: &PackArgs,
+    paths: &[PathBuf],
+    out: &Path,
+    recipe: &Recipe,
+    cancel: &Cancel,
+) -> Result<Outcome> {
+    let [path] = paths else {
+        let what = "a formula keeps one recipe; pack several into another format";
+        return Err(Error::usage("--format formula", what));
+    };
+    let Some(text) = sources::recipe(path) else {
+        let what = format!(
+            "{} has images, and a formula keeps none; only a recipe becomes one: \
+             fdconvert pack 'fractal:fractaldb?classes=1000' {}",
+            path.display(),
+            out.display()
+        );
+        return Err(Error::usage("--format formula", what));
+    };
+    refuse_what_needs_images(recipe)?;
+    let quiet = args.common.quiet || args.common.json;
+    let formula = fractal::resolve(text, quiet, cancel)?;
+    if args.dry_run {
+        let (n, out) = (output::count(formula.len()), out.display());
+        output::print(&format!("would write {out}, a formula of {n} images\n"))?;
+        return Ok(Outcome::Complete);
+    }
+    let provenance = Provenance {
+        tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
+        source: FractalRecipe::parse(text)?.name(),
+        ..Provenance::default()
+    };
+    let written = fdconvert_formula::write(out, &formula, &provenance, args.overwrite)?;
+    if args.common.json {
+        let mut fields = Map::new();
+        fields.insert("out".into(), json!(out.display().to_string()));
+        fields.insert("format".into(), json!("formula"));
+        fields.insert("planned".into(), json!(written.samples));
+        fields.insert("samples".into(), json!(written.samples));
+        fields.insert("classes".into(), json!(formula.categories.len()));
+        fields.insert("bytes_out".into(), json!(written.bytes));
+        output::print_json("packed", fields)?;
+    } else if !args.common.quiet {
+        let (samples, bytes) = (output::count(written.samples), output::size(written.bytes));
+        let classes = output::count(formula.categories.len() as u64);
+        output::print(&format!(
+            "packed {samples} images of {classes} classes into {}: {bytes}, rendered when read\n",
+            out.display()
+        ))?;
+    }
+    Ok(Outcome::Complete)
+}
+
+/// Options that would have to change images or their order.
+fn refuse_what_needs_images(recipe: &Recipe) -> Result<()> {
+    let refuse = |what: &str| {
+        let what = format!("a formula keeps no images, so none can be {what}");
+        Err(Error::usage("--format formula", what))
+    };
+    if recipe.policy.encode != Encode::Keep || recipe.policy.size.is_some() {
+        return refuse("encoded or resized; say size= in the recipe");
+    }
+    // Limits and filters without effect may stay.
+    let changes = Policy { limits: recipe.policy.limits, ..Policy::default() };
+    if recipe.policy.alpha != changes.alpha || recipe.policy.gray != changes.gray {
+        return refuse("converted");
+    }
+    // A seed alone changes nothing.
+    let (plan, none) = (&recipe.plan, PlanRequest::default());
+    if plan.selection != none.selection
+        || plan.shuffle.is_some()
+        || !plan.splits.is_empty()
+        || plan.sharding != none.sharding
+    {
+        return refuse("selected, shuffled, split or put into shards; readers and loaders do that");
+    }
+    Ok(())
+}

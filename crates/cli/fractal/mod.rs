@@ -1,0 +1,66 @@
+//! `fdconvert fractal`: categories, single images, sheets and fill rates.
+pub(crate) mod args;
+mod census;
+mod recipes;
+mod render;
+mod search;
+mod sheet;
+
+use crate::{Outcome, progress::bar};
+use args::{FractalArgs, FractalCommand};
+use fdconvert_core::{Encoded, Error, Result};
+use fdconvert_formula::FormulaReader;
+use fdconvert_fractal::{Formula, FractalSource, Recipe};
+use fdconvert_pipeline::Cancel;
+use fdconvert_storage::{Scratch, create_new, partial_path};
+use std::path::Path;
+
+pub(crate) fn run(args: &FractalArgs, cancel: &Cancel) -> Result<Outcome> {
+    match &args.command {
+        FractalCommand::Search(args) => search::run(args, cancel),
+        FractalCommand::Render(args) => render::run(args),
+        FractalCommand::Sheet(args) => sheet::run(args, cancel),
+        FractalCommand::Census(args) => census::run(args, cancel),
+        FractalCommand::Recipes => recipes::run(),
+    }
+}
+
+/// Carries out a recipe, with a bar on standard error while categories are searched.
+pub(crate) fn resolve(text: &str, quiet: bool, cancel: &Cancel) -> Result<Formula> {
+    let recipe = Recipe::parse(text)?;
+    let bar = bar("searching", quiet);
+    bar.set_length(recipe.classes() as u64);
+    let found = recipe.resolve(&mut |n_found| {
+        bar.set_position(n_found as u64);
+        !cancel.is_cancelled()
+    });
+    bar.finish_and_clear();
+    found
+}
+
+/// The dataset of a recipe. Its name is the recipe, but for paths, which shape no bytes.
+pub(crate) fn open(text: &str, quiet: bool, cancel: &Cancel) -> Result<FractalSource> {
+    FractalSource::new(resolve(text, quiet, cancel)?, Recipe::parse(text)?.name())
+}
+
+/// The dataset of a recipe or of a file.
+fn open_any(source: &str, quiet: bool, cancel: &Cancel) -> Result<FractalSource> {
+    if Recipe::is_recipe(source) {
+        return open(source, quiet, cancel);
+    }
+    FormulaReader::open(Path::new(source)).map(FormulaReader::into_fractals)
+}
+
+/// Writes a picture, all or nothing.
+fn write_picture(out: &Path, picture: &Encoded, overwrite: bool) -> Result<()> {
+    if !overwrite {
+        return create_new(out, &picture.bytes);
+    }
+    if out.is_dir() {
+        return Err(Error::usage("OUT", format!("{} is a folder", out.display())));
+    }
+    let scratch = Scratch::open(&partial_path(out))?;
+    scratch.set_len(0)?;
+    scratch.write_all_at(&picture.bytes, 0)?;
+    scratch.commit(out)
+}

@@ -1,0 +1,240 @@
+use crate::{
+    BASE_ROW, Category, Draw, Flip, Frame, N_WEIGHT_ROWS, NO_WEIGHTS, Shape, Weights, weights,
+};
+use fdconvert_core::{Error, Result};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Everything that fixes every image of a dataset: the categories themselves, and how they are
+/// drawn. Two equal formulas make equal images, on every machine and in any order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Formula {
+    /// Name of the family, for people and for the names of files.
+    pub family: String,
+    /// The classes, in order.
+    pub categories: Vec<Category>,
+    /// Step of the table of 25 [`weights`]; `None` for one instance with no weights.
+    pub weight: Option<f64>,
+    /// Images of one class and one row of weights, before they are turned over.
+    pub patches: u32,
+    /// Whether each image comes in the four flips of the original, else only as its `flip0`.
+    pub flips: bool,
+    /// Size and number of points.
+    pub frame: Frame,
+    /// How points become pixels.
+    pub draw: Draw,
+    /// Who computes the points.
+    pub sampler: Sampler,
+    /// Draws everything that is random in an instance.
+    pub seed: u64,
+    /// An image whose points cover less than this share is drawn again with other weights; 0 draws
+    /// every image as it is.
+    pub min_fill: f64,
+    /// Whether every epoch has instances of its own.
+    pub varies: bool,
+}
+
+/// Who computes the points. The bits of a name never change once it is released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sampler {
+    /// FractalDB's own renderer, bit for bit: one orbit for each category and row of weights,
+    /// from random numbers that are the same for all images.
+    FractaldbV1,
+    /// Sixty-four orbits side by side, every instance from random numbers of its own.
+    Lanes64V1,
+}
+
+impl Sampler {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::FractaldbV1, Self::Lanes64V1];
+
+    /// Its name in recipes and records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FractaldbV1 => "fractaldb-v1",
+            Self::Lanes64V1 => "lanes64-v1",
+        }
+    }
+
+    /// The sampler of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sampler| sampler.name() == name)
+    }
+}
+
+/// Which image of a dataset: flips turn fastest, then patches, rows, and classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Position of the category.
+    pub class: u32,
+    /// Row of the weights, 0 when there are none.
+    pub row: u32,
+    /// Number of the image of that row.
+    pub patch: u32,
+    /// How it is turned over.
+    pub flip: Flip,
+}
+
+impl Formula {
+    /// The most classes; a formula is read into memory as a whole.
+    pub const MAX_CLASSES: usize = 1 << 22;
+
+    /// The most images of a class: they are numbered with 32 bits.
+    pub const MAX_INSTANCES: u64 = 1 << 31;
+
+    /// Refuses formulas that mean nothing.
+    ///
+    /// # Errors
+    /// `Usage`, naming the key of the recipe.
+    pub fn check(&self) -> Result<()> {
+        if self.categories.is_empty() || self.categories.len() > Self::MAX_CLASSES {
+            let (n, most) = (self.categories.len(), Self::MAX_CLASSES);
+            return Err(Error::usage("classes", format!("{n} is not from 1 to {most}")));
+        }
+        if let Some(step) = self.weight
+            && !(step.is_finite() && step.abs() <= 10.0)
+        {
+            return Err(Error::usage("weight", format!("{step} is not from -10 to 10")));
+        }
+        let instances = self.instances();
+        if self.patches == 0 || instances > Self::MAX_INSTANCES {
+            let what = format!("{instances} is not from 1 to {}", Self::MAX_INSTANCES);
+            return Err(Error::usage("instances", what));
+        }
+        if self.sampler == Sampler::FractaldbV1 && !self.draw.is_patch() && self.patches > 1 {
+            let what = format!(
+                "with sampler={} every {} of a class and a row of weights is the same image; ask \
+                 for {} instances, or for another sampler or draw",
+                self.sampler.name(),
+                self.draw.name(),
+                instances / u64::from(self.patches)
+            );
+            return Err(Error::usage("instances", what));
+        }
+        if !(0.0..=1.0).contains(&self.min_fill) {
+            return Err(Error::usage("min_fill", format!("{} is not from 0 to 1", self.min_fill)));
+        }
+        if self.min_fill > 0.0 && self.weight.is_none() {
+            let what = "without weights there is nothing else to draw; add weight=0.4";
+            return Err(Error::usage("min_fill", what));
+        }
+        Ok(())
+    }
+
+    /// Rows of weights in use.
+    #[must_use]
+    pub fn n_rows(&self) -> u32 {
+        if self.weight.is_some() { N_WEIGHT_ROWS as u32 } else { 1 }
+    }
+
+    /// The rows of weights in use.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Weights> {
+        self.weight.map_or_else(|| vec![NO_WEIGHTS], |step| weights(step).to_vec())
+    }
+
+    /// The row that changes nothing.
+    #[must_use]
+    pub fn base_row(&self) -> u32 {
+        if self.weight.is_some() { BASE_ROW as u32 } else { 0 }
+    }
+
+    fn n_flips(&self) -> u32 {
+        if self.flips { Flip::ALL.len() as u32 } else { 1 }
+    }
+
+    /// Images of a class.
+    #[must_use]
+    pub fn instances(&self) -> u64 {
+        u64::from(self.n_rows()) * u64::from(self.patches) * u64::from(self.n_flips())
+    }
+
+    /// Images of the dataset.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.categories.len() as u64 * self.instances()
+    }
+
+    /// Never, once checked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Which image `index` is; `None` beyond the last.
+    #[must_use]
+    pub fn place(&self, index: u64) -> Option<Place> {
+        if index >= self.len() {
+            return None;
+        }
+        let (class, instance) = (index / self.instances(), (index % self.instances()) as u32);
+        let (rest, flip) = (instance / self.n_flips(), instance % self.n_flips());
+        let flip = Flip::ALL.into_iter().nth(flip as usize)?;
+        let (row, patch) = (rest / self.patches, rest % self.patches);
+        Some(Place { class: class as u32, row, patch, flip })
+    }
+
+    /// The instance that a place shows, the same for its four flips: what the random numbers of
+    /// the image are keyed by, beside seed and class.
+    #[must_use]
+    pub fn instance(&self, place: &Place) -> u32 {
+        place.row * self.patches + place.patch
+    }
+
+    /// The name of the file, as the family's original program gives it.
+    #[must_use]
+    pub fn key(&self, place: &Place) -> String {
+        let Some(category) = self.categories.get(place.class as usize) else {
+            return String::new();
+        };
+        if let Shape::Lines(class) = &category.shape {
+            return class.name(place.class, self.instance(place));
+        }
+        let category = &category.name;
+        let flip = Flip::ALL.iter().position(|flip| *flip == place.flip).unwrap_or(0);
+        let patch = place.patch;
+        // Where each class has one image, 1p-frac repeats the class in place of the row.
+        if self.family == "1p-frac" && self.n_rows() == 1 {
+            return format!("{category}/{category}_{category}_count_{patch}_flip{flip}.png");
+        }
+        format!("{category}/{category}_{:02}_count_{patch}_flip{flip}.png", place.row)
+    }
+
+    /// Sixteen bytes that change with anything that shapes an image or its name.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 16] {
+        let mut hash = Xxh3::new();
+        let mut put = |bytes: &[u8]| {
+            hash.update(&(bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        };
+        put(self.family.as_bytes());
+        put(self.draw.name().as_bytes());
+        put(self.sampler.name().as_bytes());
+        let step = self.weight.unwrap_or(f64::NAN).to_bits();
+        let frame = [self.frame.size(), self.frame.pad(), self.frame.points()].map(u64::from);
+        let (patches, flips) = (self.patches.into(), self.flips.into());
+        let rest = [step, patches, flips, self.seed, self.min_fill.to_bits(), self.varies.into()];
+        put(frame.map(u64::to_le_bytes).as_flattened());
+        put(rest.map(u64::to_le_bytes).as_flattened());
+        for category in &self.categories {
+            put(category.name.as_bytes());
+            match &category.shape {
+                Shape::Ifs(system) => {
+                    for (map, probability) in system.maps().iter().zip(system.probabilities()) {
+                        put(map.map(f64::to_le_bytes).as_flattened());
+                        put(&probability.to_le_bytes());
+                    }
+                }
+                Shape::Lines(class) => {
+                    for (name, value) in class.params() {
+                        put(name.as_bytes());
+                        put(&value.to_le_bytes());
+                    }
+                }
+            }
+        }
+        hash.digest128().to_le_bytes()
+    }
+}

@@ -1,0 +1,120 @@
+use super::key::Hash;
+use super::table::Table;
+use crate::frame::Frame;
+
+/// Logical lanes: independent orbits that advance together. Part of the sampler's definition;
+/// no machine's vectors are that wide.
+pub(super) const LANES: usize = 64;
+
+/// Points drawn before the lanes start.
+pub(super) const LEAD_IN: u32 = 2 * LANES as u32;
+
+/// Added to the counters of the lead-in, beyond those of any step.
+const LEAD_IN_COUNTER: u32 = 0xf000_0000;
+
+/// One point of every lane. The points of an image are a list of these, and their canonical order
+/// is the list's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, align(64))]
+pub(super) struct Step {
+    pub(super) x: [f32; LANES],
+    pub(super) y: [f32; LANES],
+}
+
+impl Step {
+    pub(super) const ORIGIN: Self = Self { x: [0.0; LANES], y: [0.0; LANES] };
+}
+
+/// Steps that an image takes, the two of the lead-in included.
+pub(super) fn n_steps(frame: &Frame) -> usize {
+    2 + (frame.points() - LEAD_IN).div_ceil(LANES as u32) as usize
+}
+
+/// Fills the first two steps: one orbit from the origin, of which the second 64 points are where
+/// the lanes start. The original draws its origin and its transient as well.
+pub(super) fn lead_in(table: &Table, hash: Hash, first: &mut Step, second: &mut Step) {
+    let (mut x, mut y) = (0.0, 0.0);
+    let mut counter = LEAD_IN_COUNTER;
+    for step in [first, second] {
+        for (drawn_x, drawn_y) in step.x.iter_mut().zip(&mut step.y) {
+            (*drawn_x, *drawn_y) = (x, y);
+            (x, y) = next(table, hash.at(counter), x, y);
+            counter += 1;
+        }
+    }
+}
+
+/// Where the map that a random number takes sends a point.
+#[inline(always)]
+pub(super) fn next(table: &Table, random: u32, x: f32, y: f32) -> (f32, f32) {
+    let slot = table.slot_of(random);
+    let [a, b, c, d, e, f] = table.narrow.map(|parameters| parameters[slot]);
+    (a.mul_add(x, b.mul_add(y, e)), c.mul_add(x, d.mul_add(y, f)))
+}
+
+/// The rectangle around points. Infinite on a side where a point is; NaN is passed over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Bounds {
+    pub(super) left: f32,
+    pub(super) right: f32,
+    pub(super) bottom: f32,
+    pub(super) top: f32,
+}
+
+impl Bounds {
+    /// The bounds of the origin, which every orbit starts from.
+    pub(super) const ORIGIN: Self = Self { left: 0.0, right: 0.0, bottom: 0.0, top: 0.0 };
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, x: f32, y: f32) {
+        self.left = self.left.min(x);
+        self.right = self.right.max(x);
+        self.bottom = self.bottom.min(y);
+        self.top = self.top.max(y);
+    }
+
+    pub(super) fn add_step(&mut self, step: &Step) {
+        step.x.iter().zip(&step.y).for_each(|(&x, &y)| self.add(x, y));
+    }
+
+    pub(super) fn join(mut self, other: &Self) -> Self {
+        self.add(other.left, other.bottom);
+        self.add(other.right, other.top);
+        self
+    }
+}
+
+/// How points become places on a canvas: `scale * x + offset`, cut to whole numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mapping {
+    pub(super) scale: [f32; 2],
+    pub(super) offset: [f32; 2],
+    /// Places from one row of the canvas to the next.
+    pub(super) stride: u32,
+}
+
+impl Mapping {
+    /// The mapping that fits the bounds into the frame, or none where single precision fails: a
+    /// point that is not finite, or a span too large or too small to divide by.
+    pub(super) fn new(bounds: &Bounds, frame: &Frame, stride: usize) -> Option<Self> {
+        let pad = frame.pad() as f32;
+        let side = (frame.size() - 2 * frame.pad()) as f32;
+        let axis = |least: f32, most: f32| {
+            let span = most - least;
+            let scale = if span == 0.0 { 0.0 } else { side / span };
+            (span.is_finite() && scale.is_finite()).then(|| (scale, scale.mul_add(-least, pad)))
+        };
+        let (x, y) = (axis(bounds.left, bounds.right)?, axis(bounds.bottom, bounds.top)?);
+        let stride = u32::try_from(stride).ok()?;
+        Some(Self { scale: [x.0, y.0], offset: [x.1, y.1], stride })
+    }
+
+    /// The place of a point. Whoever writes there checks it against the canvas: that points lie
+    /// inside the bounds is a matter of arithmetic, which memory safety does not lean on.
+    #[inline(always)]
+    pub(super) fn place(&self, x: f32, y: f32) -> u32 {
+        let column = x.mul_add(self.scale[0], self.offset[0]) as i32 as u32;
+        let row = y.mul_add(self.scale[1], self.offset[1]) as i32 as u32;
+        row.wrapping_mul(self.stride).wrapping_add(column)
+    }
+}

@@ -1,0 +1,277 @@
+//! `fractal:FAMILY?key=value&...`: the text from which a formula is made.
+
+use crate::{
+    Draw, Formula, Frame, Sampler,
+    family::{DEFAULT_CLASSES, Family},
+};
+use fdconvert_core::{Error, Result};
+use std::{collections::BTreeMap, fmt::Display, ops::Not, str::FromStr};
+
+/// What every recipe begins with.
+pub(crate) const SCHEME: &str = "fractal:";
+
+/// A recipe, read but not yet carried out: the categories are still to be found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recipe {
+    family: Family,
+    classes: Option<usize>,
+    /// The formula without its categories.
+    formula: Formula,
+}
+
+/// One key that recipes have, for the help.
+pub struct RecipeKey {
+    /// As written.
+    pub name: &'static str,
+    /// What it does, with unit and default.
+    pub about: &'static str,
+}
+
+/// All keys, in the order of the help.
+pub const RECIPE_KEYS: &[RecipeKey] = &[
+    RecipeKey { name: "classes", about: "how many categories [default: 1000; all of a folder]" },
+    RecipeKey {
+        name: "instances",
+        about: "images of each class: 25 rows of weights times flips times patches \
+                [fractaldb: 1000, ofdb and 1p-frac: 1]",
+    },
+    RecipeKey {
+        name: "size",
+        about: "pixels of a side [fractaldb: 362, ofdb and 1p-frac: 512, svd: 256]",
+    },
+    RecipeKey { name: "points", about: "points of an image [fractaldb: 200000, else 100000]" },
+    RecipeKey {
+        name: "draw",
+        about: "point_gray, point_color, patch_gray or patch_color [patch_gray]",
+    },
+    RecipeKey {
+        name: "weight",
+        about: "step of the 25 rows of weights, or none [fractaldb: 0.4, else none]",
+    },
+    RecipeKey {
+        name: "flips",
+        about: "4 for the original's four turns of each image, or 1 [fractaldb: 4, else 1]",
+    },
+    RecipeKey {
+        name: "sampler",
+        about: "fractaldb-v1 (the original's bits) or lanes64-v1 (20 times as fast) \
+                [svd: lanes64-v1, else fractaldb-v1]",
+    },
+    RecipeKey { name: "seed", about: "draws patches, and with lanes64-v1 the points [0]" },
+    RecipeKey {
+        name: "min_fill",
+        about: "share of the pixels, below which an image is drawn again with other \
+                weights [lanes64-v1 with weights: 0.01, else 0: never]",
+    },
+    RecipeKey { name: "pad", about: "free pixels on every side [6]" },
+    RecipeKey {
+        name: "vary",
+        about: "epoch for new instances in every epoch of a formula dataset, or none [none]",
+    },
+    RecipeKey { name: "category_seed", about: "draws the categories [1, which is FractalDB's]" },
+    RecipeKey {
+        name: "rate",
+        about: "fractaldb, ofdb: share that a category fills at least [0.2]",
+    },
+    RecipeKey { name: "sigma", about: "1p-frac: sum of the singular values of the base [3.5]" },
+    RecipeKey {
+        name: "delta",
+        about: "1p-frac: the most that a class changes the base by, relatively [0.1]",
+    },
+    RecipeKey { name: "path", about: "csv: folder of NNNNN.csv or csv0/NNNNN.csv, or one file" },
+];
+
+/// Keys that only families of points have.
+const POINT_KEYS: [&str; 7] = ["points", "draw", "weight", "flips", "sampler", "min_fill", "pad"];
+
+impl Recipe {
+    /// Whether a source is a recipe rather than a path.
+    #[must_use]
+    pub fn is_recipe(text: &str) -> bool {
+        text.starts_with(SCHEME)
+    }
+
+    /// Reads a recipe.
+    ///
+    /// # Errors
+    /// `Usage`, naming the key and what it may be.
+    pub fn parse(text: &str) -> Result<Self> {
+        let body = text.strip_prefix(SCHEME).ok_or_else(|| {
+            Error::usage("fractal", format!("`{text}` does not begin with `{SCHEME}`"))
+        })?;
+        let (name, query) = body.split_once('?').unwrap_or((body, ""));
+        let mut keys = Keys::parse(query)?;
+        let family = Family::take(name, &mut keys)?;
+        let defaults = family.defaults();
+        if !family.has_points() {
+            keys.refuse(&POINT_KEYS, name)?;
+        }
+
+        let size = keys.or("size", defaults.size)?;
+        let points = keys.or("points", defaults.points)?;
+        let frame = Frame::new(size, keys.or("pad", Frame::DEFAULT_PAD)?, points)?;
+        let draw = keys.choice("draw", Draw::from_name, Draw::ALL.map(Draw::name))?;
+        let sampler =
+            keys.choice("sampler", Sampler::from_name, Sampler::ALL.map(Sampler::name))?;
+        let sampler = sampler.unwrap_or(defaults.sampler);
+        let weight = match keys.take("weight").as_deref() {
+            None => defaults.weight,
+            Some("none") => None,
+            Some(step) => Some(number("weight", step)?),
+        };
+        let flips = match keys.or("flips", if defaults.flips { 4 } else { 1 })? {
+            4 => true,
+            1 => false,
+            other => return Err(Error::usage("flips", format!("{other} is neither 1 nor 4"))),
+        };
+        let varies = match keys.take("vary").as_deref() {
+            None | Some("none") => false,
+            Some("epoch") => true,
+            Some(other) => {
+                return Err(Error::usage("vary", format!("`{other}` is neither epoch nor none")));
+            }
+        };
+        let redraws = sampler == Sampler::Lanes64V1 && weight.is_some();
+        let mut formula = Formula {
+            family: family.name().to_owned(),
+            categories: Vec::new(),
+            weight,
+            patches: 1,
+            flips,
+            frame,
+            draw: draw.unwrap_or(Draw::PatchGray),
+            sampler,
+            seed: keys.or("seed", 0)?,
+            min_fill: keys.or("min_fill", if redraws { 0.01 } else { 0.0 })?,
+            varies,
+        };
+        // Points of the exact sampler have no instances beyond the rows of weights.
+        let at_once = formula.instances();
+        let fixed =
+            family.has_points() && sampler == Sampler::FractaldbV1 && !formula.draw.is_patch();
+        let instances = keys.or("instances", if fixed { at_once } else { defaults.instances })?;
+        let patches = instances / at_once;
+        formula.patches = match u32::try_from(patches) {
+            Ok(patches) if patches > 0 && instances % at_once == 0 => patches,
+            _ => {
+                let what = format!(
+                    "{instances} is no multiple of {at_once}: {} rows of weights times {} flips",
+                    formula.n_rows(),
+                    at_once / u64::from(formula.n_rows())
+                );
+                return Err(Error::usage("instances", what));
+            }
+        };
+        let classes = keys.take("classes").map(|text| number("classes", &text)).transpose()?;
+        keys.nothing_left()?;
+        Ok(Self { family, classes, formula })
+    }
+
+    /// The recipe with everything said that it leaves to defaults, for records: it makes the same
+    /// images after a default has changed. A path is left out, as it shapes no bytes.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let formula = &self.formula;
+        let mut keys = Vec::new();
+        let mut put = |key: &str, value: String| keys.push(format!("{key}={value}"));
+        if let Some(classes) =
+            self.classes.or(self.family.has_path().not().then_some(DEFAULT_CLASSES))
+        {
+            put("classes", classes.to_string());
+        }
+        put("instances", formula.instances().to_string());
+        put("size", formula.frame.size().to_string());
+        if self.family.has_points() {
+            put("points", formula.frame.points().to_string());
+            put("pad", formula.frame.pad().to_string());
+            put("draw", formula.draw.name().into());
+            put("weight", formula.weight.map_or("none".into(), |step| step.to_string()));
+            put("flips", if formula.flips { "4" } else { "1" }.into());
+            put("sampler", formula.sampler.name().into());
+            put("min_fill", formula.min_fill.to_string());
+        }
+        put("seed", formula.seed.to_string());
+        put("vary", if formula.varies { "epoch" } else { "none" }.into());
+        self.family.put_keys(&mut put);
+        format!("{SCHEME}{}?{}", self.family.name(), keys.join("&"))
+    }
+
+    /// How many categories it asks for.
+    #[must_use]
+    pub fn classes(&self) -> usize {
+        self.classes.unwrap_or(DEFAULT_CLASSES)
+    }
+
+    /// Finds the categories. `progress` is told how many there are now and then, and stops the
+    /// search by returning false.
+    ///
+    /// # Errors
+    /// `Usage` when there are too few or none, `Io` and `Corrupt` for categories in files,
+    /// `Cancelled` when `progress` says so.
+    pub fn resolve(&self, progress: &mut dyn FnMut(usize) -> bool) -> Result<Formula> {
+        let categories = self.family.categories(self.classes, progress)?;
+        let formula = Formula { categories, ..self.formula.clone() };
+        formula.check()?;
+        Ok(formula)
+    }
+}
+
+/// The keys of a recipe that have not been read yet.
+pub(crate) struct Keys(BTreeMap<String, String>);
+
+impl Keys {
+    fn parse(query: &str) -> Result<Self> {
+        let mut keys = BTreeMap::new();
+        for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+            let twice = keys.insert(key.to_string(), value.into_owned()).is_some();
+            if twice {
+                return Err(Error::usage("fractal", format!("`{key}` is given twice")));
+            }
+        }
+        Ok(Self(keys))
+    }
+
+    /// The text of a key, which is then read.
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<String> {
+        self.0.remove(key)
+    }
+
+    /// A number, or the default when the key is absent.
+    pub(crate) fn or<T: FromStr<Err: Display>>(
+        &mut self,
+        key: &'static str,
+        default: T,
+    ) -> Result<T> {
+        self.take(key).map_or(Ok(default), |text| number(key, &text))
+    }
+
+    fn choice<T, const N: usize>(
+        &mut self,
+        key: &'static str,
+        from_name: fn(&str) -> Option<T>,
+        names: [&str; N],
+    ) -> Result<Option<T>> {
+        let Some(text) = self.take(key) else { return Ok(None) };
+        let wrong = || Error::usage(key, format!("`{text}` is none of: {}", names.join(", ")));
+        from_name(&text).ok_or_else(wrong).map(Some)
+    }
+
+    fn refuse(&self, keys: &[&'static str], family: &str) -> Result<()> {
+        match keys.iter().find(|key| self.0.contains_key(**key)) {
+            Some(key) => Err(Error::usage(key, format!("figures of {family} have none"))),
+            None => Ok(()),
+        }
+    }
+
+    fn nothing_left(&self) -> Result<()> {
+        let Some(key) = self.0.keys().next() else { return Ok(()) };
+        let known: Vec<_> = RECIPE_KEYS.iter().map(|key| key.name).collect();
+        // A key of another family is known, and still means nothing here.
+        let what = format!("no key `{key}` for this family; there are: {}", known.join(", "));
+        Err(Error::usage("fractal", what))
+    }
+}
+
+fn number<T: FromStr<Err: Display>>(key: &'static str, text: &str) -> Result<T> {
+    text.parse().map_err(|cause| Error::usage(key, format!("`{text}`: {cause}")))
+}

@@ -1,0 +1,465 @@
+//! A formula as a dataset: any image of it, by its number, in any order and from any thread.
+
+use crate::{
+    Bitmap, Category, Coin, Draw, ExactSampler, ExactScratch, Flip, Formula, Key, LanesSampler,
+    LanesScratch, LanesSystem, LineClass, Owners, PatchScratch, Place, Sampler, Shape, System,
+    Weights,
+    cache::{Pool, Recent, Shared},
+    coin_bitmap, patch,
+    random::Keyed,
+};
+use fdconvert_core::{
+    Bilevel, Error, FieldSpec, Image, Kind, Pixels, Result, Sample, Schema, Source, Value,
+};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU32, Ordering},
+};
+
+/// The gray of a point, the original's.
+pub const GRAY: u8 = 127;
+
+/// An image whose points cover less than this share of the pixels is called degenerate.
+pub const DEGENERATE_FILL: f64 = 0.01;
+
+/// Draws of other weights for an image that is too empty, before it gets the row that changes
+/// nothing.
+const MAX_REDRAWS: u32 = 8;
+
+/// Bytes of coverage that the exact sampler keeps: enough for all of FractalDB-1k, so that a
+/// shuffled run renders every orbit once.
+const CACHE_BYTES: usize = 512 << 20;
+
+/// Keeps the streams of [`Keyed`] apart.
+const REDRAWS: u64 = 0x5244;
+const EPOCHS: u64 = 0x4550;
+
+/// The images of a [`Formula`], made when they are asked for.
+pub struct FractalSource {
+    formula: Formula,
+    name: String,
+    schema: Schema,
+    rows: Vec<Weights>,
+    /// The formula's, or the epoch's.
+    seed: u64,
+    /// Made when it is first used: it holds a number for each point.
+    exact: OnceLock<ExactSampler>,
+    lanes: LanesSampler,
+    /// Coverage of all rows of a category, by the exact sampler.
+    coverages: Shared<Arc<[Bitmap]>>,
+    /// Coverage of one image, by its number without flips.
+    recent: Recent<(u32, Arc<Bitmap>)>,
+    systems: Recent<Arc<LanesSystem>>,
+    owners: Recent<Arc<Owners>>,
+    scratches: Pool<Scratch>,
+    /// The class asked for last.
+    last_class: AtomicU32,
+}
+
+/// What a thread needs while it draws.
+#[derive(Default)]
+struct Scratch {
+    exact: ExactScratch,
+    lanes: LanesScratch,
+    patch: PatchScratch,
+}
+
+/// What is known of an image once it is drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Facts {
+    /// Which image it is.
+    pub place: Place,
+    /// The row of weights that it was drawn with: another than the place's when that one was too
+    /// empty.
+    pub row: u32,
+    /// Share of the pixels that are lit.
+    pub fill: f64,
+    /// Whether its points cover next to nothing.
+    pub degenerate: bool,
+}
+
+/// An image as it is drawn, still to be turned over.
+enum Drawing {
+    /// Two values: 0 and [`GRAY`].
+    Bits(Arc<Bitmap>),
+    /// Final pixels.
+    Pixels(Pixels),
+}
+
+impl FractalSource {
+    /// The dataset of a formula. `name` is what it is called in records, e.g. the recipe.
+    ///
+    /// # Errors
+    /// `Usage` when the formula means nothing.
+    pub fn new(formula: Formula, name: impl Into<String>) -> Result<Self> {
+        formula.check()?;
+        let names = formula.categories.iter().map(|category| category.name.clone()).collect();
+        let schema = Schema::new(vec![
+            FieldSpec::new("image", Kind::Image),
+            FieldSpec::label("label", names),
+            FieldSpec::new("meta", Kind::Json),
+        ])?;
+        let rows = formula.rows();
+        let bitmap_bytes = size_of_val(formula.frame.bitmap().words());
+        let capacity = CACHE_BYTES / (bitmap_bytes * rows.len()).max(1);
+        Ok(Self {
+            name: name.into(),
+            schema,
+            rows,
+            seed: formula.seed,
+            exact: OnceLock::new(),
+            lanes: LanesSampler::new(formula.frame),
+            coverages: Shared::new(capacity.min(formula.categories.len())),
+            recent: Recent::new(256),
+            systems: Recent::new(1024),
+            owners: Recent::new(16),
+            scratches: Pool::new(),
+            last_class: AtomicU32::new(u32::MAX),
+            formula,
+        })
+    }
+
+    /// The same dataset with the instances of that epoch, where the formula says that epochs
+    /// differ; epoch 0 is the dataset itself. Categories and classes stay.
+    ///
+    /// # Errors
+    /// None that [`new`](Self::new) did not have.
+    pub fn at_epoch(&self, epoch: u64) -> Result<Self> {
+        let mut source = Self::new(self.formula.clone(), self.name.clone())?;
+        if self.formula.varies && epoch > 0 {
+            let (high, low) = ((epoch >> 32) as u32, epoch as u32);
+            source.seed = Keyed::new(self.formula.seed, EPOCHS, high, low).next_u64();
+        }
+        Ok(source)
+    }
+
+    /// The formula.
+    #[must_use]
+    pub fn formula(&self) -> &Formula {
+        &self.formula
+    }
+
+    /// Draws image `index` as interleaved RGB, 8 bits a channel, rows from the top, into `out`.
+    ///
+    /// # Errors
+    /// `Usage` when there is no such image.
+    pub fn rgb_into(&self, index: u64, out: &mut Vec<u8>) -> Result<Facts> {
+        let (facts, drawing) = self.draw(index)?;
+        match drawing {
+            Drawing::Bits(bitmap) => bitmap.to_rgb_into(GRAY, facts.place.flip, out),
+            Drawing::Pixels(pixels) if pixels.channels == 3 => *out = pixels.data,
+            Drawing::Pixels(pixels) => {
+                out.clear();
+                out.extend(pixels.data.iter().flat_map(|gray| [*gray; 3]));
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Draws image `index` as pixels: one channel for gray, three for colour.
+    ///
+    /// # Errors
+    /// `Usage` when there is no such image.
+    pub fn pixels(&self, index: u64) -> Result<Pixels> {
+        let (facts, drawing) = self.draw(index)?;
+        Ok(match drawing {
+            Drawing::Pixels(pixels) => pixels,
+            Drawing::Bits(bitmap) => {
+                let mut data = Vec::new();
+                bitmap.to_gray_into(GRAY, facts.place.flip, &mut data);
+                Pixels { width: bitmap.width(), height: bitmap.height(), channels: 1, data }
+            }
+        })
+    }
+
+    /// Shares of the pixels that the points of a class light, for every row of weights: of the
+    /// first image of each row, and without drawing empty ones again. None for figures of lines.
+    ///
+    /// # Errors
+    /// `Usage` when there is no such class.
+    pub fn fills(&self, class: u32) -> Result<Vec<f64>> {
+        let category = self.category(class).ok_or_else(|| {
+            Error::usage("class", format!("{class} of {}", self.formula.categories.len()))
+        })?;
+        let Shape::Ifs(system) = &category.shape else { return Ok(Vec::new()) };
+        let rows = 0..self.formula.n_rows();
+        Ok(self.scratches.with(|scratch| {
+            let fill = |row| {
+                let place = Place { class, row, patch: 0, flip: Flip::Flip0 };
+                let instance = self.formula.instance(&place);
+                let key = Key { seed: self.seed, class, instance };
+                self.covered_by(system, row, key, scratch).fill()
+            };
+            rows.map(fill).collect()
+        }))
+    }
+
+    /// Draws image `index` in its smallest form: two levels where there are only two.
+    ///
+    /// # Errors
+    /// `Usage` when there is no such image.
+    pub fn image(&self, index: u64) -> Result<(Facts, Image)> {
+        let (facts, drawing) = self.draw(index)?;
+        let image = match drawing {
+            Drawing::Pixels(pixels) => Image::Pixels(pixels),
+            Drawing::Bits(bitmap) => {
+                let mut bits = Vec::new();
+                bitmap.to_msb_rows(facts.place.flip, &mut bits);
+                let (width, height) = (bitmap.width(), bitmap.height());
+                Image::Bilevel(Bilevel { width, height, levels: [0, GRAY], bits })
+            }
+        };
+        Ok((facts, image))
+    }
+
+    /// The sample `index` around an image of it, in the schema's order.
+    #[must_use]
+    pub fn sample<I>(&self, facts: &Facts, image: I) -> Sample<I> {
+        let place = &facts.place;
+        let values = vec![
+            Value::Image(image),
+            Value::Int(place.class.into()),
+            Value::Json(self.meta(facts)),
+        ];
+        Sample { key: self.formula.key(place), values }
+    }
+
+    /// What is recorded of every image: where it came from and how full it is.
+    fn meta(&self, facts: &Facts) -> bytes::Bytes {
+        let place = &facts.place;
+        let category = self.category(place.class).map_or("", |category| category.name.as_str());
+        let flip = Flip::ALL.iter().position(|flip| *flip == place.flip).unwrap_or(0);
+        // Six decimals tell every pixel of the largest images people train on apart.
+        let fill = (facts.fill * 1e6).round() / 1e6;
+        let meta = serde_json::json!({
+            "category": category,
+            "class": place.class,
+            "instance": self.formula.instance(place),
+            "weight_row": facts.row,
+            "count": place.patch,
+            "flip": flip,
+            "seed": self.seed,
+            "fill": fill,
+            "degenerate": facts.degenerate,
+        });
+        meta.to_string().into()
+    }
+
+    fn exact(&self) -> &ExactSampler {
+        self.exact.get_or_init(|| ExactSampler::new(self.formula.frame))
+    }
+
+    fn category(&self, class: u32) -> Option<&Category> {
+        self.formula.categories.get(class as usize)
+    }
+
+    fn draw(&self, index: u64) -> Result<(Facts, Drawing)> {
+        let none = || {
+            let what = format!("{index} of {} images", self.formula.len());
+            Error::usage("index", what)
+        };
+        let place = self.formula.place(index).ok_or_else(none)?;
+        let category = self.category(place.class).ok_or_else(none)?;
+        match &category.shape {
+            Shape::Lines(class) => self.draw_lines(class, place),
+            Shape::Ifs(system) => {
+                Ok(self.scratches.with(|scratch| self.draw_points(system, place, scratch)))
+            }
+        }
+    }
+
+    fn draw_lines(&self, class: &LineClass, place: Place) -> Result<(Facts, Drawing)> {
+        let instance = self.formula.instance(&place);
+        let size = self.formula.frame.size();
+        let pixels = class.render(self.seed, place.class, instance, size)?;
+        let background = class.family().background();
+        let lit = pixels.data.iter().filter(|gray| **gray != background).count();
+        let fill = lit as f64 / pixels.data.len().max(1) as f64;
+        let facts = Facts { place, row: place.row, fill, degenerate: false };
+        Ok((facts, Drawing::Pixels(pixels)))
+    }
+
+    fn draw_points(
+        &self,
+        system: &System,
+        place: Place,
+        scratch: &mut Scratch,
+    ) -> (Facts, Drawing) {
+        let formula = &self.formula;
+        let key = Key { seed: self.seed, class: place.class, instance: formula.instance(&place) };
+        let number = u64::from(key.class) << 32 | u64::from(key.instance);
+        let (row, covered) = self.recent.get(number, || self.covered(system, &place, key, scratch));
+        let degenerate = covered.fill() < DEGENERATE_FILL;
+        let coin = Coin::new(key.words());
+        let (size, frame) = (formula.frame.size(), formula.frame);
+        let drawing = match formula.draw {
+            Draw::PointGray => Drawing::Bits(covered),
+            Draw::PatchGray => {
+                let mut patches = frame.bitmap();
+                patch(&covered, coin, &mut patches, &mut scratch.patch);
+                Drawing::Bits(Arc::new(patches))
+            }
+            Draw::PointColor => {
+                Drawing::Pixels(self.owners(system, row, key, scratch).point_color(place.flip))
+            }
+            Draw::PatchColor => {
+                let coins = coin_bitmap(coin, size, size);
+                let owners = self.owners(system, row, key, scratch);
+                Drawing::Pixels(owners.patch_color(&coins, place.flip))
+            }
+        };
+        let fill = match &drawing {
+            Drawing::Bits(bitmap) => bitmap.fill(),
+            Drawing::Pixels(pixels) => {
+                let (colors, _) = pixels.data.as_chunks::<3>();
+                let lit = colors.iter().filter(|color| **color != [0; 3]).count();
+                lit as f64 / colors.len().max(1) as f64
+            }
+        };
+        (Facts { place, row, fill, degenerate }, drawing)
+    }
+
+    /// The pixels that the points of an image cover, and the row of weights they come from.
+    fn covered(
+        &self,
+        system: &System,
+        place: &Place,
+        key: Key,
+        scratch: &mut Scratch,
+    ) -> (u32, Arc<Bitmap>) {
+        let mut row = place.row;
+        let mut covered = self.covered_by(system, row, key, scratch);
+        if covered.fill() >= self.formula.min_fill {
+            return (row, covered);
+        }
+        let mut random = Keyed::new(self.seed, REDRAWS, key.class, key.instance);
+        for redraw in 1..=MAX_REDRAWS {
+            row = (random.next_u64() % self.rows.len().max(1) as u64) as u32;
+            if redraw == MAX_REDRAWS {
+                row = self.formula.base_row();
+            }
+            covered = self.covered_by(system, row, key, scratch);
+            if covered.fill() >= self.formula.min_fill {
+                break;
+            }
+        }
+        (row, covered)
+    }
+
+    fn covered_by(
+        &self,
+        system: &System,
+        row: u32,
+        key: Key,
+        scratch: &mut Scratch,
+    ) -> Arc<Bitmap> {
+        let bitmap = match self.formula.sampler {
+            Sampler::FractaldbV1 => self.exactly_covered(system, row, key.class, scratch),
+            Sampler::Lanes64V1 => {
+                let mut bitmap = self.formula.frame.bitmap();
+                let prepared = self.prepared(system, row, key.class);
+                self.lanes.coverage(&prepared, key, &mut scratch.lanes, &mut bitmap);
+                bitmap
+            }
+        };
+        Arc::new(bitmap)
+    }
+
+    /// The exact sampler draws all rows of a category in little more time than two of them, so it
+    /// does, unless the reads jump about in more categories than are kept.
+    fn exactly_covered(
+        &self,
+        system: &System,
+        row: u32,
+        class: u32,
+        scratch: &mut Scratch,
+    ) -> Bitmap {
+        let pick = |all: Arc<[Bitmap]>| all.get(row as usize).cloned();
+        let last = self.last_class.swap(class, Ordering::Relaxed);
+        let n_classes = self.formula.categories.len() as u32;
+        let in_order = class.abs_diff(last) <= 1;
+        let all = match self.coverages.peek(class) {
+            Some(all) => Some(all),
+            None if in_order || self.coverages.capacity() >= n_classes as usize => {
+                let ahead = if in_order { n_classes } else { class + 1 };
+                Some(self.coverages.get(class, ahead, |class| self.all_rows(class)))
+            }
+            None => None,
+        };
+        all.and_then(pick).unwrap_or_else(|| {
+            let weights = self.rows.get(row as usize..).and_then(<[_]>::first).copied();
+            let weights = weights.unwrap_or(crate::NO_WEIGHTS);
+            let mut one = Vec::new();
+            self.exact().coverage(system, &[weights], &mut one, &mut scratch.exact);
+            one.pop().unwrap_or_else(|| self.formula.frame.bitmap())
+        })
+    }
+
+    fn all_rows(&self, class: u32) -> Arc<[Bitmap]> {
+        let Some(Shape::Ifs(system)) = self.category(class).map(|category| &category.shape) else {
+            return Arc::new([]);
+        };
+        let mut bitmaps = Vec::new();
+        self.scratches.with(|scratch| {
+            self.exact().coverage(system, &self.rows, &mut bitmaps, &mut scratch.exact);
+        });
+        bitmaps.into()
+    }
+
+    fn prepared(&self, system: &System, row: u32, class: u32) -> Arc<LanesSystem> {
+        let number = u64::from(class) * self.rows.len() as u64 + u64::from(row);
+        self.systems.get(number, || Arc::new(LanesSystem::new(&self.weighted(system, row))))
+    }
+
+    fn weighted(&self, system: &System, row: u32) -> System {
+        self.rows.get(row as usize).map_or_else(|| system.clone(), |row| system.weighted(row))
+    }
+
+    fn owners(&self, system: &System, row: u32, key: Key, scratch: &mut Scratch) -> Arc<Owners> {
+        match self.formula.sampler {
+            // The same for all images of a row.
+            Sampler::FractaldbV1 => {
+                let number = u64::from(key.class) * self.rows.len() as u64 + u64::from(row);
+                let system = self.weighted(system, row);
+                self.owners.get(number, || Arc::new(self.exact().owners(&system)))
+            }
+            Sampler::Lanes64V1 => {
+                let number = u64::from(key.class) << 32 | u64::from(key.instance);
+                let prepared = self.prepared(system, row, key.class);
+                self.owners
+                    .get(number, || Arc::new(self.lanes.owners(&prepared, key, &mut scratch.lanes)))
+            }
+        }
+    }
+}
+
+impl Source for FractalSource {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.formula.len()
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        let (facts, image) = self.image(index)?;
+        Ok(self.sample(&facts, image))
+    }
+
+    fn key(&self, index: u64) -> String {
+        self.formula.place(index).map(|place| self.formula.key(&place)).unwrap_or_default()
+    }
+
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        Ok(self.formula.place(index).map(|place| place.class.into()))
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        self.formula.fingerprint()
+    }
+}

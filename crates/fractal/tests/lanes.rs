@@ -1,0 +1,671 @@
+//! The sampler `lanes64-v1` through its public face: every level of instructions draws what the
+//! documentation defines, the pictures of published names stay as they are, and they are
+//! distributed as the original's.
+//!
+//! The long versions run with `cargo test --release -p fdconvert-fractal --test lanes -- --ignored`.
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+#![allow(clippy::print_stdout, reason = "measured values explain a failure")]
+
+use fdconvert_fractal::{
+    Bitmap, Coin, Frame, Key, LanesLevel, LanesSampler, LanesScratch, LanesSystem, Map,
+    MersenneTwister, PatchScratch, System, coin_bitmap, patch,
+};
+use fdconvert_testkit::fixtures::{Random, shared};
+use proptest::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+// ---------------------------------------------------------------------------------------------
+// Systems.
+
+const FERN: [Map; 4] = [
+    [0.0, 0.0, 0.0, 0.16, 0.0, 0.0],
+    [0.85, 0.04, -0.04, 0.85, 0.0, 1.6],
+    [0.2, -0.26, 0.23, 0.22, 0.0, 1.6],
+    [-0.15, 0.28, 0.26, 0.24, 0.0, 0.44],
+];
+
+fn fern() -> System {
+    System::new(FERN.to_vec(), vec![0.01, 0.85, 0.07, 0.07]).unwrap()
+}
+
+fn gasket() -> System {
+    let map = |e, f| [0.5, 0.0, 0.0, 0.5, e, f];
+    System::new(vec![map(0.0, 0.0), map(0.5, 0.0), map(0.0, 0.5)], vec![1.0 / 3.0; 3]).unwrap()
+}
+
+/// Eight maps, so that no slot of the tables is free.
+fn carpet() -> System {
+    let third = 1.0 / 3.0;
+    let places = (0..9).filter(|&place| place != 4);
+    let map = |place: i32| {
+        let (column, row) = (f64::from(place % 3), f64::from(place / 3));
+        [third, 0.0, 0.0, third, column * third, row * third]
+    };
+    System::new(places.map(map).collect(), vec![0.125; 8]).unwrap()
+}
+
+/// Grows by a thousandth every step, so its points stay finite in a small image.
+fn growing() -> System {
+    System::new(vec![[0.8, -0.6, 0.6, 0.802, 0.1, 0.2]], vec![1.0]).unwrap()
+}
+
+/// Contracts on average, and still throws points far enough to overflow single precision: what
+/// only the bounds of the points tell.
+fn excursions() -> System {
+    let far = [1e30, 0.0, 0.0, 1e30, 1.0, 1.0];
+    let near = [1e-35, 0.0, 0.0, 1e-35, 0.5, 0.25];
+    System::new(vec![far, near], vec![0.5, 0.5]).unwrap()
+}
+
+/// As FractalDB's search draws them.
+fn random_system(random: &mut Random) -> System {
+    let n_maps = 2 + random.below(6);
+    let mut uniform = || random.below(1 << 53) as f64 / (1_u64 << 52) as f64 - 1.0;
+    System::by_area((0..n_maps).map(|_| std::array::from_fn(|_| uniform())).collect()).unwrap()
+}
+
+/// The published categories that are at hand.
+fn categories() -> Vec<(String, System)> {
+    let Some(shared) = shared() else { return Vec::new() };
+    let Ok(folder) = std::fs::read_dir(shared.join("data/fractaldb")) else {
+        println!("skipped: no categories there");
+        return Vec::new();
+    };
+    let mut paths: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| {
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        stem.len() == 5 && path.extension().is_some_and(|extension| extension == "csv")
+    });
+    paths.sort();
+    let load = |path: std::path::PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let rows = text.lines().map(|line| {
+            let row: Vec<f64> = line.split(',').map(|value| value.parse().unwrap()).collect();
+            (Map::try_from(&row[..6]).unwrap(), row[6])
+        });
+        let (maps, probabilities) = rows.unzip();
+        (path.display().to_string(), System::new(maps, probabilities).unwrap())
+    };
+    paths.into_iter().map(load).collect()
+}
+
+fn frame(size: u32, points: u32) -> Frame {
+    Frame::new(size, Frame::DEFAULT_PAD, points).unwrap()
+}
+
+fn key(seed: u64) -> Key {
+    Key { seed, class: 2, instance: 3 }
+}
+
+// ---------------------------------------------------------------------------------------------
+// The definition, written a second time from the documentation of the module.
+
+struct Defined {
+    words: [u32; 8],
+    maps: [Map; 8],
+}
+
+impl Defined {
+    fn new(system: &System) -> Self {
+        let n = system.maps().len();
+        let clean = |&p: &f64| if p.is_finite() && p > 0.0 { p } else { 0.0 };
+        let mut share: Vec<f64> = system.probabilities().iter().map(clean).collect();
+        let sum: f64 = share.iter().sum();
+        if sum == 0.0 || sum.is_infinite() {
+            share = vec![8.0 / n as f64; n];
+        } else {
+            share.iter_mut().for_each(|share| *share = *share / sum * 8.0);
+        }
+        share.resize(8, 0.0);
+        let mut words: [u32; 8] = std::array::from_fn(|j| ((1 << 29) - 1) << 3 | j as u32);
+        let mut home: [usize; 8] = std::array::from_fn(|j| j);
+        let mut open: Vec<usize> = (0..8).collect();
+        for _ in 0..8 {
+            let (mut s, mut g) = (open[0], open[0]);
+            for &j in &open {
+                s = if share[j] < share[s] { j } else { s };
+                g = if share[j] > share[g] { j } else { g };
+            }
+            if s == g || share[s] >= 1.0 {
+                break;
+            }
+            let t = ((share[s] * 536_870_912.0 + 0.5).floor() as u32).min((1 << 29) - 1);
+            words[s] = t << 3 | g as u32;
+            if t == 0 {
+                home[s] = g;
+            }
+            share[g] -= 1.0 - share[s];
+            open.retain(|&j| j != s);
+        }
+        Self { words, maps: home.map(|home| system.maps()[home]) }
+    }
+
+    fn map(&self, r: u32) -> Map {
+        self.maps[(r.min(self.words[r as usize & 7]) & 7) as usize]
+    }
+}
+
+fn hash(i: u32, (k0, k1): (u32, u32)) -> u32 {
+    let mut h = i.wrapping_add(k0);
+    h ^= h >> 16;
+    h = h.wrapping_mul(0x21f0_aaad);
+    h ^= k1;
+    h ^= h >> 15;
+    h = h.wrapping_mul(0xd35a_2d97);
+    h ^ h >> 15
+}
+
+/// The pixels of all points in canonical order.
+fn defined(system: &System, exact_orbit: bool, key: Key, frame: &Frame) -> Vec<(u32, u32)> {
+    let (table, words) = (Defined::new(system), key.words());
+    let pixels = if exact_orbit { None } else { defined_lanes(&table, words, frame) };
+    pixels.unwrap_or_else(|| defined_orbit(&table, words, frame))
+}
+
+fn defined_lanes(table: &Defined, k: (u32, u32), frame: &Frame) -> Option<Vec<(u32, u32)>> {
+    let next = |r: u32, [x, y]: [f32; 2]| {
+        let [a, b, c, d, e, f] = table.map(r).map(|parameter| parameter as f32);
+        [a.mul_add(x, b.mul_add(y, e)), c.mul_add(x, d.mul_add(y, f))]
+    };
+    let mut p = vec![[0.0_f32; 2]];
+    for i in 1..128 {
+        p.push(next(hash(0xf000_0000 + i - 1, k), p[i as usize - 1]));
+    }
+    for i in 0..(frame.points() - 128).div_ceil(64) * 64 {
+        p.push(next(hash(i, k), p[p.len() - 64]));
+    }
+    if !p.as_flattened().iter().all(|coordinate| coordinate.is_finite()) {
+        return None;
+    }
+    let mut axes = [(0.0, 0.0); 2];
+    for (axis, (scale, offset)) in axes.iter_mut().enumerate() {
+        let lo = p.iter().fold(0.0_f32, |lo, p| lo.min(p[axis]));
+        let span = p.iter().fold(0.0_f32, |hi, p| hi.max(p[axis])) - lo;
+        let side = (frame.size() - 2 * frame.pad()) as f32;
+        *scale = if span == 0.0 { 0.0 } else { side / span };
+        *offset = scale.mul_add(-lo, frame.pad() as f32);
+        if !span.is_finite() || !scale.is_finite() {
+            return None;
+        }
+    }
+    let pixel = |v: f32, (scale, offset): (f32, f32)| v.mul_add(scale, offset) as u32;
+    Some(p.into_iter().map(|[x, y]| (pixel(x, axes[0]), pixel(y, axes[1]))).collect())
+}
+
+fn defined_orbit(table: &Defined, (k0, k1): (u32, u32), frame: &Frame) -> Vec<(u32, u32)> {
+    let k = (k0 ^ 0x6578_6163, k1 ^ 0x7420_6f72);
+    let mut p = vec![[0.0_f64; 2]];
+    for i in 1..frame.points() {
+        let [x, y] = p[i as usize - 1];
+        let [a, b, c, d, e, f] = table.map(hash(i - 1, k));
+        let next = [x * a + y * b + e, x * c + y * d + f];
+        if !next.iter().all(|v| v.abs() < 2_f64.powi(1000)) {
+            break;
+        }
+        p.push(next);
+    }
+    let axis = |axis: usize| {
+        let lo = p.iter().fold(0.0_f64, |lo, p| lo.min(p[axis]));
+        let hi = p.iter().fold(0.0_f64, |hi, p| hi.max(p[axis]));
+        let scale = f64::from(frame.size() - 2 * frame.pad()) / (hi - lo);
+        (lo, if scale.is_finite() { scale } else { 0.0 })
+    };
+    let axes = [axis(0), axis(1)];
+    let pixel =
+        |v: f64, (lo, scale): (f64, f64)| ((v - lo) * scale + f64::from(frame.pad())) as u32;
+    p.iter().map(|&[x, y]| (pixel(x, axes[0]), pixel(y, axes[1]))).collect()
+}
+
+/// Draws at every level and compares with the definition: coverage, owners, and nothing beyond
+/// the last column. Returns whether the single orbit was prescribed.
+fn check(system: &System, key: Key, frame: Frame) -> bool {
+    let prepared = LanesSystem::new(system);
+    let size = frame.size();
+    let mut coverage = Bitmap::new(size, size);
+    let mut ordinals = vec![0; (size * size) as usize];
+    let pixels = defined(system, prepared.exact_orbit(), key, &frame);
+    for (ordinal, &(x, y)) in (1..).zip(&pixels) {
+        coverage.set(x, y);
+        ordinals[(y * size + x) as usize] = ordinal;
+    }
+    let mut scratch = LanesScratch::default();
+    // Of another size, and full.
+    let mut out = coin_bitmap(Coin::new((1, 2)), 70, 3);
+    for level in LanesLevel::available() {
+        let sampler = LanesSampler::new(frame).with_level(level);
+        sampler.coverage(&prepared, key, &mut scratch, &mut out);
+        assert!(out == coverage, "{level:?} {key:?} {frame:?} {system:?}");
+        let owners = sampler.owners(&prepared, key, &mut scratch);
+        assert_eq!((owners.width, owners.height), (size, size));
+        assert!(owners.ordinals == ordinals, "{level:?} {key:?} {frame:?} {system:?}");
+    }
+    prepared.exact_orbit()
+}
+
+// ---------------------------------------------------------------------------------------------
+// Every level draws what is defined.
+
+#[test]
+fn known_systems_at_every_level() {
+    for (size, points) in [(64, 128), (65, 129), (256, 20_000), (362, 9_999), (13, 700)] {
+        for system in [fern(), gasket(), carpet()] {
+            assert!(!check(&system, key(1), frame(size, points)));
+        }
+        assert!(check(&growing(), key(1), frame(size, points)));
+    }
+}
+
+#[test]
+fn an_overflow_leads_to_the_single_orbit() {
+    // Two steps in a row away from the origin are more than single precision holds.
+    for seed in 0..20 {
+        assert!(!check(&excursions(), key(seed), frame(40, 128)));
+    }
+    assert!(!check(&excursions(), key(1), frame(40, 20_000)));
+}
+
+#[test]
+fn degenerate_systems() {
+    let (zero, one) = ([0.0; 6], [0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    for maps in [
+        vec![zero],
+        vec![one],
+        vec![zero, one],
+        vec![[1.0; 6]],
+        vec![[0.0, 0.0, 0.0, 0.0, 1e-44, 1.0], zero],
+        vec![[0.0, 0.0, 0.0, 0.0, 3e38, -3e38], [0.0, 0.0, 0.0, 0.0, -3e38, 3e38]],
+        vec![[f64::NAN; 6], one],
+        vec![[f64::INFINITY; 6], one],
+        vec![[f64::MAX; 6], [-f64::MAX; 6]],
+        vec![[5e-324; 6], one],
+    ] {
+        let probabilities = vec![0.5; maps.len()];
+        check(&System::new(maps, probabilities).unwrap(), key(1), frame(16, 300));
+    }
+}
+
+#[test]
+fn published_categories_at_every_level() {
+    for (i, (name, system)) in categories().into_iter().enumerate() {
+        let size = [256, 362, 224][i % 3];
+        let exact_orbit = check(&system, key(i as u64), frame(size, 20_000));
+        println!("{name}: {exact_orbit}");
+        // An instance that expands, more often than not.
+        let weights = [1.0, 1.0, 1.0, 1.8, 1.0, 1.0];
+        check(&system.weighted(&weights), key(i as u64), frame(size, 5_000));
+    }
+}
+
+fn any_map() -> impl Strategy<Value = Map> {
+    prop_oneof![
+        8 => prop::array::uniform6(-1.0..1.0_f64),
+        2 => prop::array::uniform6(-2.0..2.0_f64),
+        1 => prop::array::uniform6(prop_oneof![Just(0.0), Just(1.0), Just(-0.5)]),
+        1 => prop::array::uniform6(prop::num::f64::ANY),
+    ]
+}
+
+fn any_system() -> impl Strategy<Value = System> {
+    let probability = prop_oneof![
+        6 => 0.0..1.0_f64,
+        1 => Just(0.0),
+        1 => prop::num::f64::ANY,
+    ];
+    prop::collection::vec((any_map(), probability), 1..=8).prop_map(|rows| {
+        let (maps, probabilities) = rows.into_iter().unzip();
+        System::new(maps, probabilities).unwrap()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_system_at_every_level(
+        system in any_system(),
+        seed: u64,
+        class: u32,
+        instance: u32,
+        pad in 4..20_u32,
+        side in 1..140_u32,
+        points in 128..3000_u32,
+    ) {
+        let frame = Frame::new(2 * pad + side, pad, points).unwrap();
+        check(&system, Key { seed, class, instance }, frame);
+    }
+}
+
+#[test]
+fn scratch_leaves_no_trace_and_keys_differ() {
+    let (system, mut scratch) = (LanesSystem::new(&fern()), LanesScratch::default());
+    let draw = |size, seed, scratch: &mut LanesScratch| {
+        let mut out = Bitmap::new(0, 0);
+        let sampler = LanesSampler::new(frame(size, 3_000));
+        sampler.coverage(&system, key(seed), scratch, &mut out);
+        out
+    };
+    let first = draw(100, 1, &mut scratch);
+    let large = draw(300, 1, &mut scratch);
+    assert_ne!(draw(100, 2, &mut scratch), first);
+    assert_eq!(draw(100, 1, &mut scratch), first);
+    assert_eq!(draw(300, 1, &mut LanesScratch::default()), large);
+}
+
+// ---------------------------------------------------------------------------------------------
+// A published name never changes its bits.
+
+fn fingerprint(bitmap: &Bitmap) -> u64 {
+    let bytes: Vec<u8> = bitmap.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    xxh3_64(&bytes)
+}
+
+#[test]
+fn pictures_are_pinned() {
+    let check = |system: &System, size, points, exact_orbit: bool, expected: u64| {
+        let prepared = LanesSystem::new(system);
+        assert_eq!(prepared.exact_orbit(), exact_orbit);
+        let (mut scratch, mut out) = (LanesScratch::default(), Bitmap::new(0, 0));
+        let sampler = LanesSampler::new(frame(size, points));
+        sampler.coverage(&prepared, key(1), &mut scratch, &mut out);
+        assert_eq!(fingerprint(&out), expected, "{:#018x}", fingerprint(&out));
+    };
+    check(&fern(), 256, 100_000, false, 0xd7e5_2372_c0d8_a927);
+    check(&fern(), 362, 20_000, false, 0x9a2a_7786_75dd_ab95);
+    check(&gasket(), 224, 10_000, false, 0xe6e6_205b_72d4_0ee6);
+    check(&carpet(), 512, 10_000, false, 0x7dbb_926c_000c_322d);
+    check(&random_system(&mut Random::new(1)), 256, 10_000, false, 0xf966_f888_ed83_64ca);
+    check(&growing(), 256, 5_000, true, 0xbb0c_7b04_4f8e_6f0a);
+    check(&excursions(), 256, 5_000, false, 0x2a1c_f2b3_28b3_cb2c);
+}
+
+#[test]
+fn owners_are_pinned() {
+    for (system, expected) in
+        [(fern(), 0x8378_3aee_8476_1804_u64), (growing(), 0x5f2d_56b1_5fd6_1232_u64)]
+    {
+        let sampler = LanesSampler::new(frame(256, 10_000));
+        let owners =
+            sampler.owners(&LanesSystem::new(&system), key(1), &mut LanesScratch::default());
+        let bytes: Vec<u8> = owners.ordinals.iter().flat_map(|n| n.to_le_bytes()).collect();
+        assert_eq!(xxh3_64(&bytes), expected, "{:#018x}", xxh3_64(&bytes));
+    }
+}
+
+/// Which systems are drawn as a single orbit, decided with the same numbers everywhere; and
+/// against an estimate of the exponent from a long product where that is clear.
+#[test]
+fn decisions_are_pinned() {
+    let mut random = Random::new(7);
+    let weights = [1.0, 1.0, 1.0, 1.6, 1.0, 1.0];
+    let systems: Vec<_> = (0..300).map(|_| random_system(&mut random).weighted(&weights)).collect();
+    let decide = |system: &System| LanesSystem::new(system).exact_orbit();
+    let decisions: Vec<u8> = systems.iter().map(|system| decide(system).into()).collect();
+    assert_eq!(xxh3_64(&decisions), 0xd046_b76c_c9b1_341b, "{:#018x}", xxh3_64(&decisions));
+
+    let n_clear = systems.iter().zip(decisions).filter(|(system, decision)| {
+        let exponent = lyapunov_exponent(system);
+        let clear = (exponent + 0.1).abs() > 0.1;
+        assert!(!clear || (exponent > -0.1) == (*decision == 1), "{exponent} {system:?}");
+        clear
+    });
+    assert!(n_clear.count() > 100);
+}
+
+fn lyapunov_exponent(system: &System) -> f64 {
+    let (mut random, sums) = (MersenneTwister::numpy(1), system.cumulative());
+    let (mut x, mut y, mut sum) = (1.0_f64, 0.5, 0.0);
+    let n = 20_000;
+    for _ in 0..n {
+        let value = random.next_f64();
+        let taken = sums.iter().position(|&sum| value <= sum).unwrap_or(0);
+        let [a, b, c, d, ..] = system.maps()[taken];
+        (x, y) = (x * a + y * b, x * c + y * d);
+        let length = x.hypot(y);
+        sum += length.ln();
+        (x, y) = (x / length, y / length);
+    }
+    sum / f64::from(n)
+}
+
+#[test]
+fn patches_and_coins_are_pinned() {
+    let coin = Coin::new(key(1).words());
+    let tosses = coin_bitmap(coin, 256, 256);
+    assert_eq!(fingerprint(&tosses), 0x18c6_aa81_7810_13ee, "{:#018x}", fingerprint(&tosses));
+    let coverage = draw(&fern(), 1, frame(362, 20_000));
+    let mut out = Bitmap::new(0, 0);
+    patch(&coverage, coin, &mut out, &mut PatchScratch::default());
+    assert_eq!(fingerprint(&out), 0x6be3_5e15_3f00_bd4f, "{:#018x}", fingerprint(&out));
+}
+
+// ---------------------------------------------------------------------------------------------
+// The pictures are distributed as those of one long orbit in double precision.
+
+fn draw(system: &System, seed: u64, frame: Frame) -> Bitmap {
+    let (mut scratch, mut out) = (LanesScratch::default(), Bitmap::new(0, 0));
+    let prepared = LanesSystem::new(system);
+    LanesSampler::new(frame).coverage(&prepared, key(seed), &mut scratch, &mut out);
+    out
+}
+
+/// One orbit as the original computes it, from a seed of its own.
+fn reference(system: &System, seed: u32, frame: Frame) -> Bitmap {
+    let (mut random, sums) = (MersenneTwister::numpy(seed), system.cumulative());
+    let mut points = vec![[0.0_f64; 2]];
+    let [mut x, mut y] = [0.0; 2];
+    for _ in 1..frame.points() {
+        let value = random.next_f64();
+        let taken = sums.iter().position(|&sum| value <= sum).unwrap_or(0);
+        let [a, b, c, d, e, f] = system.maps()[taken];
+        (x, y) = (x * a + y * b + e, x * c + y * d + f);
+        points.push([x, y]);
+    }
+    let mut out = frame.bitmap();
+    let axis = |axis: usize| {
+        let bound = |f: fn(f64, f64) -> f64| points.iter().map(|p| p[axis]).fold(0.0, f);
+        let (least, most) = (bound(f64::min), bound(f64::max));
+        (least, f64::from(frame.size() - 2 * frame.pad()) / (most - least))
+    };
+    let axes = [axis(0), axis(1)];
+    let pad = f64::from(frame.pad());
+    let pixel = |value: f64, (least, scale): (f64, f64)| ((value - least) * scale + pad) as u32;
+    points.iter().for_each(|&[x, y]| out.set(pixel(x, axes[0]), pixel(y, axes[1])));
+    out
+}
+
+fn mean_and_variance(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0))
+}
+
+fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    let ((mean_a, variance_a), (mean_b, variance_b)) = (mean_and_variance(a), mean_and_variance(b));
+    let products: f64 = a.iter().zip(b).map(|(a, b)| (a - mean_a) * (b - mean_b)).sum();
+    products / (a.len() as f64 - 1.0) / (variance_a * variance_b).sqrt()
+}
+
+/// How often each pixel is lit.
+fn occupancy(pictures: &[Bitmap]) -> Vec<f64> {
+    let first = &pictures[0];
+    let places = (0..first.height()).flat_map(|y| (0..first.width()).map(move |x| (x, y)));
+    places.map(|(x, y)| pictures.iter().filter(|p| p.get(x, y)).count() as f64).collect()
+}
+
+/// Compares the fill and where pixels are lit, over `n_seeds` pictures each: a score per system
+/// that is normal where the sampler is right, and how much worse pictures of the sampler agree
+/// with those of the reference than the latter do among themselves.
+fn compare(system: &System, n_seeds: u32, frame: Frame) -> (f64, f64) {
+    let references = |from: u32| -> Vec<Bitmap> {
+        (0..n_seeds).map(|seed| reference(system, 1000 + from + seed, frame)).collect()
+    };
+    let (ours, theirs) = (
+        (0..n_seeds).map(|seed| draw(system, seed.into(), frame)).collect::<Vec<_>>(),
+        references(0),
+    );
+    let fills = |pictures: &[Bitmap]| {
+        mean_and_variance(&pictures.iter().map(Bitmap::fill).collect::<Vec<_>>())
+    };
+    let ((mean, variance), (their_mean, their_variance)) = (fills(&ours), fills(&theirs));
+    let error = ((variance + their_variance) / f64::from(n_seeds)).sqrt();
+    let score = (mean - their_mean) / error.max(1e-12);
+    let (a, b) = (occupancy(&theirs), occupancy(&references(n_seeds)));
+    let ours = occupancy(&ours);
+    (score, correlation(&a, &b) - (correlation(&a, &ours) + correlation(&b, &ours)) / 2.0)
+}
+
+/// What FractalDB's search accepts, a fifth of the pixels lit, and the lanes draw. (Where fewer are
+/// lit, bounds are ruled by few points, and pictures of one system differ too much to compare.)
+fn contracting_systems(n: usize) -> Vec<System> {
+    let mut random = Random::new(2024);
+    let mut systems = Vec::new();
+    while systems.len() < n {
+        let system = random_system(&mut random);
+        let lanes = !LanesSystem::new(&system).exact_orbit();
+        if lanes && draw(&system, 1, frame(512, 100_000)).fill() >= 0.2 {
+            systems.push(system);
+        }
+    }
+    systems
+}
+
+fn check_statistics(systems: &[System], n_seeds: u32, frame: Frame) {
+    let results: Vec<_> = systems.iter().map(|system| compare(system, n_seeds, frame)).collect();
+    let squares = results.iter().map(|(score, _)| score * score).sum::<f64>();
+    let mean_square = squares / results.len() as f64;
+    let most = results.iter().map(|(score, _)| score.abs()).fold(0.0, f64::max);
+    let drop = results.iter().map(|(_, drop)| *drop).fold(f64::NEG_INFINITY, f64::max);
+    println!("mean z^2 {mean_square:.3}, most |z| {most:.2}, correlation drops by {drop:.4}");
+    // With `n` systems the mean scatters by sqrt(2 / n), 0.28 for 25.
+    assert!((0.5..=1.7).contains(&mean_square));
+    assert!(most < 4.0);
+    assert!(drop < 0.02);
+}
+
+#[test]
+fn pictures_are_distributed_as_those_of_one_orbit() {
+    // As many points as the lanes round up to: 128 and a multiple of 64. Few points in a large
+    // frame would show that lanes repeat some points of the lead-in.
+    check_statistics(&contracting_systems(25), 24, frame(128, 128 + 64 * 1000));
+}
+
+#[test]
+#[ignore = "takes long without --release"]
+fn pictures_of_full_size_are_distributed_as_those_of_one_orbit() {
+    check_statistics(&contracting_systems(100), 24, frame(256, 128 + 64 * 1560));
+    let published: Vec<_> = categories()
+        .into_iter()
+        .map(|(_, system)| system)
+        .filter(|system| !LanesSystem::new(system).exact_orbit())
+        .collect();
+    if !published.is_empty() {
+        check_statistics(&published, 24, frame(362, 128 + 64 * 3123));
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Attractors of known dimension.
+
+/// The slope of the number of lit boxes over their side, both as logarithms, for sides that are
+/// powers of `base` and divide the attractor's side evenly.
+fn box_dimension(picture: &Bitmap, base: u32, exponents: std::ops::RangeInclusive<u32>) -> f64 {
+    let pad = Frame::DEFAULT_PAD;
+    let side = picture.width() - 2 * pad;
+    let count = |length: u32| {
+        let boxes = (0..side / length).flat_map(|y| (0..side / length).map(move |x| (x, y)));
+        let lit = |&(x, y): &(u32, u32)| {
+            let pixels = (0..length).flat_map(|dy| (0..length).map(move |dx| (dx, dy)));
+            pixels
+                .into_iter()
+                .any(|(dx, dy)| picture.get(pad + x * length + dx, pad + y * length + dy))
+        };
+        boxes.filter(lit).count()
+    };
+    let lengths: Vec<u32> = exponents.map(|exponent| base.pow(exponent)).collect();
+    let x: Vec<f64> = lengths.iter().map(|&length| -f64::from(length).ln()).collect();
+    let y: Vec<f64> = lengths.iter().map(|&length| (count(length) as f64).ln()).collect();
+    let (_, variance) = mean_and_variance(&x);
+    correlation(&x, &y) * (mean_and_variance(&y).1 / variance).sqrt()
+}
+
+#[test]
+fn the_gasket_and_the_carpet_have_their_dimension() {
+    // 59,049 and 262,144 squares of the last generation, each hit some ten times.
+    let picture = draw(&gasket(), 1, frame(1024 + 12, 1_000_000));
+    let dimension = box_dimension(&picture, 2, 0..=7);
+    println!("gasket {dimension:.4}");
+    assert!((dimension - 3_f64.ln() / 2_f64.ln()).abs() < 0.02);
+
+    let picture = draw(&carpet(), 1, frame(729 + 12, 3_000_000));
+    let dimension = box_dimension(&picture, 3, 0..=4);
+    println!("carpet {dimension:.4}");
+    assert!((dimension - 8_f64.ln() / 3_f64.ln()).abs() < 0.02);
+}
+
+#[test]
+fn the_fern_has_a_dimension_within_its_bounds() {
+    // Kenneth J. Falconer, "The Hausdorff dimension of self-affine fractals" (1988): the box
+    // dimension is at most the s where the sum over the maps of s1 s2^(s-1) is 1, s1 >= s2 being a
+    // map's singular values. At scales of pixels the estimate stays below it, as thin parts are
+    // hit too rarely and the frame stretches one axis; it is well above a curve's.
+    let singular_values = |[a, b, c, d, ..]: &Map| {
+        let (sum, determinant) = (a * a + b * b + c * c + d * d, a * d - b * c);
+        let root = (sum * sum - 4.0 * determinant * determinant).max(0.0).sqrt();
+        (((sum + root) / 2.0).sqrt(), ((sum - root) / 2.0).max(0.0).sqrt())
+    };
+    let sum = |s: f64| -> f64 {
+        let values = FERN.iter().map(singular_values);
+        values.map(|(first, second)| first * second.powf(s - 1.0)).sum()
+    };
+    let (mut low, mut high) = (1.0, 2.0);
+    for _ in 0..40 {
+        let middle = (low + high) / 2.0;
+        if sum(middle) > 1.0 { low = middle } else { high = middle }
+    }
+    let picture = draw(&fern(), 1, frame(1024 + 12, 4_000_000));
+    let dimension = box_dimension(&picture, 2, 1..=6);
+    println!("fern {dimension:.4}, at most {high:.4}");
+    assert!((1.7..high + 0.02).contains(&dimension));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Patches.
+
+#[test]
+fn patches_light_half_of_what_they_cover() {
+    let coverage = draw(&fern(), 1, frame(256, 20_000));
+    let reached = |x: u32, y: u32| {
+        let below = |at: u32, d: u32| at.checked_sub(d);
+        (1..=3).any(|dx| {
+            (1..=3).any(|dy| match (below(x, dx), below(y, dy)) {
+                (Some(x), Some(y)) => coverage.get(x, y),
+                _ => false,
+            })
+        })
+    };
+    let places: Vec<(u32, u32)> = (0..256).flat_map(|y| (0..256).map(move |x| (x, y))).collect();
+
+    let (mut lit, mut n, mut alike, mut pairs) = (0_u32, 0_u32, 0_u32, 0_u32);
+    let (mut out, mut scratch) = (Bitmap::new(0, 0), PatchScratch::default());
+    for instance in 0..20 {
+        let coin = Coin::new(Key { seed: 1, class: 2, instance }.words());
+        patch(&coverage, coin, &mut out, &mut scratch);
+        for &(x, y) in &places {
+            let inside = reached(x, y);
+            assert!(inside || !out.get(x, y));
+            n += u32::from(inside);
+            lit += u32::from(out.get(x, y));
+            for (dx, dy) in [(1, 0), (0, 1)] {
+                let pair = inside && reached(x + dx, y + dy);
+                pairs += u32::from(pair);
+                alike += u32::from(pair && out.get(x, y) == out.get(x + dx, y + dy));
+            }
+        }
+    }
+    let deviation =
+        |count: u32, n: u32| (f64::from(count) - f64::from(n) / 2.0) / (f64::from(n) / 4.0).sqrt();
+    println!("{n} covered: {:.2}; neighbours {:.2}", deviation(lit, n), deviation(alike, pairs));
+    assert!(n > 100_000);
+    assert!(deviation(lit, n).abs() < 4.0);
+    assert!(deviation(alike, pairs).abs() < 4.0);
+}
