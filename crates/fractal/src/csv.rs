@@ -39,8 +39,9 @@ impl Category {
         Ok(Self { name, shape: Shape::Ifs(parse(&text, path)?) })
     }
 
-    /// All categories in a folder, in the order of their names: files `*.csv` directly in it, or in
-    /// folders `csv0`, `csv1`, ... as they are published.
+    /// All categories in a folder, in the order of their names: files `NNNNN.csv` (any digits)
+    /// directly in it, or in folders `csv0`, `csv1`, ... as they are published. Other files, such
+    /// as tables of weights, are left alone.
     ///
     /// # Errors
     /// As for [`read`](Self::read), and `Usage` when there are none or two of the same name.
@@ -78,8 +79,7 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>> {
         let path = entry.map_err(Error::io("list the folder", folder))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
-            let number = name.strip_prefix("csv").unwrap_or_default();
-            if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
+            if name.strip_prefix("csv").is_some_and(is_number) {
                 let below = fs::read_dir(&path).map_err(Error::io("list the folder", &path))?;
                 for entry in below {
                     let entry = entry.map_err(Error::io("list the folder", &path))?;
@@ -90,8 +90,15 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>> {
             files.push(path);
         }
     }
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "csv"));
+    files.retain(|path| {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        path.extension().is_some_and(|extension| extension == "csv") && stem.is_some_and(is_number)
+    });
     Ok(files)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn parse(text: &str, path: &Path) -> Result<System> {
@@ -194,7 +201,9 @@ mod tests {
         let line = "1,0,0,1,0,0,1\n";
         fs::create_dir_all(folder.path().join("csv1")).unwrap();
         fs::create_dir_all(folder.path().join("other")).unwrap();
-        for name in ["00001.csv", "csv1/00000.csv", "other/00002.csv", "readme.txt"] {
+        for name in
+            ["00001.csv", "csv1/00000.csv", "other/00002.csv", "weights_0.4.csv", "00009.txt"]
+        {
             fs::write(folder.path().join(name), line).unwrap();
         }
         let names = |folder: &Path| {

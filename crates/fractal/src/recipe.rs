@@ -54,7 +54,7 @@ pub const RECIPE_KEYS: &[RecipeKey] = &[
     },
     RecipeKey {
         name: "sampler",
-        about: "fractaldb-v1 (the original's bits) or lanes64-v1 (20 times as fast) \
+        about: "fractaldb-v1 (the original's bits) or lanes64-v1 (much faster) \
                 [svd: lanes64-v1, else fractaldb-v1]",
     },
     RecipeKey { name: "seed", about: "draws patches, and with lanes64-v1 the points [0]" },
