@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readers lint lock fmt clippy doc deny bench fuzz
+.PHONY: help setup demo test readers lint lock fmt clippy doc deny bench miri fuzz
 
 CARGO ?= cargo
 SECONDS_PER_TARGET ?= 60
@@ -52,6 +52,9 @@ deny: ## Check licences, sources and known advisories (needs cargo-deny).
 
 bench: setup ## Run the benchmarks.
 	$(CARGO) bench
+
+miri: ## Run the portable samplers under Miri (needs a nightly toolchain with it).
+	$(CARGO) +nightly miri test --package fdconvert-fractal --test miri
 
 fuzz: ## Run every fuzz target for SECONDS_PER_TARGET (60).
 	@scripts/setup.sh --fuzz

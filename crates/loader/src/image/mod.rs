@@ -1,0 +1,1 @@
+//! Pixels on their way into a batch.
