@@ -77,6 +77,10 @@ impl Decoder {
         Ok(Decoded { pixels, header, notes })
     }
 
+    pub(crate) fn jpeg(&mut self) -> &mut JpegDecoder {
+        &mut self.jpeg
+    }
+
     fn decode_claimed(
         &mut self,
         bytes: &[u8],
@@ -99,7 +103,7 @@ impl Decoder {
 
 /// What is wrong with an image, once decoding has failed. Where the file as such is broken, that
 /// and its offset say more than what became of it in the decoder.
-fn undecodable(bytes: &[u8], header: &ImageHeader, what: String) -> String {
+pub(crate) fn undecodable(bytes: &[u8], header: &ImageHeader, what: String) -> String {
     let what = check_complete(bytes, header).err().unwrap_or(what);
     format!("the {} cannot be decoded: {what}", header.codec.extension())
 }

@@ -43,6 +43,7 @@ mod notes;
 mod orient;
 mod other;
 mod policy;
+mod region;
 mod resize;
 mod size;
 
@@ -52,5 +53,6 @@ pub use jpeg::{JpegOptions, Subsampling, backend};
 pub use notes::Notes;
 pub use orient::orient;
 pub use policy::{Alpha, Encode, Gray, Nanos, Outcome, Policy, Worker};
+pub use region::{Part, Region};
 pub use resize::{Filter, Resizer};
 pub use size::Size;

@@ -4,6 +4,7 @@
 //! markers nor the difference between a warning and a failure, and parses each header twice.
 #![allow(unsafe_code)]
 
+use crate::Region;
 use std::{
     ffi::{CStr, c_int, c_uchar},
     ptr::NonNull,
@@ -96,6 +97,15 @@ pub(super) struct Warnings {
     pub(super) first: Option<String>,
 }
 
+/// What is to be decoded of an image.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// In pixels of the reduced image.
+    pub(super) region: Region,
+    /// 1, 2, 4 or 8: how many times smaller the image is made while it is decoded.
+    pub(super) shrink: u8,
+}
+
 pub(super) struct Decompressor(Handle);
 
 impl Decompressor {
@@ -107,15 +117,18 @@ impl Decompressor {
         Ok(Self(handle))
     }
 
-    /// Decodes `jpeg`, which has to be of exactly this size. After an error the decompressor may
+    /// Decodes `jpeg`, which has to be of exactly this size: all of it, or the part that is asked
+    /// for, made wider so that it begins and ends where libjpeg can, and exact to its edges.
+    /// Returns which pixels of the reduced image `out` holds. After an error the decompressor may
     /// be in the middle of a header: drop it.
     pub(super) fn decode(
         &mut self,
         jpeg: &[u8],
         (width, height): (u32, u32),
         layout: Layout,
+        wanted: Option<Wanted>,
         out: &mut Vec<u8>,
-    ) -> Result<Warnings, String> {
+    ) -> Result<(Warnings, Region), String> {
         let mut warnings = Warnings::default();
         let handle = self.0.0.as_ptr();
         // SAFETY: the instance is live, and pointer and length are those of one slice, which the
@@ -133,13 +146,29 @@ impl Decompressor {
         if (i64::from(found_width), i64::from(found_height)) != (width.into(), height.into()) {
             return Err(format!("decodes to {found_width}x{found_height}, not {width}x{height}"));
         }
-        let pitch = width as usize * layout.channels();
+        let reduced = |side: u32, shrink: u8| side.div_ceil(shrink.max(1).into());
+        let whole = |shrink| Region {
+            x: 0,
+            y: 0,
+            width: reduced(width, shrink),
+            height: reduced(height, shrink),
+        };
+        let part = match wanted {
+            None => whole(1),
+            Some(wanted) => {
+                let whole = whole(wanted.shrink);
+                self.widen(wanted, whole).unwrap_or(whole)
+            }
+        };
+        let shrink = wanted.map_or(1, |wanted| wanted.shrink);
+        self.set_part(part, shrink)?;
+        let pitch = part.width as usize * layout.channels();
         // Every row is written or an error is returned: only growth is filled.
-        out.resize(pitch * height as usize, 0);
+        out.resize(pitch * part.height as usize, 0);
         // SAFETY: the instance is live; `jpeg` is as above. The call parses the same bytes as the
-        // one before, so it finds the same size, and writes `height` rows of `width` pixels, one
-        // every `pitch` bytes: exactly the length of `out`. No scaling or cropping is ever set.
-        // `pitch` fits: both sides of a JPEG are below 2^16.
+        // one before, so it finds the same size, for which `set_part` has accepted the scaling and
+        // the region. It writes the region's rows of the region's width, one every `pitch` bytes:
+        // exactly the length of `out`. `pitch` fits: both sides of a JPEG are below 2^16.
         let status = unsafe {
             tj::tj3Decompress8(
                 handle,
@@ -156,7 +185,57 @@ impl Decompressor {
             }
             warnings.first = Some(self.0.message());
         }
-        Ok(warnings)
+        Ok((warnings, part))
+    }
+
+    /// A region around the wanted one that begins at a column of blocks, with enough around it that
+    /// smooth upsampling sees the same neighbours as in the whole image. `None` where the JPEG's
+    /// sampling is none that libjpeg-turbo cuts.
+    fn widen(&mut self, wanted: Wanted, whole: Region) -> Option<Region> {
+        let block = match self.0.get(tj::TJPARAM_TJPARAM_SUBSAMP) {
+            tj::TJSAMP_TJSAMP_444 | tj::TJSAMP_TJSAMP_GRAY | tj::TJSAMP_TJSAMP_440 => 8,
+            tj::TJSAMP_TJSAMP_422 | tj::TJSAMP_TJSAMP_420 => 16,
+            tj::TJSAMP_TJSAMP_411 => 32,
+            _ => return None,
+        };
+        let block = (block / u32::from(wanted.shrink)).max(1);
+        let Region { x, y, width, height } = wanted.region;
+        let span = |from: u32, len: u32, margin: u32, whole: u32| {
+            let end = from.saturating_add(len).saturating_add(margin).min(whole);
+            (from.saturating_sub(margin).min(end), end)
+        };
+        let (left, right) = span(x, width, block, whole.width);
+        let left = left / block * block;
+        // Rows are cut without a trace: the decoder keeps the ones above and below.
+        let (top, bottom) = span(y, height, 0, whole.height);
+        let part = Region { x: left, y: top, width: right - left, height: bottom - top };
+        (part.width > 0 && part.height > 0).then_some(part)
+    }
+
+    /// Sets scaling and region for the JPEG whose header was read last.
+    fn set_part(&mut self, part: Region, shrink: u8) -> Result<(), String> {
+        let handle = self.0.0.as_ptr();
+        let factor = tj::tjscalingfactor { num: 1, denom: shrink.into() };
+        let side = |side: u32| c_int::try_from(side).map_err(|_| "a region too large".to_owned());
+        let region = tj::tjregion {
+            x: side(part.x)?,
+            y: side(part.y)?,
+            w: side(part.width)?,
+            h: side(part.height)?,
+        };
+        // The region of the image before would be checked against the new scaling.
+        let none = tj::tjregion { x: 0, y: 0, w: 0, h: 0 };
+        // SAFETY: the instance is live, and the structures are passed by value.
+        let status = unsafe {
+            match tj::tj3SetCroppingRegion(handle, none) {
+                0 => match tj::tj3SetScalingFactor(handle, factor) {
+                    0 => tj::tj3SetCroppingRegion(handle, region),
+                    failed => failed,
+                },
+                failed => failed,
+            }
+        };
+        if status == 0 { Ok(()) } else { Err(self.0.message()) }
     }
 }
 

@@ -15,7 +15,7 @@ use pure as chosen;
 #[cfg(feature = "turbo")]
 use turbo as chosen;
 
-use crate::Notes;
+use crate::{Notes, Region};
 use chroma::Chroma;
 use fdconvert_core::{Color, ImageHeader, Pixels};
 use fdconvert_probe::{Ending, check_complete};
@@ -104,6 +104,16 @@ struct Settings {
     restart_rows: u16,
 }
 
+/// What was decoded of a JPEG.
+pub(crate) struct DecodedPart {
+    /// In pixels of the reduced image.
+    pub(crate) region: Region,
+    /// How many times smaller the image was made.
+    pub(crate) shrink: u8,
+    pub(crate) channels: u8,
+    pub(crate) notes: Notes,
+}
+
 /// Decodes JPEGs; reused for its handle and buffer.
 #[derive(Default)]
 pub(crate) struct JpegDecoder {
@@ -119,6 +129,29 @@ impl JpegDecoder {
         header: &ImageHeader,
         out: &mut Vec<u8>,
     ) -> Result<(u8, Notes), String> {
+        let decoded = self.decode_any(jpeg, header, None, out)?;
+        Ok((decoded.channels, decoded.notes))
+    }
+
+    /// As [`decode`](Self::decode), but a region of the image made `shrink` times smaller, both
+    /// only where the backend can; says which and by how much.
+    pub(crate) fn decode_part(
+        &mut self,
+        jpeg: &[u8],
+        header: &ImageHeader,
+        wanted: (Region, u8),
+        out: &mut Vec<u8>,
+    ) -> Result<DecodedPart, String> {
+        self.decode_any(jpeg, header, Some(wanted), out)
+    }
+
+    fn decode_any(
+        &mut self,
+        jpeg: &[u8],
+        header: &ImageHeader,
+        wanted: Option<(Region, u8)>,
+        out: &mut Vec<u8>,
+    ) -> Result<DecodedPart, String> {
         let components = match header.color {
             Color::Gray => 1,
             Color::Rgb => 3,
@@ -139,9 +172,18 @@ impl JpegDecoder {
             self.closed.extend_from_slice(&[0xff, 0xd9]);
             &self.closed
         };
-        self.backend.decode(jpeg, &frame, out)?;
+        let (region, shrink) = match wanted {
+            None => {
+                self.backend.decode(jpeg, &frame, out)?;
+                (Region { x: 0, y: 0, width, height }, 1)
+            }
+            Some((region, shrink)) => {
+                let shrink = if chosen::SHRINKS { shrink } else { 1 };
+                (self.backend.decode_part(jpeg, &frame, (region, shrink), out)?, shrink)
+            }
+        };
         let notes = Notes::NO_END_MARKER.when(!whole) | Notes::CMYK_CONVERTED.when(components == 4);
-        Ok((if components == 1 { 1 } else { 3 }, notes))
+        Ok(DecodedPart { region, shrink, channels: if components == 1 { 1 } else { 3 }, notes })
     }
 }
 

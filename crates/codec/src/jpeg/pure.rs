@@ -4,6 +4,7 @@ use super::{
     Frame, Settings,
     chroma::{self, Chroma},
 };
+use crate::Region;
 use jpeg_encoder::{ChromaSubsamplingMethod, ColorType, Encoder as Writer, SamplingFactor};
 use zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
 use zune_jpeg::JpegDecoder;
@@ -18,6 +19,10 @@ const NO_OPTIMIZED: &str = "this build, without libjpeg-turbo, has no optimised 
 
 /// What zune-jpeg says when the data ends rows of blocks before the image does.
 const SHORT: &str = "Premature end of buffer";
+
+/// Whether images can be made smaller while they are decoded.
+#[cfg_attr(feature = "turbo", allow(dead_code))]
+pub(super) const SHRINKS: bool = false;
 
 /// Decodes; keeps a buffer between images.
 #[derive(Default)]
@@ -52,6 +57,19 @@ impl Decoder {
             return Err("premature end of the image data".into());
         }
         Ok(())
+    }
+
+    /// Decodes all of the image: zune-jpeg neither cuts nor reduces.
+    #[cfg_attr(feature = "turbo", allow(dead_code))]
+    pub(super) fn decode_part(
+        &mut self,
+        jpeg: &[u8],
+        frame: &Frame,
+        _: (Region, u8),
+        out: &mut Vec<u8>,
+    ) -> Result<Region, String> {
+        self.decode(jpeg, frame, out)?;
+        Ok(Region { x: 0, y: 0, width: frame.width, height: frame.height })
     }
 
     /// Whether pixels are missing: then bytes behind the data change what is decoded. Leaves the

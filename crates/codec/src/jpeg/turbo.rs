@@ -2,13 +2,16 @@
 
 use super::{
     Chroma, Frame, Settings,
-    ffi::{Compressor, Decompressor, Layout, Parameters},
+    ffi::{Compressor, Decompressor, Layout, Parameters, Wanted},
 };
-use crate::convert;
+use crate::{Region, convert};
 use turbojpeg_sys as tj;
 
 /// What turbojpeg-sys 1.2.0 vendors; a test holds this against the lock file.
 pub(super) const NAME: &str = "libjpeg-turbo 3.1.0";
+
+/// Whether images can be made smaller while they are decoded.
+pub(super) const SHRINKS: bool = true;
 
 /// Decodes; keeps its instance between images.
 #[derive(Default)]
@@ -21,6 +24,27 @@ impl Decoder {
         frame: &Frame,
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
+        self.decode_any(jpeg, frame, None, out).map(drop)
+    }
+
+    /// Decodes a region of the image, reduced `shrink` times; says which region it became.
+    pub(super) fn decode_part(
+        &mut self,
+        jpeg: &[u8],
+        frame: &Frame,
+        (region, shrink): (Region, u8),
+        out: &mut Vec<u8>,
+    ) -> Result<Region, String> {
+        self.decode_any(jpeg, frame, Some(Wanted { region, shrink }), out)
+    }
+
+    fn decode_any(
+        &mut self,
+        jpeg: &[u8],
+        frame: &Frame,
+        wanted: Option<Wanted>,
+        out: &mut Vec<u8>,
+    ) -> Result<Region, String> {
         let layout = match frame.components {
             1 => Layout::Gray,
             4 => Layout::Cmyk,
@@ -31,7 +55,8 @@ impl Decoder {
             Some(instance) => instance,
             None => Decompressor::new()?,
         };
-        let warnings = instance.decode(jpeg, (frame.width, frame.height), layout, out)?;
+        let size = (frame.width, frame.height);
+        let (warnings, part) = instance.decode(jpeg, size, layout, wanted, out)?;
         self.0 = Some(instance);
         if let Some(first) = warnings.first
             && !(harmless(&first) || warnings.header && frame.whole)
@@ -41,7 +66,7 @@ impl Decoder {
         if frame.components == 4 {
             convert::inverted_cmyk_to_rgb(out);
         }
-        Ok(())
+        Ok(part)
     }
 }
 

@@ -1,0 +1,104 @@
+//! Decoding only what a crop needs.
+
+use crate::{Decoder, Notes, claim::claim, decode::undecodable};
+use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
+
+/// A rectangle of pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// First column.
+    pub x: u32,
+    /// First row.
+    pub y: u32,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+/// Part of an image, decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// What was decoded, in pixels of the reduced image: it contains what was asked for.
+    pub region: Region,
+    /// 1, 2, 4 or 8: pixel `i` of the reduced image stands for the pixels from `i * shrink` to
+    /// below `(i + 1) * shrink` of the stored one, as far as there are any.
+    pub shrink: u8,
+    /// 1, 3 or 4.
+    pub channels: u8,
+    /// What the encoded image said about itself.
+    pub header: ImageHeader,
+    /// What was converted or found odd.
+    pub notes: Notes,
+}
+
+impl Decoder {
+    /// Decodes at least the `wanted` region of the stored image, made `shrink` (1, 2, 4 or 8)
+    /// times smaller, into `out`: rows of the part without gaps.
+    ///
+    /// The part may be larger than asked for and less reduced, depending on the codec: a JPEG is
+    /// cut at blocks, and rows and columns outside are neither transformed nor converted (its
+    /// entropy code still has to be read); of raw pixels the rows are copied; other images are
+    /// decoded whole. Pixels of a part are those of the whole image, to the bit, at equal
+    /// `shrink`.
+    ///
+    /// # Errors
+    /// `Sample` or `Limit`, naming `key`; also for a region that is not in the image.
+    pub fn decode_part(
+        &mut self,
+        key: &str,
+        encoded: &Encoded,
+        limits: &Limits,
+        wanted: Region,
+        shrink: u8,
+        out: &mut Vec<u8>,
+    ) -> Result<Part> {
+        let header = claim(key, encoded, limits)?;
+        let inside = |from: u32, len: u32, side: u32| len > 0 && len <= side && from <= side - len;
+        if !inside(wanted.x, wanted.width, header.width)
+            || !inside(wanted.y, wanted.height, header.height)
+        {
+            let (width, height) = (header.width, header.height);
+            let what = format!("{wanted:?} does not lie in an image of {width}x{height}");
+            return Err(Error::sample(key, what));
+        }
+        let shrink = if matches!(shrink, 2 | 4 | 8) { shrink } else { 1 };
+        let part = match header.codec {
+            Codec::Jpeg => {
+                let by = u32::from(shrink);
+                let span = |from: u32, len: u32| (from / by, (from + len).div_ceil(by) - from / by);
+                let ((x, width), (y, height)) =
+                    (span(wanted.x, wanted.width), span(wanted.y, wanted.height));
+                let region = Region { x, y, width, height };
+                let decoded = self
+                    .jpeg()
+                    .decode_part(&encoded.bytes, &header, (region, shrink), out)
+                    .map_err(|what| {
+                        Error::sample(key, undecodable(&encoded.bytes, &header, what))
+                    })?;
+                let (region, shrink) = (decoded.region, decoded.shrink);
+                let (channels, notes) = (decoded.channels, decoded.notes);
+                Part { region, shrink, channels, header, notes }
+            }
+            Codec::Raw => {
+                let channels = header.color.channels();
+                let row = header.width as usize * usize::from(channels);
+                let rows = wanted.y as usize * row..(wanted.y + wanted.height) as usize * row;
+                out.clear();
+                out.extend_from_slice(encoded.bytes.get(rows).unwrap_or_default());
+                let region = Region { x: 0, width: header.width, ..wanted };
+                Part { region, shrink: 1, channels, header, notes: Notes::NONE }
+            }
+            _ => {
+                let (header, channels, notes) = self.decode_into(key, encoded, limits, out)?;
+                let region = Region { x: 0, y: 0, width: header.width, height: header.height };
+                Part { region, shrink: 1, channels, header, notes }
+            }
+        };
+        let Region { width, height, .. } = part.region;
+        if out.len() as u64 != Pixels::byte_len(width, height, part.channels) {
+            return Err(Error::sample(key, "decodes to an unexpected number of bytes"));
+        }
+        Ok(part)
+    }
+}
