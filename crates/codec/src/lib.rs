@@ -51,7 +51,7 @@ pub use decode::{Decoded, Decoder};
 pub use encode::Encoder;
 pub use jpeg::{JpegOptions, Subsampling, backend};
 pub use notes::Notes;
-pub use orient::orient;
+pub use orient::{orient, orientation};
 pub use policy::{Alpha, Encode, Gray, Nanos, Outcome, Policy, Worker};
 pub use region::{Part, Region};
 pub use resize::{Filter, Resizer};

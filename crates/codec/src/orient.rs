@@ -1,8 +1,18 @@
-use fdconvert_core::Pixels;
+use fdconvert_core::{Codec, Encoded, Pixels};
 
 /// Side of the square blocks in which a transposition walks: both sides of a block of RGBA fit
 /// into the first-level cache, so that neither reading nor writing misses on every pixel.
 const BLOCK: usize = 32;
+
+/// The EXIF orientation of an image, 1 to 8; 1 for all but JPEGs that say otherwise. Reads headers
+/// only.
+#[must_use]
+pub fn orientation(image: &Encoded) -> u8 {
+    match image.codec {
+        Codec::Jpeg => fdconvert_probe::probe(&image.bytes).map_or(1, |header| header.orientation),
+        _ => 1,
+    }
+}
 
 /// Turns and mirrors pixels so that an image with this EXIF orientation stands upright.
 ///

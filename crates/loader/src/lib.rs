@@ -1,5 +1,57 @@
 //! Batches for training: order, prefetch, decoding into the batch, exact resume.
+//!
+//! [`Datasets`] are one dataset or several of any format; [`Options`] say how their samples become
+//! batches; a [`Loader`] makes them ahead on plain threads and hands them over in order. A
+//! [`Batch`] is one piece of aligned memory that its rows were decoded straight into, with labels
+//! and flags; dropped, it goes back to the loader. [`State`], forty bytes, is a whole checkpoint.
+//!
+//! ```no_run
+//! use fdconvert_loader::{Crop, Datasets, Loader, Options};
+//!
+//! let options = Options {
+//!     batch: 256,
+//!     seed: 7,
+//!     crop: Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 1.333) },
+//!     flip: 0.5,
+//!     ..Options::default()
+//! };
+//! let mut loader = Loader::new(Datasets::open("train.beton".as_ref())?, options)?;
+//! while let Some(batch) = loader.next_batch() {
+//!     let batch = batch?;
+//!     println!("{:?}: {} bytes", batch.shape().dimensions(), batch.images().len());
+//! }
+//! # Ok::<(), fdconvert_core::Error>(())
+//! ```
+//!
+//! Everything that is random is keyed: a batch follows from seed, epoch and position, a crop from
+//! seed, epoch and sample. Threads, ranks, prefetching and failures of other samples change
+//! nothing. The parts stand alone for those who have a loader already: [`Order`] and [`Steps`] for
+//! the order, [`Renderer`] and [`Augmenter`] for the pixels.
+//!
+//! Deliberately absent: asynchronous runtimes, GPUs, and what comes after the batch.
 #![forbid(unsafe_code)]
 
+mod batch;
+mod buffer;
+mod dataset;
+mod engine;
+mod failure;
 mod image;
+mod options;
 mod order;
+mod stats;
+
+pub use batch::{Batch, Shape};
+pub use dataset::Datasets;
+pub use engine::{Loader, Waited};
+pub use failure::{Failures, OnError};
+pub use image::{
+    Area, Augment, Augmenter, Crop, DType, Geometry, Key, Keyed, Layout, Normalise, Op, Output,
+    Policy, Purpose, Rect, Region, Renderer, scale_for,
+};
+pub use options::Options;
+pub use order::{
+    Assignment, Batching, Cursor, Last, Order, Permutation, Place, Places, Row, Shuffle, State,
+    Step, Steps, Stratum, Transfer, Worker, World, assign,
+};
+pub use stats::{Stats, Verdict};

@@ -1,1 +1,97 @@
-//! Which sample comes when.
+//! Which sample comes when, on which rank, and how to go on after a stop.
+//!
+//! Everything here is arithmetic on 64-bit numbers: no list of samples is kept, nothing is read,
+//! and every rank, thread and worker process that is given the same few numbers computes the same
+//! order without a message. That is what makes a checkpoint of 40 bytes enough.
+//!
+//! # The order, told once
+//!
+//! A dataset is cut into **strata**: groups of samples that are alike in what they cost, such as
+//! "stored as JPEG" and "stored raw", or "cached" and "not cached". A stratum has `len` samples,
+//! named by their ids `0..len`, and gives `count` of them to an epoch. The `N` draws of all strata
+//! are put into one line, and a sample's **position** is its place in that line.
+//!
+//! ```text
+//! hash(key, purpose, a, b) = XXH3-64 of the 24 bytes LE64(purpose) LE64(a) LE64(b), seed = key
+//!                            purposes: 1 stratum, 2 pass, 3 chunks, 4 block, 5 batch,
+//!                                      6 fingerprint
+//!
+//! permutation(n, key): a bijection of 0..n                                      permutation.rs
+//!     bits = bit length of n - 1, at least 6; low = ceil(bits / 2) bits, high = the rest
+//!     k_1.. k_8 = SplitMix64 started at key
+//!     repeat                                  # A Feistel network, walked until the value fits.
+//!         8 rounds, k in order: odd:  low  ^= scramble(high ^ k) mod 2^(bits of low)
+//!                               even: high ^= scramble(low  ^ k) mod 2^(bits of high)
+//!     until the value is below n; a value of one stays as it is
+//!     scramble(x): x *= 0xff51afd7ed558ccd; x ^= x >> 32; x *= 0xc4ceb9fe1a85ec53; x >> 32
+//!
+//! stratum f of an epoch: element j = 0..count is the sample                      strata.rs
+//!     pass, i = j / len, j mod len            # More draws than samples: several passes.
+//!     key   = hash(hash(seed, stratum, epoch, f), pass, number of the pass, 0)
+//!     global:   id = permutation(len, key)(i)
+//!     windowed: id = windowed(len, chunk, window, key)(i)                        windowed.rs
+//!     none:     id = i, or floor(j * len / count) when fewer are drawn than there are
+//!
+//! windowed(n, chunk, window, key)(i)
+//!     block = ceil(window / 2)
+//!     i = shuffled within its block of the grid that starts at -floor(block / 2), pass 1
+//!     i = shuffled within its block of the grid that starts at 0, pass 0
+//!         # Both by permutation(length of the block, hash(key, block, pass, number of the block)).
+//!     i counts through the chunks in the order permutation(n_chunks, hash(key, chunks, 0, 0))
+//!
+//! the line: element j of stratum f has the key (2j + 1) / (2 count_f)            merge.rs
+//!     global, windowed: sorted by that key, then by f
+//!     none:             stratum after stratum
+//!
+//! step g of global batch B takes the positions [gB, min((g + 1)B, N))            steps.rs
+//!     n = how many they are; row i = gB + permutation(n, hash(seed, batch, epoch, g))(i)
+//!     rank r of W takes the next floor(n / W) rows, the first n mod W ranks one more
+//! ```
+//!
+//! # Why so
+//!
+//! *Merging by key* spreads every stratum evenly along the epoch: each prefix holds each stratum's
+//! share almost exactly, so each batch costs the same. Drawing at random instead would make the
+//! number of slow samples in a batch vary like a coin, and the slowest batch sets the pace.
+//!
+//! *A permutation that is computed* costs no memory for any number of samples, and position `p` is
+//! found without the positions before it: that is how a run is resumed.
+//!
+//! *Counting global samples*, not batches of a rank, makes the state independent of the number of
+//! ranks, threads and processes. All of them may change between two runs of one epoch.
+//!
+//! *Rows are shuffled within a step* because neighbours in the line are of different strata in a
+//! regular pattern: uncut, rank 0 would always get the same mixture at the same rows.
+//!
+//! # Where to find what
+//!
+//! | file | what |
+//! |---|---|
+//! | `key.rs` | keys for every purpose from one seed |
+//! | `permutation.rs` | [`Permutation`] |
+//! | `windowed.rs` | a permutation that reads storage almost in order |
+//! | `strata.rs` | [`Stratum`], [`Shuffle`], and which sample a draw is |
+//! | `merge.rs` | the line of all strata |
+//! | `epoch.rs` | [`Order`], [`Place`], [`Places`] |
+//! | `steps.rs` | [`World`], [`Last`], [`Batching`], [`Steps`], [`Row`] |
+//! | `cursor.rs` | [`Cursor`], [`Step`], [`Worker`]: going on where a run stopped |
+//! | `state.rs` | [`State`], the checkpoint |
+//! | `locality.rs` | [`assign`]: rows to the ranks that have them already |
+mod cursor;
+mod epoch;
+mod key;
+mod locality;
+mod merge;
+mod permutation;
+mod state;
+mod steps;
+mod strata;
+mod windowed;
+
+pub use cursor::{Cursor, Step, Worker};
+pub use epoch::{Order, Place, Places};
+pub use locality::{Assignment, Transfer, assign};
+pub use permutation::Permutation;
+pub use state::State;
+pub use steps::{Batching, Last, Row, Steps, World};
+pub use strata::{Shuffle, Stratum};

@@ -1,0 +1,44 @@
+//! How fast a dataset is loaded: `throughput DATASET [center|random|none] [THREADS] [EPOCHS]`.
+#![allow(clippy::print_stdout, reason = "a measurement for people")]
+
+use cpu_time::ProcessTime;
+use fdconvert_loader::{Crop, Datasets, Loader, Options};
+use std::time::Instant;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let path = args.next().ok_or("name a dataset")?;
+    let crop = match args.next().as_deref() {
+        Some("random") => Crop::Random { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) },
+        Some("none") => Crop::None,
+        _ => Crop::Center { resize: 256 },
+    };
+    let threads = args.next().map_or(Ok(1), |threads| threads.parse())?;
+    let epochs: u64 = args.next().map_or(Ok(3), |epochs| epochs.parse())?;
+    let options = Options { batch: 256, threads, crop, ..Options::default() };
+    let mut loader = Loader::new(Datasets::open(path.as_ref())?, options)?;
+    for epoch in 0..epochs {
+        let (wall, cpu) = (Instant::now(), ProcessTime::now());
+        loader.reset_stats();
+        let (mut n_images, mut sum) = (0, 0u64);
+        while let Some(batch) = loader.next_batch() {
+            let batch = batch?;
+            n_images += batch.len();
+            sum += batch.images().iter().step_by(4099).map(|value| u64::from(*value)).sum::<u64>();
+        }
+        let (wall, cpu) = (wall.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
+        let stats = loader.stats();
+        let per = |seconds: f64| seconds / n_images as f64 * 1e3;
+        println!(
+            "epoch {epoch}: {n_images} images, {:.0}/s, CPU {:.3} ms an image (fetch {:.3}, decode \
+             {:.3}, render {:.3}), {}, check {sum}",
+            n_images as f64 / wall,
+            per(cpu),
+            per(stats.fetch.as_secs_f64()),
+            per(stats.decode.as_secs_f64()),
+            per(stats.render.as_secs_f64()),
+            stats.verdict.name()
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Several datasets as one numbered set of samples.
+
+use fdconvert_core::{Encoded, Error, Kind, Reader, Result, Sample, Value};
+use std::{path::Path, sync::Arc};
+use xxhash_rust::xxh3::Xxh3;
+
+/// What a loader reads: one dataset or several, each with its weight.
+#[derive(Clone)]
+pub struct Datasets {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone)]
+struct Part {
+    reader: Arc<dyn Reader>,
+    weight: f64,
+    /// Samples of the parts before it.
+    offset: u64,
+    image: usize,
+    label: Option<usize>,
+}
+
+/// A sample before decoding.
+pub(crate) struct Fetched {
+    pub(crate) key: String,
+    pub(crate) image: Encoded,
+    /// -1 without one.
+    pub(crate) label: i64,
+}
+
+impl Datasets {
+    /// One dataset.
+    ///
+    /// # Errors
+    /// `Usage` when it has no image or no sample.
+    pub fn one(reader: Arc<dyn Reader>) -> Result<Self> {
+        Self::weighted(vec![(reader, 1.0)])
+    }
+
+    /// Opens one dataset of any format.
+    ///
+    /// # Errors
+    /// As [`fdconvert_reader::open`] and [`one`](Self::one).
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::one(fdconvert_reader::open(path)?.into())
+    }
+
+    /// Several datasets, mixed evenly over every epoch. A weight says how often each sample of its
+    /// dataset comes in an epoch: 1 is once, 2 is twice, 0.5 is another half in every epoch.
+    ///
+    /// # Errors
+    /// `Usage` for weights that are no numbers from 0 to 1000, and when a dataset has no image or
+    /// no sample.
+    pub fn weighted(readers: Vec<(Arc<dyn Reader>, f64)>) -> Result<Self> {
+        let mut parts = Vec::with_capacity(readers.len());
+        let mut offset = 0;
+        for (reader, weight) in readers {
+            if !(0.0..=1000.0).contains(&weight) {
+                let what = format!("{weight} of {} is not from 0 to 1000", reader.name());
+                return Err(Error::usage("weight", what));
+            }
+            let is_image = |field: &fdconvert_core::FieldSpec| field.kind == Kind::Image;
+            let image = reader.schema().fields.iter().position(is_image).ok_or_else(|| {
+                Error::usage("dataset", format!("{} has no field of images", reader.name()))
+            })?;
+            if reader.is_empty() {
+                return Err(Error::usage("dataset", format!("{} is empty", reader.name())));
+            }
+            let label = reader.schema().label();
+            let len = reader.len();
+            parts.push(Part { reader, weight, offset, image, label });
+            offset += len;
+        }
+        if parts.is_empty() {
+            return Err(Error::usage("dataset", "there is none"));
+        }
+        Ok(Self { parts })
+    }
+
+    /// Samples of all of them.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.parts.last().map_or(0, |part| part.offset + part.reader.len())
+    }
+
+    /// Never.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The datasets, in the order in which they were given.
+    pub fn readers(&self) -> impl Iterator<Item = &Arc<dyn Reader>> {
+        self.parts.iter().map(|part| &part.reader)
+    }
+
+    /// For each dataset: its samples, and how many of them come in an epoch.
+    pub(crate) fn counts(&self) -> Vec<(u64, u64)> {
+        let count = |part: &Part| {
+            let len = part.reader.len();
+            // A weight of 1 stays exact for datasets of more than 2^53 samples, too.
+            (len, if part.weight == 1.0 { len } else { (len as f64 * part.weight).round() as u64 })
+        };
+        self.parts.iter().map(count).collect()
+    }
+
+    /// Changes with any dataset and any weight; states of other datasets are refused by it.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hash = Xxh3::new();
+        for part in &self.parts {
+            hash.update(&part.reader.fingerprint());
+            hash.update(&part.reader.len().to_le_bytes());
+            hash.update(&part.weight.to_le_bytes());
+        }
+        hash.digest()
+    }
+
+    /// The datasets as they are in that epoch.
+    pub(crate) fn at_epoch(&self, epoch: u64) -> Result<Self> {
+        let parts = self.parts.iter().map(|part| {
+            let reader = match part.reader.at_epoch(epoch)? {
+                Some(reader) => reader.into(),
+                None => part.reader.clone(),
+            };
+            Ok(Part { reader, ..part.clone() })
+        });
+        Ok(Self { parts: parts.collect::<Result<_>>()? })
+    }
+
+    /// The number of a sample among all samples of all datasets.
+    pub(crate) fn number(&self, dataset: u32, id: u64) -> u64 {
+        self.parts.get(dataset as usize).map_or(id, |part| part.offset + id)
+    }
+
+    /// The key of a sample, for messages.
+    pub(crate) fn key(&self, dataset: u32, id: u64) -> String {
+        self.parts.get(dataset as usize).map_or_else(String::new, |part| part.reader.key(id))
+    }
+
+    /// Reads a sample, and checks its stored checksum if that is asked for.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn fetch(&self, dataset: u32, id: u64, verify: bool) -> Result<Fetched> {
+        let part = self.parts.get(dataset as usize);
+        let part = part.ok_or_else(|| Error::usage("dataset", format!("there is no {dataset}")))?;
+        if verify {
+            part.reader.verify_sample(id)?;
+        }
+        let Sample { key, mut values } = part.reader.get(id)?;
+        let label = match part.label.and_then(|label| values.get(label)) {
+            Some(Value::Int(label)) => *label,
+            _ => -1,
+        };
+        if part.image >= values.len() {
+            return Err(Error::sample(key, "it has no image"));
+        }
+        match values.swap_remove(part.image) {
+            Value::Image(image) => Ok(Fetched { key, image, label }),
+            _ => Err(Error::sample(key, "it has no image")),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Which thread does what next: batches in the making, in order, and who waits for them.
+//!
+//! One lock guards the whole state; it is held for the time it takes to hand out a row or to take
+//! it back, never while anything is read or decoded.
+
+use super::sample::RowFacts;
+use crate::{
+    buffer::{allocate, join, split},
+    dataset::Fetched,
+    order::{Cursor, Row, State},
+};
+use bytes::BytesMut;
+use fdconvert_core::{Error, Result};
+use std::collections::VecDeque;
+
+/// A row that is to be made.
+pub(crate) struct Task {
+    /// Number of the batch since the epoch's start in this process.
+    pub(crate) batch: u64,
+    /// Row within it.
+    pub(crate) row: usize,
+    pub(crate) position: u64,
+    pub(crate) buffer: BytesMut,
+    /// What a fetching thread has read already.
+    pub(crate) fetched: Option<Result<Fetched>>,
+}
+
+/// A batch in the making.
+struct Open {
+    step: u64,
+    rows: Vec<Row>,
+    buffers: Vec<Option<BytesMut>>,
+    facts: Vec<Option<RowFacts>>,
+    error: Option<(usize, Error)>,
+    claimed: usize,
+    n_left: usize,
+    state: State,
+}
+
+/// A batch whose rows are all made.
+pub(crate) struct Done {
+    pub(crate) step: u64,
+    pub(crate) images: BytesMut,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) facts: Vec<RowFacts>,
+    pub(crate) state: State,
+}
+
+/// What the consumer finds.
+pub(crate) enum Next {
+    /// The next batch, in order.
+    Done(Done),
+    /// It failed; the epoch is over.
+    Failed(Error),
+    /// The epoch is over.
+    End,
+    /// It is still in the making.
+    NotYet,
+}
+
+/// The state under the lock.
+pub(crate) struct Queue {
+    cursor: Option<Cursor>,
+    row_bytes: usize,
+    /// Batches in the making, in order; the first is the next to be handed over.
+    open: VecDeque<Open>,
+    /// Number of the first of them.
+    first: u64,
+    free: Vec<BytesMut>,
+    /// Buffers that may still be allocated.
+    affordable: usize,
+    /// Rows that were read and wait to be decoded.
+    fetched: VecDeque<Task>,
+    pub(crate) stopped: bool,
+}
+
+impl Queue {
+    pub(crate) fn new(cursor: Cursor, row_bytes: usize, n_buffers: usize) -> Self {
+        Self {
+            cursor: Some(cursor),
+            row_bytes,
+            open: VecDeque::new(),
+            first: 0,
+            affordable: n_buffers,
+            free: Vec::new(),
+            fetched: VecDeque::new(),
+            stopped: false,
+        }
+    }
+
+    /// The next row that nobody is at, from the oldest batch on.
+    pub(crate) fn claim(&mut self, batch_rows: usize) -> Option<Task> {
+        if self.stopped {
+            return None;
+        }
+        let claimable = |open: &Open| open.claimed < open.rows.len();
+        if !self.open.iter().any(claimable) && !self.begin_batch(batch_rows) {
+            return None;
+        }
+        let (number, open) = self.open.iter_mut().enumerate().find(|(_, open)| claimable(open))?;
+        let row = open.claimed;
+        open.claimed += 1;
+        let position = open.rows.get(row)?.position;
+        let buffer = open.buffers.get_mut(row)?.take()?;
+        Some(Task { batch: self.first + number as u64, row, position, buffer, fetched: None })
+    }
+
+    /// Opens the next batch that has rows, if there is a buffer for it; whether there is a row to
+    /// claim now.
+    fn begin_batch(&mut self, batch_rows: usize) -> bool {
+        loop {
+            let Some(cursor) = &mut self.cursor else { return false };
+            if self.free.is_empty() && self.affordable == 0 {
+                return false;
+            }
+            let Some(step) = cursor.next() else {
+                self.cursor = None;
+                return false;
+            };
+            let n_rows = step.rows.len();
+            let buffer = match self.free.pop() {
+                Some(buffer) => buffer,
+                None => {
+                    self.affordable -= 1;
+                    allocate(batch_rows * self.row_bytes)
+                }
+            };
+            self.open.push_back(Open {
+                step: step.index,
+                buffers: split(buffer, self.row_bytes),
+                facts: vec![None; n_rows],
+                rows: step.rows,
+                error: None,
+                claimed: 0,
+                n_left: n_rows,
+                state: step.state,
+            });
+            // A rank may have no row of a short last batch; the batch comes nevertheless.
+            if n_rows > 0 {
+                return true;
+            }
+        }
+    }
+
+    /// A row that is read and waits for a decoding thread.
+    pub(crate) fn take_fetched(&mut self) -> Option<Task> {
+        if self.stopped { None } else { self.fetched.pop_front() }
+    }
+
+    /// Leaves a row that was read to the decoding threads.
+    pub(crate) fn put_fetched(&mut self, task: Task) {
+        self.fetched.push_back(task);
+    }
+
+    /// Takes a row back. True when its batch is complete now.
+    pub(crate) fn finish(&mut self, task: Task, made: Result<RowFacts>) -> bool {
+        let Some(number) = task.batch.checked_sub(self.first) else { return false };
+        let Some(open) = self.open.get_mut(number as usize) else { return false };
+        if let Some(buffer) = open.buffers.get_mut(task.row) {
+            *buffer = Some(task.buffer);
+        }
+        match made {
+            Ok(facts) => {
+                if let Some(slot) = open.facts.get_mut(task.row) {
+                    *slot = Some(facts);
+                }
+            }
+            // Of several errors that of the first row, whichever came first.
+            Err(error) => match &open.error {
+                Some((row, _)) if *row < task.row => {}
+                _ => open.error = Some((task.row, error)),
+            },
+        }
+        open.n_left -= 1;
+        open.n_left == 0
+    }
+
+    /// Whether every batch was handed over.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.cursor.is_none() && self.open.is_empty()
+    }
+
+    /// What the consumer gets next.
+    pub(crate) fn next(&mut self) -> Next {
+        match self.open.front() {
+            Some(open) if open.n_left > 0 => return Next::NotYet,
+            None if self.cursor.is_none() || self.stopped => return Next::End,
+            None => return Next::NotYet,
+            Some(_) => {}
+        }
+        let Some(open) = self.open.pop_front() else { return Next::End };
+        self.first += 1;
+        if let Some((_, error)) = open.error {
+            self.stopped = true;
+            return Next::Failed(error);
+        }
+        let n_rows = open.rows.len();
+        let facts: Vec<RowFacts> = open.facts.into_iter().flatten().collect();
+        match join(open.buffers) {
+            Some(images) if facts.len() == n_rows => Next::Done(Done {
+                step: open.step,
+                images,
+                rows: open.rows,
+                facts,
+                state: open.state,
+            }),
+            _ => {
+                self.stopped = true;
+                Next::Failed(Error::usage("loader", "a row was lost, which is a bug"))
+            }
+        }
+    }
+
+    /// A buffer came back from the consumer.
+    pub(crate) fn give_back(&mut self, buffer: BytesMut) {
+        self.free.push(buffer);
+    }
+}

@@ -1,0 +1,274 @@
+//! One sample: read, checked, decoded and written into its row.
+
+use crate::{
+    dataset::{Datasets, Fetched},
+    failure::{OnError, Quarantine, SUBSTITUTES, backoff, may_pass},
+    image::{Area, Geometry, Key, Region as Decoded, Renderer, scale_for},
+    options::Options,
+    order::{Order, Place},
+    stats::{Counters, Stage},
+};
+use fdconvert_codec::{Decoder, Region, orient, orientation};
+use fdconvert_core::{Encoded, Error, Pixels, Result};
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Instant,
+};
+
+/// The smallest unit in which a memory map is read.
+const PAGE_BYTES: usize = 4096;
+
+/// What all threads know of an epoch.
+pub(crate) struct Epoch {
+    pub(crate) datasets: Datasets,
+    pub(crate) order: Order,
+    pub(crate) number: u64,
+    /// Failures that end it.
+    pub(crate) max_failures: u64,
+    pub(crate) counters: Counters,
+    /// Nobody waits for its batches any more.
+    pub(crate) stopped: AtomicBool,
+}
+
+/// What a thread needs to make rows.
+pub(crate) struct Kitchen {
+    decoder: Decoder,
+    renderer: Renderer,
+    pixels: Vec<u8>,
+}
+
+/// What a row turned out to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowFacts {
+    pub(crate) sample: u64,
+    pub(crate) label: i64,
+    pub(crate) filled: bool,
+    pub(crate) substituted: bool,
+}
+
+impl Kitchen {
+    pub(crate) fn new(options: &Options) -> Result<Self> {
+        Ok(Self {
+            decoder: Decoder::new(),
+            renderer: Renderer::new(options.output, options.augment)?,
+            pixels: Vec::new(),
+        })
+    }
+}
+
+/// Reads the sample at a place, again if it may help.
+///
+/// # Errors
+/// Those of the reader.
+pub(crate) fn fetch(epoch: &Epoch, options: &Options, place: Place) -> Result<Fetched> {
+    let began = Instant::now();
+    let mut tries = 0;
+    let fetched = loop {
+        let read = || epoch.datasets.fetch(place.stratum, place.id, options.verify);
+        match guarded(epoch, place, read) {
+            Err(error) if may_pass(&error) && tries < options.failures.retries => {
+                if epoch.stopped.load(Ordering::Relaxed) {
+                    break Err(Error::Cancelled);
+                }
+                epoch.counters.retried();
+                thread::sleep(backoff(tries));
+                tries += 1;
+            }
+            other => break other,
+        }
+    };
+    if let Ok(fetched) = &fetched {
+        epoch.counters.fetched(fetched.image.bytes.len() as u64);
+    }
+    epoch.counters.spent(Stage::Fetch, began.elapsed());
+    fetched
+}
+
+/// Reads the sample at a position; `None` beyond the epoch's end, which cannot be.
+pub(crate) fn fetch_at(epoch: &Epoch, options: &Options, position: u64) -> Option<Result<Fetched>> {
+    let fetched = fetch(epoch, options, epoch.order.at(position)?);
+    if let Ok(fetched) = &fetched {
+        // Of a memory map nothing is read before it is looked at, and that is what this thread
+        // is for.
+        let pages = fetched.image.bytes.iter().step_by(PAGE_BYTES);
+        std::hint::black_box(pages.fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
+    }
+    Some(fetched)
+}
+
+/// Fills the row of a sample, or does with it what the policy says. `first` is what reading it
+/// gave, if it was read already.
+///
+/// # Errors
+/// Under [`OnError::Raise`] those of the sample, else when there are too many failures or nothing
+/// can take the sample's place.
+pub(crate) fn fill_row(
+    epoch: &Epoch,
+    options: &Options,
+    quarantine: Option<&Quarantine>,
+    kitchen: &mut Kitchen,
+    position: u64,
+    first: Option<Result<Fetched>>,
+    row: &mut [u8],
+) -> Result<RowFacts> {
+    let n_samples = epoch.order.len();
+    let mut first = first;
+    let mut last_error = None;
+    for tried in 0..=SUBSTITUTES.min(n_samples.saturating_sub(1)) {
+        let place = place(epoch, (position + tried) % n_samples.max(1))?;
+        let sample = epoch.datasets.number(place.stratum, place.id);
+        let given = first.take();
+        if quarantine.is_some_and(|quarantine| quarantine.holds(sample)) {
+            continue;
+        }
+        let made = given.unwrap_or_else(|| fetch(epoch, options, place)).and_then(|fetched| {
+            let cook = || cook(epoch, options, kitchen, sample, &fetched, row);
+            guarded(epoch, place, cook).map(|()| fetched.label)
+        });
+        let error = match made {
+            Ok(label) => {
+                epoch.counters.sample();
+                let substituted = tried > 0;
+                if substituted {
+                    epoch.counters.substituted();
+                }
+                return Ok(RowFacts { sample, label, filled: true, substituted });
+            }
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(error) => error,
+        };
+        let n_failures = epoch.counters.failed();
+        let key = || epoch.datasets.key(place.stratum, place.id);
+        match &options.failures.policy {
+            OnError::Raise => return Err(named(error, sample, &key())),
+            _ if n_failures > epoch.max_failures => {
+                let what = format!(
+                    "{n_failures} samples failed in epoch {}, more than {} are not borne; the last: {}",
+                    epoch.number,
+                    epoch.max_failures,
+                    error.chain()
+                );
+                return Err(Error::sample(key(), what));
+            }
+            OnError::Skip => {
+                row.fill(0);
+                return Ok(RowFacts { sample, label: -1, filled: false, substituted: false });
+            }
+            OnError::Substitute => {}
+            OnError::Quarantine(_) => {
+                if let Some(quarantine) = quarantine {
+                    quarantine.add(sample, &key(), &error)?;
+                }
+            }
+        }
+        last_error = Some(error);
+    }
+    let cause = last_error.map_or_else(|| "all are in quarantine".into(), |error| error.chain());
+    let what = format!("neither it nor the {SUBSTITUTES} samples after it can be read: {cause}");
+    let place = place(epoch, position)?;
+    Err(Error::sample(epoch.datasets.key(place.stratum, place.id), what))
+}
+
+fn place(epoch: &Epoch, position: u64) -> Result<Place> {
+    epoch.order.at(position).ok_or_else(|| {
+        let what = format!("{position} of {} in the epoch", epoch.order.len());
+        Error::usage("position", what)
+    })
+}
+
+/// Decodes as much of the image as is needed and writes the row.
+fn cook(
+    epoch: &Epoch,
+    options: &Options,
+    kitchen: &mut Kitchen,
+    sample: u64,
+    fetched: &Fetched,
+    row: &mut [u8],
+) -> Result<()> {
+    let Fetched { key: name, image, .. } = fetched;
+    let began = Instant::now();
+    let key = Key { seed: options.seed, epoch: epoch.number, sample };
+    let geometry =
+        |source| Geometry::of(options.crop, options.flip, options.output.size, source, key);
+    let Kitchen { decoder, renderer, pixels } = kitchen;
+    let turned = if options.orient { orientation(image) } else { 1 };
+    let (area, channels, denominator, geometry) = if turned > 1 {
+        // Turned as a whole: rare, and simpler than turning rectangles.
+        let (width, height) = upright(name, image, options, decoder, pixels, turned)?;
+        let channels = pixels.len() / (width as usize * height as usize).max(1);
+        (Area { x: 0, y: 0, width, height }, channels as u8, 1, geometry((width, height)))
+    } else {
+        let geometry = geometry((image.width, image.height));
+        let Area { x, y, width, height } = geometry.needed;
+        let shrink = scale_for(geometry.rect, options.output.size) as u8;
+        let wanted = Region { x, y, width, height };
+        let part = decoder.decode_part(name, image, &options.limits, wanted, shrink, pixels)?;
+        let Region { x, y, width, height } = part.region;
+        let area = Area { x, y, width, height };
+        (area, part.channels, u32::from(part.shrink), geometry)
+    };
+    let channels = drop_alpha(channels, pixels);
+    let decoded = Instant::now();
+    epoch.counters.spent(Stage::Decode, decoded - began);
+    let region = Decoded { pixels, area, channels, denominator };
+    renderer.render(name, &region, &geometry, key, row)?;
+    epoch.counters.spent(Stage::Render, decoded.elapsed());
+    Ok(())
+}
+
+/// Decodes all of an image into the buffer, turns it, and returns its size.
+fn upright(
+    name: &str,
+    image: &Encoded,
+    options: &Options,
+    decoder: &mut Decoder,
+    pixels: &mut Vec<u8>,
+    orientation: u8,
+) -> Result<(u32, u32)> {
+    let (header, channels, _) = decoder.decode_into(name, image, &options.limits, pixels)?;
+    let data = std::mem::take(pixels);
+    let whole = Pixels { width: header.width, height: header.height, channels, data };
+    let whole = orient(whole, orientation);
+    let size = (whole.width, whole.height);
+    *pixels = whole.data;
+    Ok(size)
+}
+
+/// Drops the alpha channel, as Pillow's `convert("RGB")` does; returns the channels that are left.
+fn drop_alpha(channels: u8, pixels: &mut Vec<u8>) -> u8 {
+    if channels != 4 {
+        return channels;
+    }
+    let n_pixels = pixels.len() / 4;
+    for pixel in 0..n_pixels {
+        pixels.copy_within(pixel * 4..pixel * 4 + 3, pixel * 3);
+    }
+    pixels.truncate(n_pixels * 3);
+    3
+}
+
+/// Runs work on a sample; a panic in it is an error of the sample.
+fn guarded<T>(epoch: &Epoch, place: Place, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What a thread keeps between samples are buffers, which the next sample overwrites, and
+    // decoders, which are made anew after they were taken for work.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let key = epoch.datasets.key(place.stratum, place.id);
+        Err(Error::sample(key, format!("a panic, which is a bug: {}", message(&*panic))))
+    })
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// The error with the sample's number, for whoever has to look for it.
+fn named(error: Error, sample: u64, key: &str) -> Error {
+    match error {
+        Error::Sample { what, .. } => Error::sample(key, format!("(number {sample}) {what}")),
+        other => other,
+    }
+}

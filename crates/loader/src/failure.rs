@@ -1,0 +1,189 @@
+//! What becomes of samples that cannot be read or decoded.
+
+use fdconvert_core::{Error, Result};
+use std::{
+    collections::BTreeSet,
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+/// What a row becomes whose sample failed. Positions, steps and numbers of batches never depend on
+/// failures.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnError {
+    /// The epoch ends with the error, in its turn: batches before it are delivered.
+    #[default]
+    Raise,
+    /// The row is left zero and marked as not valid.
+    Skip,
+    /// The row shows the next sample of the same stratum in the epoch's order that can be read,
+    /// and is marked as substituted.
+    Substitute,
+    /// As [`Substitute`](Self::Substitute), and the sample is written down: a line of JSON with
+    /// its number, key and error. Samples that the file names are not tried again, in this run or
+    /// a later one.
+    Quarantine(PathBuf),
+}
+
+/// Failures that are borne, and how often a read is tried again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failures {
+    /// What becomes of a failed sample.
+    pub policy: OnError,
+    /// More failures than this in one epoch end it with an error, whatever the policy.
+    pub max: u64,
+    /// The same as a share of the samples of the epoch; the larger one counts.
+    pub max_share: f64,
+    /// Further tries of a read that failed for a reason that may pass, such as a timeout. The
+    /// first waits 10 ms, each further one twice as long.
+    pub retries: u32,
+}
+
+impl Default for Failures {
+    fn default() -> Self {
+        Self { policy: OnError::Raise, max: 100, max_share: 0.0, retries: 3 }
+    }
+}
+
+impl Failures {
+    /// Failures that an epoch of so many samples may have.
+    pub(crate) fn limit(&self, n_samples: u64) -> u64 {
+        self.max.max((self.max_share * n_samples as f64) as u64)
+    }
+}
+
+/// Samples that are tried in the place of a failed one before giving up.
+pub(crate) const SUBSTITUTES: u64 = 64;
+
+/// How long to wait before the try after that many.
+pub(crate) fn backoff(tries: u32) -> Duration {
+    Duration::from_millis(10 << tries.min(10))
+}
+
+/// Whether the same read may succeed later: what networks and busy disks say. Damage does not heal.
+pub(crate) fn may_pass(error: &Error) -> bool {
+    /// "Input/output error" and "stale file handle" of Linux, which Rust gives no kind.
+    const EIO: i32 = 5;
+    const ESTALE: i32 = 116;
+    let Error::Io { source, .. } = error else { return false };
+    matches!(source.raw_os_error(), Some(EIO | ESTALE))
+        || matches!(
+            source.kind(),
+            io::ErrorKind::TimedOut
+                | io::ErrorKind::Interrupted
+                | io::ErrorKind::WouldBlock
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::NotConnected
+                | io::ErrorKind::BrokenPipe
+        )
+}
+
+/// The samples that are not to be tried, and the file that remembers them.
+pub(crate) struct Quarantine {
+    path: PathBuf,
+    known: Mutex<BTreeSet<u64>>,
+    file: Mutex<File>,
+}
+
+impl Quarantine {
+    /// Opens the file, which need not exist, and reads what it names.
+    ///
+    /// # Errors
+    /// `Io`, and `Corrupt` for a file of something else: it is not written to.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(cause) => return Err(Error::io("read", path)(cause)),
+        };
+        let mut known = BTreeSet::new();
+        let mut offset = 0;
+        for line in text.split_inclusive('\n') {
+            let number = serde_json::from_str::<serde_json::Value>(line)
+                .ok()
+                .and_then(|line| line.get("sample").and_then(serde_json::Value::as_u64));
+            match number {
+                Some(number) => drop(known.insert(number)),
+                // A line that a killed process left half written.
+                None if !line.ends_with('\n') => {}
+                None => {
+                    let what = "a line that names no sample: is it a quarantine file?";
+                    return Err(Error::corrupt("quarantine", path, offset, what));
+                }
+            }
+            offset += line.len() as u64;
+        }
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .map_err(Error::io("open", path))?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            file.write_all(b"\n").map_err(Error::io("write", path))?;
+        }
+        Ok(Self { path: path.to_owned(), known: Mutex::new(known), file: Mutex::new(file) })
+    }
+
+    pub(crate) fn holds(&self, sample: u64) -> bool {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&sample)
+    }
+
+    /// Writes a sample down, once.
+    ///
+    /// # Errors
+    /// `Io` when the file cannot be written.
+    pub(crate) fn add(&self, sample: u64, key: &str, error: &Error) -> Result<()> {
+        if !self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(sample) {
+            return Ok(());
+        }
+        let line = serde_json::json!({"sample": sample, "key": key, "error": error.chain()});
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        // One write: lines of several processes do not mix.
+        file.write_all(format!("{line}\n").as_bytes()).map_err(Error::io("write", &self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quarantine_files_remember_across_runs_and_kills() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bad.jsonl");
+        let error = Error::sample("a/b.jpg", "broken");
+        {
+            let quarantine = Quarantine::open(&path).unwrap();
+            assert!(!quarantine.holds(7));
+            quarantine.add(7, "a/b.jpg", &error).unwrap();
+            quarantine.add(7, "a/b.jpg", &error).unwrap();
+            assert!(quarantine.holds(7));
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 1);
+        assert!(text.contains("a/b.jpg") && text.contains("broken"), "{text}");
+        std::fs::write(&path, format!("{text}{{\"sample\": 9, \"ke")).unwrap();
+        let quarantine = Quarantine::open(&path).unwrap();
+        assert!(quarantine.holds(7) && !quarantine.holds(9));
+        quarantine.add(9, "c", &error).unwrap();
+        std::fs::write(&path, "hello\nworld\n").unwrap();
+        assert!(matches!(Quarantine::open(&path), Err(Error::Corrupt { .. })));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "hello\nworld\n");
+    }
+
+    #[test]
+    fn only_what_may_pass_is_tried_again() {
+        let io = |kind| Error::io("read", "x")(io::Error::from(kind));
+        assert!(may_pass(&io(io::ErrorKind::TimedOut)));
+        assert!(may_pass(&Error::io("read", "x")(io::Error::from_raw_os_error(5))));
+        assert!(!may_pass(&io(io::ErrorKind::NotFound)));
+        assert!(!may_pass(&Error::sample("x", "broken")));
+        let failures = Failures { max: 3, max_share: 0.01, ..Failures::default() };
+        assert_eq!((failures.limit(100), failures.limit(10_000)), (3, 100));
+    }
+}

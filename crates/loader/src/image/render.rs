@@ -1,0 +1,204 @@
+//! From decoded pixels to the row of a batch.
+
+use super::augment::{Augment, Augmenter};
+use super::geometry::{Area, Geometry, Rect};
+use super::keyed::Key;
+use super::output::{DType, Layout, Output, Tables};
+use fast_image_resize as fir;
+use fdconvert_core::{Error, Result};
+use fir::images::{TypedCroppedImage, TypedImage, TypedImageRef};
+
+/// Decoded pixels of a part of an image, possibly at a fraction of its size.
+#[derive(Debug, Clone, Copy)]
+pub struct Region<'a> {
+    /// Rows without padding, channels side by side.
+    pub pixels: &'a [u8],
+    /// Which pixels of the image these are. When `denominator` is not 1, in the smaller pixels:
+    /// column `x` stands for the columns from `x * denominator` of the full image.
+    pub area: Area,
+    /// 1 for gray, 3 for RGB.
+    pub channels: u8,
+    /// 1, or 2, 4 or 8 for a JPEG decoded smaller.
+    pub denominator: u32,
+}
+
+/// Makes rows of a batch; one per thread, for its tables and buffers.
+///
+/// The buffers grow to the largest output and stay. Only the tables of filter weights are
+/// allocated per image, inside `fast_image_resize`.
+pub struct Renderer {
+    output: Output,
+    augment: Option<Augment>,
+    tables: Tables,
+    resizer: fir::Resizer,
+    augmenter: Augmenter,
+    /// The resized image before flip and conversion.
+    image: Vec<u8>,
+    /// The same with one channel.
+    gray: Vec<u8>,
+}
+
+impl Renderer {
+    /// A renderer for batches of this kind.
+    ///
+    /// # Errors
+    /// `Usage` when the output or the augmentation makes no sense.
+    pub fn new(output: Output, augment: Option<Augment>) -> Result<Self> {
+        output.check()?;
+        if let Some(augment) = &augment {
+            augment.check()?;
+        }
+        Ok(Self {
+            tables: Tables::new(&output),
+            output,
+            augment,
+            resizer: fir::Resizer::new(),
+            augmenter: Augmenter::default(),
+            image: Vec::new(),
+            gray: Vec::new(),
+        })
+    }
+
+    /// What the rows look like.
+    #[must_use]
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// Fills `dst`, the row of one sample. `name` is for messages, `key` for the augmentations.
+    ///
+    /// The result depends on the pixels of `geometry.needed` alone, not on how many more the
+    /// decoder has produced around them. It is the antialiased bilinear resize of torchvision and
+    /// Pillow to within one level: the weights have fewer bits here.
+    ///
+    /// # Errors
+    /// `Usage` when `dst` has not the size of a row; `Sample` when the region does not hold what
+    /// the geometry needs. On an error the contents of `dst` are unspecified.
+    pub fn render(
+        &mut self,
+        name: &str,
+        region: &Region<'_>,
+        geometry: &Geometry,
+        key: Key,
+        dst: &mut [u8],
+    ) -> Result<()> {
+        let Output { size, dtype, layout, .. } = self.output;
+        if dst.len() != self.output.n_bytes() {
+            let what = format!("{} bytes are not {}", dst.len(), self.output.n_bytes());
+            return Err(Error::usage("row", what));
+        }
+        let plan = Plan::of(region, geometry)
+            .map_err(|what| Error::sample(name, format!("cannot be resized: {what}")))?;
+        let gray = region.channels == 1;
+        let as_is = dtype == DType::U8
+            && layout == Layout::Nhwc
+            && !geometry.flip
+            && self.augment.is_none();
+        let n_pixels = size.0 as usize * size.1 as usize;
+        // Every byte is written below: only growth is filled.
+        let rgb = if as_is {
+            &mut *dst
+        } else {
+            self.image.resize(n_pixels * 3, 0);
+            self.image.as_mut_slice()
+        };
+        let resized = if gray {
+            self.gray.resize(n_pixels, 0);
+            let resized =
+                plan.resize::<fir::pixels::U8>(&mut self.resizer, region, size, &mut self.gray);
+            let (pixels, _) = rgb.as_chunks_mut::<3>();
+            pixels.iter_mut().zip(&self.gray).for_each(|(pixel, &level)| *pixel = [level; 3]);
+            resized
+        } else {
+            plan.resize::<fir::pixels::U8x3>(&mut self.resizer, region, size, rgb)
+        };
+        resized.map_err(|what| Error::sample(name, format!("cannot be resized: {what}")))?;
+        if as_is {
+            return Ok(());
+        }
+        if let Some(augment) = &self.augment {
+            self.augmenter.augment(augment, size, key, &mut self.image);
+        }
+        self.tables.write(&self.image, size.0 as usize, layout, geometry.flip, dst);
+        Ok(())
+    }
+}
+
+/// One resize, in the pixels of a region.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    /// The part of the region that is read, from its own corner.
+    view: Area,
+    /// What is stretched over the output, from the corner of the view.
+    rect: Rect,
+}
+
+impl Plan {
+    /// Refuses everything that does not fit, so that the resize has no reason to fail.
+    fn of(region: &Region<'_>, geometry: &Geometry) -> Result<Self, String> {
+        let Region { pixels, area, channels, denominator } = *region;
+        if !matches!(channels, 1 | 3) {
+            return Err(format!("{channels} channels are neither gray nor RGB"));
+        }
+        if !matches!(denominator, 1 | 2 | 4 | 8) {
+            return Err(format!("1/{denominator} is not a scale of a JPEG"));
+        }
+        let n_bytes = u128::from(area.width) * u128::from(area.height) * u128::from(channels);
+        if pixels.len() as u128 != n_bytes {
+            let Area { width, height, .. } = area;
+            return Err(format!("{} bytes are not {width}x{height}x{channels}", pixels.len()));
+        }
+        let Geometry { rect, needed, .. } = *geometry;
+        // First pixel and number of the view, then the rectangle in it.
+        let axis = |needed: (u32, u32), have: (u32, u32), rect: (f64, f64)| {
+            if !rect.0.is_finite() || !rect.1.is_finite() {
+                return None;
+            }
+            let from = needed.0 / denominator;
+            let end = needed.0.checked_add(needed.1)?.div_ceil(denominator);
+            let offset = from.checked_sub(have.0)?;
+            if end > have.0.checked_add(have.1)? || end <= from {
+                return None;
+            }
+            let (scale, n_pixels) = (f64::from(denominator), f64::from(end - from));
+            // What rounding puts outside by a hair is put back.
+            let at = (rect.0 / scale - f64::from(from)).max(0.0);
+            let length = (rect.1 / scale).min(n_pixels - at);
+            (length > 0.0).then_some((offset, end - from, at, length))
+        };
+        let horizontal = axis((needed.x, needed.width), (area.x, area.width), (rect.x, rect.width));
+        let vertical =
+            axis((needed.y, needed.height), (area.y, area.height), (rect.y, rect.height));
+        let (Some((left, columns, x, width)), Some((top, rows, y, height))) =
+            (horizontal, vertical)
+        else {
+            return Err(format!("{needed:?} is not within {area:?} at 1/{denominator}"));
+        };
+        let view = Area { x: left, y: top, width: columns, height: rows };
+        Ok(Self { view, rect: Rect { x, y, width, height } })
+    }
+
+    fn resize<P: fir::PixelTrait>(
+        &self,
+        resizer: &mut fir::Resizer,
+        region: &Region<'_>,
+        size: (u32, u32),
+        dst: &mut [u8],
+    ) -> Result<(), String> {
+        let Self { view, rect } = *self;
+        let whole =
+            TypedImageRef::<P>::from_buffer(region.area.width, region.area.height, region.pixels)
+                .map_err(|error| error.to_string())?;
+        let from = TypedCroppedImage::new(whole, view.x, view.y, view.width, view.height)
+            .map_err(|error| error.to_string())?;
+        let mut to =
+            TypedImage::<P>::from_buffer(size.0, size.1, dst).map_err(|error| error.to_string())?;
+        let options = fir::ResizeOptions::new()
+            .resize_alg(fir::ResizeAlg::Convolution(fir::FilterType::Bilinear))
+            .crop(rect.x, rect.y, rect.width, rect.height);
+        resizer.resize_typed(&from, &mut to, &options).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+use super::super::geometry::{Crop, scale_for};
+use super::*;
+
+const KEY: Key = Key { seed: 1, epoch: 0, sample: 5 };
+const SIZE: (u32, u32) = (24, 20);
+const OUTPUT: Output =
+    Output { size: SIZE, dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
+const RANDOM: Crop = Crop::Random { scale: (0.1, 0.6), ratio: (0.75, 1.33) };
+
+/// Smooth, so that a shift shows, and with some noise, so that every pixel counts.
+fn picture(width: u32, height: u32, channels: u32) -> Vec<u8> {
+    let level = |x: u32, y: u32, channel: u32| {
+        (x * 150 / width + y * 70 / height + channel * 9 + (x * 7 + y * 13 + x * y) % 11) as u8
+    };
+    let pixels = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+    pixels.flat_map(|(x, y)| (0..channels).map(move |channel| level(x, y, channel))).collect()
+}
+
+fn cut(pixels: &[u8], width: u32, area: Area, channels: u32) -> Vec<u8> {
+    let rows = area.y..area.y + area.height;
+    rows.flat_map(|y| {
+        let from = ((y * width + area.x) * channels) as usize;
+        pixels[from..from + (area.width * channels) as usize].to_vec()
+    })
+    .collect()
+}
+
+fn region(pixels: &[u8], area: Area, channels: u8) -> Region<'_> {
+    Region { pixels, area, channels, denominator: 1 }
+}
+
+fn whole(width: u32, height: u32) -> Area {
+    Area { x: 0, y: 0, width, height }
+}
+
+fn row(output: Output, region: &Region<'_>, geometry: &Geometry) -> Result<Vec<u8>> {
+    let mut row = vec![0x55; output.n_bytes()];
+    Renderer::new(output, None)?.render("a.jpg", region, geometry, KEY, &mut row)?;
+    Ok(row)
+}
+
+#[test]
+fn more_decoded_pixels_change_nothing() {
+    let (width, height) = (90, 70);
+    let pixels = picture(width, height, 3);
+    for crop in [RANDOM, Crop::Center { resize: 28 }, Crop::Center { resize: 21 }, Crop::None] {
+        for sample in 0..20 {
+            let key = Key { sample, ..KEY };
+            let geometry = Geometry::of(crop, 0.5, SIZE, (width, height), key);
+            let all = row(OUTPUT, &region(&pixels, whole(width, height), 3), &geometry).unwrap();
+            let least = cut(&pixels, width, geometry.needed, 3);
+            let least = row(OUTPUT, &region(&least, geometry.needed, 3), &geometry).unwrap();
+            assert_eq!(all, least, "{geometry:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_needed_is_all_that_a_resize_before_a_crop_reads() {
+    // The crop of the resized image, against the rectangle alone.
+    let (width, height) = (90, 70);
+    let pixels = picture(width, height, 3);
+    for (resize, resized) in [(28, (36, 28)), (100, (128, 100))] {
+        let all = Output { size: resized, ..OUTPUT };
+        let geometry = Geometry::of(Crop::None, 0.0, resized, (width, height), KEY);
+        let all = row(all, &region(&pixels, whole(width, height), 3), &geometry).unwrap();
+        let at = ((resized.0 - SIZE.0) / 2, (resized.1 - SIZE.1) / 2);
+        let area = Area { x: at.0, y: at.1, width: SIZE.0, height: SIZE.1 };
+        let expected = cut(&all, resized.0, area, 3);
+
+        let crop = Crop::Center { resize };
+        let geometry = Geometry::of(crop, 0.0, SIZE, (width, height), KEY);
+        let least = cut(&pixels, width, geometry.needed, 3);
+        let found = row(OUTPUT, &region(&least, geometry.needed, 3), &geometry).unwrap();
+        // The weights are computed from other fractions, and may round to their neighbours.
+        let differ: Vec<_> = found.iter().zip(&expected).filter(|(a, b)| a != b).collect();
+        assert!(differ.iter().all(|(a, b)| a.abs_diff(**b) == 1), "{geometry:?}");
+        assert!(differ.len() * 50 < found.len(), "{} differ", differ.len());
+    }
+}
+
+#[test]
+fn gray_becomes_three_equal_channels() {
+    let gray = picture(50, 40, 1);
+    let rgb: Vec<u8> = gray.iter().flat_map(|&level| [level; 3]).collect();
+    for flip in [0.0, 1.0] {
+        let geometry = Geometry::of(RANDOM, flip, SIZE, (50, 40), KEY);
+        let gray = row(OUTPUT, &region(&gray, whole(50, 40), 1), &geometry).unwrap();
+        let rgb = row(OUTPUT, &region(&rgb, whole(50, 40), 3), &geometry).unwrap();
+        assert_eq!(gray, rgb);
+    }
+}
+
+#[test]
+fn the_flip_mirrors_the_result() {
+    let pixels = picture(50, 40, 3);
+    let region = region(&pixels, whole(50, 40), 3);
+    let plain = Geometry::of(RANDOM, 0.0, SIZE, (50, 40), KEY);
+    let flipped = Geometry::of(RANDOM, 1.0, SIZE, (50, 40), KEY);
+    let mut expected = row(OUTPUT, &region, &plain).unwrap();
+    for row in expected.chunks_exact_mut(SIZE.0 as usize * 3) {
+        row.as_chunks_mut::<3>().0.reverse();
+    }
+    assert_eq!(row(OUTPUT, &region, &flipped).unwrap(), expected);
+}
+
+#[test]
+fn a_smaller_decode_shows_the_same_part() {
+    let (width, height) = (403, 301);
+    let pixels = picture(width, height, 3);
+    for denominator in [2, 4, 8] {
+        // What a decoder gives: means of squares, the last of a row over fewer pixels.
+        let (small_width, small_height) =
+            (width.div_ceil(denominator), height.div_ceil(denominator));
+        let mut small = Vec::new();
+        for y in 0..small_height {
+            for x in 0..small_width {
+                for channel in 0..3 {
+                    let (mut sum, mut n_levels) = (0, 0);
+                    for y in (y * denominator..(y + 1) * denominator).take_while(|&y| y < height) {
+                        for x in (x * denominator..(x + 1) * denominator).take_while(|&x| x < width)
+                        {
+                            sum += u32::from(pixels[((y * width + x) * 3 + channel) as usize]);
+                            n_levels += 1;
+                        }
+                    }
+                    small.push(((sum + n_levels / 2) / n_levels) as u8);
+                }
+            }
+        }
+        for sample in 0..20 {
+            let key = Key { sample, ..KEY };
+            let geometry = Geometry::of(RANDOM, 0.0, SIZE, (width, height), key);
+            if scale_for(geometry.rect, SIZE) < denominator {
+                continue;
+            }
+            let full = row(OUTPUT, &region(&pixels, whole(width, height), 3), &geometry).unwrap();
+            let region = Region {
+                pixels: &small,
+                area: whole(small_width, small_height),
+                channels: 3,
+                denominator,
+            };
+            let scaled = row(OUTPUT, &region, &geometry).unwrap();
+            let most = full.iter().zip(&scaled).map(|(a, b)| a.abs_diff(*b)).max().unwrap();
+            assert!(most <= 6, "1/{denominator}: {most}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_an_error() {
+    let pixels = picture(50, 40, 3);
+    let geometry = Geometry::of(Crop::None, 0.0, SIZE, (50, 40), KEY);
+    let good = region(&pixels, whole(50, 40), 3);
+    assert!(row(OUTPUT, &good, &geometry).is_ok());
+    let fails = |region: Region<'_>, geometry: &Geometry| {
+        let error = row(OUTPUT, &region, geometry).unwrap_err().to_string();
+        assert!(error.starts_with("sample `a.jpg`: cannot be resized: "), "{error}");
+    };
+    fails(Region { pixels: &pixels[1..], ..good }, &geometry);
+    fails(Region { channels: 4, ..good }, &geometry);
+    fails(Region { channels: 1, ..good }, &geometry);
+    fails(Region { denominator: 3, ..good }, &geometry);
+    fails(Region { denominator: 0, ..good }, &geometry);
+    fails(Region { area: Area { x: 1, ..good.area }, ..good }, &geometry);
+    fails(Region { area: whole(40, 50), ..good }, &geometry);
+    fails(Region { area: whole(u32::MAX, u32::MAX), ..good }, &geometry);
+    let nothing = Area { width: 0, ..geometry.needed };
+    fails(good, &Geometry { needed: nothing, ..geometry });
+    let far = Area { x: u32::MAX, ..geometry.needed };
+    fails(good, &Geometry { needed: far, ..geometry });
+    for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
+        fails(good, &Geometry { rect: Rect { width: bad, ..geometry.rect }, ..geometry });
+    }
+    fails(good, &Geometry { rect: Rect { x: 60.0, ..geometry.rect }, ..geometry });
+    let mut short = vec![0; OUTPUT.n_bytes() - 1];
+    let mut renderer = Renderer::new(OUTPUT, None).unwrap();
+    assert!(renderer.render("a.jpg", &good, &geometry, KEY, &mut short).is_err());
+}

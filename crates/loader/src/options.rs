@@ -1,0 +1,132 @@
+use crate::{
+    failure::Failures,
+    image::{Augment, Crop, Output},
+    order::{Last, Shuffle, World},
+};
+use fdconvert_core::{Error, Limits, Result};
+
+/// How batches are made. The images, labels and their order depend on the fields up to `limits`
+/// and never on those after it.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Rows of a batch, on this rank; the global batch is this times the ranks.
+    pub batch: u32,
+    /// Draws the order, the crops, the flips and the augmentations.
+    pub seed: u64,
+    /// How samples are put into an order.
+    pub shuffle: Shuffle,
+    /// Which of the processes that train together this one is.
+    pub world: World,
+    /// What becomes of the samples at the end of an epoch that do not fill a batch.
+    pub last: Last,
+    /// Size, type and order of the images in memory.
+    pub output: Output,
+    /// Which part of an image is taken.
+    pub crop: Crop,
+    /// Probability of a left-right flip.
+    pub flip: f64,
+    /// What is done to the small image; `None` for nothing.
+    pub augment: Option<Augment>,
+    /// Turn images upright by their EXIF orientation.
+    pub orient: bool,
+    /// What becomes of samples that cannot be read or decoded.
+    pub failures: Failures,
+    /// Check stored checksums before decoding, where there are any.
+    pub verify: bool,
+    /// What no image may exceed.
+    pub limits: Limits,
+    /// Threads that decode; 0 for one per core.
+    pub threads: usize,
+    /// Threads that only read, each one sample at a time: as many as requests are to be in flight
+    /// at storage that takes its time. 0 lets the decoding threads read.
+    pub fetch_threads: usize,
+    /// Batches that are made ahead, as far as `prefetch_bytes` allows; at least one.
+    pub prefetch: usize,
+    /// Memory for batches, those that were handed over and not dropped yet included. Two batches
+    /// are always allowed.
+    pub prefetch_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            batch: 64,
+            seed: 0,
+            shuffle: Shuffle::Global,
+            world: World::ALONE,
+            last: Last::Short,
+            output: Output {
+                size: (224, 224),
+                dtype: crate::DType::U8,
+                layout: crate::Layout::Nhwc,
+                normalise: None,
+            },
+            crop: Crop::Center { resize: 256 },
+            flip: 0.0,
+            augment: None,
+            orient: true,
+            failures: Failures::default(),
+            verify: true,
+            limits: Limits::DEFAULT,
+            threads: 0,
+            fetch_threads: 0,
+            prefetch: 3,
+            prefetch_bytes: 1 << 30,
+        }
+    }
+}
+
+/// More threads than any machine has use for.
+const MAX_THREADS: usize = 4096;
+
+impl Options {
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// `Usage`, naming the option.
+    pub(crate) fn check(&self) -> Result<()> {
+        let refuse = |option, what: String| Err(Error::usage(option, what));
+        if self.batch == 0 {
+            return refuse("batch", "a batch has at least one row".into());
+        }
+        if !(0.0..=1.0).contains(&self.flip) {
+            return refuse("flip", format!("{} is not a probability", self.flip));
+        }
+        if self.world.size == 0 || self.world.rank >= self.world.size {
+            let (rank, size) = (self.world.rank, self.world.size);
+            return refuse("world", format!("rank {rank} of {size} does not exist"));
+        }
+        if self.batch.checked_mul(self.world.size).is_none() {
+            let (batch, size) = (self.batch, self.world.size);
+            return refuse("batch", format!("{batch} rows on {size} ranks are too many"));
+        }
+        if self.threads > MAX_THREADS || self.fetch_threads > MAX_THREADS {
+            return refuse("threads", format!("more than {MAX_THREADS} help nobody"));
+        }
+        if !(0.0..=1.0).contains(&self.failures.max_share) {
+            return refuse("max_share", format!("{} is no share", self.failures.max_share));
+        }
+        self.crop.check()?;
+        self.output.check()?;
+        let row = self.output.n_bytes() as u64;
+        if row.checked_mul(self.batch.into()).is_none_or(|bytes| bytes > 1 << 40) {
+            return refuse("batch", format!("{} rows of {row} bytes are too large", self.batch));
+        }
+        Ok(())
+    }
+
+    /// Decoding threads.
+    pub(crate) fn n_threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    /// Buffers of the ring: what is made ahead, and one that the consumer holds.
+    pub(crate) fn n_buffers(&self) -> usize {
+        let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch)).max(1);
+        let affordable = usize::try_from(self.prefetch_bytes / bytes).unwrap_or(usize::MAX);
+        (self.prefetch.max(1) + 1).min(affordable).max(2)
+    }
+}

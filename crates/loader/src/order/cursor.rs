@@ -1,0 +1,264 @@
+//! Going through the steps of an epoch, from its start or from where a run stopped.
+//!
+//! A state counts the samples that the world has consumed. They are the positions below that
+//! number, whatever the batch and the world were, so a run that goes on takes those from it on:
+//!
+//! ```text
+//! batch 10    |0        |10       |20       | stopped, consumed = 30
+//! batch 8                                   30|32     |40     |48 ...
+//! ```
+//!
+//! With another global batch that does not divide what was consumed, the first step is short: it
+//! takes what is left of the batch the state lies in, and the steps after it are those that a run
+//! with this batch always had. Nothing is lost and nothing comes twice, and stopping once more
+//! makes no further short step. Where shapes must not change, [`Last::Pad`](super::Last::Pad) fills
+//! this step up too.
+use super::key::{Purpose, derive};
+use super::state::State;
+use super::steps::{Row, Steps};
+use fdconvert_core::{Error, Result};
+
+/// One of several worker processes of a rank that take its steps in turn, as those of PyTorch's
+/// `DataLoader` do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Worker {
+    /// Number of the worker, below `count`.
+    pub id: u32,
+    /// How many there are.
+    pub count: u32,
+}
+
+/// One step of a rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Number of the step in the epoch.
+    pub index: u64,
+    /// The rows of this rank.
+    pub rows: Vec<Row>,
+    /// The state once the step is done: what to save, on whichever rank, when its batch has been
+    /// given to the training.
+    pub state: State,
+}
+
+/// The steps of an epoch that are still to come, one by one.
+///
+/// ```
+/// use fdconvert_loader::{Batching, Last, Order, Shuffle, State, Steps, Stratum, World};
+///
+/// # fn main() -> fdconvert_core::Result<()> {
+/// let dataset = 0x1234; // A hash of the dataset.
+/// let order = Order::new(vec![Stratum::whole(100)], Shuffle::Global, 7, 0)?;
+/// let world = World { rank: 0, size: 2 };
+/// let batching = Batching { global_batch: 10, world, last: Last::Drop, uneven: false };
+/// let mut unbroken = Steps::new(&order, batching)?.start(dataset);
+/// let saved = unbroken.nth(2).map(|step| step.state.to_bytes()).unwrap_or([0; 40]);
+///
+/// let state = State::from_bytes(&saved)?;
+/// let order = Order::new(vec![Stratum::whole(100)], Shuffle::Global, state.seed, state.epoch)?;
+/// let resumed = Steps::new(&order, batching)?.resume(dataset, &state)?;
+/// assert!(resumed.eq(unbroken));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Cursor {
+    steps: Steps,
+    fingerprint: u64,
+    /// Where the next step of this worker begins.
+    start: u64,
+    /// Every how manyth step is this worker's.
+    stride: u64,
+}
+
+impl Steps {
+    /// All steps of the epoch. `dataset` is a hash of the dataset, for the states.
+    #[must_use]
+    pub fn start(self, dataset: u64) -> Cursor {
+        let fingerprint = derive(self.fingerprint, Purpose::Fingerprint, [dataset, 0]);
+        Cursor { fingerprint, start: 0, stride: 1, steps: self }
+    }
+
+    /// The steps after a state: none when the epoch was complete.
+    ///
+    /// The world, the threads and the policy for the last batch may have changed. So may the global
+    /// batch; the first step is then short if the state lies within a batch.
+    ///
+    /// # Errors
+    /// When the state is of another dataset, order, seed or epoch, or lies behind the epoch's end.
+    pub fn resume(self, dataset: u64, state: &State) -> Result<Cursor> {
+        let wrong = |what: String| Err(Error::usage("state", what));
+        let cursor = self.start(dataset);
+        let Steps { seed, epoch, n_samples, .. } = cursor.steps;
+        if state.fingerprint != cursor.fingerprint {
+            return wrong(format!(
+                "it is of another dataset, choice of samples or shuffle: its fingerprint is \
+                 {:016x}, that of this run is {:016x}",
+                state.fingerprint, cursor.fingerprint
+            ));
+        }
+        if (state.seed, state.epoch) != (seed, epoch) {
+            return wrong(format!(
+                "it is of seed {} and epoch {}, the order of seed {seed} and epoch {epoch}",
+                state.seed, state.epoch
+            ));
+        }
+        if state.consumed > n_samples {
+            let consumed = state.consumed;
+            return wrong(format!("{consumed} samples consumed of an epoch of {n_samples}"));
+        }
+        Ok(Cursor { start: state.consumed, ..cursor })
+    }
+}
+
+impl Cursor {
+    /// How many steps are still to come.
+    #[must_use]
+    pub fn remaining(&self) -> u64 {
+        if self.start >= self.steps.end() {
+            return 0;
+        }
+        (self.steps.len() - self.index()).div_ceil(self.stride)
+    }
+
+    /// The state before the next step.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state_at(self.start)
+    }
+
+    /// Only the steps of one worker: of the steps still to come, counted from zero, every
+    /// `count`-th one from number `id` on. Counting from the next step, not from the start of the
+    /// epoch, is what keeps the order: whoever collects from the workers in turn begins with
+    /// worker 0, after a resume as well.
+    ///
+    /// # Errors
+    /// When the worker is not one of its count.
+    pub fn of_worker(mut self, worker: Worker) -> Result<Self> {
+        let Worker { id, count } = worker;
+        if id >= count {
+            let what = format!("worker {id} is none of 0 to {count}, the count, not included");
+            return Err(Error::usage("worker", what));
+        }
+        self.skip_steps(u64::from(id).saturating_mul(self.stride));
+        self.stride = self.stride.saturating_mul(u64::from(count));
+        Ok(self)
+    }
+
+    fn index(&self) -> u64 {
+        self.start / self.steps.batch()
+    }
+
+    fn skip_steps(&mut self, n: u64) {
+        if n > 0 {
+            let start = self.index().saturating_add(n).saturating_mul(self.steps.batch());
+            self.start = start.min(self.steps.n_samples);
+        }
+    }
+
+    fn state_at(&self, consumed: u64) -> State {
+        let Steps { seed, epoch, batching, .. } = self.steps;
+        let (fingerprint, global_batch) = (self.fingerprint, batching.global_batch);
+        State { fingerprint, seed, epoch, consumed, global_batch }
+    }
+}
+
+impl Iterator for Cursor {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        if self.start >= self.steps.end() {
+            return None;
+        }
+        let state = self.state_at(self.steps.end_of_step(self.start));
+        let step = Step { index: self.index(), rows: self.steps.rows_from(self.start), state };
+        self.skip_steps(self.stride);
+        Some(step)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.remaining());
+        (left.unwrap_or(usize::MAX), left.ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{State, Step, Steps, Worker};
+    use crate::order::{Batching, Last, Order, Shuffle, Stratum, World};
+
+    fn steps(n: u64, seed: u64, global_batch: u32, last: Last) -> Steps {
+        let order = Order::new(vec![Stratum::whole(n)], Shuffle::Global, seed, 4).unwrap();
+        let world = World::ALONE;
+        Steps::new(&order, Batching { global_batch, world, last, uneven: false }).unwrap()
+    }
+
+    fn positions(step: &Step) -> Vec<u64> {
+        let valid = step.rows.iter().filter(|row| row.valid);
+        let mut positions: Vec<u64> = valid.map(|row| row.position).collect();
+        positions.sort_unstable();
+        positions
+    }
+
+    #[test]
+    fn another_batch_makes_one_short_step() {
+        let state = steps(50, 1, 10, Last::Drop).start(9).nth(2).unwrap().state;
+        assert_eq!(state.consumed, 30);
+        for (last, n_rows) in [(Last::Drop, 2), (Last::Short, 2), (Last::Pad, 8)] {
+            let mut resumed = steps(50, 1, 8, last).resume(9, &state).unwrap();
+            let step = resumed.next().unwrap();
+            assert_eq!((step.index, step.rows.len()), (3, n_rows));
+            assert_eq!(positions(&step), [30, 31]);
+            assert_eq!((step.state.consumed, step.state.global_batch), (32, 8));
+            // From there on all is as though the batch had always been this one.
+            assert!(resumed.eq(steps(50, 1, 8, last).start(9).skip(4)));
+        }
+    }
+
+    #[test]
+    fn an_epoch_that_is_over_stays_over() {
+        for (last, n_steps, consumed) in [(Last::Drop, 2, 20), (Last::Short, 3, 23)] {
+            let cursor = steps(23, 1, 10, last).start(9);
+            assert_eq!(cursor.remaining(), n_steps);
+            let state = cursor.last().unwrap().state;
+            assert_eq!(state.consumed, consumed);
+            let resumed = steps(23, 1, 10, last).resume(9, &state).unwrap();
+            assert_eq!((resumed.remaining(), resumed.count()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn states_of_other_runs_are_refused() {
+        let state = steps(50, 1, 10, Last::Drop).start(9).state();
+        let refused = |steps: Steps, dataset, state| {
+            steps.resume(dataset, &state).map(|_| ()).unwrap_err().to_string()
+        };
+        let same = || steps(50, 1, 10, Last::Drop);
+        let message = refused(same(), 8, state);
+        assert!(message.contains(&format!("{:016x}", state.fingerprint)), "{message}");
+        assert!(message.contains(&format!("{:016x}", same().start(8).fingerprint)), "{message}");
+        refused(steps(51, 1, 10, Last::Drop), 9, state);
+        assert!(refused(steps(50, 2, 10, Last::Drop), 9, state).contains("seed 1"));
+        assert!(refused(same(), 9, State { epoch: 5, ..state }).contains("epoch 5"));
+        assert!(refused(same(), 9, State { consumed: 51, ..state }).contains("51"));
+        assert!(same().resume(9, &State { consumed: 50, ..state }).is_ok());
+    }
+
+    #[test]
+    fn workers_in_turn_give_the_order_of_one() {
+        let state = steps(95, 1, 7, Last::Drop).start(9).nth(3).unwrap().state;
+        for batch in [7, 10] {
+            let resumed = || steps(95, 1, batch, Last::Short).resume(9, &state).unwrap();
+            let all: Vec<Step> = resumed().collect();
+            let mut workers: Vec<_> =
+                (0..4).map(|id| resumed().of_worker(Worker { id, count: 4 }).unwrap()).collect();
+            let left: u64 = workers.iter().map(super::Cursor::remaining).sum();
+            assert_eq!(left, all.len() as u64);
+            let in_turn: Vec<Step> =
+                (0..all.len()).map(|turn| workers[turn % 4].next().unwrap()).collect();
+            assert_eq!(in_turn, all);
+            assert!(workers.iter_mut().all(|worker| worker.next().is_none()));
+        }
+        let cursor = steps(95, 1, 7, Last::Drop).start(9);
+        assert!(cursor.of_worker(Worker { id: 4, count: 4 }).is_err());
+    }
+}

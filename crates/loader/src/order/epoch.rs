@@ -1,0 +1,271 @@
+//! The order of one epoch.
+use super::key::{Purpose, derive};
+use super::merge::Merge;
+use super::strata::{Draws, Shuffle, Stratum};
+use fdconvert_core::{Error, Result};
+
+/// The most samples of an epoch, and the most of a stratum. Twice as many would overflow sums.
+const MAX_SAMPLES: u64 = 1 << 63;
+
+/// Which sample stands at which position of an epoch.
+///
+/// It takes memory for the strata alone, and any position is found without those before it.
+///
+/// ```
+/// use fdconvert_loader::{Order, Shuffle, Stratum};
+///
+/// # fn main() -> fdconvert_core::Result<()> {
+/// let strata = vec![Stratum::whole(700), Stratum::whole(300)];
+/// let order = Order::new(strata, Shuffle::Global, 7, 0)?;
+/// assert_eq!(order.len(), 1000);
+/// let resumed: Vec<_> = order.iter_from(990).collect();
+/// assert_eq!(resumed.len(), 10);
+/// assert_eq!(Some(resumed[0]), order.at(990));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Order {
+    draws: Vec<Draws>,
+    /// Where each stratum starts when they follow one another.
+    starts: Vec<u64>,
+    n_samples: u64,
+    shuffle: Shuffle,
+    seed: u64,
+    epoch: u64,
+}
+
+/// A sample, by its stratum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Number of the stratum, in the order they were given.
+    pub stratum: u32,
+    /// Number of the sample within it.
+    pub id: u64,
+}
+
+impl Order {
+    /// The order of an epoch.
+    ///
+    /// # Errors
+    /// When a stratum has draws but no samples, when the strata are too large to count, or when a
+    /// chunk or window is empty.
+    pub fn new(strata: Vec<Stratum>, shuffle: Shuffle, seed: u64, epoch: u64) -> Result<Self> {
+        if let Shuffle::Windowed { chunk, window } = shuffle {
+            for (option, n) in [("chunk", chunk), ("window", window)] {
+                if n == 0 {
+                    return Err(Error::usage(option, "it must hold at least one sample"));
+                }
+            }
+        }
+        let wrong = |what: String| Err(Error::usage("strata", what));
+        if u32::try_from(strata.len()).is_err() {
+            return wrong(format!("{} of them; at most 2^32 - 1 are counted", strata.len()));
+        }
+        let mut starts = Vec::with_capacity(strata.len());
+        let mut n_samples = 0_u64;
+        for (at, Stratum { len, count }) in strata.iter().enumerate() {
+            if *len == 0 && *count > 0 {
+                return wrong(format!("{count} draws from stratum {at}, which has no samples"));
+            }
+            let sum = n_samples.checked_add(*count);
+            let sum = sum.filter(|sum| *sum <= MAX_SAMPLES && *len <= MAX_SAMPLES);
+            let Some(sum) = sum else {
+                return wrong(format!("more than 2^63 samples with stratum {at}"));
+            };
+            starts.push(n_samples);
+            n_samples = sum;
+        }
+        let draws = |(stratum, at)| Draws::new(stratum, shuffle, seed, epoch, at);
+        let draws = strata.into_iter().zip(0..).map(draws).collect();
+        Ok(Self { draws, starts, n_samples, shuffle, seed, epoch })
+    }
+
+    /// The order of another epoch of the same samples.
+    #[must_use]
+    pub fn with_epoch(&self, epoch: u64) -> Self {
+        let again = |(draws, at): (&Draws, u32)| {
+            Draws::new(draws.stratum(), self.shuffle, self.seed, epoch, at)
+        };
+        let draws = self.draws.iter().zip(0..).map(again).collect();
+        Self { draws, epoch, starts: self.starts.clone(), ..*self }
+    }
+
+    /// How many samples the epoch has.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.n_samples
+    }
+
+    /// Whether the epoch has no samples.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.n_samples == 0
+    }
+
+    /// The seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The epoch.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// How samples are shuffled.
+    #[must_use]
+    pub fn shuffle(&self) -> Shuffle {
+        self.shuffle
+    }
+
+    /// The sample at a position; `None` from the end of the epoch on.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, position: u64) -> Option<Place> {
+        if position >= self.n_samples {
+            return None;
+        }
+        if let [only] = self.draws.as_slice() {
+            return Some(Place { stratum: 0, id: only.id(position) });
+        }
+        let (stratum, index) = match self.shuffle {
+            Shuffle::None => self.concatenated(position)?,
+            Shuffle::Global | Shuffle::Windowed { .. } => self.merged(position).next()?,
+        };
+        self.place(stratum, index)
+    }
+
+    /// The samples from a position on, faster than asking for each.
+    pub fn iter_from(&self, position: u64) -> Places<'_> {
+        let merges = self.shuffle != Shuffle::None && position < self.n_samples;
+        let merge = merges.then(|| self.merged(position));
+        Places { order: self, position: position.min(self.n_samples), merge }
+    }
+
+    /// A hash of all that decides which samples the positions of any epoch are, of a dataset with
+    /// this hash: two orders with the same fingerprint and seed are the same.
+    #[must_use]
+    pub fn fingerprint(&self, dataset: u64) -> u64 {
+        let shuffle = match self.shuffle {
+            Shuffle::Global => [0, 0, 0],
+            Shuffle::None => [1, 0, 0],
+            Shuffle::Windowed { chunk, window } => [2, chunk, window],
+        };
+        let [kind, chunk, window] = shuffle;
+        let parts = [[kind, self.draws.len() as u64], [chunk, window]].into_iter();
+        let strata = self.draws.iter().map(|draws| [draws.stratum().len, draws.stratum().count]);
+        parts.chain(strata).fold(dataset, |hash, pair| derive(hash, Purpose::Fingerprint, pair))
+    }
+
+    fn merged(&self, position: u64) -> Merge {
+        let counts = self.draws.iter().map(|draws| draws.stratum().count);
+        Merge::at(counts, self.n_samples, position)
+    }
+
+    fn concatenated(&self, position: u64) -> Option<(u32, u64)> {
+        // The last stratum that starts at or before the position: empty ones come before it.
+        let stratum = self.starts.partition_point(|start| *start <= position).checked_sub(1)?;
+        let start = self.starts.get(stratum)?;
+        Some((u32::try_from(stratum).ok()?, position - start))
+    }
+
+    #[inline]
+    fn place(&self, stratum: u32, index: u64) -> Option<Place> {
+        let draws = self.draws.get(stratum as usize)?;
+        Some(Place { stratum, id: draws.id(index) })
+    }
+}
+
+/// The samples of an epoch from a position on, see [`Order::iter_from`].
+#[derive(Debug, Clone)]
+pub struct Places<'a> {
+    order: &'a Order,
+    position: u64,
+    /// Where strata are merged.
+    merge: Option<Merge>,
+}
+
+impl Iterator for Places<'_> {
+    type Item = Place;
+
+    #[inline]
+    fn next(&mut self) -> Option<Place> {
+        let place = match &mut self.merge {
+            Some(merge) => merge.next().and_then(|(stratum, at)| self.order.place(stratum, at)),
+            None => self.order.at(self.position),
+        }?;
+        self.position += 1;
+        Some(place)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.order.n_samples - self.position);
+        (left.unwrap_or(usize::MAX), left.ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Order, Place, Shuffle, Stratum};
+
+    #[test]
+    fn the_order_of_a_seed_never_changes() {
+        let strata = vec![Stratum::whole(5), Stratum { len: 3, count: 5 }];
+        let orders = [Shuffle::Global, Shuffle::Windowed { chunk: 2, window: 4 }];
+        let found = orders.map(|shuffle| {
+            let order = Order::new(strata.clone(), shuffle, 7, 1).unwrap();
+            order.iter_from(0).map(|place| (place.stratum, place.id)).collect::<Vec<_>>()
+        });
+        assert_eq!(found, PINNED);
+    }
+
+    const PINNED: [[(u32, u64); 10]; 2] = [
+        [(0, 2), (1, 0), (0, 3), (1, 2), (0, 4), (1, 1), (0, 1), (1, 0), (0, 0), (1, 1)],
+        [(0, 0), (1, 2), (0, 2), (1, 0), (0, 1), (1, 1), (0, 3), (1, 1), (0, 4), (1, 2)],
+    ];
+
+    #[test]
+    fn without_a_shuffle_strata_follow_one_another() {
+        let strata = [0, 2, 0, 1, 0].map(Stratum::whole);
+        let order = Order::new(strata.to_vec(), Shuffle::None, 7, 1).unwrap();
+        let expected = [(1, 0), (1, 1), (3, 0)].map(|(stratum, id)| Place { stratum, id });
+        assert!(order.iter_from(0).eq(expected));
+    }
+
+    #[test]
+    fn impossible_orders_are_refused() {
+        let order = |strata: &[(u64, u64)], shuffle| {
+            let strata = strata.iter().map(|&(len, count)| Stratum { len, count }).collect();
+            Order::new(strata, shuffle, 0, 0)
+        };
+        assert!(order(&[(0, 1)], Shuffle::Global).is_err());
+        assert!(order(&[(1, 1 << 63), (1, 1)], Shuffle::Global).is_err());
+        assert!(order(&[((1 << 63) + 1, 1)], Shuffle::Global).is_err());
+        assert!(order(&[(1, 1)], Shuffle::Windowed { chunk: 0, window: 1 }).is_err());
+        assert!(order(&[(1, 1)], Shuffle::Windowed { chunk: 1, window: 0 }).is_err());
+        for empty in [order(&[], Shuffle::Global), order(&[(0, 0)], Shuffle::None)] {
+            let empty = empty.unwrap();
+            assert!(empty.is_empty() && empty.at(0).is_none() && empty.iter_from(0).count() == 0);
+        }
+    }
+
+    #[test]
+    fn fingerprints_differ_with_all_that_matters() {
+        let strata = || vec![Stratum::whole(5), Stratum::whole(4)];
+        let swapped = vec![Stratum::whole(4), Stratum::whole(5)];
+        let windowed = Shuffle::Windowed { chunk: 2, window: 4 };
+        let order = |strata, shuffle| Order::new(strata, shuffle, 1, 2).unwrap();
+        let base = order(strata(), Shuffle::Global);
+        let others = [
+            base.fingerprint(2),
+            order(swapped, Shuffle::Global).fingerprint(1),
+            order(strata(), windowed).fingerprint(1),
+            order(strata(), Shuffle::None).fingerprint(1),
+        ];
+        assert!(others.iter().all(|other| *other != base.fingerprint(1)));
+        assert_eq!(base.fingerprint(1), base.with_epoch(9).fingerprint(1));
+    }
+}

@@ -1,0 +1,56 @@
+//! Keys: one number for every purpose, epoch and part of an order, all from one seed.
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// What a key is for. Two purposes never share one, so that, say, the shuffle of a batch says
+/// nothing about the order of a stratum. The numbers are part of the order: never reuse one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A stratum in an epoch.
+    Stratum = 1,
+    /// One pass over the samples of a stratum.
+    Pass = 2,
+    /// The order of the chunks of a pass.
+    Chunks = 3,
+    /// One block of a windowed pass.
+    Block = 4,
+    /// The rows of a step.
+    Batch = 5,
+    /// What a state must agree on with the run that resumes it.
+    Fingerprint = 6,
+}
+
+/// The key for a purpose and two numbers that tell its uses apart.
+#[inline]
+pub(crate) fn derive(key: u64, purpose: Purpose, parts: [u64; 2]) -> u64 {
+    let mut bytes = [0; 24];
+    for (slot, part) in bytes.chunks_exact_mut(8).zip([purpose as u64, parts[0], parts[1]]) {
+        slot.copy_from_slice(&part.to_le_bytes());
+    }
+    xxh3_64_with_seed(&bytes, key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Purpose, derive};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_key_never_changes() {
+        assert_eq!(derive(7, Purpose::Stratum, [3, 1]), PINNED);
+    }
+
+    const PINNED: u64 = 0xba55_ba4a_0c51_6aa4;
+
+    #[test]
+    fn keys_of_different_uses_differ() {
+        let purposes = [Purpose::Stratum, Purpose::Pass, Purpose::Chunks, Purpose::Block];
+        let mut keys = BTreeSet::new();
+        for key in 0..8 {
+            for purpose in purposes {
+                for (a, b) in (0..8).flat_map(|a| (0..8).map(move |b| (a, b))) {
+                    assert!(keys.insert(derive(key, purpose, [a, b])));
+                }
+            }
+        }
+    }
+}

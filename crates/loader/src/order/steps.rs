@@ -1,0 +1,274 @@
+//! Steps: which positions of an epoch a rank takes at each step of the training.
+use super::epoch::Order;
+use super::key::{Purpose, derive};
+use super::permutation::Permutation;
+use super::strata::Shuffle;
+use fdconvert_core::{Error, Result};
+use std::ops::Range;
+
+/// One of the processes that train together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct World {
+    /// Number of this process, below `size`.
+    pub rank: u32,
+    /// How many there are.
+    pub size: u32,
+}
+
+impl World {
+    /// A process that trains alone.
+    pub const ALONE: Self = Self { rank: 0, size: 1 };
+}
+
+/// What becomes of the samples at the end of an epoch that do not fill a batch.
+///
+/// In every case all ranks make the same number of steps: ranks wait for each other at each one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Last {
+    /// They are left out of this epoch. For training.
+    #[default]
+    Drop,
+    /// They are a batch of their own, split over the ranks as evenly as it goes. A rank gets no
+    /// rows at all when there are fewer samples than ranks; its step comes nevertheless, empty.
+    Short,
+    /// As `Short`, but every rank's rows are filled up, with the samples at positions 0, 1, ... of
+    /// the same epoch, which are marked as not valid. For evaluation: shapes never change, and
+    /// each sample counts once.
+    Pad,
+}
+
+/// How the samples of an epoch are dealt to steps and ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batching {
+    /// Samples per step, over all ranks.
+    pub global_batch: u32,
+    /// This rank.
+    pub world: World,
+    /// What becomes of the rest.
+    pub last: Last,
+    /// Allows a batch that ranks cannot share equally: the first ones get one row more. Off by
+    /// default, because the mean over ranks of the mean over rows is then not the mean.
+    pub uneven: bool,
+}
+
+/// One row of a rank's batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Row {
+    /// Position in the order of the epoch.
+    pub position: u64,
+    /// Whether the row counts; not if it only fills up the last batch.
+    pub valid: bool,
+}
+
+/// The steps of one epoch, as one rank sees them.
+///
+/// ```
+/// use fdconvert_loader::{Batching, Last, Order, Shuffle, Steps, Stratum, World};
+///
+/// # fn main() -> fdconvert_core::Result<()> {
+/// let order = Order::new(vec![Stratum::whole(1000)], Shuffle::Global, 7, 0)?;
+/// let world = World { rank: 1, size: 4 };
+/// let batching = Batching { global_batch: 256, world, last: Last::Drop, uneven: false };
+/// let steps = Steps::new(&order, batching)?;
+/// assert_eq!(steps.len(), 3);
+/// assert_eq!(steps.rows(0).len(), 64);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Steps {
+    pub(crate) batching: Batching,
+    pub(crate) n_samples: u64,
+    pub(crate) seed: u64,
+    pub(crate) epoch: u64,
+    /// What a state has to agree on, the dataset aside.
+    pub(crate) fingerprint: u64,
+    /// Whether rows are shuffled within a step; not when the dataset's own order is asked for.
+    shuffled: bool,
+}
+
+impl Steps {
+    /// The steps of an epoch.
+    ///
+    /// # Errors
+    /// When the rank is not one of the world, when the batch has no row for each rank, or when the
+    /// ranks cannot share it equally and that is not allowed.
+    pub fn new(order: &Order, batching: Batching) -> Result<Self> {
+        let Batching { global_batch, world: World { rank, size }, uneven, .. } = batching;
+        if rank >= size {
+            let what = format!("rank {rank} is none of 0 to {size}, the size, not included");
+            return Err(Error::usage("world", what));
+        }
+        if global_batch < size {
+            let what = format!("{global_batch} samples are too few for {size} ranks");
+            return Err(Error::usage("global_batch", what));
+        }
+        if global_batch % size != 0 && !uneven {
+            let what = format!(
+                "{global_batch} samples cannot be shared equally by {size} ranks: \
+                 take a multiple of {size}, or allow `uneven`"
+            );
+            return Err(Error::usage("global_batch", what));
+        }
+        Ok(Self {
+            batching,
+            n_samples: order.len(),
+            seed: order.seed(),
+            epoch: order.epoch(),
+            fingerprint: order.fingerprint(0),
+            shuffled: order.shuffle() != Shuffle::None,
+        })
+    }
+
+    /// How many steps the epoch has: the same on every rank, whatever fails.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.end().div_ceil(self.batch())
+    }
+
+    /// Whether the epoch has no step.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// This rank's rows of a step; none from the end of the epoch on.
+    #[must_use]
+    pub fn rows(&self, step: u64) -> Vec<Row> {
+        let Some(start) = step.checked_mul(self.batch()).filter(|start| *start < self.end()) else {
+            return Vec::new();
+        };
+        self.rows_from(start)
+    }
+
+    /// Samples per step.
+    pub(crate) fn batch(&self) -> u64 {
+        // At least the size of the world, which is not empty.
+        u64::from(self.batching.global_batch).max(1)
+    }
+
+    /// The position after the last one that some step takes.
+    pub(crate) fn end(&self) -> u64 {
+        match self.batching.last {
+            Last::Drop => self.n_samples - self.n_samples % self.batch(),
+            Last::Short | Last::Pad => self.n_samples,
+        }
+    }
+
+    /// The position after those of the step that `start` is in.
+    pub(crate) fn end_of_step(&self, start: u64) -> u64 {
+        let end = (start / self.batch()).saturating_add(1).saturating_mul(self.batch());
+        end.min(self.n_samples)
+    }
+
+    /// This rank's rows of the step that begins at `start`: at a multiple of the batch, or within
+    /// one where a run with another batch stopped.
+    pub(crate) fn rows_from(&self, start: u64) -> Vec<Row> {
+        let n_valid = self.end_of_step(start).saturating_sub(start);
+        let step = start / self.batch();
+        let key = derive(self.seed, Purpose::Batch, [self.epoch, step]);
+        let permutation = Permutation::new(n_valid, key);
+        let valid = self.share(n_valid);
+        let row = |at| Row {
+            position: start + if self.shuffled { permutation.at(at) } else { at },
+            valid: true,
+        };
+        let mut rows: Vec<Row> = valid.clone().map(row).collect();
+        if self.batching.last == Last::Pad {
+            // A rank's share of a whole batch is never smaller than of a part of one, so the
+            // padding rows of all ranks number through from zero.
+            let whole = self.share(self.batch());
+            let padding = whole.start - valid.start..whole.end - valid.end;
+            let wrapped = |at: u64| at.checked_rem(self.n_samples).unwrap_or_default();
+            rows.extend(padding.map(|at| Row { position: wrapped(at), valid: false }));
+        }
+        rows
+    }
+
+    /// This rank's part of `n` rows.
+    fn share(&self, n: u64) -> Range<u64> {
+        let World { rank, size } = self.batching.world;
+        share(n, rank, size)
+    }
+}
+
+/// A rank's part of `n` rows: all get as many, and the first ranks one more of what is left.
+pub(crate) fn share(n: u64, rank: u32, size: u32) -> Range<u64> {
+    let (rank, size) = (u64::from(rank), u64::from(size).max(1));
+    let before = |rank: u64| n / size * rank + (n % size).min(rank);
+    before(rank)..before(rank + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Batching, Last, Order, Row, Shuffle, Steps, World};
+    use crate::order::Stratum;
+
+    fn steps(n: u64, global_batch: u32, [rank, size]: [u32; 2], last: Last) -> Steps {
+        let order = Order::new(vec![Stratum::whole(n)], Shuffle::Global, 3, 4).unwrap();
+        let world = World { rank, size };
+        Steps::new(&order, Batching { global_batch, world, last, uneven: true }).unwrap()
+    }
+
+    #[test]
+    fn the_rows_of_a_step_never_change() {
+        let positions = steps(20, 8, [0, 1], Last::Drop).rows(1);
+        let positions: Vec<u64> = positions.into_iter().map(|row| row.position).collect();
+        assert_eq!(positions, PINNED);
+    }
+
+    const PINNED: [u64; 8] = [15, 10, 8, 12, 9, 11, 14, 13];
+
+    #[test]
+    fn the_last_batch_is_as_asked() {
+        for (last, n_steps, sizes) in [
+            (Last::Drop, 2, [0, 0, 0, 0]),
+            (Last::Short, 3, [1, 1, 1, 0]),
+            (Last::Pad, 3, [3, 3, 2, 2]),
+        ] {
+            for (rank, size) in (0..4).zip(sizes) {
+                let steps = steps(23, 10, [rank, 4], last);
+                assert_eq!(steps.len(), n_steps);
+                let rows = steps.rows(2);
+                assert_eq!(rows.len(), size, "{last:?}");
+                let valid = rows.iter().filter(|row| row.valid).count();
+                assert_eq!(valid, size.min(usize::from(rank < 3)));
+                assert!(steps.rows(n_steps).is_empty() && steps.rows(u64::MAX).is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn padding_repeats_the_start_of_the_epoch() {
+        let all = (0..4).flat_map(|rank| steps(3, 10, [rank, 4], Last::Pad).rows(0));
+        let padding: Vec<u64> = all.filter(|row| !row.valid).map(|row| row.position).collect();
+        assert_eq!(padding, [0, 1, 2, 0, 1, 2, 0]);
+        assert!(steps(0, 10, [0, 4], Last::Pad).is_empty());
+    }
+
+    #[test]
+    fn without_a_shuffle_rows_are_in_order() {
+        let order = Order::new(vec![Stratum::whole(9)], Shuffle::None, 3, 4).unwrap();
+        let world = World::ALONE;
+        let batching = Batching { global_batch: 4, world, last: Last::Short, uneven: false };
+        let steps = Steps::new(&order, batching).unwrap();
+        let rows = (0..3).flat_map(|step| steps.rows(step));
+        assert!(rows.eq((0..9).map(|position| Row { position, valid: true })));
+    }
+
+    #[test]
+    fn impossible_worlds_are_refused() {
+        let order = Order::new(vec![Stratum::whole(9)], Shuffle::None, 3, 4).unwrap();
+        let new = |global_batch, rank, size, uneven| {
+            let world = World { rank, size };
+            Steps::new(&order, Batching { global_batch, world, last: Last::Drop, uneven })
+        };
+        assert!(new(4, 1, 1, false).is_err());
+        assert!(new(4, 0, 0, true).is_err());
+        assert!(new(0, 0, 1, true).is_err());
+        assert!(new(4, 0, 5, true).is_err());
+        let refused = new(4, 0, 3, false).unwrap_err().to_string();
+        assert!(refused.contains("multiple of 3"), "{refused}");
+        assert!(new(4, 0, 3, true).is_ok() && new(6, 0, 3, false).is_ok());
+    }
+}

@@ -1,0 +1,174 @@
+//! Strata, and which sample each draw from one of them is.
+use super::key::{Purpose, derive};
+use super::permutation::Permutation;
+use super::windowed::Windowed;
+
+/// Samples that are alike, of which an epoch gets a fixed number.
+///
+/// With `count == len` each sample comes exactly once per epoch. With more, they come in several
+/// passes, each in a fresh order and the last one incomplete: no sample comes twice more often than
+/// another. With fewer, each epoch gets a fresh random choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stratum {
+    /// How many samples there are; their ids are `0..len`.
+    pub len: u64,
+    /// How many draws an epoch makes.
+    pub count: u64,
+}
+
+impl Stratum {
+    /// A stratum of which each sample comes once per epoch.
+    #[must_use]
+    pub fn whole(len: u64) -> Self {
+        Self { len, count: len }
+    }
+}
+
+/// How samples are put into an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shuffle {
+    /// Every order of a whole stratum is as likely as any other; strata are spread evenly.
+    #[default]
+    Global,
+    /// The order of the dataset, for evaluation: stratum after stratum, ids ascending, the same in
+    /// every epoch. A stratum with more draws than samples is repeated from its start; of one with
+    /// fewer, samples at even distances are taken, because the first ones are often of one class.
+    None,
+    /// For storage that reads in large pieces: chunks in a random order, samples displaced by less
+    /// than the window. Holds for each stratum by itself, so a reader needs room for one window per
+    /// stratum. Strata are spread evenly.
+    Windowed {
+        /// Consecutive samples that are read together.
+        chunk: u64,
+        /// Samples that a reader can hold.
+        window: u64,
+    },
+}
+
+/// The draws of one stratum in one epoch.
+#[derive(Debug, Clone)]
+pub(crate) struct Draws {
+    stratum: Stratum,
+    shuffle: Shuffle,
+    key: u64,
+    /// The first pass, usually the only one.
+    first: Pass,
+}
+
+/// One pass over the samples of a stratum.
+#[derive(Debug, Clone)]
+enum Pass {
+    Straight,
+    Permuted(Permutation),
+    Windowed(Windowed),
+}
+
+impl Draws {
+    /// The draws of stratum number `at`, which has samples if it has draws.
+    pub(crate) fn new(stratum: Stratum, shuffle: Shuffle, seed: u64, epoch: u64, at: u32) -> Self {
+        let key = derive(seed, Purpose::Stratum, [epoch, u64::from(at)]);
+        let first = Pass::new(stratum.len, shuffle, key, 0);
+        Self { stratum, shuffle, key, first }
+    }
+
+    pub(crate) fn stratum(&self) -> Stratum {
+        self.stratum
+    }
+
+    /// The id of draw number `index`, which is below `count`.
+    #[inline]
+    pub(crate) fn id(&self, index: u64) -> u64 {
+        let Stratum { len, count } = self.stratum;
+        if index < len {
+            return match &self.first {
+                Pass::Straight if count < len => at_even_distance(index, len, count),
+                pass => pass.at(index),
+            };
+        }
+        // There is a draw, hence a sample; the division is checked all the same.
+        let pass = index.checked_div(len).unwrap_or_default();
+        Pass::new(len, self.shuffle, self.key, pass).at(index - pass * len)
+    }
+}
+
+impl Pass {
+    #[inline]
+    fn new(len: u64, shuffle: Shuffle, key: u64, number: u64) -> Self {
+        let key = derive(key, Purpose::Pass, [number, 0]);
+        match shuffle {
+            Shuffle::None => Self::Straight,
+            Shuffle::Global => Self::Permuted(Permutation::new(len, key)),
+            Shuffle::Windowed { chunk, window } => {
+                Self::Windowed(Windowed::new(len, chunk, window, key))
+            }
+        }
+    }
+
+    #[inline]
+    fn at(&self, index: u64) -> u64 {
+        match self {
+            Self::Straight => index,
+            Self::Permuted(permutation) => permutation.at(index),
+            Self::Windowed(windowed) => windowed.at(index),
+        }
+    }
+}
+
+/// Sample `index` of `count` that lie evenly among `len`: ascending and different, as there are at
+/// least as many samples as draws.
+fn at_even_distance(index: u64, len: u64, count: u64) -> u64 {
+    let product = u128::from(index) * u128::from(len);
+    // The quotient is below `len`, as the index is below the count.
+    product.checked_div(u128::from(count)).unwrap_or_default() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Draws, Shuffle, Stratum};
+
+    const SHUFFLES: [Shuffle; 3] =
+        [Shuffle::Global, Shuffle::None, Shuffle::Windowed { chunk: 4, window: 9 }];
+
+    fn ids(stratum: Stratum, shuffle: Shuffle, epoch: u64) -> Vec<u64> {
+        let draws = Draws::new(stratum, shuffle, 7, epoch, 0);
+        (0..stratum.count).map(|index| draws.id(index)).collect()
+    }
+
+    #[test]
+    fn draws_come_in_whole_passes() {
+        for shuffle in SHUFFLES {
+            for (len, count) in [(1, 1), (10, 10), (10, 3), (10, 25), (17, 170), (1, 5)] {
+                for pass in ids(Stratum { len, count }, shuffle, 2).chunks(len as usize) {
+                    let mut pass = pass.to_vec();
+                    pass.sort_unstable();
+                    pass.dedup();
+                    let whole = pass.len() as u64 == len;
+                    assert!(whole || pass.len() as u64 == count % len, "{shuffle:?}");
+                    assert!(pass.iter().all(|id| *id < len));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn passes_and_epochs_are_in_fresh_orders() {
+        for shuffle in [SHUFFLES[0], SHUFFLES[2]] {
+            let twice = ids(Stratum { len: 100, count: 200 }, shuffle, 0);
+            assert_ne!(twice[..100], twice[100..]);
+            let part = Stratum { len: 100, count: 40 };
+            let chosen = |epoch| {
+                let mut chosen = ids(part, shuffle, epoch);
+                chosen.sort_unstable();
+                chosen
+            };
+            assert_ne!(chosen(0), chosen(1), "{shuffle:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_shuffle_ids_ascend() {
+        assert_eq!(ids(Stratum { len: 10, count: 4 }, Shuffle::None, 5), [0, 2, 5, 7]);
+        assert_eq!(ids(Stratum { len: 3, count: 5 }, Shuffle::None, 5), [0, 1, 2, 0, 1]);
+        assert_eq!(ids(Stratum::whole(3), Shuffle::None, 5), [0, 1, 2]);
+    }
+}

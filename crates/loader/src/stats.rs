@@ -1,0 +1,282 @@
+//! Where the time goes: counters that all threads add to.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+/// What a thread can be busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Fetch,
+    Decode,
+    Render,
+}
+
+/// The counters of a loader.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    samples: AtomicU64,
+    batches: AtomicU64,
+    failures: AtomicU64,
+    substituted: AtomicU64,
+    retries: AtomicU64,
+    fetched_bytes: AtomicU64,
+    nanos: [AtomicU64; 3],
+    first_batch: AtomicU64,
+    waits: [AtomicU64; BUCKETS],
+    waited: AtomicU64,
+}
+
+/// Waits are counted by their length: bucket `b` has those below `2^(b/2)` microseconds.
+const BUCKETS: usize = 64;
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            samples: AtomicU64::new(0),
+            batches: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+            substituted: AtomicU64::new(0),
+            retries: AtomicU64::new(0),
+            fetched_bytes: AtomicU64::new(0),
+            nanos: Default::default(),
+            first_batch: AtomicU64::new(u64::MAX),
+            waits: std::array::from_fn(|_| AtomicU64::new(0)),
+            waited: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Counters {
+    pub(crate) fn spent(&self, stage: Stage, time: Duration) {
+        if let Some(nanos) = self.nanos.get(stage as usize) {
+            nanos.fetch_add(nanos_of(time), Relaxed);
+        }
+    }
+
+    pub(crate) fn fetched(&self, bytes: u64) {
+        self.fetched_bytes.fetch_add(bytes, Relaxed);
+    }
+
+    pub(crate) fn sample(&self) {
+        self.samples.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn retried(&self) {
+        self.retries.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn substituted(&self) {
+        self.substituted.fetch_add(1, Relaxed);
+    }
+
+    /// Counts a failure and returns how many there are.
+    pub(crate) fn failed(&self) -> u64 {
+        self.failures.fetch_add(1, Relaxed) + 1
+    }
+
+    /// A batch was handed over after `waited`, `since_start` after the epoch began.
+    pub(crate) fn delivered(&self, waited: Duration, since_start: Duration) {
+        self.batches.fetch_add(1, Relaxed);
+        self.waited.fetch_add(nanos_of(waited), Relaxed);
+        self.first_batch.fetch_min(nanos_of(since_start), Relaxed);
+        if let Some(bucket) = self.waits.get(bucket(waited)) {
+            bucket.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Adds what another has counted.
+    pub(crate) fn add(&self, other: &Self) {
+        for (own, other) in self.sums().zip(other.sums()) {
+            own.fetch_add(other.load(Relaxed), Relaxed);
+        }
+        self.first_batch.fetch_min(other.first_batch.load(Relaxed), Relaxed);
+    }
+
+    /// Forgets what has been counted.
+    pub(crate) fn reset(&self) {
+        self.sums().for_each(|counter| counter.store(0, Relaxed));
+        self.first_batch.store(u64::MAX, Relaxed);
+    }
+
+    fn sums(&self) -> impl Iterator<Item = &AtomicU64> {
+        let single = [
+            &self.samples,
+            &self.batches,
+            &self.failures,
+            &self.substituted,
+            &self.retries,
+            &self.fetched_bytes,
+            &self.waited,
+        ];
+        single.into_iter().chain(&self.nanos).chain(&self.waits)
+    }
+
+    /// What has been counted.
+    pub(crate) fn read(&self, threads: usize, elapsed: Duration) -> Stats {
+        let time = |stage: Stage| {
+            let nanos = self.nanos.get(stage as usize).map_or(0, |nanos| nanos.load(Relaxed));
+            Duration::from_nanos(nanos)
+        };
+        let first_batch = self.first_batch.load(Relaxed);
+        let waits: Vec<u64> = self.waits.iter().map(|bucket| bucket.load(Relaxed)).collect();
+        let mut stats = Stats {
+            samples: self.samples.load(Relaxed),
+            batches: self.batches.load(Relaxed),
+            failures: self.failures.load(Relaxed),
+            substituted: self.substituted.load(Relaxed),
+            retries: self.retries.load(Relaxed),
+            fetched_bytes: self.fetched_bytes.load(Relaxed),
+            fetch: time(Stage::Fetch),
+            decode: time(Stage::Decode),
+            render: time(Stage::Render),
+            stalled: Duration::from_nanos(self.waited.load(Relaxed)),
+            stall_p50: percentile(&waits, 0.50),
+            stall_p95: percentile(&waits, 0.95),
+            stall_p99: percentile(&waits, 0.99),
+            first_batch: (first_batch != u64::MAX).then(|| Duration::from_nanos(first_batch)),
+            elapsed,
+            threads,
+            verdict: Verdict::Consumer,
+        };
+        stats.verdict = stats.judge();
+        stats
+    }
+}
+
+fn nanos_of(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn bucket(wait: Duration) -> usize {
+    let micros = wait.as_micros().max(1) as f64;
+    ((micros.log2() * 2.0).floor() as usize + 1).min(BUCKETS - 1)
+}
+
+/// The upper end of the bucket in which the share of all waits lies.
+fn percentile(waits: &[u64], share: f64) -> Duration {
+    let all: u64 = waits.iter().sum();
+    let mut seen = 0;
+    for (bucket, n_waits) in waits.iter().enumerate() {
+        seen += n_waits;
+        if all > 0 && seen as f64 >= share * all as f64 {
+            return Duration::from_secs_f64(2f64.powf(bucket as f64 / 2.0) * 1e-6);
+        }
+    }
+    Duration::ZERO
+}
+
+/// What a loader has done so far, and where its time went. Times of stages are summed over
+/// threads.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Samples that were made into rows.
+    pub samples: u64,
+    /// Batches that were handed over.
+    pub batches: u64,
+    /// Samples that could not be read or decoded.
+    pub failures: u64,
+    /// Rows that show another sample in place of a failed one.
+    pub substituted: u64,
+    /// Reads that were tried again.
+    pub retries: u64,
+    /// Bytes of encoded images.
+    pub fetched_bytes: u64,
+    /// Time spent reading them.
+    pub fetch: Duration,
+    /// Time spent decoding.
+    pub decode: Duration,
+    /// Time spent resizing, augmenting and writing into batches.
+    pub render: Duration,
+    /// Time the consumer waited for batches.
+    pub stalled: Duration,
+    /// Half of the waits were at most this long, to a factor of 1.4.
+    pub stall_p50: Duration,
+    /// 95 % of them.
+    pub stall_p95: Duration,
+    /// 99 % of them.
+    pub stall_p99: Duration,
+    /// From the start of the epoch to its first batch, the shortest so far.
+    pub first_batch: Option<Duration>,
+    /// Since the loader was made or its statistics were reset.
+    pub elapsed: Duration,
+    /// Decoding threads.
+    pub threads: usize,
+    /// What bounds the rate.
+    pub verdict: Verdict,
+}
+
+/// What bounds the rate of a loader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// Batches are taken more slowly than they are made.
+    Consumer,
+    /// Reading encoded images.
+    Disk,
+    /// Decoding and what follows.
+    Decode,
+}
+
+impl Verdict {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Consumer => "consumer-bound",
+            Self::Disk => "disk-bound",
+            Self::Decode => "decode-bound",
+        }
+    }
+}
+
+impl Stats {
+    /// A consumer that hardly waits is the bound; else whatever the threads spent more time on.
+    fn judge(&self) -> Verdict {
+        if self.stalled.as_secs_f64() < 0.05 * self.elapsed.as_secs_f64() {
+            Verdict::Consumer
+        } else if self.fetch > self.decode + self.render {
+            Verdict::Disk
+        } else {
+            Verdict::Decode
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_bound_the_waits() {
+        let counters = Counters::default();
+        for millis in 1..=100 {
+            counters.delivered(Duration::from_millis(millis), Duration::from_millis(500 + millis));
+        }
+        let stats = counters.read(2, Duration::from_secs(6));
+        for (found, exact) in
+            [(stats.stall_p50, 50.0), (stats.stall_p95, 95.0), (stats.stall_p99, 99.0)]
+        {
+            let millis = found.as_secs_f64() * 1e3;
+            assert!((exact..=exact * 1.42).contains(&millis), "{millis} for {exact}");
+        }
+        assert_eq!(stats.first_batch, Some(Duration::from_millis(501)));
+        assert_eq!((stats.batches, stats.stalled), (100, Duration::from_millis(5050)));
+    }
+
+    #[test]
+    fn the_verdict_names_what_is_slow() {
+        let verdict = |stalled_ms, fetch_ms, decode_ms| {
+            let counters = Counters::default();
+            counters.delivered(Duration::from_millis(stalled_ms), Duration::ZERO);
+            counters.spent(Stage::Fetch, Duration::from_millis(fetch_ms));
+            counters.spent(Stage::Decode, Duration::from_millis(decode_ms));
+            counters.read(1, Duration::from_millis(1000)).verdict
+        };
+        assert_eq!(verdict(10, 500, 500), Verdict::Consumer);
+        assert_eq!(verdict(900, 700, 300), Verdict::Disk);
+        assert_eq!(verdict(900, 100, 900), Verdict::Decode);
+    }
+}

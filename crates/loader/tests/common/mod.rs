@@ -1,0 +1,187 @@
+//! A dataset in memory that can be slow, broken or worse.
+#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "each test file uses its part")]
+
+use fdconvert_codec::{Encoder, JpegOptions};
+use fdconvert_core::{
+    Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Source, Value,
+};
+use fdconvert_loader::{Batch, Crop, DType, Datasets, Layout, Loader, Options, Output};
+use fdconvert_testkit::fixtures::pixels;
+use std::{
+    collections::BTreeSet,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicU64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Options for small images.
+pub(crate) fn options(batch: u32, size: u32) -> Options {
+    let output =
+        Output { size: (size, size), dtype: DType::U8, layout: Layout::Nhwc, normalise: None };
+    let crop = Crop::Center { resize: size + 2 };
+    Options { batch, output, threads: 2, crop, ..Options::default() }
+}
+
+/// The same with everything that is drawn at random.
+pub(crate) fn random_crop() -> Options {
+    let crop = Crop::Random { scale: (0.1, 1.0), ratio: (0.75, 1.3333) };
+    Options { crop, flip: 0.5, ..options(8, 16) }
+}
+
+pub(crate) fn loader(reader: &Arc<Memory>, options: Options) -> Loader {
+    Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
+}
+
+/// What identifies a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) samples: Vec<u64>,
+    pub(crate) labels: Vec<i64>,
+    pub(crate) valid: Vec<bool>,
+    pub(crate) pixels: u64,
+}
+
+pub(crate) fn seen(batch: &Batch) -> Seen {
+    Seen {
+        samples: batch.samples().to_vec(),
+        labels: batch.labels().to_vec(),
+        valid: batch.valid().to_vec(),
+        pixels: xxh3_64(batch.images()),
+    }
+}
+
+/// All batches up to the end of the epoch.
+pub(crate) fn epoch(loader: &mut Loader) -> Vec<Seen> {
+    let mut batches = Vec::new();
+    while let Some(batch) = loader.next_batch() {
+        batches.push(seen(&batch.unwrap()));
+    }
+    batches
+}
+
+/// Different little images, labelled by their number modulo 7.
+pub(crate) struct Memory {
+    schema: Schema,
+    images: Vec<Encoded>,
+    len: u64,
+    broken: BTreeSet<u64>,
+    panicking: Option<u64>,
+    flaky: AtomicI64,
+    latency: Duration,
+    reads: AtomicU64,
+}
+
+impl Memory {
+    pub(crate) fn new(len: u64) -> Arc<Self> {
+        let mut encoder = Encoder::new();
+        let image = |number: u64| {
+            let (width, height) = (20 + number as u32 % 23, 18 + number as u32 % 13);
+            let pixels = pixels(width, height, if number % 5 == 4 { 1 } else { 3 }, number);
+            let codec = if number % 3 == 2 { Codec::Png } else { Codec::Jpeg };
+            encoder.encode("x", &pixels, codec, &JpegOptions::default(), None).unwrap()
+        };
+        let names = (0..7).map(|class| format!("class-{class}")).collect();
+        let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::label("label", names)];
+        Arc::new(Self {
+            schema: Schema::new(fields).unwrap(),
+            images: (0..len.min(100)).map(image).collect(),
+            len,
+            broken: BTreeSet::new(),
+            panicking: None,
+            flaky: AtomicI64::new(0),
+            latency: Duration::ZERO,
+            reads: AtomicU64::new(0),
+        })
+    }
+
+    fn change(self: Arc<Self>, change: impl FnOnce(&mut Self)) -> Arc<Self> {
+        let mut this = Arc::try_unwrap(self).unwrap_or_else(|_| panic!("still alone"));
+        change(&mut this);
+        Arc::new(this)
+    }
+
+    /// The images of these samples are cut off.
+    pub(crate) fn broken(self: Arc<Self>, samples: &[u64]) -> Arc<Self> {
+        self.change(|this| this.broken = samples.iter().copied().collect())
+    }
+
+    /// Reading this sample panics.
+    pub(crate) fn panicking(self: Arc<Self>, sample: u64) -> Arc<Self> {
+        self.change(|this| this.panicking = Some(sample))
+    }
+
+    /// The first reads time out.
+    pub(crate) fn flaky(self: Arc<Self>, n_reads: i64) -> Arc<Self> {
+        self.change(|this| this.flaky = AtomicI64::new(n_reads))
+    }
+
+    /// Every read takes that long.
+    pub(crate) fn slow(self: Arc<Self>, latency: Duration) -> Arc<Self> {
+        self.change(|this| this.latency = latency)
+    }
+
+    pub(crate) fn n_reads(&self) -> u64 {
+        self.reads.load(SeqCst)
+    }
+}
+
+impl Source for Memory {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        self.get(index).map(Into::into)
+    }
+
+    fn key(&self, index: u64) -> String {
+        format!("sample-{index}")
+    }
+
+    fn name(&self) -> String {
+        "memory".into()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        (u128::from(self.len) << 64 | 7).to_le_bytes()
+    }
+}
+
+impl Reader for Memory {
+    fn get(&self, index: u64) -> Result<Sample<Encoded>> {
+        self.reads.fetch_add(1, SeqCst);
+        if !self.latency.is_zero() {
+            std::thread::sleep(self.latency);
+        }
+        if self.flaky.fetch_sub(1, SeqCst) > 0 {
+            return Err(Error::io("read", "memory")(io::Error::from(io::ErrorKind::TimedOut)));
+        }
+        assert!(self.panicking != Some(index), "told to panic");
+        let mut image = self.images[index as usize % self.images.len()].clone();
+        if self.broken.contains(&index) {
+            image.bytes = image.bytes.slice(..image.bytes.len() / 2);
+        }
+        let values = vec![Value::Image(image), Value::Int(index as i64 % 7)];
+        Ok(Sample { key: self.key(index), values })
+    }
+
+    fn details(&self) -> serde_json::Map<String, serde_json::Value> {
+        serde_json::Map::new()
+    }
+
+    fn verify_layout(&self) -> Vec<Error> {
+        Vec::new()
+    }
+
+    fn verify_sample(&self, _index: u64) -> Result<()> {
+        Ok(())
+    }
+}
