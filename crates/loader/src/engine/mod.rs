@@ -82,6 +82,9 @@ struct Shared {
     queue: Mutex<Queue>,
     /// There may be a row to claim.
     work: Condvar,
+    /// A row was read that somebody has to decode. Not the same threads wait for this: a single
+    /// notification must not wake one that has no use for it.
+    arrived: Condvar,
     /// There may be a batch to hand over.
     ready: Condvar,
     epoch: Epoch,
@@ -243,8 +246,8 @@ impl Loader {
         drop(queue);
         match next {
             Next::Done(done) => {
-                // A place for the next batch may have become free.
-                shared.work.notify_all();
+                // It may have been the last one.
+                shared.wake_workers();
                 shared.epoch.counters.delivered(began.elapsed(), running.began.elapsed());
                 let batch = batch(shared, done);
                 self.state = batch.state;
@@ -330,6 +333,7 @@ impl Loader {
         let shared = Arc::new(Shared {
             queue: Mutex::new(queue),
             work: Condvar::new(),
+            arrived: Condvar::new(),
             ready: Condvar::new(),
             epoch,
             quarantine: self.quarantine.clone(),
@@ -393,8 +397,13 @@ impl Shared {
     fn stop(&self) {
         self.epoch.stopped.store(true, Ordering::Relaxed);
         self.lock().stopped = true;
-        self.work.notify_all();
+        self.wake_workers();
         self.ready.notify_all();
+    }
+
+    fn wake_workers(&self) {
+        self.work.notify_all();
+        self.arrived.notify_all();
     }
 
     /// A decoding thread; `claims` when nobody else reads for it.
@@ -408,7 +417,7 @@ impl Shared {
                 .take_fetched()
                 .or_else(|| if claims { queue.claim(self.options.batch as usize) } else { None });
             let Some(mut task) = task else {
-                queue = self.wait(queue);
+                queue = self.wait(queue, if claims { &self.work } else { &self.arrived });
                 continue;
             };
             drop(queue);
@@ -436,25 +445,30 @@ impl Shared {
                 return;
             }
             let Some(mut task) = queue.claim(self.options.batch as usize) else {
-                queue = self.wait(queue);
+                queue = self.wait(queue, &self.work);
                 continue;
             };
             drop(queue);
             task.fetched = sample::fetch_at(&self.epoch, &self.options, task.position);
             queue = self.lock();
             queue.put_fetched(task);
-            self.work.notify_one();
+            self.arrived.notify_one();
         }
     }
 
     /// Waits for work. A thread that finds none may have opened a batch without rows, or found the
     /// end: the consumer has to look.
-    fn wait<'a>(&'a self, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+    fn wait<'a>(
+        &'a self,
+        queue: MutexGuard<'a, Queue>,
+        for_what: &Condvar,
+    ) -> MutexGuard<'a, Queue> {
         self.ready.notify_all();
         if queue.is_exhausted() {
-            self.work.notify_all();
+            self.wake_workers();
+            return queue;
         }
-        self.work.wait(queue).unwrap_or_else(PoisonError::into_inner)
+        for_what.wait(queue).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
