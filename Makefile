@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readers lint lock fmt clippy doc deny bench miri fuzz
+.PHONY: help setup demo test readers python lint lock fmt clippy doc deny bench miri fuzz
 
 CARGO ?= cargo
 SECONDS_PER_TARGET ?= 60
@@ -22,6 +22,10 @@ test: setup ## Run all tests, then those of the build without C codecs.
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).
 	scripts/check-readers.sh
+
+python: setup ## Build the Python package, run its tests, check its stubs (needs pip).
+	@scripts/setup.sh --python
+	scripts/check-python.sh
 
 lint: setup lock fmt clippy doc deny ## Everything that is checked without running the code.
 

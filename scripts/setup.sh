@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that what Cargo cannot build is there: a C compiler, cmake and nasm, which
-# libjpeg-turbo is built with. `setup.sh --fuzz` adds the C++ compiler that libFuzzer needs.
+# libjpeg-turbo is built with. `setup.sh --fuzz` adds the C++ compiler that libFuzzer needs,
+# `setup.sh --python` what the environment of the Python package's tests is made with.
 # Installs with apt-get where that works without asking for a password; elsewhere it says what
 # to install. Prints nothing when nothing is missing.
 set -euo pipefail
@@ -9,7 +10,8 @@ tools=(cc cmake nasm)
 case "${1:-}" in
   "") ;;
   --fuzz) tools+=(c++) ;;
-  *) echo "setup: unknown option $1; there is only --fuzz" >&2; exit 2 ;;
+  --python) tools+=(python3 ensurepip) ;;
+  *) echo "setup: unknown option $1; there are --fuzz and --python" >&2; exit 2 ;;
 esac
 
 if ! command -v cargo >/dev/null; then
@@ -17,13 +19,22 @@ if ! command -v cargo >/dev/null; then
   exit 1
 fi
 
+is_there() {
+  case "$1" in
+    ensurepip) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
 missing_packages() {
   local tool
   for tool in "${tools[@]}"; do
-    command -v "$tool" >/dev/null && continue
+    is_there "$tool" && continue
     case "$tool" in
       cc) echo gcc libc6-dev ;;
       c++) echo g++ ;;
+      # Debian and Ubuntu ship Python without what fills a virtual environment.
+      ensurepip) echo python3-venv ;;
       *) echo "$tool" ;;
     esac
   done

@@ -25,7 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("profile", &["core", "codec"]),
     ("reader", &["core", "storage", FORMATS]),
     ("loader", &["core", "reader", "codec", "jpeg-index", "gpu"]),
-    ("python", &["core", "loader", "pipeline", "reader", "codec"]),
+    ("python", &["core", "loader", "pipeline", "reader", "codec", ROOT]),
     ("testkit", &["core", "storage", "probe"]),
     ("xtask", &[]),
 ];

@@ -1,9 +1,9 @@
 //! `fdconvert pack fractal:... OUT.formula`: the one format that keeps a source instead of samples.
-use crate::{Outcome, args::PackArgs, fractal, output, request::Recipe, sources};
+use crate::{Outcome, Session, args::PackArgs, fractal, output, request::Recipe, sources};
 use fdconvert_codec::{Encode, Policy};
 use fdconvert_core::{Error, Provenance, Result};
 use fdconvert_fractal::Recipe as FractalRecipe;
-use fdconvert_pipeline::{Cancel, PlanRequest};
+use fdconvert_pipeline::PlanRequest;
 use serde_json::{Map, json};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub(crate) fn run(
     paths: &[PathBuf],
     out: &Path,
     recipe: &Recipe,
-    cancel: &Cancel,
+    session: &Session,
 ) -> Result<Outcome> {
     let [path] = paths else {
         let what = "a formula keeps one recipe; pack several into another format";
@@ -29,10 +29,10 @@ pub(crate) fn run(
     };
     refuse_what_needs_images(recipe)?;
     let quiet = args.common.quiet || args.common.json;
-    let formula = fractal::resolve(text, quiet, cancel)?;
+    let formula = fractal::resolve(text, quiet, session)?;
     if args.dry_run {
         let (n, out) = (output::count(formula.len()), out.display());
-        output::print(&format!("would write {out}, a formula of {n} images\n"))?;
+        session.print(&format!("would write {out}, a formula of {n} images\n"))?;
         return Ok(Outcome::Complete);
     }
     let provenance = Provenance {
@@ -49,11 +49,11 @@ pub(crate) fn run(
         fields.insert("samples".into(), json!(written.samples));
         fields.insert("classes".into(), json!(formula.categories.len()));
         fields.insert("bytes_out".into(), json!(written.bytes));
-        output::print_json("packed", fields)?;
+        session.print_json("packed", fields)?;
     } else if !args.common.quiet {
         let (samples, bytes) = (output::count(written.samples), output::size(written.bytes));
         let classes = output::count(formula.categories.len() as u64);
-        output::print(&format!(
+        session.print(&format!(
             "packed {samples} images of {classes} classes into {}: {bytes}, rendered when read\n",
             out.display()
         ))?;

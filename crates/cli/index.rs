@@ -1,10 +1,10 @@
 //! `fdconvert index`.
-use crate::{Outcome, args::IndexArgs, output};
+use crate::{Outcome, Session, args::IndexArgs};
 use fdconvert_core::Result;
 use fdconvert_wds::Wds;
 use serde_json::{Map, json};
 
-pub(crate) fn run(args: &IndexArgs) -> Result<Outcome> {
+pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
     let wds = match &args.sidecars {
         Some(list) => Wds::with_sidecars(list)?,
         None => Wds::default(),
@@ -15,14 +15,14 @@ pub(crate) fn run(args: &IndexArgs) -> Result<Outcome> {
         let mut fields = Map::new();
         fields.insert("dataset".into(), json!(args.dataset.display().to_string()));
         fields.insert("files".into(), json!(files));
-        output::print_json("indexed", fields)?;
+        session.print_json("indexed", fields)?;
     } else if !args.common.quiet {
         let mut text: String =
             written.iter().map(|path| format!("wrote {}\n", path.display())).collect();
         if written.is_empty() {
             text = "everything was there already\n".into();
         }
-        output::print(&text)?;
+        session.print(&text)?;
     }
     Ok(Outcome::Complete)
 }

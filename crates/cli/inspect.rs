@@ -1,5 +1,5 @@
 //! `fdconvert inspect`.
-use crate::{Outcome, args::InspectArgs, output};
+use crate::{Outcome, Session, args::InspectArgs, output};
 use fdconvert_core::{Encoded, Kind, Reader, Result, Sample, Value};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
@@ -7,15 +7,15 @@ use std::fmt::Write;
 /// Class names shown before the rest is only counted.
 const CLASSES_SHOWN: usize = 8;
 
-pub(crate) fn run(args: &InspectArgs) -> Result<Outcome> {
+pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
     let reader = fdconvert_reader::open(&args.dataset)?;
     let samples = (0..args.samples.min(reader.len()))
         .map(|index| reader.get(index))
         .collect::<Result<Vec<_>>>()?;
     if args.common.json {
-        output::print_json("inspect", as_json(&*reader, &samples))?;
+        session.print_json("inspect", as_json(&*reader, &samples))?;
     } else {
-        output::print(&as_text(args, &*reader, &samples))?;
+        session.print(&as_text(args, &*reader, &samples))?;
     }
     Ok(Outcome::Complete)
 }

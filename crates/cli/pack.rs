@@ -1,6 +1,6 @@
 //! `fdconvert pack`.
 use crate::{
-    Outcome,
+    Outcome, Session,
     args::{Common, PackArgs},
     formula, output, plan,
     progress::PackProgress,
@@ -10,11 +10,11 @@ use crate::{
 };
 use fdconvert_core::{Error, Format as _, Kind, OptionValues, Result, Source};
 use fdconvert_formula::FormulaFormat;
-use fdconvert_pipeline::{Cancel, Job, Part, Plan, pack};
+use fdconvert_pipeline::{Job, Part, Plan, pack};
 use serde_json::{Map, json};
 use std::path::Path;
 
-pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> Result<Outcome> {
+pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) -> Result<Outcome> {
     let (out, paths) = match args.paths.split_last() {
         Some((out, [])) if args.plan.is_some() => (out, &[][..]),
         Some((_, [])) => {
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> R
     let quiet = args.common.quiet || args.common.json;
     let (source, plan, recipe) = match &args.plan {
         Some(file) => {
-            let loaded = plan::load(file, quiet, cancel)?;
+            let loaded = plan::load(file, quiet, session)?;
             if args.part.is_some() && loaded.recipe.format.is_sharded() {
                 plan::leave_copy(file, out)?;
             }
@@ -39,9 +39,9 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> R
         None => {
             let recipe = Recipe::new(&args.recipe, options, Some(out))?;
             if recipe.format.name() == FormulaFormat.name() {
-                return formula::run(args, paths, out, &recipe, cancel);
+                return formula::run(args, paths, out, &recipe, session);
             }
-            let how = Opening { args: &args.recipe, quiet, cancel };
+            let how = Opening { args: &args.recipe, quiet, session };
             let source = sources::open(paths, how)?;
             let plan = Plan::new(&*source, &recipe.policy, &*recipe.format, &recipe.plan)?;
             (source, plan, recipe)
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> R
         return Err(Error::usage("--part", what));
     }
     if args.dry_run {
-        return dry_run(out, &*source, &plan, &recipe, args.common);
+        return dry_run(out, &*source, &plan, &recipe, args.common, session);
     }
     let job = Job {
         source: &*source,
@@ -67,12 +67,12 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, cancel: &Cancel) -> R
         overwrite: args.overwrite,
         part: args.part.map(|(index, of)| Part { index, of }),
     };
-    let mut progress = PackProgress::new("packing", quiet);
-    let packed = pack(&job, cancel, &mut progress);
+    let mut progress = PackProgress::new("packing", quiet, session);
+    let packed = pack(&job, session.cancel(), &mut progress);
     progress.clear();
     let report = packed?;
     let summary = Summary { verb: "packed", job: &job, report: &report };
-    summary::print(&summary, args.common)
+    summary::print(&summary, args.common, session)
 }
 
 /// Says what would be done. The output is not opened.
@@ -82,6 +82,7 @@ fn dry_run(
     plan: &Plan,
     recipe: &Recipe,
     common: Common,
+    session: &Session,
 ) -> Result<Outcome> {
     let schema = source.schema();
     if common.json {
@@ -92,7 +93,7 @@ fn dry_run(
         fields.insert("format".into(), json!(recipe.format.name()));
         fields.insert("schema".into(), json!(schema));
         fields.insert("params".into(), json!(recipe.policy.params()));
-        output::print_json("plan", fields)?;
+        session.print_json("plan", fields)?;
         return Ok(Outcome::Complete);
     }
     let mut text = format!(
@@ -113,6 +114,6 @@ fn dry_run(
     for (name, value) in recipe.policy.params().iter().chain(&recipe.params) {
         text.push_str(&format!("  {name:8} {value}\n"));
     }
-    output::print(&text)?;
+    session.print(&text)?;
     Ok(Outcome::Complete)
 }

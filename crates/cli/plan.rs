@@ -1,13 +1,13 @@
 //! `fdconvert plan` and `fdconvert merge`: one dataset written by several runs.
 use crate::{
-    Outcome,
+    Outcome, Session,
     args::{MergeArgs, PlanArgs, RecipeArgs},
     output,
     request::Recipe,
     sources::{self, Opening},
 };
 use fdconvert_core::{Error, OptionValues, Result, Source};
-use fdconvert_pipeline::{Cancel, Job, OnError, Plan, PlanFile, complete, finished_shards};
+use fdconvert_pipeline::{Job, OnError, Plan, PlanFile, complete, finished_shards};
 use fdconvert_storage::{Scratch, partial_path};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
@@ -37,14 +37,14 @@ pub(crate) struct Loaded {
 }
 
 /// `fdconvert plan`
-pub(crate) fn run(args: &PlanArgs, options: &OptionValues, cancel: &Cancel) -> Result<Outcome> {
+pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) -> Result<Outcome> {
     if !args.overwrite && args.output.exists() {
         let what = format!("{} exists; replace it with --overwrite", args.output.display());
         return Err(Error::usage("--output", what));
     }
     let recipe = Recipe::new(&args.recipe, options, None)?;
     let quiet = args.common.quiet || args.common.json;
-    let how = Opening { args: &args.recipe, quiet, cancel };
+    let how = Opening { args: &args.recipe, quiet, session };
     let described: Result<Vec<_>> =
         args.sources.iter().map(|path| sources::describe(path, how)).collect();
     let described = described?;
@@ -58,18 +58,18 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, cancel: &Cancel) -> R
     scratch.set_len(0)?;
     scratch.write_all_at(&bytes, 0)?;
     scratch.commit(&args.output)?;
-    report(args, &file.plan, bytes.len() as u64)?;
+    report(args, &file.plan, bytes.len() as u64, session)?;
     Ok(Outcome::Complete)
 }
 
-fn report(args: &PlanArgs, plan: &Plan, bytes: u64) -> Result<()> {
+fn report(args: &PlanArgs, plan: &Plan, bytes: u64, session: &Session) -> Result<()> {
     if args.common.json {
         let mut fields = Map::new();
         fields.insert("plan".into(), json!(args.output.display().to_string()));
         fields.insert("samples".into(), json!(plan.len()));
         fields.insert("shards".into(), json!(plan.shards.len()));
         fields.insert("bytes".into(), json!(bytes));
-        return output::print_json("planned", fields);
+        return session.print_json("planned", fields);
     }
     if args.common.quiet {
         return Ok(());
@@ -77,7 +77,7 @@ fn report(args: &PlanArgs, plan: &Plan, bytes: u64) -> Result<()> {
     let n = output::count(plan.len());
     let path = args.output.display();
     let size = output::size(bytes);
-    output::print(&format!("planned {n} samples in {path} ({size})\n{}", shards_text(plan)))
+    session.print(&format!("planned {n} samples in {path} ({size})\n{}", shards_text(plan)))
 }
 
 /// One line for each split.
@@ -103,7 +103,7 @@ fn unserialisable(cause: serde_json::Error) -> Error {
 }
 
 /// Reads a plan and opens its sources.
-pub(crate) fn load(path: &Path, quiet: bool, cancel: &Cancel) -> Result<Loaded> {
+pub(crate) fn load(path: &Path, quiet: bool, session: &Session) -> Result<Loaded> {
     let bytes = fdconvert_storage::map(path)?;
     let file = PlanFile::parse(&bytes, &path.display().to_string())?;
     let stored: StoredRecipe = serde_json::from_value(file.recipe).map_err(|cause| {
@@ -111,7 +111,7 @@ pub(crate) fn load(path: &Path, quiet: bool, cancel: &Cancel) -> Result<Loaded> 
             format!("{} has options that this version does not know: {cause}", path.display());
         Error::usage("--plan", what)
     })?;
-    let how = Opening { args: &stored.args, quiet, cancel };
+    let how = Opening { args: &stored.args, quiet, session };
     let source = sources::open_planned(&file.sources, how)?;
     let recipe = Recipe::new(&stored.args, &OptionValues(stored.options), None)?;
     Ok(Loaded { source, plan: file.plan, recipe })
@@ -141,14 +141,14 @@ pub(crate) fn leave_copy(plan: &Path, out: &Path) -> Result<()> {
 }
 
 /// `fdconvert merge`
-pub(crate) fn merge(args: &MergeArgs, cancel: &Cancel) -> Result<Outcome> {
+pub(crate) fn merge(args: &MergeArgs, session: &Session) -> Result<Outcome> {
     let plan: PathBuf = args.plan.clone().unwrap_or_else(|| args.out.join(COPY));
     if !plan.is_file() {
         let what = format!("{} is not there; name the plan of the parts", plan.display());
         return Err(Error::usage("--plan", what));
     }
     let Loaded { source, plan, recipe } =
-        load(&plan, args.common.quiet || args.common.json, cancel)?;
+        load(&plan, args.common.quiet || args.common.json, session)?;
     let job = Job {
         source: &*source,
         policy: &recipe.policy,
@@ -176,7 +176,7 @@ pub(crate) fn merge(args: &MergeArgs, cancel: &Cancel) -> Result<Outcome> {
         fields.insert("bytes_out".into(), json!(bytes));
         fields.insert("skipped".into(), json!(skipped));
         fields.insert("files".into(), json!(files));
-        output::print_json("merged", fields)?;
+        session.print_json("merged", fields)?;
     } else if !args.common.quiet {
         let text = format!(
             "merged {} samples in {} shards, {}, into {}; {} skipped\n",
@@ -186,7 +186,7 @@ pub(crate) fn merge(args: &MergeArgs, cancel: &Cancel) -> Result<Outcome> {
             args.out.display(),
             skipped.len()
         );
-        output::print(&text)?;
+        session.print(&text)?;
     }
     Ok(if skipped.is_empty() { Outcome::Complete } else { Outcome::DataProblems })
 }

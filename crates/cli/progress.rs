@@ -1,12 +1,44 @@
 //! The progress bar: samples, rate, time left, bytes in and out. Only on a terminal.
-use crate::output::size;
+use crate::{Gauge, Session, output::size};
 use fdconvert_core::Skipped;
 use fdconvert_pipeline::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::{fmt::Write, time::Duration};
 
-/// A bar on standard error, or nothing when that is no terminal or `quiet`.
-pub(crate) fn bar(what: &str, quiet: bool) -> ProgressBar {
+/// A bar on standard error, and the session's gauge.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    gauge: Gauge,
+}
+
+impl Bar {
+    pub(crate) fn set_length(&self, total: u64) {
+        self.bar.set_length(total);
+        self.gauge.begin(total);
+    }
+
+    pub(crate) fn inc(&self, n: u64) {
+        self.bar.inc(n);
+        self.gauge.add(n);
+    }
+
+    pub(crate) fn set_position(&self, n: u64) {
+        self.bar.set_position(n);
+        self.gauge.set(n);
+    }
+
+    pub(crate) fn set_message(&self, text: String) {
+        self.bar.set_message(text);
+    }
+
+    /// Takes the bar off the screen.
+    pub(crate) fn finish_and_clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A bar, which shows nothing when standard error is no terminal or `quiet`.
+pub(crate) fn bar(what: &str, quiet: bool, session: &Session) -> Bar {
     let target = if quiet {
         ProgressDrawTarget::hidden()
     } else {
@@ -23,20 +55,20 @@ pub(crate) fn bar(what: &str, quiet: bool) -> ProgressBar {
         bar.set_style(style.with_key("rate", rate).progress_chars("=> "));
     }
     bar.set_prefix(what.to_owned());
-    bar
+    Bar { bar, gauge: session.gauge().clone() }
 }
 
 /// Shows a packing run.
 pub(crate) struct PackProgress {
-    bar: ProgressBar,
+    bar: Bar,
     bytes_in: u64,
     bytes_stored: u64,
     skipped: u64,
 }
 
 impl PackProgress {
-    pub(crate) fn new(what: &str, quiet: bool) -> Self {
-        Self { bar: bar(what, quiet), bytes_in: 0, bytes_stored: 0, skipped: 0 }
+    pub(crate) fn new(what: &str, quiet: bool, session: &Session) -> Self {
+        Self { bar: bar(what, quiet, session), bytes_in: 0, bytes_stored: 0, skipped: 0 }
     }
 
     /// Takes the bar off the screen.
@@ -62,7 +94,7 @@ impl Observer for PackProgress {
     fn resumed(&mut self, samples: u64) {
         self.bar.inc(samples);
         // The rate is that of this run.
-        self.bar.reset_eta();
+        self.bar.bar.reset_eta();
     }
 
     fn stored(&mut self, bytes_in: u64, bytes_stored: u64) {
@@ -77,7 +109,7 @@ impl Observer for PackProgress {
     }
 
     fn committing(&mut self) {
-        self.bar.set_message("syncing to disk");
-        self.bar.enable_steady_tick(Duration::from_millis(500));
+        self.bar.set_message("syncing to disk".into());
+        self.bar.bar.enable_steady_tick(Duration::from_millis(500));
     }
 }

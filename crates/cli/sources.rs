@@ -1,9 +1,9 @@
 //! Opening what is to be packed.
-use crate::{args::RecipeArgs, fractal};
+use crate::{Session, args::RecipeArgs, fractal};
 use fdconvert_core::{Error, Limits, Result, Source};
 use fdconvert_folder::{Folder, FolderReader};
 use fdconvert_fractal::Recipe;
-use fdconvert_pipeline::{Cancel, Concat, Paired, PlannedSource};
+use fdconvert_pipeline::{Concat, Paired, PlannedSource};
 use std::path::{Path, PathBuf};
 
 /// How sources are opened.
@@ -12,7 +12,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) args: &'a RecipeArgs,
     /// No progress, however long a search for categories takes.
     pub(crate) quiet: bool,
-    pub(crate) cancel: &'a Cancel,
+    pub(crate) session: &'a Session,
 }
 
 /// The recipe that a source is, if it is no path.
@@ -44,7 +44,7 @@ fn open_one(path: &Path, how: Opening<'_>) -> Result<Box<dyn Source>> {
             let what = "the classes of fractals are their categories; leave --labels out";
             return Err(Error::usage("--labels", what));
         }
-        return Ok(Box::new(fractal::open(recipe, how.quiet, how.cancel)?));
+        return Ok(Box::new(fractal::open(recipe, how.quiet, how.session)?));
     }
     std::fs::metadata(path).map_err(Error::io("open", path))?;
     if let Some(table) = &args.labels {

@@ -1,5 +1,5 @@
 //! The closing summary of `pack` and `unpack`.
-use crate::{Outcome, args::Common, output};
+use crate::{Outcome, Session, args::Common, output};
 use fdconvert_core::{Codec, Result};
 use fdconvert_pipeline::{Job, Report, Stages};
 use serde_json::{Map, Value, json};
@@ -19,11 +19,11 @@ pub(crate) struct Summary<'a> {
 }
 
 /// Prints it as text or JSON and tells how the data was.
-pub(crate) fn print(summary: &Summary<'_>, common: Common) -> Result<Outcome> {
+pub(crate) fn print(summary: &Summary<'_>, common: Common, session: &Session) -> Result<Outcome> {
     if common.json {
-        output::print_json(summary.verb, summary.json())?;
+        session.print_json(summary.verb, summary.json())?;
     } else if !common.quiet {
-        output::print(&summary.text(common.verbose))?;
+        session.print(&summary.text(common.verbose))?;
     }
     let complete = summary.report.skipped.is_empty();
     Ok(if complete { Outcome::Complete } else { Outcome::DataProblems })

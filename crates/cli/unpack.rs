@@ -1,6 +1,6 @@
 //! `fdconvert unpack`: packing into a folder.
 use crate::{
-    Outcome,
+    Outcome, Session,
     args::UnpackArgs,
     progress::PackProgress,
     request::threads,
@@ -9,13 +9,13 @@ use crate::{
 use fdconvert_codec::Policy;
 use fdconvert_core::Result;
 use fdconvert_folder::Folder;
-use fdconvert_pipeline::{Cancel, Job, Plan, pack};
+use fdconvert_pipeline::{Job, Plan, pack};
 use std::collections::BTreeMap;
 
 /// Bytes are copied: what waits for the writer are views of the source's map.
 const BUDGET_BYTES: u64 = 64 << 20;
 
-pub(crate) fn run(args: &UnpackArgs, cancel: &Cancel) -> Result<Outcome> {
+pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
     let reader = fdconvert_reader::open(&args.dataset)?;
     let plan = Plan::single_file(reader.len());
     let job = Job {
@@ -31,10 +31,11 @@ pub(crate) fn run(args: &UnpackArgs, cancel: &Cancel) -> Result<Outcome> {
         part: None,
         overwrite: false,
     };
-    let mut progress = PackProgress::new("unpacking", args.common.quiet || args.common.json);
-    let packed = pack(&job, cancel, &mut progress);
+    let mut progress =
+        PackProgress::new("unpacking", args.common.quiet || args.common.json, session);
+    let packed = pack(&job, session.cancel(), &mut progress);
     progress.clear();
     let report = packed?;
     let summary = Summary { verb: "unpacked", job: &job, report: &report };
-    summary::print(&summary, args.common)
+    summary::print(&summary, args.common, session)
 }

@@ -1,8 +1,7 @@
 //! `fdconvert verify`.
-use crate::{Outcome, args::VerifyArgs, output, progress, request::threads};
+use crate::{Outcome, Session, args::VerifyArgs, output, progress, request::threads};
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Class, Error, Limits, Reader, Result, Value};
-use fdconvert_pipeline::Cancel;
 use rayon::prelude::*;
 use serde_json::{Map, json};
 use std::time::Instant;
@@ -19,13 +18,13 @@ struct Problem {
     error: String,
 }
 
-pub(crate) fn run(args: &VerifyArgs, cancel: &Cancel) -> Result<Outcome> {
+pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
     let began = Instant::now();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(args.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage("--threads", cause.to_string()))?;
     let (n_samples, problems) = match fdconvert_reader::open(&args.dataset) {
         Ok(reader) => {
-            let problems = pool.install(|| check(args, &*reader, cancel))?;
+            let problems = pool.install(|| check(args, &*reader, session))?;
             (reader.len(), problems)
         }
         // A file that is there and cannot be read as a dataset is what verify looks for.
@@ -34,20 +33,21 @@ pub(crate) fn run(args: &VerifyArgs, cancel: &Cancel) -> Result<Outcome> {
         }
         Err(error) => return Err(error),
     };
-    report(args, n_samples, &problems, began.elapsed().as_secs_f64())?;
+    let seconds = began.elapsed().as_secs_f64();
+    report(args, n_samples, &problems, seconds, session)?;
     Ok(if problems.is_empty() { Outcome::Complete } else { Outcome::DataProblems })
 }
 
-fn check(args: &VerifyArgs, reader: &dyn Reader, cancel: &Cancel) -> Result<Vec<Problem>> {
+fn check(args: &VerifyArgs, reader: &dyn Reader, session: &Session) -> Result<Vec<Problem>> {
     let layout = reader.verify_layout();
     let mut problems: Vec<Problem> =
         layout.iter().map(|error| Problem { sample: None, error: error.chain() }).collect();
     let limits = Limits { max_pixels: args.max_pixels, ..Limits::DEFAULT };
-    let bar = progress::bar("verifying", args.common.quiet || args.common.json);
+    let bar = progress::bar("verifying", args.common.quiet || args.common.json, session);
     bar.set_length(reader.len());
     let mut start = 0;
     while start < reader.len() {
-        if cancel.is_cancelled() {
+        if session.cancel().is_cancelled() {
             bar.finish_and_clear();
             return Err(Error::Cancelled);
         }
@@ -89,7 +89,13 @@ fn check_sample(
     Ok(())
 }
 
-fn report(args: &VerifyArgs, n_samples: u64, problems: &[Problem], seconds: f64) -> Result<()> {
+fn report(
+    args: &VerifyArgs,
+    n_samples: u64,
+    problems: &[Problem],
+    seconds: f64,
+    session: &Session,
+) -> Result<()> {
     if args.common.json {
         let list: Vec<_> = problems
             .iter()
@@ -104,7 +110,7 @@ fn report(args: &VerifyArgs, n_samples: u64, problems: &[Problem], seconds: f64)
         fields.insert("deep".into(), json!(args.deep));
         fields.insert("problems".into(), json!(list));
         fields.insert("seconds".into(), json!(seconds));
-        return output::print_json("verify", fields);
+        return session.print_json("verify", fields);
     }
     let mut text = String::new();
     for problem in problems.iter().take(SHOWN) {
@@ -130,5 +136,5 @@ fn report(args: &VerifyArgs, n_samples: u64, problems: &[Problem], seconds: f64)
         let dataset = args.dataset.display();
         text.push_str(&format!("{dataset}: {n} samples in {seconds:.2} s: {verdict}\n"));
     }
-    output::print(&text)
+    session.print(&text)
 }

@@ -1,8 +1,7 @@
 //! `fdconvert fractal census`.
 use super::{args::CensusArgs, open_any};
-use crate::{Outcome, output, progress::bar};
+use crate::{Outcome, Session, output, progress::bar};
 use fdconvert_core::{Error, Result};
-use fdconvert_pipeline::Cancel;
 use fdconvert_storage::create_new;
 use rayon::prelude::*;
 use serde_json::{Map, json};
@@ -14,16 +13,16 @@ const BELOW: [f64; 5] = [0.001, 0.01, 0.05, 0.1, 0.2];
 /// Classes between two looks at the signals.
 const BATCH: u32 = 64;
 
-pub(crate) fn run(args: &CensusArgs, cancel: &Cancel) -> Result<Outcome> {
+pub(crate) fn run(args: &CensusArgs, session: &Session) -> Result<Outcome> {
     let quiet = args.common.quiet || args.common.json;
-    let source = open_any(&args.source, quiet, cancel)?;
+    let source = open_any(&args.source, quiet, session)?;
     let formula = source.formula();
     let n_classes = formula.categories.len() as u32;
-    let bar = bar("counting", quiet);
+    let bar = bar("counting", quiet, session);
     bar.set_length(n_classes.into());
     let mut fills: Vec<Vec<f64>> = Vec::new();
     for from in (0..n_classes).step_by(BATCH as usize) {
-        if cancel.is_cancelled() {
+        if session.cancel().is_cancelled() {
             bar.finish_and_clear();
             return Err(Error::Cancelled);
         }
@@ -45,9 +44,9 @@ pub(crate) fn run(args: &CensusArgs, cancel: &Cancel) -> Result<Outcome> {
         create_new(path, text.as_bytes())?;
     }
     if args.common.json {
-        output::print_json("fractal-census", json_of(&fills, n_classes))?;
+        session.print_json("fractal-census", json_of(&fills, n_classes))?;
     } else if !args.common.quiet {
-        output::print(&text_of(&fills, n_classes))?;
+        session.print(&text_of(&fills, n_classes))?;
     }
     Ok(Outcome::Complete)
 }

@@ -6,47 +6,46 @@ mod render;
 mod search;
 mod sheet;
 
-use crate::{Outcome, progress::bar};
+use crate::{Outcome, Session, progress::bar};
 use args::{FractalArgs, FractalCommand};
 use fdconvert_core::{Encoded, Error, Result};
 use fdconvert_formula::FormulaReader;
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
-use fdconvert_pipeline::Cancel;
 use fdconvert_storage::{Scratch, create_new, partial_path};
 use std::path::Path;
 
-pub(crate) fn run(args: &FractalArgs, cancel: &Cancel) -> Result<Outcome> {
+pub(crate) fn run(args: &FractalArgs, session: &Session) -> Result<Outcome> {
     match &args.command {
-        FractalCommand::Search(args) => search::run(args, cancel),
-        FractalCommand::Render(args) => render::run(args),
-        FractalCommand::Sheet(args) => sheet::run(args, cancel),
-        FractalCommand::Census(args) => census::run(args, cancel),
-        FractalCommand::Recipes => recipes::run(),
+        FractalCommand::Search(args) => search::run(args, session),
+        FractalCommand::Render(args) => render::run(args, session),
+        FractalCommand::Sheet(args) => sheet::run(args, session),
+        FractalCommand::Census(args) => census::run(args, session),
+        FractalCommand::Recipes => recipes::run(session),
     }
 }
 
 /// Carries out a recipe, with a bar on standard error while categories are searched.
-pub(crate) fn resolve(text: &str, quiet: bool, cancel: &Cancel) -> Result<Formula> {
+pub(crate) fn resolve(text: &str, quiet: bool, session: &Session) -> Result<Formula> {
     let recipe = Recipe::parse(text)?;
-    let bar = bar("searching", quiet);
+    let bar = bar("searching", quiet, session);
     bar.set_length(recipe.classes() as u64);
     let found = recipe.resolve(&mut |n_found| {
         bar.set_position(n_found as u64);
-        !cancel.is_cancelled()
+        !session.cancel().is_cancelled()
     });
     bar.finish_and_clear();
     found
 }
 
 /// The dataset of a recipe. Its name is the recipe, but for paths, which shape no bytes.
-pub(crate) fn open(text: &str, quiet: bool, cancel: &Cancel) -> Result<FractalSource> {
-    FractalSource::new(resolve(text, quiet, cancel)?, Recipe::parse(text)?.name())
+pub(crate) fn open(text: &str, quiet: bool, session: &Session) -> Result<FractalSource> {
+    FractalSource::new(resolve(text, quiet, session)?, Recipe::parse(text)?.name())
 }
 
 /// The dataset of a recipe or of a file.
-fn open_any(source: &str, quiet: bool, cancel: &Cancel) -> Result<FractalSource> {
+fn open_any(source: &str, quiet: bool, session: &Session) -> Result<FractalSource> {
     if Recipe::is_recipe(source) {
-        return open(source, quiet, cancel);
+        return open(source, quiet, session);
     }
     FormulaReader::open(Path::new(source)).map(FormulaReader::into_fractals)
 }

@@ -1,10 +1,10 @@
 //! `fdconvert fractal recipes`.
-use crate::{Outcome, output};
+use crate::{Outcome, Session};
 use fdconvert_core::Result;
 use fdconvert_fractal::{FAMILIES, RECIPE_KEYS};
 use std::fmt::Write;
 
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run(session: &Session) -> Result<Outcome> {
     let mut text = String::from("fractal:FAMILY?key=value&key=value...\n\nFamilies:\n");
     // Writing to a string cannot fail.
     for family in FAMILIES {
@@ -14,6 +14,6 @@ pub(crate) fn run() -> Result<Outcome> {
     for key in RECIPE_KEYS {
         let _ = writeln!(text, "  {:14} {}", key.name, key.about);
     }
-    output::print(&text)?;
+    session.print(&text)?;
     Ok(Outcome::Complete)
 }

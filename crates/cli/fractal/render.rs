@@ -1,6 +1,6 @@
 //! `fdconvert fractal render`.
 use super::{args::RenderArgs, write_picture};
-use crate::{Outcome, output};
+use crate::{Outcome, Session};
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{Codec, Error, Pixels, Result};
 use fdconvert_fractal::{
@@ -9,7 +9,7 @@ use fdconvert_fractal::{
 };
 use serde_json::{Map, json};
 
-pub(crate) fn run(args: &RenderArgs) -> Result<Outcome> {
+pub(crate) fn run(args: &RenderArgs, session: &Session) -> Result<Outcome> {
     let category = Category::read(&args.category)?;
     let frame = Frame::new(args.size, args.pad, args.points)?;
     let Shape::Ifs(system) = &category.shape else {
@@ -53,11 +53,11 @@ pub(crate) fn run(args: &RenderArgs) -> Result<Outcome> {
         fields.insert("size".into(), json!(args.size));
         fields.insert("channels".into(), json!(pixels.channels));
         fields.insert("fill".into(), json!(fill));
-        output::print_json("fractal-render", fields)?;
+        session.print_json("fractal-render", fields)?;
     } else if !args.common.quiet {
         let (size, draw) = (args.size, args.draw.name());
         let what = format!("{size}x{size}, {draw}, {:.2} % lit", fill * 100.0);
-        output::print(&format!("wrote {}: {what}\n", args.out.display()))?;
+        session.print(&format!("wrote {}: {what}\n", args.out.display()))?;
     }
     Ok(Outcome::Complete)
 }

@@ -1,9 +1,8 @@
 //! `fdconvert fractal search`.
 use super::args::{LayoutArg, SearchArgs};
-use crate::{Outcome, output, progress::bar};
+use crate::{Outcome, Session, output, progress::bar};
 use fdconvert_core::{Error, Result};
 use fdconvert_fractal::{Category, Search, Shape};
-use fdconvert_pipeline::Cancel;
 use fdconvert_storage::ScratchDir;
 use serde_json::{Map, json};
 use std::{fs, time::Instant};
@@ -11,7 +10,7 @@ use std::{fs, time::Instant};
 /// Categories in each folder of the published layout.
 const PER_FOLDER: usize = 25;
 
-pub(crate) fn run(args: &SearchArgs, cancel: &Cancel) -> Result<Outcome> {
+pub(crate) fn run(args: &SearchArgs, session: &Session) -> Result<Outcome> {
     let began = Instant::now();
     let mut search = Search::new(args.seed, args.rate)?;
     // Before minutes of searching, not after.
@@ -19,12 +18,12 @@ pub(crate) fn run(args: &SearchArgs, cancel: &Cancel) -> Result<Outcome> {
         return Err(Error::usage("OUT", format!("{} exists", args.out.display())));
     }
     let folder = ScratchDir::open(&args.out, [0; 16], false)?;
-    let bar = bar("searching", args.common.quiet || args.common.json);
+    let bar = bar("searching", args.common.quiet || args.common.json, session);
     bar.set_length(args.classes as u64);
     let mut progress = |n_found: usize| {
         bar.set_position(n_found as u64);
         bar.set_message(String::new());
-        !cancel.is_cancelled()
+        !session.cancel().is_cancelled()
     };
     let found = if args.full {
         search.run_in_full(args.classes, &mut progress)
@@ -52,9 +51,9 @@ pub(crate) fn run(args: &SearchArgs, cancel: &Cancel) -> Result<Outcome> {
         fields.insert("categories".into(), json!(n_found));
         fields.insert("candidates".into(), json!(search.tried()));
         fields.insert("seconds".into(), json!(seconds));
-        output::print_json("fractal-search", fields)?;
+        session.print_json("fractal-search", fields)?;
     } else if !args.common.quiet {
-        output::print(&format!(
+        session.print(&format!(
             "found {} categories among {} candidates in {seconds:.2} s: {}\n",
             output::count(n_found as u64),
             output::count(search.tried()),

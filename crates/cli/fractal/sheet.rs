@@ -1,10 +1,9 @@
 //! `fdconvert fractal sheet`.
 use super::{args::SheetArgs, open_any, write_picture};
-use crate::{Outcome, output};
+use crate::{Outcome, Session};
 use fdconvert_codec::{Encoder, Filter, JpegOptions, Resizer};
 use fdconvert_core::{Codec, Pixels, Result, Source};
 use fdconvert_fractal::FractalSource;
-use fdconvert_pipeline::Cancel;
 use rayon::prelude::*;
 use serde_json::{Map, json};
 
@@ -14,8 +13,8 @@ const GAP: u32 = 4;
 /// Its color: neither the black of fractals nor the white of contours.
 const GAP_COLOR: [u8; 3] = [48, 64, 96];
 
-pub(crate) fn run(args: &SheetArgs, cancel: &Cancel) -> Result<Outcome> {
-    let source = open_any(&args.source, args.common.quiet || args.common.json, cancel)?;
+pub(crate) fn run(args: &SheetArgs, session: &Session) -> Result<Outcome> {
+    let source = open_any(&args.source, args.common.quiet || args.common.json, session)?;
     let formula = source.formula();
     let (n_classes, n_instances) = (formula.categories.len() as u64, formula.instances());
     let rows = spread(n_classes, args.rows);
@@ -44,13 +43,13 @@ pub(crate) fn run(args: &SheetArgs, cancel: &Cancel) -> Result<Outcome> {
         fields.insert("rows".into(), json!(rows.len()));
         fields.insert("columns".into(), json!(columns.len()));
         fields.insert("images".into(), json!(keys));
-        output::print_json("fractal-sheet", fields)?;
+        session.print_json("fractal-sheet", fields)?;
     } else if !args.common.quiet {
         let (n_rows, n_columns) = (rows.len(), columns.len());
         let (first, last) = (keys.first(), keys.last());
         let (first, last) = (first.map_or("", String::as_str), last.map_or("", String::as_str));
         let what = format!("{n_rows} classes by {n_columns} images, {first} to {last}");
-        output::print(&format!("wrote {}: {what}\n", args.out.display()))?;
+        session.print(&format!("wrote {}: {what}\n", args.out.display()))?;
     }
     Ok(Outcome::Complete)
 }

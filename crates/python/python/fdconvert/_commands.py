@@ -1,0 +1,133 @@
+"""The commands as functions: keyword arguments become the options of the same names."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from fdconvert import _fdconvert
+
+StrPath: TypeAlias = str | os.PathLike[str]
+"""A path, or for sources a recipe such as ``fractal:fractaldb?classes=20``."""
+
+Scalar: TypeAlias = str | int | float | os.PathLike[str]
+Option: TypeAlias = Scalar | Iterable[Scalar] | Mapping[str, Scalar] | None
+"""``True`` gives a flag, ``None`` and ``False`` leave an option out, a list repeats it, and a
+mapping gives ``NAME=VALUE`` for each of its items."""
+
+Progress: TypeAlias = Callable[[int, int], object]
+"""Called with how many samples are done and how many there are."""
+
+
+def pack(
+    sources: StrPath | Iterable[StrPath],
+    out: StrPath,
+    *,
+    format: str | None = None,
+    labels: StrPath | None = None,
+    encode: str | None = None,
+    jpeg_quality: int | None = None,
+    max_side: int | None = None,
+    short_side: int | None = None,
+    shuffle: bool = False,
+    seed: int | None = None,
+    split: Mapping[str, float] | None = None,
+    shard_size: int | str | None = None,
+    shards: int | None = None,
+    on_error: str | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **options: Option,
+) -> dict[str, Any]:
+    """Pack sources into a dataset and return the report.
+
+    This is ``fdconvert pack SOURCES... OUT``; ``fdconvert pack --help`` explains every option, and
+    ``docs/json.md`` the report. Options that are not named here are given as ``options``, with
+    ``_`` for ``-``: ``page_size="16MiB"``, ``compact=True``, ``pair={"mask": "annotations"}``.
+    The report's ``skipped`` lists samples that were left out with ``on_error="skip"``.
+    """
+    paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    named: dict[str, Option] = {
+        "format": format,
+        "labels": labels,
+        "encode": encode,
+        "jpeg_quality": jpeg_quality,
+        "max_side": max_side,
+        "short_side": short_side,
+        "shuffle": shuffle,
+        "seed": seed,
+        "split": split,
+        "shard_size": shard_size,
+        "shards": shards,
+        "on_error": on_error,
+        "overwrite": overwrite,
+        "threads": threads,
+    }
+    return _run("pack", [*paths, out], named | options, progress)
+
+
+def unpack(
+    path: StrPath,
+    out: StrPath,
+    *,
+    on_error: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Write a dataset's images back as files in class folders and return the report."""
+    return _run("unpack", [path, out], {"on_error": on_error, "threads": threads}, progress)
+
+
+def inspect(path: StrPath, *, samples: int = 0) -> dict[str, Any]:
+    """Tell what is in a dataset and how it was made; ``first`` lists the first ``samples``."""
+    return _run("inspect", [path], {"samples": samples}, None)
+
+
+def verify(
+    path: StrPath,
+    *,
+    deep: bool = False,
+    max_pixels: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Check a dataset for damage, with ``deep`` by decoding every image too.
+
+    What is wrong is listed in ``problems``, each with its ``error`` and, when it is about one
+    sample, ``index`` and ``key``. Damage is a result here, no exception.
+    """
+    named: dict[str, Option] = {"deep": deep, "max_pixels": max_pixels, "threads": threads}
+    return _run("verify", [path], named, progress)
+
+
+def _run(
+    command: str,
+    paths: Iterable[StrPath],
+    options: Mapping[str, Option],
+    progress: Progress | None,
+) -> dict[str, Any]:
+    args = ["fdconvert", command, "--json"]
+    for name, value in options.items():
+        args.extend(_flags("--" + name.replace("_", "-"), value))
+    # Nothing after this is an option, whatever a file is called.
+    args.append("--")
+    args.extend(os.fspath(path) for path in paths)
+    document: dict[str, Any] = json.loads(_fdconvert.run(args, progress))
+    return document
+
+
+def _flags(flag: str, value: Option) -> list[str]:
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [flag]
+    if isinstance(value, Mapping):
+        return [f"{flag}={name}={_text(part)}" for name, part in value.items()]
+    if isinstance(value, (str, int, float, os.PathLike)):
+        return [f"{flag}={_text(value)}"]
+    return [f"{flag}={_text(part)}" for part in value]
+
+
+def _text(value: Scalar) -> str:
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)

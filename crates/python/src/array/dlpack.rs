@@ -1,0 +1,197 @@
+//! DLPack: tensors in a capsule, as <https://dmlc.github.io/dlpack/latest/> lays them out.
+use super::Array;
+use fdconvert_core::DType;
+use pyo3::{exceptions::PyBufferError, ffi, prelude::*, types::PyCapsule};
+use std::{
+    ffi::{CStr, c_void},
+    ptr::NonNull,
+};
+
+/// The device of everything here: main memory, of which there is one.
+pub(super) const CPU: (i32, i32) = (1, 0);
+
+const UNVERSIONED: &CStr = c"dltensor";
+const VERSIONED: &CStr = c"dltensor_versioned";
+const VERSION: [u32; 2] = [1, 0];
+const FLAG_COPIED: u64 = 1 << 1;
+
+#[repr(C)]
+struct DataType {
+    code: u8,
+    bits: u8,
+    lanes: u16,
+}
+
+#[repr(C)]
+struct Tensor {
+    data: *mut c_void,
+    device_type: i32,
+    device_id: i32,
+    ndim: i32,
+    dtype: DataType,
+    shape: *mut i64,
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+/// `DLManagedTensor`
+#[repr(C)]
+struct Managed {
+    tensor: Tensor,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Self)>,
+}
+
+/// `DLManagedTensorVersioned`
+#[repr(C)]
+struct ManagedVersioned {
+    version: [u32; 2],
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Self)>,
+    flags: u64,
+    tensor: Tensor,
+}
+
+/// What the context points to: everything that a tensor points to.
+struct Held {
+    array: Py<Array>,
+    shape: Box<[i64]>,
+    strides: Box<[i64]>,
+}
+
+/// A capsule as of DLPack 0, for consumers that do not know better.
+pub(super) fn unversioned(array: Bound<'_, Array>) -> PyResult<Bound<'_, PyCapsule>> {
+    let py = array.py();
+    let (tensor, held) = tensor(array)?;
+    let context = Box::into_raw(held).cast();
+    let managed = Managed { tensor, context, deleter: Some(delete) };
+    let pointer = NonNull::from(Box::leak(Box::new(managed))).cast();
+    // SAFETY: the pointer is what a capsule of that name holds: a managed tensor, which owns what
+    // it points to and lives until its deleter is called, by its one consumer or by `destroy`.
+    let capsule = unsafe {
+        PyCapsule::new_with_pointer_and_destructor(py, pointer, UNVERSIONED, Some(destroy))
+    };
+    if capsule.is_err() {
+        // SAFETY: the tensor was made above and no capsule owns it.
+        unsafe { delete(pointer.cast().as_ptr()) };
+    }
+    capsule
+}
+
+/// A capsule as of DLPack 1.
+pub(super) fn versioned(array: Bound<'_, Array>, copied: bool) -> PyResult<Bound<'_, PyCapsule>> {
+    let py = array.py();
+    let (tensor, held) = tensor(array)?;
+    let managed = ManagedVersioned {
+        version: VERSION,
+        context: Box::into_raw(held).cast(),
+        deleter: Some(delete_versioned),
+        flags: if copied { FLAG_COPIED } else { 0 },
+        tensor,
+    };
+    let pointer = NonNull::from(Box::leak(Box::new(managed))).cast();
+    // SAFETY: as in `unversioned`.
+    let capsule = unsafe {
+        PyCapsule::new_with_pointer_and_destructor(py, pointer, VERSIONED, Some(destroy_versioned))
+    };
+    if capsule.is_err() {
+        // SAFETY: the tensor was made above and no capsule owns it.
+        unsafe { delete_versioned(pointer.cast().as_ptr()) };
+    }
+    capsule
+}
+
+/// The tensor, and what has to live as long.
+fn tensor(array: Bound<'_, Array>) -> PyResult<(Tensor, Box<Held>)> {
+    let this = array.get();
+    let itemsize = this.dtype.size() as i64;
+    let shape: Box<[i64]> = this.shape.iter().map(|&n| n as i64).collect();
+    // Counted in elements here, in bytes everywhere else.
+    let strides = this.strides.iter().map(|&stride| stride as i64 / itemsize).collect();
+    let ndim = i32::try_from(shape.len())
+        .map_err(|_| PyBufferError::new_err("the array has too many dimensions"))?;
+    let data = this.memory.pointer().as_ptr().cast();
+    let dtype = data_type(this.dtype);
+    let mut held = Box::new(Held { array: array.unbind(), shape, strides });
+    let (device_type, device_id) = CPU;
+    let tensor = Tensor {
+        data,
+        device_type,
+        device_id,
+        ndim,
+        dtype,
+        shape: held.shape.as_mut_ptr(),
+        strides: held.strides.as_mut_ptr(),
+        byte_offset: 0,
+    };
+    Ok((tensor, held))
+}
+
+fn data_type(dtype: DType) -> DataType {
+    let code = match dtype {
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 => 0,
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => 1,
+        DType::F16 | DType::F32 | DType::F64 => 2,
+        DType::C64 | DType::C128 => 5,
+        DType::Bool => 6,
+    };
+    DataType { code, bits: dtype.size() as u8 * 8, lanes: 1 }
+}
+
+/// Frees a tensor. Its consumer may call it from any thread, attached to the interpreter or not.
+///
+/// # Safety
+/// `managed` was made by [`unversioned`] and is not used afterwards.
+unsafe extern "C" fn delete(managed: *mut Managed) {
+    // SAFETY: it comes from a leaked box, as does its context, and is freed once.
+    unsafe {
+        let managed = Box::from_raw(managed);
+        release(managed.context);
+    }
+}
+
+/// # Safety
+/// As for [`delete`], made by [`versioned`].
+unsafe extern "C" fn delete_versioned(managed: *mut ManagedVersioned) {
+    // SAFETY: as in `delete`.
+    unsafe {
+        let managed = Box::from_raw(managed);
+        release(managed.context);
+    }
+}
+
+/// # Safety
+/// `context` is that of a tensor which is being freed.
+unsafe fn release(context: *mut c_void) {
+    // SAFETY: it was made from a box of this type.
+    let held = unsafe { Box::from_raw(context.cast::<Held>()) };
+    // Python calls this without PyO3's knowledge, so PyO3 would put the release off until it is
+    // next entered. At the end of the process nothing can be entered, and nothing need be freed.
+    let array = held.array;
+    let _ = Python::try_attach(|_| drop(array));
+}
+
+/// Frees the tensor of a capsule that nobody has consumed. A consumer takes the tensor over and
+/// renames the capsule.
+///
+/// # Safety
+/// As Python calls it: `capsule` is one made by [`unversioned`], about to be freed.
+unsafe extern "C" fn destroy(capsule: *mut ffi::PyObject) {
+    // SAFETY: `capsule` is a capsule, and under this name its pointer is a tensor of `unversioned`.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, UNVERSIONED.as_ptr()) == 1 {
+            delete(ffi::PyCapsule_GetPointer(capsule, UNVERSIONED.as_ptr()).cast());
+        }
+    }
+}
+
+/// # Safety
+/// As for [`destroy`], made by [`versioned`].
+unsafe extern "C" fn destroy_versioned(capsule: *mut ffi::PyObject) {
+    // SAFETY: as in `destroy`.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, VERSIONED.as_ptr()) == 1 {
+            delete_versioned(ffi::PyCapsule_GetPointer(capsule, VERSIONED.as_ptr()).cast());
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Arrays that other libraries look at without copying: the buffer protocol, NumPy's array
+//! interface and DLPack, none of which needs NumPy to be there.
+//!
+//! All unsafe code of the crate is in this module, because handing out addresses is what these
+//! protocols are. They rest on one fact: the memory of an [`Array`] is allocated when it is made,
+//! never moved, resized or looked at by reference again, and freed when the object is. Every
+//! protocol makes its consumer hold the object.
+#![allow(unsafe_code)]
+
+mod buffer;
+mod dlpack;
+mod memory;
+
+use crate::error::UsageError;
+use fdconvert_core::{ArraySpec, DType};
+use memory::Memory;
+use pyo3::{
+    buffer::PyBuffer,
+    exceptions::{PyBufferError, PyTypeError, PyValueError},
+    ffi,
+    prelude::*,
+    types::{PyBytes, PyCapsule, PyDict, PyTuple},
+};
+use std::ffi::c_int;
+
+/// Numbers in a row-major array, in memory that NumPy, torch and others use without copying.
+///
+/// `numpy.asarray(array)`, `torch.from_dlpack(array)` and `memoryview(array)` all view the same
+/// memory and may write to it; each keeps it alive. `data` may be any bytes; it is copied.
+#[pyclass(frozen, weakref, module = "fdconvert")]
+pub(crate) struct Array {
+    memory: Memory,
+    dtype: DType,
+    /// Kept in the forms in which the protocols point to them.
+    shape: Box<[isize]>,
+    strides: Box<[isize]>,
+}
+
+#[pymethods]
+impl Array {
+    #[new]
+    fn new(data: &Bound<'_, PyAny>, shape: Vec<u64>, dtype: &str) -> PyResult<Self> {
+        let dtype = dtype_named(dtype)
+            .ok_or_else(|| PyTypeError::new_err(format!("dtype: `{dtype}` is not supported")))?;
+        let data: Vec<u8> = PyBuffer::<u8>::get(data)?.to_vec(data.py())?;
+        Self::from_slice(&data, &ArraySpec { dtype, shape, torch: false })
+    }
+
+    /// Sizes of the dimensions.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.shape)
+    }
+
+    /// NumPy's name of the type of the elements.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        dtype_name(self.dtype)
+    }
+
+    /// How many dimensions there are.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// A copy of all elements, row by row, little endian.
+    fn tobytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.memory.to_vec())
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        let outer = self.shape.first().map(|n| n.unsigned_abs());
+        outer.ok_or_else(|| PyTypeError::new_err("an array without dimensions has no length"))
+    }
+
+    fn __repr__(&self) -> String {
+        let shape: Vec<_> = self.shape.iter().map(ToString::to_string).collect();
+        format!("fdconvert.Array(shape=({}), dtype='{}')", shape.join(", "), self.dtype())
+    }
+
+    fn __getnewargs__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyTuple>, &'static str)> {
+        Ok((self.tobytes(py), self.shape(py)?, self.dtype()))
+    }
+
+    /// NumPy's array interface, version 3.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", self.shape(py)?)?;
+        interface.set_item("typestr", self.dtype.numpy())?;
+        let read_only = false;
+        interface
+            .set_item("data", (self.memory.pointer().as_ptr().expose_provenance(), read_only))?;
+        Ok(interface)
+    }
+
+    /// DLPack's name of the device: the main memory.
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        dlpack::CPU
+    }
+
+    /// A DLPack capsule, of version 1 where `max_version` allows it.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        slf: &Bound<'py, Self>,
+        stream: Option<Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        if stream.is_some() {
+            return Err(PyValueError::new_err("stream: main memory has none"));
+        }
+        if dl_device.is_some_and(|device| device != dlpack::CPU) {
+            return Err(PyBufferError::new_err("dl_device: the array is in main memory"));
+        }
+        let copied = copy == Some(true);
+        let array = if copied { slf.get().copy(slf.py())? } else { slf.clone() };
+        if max_version.is_some_and(|(major, _)| major >= 1) {
+            dlpack::versioned(array, copied)
+        } else {
+            dlpack::unversioned(array)
+        }
+    }
+
+    /// # Safety
+    /// As Python calls it: `view` is a `Py_buffer` to fill.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { buffer::fill(slf, view, flags) }
+    }
+}
+
+impl Array {
+    /// Takes bytes over without copying them; for elements of one byte.
+    pub(crate) fn from_vec(data: Vec<u8>, spec: &ArraySpec) -> PyResult<Self> {
+        if spec.dtype.size() != 1 {
+            // Bytes may lie anywhere, larger elements may not.
+            return Self::from_slice(&data, spec);
+        }
+        check_len(data.len(), spec)?;
+        Self::with(Memory::from_bytes(data), spec)
+    }
+
+    /// Copies bytes, to where elements of any type may lie.
+    pub(crate) fn from_slice(data: &[u8], spec: &ArraySpec) -> PyResult<Self> {
+        check_len(data.len(), spec)?;
+        Self::with(Memory::copy_of(data), spec)
+    }
+
+    fn with(memory: Memory, spec: &ArraySpec) -> PyResult<Self> {
+        let shape = spec.shape.iter().map(|&n| isize::try_from(n));
+        let shape: Box<[isize]> = shape.collect::<Result<_, _>>()?;
+        let mut strides = vec![0; shape.len()].into_boxed_slice();
+        let mut bytes = isize::try_from(spec.dtype.size())?;
+        for (stride, &n) in strides.iter_mut().zip(&shape).rev() {
+            *stride = bytes;
+            // Cannot overflow unless there are no elements, and then no stride is ever used.
+            bytes = bytes.saturating_mul(n.max(1));
+        }
+        Ok(Self { memory, dtype: spec.dtype, shape, strides })
+    }
+
+    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Self>> {
+        let memory = Memory::copy_of(&self.memory.to_vec());
+        let (shape, strides) = (self.shape.clone(), self.strides.clone());
+        Bound::new(py, Self { memory, dtype: self.dtype, shape, strides })
+    }
+}
+
+fn check_len(n_bytes: usize, spec: &ArraySpec) -> PyResult<()> {
+    if spec.byte_len() == Some(n_bytes as u64) {
+        return Ok(());
+    }
+    let (shape, dtype) = (&spec.shape, dtype_name(spec.dtype));
+    let what = format!("data: {n_bytes} bytes are no array of shape {shape:?} and type {dtype}");
+    Err(UsageError::new_err(what))
+}
+
+fn dtype_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "bool",
+        DType::I8 => "int8",
+        DType::U8 => "uint8",
+        DType::I16 => "int16",
+        DType::U16 => "uint16",
+        DType::I32 => "int32",
+        DType::U32 => "uint32",
+        DType::I64 => "int64",
+        DType::U64 => "uint64",
+        DType::F16 => "float16",
+        DType::F32 => "float32",
+        DType::F64 => "float64",
+        DType::C64 => "complex64",
+        DType::C128 => "complex128",
+    }
+}
+
+fn dtype_named(name: &str) -> Option<DType> {
+    DType::ALL.into_iter().find(|dtype| dtype_name(*dtype) == name || dtype.numpy() == name)
+}

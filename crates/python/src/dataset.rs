@@ -1,0 +1,263 @@
+//! The map-style dataset.
+use crate::{
+    error::{DataError, UsageError, raise},
+    sample::{Decode, How, Picture, fetch, fetch_many, from_json, to_dict},
+};
+use fdconvert_core::{Limits, Reader, Sample};
+use pyo3::{
+    PyTraverseError, PyVisit,
+    exceptions::{PyIndexError, PyRuntimeError, PyTypeError},
+    prelude::*,
+    types::{PyDict, PyIterator, PyList, PyRange, PySlice, PyString, PyTuple},
+};
+use std::{
+    path::{Path, PathBuf},
+    thread,
+};
+
+/// Samples that each thread fetches between two looks at Ctrl-C.
+const SAMPLES_PER_LOOK: usize = 64;
+/// The same for labels, which need no decoding.
+const LABELS_PER_LOOK: u64 = 4096;
+
+/// A packed dataset, or a folder of images, as a sequence of dictionaries.
+///
+/// `path` is anything that `fdconvert inspect` opens. Images become arrays of height, width and
+/// three channels of 8 bits with `decode="rgb"`; with `decode=None` they stay as they are stored,
+/// as `get` returns them. EXIF orientations are not applied. `transform` is called with every
+/// sample. `threads` is for several samples at once: by default one per core, and one alone in a
+/// process that multiprocessing has started. Images over the limits are refused.
+///
+/// It can be pickled, and used on both sides of a fork: no threads are kept between calls.
+#[pyclass(frozen, subclass, module = "fdconvert")]
+pub(crate) struct Dataset {
+    reader: Box<dyn Reader>,
+    /// As given, for people.
+    path: PathBuf,
+    /// For other processes, which may run in another folder.
+    absolute: PathBuf,
+    how: How,
+    threads: Option<usize>,
+    transform: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Dataset {
+    #[new]
+    #[pyo3(signature = (
+        path, *, decode=Some("rgb"), transform=None, threads=None,
+        max_pixels=100_000_000, max_file_bytes=1_073_741_824
+    ), text_signature = "(path, *, decode='rgb', transform=None, threads=None, max_pixels=100000000, max_file_bytes=1073741824)")]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        decode: Option<&str>,
+        transform: Option<Py<PyAny>>,
+        threads: Option<usize>,
+        max_pixels: u64,
+        max_file_bytes: u64,
+    ) -> PyResult<Self> {
+        let decode = match decode {
+            None => Decode::No,
+            Some("rgb") => Decode::Rgb,
+            Some(other) => {
+                let what = format!("decode: `{other}` is neither \"rgb\" nor None");
+                return Err(UsageError::new_err(what));
+            }
+        };
+        if !threads.is_none_or(|n| (1..=4096).contains(&n)) {
+            return Err(UsageError::new_err("threads: give a number from 1 to 4096, or None"));
+        }
+        if let Some(transform) = &transform
+            && !transform.bind(py).is_callable()
+        {
+            return Err(PyTypeError::new_err("transform: it cannot be called"));
+        }
+        let absolute = std::path::absolute(&path)?;
+        let reader = py.detach(|| fdconvert_reader::open(&path)).map_err(|error| raise(&error))?;
+        let how = How { decode, limits: Limits { max_pixels, max_file_bytes } };
+        Ok(Self { reader, path, absolute, how, threads, transform })
+    }
+
+    /// Sample `index`, or a list of samples for a slice; negative positions count from the end.
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(slice) = index.cast::<PySlice>() {
+            let range = slice.indices(self.n_samples()?)?;
+            let positions =
+                (0..range.slicelength.cast_signed()).map(|n| range.start + n * range.step);
+            let positions: Result<Vec<u64>, _> = positions.map(u64::try_from).collect();
+            return Ok(self.list(py, &positions?)?.into_any());
+        }
+        let index = self.position(index)?;
+        let sample = py.detach(|| fetch(&*self.reader, index, self.how));
+        self.finish(py, sample.map_err(|error| raise(&error))?)
+    }
+
+    /// Several samples at once, decoded by several threads. A `torch.utils.data.DataLoader` calls
+    /// it with the indices of a batch.
+    fn __getitems__<'py>(
+        &self,
+        py: Python<'py>,
+        indices: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let positions: PyResult<Vec<u64>> =
+            indices.try_iter()?.map(|index| self.position(&index?)).collect();
+        self.list(py, &positions?)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.n_samples()?.unsigned_abs())
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyIterator>> {
+        let py = slf.py();
+        let indices = PyRange::new(py, 0, slf.get().n_samples()?)?;
+        let map = py.import("builtins")?.getattr("map")?;
+        map.call1((slf.getattr("__getitem__")?, indices))?.try_iter()
+    }
+
+    /// Sample `index` with its images as they are stored: dictionaries of `bytes`, `codec`,
+    /// `width` and `height`. The transform is not applied.
+    fn get<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        let index = self.position(index)?;
+        let how = How { decode: Decode::No, ..self.how };
+        let sample = py.detach(|| fetch(&*self.reader, index, how));
+        to_dict(py, self.reader.schema(), sample.map_err(|error| raise(&error))?)
+    }
+
+    /// The key of sample `index`: its name, which for samples from files is the path below the
+    /// source's folder.
+    fn key(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<String> {
+        let index = self.position(index)?;
+        Ok(py.detach(|| self.reader.key(index)))
+    }
+
+    /// The labels of all samples, in order; `None` for a dataset without labels.
+    fn labels(&self, py: Python<'_>) -> PyResult<Option<Vec<i64>>> {
+        if self.reader.schema().label().is_none() {
+            return Ok(None);
+        }
+        let len = self.reader.len();
+        let mut labels = Vec::with_capacity(self.__len__()?);
+        for start in (0..len).step_by(LABELS_PER_LOOK as usize) {
+            let chunk = start..len.min(start + LABELS_PER_LOOK);
+            let read =
+                || chunk.map(|index| self.reader.label(index)).collect::<Result<Vec<_>, _>>();
+            for label in py.detach(read).map_err(|error| raise(&error))? {
+                labels.push(label.ok_or_else(|| DataError::new_err("a sample has no label"))?);
+            }
+            py.check_signals()?;
+        }
+        Ok(Some(labels))
+    }
+
+    /// The path as given.
+    #[getter]
+    fn path(&self) -> PyResult<String> {
+        self.path.to_str().map(str::to_owned).ok_or_else(|| UsageError::new_err("path: no text"))
+    }
+
+    /// The fields, as `fdconvert inspect --json` shows them.
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = serde_json::to_vec(self.reader.schema())
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        from_json(py, &text)
+    }
+
+    /// The names of the classes 0, 1, 2, ... of the label; `None` where none are recorded.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let schema = self.reader.schema();
+        let field = schema.label().and_then(|label| schema.fields.get(label));
+        let names = field.and_then(|field| field.class_names.as_ref());
+        names.map(|names| PyList::new(py, names.iter())).transpose()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let path = PyString::new(py, &self.path.to_string_lossy()).repr()?.to_string();
+        Ok(format!("fdconvert.Dataset({path}, samples={})", self.reader.len()))
+    }
+
+    /// What pickle makes the same dataset of elsewhere.
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let options = PyDict::new(py);
+        options.set_item("decode", (self.how.decode == Decode::Rgb).then_some("rgb"))?;
+        options.set_item("transform", &self.transform)?;
+        options.set_item("threads", self.threads)?;
+        options.set_item("max_pixels", self.how.limits.max_pixels)?;
+        options.set_item("max_file_bytes", self.how.limits.max_file_bytes)?;
+        Ok((PyTuple::new(py, [path_object(py, &self.absolute)?])?, options))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.transform)
+    }
+}
+
+impl Dataset {
+    fn n_samples(&self) -> PyResult<isize> {
+        Ok(isize::try_from(self.reader.len())?)
+    }
+
+    /// A position from the start, of anything that Python takes for an index.
+    fn position(&self, index: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let len = self.n_samples()?;
+        let index = index.extract::<isize>().map_err(|error| {
+            let py = index.py();
+            if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(py) {
+                return PyIndexError::new_err("dataset index out of range");
+            }
+            error
+        })?;
+        let from_start = if index < 0 { index + len } else { index };
+        if !(0..len).contains(&from_start) {
+            let what = format!("dataset index {index} is out of range for {len} samples");
+            return Err(PyIndexError::new_err(what));
+        }
+        Ok(from_start.unsigned_abs() as u64)
+    }
+
+    fn list<'py>(&self, py: Python<'py>, indices: &[u64]) -> PyResult<Bound<'py, PyList>> {
+        let n_threads = self.n_threads(py)?;
+        let samples = PyList::empty(py);
+        for chunk in indices.chunks(n_threads * SAMPLES_PER_LOOK) {
+            let fetched = py.detach(|| fetch_many(&*self.reader, chunk, self.how, n_threads));
+            for sample in fetched.map_err(|error| raise(&error))? {
+                samples.append(self.finish(py, sample)?)?;
+            }
+            py.check_signals()?;
+        }
+        Ok(samples)
+    }
+
+    fn finish<'py>(&self, py: Python<'py>, sample: Sample<Picture>) -> PyResult<Bound<'py, PyAny>> {
+        let dict = to_dict(py, self.reader.schema(), sample)?;
+        match &self.transform {
+            Some(transform) => transform.bind(py).call1((dict,)),
+            None => Ok(dict.into_any()),
+        }
+    }
+
+    /// Workers of a data loader share the cores already: each is content with one thread.
+    fn n_threads(&self, py: Python<'_>) -> PyResult<usize> {
+        if let Some(threads) = self.threads {
+            return Ok(threads);
+        }
+        let parent = py.import("multiprocessing")?.call_method0("parent_process")?;
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        Ok(if parent.is_none() { cores() } else { 1 })
+    }
+}
+
+fn path_object<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>> {
+    // Text as `os` has it: a `pathlib.Path` would make pickles of another platform unreadable.
+    Ok(path.as_os_str().into_pyobject(py)?.into_any())
+}

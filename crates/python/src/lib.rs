@@ -1,0 +1,29 @@
+//! The Python package `fdconvert`: what its compiled module `_fdconvert` holds.
+//!
+//! `dataset` is the map-style dataset, `array` the pixels it hands out, `command` the command
+//! in this process, `error` who raises what. The rest of the package is Python, in `python/`.
+//!
+//! Three rules hold everywhere. The interpreter is released around everything that reads, decodes
+//! or waits. No threads are kept from one call to the next, so that a process may fork between them.
+//! Nothing is required of Python but the standard library.
+#![deny(unsafe_code)]
+
+mod array;
+mod command;
+mod dataset;
+mod error;
+mod sample;
+
+#[pyo3::pymodule]
+mod _fdconvert {
+    #[pymodule_export]
+    use crate::{
+        array::Array,
+        command::{main, run},
+        dataset::Dataset,
+    };
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "Python's name for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}
