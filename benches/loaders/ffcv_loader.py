@@ -1,0 +1,30 @@
+"""FFCV's Loader on a .beton."""
+
+from common import BATCH, SIZE, arguments, run
+
+import ffcv
+from ffcv.fields.decoders import CenterCropRGBImageDecoder, IntDecoder, RandomResizedCropRGBImageDecoder
+from ffcv.loader import Loader, OrderOption
+
+args = arguments(__doc__)
+if args.crop == "center":
+    decoder = CenterCropRGBImageDecoder((SIZE, SIZE), ratio=SIZE / 256)
+else:
+    decoder = RandomResizedCropRGBImageDecoder((SIZE, SIZE))
+loader = Loader(
+    args.data,
+    batch_size=BATCH,
+    num_workers=args.threads,
+    order=OrderOption.RANDOM,
+    os_cache=True,
+    drop_last=False,
+    pipelines={"image": [decoder], "label": [IntDecoder()]},
+)
+
+
+def epoch():
+    for batch in loader:
+        yield batch[0]
+
+
+run(f"FFCV {getattr(ffcv, '__version__', '1.0.2')}", args, epoch)

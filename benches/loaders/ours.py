@@ -1,0 +1,24 @@
+"""fdconvert.Loader, from any dataset that it opens."""
+
+from common import BATCH, SIZE, arguments, run
+
+import fdconvert
+
+args = arguments(__doc__)
+loader = fdconvert.Loader(
+    args.data,
+    batch_size=BATCH,
+    size=SIZE,
+    crop=args.crop,
+    flip=0.0,
+    threads=args.threads,
+    output="numpy",
+)
+
+
+def epoch():
+    for images, _labels in loader:
+        yield images
+
+
+run(f"fdconvert {fdconvert.__version__}", args, epoch)
