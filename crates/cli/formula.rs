@@ -28,6 +28,11 @@ pub(crate) fn run(
         return Err(Error::usage("--format formula", what));
     };
     refuse_what_needs_images(recipe)?;
+    // Before a search, not after.
+    if out.exists() && !args.overwrite {
+        let what = format!("{} exists; replace it with --overwrite", out.display());
+        return Err(Error::usage("OUT", what));
+    }
     let quiet = args.common.quiet || args.common.json;
     let formula = fractal::resolve(text, quiet, session)?;
     if args.dry_run {

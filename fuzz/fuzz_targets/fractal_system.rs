@@ -2,14 +2,15 @@
 //! all vector instructions draw the same. The input is sizes, then maps as bytes of doubles.
 #![no_main]
 use fdconvert_fractal::{
-    Coin, Draw, ExactLevel, ExactSampler, ExactScratch, Flip, Frame, Key, LanesLevel,
-    LanesSampler, LanesScratch, LanesSystem, MersenneTwister, NO_WEIGHTS, PatchScratch, System,
-    coin_bitmap, patch, weights,
+    Coin, Draw, ExactLevel, ExactSampler, ExactScratch, Flip, Frame, Key, LanesLevel, LanesSampler,
+    LanesScratch, LanesSystem, MersenneTwister, NO_WEIGHTS, PatchScratch, System, coin_bitmap,
+    patch, weights,
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&[size, points, rest_points, row, n_maps, ..], data)) = data.split_first_chunk::<8>() else {
+    let Some((&[size, points, rest_points, row, n_maps, ..], data)) = data.split_first_chunk::<8>()
+    else {
         return;
     };
     let points = 128 + u32::from(points) * 8 + u32::from(rest_points) % 64;
