@@ -1,8 +1,9 @@
 """FFCV's Loader on a .beton."""
 
+from importlib.metadata import version
+
 from common import BATCH, SIZE, arguments, run
 
-import ffcv
 from ffcv.fields.decoders import CenterCropRGBImageDecoder, IntDecoder, RandomResizedCropRGBImageDecoder
 from ffcv.loader import Loader, OrderOption
 
@@ -27,4 +28,4 @@ def epoch():
         yield batch[0]
 
 
-run(f"FFCV {getattr(ffcv, '__version__', '1.0.2')}", args, epoch)
+run(f"FFCV {version('ffcv')}", args, epoch)

@@ -1,0 +1,198 @@
+//! Every sample exactly once, over all ranks, whatever happens on the way: stops, other numbers of
+//! ranks, threads and rows, samples that fail.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use bytes::Bytes;
+use fdconvert_core::{
+    Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Source, Value,
+};
+use fdconvert_loader::{
+    Crop, Datasets, Failures, Last, Loader, OnError, Options, Output, Shuffle, State, World,
+};
+use proptest::prelude::*;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Single pixels, a kind of failure every few samples.
+struct Pixels {
+    schema: Schema,
+    len: u64,
+    fails_every: u64,
+}
+
+impl Pixels {
+    fn fails(&self, sample: u64) -> bool {
+        self.fails_every > 0 && sample % self.fails_every == 3
+    }
+}
+
+impl Source for Pixels {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        self.get(index).map(Into::into)
+    }
+
+    fn key(&self, index: u64) -> String {
+        index.to_string()
+    }
+
+    fn name(&self) -> String {
+        "pixels".into()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        u128::from(self.len).to_le_bytes()
+    }
+}
+
+impl Reader for Pixels {
+    fn get(&self, index: u64) -> Result<Sample<Encoded>> {
+        if self.fails(index) {
+            return match index % 2 {
+                0 => Err(Error::sample(self.key(index), "told to fail")),
+                _ => panic!("told to panic"),
+            };
+        }
+        let bytes = Bytes::copy_from_slice(&[index as u8, (index >> 8) as u8, 7]);
+        let image = Encoded { codec: Codec::Raw, width: 1, height: 1, bytes };
+        let values = vec![Value::Image(image), Value::Int(index as i64)];
+        Ok(Sample { key: self.key(index), values })
+    }
+
+    fn details(&self) -> serde_json::Map<String, serde_json::Value> {
+        serde_json::Map::new()
+    }
+
+    fn verify_layout(&self) -> Vec<Error> {
+        Vec::new()
+    }
+
+    fn verify_sample(&self, _index: u64) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A stretch of training between two stops.
+#[derive(Debug, Clone)]
+struct Leg {
+    world: u32,
+    batch: u32,
+    threads: usize,
+    fetch_threads: usize,
+    prefetch: usize,
+    steps: usize,
+}
+
+fn leg() -> impl Strategy<Value = Leg> {
+    (1..4u32, 1..9u32, 1..4usize, 0..3usize, 1..4usize, 1..6usize).prop_map(
+        |(world, batch, threads, fetch_threads, prefetch, steps)| Leg {
+            world,
+            batch,
+            threads,
+            fetch_threads,
+            prefetch,
+            steps,
+        },
+    )
+}
+
+fn loader(reader: &Arc<Pixels>, leg: &Leg, rank: u32, shuffle: Shuffle, policy: OnError) -> Loader {
+    let options = Options {
+        batch: leg.batch,
+        seed: 11,
+        shuffle,
+        world: World { rank, size: leg.world },
+        last: Last::Short,
+        output: Output { size: (1, 1), ..Options::default().output },
+        crop: Crop::None,
+        failures: Failures { policy, max: u64::MAX, ..Failures::default() },
+        threads: leg.threads,
+        fetch_threads: leg.fetch_threads,
+        prefetch: leg.prefetch,
+        ..Options::default()
+    };
+    Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
+}
+
+fn silently<T>(work: impl FnOnce() -> T) -> T {
+    static HOOK: std::sync::Once = std::sync::Once::new();
+    // Panics that are part of the test are not for the log.
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if info.payload_as_str() != Some("told to panic") {
+                usual(info);
+            }
+        }));
+    });
+    work()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(
+        std::env::var("LOADER_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1500)
+    ) })]
+
+    #[test]
+    fn every_sample_comes_once(
+        len in 1..90u64,
+        fails_every in prop_oneof![Just(0u64), 4..20u64],
+        windowed in any::<bool>(),
+        legs in prop::collection::vec(leg(), 1..5),
+    ) {
+        let schema = Schema::new(vec![
+            FieldSpec::new("image", Kind::Image),
+            FieldSpec::new("label", Kind::Int),
+        ]).unwrap();
+        let reader = Arc::new(Pixels { schema, len, fails_every });
+        let shuffle = if windowed { Shuffle::Windowed { chunk: 5, window: 20 } } else { Shuffle::Global };
+        let mut seen: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut state: Option<State> = None;
+        silently(|| -> std::result::Result<(), TestCaseError> {
+            // The last leg goes on to the end.
+            let last = legs.len() - 1;
+            for (number, leg) in legs.iter().enumerate() {
+                let mut ranks: Vec<Loader> = (0..leg.world)
+                    .map(|rank| loader(&reader, leg, rank, shuffle, OnError::Skip))
+                    .collect();
+                if let Some(state) = &state {
+                    ranks.iter_mut().for_each(|rank| rank.restore(state).unwrap());
+                    if ranks[0].epoch() > 0 {
+                        break;
+                    }
+                }
+                let mut steps = 0;
+                while number == last || steps < leg.steps {
+                    let batches: Vec<_> = ranks.iter_mut().map(Loader::next_batch).collect();
+                    if batches.iter().all(Option::is_none) {
+                        break;
+                    }
+                    let states: Vec<_> = ranks.iter().map(Loader::state).collect();
+                    prop_assert!(states.windows(2).all(|pair| pair[0] == pair[1]));
+                    state = Some(states[0]);
+                    for batch in batches {
+                        let batch = batch.expect("all ranks make the same steps").unwrap();
+                        let rows = batch.images().as_chunks::<3>().0;
+                        for (row, sample) in batch.samples().iter().enumerate() {
+                            *seen.entry(*sample).or_default() += 1;
+                            let fails = reader.fails(*sample);
+                            prop_assert_eq!(batch.valid()[row], !fails);
+                            let expected = [*sample as u8, (*sample >> 8) as u8, 7];
+                            prop_assert_eq!(rows[row], if fails { [0; 3] } else { expected });
+                        }
+                    }
+                    steps += 1;
+                }
+            }
+            Ok(())
+        })?;
+        prop_assert!(seen.keys().copied().eq(0..len), "{:?}", seen);
+        prop_assert!(seen.values().all(|times| *times == 1), "{:?}", seen);
+    }
+}
