@@ -13,28 +13,24 @@
 
 mod queue;
 mod sample;
+mod threads;
 
 use crate::{
-    batch::{Batch, Home, Shape},
+    batch::Batch,
     dataset::Datasets,
     failure::{OnError, Quarantine},
     options::Options,
     order::{Batching, Order, State, Steps, Stratum},
     stats::{Counters, Stats},
 };
-use bytes::BytesMut;
 use fdconvert_core::{Error, Result};
-use queue::{Done, Next, Queue};
-use sample::{Epoch, Kitchen};
+use queue::{Next, Queue};
+use sample::Epoch;
 use std::{
-    process,
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle},
+    sync::{Arc, PoisonError, atomic::AtomicBool},
     time::{Duration, Instant},
 };
+use threads::{Running, Shared};
 
 /// Makes batches of datasets, ahead of whoever takes them.
 ///
@@ -66,30 +62,6 @@ pub struct Loader {
     /// Statistics of epochs that are over.
     counters: Arc<Counters>,
     since: Instant,
-}
-
-/// The threads of an epoch.
-struct Running {
-    shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
-    began: Instant,
-    /// The process that they belong to.
-    process: u32,
-}
-
-/// What the threads share.
-struct Shared {
-    queue: Mutex<Queue>,
-    /// There may be a row to claim.
-    work: Condvar,
-    /// A row was read that somebody has to decode. Not the same threads wait for this: a single
-    /// notification must not wake one that has no use for it.
-    arrived: Condvar,
-    /// There may be a batch to hand over.
-    ready: Condvar,
-    epoch: Epoch,
-    options: Options,
-    quarantine: Option<Arc<Quarantine>>,
 }
 
 /// What became of waiting for a batch.
@@ -217,7 +189,7 @@ impl Loader {
     /// # Errors
     /// Those of samples, as the policy says; the epoch is over then.
     pub fn next_for(&mut self, patience: Duration) -> Result<Waited> {
-        if self.running.as_ref().is_some_and(|running| running.process != process::id()) {
+        if self.running.as_ref().is_some_and(Running::is_foreign) {
             // We are a child of the process that had the threads. Its lock may be held for ever.
             std::mem::forget(self.running.take());
         }
@@ -249,7 +221,7 @@ impl Loader {
                 // It may have been the last one.
                 shared.wake_workers();
                 shared.epoch.counters.delivered(began.elapsed(), running.began.elapsed());
-                let batch = batch(shared, done);
+                let batch = threads::batch(shared, done);
                 self.state = batch.state;
                 Ok(Waited::Batch(batch))
             }
@@ -270,16 +242,11 @@ impl Loader {
     /// where they were.
     pub fn stop(&mut self) {
         let Some(running) = self.running.take() else { return };
-        if running.process != process::id() {
+        if running.is_foreign() {
             std::mem::forget(running);
             return;
         }
-        running.shared.stop();
-        for thread in running.threads {
-            // Panics are caught per sample; nothing is left to report.
-            let _ = thread.join();
-        }
-        self.counters.add(&running.shared.epoch.counters);
+        self.counters.add(&running.stop().epoch.counters);
     }
 
     /// What the loader has done since it was made or since [`reset_stats`](Self::reset_stats).
@@ -330,33 +297,7 @@ impl Loader {
             stopped: AtomicBool::new(false),
         };
         let queue = Queue::new(cursor, options.output.n_bytes(), n_buffers);
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(queue),
-            work: Condvar::new(),
-            arrived: Condvar::new(),
-            ready: Condvar::new(),
-            epoch,
-            quarantine: self.quarantine.clone(),
-            options,
-        });
-        let mut running = Running {
-            shared: shared.clone(),
-            threads: Vec::new(),
-            began: Instant::now(),
-            process: process::id(),
-        };
-        let kitchens = (0..self.options.n_threads()).map(|_| Kitchen::new(&self.options));
-        for (number, kitchen) in kitchens.enumerate() {
-            let (shared, kitchen) = (shared.clone(), kitchen?);
-            let fetches = self.options.fetch_threads > 0;
-            let work = move || shared.decode(kitchen, !fetches);
-            running.spawn(format!("decode-{number}"), work)?;
-        }
-        for number in 0..self.options.fetch_threads {
-            let shared = shared.clone();
-            running.spawn(format!("fetch-{number}"), move || shared.fetch())?;
-        }
-        Ok(running)
+        Running::start(Shared::new(queue, epoch, options, self.quarantine.clone()))
     }
 }
 
@@ -371,135 +312,5 @@ impl Iterator for Loader {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_batch()
-    }
-}
-
-impl Running {
-    fn spawn(&mut self, name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
-        match thread::Builder::new().name(name).spawn(work) {
-            Ok(thread) => {
-                self.threads.push(thread);
-                Ok(())
-            }
-            Err(cause) => {
-                self.shared.stop();
-                Err(Error::io("start", "a thread of the loader")(cause))
-            }
-        }
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn stop(&self) {
-        self.epoch.stopped.store(true, Ordering::Relaxed);
-        self.lock().stopped = true;
-        self.wake_workers();
-        self.ready.notify_all();
-    }
-
-    fn wake_workers(&self) {
-        self.work.notify_all();
-        self.arrived.notify_all();
-    }
-
-    /// A decoding thread; `claims` when nobody else reads for it.
-    fn decode(&self, mut kitchen: Kitchen, claims: bool) {
-        let mut queue = self.lock();
-        loop {
-            if queue.stopped || queue.is_exhausted() {
-                return;
-            }
-            let task = queue
-                .take_fetched()
-                .or_else(|| if claims { queue.claim(self.options.batch as usize) } else { None });
-            let Some(mut task) = task else {
-                queue = self.wait(queue, if claims { &self.work } else { &self.arrived });
-                continue;
-            };
-            drop(queue);
-            let made = sample::fill_row(
-                &self.epoch,
-                &self.options,
-                self.quarantine.as_deref(),
-                &mut kitchen,
-                task.position,
-                task.fetched.take(),
-                &mut task.buffer,
-            );
-            queue = self.lock();
-            if queue.finish(task, made) {
-                self.ready.notify_all();
-            }
-        }
-    }
-
-    /// A thread that only reads.
-    fn fetch(&self) {
-        let mut queue = self.lock();
-        loop {
-            if queue.stopped || queue.is_exhausted() {
-                return;
-            }
-            let Some(mut task) = queue.claim(self.options.batch as usize) else {
-                queue = self.wait(queue, &self.work);
-                continue;
-            };
-            drop(queue);
-            task.fetched = sample::fetch_at(&self.epoch, &self.options, task.position);
-            queue = self.lock();
-            queue.put_fetched(task);
-            self.arrived.notify_one();
-        }
-    }
-
-    /// Waits for work. A thread that finds none may have opened a batch without rows, or found the
-    /// end: the consumer has to look.
-    fn wait<'a>(
-        &'a self,
-        queue: MutexGuard<'a, Queue>,
-        for_what: &Condvar,
-    ) -> MutexGuard<'a, Queue> {
-        self.ready.notify_all();
-        if queue.is_exhausted() {
-            self.wake_workers();
-            return queue;
-        }
-        for_what.wait(queue).unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Home for Shared {
-    fn give_back(&self, buffer: BytesMut) {
-        self.lock().give_back(buffer);
-        self.work.notify_all();
-    }
-}
-
-fn batch(shared: &Arc<Shared>, done: Done) -> Batch {
-    let Done { step, images, rows, facts, state } = done;
-    let output = shared.options.output;
-    let home: Weak<dyn Home> = Arc::downgrade(&(shared.clone() as Arc<dyn Home>));
-    Batch {
-        images,
-        shape: Shape {
-            rows: rows.len(),
-            height: output.size.1,
-            width: output.size.0,
-            channels: 3,
-            layout: output.layout,
-            dtype: output.dtype,
-        },
-        labels: facts.iter().map(|facts| facts.label).collect(),
-        samples: facts.iter().map(|facts| facts.sample).collect(),
-        valid: rows.iter().zip(&facts).map(|(row, facts)| row.valid && facts.filled).collect(),
-        substituted: facts.iter().map(|facts| facts.substituted).collect(),
-        epoch: shared.epoch.number,
-        step,
-        state,
-        home,
     }
 }
