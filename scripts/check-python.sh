@@ -32,4 +32,5 @@ CARGO_TARGET_DIR=$target "$venv/bin/maturin" build --profile "${PROFILE:-dev}" -
 "$venv/bin/python" -P -m mypy --cache-dir target/mypy crates/python/python \
   crates/python/tests
 "$venv/bin/python" -P -m mypy.stubtest fdconvert --ignore-unused-allowlist \
+  --mypy-config-file pyproject.toml \
   --allowlist crates/python/tests/stubtest-allowlist.txt

@@ -72,6 +72,14 @@ impl Batch {
         self.images.get(..n_bytes).unwrap_or(&self.images)
     }
 
+    /// The same for writing: for what is to be done to them in place.
+    #[must_use]
+    pub fn images_mut(&mut self) -> &mut [u8] {
+        let n_bytes = (self.shape.rows * self.shape.row_bytes()).min(self.images.len());
+        let (images, _) = self.images.split_at_mut(n_bytes);
+        images
+    }
+
     /// Shape and type of the images.
     #[must_use]
     pub fn shape(&self) -> Shape {

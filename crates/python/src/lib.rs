@@ -1,17 +1,20 @@
 //! The Python package `fdconvert`: what its compiled module `_fdconvert` holds.
 //!
-//! `dataset` is the map-style dataset, `array` the pixels it hands out, `command` the command
-//! in this process, `error` who raises what. The rest of the package is Python, in `python/`.
+//! `dataset` is the map-style dataset, `loader` the source of batches, `array` the pixels that both
+//! hand out, `command` the command in this process, `error` who raises what. The rest of the
+//! package is Python, in `python/`.
 //!
 //! Three rules hold everywhere. The interpreter is released around everything that reads, decodes
-//! or waits. No threads are kept from one call to the next, so that a process may fork between them.
-//! Nothing is required of Python but the standard library.
+//! or waits. No threads are kept from one call to the next, so that a process may fork between them;
+//! only the loader keeps threads, and starts them anew in a forked process. Nothing is required of
+//! Python but the standard library.
 #![deny(unsafe_code)]
 
 mod array;
 mod command;
 mod dataset;
 mod error;
+mod loader;
 mod sample;
 
 #[pyo3::pymodule]
@@ -21,6 +24,7 @@ mod _fdconvert {
         array::Array,
         command::{main, run},
         dataset::Dataset,
+        loader::BatchSource,
     };
 
     #[pymodule_export]

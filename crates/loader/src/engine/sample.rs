@@ -269,6 +269,8 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 fn named(error: Error, sample: u64, key: &str) -> Error {
     match error {
         Error::Sample { what, .. } => Error::sample(key, format!("(number {sample}) {what}")),
-        other => other,
+        // What the system says keeps its kind: it is no fault of the data.
+        Error::Io { .. } | Error::Cancelled => error,
+        other => Error::sample(key, format!("(number {sample}) {}", other.chain())),
     }
 }

@@ -23,8 +23,6 @@ pub(super) struct Running {
     pub(super) shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     pub(super) began: Instant,
-    /// The process that they belong to.
-    process: u32,
 }
 
 /// What the threads share.
@@ -37,6 +35,8 @@ pub(super) struct Shared {
     arrived: Condvar,
     /// There may be a batch to hand over.
     pub(super) ready: Condvar,
+    /// The process that the threads belong to.
+    process: u32,
     pub(super) epoch: Epoch,
     options: Options,
     quarantine: Option<Arc<Quarantine>>,
@@ -48,12 +48,8 @@ impl Running {
     /// # Errors
     /// `Io` when the system has no thread left; none runs then.
     pub(super) fn start(shared: Shared) -> Result<Self> {
-        let mut running = Self {
-            shared: Arc::new(shared),
-            threads: Vec::new(),
-            began: Instant::now(),
-            process: process::id(),
-        };
+        let mut running =
+            Self { shared: Arc::new(shared), threads: Vec::new(), began: Instant::now() };
         let options = running.shared.options.clone();
         let fetches = options.fetch_threads > 0;
         for number in 0..options.n_threads() {
@@ -69,7 +65,7 @@ impl Running {
 
     /// Whether the threads belong to another process, of which this one was forked off.
     pub(super) fn is_foreign(&self) -> bool {
-        self.process != process::id()
+        self.shared.process != process::id()
     }
 
     /// Ends the threads and waits for them.
@@ -108,6 +104,7 @@ impl Shared {
             work: Condvar::new(),
             arrived: Condvar::new(),
             ready: Condvar::new(),
+            process: process::id(),
             epoch,
             options,
             quarantine,
@@ -198,6 +195,11 @@ impl Shared {
 
 impl Home for Shared {
     fn give_back(&self, buffer: BytesMut) {
+        if self.process != process::id() {
+            // A batch that a forked child inherited: the lock may be held by a thread that the
+            // child does not have.
+            return;
+        }
         self.lock().give_back(buffer);
         self.work.notify_all();
     }

@@ -1,19 +1,28 @@
 """Packs image datasets once so that training reads them fast.
 
 ``pack``, ``unpack``, ``inspect`` and ``verify`` are the commands of the same names, run in this
-process. ``Dataset`` opens what was packed, or a folder of images, as a sequence. ``python -m
-fdconvert`` is the command itself.
+process. ``Dataset`` opens what was packed, or a folder of images, as a sequence, and ``Loader``
+makes batches of it for training. ``TorchIterable`` is the loader for torch's ``DataLoader``; it
+alone needs torch. ``python -m fdconvert`` is the command itself.
 """
+
+from typing import TYPE_CHECKING
 
 from fdconvert._commands import inspect, pack, unpack, verify
 from fdconvert._errors import DataError, Error, UsageError
 from fdconvert._fdconvert import Array, Dataset, __version__
+from fdconvert._loader import Batch, Loader
+
+if TYPE_CHECKING:
+    from fdconvert._torch import TorchIterable as TorchIterable
 
 __all__ = [
     "Array",
+    "Batch",
     "DataError",
     "Dataset",
     "Error",
+    "Loader",
     "UsageError",
     "__version__",
     "inspect",
@@ -21,3 +30,13 @@ __all__ = [
     "unpack",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Torch takes seconds to import and may not be there, so only who asks for this imports it.
+    if name == "TorchIterable":
+        from fdconvert._torch import TorchIterable
+
+        globals()[name] = TorchIterable
+        return TorchIterable
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,16 @@
 //! Memory whose address is given away.
-use std::ptr::NonNull;
+use fdconvert_loader::Batch;
+use pyo3::buffer::PyUntypedBuffer;
+use std::{
+    process,
+    ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
-/// An allocation that stays where it is until it is dropped, and that anybody who was given its
+/// Memory that stays where it is until this is dropped, and that anybody who was given its
 /// address may read and write meanwhile. So no reference into it is ever made.
 pub(super) struct Memory {
     pointer: NonNull<u8>,
@@ -15,12 +24,40 @@ enum Owner {
     Bytes(Vec<u8>),
     /// Where elements of up to eight bytes have to be aligned.
     Words(Vec<u64>),
+    /// The images of a batch, aligned by the loader.
+    Batch(Box<Lent>),
+    /// Memory of another object, which keeps it in place as long as this view of it exists.
+    Foreign(PyUntypedBuffer),
 }
 
-// SAFETY: `Memory` owns its allocation, which any thread may free, and gives no access to it but
-// by raw pointer. Those who use the pointers, here `to_vec` and elsewhere other libraries, answer
-// for races as Python's buffer protocol and DLPack say: whoever writes while others read does so
-// at the level of the Python program, as with NumPy's arrays.
+/// A batch whose memory the loader wants back.
+struct Lent {
+    batch: Option<Batch>,
+    /// The process whose loader it is of.
+    process: u32,
+    /// How many batches are lent.
+    count: Arc<AtomicUsize>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let batch = self.batch.take();
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        if self.process == process::id() {
+            drop(batch);
+        } else {
+            // After a fork this is a copy. The loader's lock may have been held by a thread that
+            // the child does not have, so nothing can be given back there.
+            std::mem::forget(batch);
+        }
+    }
+}
+
+// SAFETY: `Memory` owns its allocation, or a batch or a buffer view that keeps it where it is. Any
+// thread may drop each of these; the view enters the interpreter for it. `Memory` gives no access
+// to the bytes but by raw pointer. Those who use the pointers, here `to_vec` and `write` and
+// elsewhere other libraries, answer for races as Python's buffer protocol and DLPack say: whoever
+// writes while others read does so at the level of the Python program, as with NumPy's arrays.
 unsafe impl Send for Memory {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Memory {}
@@ -40,6 +77,46 @@ impl Memory {
         // `bytes.len()` bytes.
         unsafe { pointer.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
         Self { pointer, len: bytes.len(), _owner: Owner::Words(words) }
+    }
+
+    /// The images of a batch, which goes back to its loader when this is dropped; `count` is how
+    /// many batches have not yet.
+    pub(super) fn of_batch(mut batch: Batch, count: &Arc<AtomicUsize>) -> Self {
+        let images = batch.images_mut();
+        let len = images.len();
+        let pointer = NonNull::from(images).cast();
+        count.fetch_add(1, Ordering::Relaxed);
+        // The images are on the heap and stay there when the batch is moved.
+        let lent = Lent { batch: Some(batch), process: process::id(), count: count.clone() };
+        Self { pointer, len, _owner: Owner::Batch(Box::new(lent)) }
+    }
+
+    /// The first `len` bytes of a buffer. `None` if they cannot be written, one after the other, as
+    /// elements of `itemsize`.
+    pub(super) fn of_buffer(buffer: PyUntypedBuffer, len: usize, itemsize: usize) -> Option<Self> {
+        let pointer = NonNull::new(buffer.buf_ptr().cast::<u8>())?;
+        let fits = !buffer.readonly() && buffer.is_c_contiguous() && len <= buffer.len_bytes();
+        if !fits || pointer.addr().get() % itemsize != 0 {
+            return None;
+        }
+        Some(Self { pointer, len, _owner: Owner::Foreign(buffer) })
+    }
+
+    /// The same with fewer bytes.
+    pub(super) fn shortened(mut self, len: usize) -> Self {
+        self.len = self.len.min(len);
+        self
+    }
+
+    /// Copies the images of a batch to the start of it, as many bytes as there is room for.
+    pub(super) fn write(&self, batch: &Batch) {
+        let images = batch.images();
+        let len = self.len.min(images.len());
+        // SAFETY: `pointer` is valid for writing `len` bytes. They lie outside of the images: the
+        // address of a batch is only given away by `of_batch`, which consumes it.
+        unsafe {
+            self.pointer.copy_from_nonoverlapping(NonNull::from(images).cast(), len);
+        }
     }
 
     /// Its address, valid for reading and writing [`len`](Self::len) bytes until this is dropped.

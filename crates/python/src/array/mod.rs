@@ -2,9 +2,9 @@
 //! interface and DLPack, none of which needs NumPy to be there.
 //!
 //! All unsafe code of the crate is in this module, because handing out addresses is what these
-//! protocols are. They rest on one fact: the memory of an [`Array`] is allocated when it is made,
-//! never moved, resized or looked at by reference again, and freed when the object is. Every
-//! protocol makes its consumer hold the object.
+//! protocols are. They rest on one fact: the memory of an [`Array`] is there when it is made,
+//! never moved, resized or looked at by reference again, and given up when the object is freed.
+//! Every protocol makes its consumer hold the object.
 #![allow(unsafe_code)]
 
 mod buffer;
@@ -13,15 +13,19 @@ mod memory;
 
 use crate::error::UsageError;
 use fdconvert_core::{ArraySpec, DType};
+use fdconvert_loader::{Batch, DType as PixelType, Shape};
 use memory::Memory;
 use pyo3::{
-    buffer::PyBuffer,
+    buffer::{PyBuffer, PyUntypedBuffer},
     exceptions::{PyBufferError, PyTypeError, PyValueError},
     ffi,
     prelude::*,
     types::{PyBytes, PyCapsule, PyDict, PyTuple},
 };
-use std::ffi::c_int;
+use std::{
+    ffi::c_int,
+    sync::{Arc, atomic::AtomicUsize},
+};
 
 /// Numbers in a row-major array, in memory that NumPy, torch and others use without copying.
 ///
@@ -163,6 +167,23 @@ impl Array {
         Self::with(Memory::copy_of(data), spec)
     }
 
+    /// Takes the images of a batch over. Their memory goes back to the loader with the array;
+    /// `lent` counts the batches of which it has not.
+    pub(crate) fn of_batch(batch: Batch, lent: &Arc<AtomicUsize>) -> PyResult<Self> {
+        let spec = images_spec(batch.shape());
+        check_len(batch.images().len(), &spec)?;
+        Self::with(Memory::of_batch(batch, lent), &spec)
+    }
+
+    /// Copies the images of a batch to where the caller wants them.
+    pub(crate) fn copy_of_batch(py: Python<'_>, batch: &Batch, target: Target) -> PyResult<Self> {
+        let spec = images_spec(batch.shape());
+        let memory = target.memory.shortened(batch.images().len());
+        check_len(memory.len(), &spec)?;
+        py.detach(|| memory.write(batch));
+        Self::with(memory, &spec)
+    }
+
     fn with(memory: Memory, spec: &ArraySpec) -> PyResult<Self> {
         let shape = spec.shape.iter().map(|&n| isize::try_from(n));
         let shape: Box<[isize]> = shape.collect::<Result<_, _>>()?;
@@ -181,6 +202,37 @@ impl Array {
         let (shape, strides) = (self.shape.clone(), self.strides.clone());
         Bound::new(py, Self { memory, dtype: self.dtype, shape, strides })
     }
+}
+
+/// A buffer of the caller that a batch is to be copied into.
+pub(crate) struct Target {
+    memory: Memory,
+}
+
+impl Target {
+    /// Room for a batch of that shape in any object with the buffer protocol.
+    ///
+    /// # Errors
+    /// `UsageError` when it cannot be written to or is too small.
+    pub(crate) fn new(out: &Bound<'_, PyAny>, shape: Shape) -> PyResult<Self> {
+        let len = shape.rows * shape.row_bytes();
+        let memory = Memory::of_buffer(PyUntypedBuffer::get(out)?, len, shape.dtype.n_bytes());
+        let memory = memory.ok_or_else(|| {
+            let what = format!("out: a batch needs {len} bytes, writable, contiguous and aligned");
+            UsageError::new_err(what)
+        })?;
+        Ok(Self { memory })
+    }
+}
+
+fn images_spec(shape: Shape) -> ArraySpec {
+    let dtype = match shape.dtype {
+        PixelType::U8 => DType::U8,
+        PixelType::F16 => DType::F16,
+        PixelType::F32 => DType::F32,
+    };
+    let shape = shape.dimensions().map(|n| n as u64).to_vec();
+    ArraySpec { dtype, shape, torch: false }
 }
 
 fn check_len(n_bytes: usize, spec: &ArraySpec) -> PyResult<()> {

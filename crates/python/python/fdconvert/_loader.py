@@ -1,0 +1,404 @@
+"""Batches for training: the loader, and its batches as arrays of NumPy, torch or neither."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self, TypeAlias
+
+from fdconvert import _fdconvert
+from fdconvert._errors import UsageError
+
+StrPath: TypeAlias = str | os.PathLike[str]
+
+Part: TypeAlias = StrPath | tuple[StrPath, float]
+"""A dataset, or a dataset with how often each of its samples comes in an epoch."""
+
+Pair: TypeAlias = tuple[Any, Any]
+"""Images and labels."""
+
+STATE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Samples side by side. Arrays are of the kind that the loader's ``output`` says.
+
+    Images and labels are what a loop over the loader gets. ``samples`` are the numbers of the
+    samples in the dataset. ``valid`` is false for rows that do not count: what fills up the last
+    batch, and samples that were left out. ``substituted`` is true for rows that show another
+    sample than their own. ``step`` is the number of the batch in its epoch, and ``state`` says
+    where to go on after it.
+    """
+
+    images: Any
+    labels: Any
+    samples: Any
+    valid: Any
+    substituted: Any
+    epoch: int
+    step: int
+    state: str
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.labels)
+
+
+class Loader:
+    """Makes batches of a dataset on threads of its own, ahead of the loop that takes them.
+
+    ``path`` is anything that ``Dataset`` opens, or a list of such paths, each with a weight if it
+    is to come more often or less often than once an epoch: ``["a.beton", ("b.beton", 0.5)]``.
+
+    What comes, and in which order, follows from these alone; not from threads, prefetching or the
+    failures of other samples:
+
+    - ``batch_size``: rows on this rank; ``seed`` draws the order, crops, flips and augmentations.
+    - ``shuffle``: ``True``, ``False`` for the dataset's order, or ``(chunk, window)`` for storage
+      that reads in large pieces: chunks in a random order, shuffled within a window.
+    - ``rank``, ``world_size``: every rank makes the same number of steps.
+    - ``last``: what does not fill a batch is a ``"short"`` one, is left out with ``"drop"``
+      (``drop_last=True`` says the same), or is filled up with rows that are not valid by ``"pad"``.
+    - ``size``: of the images, one side or ``(height, width)``.
+    - ``crop``: ``"center"`` resizes the short side to ``resize`` (by default ``size`` * 256 / 224)
+      and cuts the middle out, ``"rrc"`` takes a random part of ``scale`` of the area and of a
+      ``ratio`` of sides, ``None`` squeezes the whole image.
+    - ``flip``: probability of a left-right flip; 0.5 with ``"rrc"``, else 0.
+    - ``augment``: ``"autoaugment"``, ``"autoaugment-cifar10"``, ``"autoaugment-svhn"``,
+      ``"randaugment"``, ``("randaugment", n, magnitude)`` or ``"trivialaugment"``.
+    - ``dtype``: ``"u8"``; ``"f16"`` and ``"f32"`` are from 0 to 1, or normalised by ``mean`` and
+      ``std``. ``layout``: ``"nhwc"`` or ``"nchw"``. ``orient`` turns photos upright by EXIF.
+
+    A sample that cannot be read or decoded ends the epoch with ``errors="raise"``, leaves a row
+    that is not valid with ``"skip"``, and is replaced by another with ``"substitute"`` and
+    ``"quarantine:FILE"``; the file lists such samples, and they are not tried again. More than
+    ``max_failures`` in an epoch are an error in any case. ``retries`` are for reads that failed for
+    a reason that may pass. ``verify`` checks stored checksums.
+
+    ``threads`` decode, by default one per core. ``fetch_threads`` only read, for storage that
+    takes its time. ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``.
+
+    ``output`` is ``"numpy"``, ``"torch"``, ``"array"`` for ``fdconvert.Array``, or ``"auto"``:
+    NumPy where it is installed. Images are views of the loader's memory. It gets that memory back
+    when nobody refers to them any more, and waits when more than ``prefetch`` batches are kept: keep
+    copies. With ``out=``, a writable buffer or a list of buffers used in turn, batches are copied
+    there instead. ``pin_memory`` copies torch's tensors to pinned memory, where CUDA is available.
+
+    A ``for`` loop is one epoch of ``(images, labels)``, the next loop the next epoch. Ctrl-C works
+    while it waits. After a fork both processes go on, each with its own threads. A pickled loader
+    goes on, elsewhere, after the last batch that this one has returned.
+    """
+
+    def __init__(
+        self,
+        path: StrPath | Iterable[Part],
+        batch_size: int = 64,
+        *,
+        seed: int = 0,
+        threads: int = 0,
+        size: int | tuple[int, int] = 224,
+        crop: Literal["center", "rrc"] | None = "center",
+        dtype: Literal["u8", "f16", "f32"] = "u8",
+        layout: Literal["nhwc", "nchw"] = "nhwc",
+        shuffle: bool | tuple[int, int] = True,
+        flip: float | None = None,
+        resize: int | None = None,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (3 / 4, 4 / 3),
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
+        augment: str | tuple[str, int, int] | None = None,
+        last: Literal["short", "drop", "pad"] = "short",
+        drop_last: bool = False,
+        rank: int = 0,
+        world_size: int = 1,
+        errors: str = "raise",
+        max_failures: int = 100,
+        retries: int = 3,
+        verify: bool = True,
+        prefetch: int = 3,
+        prefetch_bytes: int = 1 << 30,
+        fetch_threads: int = 0,
+        orient: bool = True,
+        output: Literal["auto", "numpy", "torch", "array"] = "auto",
+        pin_memory: bool = False,
+        out: Any = None,
+    ) -> None:
+        parts = _parts(path)
+        if drop_last:
+            if last == "pad":
+                raise UsageError("drop_last: the last batch cannot be padded as well")
+            last = "drop"
+        kind, _, file = errors.partition(":")
+        if file:
+            # Another process may run in another folder.
+            errors = f"{kind}:{os.path.abspath(file)}"
+        engine: dict[str, Any] = {
+            "batch_size": batch_size,
+            "seed": seed,
+            "threads": threads,
+            "size": size,
+            "crop": crop,
+            "dtype": dtype,
+            "layout": layout,
+            "shuffle": shuffle,
+            "flip": flip,
+            "resize": resize,
+            "scale": scale,
+            "ratio": ratio,
+            "mean": mean,
+            "std": std,
+            "augment": augment,
+            "last": last,
+            "rank": rank,
+            "world_size": world_size,
+            "errors": errors,
+            "max_failures": max_failures,
+            "retries": retries,
+            "verify": verify,
+            "prefetch": prefetch,
+            "prefetch_bytes": prefetch_bytes,
+            "fetch_threads": fetch_threads,
+            "orient": orient,
+        }
+        kind_of_array = _available(output)
+        if pin_memory and kind_of_array != "torch":
+            raise UsageError('pin_memory: it is for output="torch"')
+        if pin_memory and out is not None:
+            raise UsageError("pin_memory: with `out` the memory is yours; pin it there")
+        self._parts = parts
+        self._options = engine | {"output": kind_of_array, "pin_memory": pin_memory, "out": out}
+        self._convert = _CONVERTERS[kind_of_array]()
+        self._pin: Callable[[Any], Any] | None = None
+        if out is None:
+            self._targets = []
+        else:
+            targets = out if isinstance(out, (list, tuple)) else [out]
+            self._targets = [_buffer(target) for target in targets]
+            if not self._targets:
+                raise UsageError("out: the list is empty")
+        self._n_returned = 0
+        # Whether a batch of this epoch was taken here; not after its end.
+        self._under_way = False
+        # Who iterates; whoever did before is told.
+        self._turn = 0
+        self._source = _fdconvert.BatchSource(parts, engine)
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Begin the next epoch, or go on in a restored one: ``(images, labels)`` of each batch."""
+        return _Pairs(self, self._begin())
+
+    def batches(self) -> Iterator[Batch]:
+        """Do the same with everything there is to know of each batch."""
+        return _Batches(self, self._begin())
+
+    def __len__(self) -> int:
+        """How many batches a whole epoch has, on this rank and on any other."""
+        return len(self._source)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the next batch."""
+        return self._source.epoch()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Make that epoch the next one; one that was restored in its middle goes on there."""
+        if self._under_way or epoch != self._source.epoch():
+            self._source.begin(epoch)
+        self._under_way = False
+        self._turn += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where to go on after the last batch that was returned; JSON can hold it.
+
+        It is the same on every rank. Number of ranks, batch size and threads may change.
+        """
+        return {"state": self._source.state(), "version": STATE_VERSION}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on there. Only before the first batch of an epoch is taken."""
+        if self._under_way:
+            what = "an epoch is under way; load it before the first batch, or after the last"
+            raise UsageError(f"state: {what}")
+        version = state_dict.get("version")
+        if version != STATE_VERSION or not isinstance(state_dict.get("state"), str):
+            what = f"version {version!r} is not of this loader, which reads {STATE_VERSION}"
+            raise UsageError(f"state: {what}")
+        self._source.restore(state_dict["state"])
+
+    def stats(self) -> dict[str, Any]:
+        """Return what was done so far and where the time went.
+
+        Times end in ``_s``, are in seconds and, for ``fetch``, ``decode`` and ``render``, summed
+        over threads. ``stalled_s`` is how long the loop waited for batches, ``stall_p99_s`` the
+        wait that 99 % of the batches did not exceed. ``verdict`` is what bounds the rate:
+        ``"consumer-bound"``, ``"disk-bound"`` or ``"decode-bound"``. ``batches_kept`` are those
+        whose memory is still in use.
+        """
+        return self._source.stats()
+
+    def reset_stats(self) -> None:
+        """Begin the statistics anew."""
+        self._source.reset_stats()
+
+    def close(self) -> None:
+        """End the threads and close the dataset. Batches that were returned stay valid."""
+        self._turn += 1
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        paths = [path if weight == 1 else (path, weight) for path, weight in self._parts]
+        shown = repr(paths[0] if len(paths) == 1 else paths)
+        return f"fdconvert.Loader({shown}, batch_size={self._options['batch_size']})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self._parts, self._options, self.state_dict())
+
+    def _begin(self) -> int:
+        if self._under_way:
+            self._source.begin(self._source.epoch() + 1)
+            self._under_way = False
+        if self._options["pin_memory"] and self._pin is None:
+            self._pin = _pin()
+        self._turn += 1
+        return self._turn
+
+    def _next(self, turn: int) -> Batch | None:
+        if turn != self._turn:
+            raise UsageError("loader: it was closed, moved or iterated anew since this loop began")
+        n_targets = len(self._targets)
+        target = self._targets[self._n_returned % n_targets] if n_targets else None
+        try:
+            parts = self._source.next(target)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            # The loop after it is about the next epoch: this one would fail again.
+            self._under_way = True
+            raise
+        self._under_way = parts is not None
+        if parts is None:
+            return None
+        self._n_returned += 1
+        *arrays, epoch, step, state = parts
+        images, labels, samples, valid, substituted = map(self._convert, arrays)
+        # The converted arrays alone decide how long the memory is in use.
+        del parts, arrays
+        if self._pin is not None:
+            images, labels = self._pin(images), self._pin(labels)
+        return Batch(images, labels, samples, valid, substituted, epoch, step, state)
+
+
+class _Batches:
+    """One epoch. No generator, which would keep its last batch while it waits for the next."""
+
+    def __init__(self, loader: Loader, turn: int) -> None:
+        self._loader = loader
+        self._turn = turn
+        self._is_over = False
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        return self._take()
+
+    def _take(self) -> Batch:
+        if self._is_over:
+            raise StopIteration
+        try:
+            batch = self._loader._next(self._turn)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            self._is_over = True
+            raise
+        if batch is None:
+            self._is_over = True
+            raise StopIteration
+        return batch
+
+
+class _Pairs(_Batches):
+    def __next__(self) -> Pair:
+        batch = self._take()
+        return batch.images, batch.labels
+
+
+def _parts(path: StrPath | Iterable[Part]) -> list[tuple[str, float]]:
+    parts = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    weighted = [
+        (part, 1.0) if isinstance(part, (str, os.PathLike)) else (part[0], float(part[1]))
+        for part in parts
+    ]
+    # Another process may run in another folder.
+    return [(os.path.abspath(path), weight) for path, weight in weighted]
+
+
+def _restored(
+    kind: type[Loader],
+    parts: list[tuple[str, float]],
+    options: dict[str, Any],
+    state: dict[str, Any],
+) -> Loader:
+    loader = kind(parts, **options)
+    loader.load_state_dict(state)
+    return loader
+
+
+def _available(output: str) -> str:
+    if output == "auto":
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            return "array"
+        return "numpy"
+    if output not in _CONVERTERS:
+        raise UsageError(f'output: `{output}` is none of "auto", "numpy", "torch", "array"')
+    return output
+
+
+def _to_numpy() -> Callable[[Any], Any]:
+    import numpy
+
+    return numpy.asarray
+
+
+def _to_torch() -> Callable[[Any], Any]:
+    import torch
+
+    convert: Callable[[Any], Any] = torch.from_dlpack
+    return convert
+
+
+def _to_array() -> Callable[[Any], Any]:
+    return lambda array: array
+
+
+_CONVERTERS: dict[str, Callable[[], Callable[[Any], Any]]] = {
+    "numpy": _to_numpy,
+    "torch": _to_torch,
+    "array": _to_array,
+}
+
+
+def _pin() -> Callable[[Any], Any]:
+    import torch
+
+    if torch.cuda.is_available():
+        return lambda tensor: tensor.pin_memory()
+    what = "fdconvert.Loader: pin_memory has no effect, because torch finds no CUDA device"
+    warnings.warn(what, RuntimeWarning, stacklevel=4)
+    return lambda tensor: tensor
+
+
+def _buffer(target: Any) -> Any:
+    # Tensors of torch have no buffer protocol, but lend their memory to NumPy.
+    return target.numpy() if hasattr(target, "numpy") else target

@@ -1,0 +1,234 @@
+//! Batches for training: the loader of the workspace behind a lock, and its batches as arrays.
+//!
+//! What a user sees of it is `Loader` in `python/fdconvert/_loader.py`, which turns arrays into
+//! NumPy's or torch's and counts epochs. Here are the waiting, the options and the memory.
+mod options;
+
+use crate::{
+    array::{Array, Target},
+    error::{UsageError, raise},
+};
+use fdconvert_core::{ArraySpec, DType, Error};
+use fdconvert_loader::{Batch, Datasets, Loader, Shape, State, Waited};
+use pyo3::{
+    exceptions::PyRuntimeWarning,
+    prelude::*,
+    types::{PyDict, PyTuple},
+};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// How long Ctrl-C, and another thread that asks for the statistics, may have to wait.
+const POLL: Duration = Duration::from_millis(100);
+
+/// After this long without a batch somebody who keeps batches is told that this may be why.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The engine behind `fdconvert.Loader`, which is what to use.
+#[pyclass(frozen, module = "fdconvert._fdconvert")]
+pub(crate) struct BatchSource {
+    /// `None` once it is closed.
+    loader: Mutex<Option<Loader>>,
+    /// The shape of a full batch.
+    shape: Shape,
+    /// Batches that were handed over and whose memory is still in use.
+    lent: Arc<AtomicUsize>,
+}
+
+#[pymethods]
+impl BatchSource {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        parts: Vec<(PathBuf, f64)>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let options = options::read(options)?;
+        let output = options.output;
+        let shape = Shape {
+            rows: options.batch as usize,
+            height: output.size.1,
+            width: output.size.0,
+            channels: 3,
+            layout: output.layout,
+            dtype: output.dtype,
+        };
+        let open = || {
+            let readers = parts
+                .into_iter()
+                .map(|(path, weight)| Ok((fdconvert_reader::open(&path)?.into(), weight)))
+                .collect::<Result<_, Error>>()?;
+            Loader::new(Datasets::weighted(readers)?, options)
+        };
+        let loader = py.detach(open).map_err(|error| raise(&error))?;
+        Ok(Self { loader: Mutex::new(Some(loader)), shape, lent: Arc::default() })
+    }
+
+    /// The next batch, `None` at the end of the epoch. Its images are copied to `out` if there is
+    /// one, else they are in memory of the loader, which gets it back with the array.
+    #[pyo3(signature = (out=None))]
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        // Refused before a batch is taken that could not be handed over.
+        let target = out.map(|out| Target::new(out, self.shape)).transpose()?;
+        let mut warn_at = Some(Instant::now() + PATIENCE);
+        let batch = loop {
+            match self.with(py, |loader| loader.next_for(POLL))? {
+                Waited::Batch(batch) => break batch,
+                Waited::End => return Ok(None),
+                Waited::NotYet => {}
+            }
+            py.check_signals()?;
+            let lent = self.lent.load(Ordering::Relaxed);
+            if lent > 1 && warn_at.take_if(|at| *at < Instant::now()).is_some() {
+                // The fourth frame from here is that of the loop.
+                let what = c"fdconvert.Loader: no batch for 10 seconds, while several are kept. \
+                    Each keeps memory that the loader makes batches in: keep copies, or raise \
+                    `prefetch`";
+                PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), what, 4)?;
+            }
+        };
+        self.tuple(py, batch, target).map(Some)
+    }
+
+    /// Batches of a whole epoch.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(usize::try_from(self.with(py, |loader| Ok(loader.len()))?)?)
+    }
+
+    /// The epoch of the next batch.
+    fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |loader| Ok(loader.epoch()))
+    }
+
+    /// Goes to the start of an epoch, also of the one that is under way.
+    fn begin(&self, py: Python<'_>, epoch: u64) -> PyResult<()> {
+        self.with(py, |loader| {
+            if loader.epoch() == epoch {
+                loader.set_epoch(epoch.wrapping_add(1))?;
+            }
+            loader.set_epoch(epoch)
+        })
+    }
+
+    /// Where to go on after the last batch.
+    fn state(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |loader| Ok(loader.state().to_string()))
+    }
+
+    /// Goes on there.
+    fn restore(&self, py: Python<'_>, state: &str) -> PyResult<()> {
+        self.with(py, |loader| loader.restore(&state.parse::<State>()?))
+    }
+
+    /// What has been done so far; times in seconds.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.with(py, |loader| Ok(loader.stats()))?;
+        let dict = PyDict::new(py);
+        for (name, count) in [
+            ("samples", stats.samples),
+            ("batches", stats.batches),
+            ("failures", stats.failures),
+            ("substituted", stats.substituted),
+            ("retries", stats.retries),
+            ("fetched_bytes", stats.fetched_bytes),
+        ] {
+            dict.set_item(name, count)?;
+        }
+        for (name, time) in [
+            ("fetch_s", stats.fetch),
+            ("decode_s", stats.decode),
+            ("render_s", stats.render),
+            ("stalled_s", stats.stalled),
+            ("stall_p50_s", stats.stall_p50),
+            ("stall_p95_s", stats.stall_p95),
+            ("stall_p99_s", stats.stall_p99),
+            ("elapsed_s", stats.elapsed),
+        ] {
+            dict.set_item(name, time.as_secs_f64())?;
+        }
+        dict.set_item("first_batch_s", stats.first_batch.map(|time| time.as_secs_f64()))?;
+        dict.set_item("batches_kept", self.lent.load(Ordering::Relaxed))?;
+        dict.set_item("threads", stats.threads)?;
+        dict.set_item("verdict", stats.verdict.name())?;
+        Ok(dict)
+    }
+
+    /// Begins the statistics anew.
+    fn reset_stats(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |loader| {
+            loader.reset_stats();
+            Ok(())
+        })
+    }
+
+    /// Ends the threads. Batches that were handed over stay valid.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.loader.lock().unwrap_or_else(PoisonError::into_inner).take()));
+    }
+}
+
+impl BatchSource {
+    /// Does something with the loader, without the interpreter: another thread may have it.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Loader) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let result = py.detach(|| {
+            self.loader.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(work)
+        });
+        match result {
+            Some(result) => result.map_err(|error| raise(&error)),
+            None => Err(UsageError::new_err("loader: it is closed")),
+        }
+    }
+
+    fn tuple<'py>(
+        &self,
+        py: Python<'py>,
+        batch: Batch,
+        target: Option<Target>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let labels = numbers(batch.labels().iter().copied())?;
+        // Datasets of more samples than fit here do not fit anywhere.
+        let samples = numbers(batch.samples().iter().map(|&sample| sample as i64))?;
+        let (valid, substituted) = (flags(batch.valid())?, flags(batch.substituted())?);
+        let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
+        let images = match target {
+            Some(target) => Array::copy_of_batch(py, &batch, target)?,
+            None => Array::of_batch(batch, &self.lent)?,
+        };
+        (images, labels, samples, valid, substituted, epoch, step, state).into_pyobject(py)
+    }
+}
+
+impl Drop for BatchSource {
+    fn drop(&mut self) {
+        let loader = self.loader.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        // Its threads end with the sample they are at, which other threads of Python need not
+        // wait for. Where there is no interpreter any more the closure is dropped, and the loader.
+        let _ = Python::try_attach(|py| py.detach(|| drop(loader)));
+    }
+}
+
+fn numbers(numbers: impl ExactSizeIterator<Item = i64>) -> PyResult<Array> {
+    let shape = vec![numbers.len() as u64];
+    let bytes: Vec<u8> = numbers.flat_map(i64::to_ne_bytes).collect();
+    Array::from_slice(&bytes, &ArraySpec { dtype: DType::I64, shape, torch: false })
+}
+
+fn flags(flags: &[bool]) -> PyResult<Array> {
+    let bytes = flags.iter().map(|&flag| u8::from(flag)).collect();
+    let shape = vec![flags.len() as u64];
+    Array::from_vec(bytes, &ArraySpec { dtype: DType::Bool, shape, torch: false })
+}

@@ -1,0 +1,187 @@
+//! The options of `fdconvert.Loader`, as its caller gave them.
+use crate::error::{UsageError, raise};
+use fdconvert_loader::{
+    Augment, Crop, DType, Failures, Last, Layout, Normalise, OnError, Options, Output, Policy,
+    Shuffle, World,
+};
+use pyo3::{
+    conversion::FromPyObjectOwned,
+    exceptions::{PyOverflowError, PyTypeError},
+    prelude::*,
+    types::{PyBool, PyDict, PyString},
+};
+
+/// The option `name`, as that type.
+fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
+    let value = value(options, name)?;
+    let error: PyErr = match value.extract::<T>() {
+        Ok(value) => return Ok(value),
+        Err(error) => error.into(),
+    };
+    let what = format!("{name}: {}: {}", value.repr()?, error.value(value.py()));
+    // Text that is no number, and the like, is a mistake in the program; a negative number may
+    // come from a command line.
+    if error.is_instance_of::<PyOverflowError>(value.py()) {
+        Err(UsageError::new_err(what))
+    } else {
+        Err(PyTypeError::new_err(what))
+    }
+}
+
+fn value<'py>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    options.get_item(name)?.ok_or_else(|| PyTypeError::new_err(format!("{name}: is missing")))
+}
+
+fn unknown<T>(name: &str, value: &str, known: &str) -> PyResult<T> {
+    Err(UsageError::new_err(format!("{name}: `{value}` is none of {known}")))
+}
+
+/// All of them.
+///
+/// # Errors
+/// `TypeError` and `UsageError`, naming the option.
+pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
+    let output = output(options)?;
+    let crop = crop(options, output.size)?;
+    let flip: Option<f64> = get(options, "flip")?;
+    let augment = augment(options)?;
+    if let Some(augment) = &augment {
+        augment.check().map_err(|error| raise(&error))?;
+    }
+    Ok(Options {
+        batch: get(options, "batch_size")?,
+        seed: get(options, "seed")?,
+        shuffle: shuffle(options)?,
+        world: World { rank: get(options, "rank")?, size: get(options, "world_size")? },
+        last: match get::<String>(options, "last")?.as_str() {
+            "short" => Last::Short,
+            "drop" => Last::Drop,
+            "pad" => Last::Pad,
+            other => return unknown("last", other, "\"short\", \"drop\", \"pad\""),
+        },
+        output,
+        crop,
+        flip: flip.unwrap_or(if matches!(crop, Crop::Random { .. }) { 0.5 } else { 0.0 }),
+        augment,
+        orient: get(options, "orient")?,
+        failures: Failures {
+            policy: policy(options)?,
+            max: get(options, "max_failures")?,
+            retries: get(options, "retries")?,
+            ..Failures::default()
+        },
+        verify: get(options, "verify")?,
+        threads: get(options, "threads")?,
+        fetch_threads: get(options, "fetch_threads")?,
+        prefetch: get(options, "prefetch")?,
+        prefetch_bytes: get(options, "prefetch_bytes")?,
+        ..Options::default()
+    })
+}
+
+fn output(options: &Bound<'_, PyDict>) -> PyResult<Output> {
+    // Height and width, as torchvision has them.
+    let (height, width) = match value(options, "size")?.extract() {
+        Ok(size) => size,
+        Err(_) => {
+            let side: u32 = get(options, "size")?;
+            (side, side)
+        }
+    };
+    Ok(Output {
+        size: (width, height),
+        dtype: match get::<String>(options, "dtype")?.as_str() {
+            "u8" => DType::U8,
+            "f16" => DType::F16,
+            "f32" => DType::F32,
+            other => return unknown("dtype", other, "\"u8\", \"f16\", \"f32\""),
+        },
+        layout: match get::<String>(options, "layout")?.as_str() {
+            "nhwc" => Layout::Nhwc,
+            "nchw" => Layout::Nchw,
+            other => return unknown("layout", other, "\"nhwc\", \"nchw\""),
+        },
+        normalise: match (get(options, "mean")?, get(options, "std")?) {
+            (None, None) => None,
+            (Some(mean), Some(std)) => Some(Normalise { mean, std }),
+            _ => return Err(UsageError::new_err("mean: give `mean` and `std`, or neither")),
+        },
+    })
+}
+
+fn crop(options: &Bound<'_, PyDict>, size: (u32, u32)) -> PyResult<Crop> {
+    let name: Option<String> = get(options, "crop")?;
+    let resize: Option<u32> = get(options, "resize")?;
+    let (scale, ratio) = (get(options, "scale")?, get(options, "ratio")?);
+    if resize.is_some() && name.as_deref() != Some("center") {
+        return Err(UsageError::new_err("resize: it is for crop=\"center\""));
+    }
+    match name.as_deref() {
+        None => Ok(Crop::None),
+        Some("center") => {
+            // The share of a photo that evaluation on ImageNet has always taken.
+            let usual = || (f64::from(size.0.max(size.1)) * 256.0 / 224.0).round().max(1.0) as u32;
+            Ok(Crop::Center { resize: resize.unwrap_or_else(usual) })
+        }
+        Some("rrc") => Ok(Crop::Random { scale, ratio }),
+        Some(other) => unknown("crop", other, "\"center\", \"rrc\", None"),
+    }
+}
+
+fn shuffle(options: &Bound<'_, PyDict>) -> PyResult<Shuffle> {
+    let value = value(options, "shuffle")?;
+    if value.is_instance_of::<PyBool>() {
+        return Ok(if value.is_truthy()? { Shuffle::Global } else { Shuffle::None });
+    }
+    let (chunk, window) = get(options, "shuffle")?;
+    Ok(Shuffle::Windowed { chunk, window })
+}
+
+/// What the policies of torchvision take when they are not told.
+const USUAL_OPS: u32 = 2;
+const USUAL_MAGNITUDE: u32 = 9;
+const USUAL_BINS: u32 = 31;
+
+fn augment(options: &Bound<'_, PyDict>) -> PyResult<Option<Augment>> {
+    let value = value(options, "augment")?;
+    if value.is_none() {
+        return Ok(None);
+    }
+    let randaugment =
+        |n_ops, magnitude| Augment::RandAugment { n_ops, magnitude, n_bins: USUAL_BINS };
+    if !value.is_instance_of::<PyString>() {
+        let (name, n_ops, magnitude): (String, u32, u32) = get(options, "augment")?;
+        return match name.as_str() {
+            "randaugment" => Ok(Some(randaugment(n_ops, magnitude))),
+            other => unknown("augment", other, "(\"randaugment\", n, magnitude)"),
+        };
+    }
+    Ok(Some(match get::<String>(options, "augment")?.as_str() {
+        "autoaugment" => Augment::AutoAugment(Policy::ImageNet),
+        "autoaugment-cifar10" => Augment::AutoAugment(Policy::Cifar10),
+        "autoaugment-svhn" => Augment::AutoAugment(Policy::Svhn),
+        "randaugment" => randaugment(USUAL_OPS, USUAL_MAGNITUDE),
+        "trivialaugment" => Augment::TrivialAugmentWide { n_bins: USUAL_BINS },
+        other => {
+            let known = "\"autoaugment\", \"autoaugment-cifar10\", \"autoaugment-svhn\", \
+                         \"randaugment\", \"trivialaugment\"";
+            return unknown("augment", other, known);
+        }
+    }))
+}
+
+fn policy(options: &Bound<'_, PyDict>) -> PyResult<OnError> {
+    let name: String = get(options, "errors")?;
+    Ok(match name.as_str() {
+        "raise" => OnError::Raise,
+        "skip" => OnError::Skip,
+        "substitute" => OnError::Substitute,
+        other => match other.strip_prefix("quarantine:").filter(|file| !file.is_empty()) {
+            Some(file) => OnError::Quarantine(file.into()),
+            None => {
+                let known = "\"raise\", \"skip\", \"substitute\", \"quarantine:FILE\"";
+                return unknown("errors", other, known);
+            }
+        },
+    })
+}
