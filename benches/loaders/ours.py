@@ -1,5 +1,7 @@
 """fdconvert.Loader, from any dataset that it opens."""
 
+import os
+
 from common import BATCH, SIZE, arguments, run
 
 import fdconvert
@@ -21,4 +23,5 @@ def epoch():
         yield images
 
 
-run(f"fdconvert {fdconvert.__version__}", args, epoch)
+kind = "files" if os.path.isdir(args.data) else "beton"
+run(f"fdconvert {fdconvert.__version__}, {kind}", args, epoch)
