@@ -27,6 +27,7 @@ pub fn formats() -> Vec<Box<dyn Format>> {
     vec![
         Box::new(fdconvert_beton::Beton::default()),
         Box::new(fdconvert_wds::Wds::default()),
+        Box::new(fdconvert_mixed::Mixed::default()),
         Box::new(fdconvert_mds::Mds::default()),
         Box::new(fdconvert_formula::FormulaFormat),
         // Last: any folder is one.

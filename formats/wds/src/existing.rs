@@ -4,7 +4,8 @@ use crate::{
     manifest::Manifest,
     record::{Record, hex},
 };
-use fdconvert_core::{Create, Error, Result, ShardSummary};
+use fdconvert_core::{Create, Error, Result, Shard, ShardSummary};
+use fdconvert_storage::partial_path;
 use std::{fs, io, path::Path};
 
 /// Refuses to replace a shard, unless asked to, or an interrupted run of the same fingerprint left
@@ -56,7 +57,47 @@ pub(crate) fn remove_manifest(out: &Path) -> Result<()> {
     remove(&out.join(layout::MANIFEST))
 }
 
-pub(crate) fn remove(path: &Path) -> Result<()> {
+/// Whether a dataset has anything of a shard, finished or not, or a manifest that would go with it.
+///
+/// # Errors
+/// `Usage` when the split's name cannot be part of a file name.
+pub fn has_traces(out: &Path, shard: &Shard) -> Result<bool> {
+    let stem = layout::stem(shard)?;
+    let record = layout::record_path(out, &stem);
+    let unfinished = partial_path(&record);
+    let paths = [layout::tar_path(out, &stem), record, unfinished, out.join(layout::MANIFEST)];
+    Ok(paths.iter().any(|path| path.exists()))
+}
+
+/// Whether a dataset has a shard, be it finished or left by an interrupted run.
+///
+/// # Errors
+/// `Usage` when the split's name cannot be part of a file name.
+pub fn has_shard(out: &Path, shard: &Shard) -> Result<bool> {
+    let stem = layout::stem(shard)?;
+    let paths = [layout::tar_path(out, &stem), layout::record_path(out, &stem)];
+    Ok(paths.iter().any(|path| path.exists()))
+}
+
+/// Removes a shard that its dataset no longer has, with its index and record, and the dataset's
+/// manifest with the files that it lists. Whether that is allowed was asked before.
+///
+/// # Errors
+/// `Io`; `Corrupt` or `Version` for a manifest that cannot be read.
+pub fn remove_shard(out: &Path, shard: &Shard) -> Result<()> {
+    let stem = layout::stem(shard)?;
+    let tar = layout::tar_path(out, &stem);
+    remove_manifest(out)?;
+    remove(&layout::record_path(out, &stem))?;
+    remove(&layout::index_path(&tar))?;
+    remove(&tar)
+}
+
+/// Removes a file, if it is there.
+///
+/// # Errors
+/// `Io`.
+pub fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
             Err(Error::io("remove", path)(cause))

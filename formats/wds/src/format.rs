@@ -51,6 +51,21 @@ impl Wds {
         Ok(Self { sidecars: parse_sidecars(list)?, ..Self::default() })
     }
 
+    /// With this name of the images in the tar.
+    ///
+    /// # Errors
+    /// `Usage` for a name that not every reader takes.
+    pub fn with_image_field(self, name: &str) -> Result<Self> {
+        check_image_field(name)?;
+        Ok(Self { image_field: Some(name.to_owned()), ..self })
+    }
+
+    /// The files beside the shards, by the names of the option.
+    #[must_use]
+    pub fn sidecars(&self) -> &[&'static str] {
+        &self.sidecars
+    }
+
     /// Opens a folder of shards or a single one.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The manifest, beside the shards.
 pub(crate) const MANIFEST: &str = "fdconvert.json";
 /// The folder of done-records, beside the shards.
-pub(crate) const RECORDS: &str = ".fdconvert";
+pub const RECORDS: &str = ".fdconvert";
 /// Everything in a tar is a multiple of this.
 pub(crate) const BLOCK: u64 = 512;
 /// Names of this length and below need no `prefix`, which not every reader knows.
@@ -17,7 +17,10 @@ pub(crate) const MAX_MEMBER_BYTES: u64 = (1 << 33) - 1;
 pub(crate) const END: [u8; 1024] = [0; 1024];
 
 /// The name of a shard's files without their extension.
-pub(crate) fn stem(shard: &Shard) -> Result<String> {
+///
+/// # Errors
+/// `Usage` when the split's name cannot be part of a file name.
+pub fn stem(shard: &Shard) -> Result<String> {
     let split = &shard.split;
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if split.is_empty() || split.len() > 200 || !split.bytes().all(legal) {
@@ -35,7 +38,8 @@ pub(crate) fn tar_path(out: &Path, stem: &str) -> PathBuf {
 }
 
 /// Where the done-record of a shard lies.
-pub(crate) fn record_path(out: &Path, stem: &str) -> PathBuf {
+#[must_use]
+pub fn record_path(out: &Path, stem: &str) -> PathBuf {
     out.join(RECORDS).join(format!("{stem}.json"))
 }
 

@@ -58,5 +58,9 @@ mod tar;
 mod verify;
 mod writer;
 
+// For formats that keep their samples in several datasets of shards.
+pub use existing::{has_shard, has_traces, remove, remove_shard};
 pub use format::Wds;
+pub use layout::{RECORDS, record_path, stem};
 pub use reader::WdsReader;
+pub use record::{Folders, Pending, hex};

@@ -29,6 +29,12 @@ pub struct WdsReader {
 }
 
 impl WdsReader {
+    /// Whether a manifest says which shards there are and in which order.
+    #[must_use]
+    pub fn has_manifest(&self) -> bool {
+        self.manifest.is_some()
+    }
+
     /// The shard of a sample, and its position there.
     pub(crate) fn locate(&self, index: u64) -> Result<(&Shard, u64)> {
         let number = self.ends.partition_point(|&end| end <= index);

@@ -52,14 +52,16 @@ impl Record {
     }
 }
 
-pub(crate) fn hex(fingerprint: [u8; 16]) -> String {
+/// A fingerprint as records and manifests have it.
+#[must_use]
+pub fn hex(fingerprint: [u8; 16]) -> String {
     fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A record whose shard is being written. It already says of which run: what a killed process
 /// has left of a shard belongs to whoever has the same fingerprint.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub struct Pending {
     scratch: Scratch,
     path: PathBuf,
     mark: Vec<u8>,
@@ -68,7 +70,11 @@ pub(crate) struct Pending {
 impl Pending {
     /// Takes the shard for this run; the second value tells whether an interrupted run of the same
     /// fingerprint had it before.
-    pub(crate) fn open(
+    ///
+    /// # Errors
+    /// `Usage` when the unfinished record is of another run (unless `overwrite`) or held by one
+    /// that runs, `Io`.
+    pub fn open(
         out: &Path,
         stem: &str,
         fingerprint: [u8; 16],
@@ -88,7 +94,7 @@ impl Pending {
             let what = format!(
                 "{} is the unfinished output of a run with another source or other options; \
                  finish that run, or replace it with --overwrite",
-                layout::tar_path(out, stem).display()
+                out.join(stem).display()
             );
             scratch.leave();
             return Err(Error::usage("output", what));
@@ -98,7 +104,10 @@ impl Pending {
     }
 
     /// Says durably enough whose shard it is: after this, what is there may be replaced.
-    pub(crate) fn mark(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn mark(&self) -> Result<()> {
         self.scratch.write_all_at(&self.mark, 0)?;
         self.scratch.set_len(self.mark.len() as u64)
     }
@@ -108,8 +117,16 @@ impl Pending {
         // Strings and numbers: nothing that JSON cannot hold.
         let mut text = serde_json::to_vec(record).unwrap_or_default();
         text.push(b'\n');
+        self.commit_text(&text)
+    }
+
+    /// Commits a record of this text, which is JSON and begins with the fingerprint.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn commit_text(self, text: &[u8]) -> Result<()> {
         debug_assert!(text.starts_with(&self.mark));
-        self.scratch.write_all_at(&text, 0)?;
+        self.scratch.write_all_at(text, 0)?;
         self.scratch.set_len(text.len() as u64)?;
         self.scratch.commit(&self.path)
     }
@@ -118,13 +135,17 @@ impl Pending {
 /// The folders of a dataset. Those that this run has made and that are still empty go again with
 /// it.
 #[derive(Debug)]
-pub(crate) struct Folders {
+pub struct Folders {
     out: PathBuf,
     made_out: bool,
 }
 
 impl Folders {
-    pub(crate) fn make(out: &Path) -> Result<Self> {
+    /// The dataset's folder and that of its records; the folder above has to be there.
+    ///
+    /// # Errors
+    /// `Usage` when there is something else of that name, `Io`.
+    pub fn make(out: &Path) -> Result<Self> {
         let made_out = make(out)?;
         let folders = Self { out: out.to_path_buf(), made_out };
         make(&out.join(layout::RECORDS))?;

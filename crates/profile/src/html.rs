@@ -1,0 +1,294 @@
+use crate::{Binding, Choice, Report, Verdict, chart};
+use std::fmt::Write;
+
+/// Colours for screens, dark screens and paper. Nothing is loaded from elsewhere.
+const STYLE: &str = "
+:root { color-scheme: light dark; --ink: #1a1d21; --paper: #ffffff; --faint: #d5d9de;
+  --quiet: #5b636d; --loading: #1f6fb2; --decoding: #c2560c; --both: #b9c0c8; --warn: #9a2a1d; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e8eb; --paper: #16191d; --faint: #353b43; --quiet: #9aa3ad;
+    --loading: #6cb3ef; --decoding: #f2984f; --both: #4a525c; --warn: #ff8d7d; } }
+@media print {
+  :root { color-scheme: light; --ink: #000; --paper: #fff; --faint: #ccc; --quiet: #444;
+    --loading: #1f6fb2; --decoding: #c2560c; --both: #bbb; --warn: #9a2a1d; }
+  table, svg { break-inside: avoid; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+.quiet { color: var(--quiet); margin-top: 0; } .warn { color: var(--warn); font-weight: 600; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; white-space: nowrap; padding: .25rem .5rem; border-bottom: 1px solid var(--faint); }
+th { font-weight: 600; } th:first-child, td:first-child { text-align: left; }
+svg { width: 100%; height: auto; font: 13px system-ui, sans-serif; }
+svg text { fill: var(--ink); } svg .tick { fill: var(--quiet); }
+svg polyline { fill: none; stroke-width: 2; }
+svg .grid { stroke: var(--faint); } svg .loading { stroke: var(--loading); }
+svg .decoding { stroke: var(--decoding); stroke-dasharray: 7 4; }
+svg .both { stroke: var(--both); stroke-width: 8; }
+svg .chosen { stroke: var(--ink); stroke-dasharray: 2 4; } svg .point { fill: var(--ink); }
+svg .measured { fill: var(--paper); stroke: var(--ink); stroke-width: 2; }
+";
+
+/// The report as one page that needs nothing else: no scripts, no fonts, no network. Readable on
+/// paper and on dark screens.
+#[must_use]
+pub fn to_html(report: &Report) -> String {
+    let dataset = escape(&report.dataset);
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width\"/>\n\
+         <title>Profile of {dataset}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <h1>Profile of {dataset}</h1>\n\
+         <p class=\"quiet\">{} images, read from {}; {}</p>\n",
+        report.n_images,
+        escape(&report.target),
+        escape(&report.tool)
+    );
+    page.push_str(&verdict(report));
+    if let Some(why) = report.read.as_ref().and_then(|read| read.cached_because.as_ref()) {
+        add(
+            &mut page,
+            &format!(
+                "<p class=\"warn\">The bandwidth is that of memory, not of the disk: {}.</p>",
+                escape(why)
+            ),
+        );
+    }
+    page.push_str(&chart::svg(report));
+    page.push_str(&predictions(report));
+    page.push_str(&inputs(report));
+    page.push_str(&measurements(report));
+    page.push_str("</body>\n</html>\n");
+    page
+}
+
+fn verdict(report: &Report) -> String {
+    let solution = &report.solution;
+    let chosen = &solution.chosen;
+    let (encoded, raw) = (escape(&report.encoded.name), escape(&report.raw.name));
+    let text = match solution.verdict {
+        Verdict::NoGain => format!(
+            "<strong>Keep everything {encoded}.</strong> The best mixture with {raw} is predicted \
+             to be {} as fast.",
+            times(solution.gain)
+        ),
+        Verdict::Gain => format!(
+            "<strong>Store {:.1} % of the images as {raw}.</strong> Predicted: {} images/s, {} as \
+             fast as everything {encoded}, in {} instead of {}.",
+            chosen.share * 100.0,
+            images_per_s(chosen.throughput.images_per_s()),
+            times(gain_of(chosen, &solution.encoded_only)),
+            bytes(chosen.dataset_bytes),
+            bytes(solution.encoded_only.dataset_bytes)
+        ),
+    };
+    format!("<p>{text}</p>\n")
+}
+
+fn predictions(report: &Report) -> String {
+    let solution = &report.solution;
+    let named = [
+        (format!("all {}", escape(&report.encoded.name)), &solution.encoded_only),
+        ("highest throughput".into(), &solution.optimum),
+        ("fewest bytes within 2 %".into(), &solution.cheapest),
+        ("chosen".into(), &solution.chosen),
+        (format!("all {}", escape(&report.raw.name)), &solution.raw_only),
+    ];
+    let row = |name: String, choice: &Choice| {
+        let throughput = &choice.throughput;
+        vec![
+            name,
+            format!("{:.1} %", choice.share * 100.0),
+            images_per_s(throughput.loading),
+            images_per_s(throughput.decoding),
+            images_per_s(throughput.images_per_s()),
+            binding(throughput.binding()).into(),
+            format!("{:.0} %", choice.cached * 100.0),
+            bytes(choice.dataset_bytes),
+        ]
+    };
+    let head = ["", "raw", "loading/s", "decoding/s", "images/s", "waits for", "cached", "dataset"];
+    let named = named.into_iter().map(|(name, choice)| row(name, choice)).collect();
+    let tenths = report.tenths.iter().zip(0..);
+    let tenths = tenths.map(|(choice, k)| row(format!("{k}/10"), choice)).collect();
+    format!(
+        "<h2>Predicted</h2>\n{}<h2>Every tenth</h2>\n{}",
+        table(&head, named),
+        table(&head, tenths)
+    )
+}
+
+fn inputs(report: &Report) -> String {
+    let formats = [&report.encoded, &report.raw].map(|format| {
+        vec![
+            escape(&format.name),
+            bytes(format.cost.bytes_per_image),
+            seconds(format.cost.cpu_seconds_per_image),
+        ]
+    });
+    let machine = &report.machine;
+    let machine = vec![
+        vec!["read bandwidth".into(), format!("{}/s", bytes(machine.read_bytes_per_s))],
+        vec!["effective cores".into(), format!("{:.2}", machine.effective_cores)],
+        vec!["cached bytes".into(), bytes(machine.cache_bytes)],
+    ];
+    format!(
+        "<h2>What went in</h2>\n{}<p></p>\n{}",
+        table(&["format", "bytes per image", "decoding, CPU"], formats.into()),
+        table(&["machine", ""], machine)
+    )
+}
+
+fn measurements(report: &Report) -> String {
+    let mut page = String::new();
+    if let Some(measured) = &report.measured {
+        let rows = measured.formats.iter().map(|format| {
+            vec![
+                format.codec.extension().into(),
+                bytes(format.cost.bytes_per_image),
+                seconds(format.cost.cpu_seconds_per_image),
+                seconds(format.cpu_seconds_all_threads),
+                format!("{:.2}", format.effective_cores),
+                format.n_cannot_hold.to_string(),
+            ]
+        });
+        let all = format!("on {} threads", measured.threads);
+        let head = ["format", "bytes", "on 1 thread", &all, "effective cores", "cannot hold"];
+        let full =
+            if measured.memory_was_full { ", where the memory for samples ended" } else { "" };
+        add(
+            &mut page,
+            &format!(
+                "<h2>Formats, measured</h2>\n<p class=\"quiet\">Means over {} images{full}; {} could \
+             not be read.</p>",
+                measured.n_images, measured.n_unreadable
+            ),
+        );
+        page.push_str(&table(&head, rows.collect()));
+    }
+    if let Some(read) = &report.read {
+        add(
+            &mut page,
+            &format!(
+                "<h2>Reading, measured</h2>\n<p>{}/s: {} in {:.2} s, in {} requests of {}, {} in \
+             flight, {}.</p>",
+                bytes(read.bytes_per_s),
+                bytes(read.bytes as f64),
+                read.seconds,
+                read.requests,
+                bytes(read.plan.request_bytes as f64),
+                read.plan.queue_depth,
+                if read.cached_because.is_some() { "through the page cache" } else { "direct" }
+            ),
+        );
+    }
+    if let Some(search) = &report.search {
+        let asked = search.measured.iter().map(|(share, throughput)| {
+            let [loading, decoding] = [throughput.loading, throughput.decoding].map(images_per_s);
+            vec![format!("{:.0} %", share * 100.0), loading, decoding]
+        });
+        add(
+            &mut page,
+            &format!(
+                "<h2>Search over tenths</h2>\n<p>It ends at {:.0} % raw.</p>",
+                search.share * 100.0
+            ),
+        );
+        page.push_str(&table(&["raw", "loading/s", "decoding/s"], asked.collect()));
+    }
+    if !report.verified.is_empty() {
+        let rows = report.verified.iter().map(|verified| {
+            vec![
+                format!("{:.1} %", verified.share * 100.0),
+                images_per_s(verified.images_per_s()),
+                verified.runs.len().to_string(),
+            ]
+        });
+        page.push_str("<h2>Measured with the loader</h2>\n");
+        page.push_str(&table(&["raw", "images/s, median", "runs"], rows.collect()));
+    }
+    page
+}
+
+/// Cells are HTML already.
+fn table(head: &[&str], rows: Vec<Vec<String>>) -> String {
+    let row = |cells: &[String], tag: &str| {
+        let cells = cells.iter().map(|cell| format!("<{tag}>{cell}</{tag}>"));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    let head: Vec<String> = head.iter().map(|cell| (*cell).to_string()).collect();
+    let body: String = rows.iter().map(|cells| row(cells, "td")).collect();
+    format!("<div class=\"scroll\"><table>\n{}{body}</table></div>\n", row(&head, "th"))
+}
+
+/// Text that is safe in HTML, also in attributes.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            // Not allowed in a page, not even escaped.
+            _ if character.is_control() => escaped.push('\u{fffd}'),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+/// Images/s to about three digits.
+pub(crate) fn images_per_s(value: f64) -> String {
+    match value {
+        _ if value.is_infinite() => "unlimited".into(),
+        _ if value >= 100.0 || value == 0.0 => format!("{value:.0}"),
+        _ if value >= 1.0 => format!("{value:.1}"),
+        _ => format!("{value:.2e}"),
+    }
+}
+
+fn times(factor: f64) -> String {
+    if factor.is_finite() { format!("{factor:.2} times") } else { "any number of times".into() }
+}
+
+fn gain_of(choice: &Choice, over: &Choice) -> f64 {
+    choice.throughput.images_per_s() / over.throughput.images_per_s()
+}
+
+/// In units of 1000, as disks are sold.
+fn bytes(value: f64) -> String {
+    let mut scaled = value;
+    for unit in ["B", "kB", "MB", "GB", "TB"] {
+        if scaled < 999.5 {
+            let digits = match scaled {
+                _ if unit == "B" => 0,
+                _ if scaled < 9.995 => 2,
+                _ => usize::from(scaled < 99.95),
+            };
+            return format!("{scaled:.digits$} {unit}");
+        }
+        scaled /= 1000.0;
+    }
+    format!("{scaled:.1} PB")
+}
+
+fn seconds(value: f64) -> String {
+    if value >= 1e-3 { format!("{:.2} ms", value * 1e3) } else { format!("{:.1} µs", value * 1e6) }
+}
+
+fn binding(binding: Binding) -> &'static str {
+    match binding {
+        Binding::Loading => "loading",
+        Binding::Decoding => "decoding",
+        Binding::Both => "both",
+        Binding::Nothing => "nothing",
+    }
+}
+
+fn add(page: &mut String, text: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "{text}");
+}

@@ -1,0 +1,76 @@
+//! At which share of raw images are loading and decoding equally fast: the offline profiler.
+//!
+//! The idea is Liquid's (APSys 2023). Encoded images are small and cost much CPU to decode; raw
+//! ones are large and cost next to none. Storing a share `x` of the images raw moves work from the
+//! CPU to the disk, and training reads fastest where neither waits for the other.
+//!
+//! # The model
+//!
+//! An image costs `s` stored bytes and `d` CPU seconds to decode, as a mean over the dataset, in
+//! its encoded form E and in its raw form R ([`Cost`]). The [`Machine`] reads `B` bytes/s, decodes
+//! with `C` effective cores, and keeps `M` bytes of the dataset in memory. For `n` images:
+//!
+//! ```text
+//! S(x) = (1-x) s_E + x s_R             bytes per image, mean
+//! h(x) = min(1, M / (n S(x)))          share of the bytes that comes from the cache
+//! L(x) = B / ((1-h(x)) S(x))           images/s that reading allows
+//! D(x) = C / ((1-x) d_E + x d_R)       images/s that decoding allows
+//! T(x) = min(L(x), D(x))               images/s
+//! ```
+//!
+//! `h` depends on `x`, which Liquid resolves by iterating. It need not: `(1-h) S = max(0, S - M/n)`
+//! is linear in `x` where it is not zero, so the *seconds* per image, `1/T`, are the larger of two
+//! straight lines. That is convex, its minimum lies at 0, at 1 or where the lines cross, and
+//!
+//! ```text
+//! x* = (B d_E - C (s_E - M/n)) / (C (s_R - s_E) + B (d_E - d_R))
+//! ```
+//!
+//! is exact. [`Model::solve`] compares the three points instead of reading signs off the
+//! denominator, which is what makes dominated formats, exchanged roles and full caches come out
+//! right. [`fixed_point`] is the iteration and [`paper_search`] the bisection over eleven ratios,
+//! both kept to be compared with; [`best_mixture`] is the general case of more formats and more
+//! resources.
+//!
+//! ```
+//! use fdconvert_profile::{Cost, Machine, Model, Verdict};
+//!
+//! let png = Cost { bytes_per_image: 600e3, cpu_seconds_per_image: 10e-3 };
+//! let bmp = Cost { bytes_per_image: 1200e3, cpu_seconds_per_image: 0.5e-3 };
+//! let machine = Machine { read_bytes_per_s: 500e6, effective_cores: 4.0, cache_bytes: 0.0 };
+//! let solution = Model::new(png, bmp, machine, 100_000)?.solve();
+//! assert_eq!(solution.verdict, Verdict::Gain);
+//! assert!((0.3..0.5).contains(&solution.optimum.share));
+//! # Ok::<(), fdconvert_core::Error>(())
+//! ```
+//!
+//! The inputs are measured by [`measure_formats`] (bytes and CPU) and [`measure_read`] (bytes/s of
+//! a folder or of files), and a [`Report`] keeps all of it, as JSON or as a page for people.
+//!
+//! Deliberately absent: training, the choice *which* images become raw, and latency: a loader that
+//! has too few requests in flight is slower than this model says.
+#![forbid(unsafe_code)]
+
+mod chart;
+mod direct;
+mod html;
+mod lp;
+mod measure;
+mod model;
+mod read;
+mod report;
+mod sampling;
+mod solve;
+mod throttle;
+
+pub use html::to_html;
+pub use lp::{MAX_FORMATS, MAX_RESOURCES, Mixture, Resource, Space, best_mixture, resources};
+pub use measure::{FormatCost, Measured, Measuring, measure_formats};
+pub use model::{Binding, Cost, Machine, Model, Throughput};
+pub use read::{Bandwidth, Pattern, ReadPlan, Target, measure_read};
+pub use report::{FormatReport, Report, Verified};
+pub use sampling::choose;
+pub use solve::{
+    Choice, GAIN, PaperSearch, SLACK, Solution, Verdict, fixed_point, paper_search, sweep,
+};
+pub use throttle::Throttle;

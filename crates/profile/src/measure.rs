@@ -1,0 +1,225 @@
+use crate::{
+    Cost,
+    sampling::{Prepared, Stored, prepare},
+};
+use cpu_time::ThreadTime;
+use fdconvert_codec::{Decoder, JpegOptions};
+use fdconvert_core::{Codec, Error, Limits, Result, Source};
+use serde::{Deserialize, Serialize};
+use std::{io, sync::RwLock, thread};
+
+/// How to measure formats.
+#[derive(Debug, Clone, Copy)]
+pub struct Measuring {
+    /// Images to measure; fewer where there are fewer.
+    pub samples: u64,
+    /// Threads that will decode in training: decoding is measured on one and on this many at the
+    /// same time, which shows what they take from each other.
+    pub threads: usize,
+    /// Times that everything is decoded. The median counts.
+    pub passes: usize,
+    /// Which images: the same seed, the same images.
+    pub seed: u64,
+    /// Limits on what is decoded.
+    pub limits: Limits,
+    /// How JPEG is written, where images become JPEG.
+    pub jpeg: JpegOptions,
+    /// Bytes of stored images to keep in memory, over all formats; sampling ends there.
+    pub max_kept_bytes: u64,
+}
+
+/// What one format costs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FormatCost {
+    /// The format.
+    pub codec: Codec,
+    /// Bytes per image, and CPU seconds per image on one thread.
+    pub cost: Cost,
+    /// CPU seconds per image with all threads decoding.
+    pub cpu_seconds_all_threads: f64,
+    /// Cores that the threads are worth: their number times the cost on one over that on all.
+    pub effective_cores: f64,
+    /// Images that the format cannot hold without loss; they would stay as they are.
+    pub n_cannot_hold: u64,
+    /// Why not the first of them.
+    pub first_reason: Option<String>,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Formats, in the order asked for.
+    pub formats: Vec<FormatCost>,
+    /// Images that every format can hold, over which all costs are means.
+    pub n_images: u64,
+    /// Images that could not be read or decoded.
+    pub n_unreadable: u64,
+    /// Whether sampling ended because the kept images filled the memory they may take.
+    pub memory_was_full: bool,
+    /// Threads of the measurement with all of them.
+    pub threads: usize,
+}
+
+impl Default for Measuring {
+    fn default() -> Self {
+        Self {
+            samples: 256,
+            threads: thread::available_parallelism().map_or(1, usize::from),
+            passes: 5,
+            seed: 0,
+            limits: Limits::DEFAULT,
+            jpeg: JpegOptions::default(),
+            max_kept_bytes: 1 << 30,
+        }
+    }
+}
+
+impl Measured {
+    /// Effective cores of the machine over all formats, each weighted by the CPU time it takes: raw
+    /// images only copy memory, and how that scales matters as little as it costs.
+    #[must_use]
+    pub fn effective_cores(&self) -> f64 {
+        let sum = |of: &dyn Fn(&FormatCost) -> f64| self.formats.iter().map(of).sum::<f64>();
+        let one = sum(&|format| format.cost.cpu_seconds_per_image);
+        let all = sum(&|format| format.cpu_seconds_all_threads);
+        effective(self.threads, one, all)
+    }
+}
+
+/// Stored bytes and decode time of sampled images in every format.
+///
+/// Images are made in memory, so nothing but decoding is timed, in CPU time of the thread, which
+/// other programs on the machine disturb less than they do the clock on the wall. Decoding goes
+/// into a buffer that is used again, as in a loader.
+///
+/// # Errors
+/// `Usage` when there is nothing to measure; `Cancelled` when `cancelled` says so; `Io` and
+/// `Corrupt` from the source. Samples that are bad are counted and left out.
+pub fn measure_formats(
+    source: &dyn Source,
+    formats: &[Codec],
+    options: &Measuring,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<Measured> {
+    let prepared = prepare(source, formats, options, cancelled)?;
+    let Prepared { images, n_unreadable, refused, memory_was_full } = prepared;
+    if images.is_empty() || formats.is_empty() {
+        let reason = refused.iter().find_map(|(_, reason)| reason.as_deref());
+        let reason = reason.unwrap_or("none could be read");
+        let what = format!("there is no image to measure in all of the formats: {reason}");
+        return Err(Error::usage("profile", what));
+    }
+
+    let clock = Clock { images: &images, limits: options.limits, cancelled };
+    let threads = options.threads.max(1);
+    let passes = options.passes.max(1);
+    let mut one = vec![Vec::new(); formats.len()];
+    let mut all = vec![Vec::new(); formats.len()];
+    // Formats take turns, so that what disturbs the machine for a while disturbs all of them.
+    for _ in 0..passes {
+        for format in 0..formats.len() {
+            one[format].push(clock.on_threads(format, 1)?);
+            all[format].push(clock.on_threads(format, threads)?);
+        }
+    }
+
+    let n = images.len() as f64;
+    let cost_of = |(position, codec): (usize, &Codec)| {
+        let bytes: u64 = images.iter().map(|image| image.forms[position].bytes.len() as u64).sum();
+        let (on_one, on_all) = (median(&mut one[position]), median(&mut all[position]));
+        let (n_cannot_hold, first_reason) = refused[position].clone();
+        FormatCost {
+            codec: *codec,
+            cost: Cost { bytes_per_image: bytes as f64 / n, cpu_seconds_per_image: on_one },
+            cpu_seconds_all_threads: on_all,
+            effective_cores: effective(threads, on_one, on_all),
+            n_cannot_hold,
+            first_reason,
+        }
+    };
+    let formats = formats.iter().enumerate().map(cost_of).collect();
+    Ok(Measured { formats, n_images: images.len() as u64, n_unreadable, memory_was_full, threads })
+}
+
+struct Clock<'a> {
+    images: &'a [Stored],
+    limits: Limits,
+    cancelled: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Clock<'_> {
+    /// CPU seconds per image when that many threads decode all images at the same time. Every
+    /// thread decodes each, starting elsewhere, so that all of them are busy to the end.
+    fn on_threads(&self, format: usize, threads: usize) -> Result<f64> {
+        // Held shut until all threads are there.
+        let gate = &RwLock::new(());
+        let seconds = thread::scope(|scope| -> Result<f64> {
+            let closed = gate.write();
+            let mut running = Vec::new();
+            let mut refused = None;
+            for thread_idx in 0..threads {
+                let first = self.images.len() * thread_idx / threads;
+                let run = move || self.decode_all(format, first, gate);
+                match thread::Builder::new().spawn_scoped(scope, run) {
+                    Ok(handle) => running.push(handle),
+                    Err(error) => refused = Some(error),
+                }
+            }
+            drop(closed);
+            let mut seconds = 0.0;
+            for handle in running {
+                let joined = handle.join();
+                seconds +=
+                    joined.map_err(|_| machine("end", io::Error::other("it panicked")))??;
+            }
+            match refused {
+                Some(error) => Err(machine("start", error)),
+                None => Ok(seconds),
+            }
+        })?;
+        Ok(seconds / (threads * self.images.len()) as f64)
+    }
+
+    /// CPU seconds to decode every image once.
+    fn decode_all(&self, format: usize, first: usize, gate: &RwLock<()>) -> Result<f64> {
+        let mut decoder = Decoder::new();
+        let mut pixels = Vec::new();
+        let mut decode = |image: &Stored| {
+            decoder.decode_into(&image.key, &image.forms[format], &self.limits, &mut pixels)
+        };
+        // The largest image first and unmeasured: handles and memory are there from then on.
+        let area = |image: &&Stored| {
+            image.forms.first().map_or(0, |form| u64::from(form.width) * u64::from(form.height))
+        };
+        if let Some(largest) = self.images.iter().max_by_key(area) {
+            decode(largest)?;
+        }
+        drop(gate.read());
+
+        let start = ThreadTime::try_now().map_err(|error| machine("time", error))?;
+        let (before, after) = self.images.split_at(first);
+        for image in after.iter().chain(before) {
+            if (self.cancelled)() {
+                return Err(Error::Cancelled);
+            }
+            decode(image)?;
+        }
+        let elapsed = start.try_elapsed().map_err(|error| machine("time", error))?;
+        Ok(elapsed.as_secs_f64())
+    }
+}
+
+fn machine(action: &'static str, source: io::Error) -> Error {
+    Error::Io { action, path: "a decoding thread".into(), source }
+}
+
+/// At most as many as there are threads: more is noise.
+fn effective(threads: usize, on_one: f64, on_all: f64) -> f64 {
+    let threads = threads as f64;
+    if on_one > 0.0 && on_all > on_one { threads * on_one / on_all } else { threads }
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}

@@ -1,0 +1,218 @@
+use fdconvert_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// What one image costs in one stored form, as a mean over the dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Stored bytes per image; `s` in Liquid (APSys 2023).
+    pub bytes_per_image: f64,
+    /// CPU seconds to decode an image, on one thread with the bytes in memory; `d`.
+    pub cpu_seconds_per_image: f64,
+}
+
+/// What the machine can do in a second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Bytes/s that the target delivers at the request size and queue depth of the loader, past
+    /// the page cache.
+    pub read_bytes_per_s: f64,
+    /// CPU seconds of decoding that fit in one second. Less than the number of threads where they
+    /// share the units of a core or the memory bandwidth.
+    pub effective_cores: f64,
+    /// Bytes of the dataset that stay in memory from epoch to epoch; 0 for none.
+    pub cache_bytes: f64,
+}
+
+/// Images/s at some share of raw images. Infinite where a resource is not used at all.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Throughput {
+    /// Images/s that reading allows; `L` in Liquid.
+    #[serde(with = "unlimited")]
+    pub loading: f64,
+    /// Images/s that decoding allows; `D`.
+    #[serde(with = "unlimited")]
+    pub decoding: f64,
+}
+
+/// The resource that decides the throughput.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Binding {
+    /// Reading is slower.
+    Loading,
+    /// Decoding is slower.
+    Decoding,
+    /// Both take equally long, to a billionth.
+    Both,
+    /// Neither takes any time: all bytes are cached and decoding is free.
+    Nothing,
+}
+
+/// Two stored forms of the same images on a machine, checked: every number is finite and of a sign
+/// that makes sense.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Model {
+    encoded: Cost,
+    raw: Cost,
+    machine: Machine,
+    n_images: u64,
+}
+
+impl Throughput {
+    /// Images/s of the whole: the slower of the two, as they run side by side.
+    #[must_use]
+    pub fn images_per_s(&self) -> f64 {
+        self.loading.min(self.decoding)
+    }
+
+    /// Which of the two it is.
+    #[must_use]
+    pub fn binding(&self) -> Binding {
+        let slower = self.images_per_s();
+        if slower.is_infinite() {
+            return Binding::Nothing;
+        }
+        if (self.loading - self.decoding).abs() <= 1e-9 * slower {
+            return Binding::Both;
+        }
+        if self.loading < self.decoding { Binding::Loading } else { Binding::Decoding }
+    }
+}
+
+impl Model {
+    /// Checks the inputs.
+    ///
+    /// # Errors
+    /// `Usage`, naming the quantity that is not finite, is negative, or is zero where that would
+    /// mean that nothing can be read or decoded.
+    pub fn new(encoded: Cost, raw: Cost, machine: Machine, n_images: u64) -> Result<Self> {
+        for (cost, name) in [(encoded, "the encoded format"), (raw, "the raw format")] {
+            not_negative(&format!("bytes per image of {name}"), cost.bytes_per_image)?;
+            not_negative(&format!("decode seconds of {name}"), cost.cpu_seconds_per_image)?;
+        }
+        positive("read bandwidth", machine.read_bytes_per_s)?;
+        positive("effective cores", machine.effective_cores)?;
+        not_negative("cache bytes", machine.cache_bytes)?;
+        if n_images == 0 {
+            return Err(Error::usage("profile", "there are no images"));
+        }
+        Ok(Self { encoded, raw, machine, n_images })
+    }
+
+    /// The form that is small and slow to decode.
+    #[must_use]
+    pub fn encoded(&self) -> Cost {
+        self.encoded
+    }
+
+    /// The form that is large and fast to decode.
+    #[must_use]
+    pub fn raw(&self) -> Cost {
+        self.raw
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> Machine {
+        self.machine
+    }
+
+    /// Images in the dataset.
+    #[must_use]
+    pub fn n_images(&self) -> u64 {
+        self.n_images
+    }
+
+    /// Mean stored bytes per image, at a share of raw images from 0 to 1; `S(x)`.
+    #[must_use]
+    pub fn bytes_per_image(&self, share: f64) -> f64 {
+        mix(self.encoded.bytes_per_image, self.raw.bytes_per_image, share)
+    }
+
+    /// Bytes of the whole dataset, without what the layout around the images takes.
+    #[must_use]
+    pub fn dataset_bytes(&self, share: f64) -> f64 {
+        self.n_images as f64 * self.bytes_per_image(share)
+    }
+
+    /// Share of the bytes that comes from the cache, 0 to 1; `h(x)`.
+    #[must_use]
+    pub fn cached(&self, share: f64) -> f64 {
+        let dataset_bytes = self.dataset_bytes(share);
+        if self.machine.cache_bytes >= dataset_bytes {
+            return 1.0;
+        }
+        self.machine.cache_bytes / dataset_bytes
+    }
+
+    /// What reading and decoding allow at that share.
+    #[must_use]
+    pub fn throughput(&self, share: f64) -> Throughput {
+        let [loading, decoding] = self.lines().map(|line| rate(line.at(share)));
+        Throughput { loading, decoding }
+    }
+
+    /// Seconds per image of reading and of decoding, as straight lines over the share. That of
+    /// reading goes below zero where the cache holds more than the dataset. As decoding never
+    /// does, the larger of the two is right all the same.
+    pub(crate) fn lines(&self) -> [Line; 2] {
+        let Machine { read_bytes_per_s, effective_cores, cache_bytes } = self.machine;
+        let cached_per_image = cache_bytes / self.n_images as f64;
+        let reading = |cost: Cost| (cost.bytes_per_image - cached_per_image) / read_bytes_per_s;
+        let decoding = |cost: Cost| cost.cpu_seconds_per_image / effective_cores;
+        [
+            Line { at_0: reading(self.encoded), at_1: reading(self.raw) },
+            Line { at_0: decoding(self.encoded), at_1: decoding(self.raw) },
+        ]
+    }
+}
+
+/// A straight line over the share of raw images.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line {
+    pub(crate) at_0: f64,
+    pub(crate) at_1: f64,
+}
+
+impl Line {
+    pub(crate) fn at(self, share: f64) -> f64 {
+        mix(self.at_0, self.at_1, share)
+    }
+}
+
+/// Weighted this way both ends come out exactly.
+fn mix(at_0: f64, at_1: f64, share: f64) -> f64 {
+    (1.0 - share) * at_0 + share * at_1
+}
+
+/// Images/s from seconds per image; none or less are free.
+pub(crate) fn rate(seconds: f64) -> f64 {
+    if seconds > 0.0 { seconds.recip() } else { f64::INFINITY }
+}
+
+fn not_negative(what: &str, value: f64) -> Result<()> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::usage("profile", format!("{what}: {value} is not a number from 0 up")))
+}
+
+fn positive(what: &str, value: f64) -> Result<()> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    Err(Error::usage("profile", format!("{what}: {value} is not a number above 0")))
+}
+
+/// Infinity as `null`, because JSON has no word for it.
+pub(crate) mod unlimited {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        value.is_finite().then_some(*value).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or(f64::INFINITY))
+    }
+}

@@ -1,0 +1,159 @@
+use crate::measure::Measuring;
+use fdconvert_codec::{Decoder, Encoder, JpegOptions};
+use fdconvert_core::{
+    Class, Codec, Color, Encoded, Error, Image, ImageHeader, Kind, Pixels, Result, Source, Value,
+};
+use std::collections::BTreeSet;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// `n` of the samples `0..of`, without repetition, in ascending order: the same for the same seed
+/// on every machine. Floyd's method: as much work and memory as there are samples to choose.
+#[must_use]
+pub fn choose(of: u64, n: u64, seed: u64) -> Vec<u64> {
+    let mut chosen = BTreeSet::new();
+    for last in of.saturating_sub(n)..of {
+        let any = xxh3_64_with_seed(&last.to_le_bytes(), seed) % (last + 1);
+        if !chosen.insert(any) {
+            chosen.insert(last);
+        }
+    }
+    chosen.into_iter().collect()
+}
+
+/// One image in every format that is measured.
+pub(crate) struct Stored {
+    pub(crate) key: String,
+    pub(crate) forms: Vec<Encoded>,
+}
+
+/// The sampled images, and what became of the others.
+#[derive(Default)]
+pub(crate) struct Prepared {
+    pub(crate) images: Vec<Stored>,
+    pub(crate) n_unreadable: u64,
+    /// How many images a format cannot hold and why the first of them, format after format.
+    pub(crate) refused: Vec<(u64, Option<String>)>,
+    pub(crate) memory_was_full: bool,
+}
+
+/// Reads the sampled images and stores each in every format, in memory. An image that one format
+/// cannot hold is left out for all of them, because costs compare only over the same images.
+pub(crate) fn prepare(
+    source: &dyn Source,
+    formats: &[Codec],
+    options: &Measuring,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<Prepared> {
+    let is_image = |field: &fdconvert_core::FieldSpec| field.kind == Kind::Image;
+    let Some(field) = source.schema().fields.iter().position(is_image) else {
+        return Err(Error::usage("profile", "the samples have no images"));
+    };
+    let mut kept_bytes = 0;
+    let mut maker = Maker::default();
+    let mut prepared = Prepared { refused: vec![(0, None); formats.len()], ..Prepared::default() };
+    // Where memory ends the sampling early, what is left must not be the start of the dataset.
+    let mut indices = choose(source.len(), options.samples, options.seed);
+    indices.sort_by_key(|index| xxh3_64_with_seed(&index.to_le_bytes(), !options.seed));
+    for index in indices {
+        if cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let read = source.read(index).and_then(|mut sample| {
+            let value = (field < sample.values.len()).then(|| sample.values.swap_remove(field));
+            match value {
+                Some(Value::Image(image)) => maker.forms(&sample.key, image, formats, options),
+                _ => Err(Error::sample(&sample.key, "has no image")),
+            }
+        });
+        let forms = match read {
+            Ok(forms) => forms,
+            Err(error) if error.class() == Class::Data => {
+                prepared.n_unreadable += 1;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let mut held = Vec::new();
+        for (form, (n_refused, reason)) in forms.into_iter().zip(&mut prepared.refused) {
+            match form {
+                Ok(encoded) => held.push(encoded),
+                Err(why) => {
+                    *n_refused += 1;
+                    reason.get_or_insert(why);
+                }
+            }
+        }
+        if held.len() < formats.len() {
+            continue;
+        }
+        kept_bytes += held.iter().map(|encoded| encoded.bytes.len() as u64).sum::<u64>();
+        if kept_bytes > options.max_kept_bytes && !prepared.images.is_empty() {
+            prepared.memory_was_full = true;
+            break;
+        }
+        prepared.images.push(Stored { key: source.key(index), forms: held });
+    }
+    Ok(prepared)
+}
+
+#[derive(Default)]
+struct Maker {
+    decoder: Decoder,
+    encoder: Encoder,
+}
+
+impl Maker {
+    /// The image in every format, or why that format cannot hold it.
+    ///
+    /// Bytes that are in a format already are kept as they are, as packing does. EXIF orientation
+    /// is not applied: an upright image costs what a lying one does.
+    fn forms(
+        &mut self,
+        key: &str,
+        image: Image,
+        formats: &[Codec],
+        options: &Measuring,
+    ) -> Result<Vec<Result<Encoded, String>>> {
+        let (pixels, header, stored) = match image {
+            Image::Encoded(stored) => {
+                let decoded = self.decoder.decode(key, &stored, &options.limits)?;
+                (decoded.pixels, Some(decoded.header), Some(stored))
+            }
+            Image::Pixels(pixels) => (pixels, None, None),
+            Image::Bilevel(bilevel) => {
+                bilevel.check().map_err(|what| Error::sample(key, what))?;
+                (bilevel.to_pixels(), None, None)
+            }
+        };
+        let form = |&format: &Codec| match &stored {
+            Some(stored) if stored.codec == format => Ok(stored.clone()),
+            _ => {
+                let source = stored.as_ref().filter(|stored| stored.codec == Codec::Jpeg);
+                let source = source.map(|stored| stored.bytes.as_ref());
+                self.encode(key, &pixels, header.as_ref(), format, &options.jpeg, source)
+            }
+        };
+        Ok(formats.iter().map(form).collect())
+    }
+
+    fn encode(
+        &mut self,
+        key: &str,
+        pixels: &Pixels,
+        header: Option<&ImageHeader>,
+        format: Codec,
+        jpeg: &JpegOptions,
+        source: Option<&[u8]>,
+    ) -> Result<Encoded, String> {
+        // The decoder made 8-bit RGB of these: what is written would not be the same image.
+        if let Some(header) = header {
+            if header.bits > 8 {
+                return Err(format!("{key}: {} bits per channel", header.bits));
+            }
+            if header.color == Color::Cmyk {
+                return Err(format!("{key}: CMYK"));
+            }
+        }
+        self.encoder.encode(key, pixels, format, jpeg, source).map_err(|error| error.chain())
+    }
+}

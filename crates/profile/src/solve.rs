@@ -1,0 +1,238 @@
+use crate::{
+    Model, Throughput,
+    model::{Line, rate, unlimited},
+};
+use fdconvert_core::Result;
+use serde::{Deserialize, Serialize};
+
+/// What is given up of the best throughput to store less: 2 %, which measurements cannot tell
+/// from noise.
+pub const SLACK: f64 = 0.02;
+
+/// What the best mixture has to bring over storing everything encoded to be worth it: 3 %.
+pub const GAIN: f64 = 1.03;
+
+/// A share of raw images and what the model predicts for it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Images stored raw, from 0 to 1 of all.
+    pub share: f64,
+    /// Images/s.
+    pub throughput: Throughput,
+    /// Bytes of all images.
+    pub dataset_bytes: f64,
+    /// Share of the bytes that comes from the cache, 0 to 1.
+    pub cached: f64,
+}
+
+/// Whether a mixture is worth the trouble.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The best mixture is at least [`GAIN`] times as fast as everything encoded.
+    Gain,
+    /// It is not: keep everything encoded.
+    NoGain,
+}
+
+/// What the model says.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Solution {
+    /// Everything encoded.
+    pub encoded_only: Choice,
+    /// Everything raw.
+    pub raw_only: Choice,
+    /// The highest throughput; `x*` in Liquid (APSys 2023).
+    pub optimum: Choice,
+    /// The fewest bytes among the shares within [`SLACK`] of the highest throughput. Where raw
+    /// images are the larger ones, that is the smallest share.
+    pub cheapest: Choice,
+    /// What to do: [`cheapest`](Self::cheapest), or nothing where there is no gain.
+    pub chosen: Choice,
+    /// Throughput of the optimum over that of everything encoded.
+    #[serde(with = "unlimited")]
+    pub gain: f64,
+    /// Whether that is worth it.
+    pub verdict: Verdict,
+}
+
+/// What the search of the paper found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PaperSearch {
+    /// Share of raw images, a multiple of a tenth.
+    pub share: f64,
+    /// What was measured on the way, in that order.
+    pub measured: Vec<(f64, Throughput)>,
+}
+
+impl Model {
+    /// The share with the highest throughput, exactly, and the one to choose.
+    #[must_use]
+    pub fn solve(&self) -> Solution {
+        let [loading, decoding] = self.lines();
+        let mut optimum = 0.0;
+        for share in [Some(1.0), crossing(loading, decoding)].into_iter().flatten() {
+            if self.better(share, optimum) {
+                optimum = share;
+            }
+        }
+
+        let bound = self.seconds(optimum) / (1.0 - SLACK);
+        let (from, to) = within(&[loading, decoding], bound);
+        let raw_is_smaller = self.raw().bytes_per_image < self.encoded().bytes_per_image;
+        // Rounding must not push the optimum out of its own neighbourhood.
+        let cheapest = if raw_is_smaller { to.max(optimum) } else { from.min(optimum) };
+
+        let (before, after) = (self.seconds(0.0), self.seconds(optimum));
+        let gain = if before > 0.0 { before * rate(after) } else { 1.0 };
+        let verdict = if gain >= GAIN { Verdict::Gain } else { Verdict::NoGain };
+        let chosen = if verdict == Verdict::Gain { cheapest } else { 0.0 };
+        Solution {
+            encoded_only: self.choice(0.0),
+            raw_only: self.choice(1.0),
+            optimum: self.choice(optimum),
+            cheapest: self.choice(cheapest),
+            chosen: self.choice(chosen),
+            gain,
+            verdict,
+        }
+    }
+
+    /// What the model predicts for a share from 0 to 1.
+    #[must_use]
+    pub fn choice(&self, share: f64) -> Choice {
+        Choice {
+            share,
+            throughput: self.throughput(share),
+            dataset_bytes: self.dataset_bytes(share),
+            cached: self.cached(share),
+        }
+    }
+
+    /// Whether raw images are the larger and faster ones, as everything called raw should be.
+    /// Where they are not, one form is better in both respects or the two have changed roles.
+    #[must_use]
+    pub fn trades(&self) -> bool {
+        let (encoded, raw) = (self.encoded(), self.raw());
+        raw.bytes_per_image > encoded.bytes_per_image
+            && raw.cpu_seconds_per_image < encoded.cpu_seconds_per_image
+    }
+
+    /// Seconds per image, never less than 0.
+    fn seconds(&self, share: f64) -> f64 {
+        let [loading, decoding] = self.lines();
+        loading.at(share).max(decoding.at(share)).max(0.0)
+    }
+
+    /// Faster by more than rounding, or as fast and smaller.
+    fn better(&self, share: f64, than: f64) -> bool {
+        let (new, old) = (self.seconds(share), self.seconds(than));
+        let same = (new - old).abs() <= 1e-12 * old;
+        if same { self.bytes_per_image(share) < self.bytes_per_image(than) } else { new < old }
+    }
+}
+
+/// The share at which reading and decoding take equally long, by Liquid's iteration over the share
+/// of cached bytes: for a fixed `h` the crossing has a closed form, from which the next `h`
+/// follows. `None` when it has not settled after `iterations`, as happens where the cache holds
+/// nearly all of the dataset, and when a denominator is not positive.
+///
+/// [`Model::solve`] needs no iteration; this is what it is compared with.
+#[must_use]
+pub fn fixed_point(model: &Model, iterations: usize) -> Option<f64> {
+    let (encoded, raw, machine) = (model.encoded(), model.raw(), model.machine());
+    let (bandwidth, cores) = (machine.read_bytes_per_s, machine.effective_cores);
+    let mut share = 0.0_f64;
+    for _ in 0..iterations {
+        let missed = cores * (1.0 - model.cached(share));
+        let more_bytes = raw.bytes_per_image - encoded.bytes_per_image;
+        let less_cpu = encoded.cpu_seconds_per_image - raw.cpu_seconds_per_image;
+        let denominator = missed * more_bytes + bandwidth * less_cpu;
+        if denominator <= 0.0 {
+            return None;
+        }
+        let numerator =
+            bandwidth * encoded.cpu_seconds_per_image - missed * encoded.bytes_per_image;
+        let next = (numerator / denominator).clamp(0.0, 1.0);
+        if (next - share).abs() < 1e-12 {
+            return Some(next);
+        }
+        share = next;
+    }
+    None
+}
+
+/// The bisection of Liquid (APSys 2023) over the eleven ratios 10:0 to 0:10, for throughputs that
+/// are measured rather than predicted: four or five measurements instead of eleven. `measure` is
+/// asked for shares of raw images.
+///
+/// Implemented by meaning: the text of the paper drops the half it should keep if its ratios run
+/// from all raw to all encoded. Loading that is slower than decoding means too many bytes, so the
+/// search moves towards encoded images. Bisection ends at the first ratio whose loading keeps up,
+/// and its neighbour on the other side of the crossing may be the faster one: the better of the
+/// two is returned.
+///
+/// Right only where more raw images mean slower loading and faster decoding ([`Model::trades`]).
+///
+/// # Errors
+/// What `measure` says.
+pub fn paper_search(mut measure: impl FnMut(f64) -> Result<Throughput>) -> Result<PaperSearch> {
+    let mut measured: Vec<(f64, Throughput)> = Vec::new();
+    let mut at = |encoded_tenths: u8| {
+        let share = f64::from(10 - encoded_tenths) / 10.0;
+        if let Some((_, known)) = measured.iter().find(|(measured, _)| *measured == share) {
+            return Ok((share, *known));
+        }
+        let throughput = measure(share)?;
+        measured.push((share, throughput));
+        Ok::<_, fdconvert_core::Error>((share, throughput))
+    };
+
+    let (mut from, mut to) = (0, 10);
+    while from < to {
+        let middle = (from + to) / 2;
+        let (_, throughput) = at(middle)?;
+        if throughput.loading < throughput.decoding {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    let (mut share, best) = at(from)?;
+    if let Some(neighbour) = from.checked_sub(1) {
+        let (more_raw, throughput) = at(neighbour)?;
+        if throughput.images_per_s() > best.images_per_s() {
+            share = more_raw;
+        }
+    }
+    Ok(PaperSearch { share, measured })
+}
+
+/// The model at `steps + 1` shares from 0 to 1: what a chart shows, and the slow and obvious way
+/// to the optimum.
+#[must_use]
+pub fn sweep(model: &Model, steps: u32) -> Vec<Choice> {
+    (0..=steps).map(|step| model.choice(f64::from(step) / f64::from(steps.max(1)))).collect()
+}
+
+/// Where two lines cross strictly between 0 and 1.
+fn crossing(a: Line, b: Line) -> Option<f64> {
+    let (at_0, at_1) = (b.at_0 - a.at_0, b.at_1 - a.at_1);
+    let crosses = (at_0 > 0.0) != (at_1 > 0.0) && at_0 != at_1;
+    crosses.then(|| (at_0 / (at_0 - at_1)).clamp(0.0, 1.0))
+}
+
+/// The shares from 0 to 1 at which no line is above `bound`.
+fn within(lines: &[Line], bound: f64) -> (f64, f64) {
+    let (mut from, mut to) = (0.0_f64, 1.0_f64);
+    for line in lines {
+        let slope = line.at_1 - line.at_0;
+        let reached = (bound - line.at_0) / slope;
+        if slope < 0.0 {
+            from = from.max(reached);
+        } else if slope > 0.0 {
+            to = to.min(reached);
+        }
+    }
+    (from.min(1.0), to.max(0.0))
+}

@@ -1,0 +1,92 @@
+//! The report as JSON and as a page.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use fdconvert_profile::{
+    Bandwidth, Cost, Machine, Model, ReadPlan, Report, Verified, paper_search, to_html,
+};
+
+fn report(cache_bytes: f64, names: [&str; 2]) -> Report {
+    let png = Cost { bytes_per_image: 600e3, cpu_seconds_per_image: 10e-3 };
+    let bmp = Cost { bytes_per_image: 1200e3, cpu_seconds_per_image: 0.5e-3 };
+    let machine = Machine { read_bytes_per_s: 500e6, effective_cores: 4.0, cache_bytes };
+    let model = Model::new(png, bmp, machine, 100_000).unwrap();
+    let mut report = Report::new("<photos> & \"more\"", "/data/<x>", names, &model);
+    report.search = Some(paper_search(|share| Ok(model.throughput(share))).unwrap());
+    report.verified = vec![
+        Verified { share: 0.3, runs: vec![540.0, 550.0, 545.0] },
+        Verified { share: 0.4, runs: vec![590.0] },
+    ];
+    report.read = Some(Bandwidth {
+        bytes_per_s: 500e6,
+        bytes: 1 << 30,
+        requests: 1024,
+        seconds: 2.1,
+        cached_because: Some("tmpfs <keeps> files in memory".into()),
+        plan: ReadPlan::default(),
+    });
+    report
+}
+
+/// Every tag that opens closes, in order; none is a script or points elsewhere.
+fn check_page(page: &str) {
+    let body = page.strip_prefix("<!DOCTYPE html>").unwrap();
+    let mut open = Vec::new();
+    let mut rest = body;
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').expect("every tag ends");
+        let tag = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        let name = tag.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap();
+        assert!(name.chars().all(char::is_alphanumeric), "<{tag}>");
+        assert_eq!(tag.matches('"').count() % 2, 0, "<{tag}>");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "</{name}>");
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+    for foreign in ["<script", "<link", "http", "@import", "url(\"", "src="] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+    for broken in ["NaN", "inf,", ",inf", "inf\""] {
+        assert!(!page.contains(broken), "{broken}");
+    }
+}
+
+#[test]
+fn page_is_well_formed_and_names_are_escaped() {
+    let page = to_html(&report(0.0, ["png'", "<b>bmp\u{1}"]));
+    check_page(&page);
+    for text in [
+        "&lt;photos&gt; &amp; &quot;more&quot;",
+        "/data/&lt;x&gt;",
+        "all png&#39;",
+        "all &lt;b&gt;bmp\u{fffd}",
+        "memory, not of the disk: tmpfs &lt;keeps&gt;",
+        "chosen: ",
+        "545",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn extremes_have_a_page_and_survive_json() {
+    let mut free = report(0.0, ["png", "bmp"]);
+    free.verified.clear();
+    let nothing = Cost { bytes_per_image: 0.0, cpu_seconds_per_image: 0.0 };
+    let model = Model::new(free.encoded.cost, nothing, free.machine, 1).unwrap();
+    for report in [
+        report(0.0, ["png", "bmp"]),
+        report(60e9, ["png", "bmp"]),
+        report(1e12, ["png", "bmp"]),
+        Report::new("x", "y", ["a", "b"], &model),
+        Report::new("x", "y", ["a", "b"], &Model::new(nothing, nothing, free.machine, 1).unwrap()),
+        free,
+    ] {
+        check_page(&to_html(&report));
+        let json = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
+    }
+}

@@ -1,0 +1,38 @@
+//! Names, and the codecs that a mixed set can have.
+use fdconvert_core::{Codec, Common, Create};
+use std::path::{Path, PathBuf};
+
+pub(crate) const FORMAT: &str = "mixed";
+pub(crate) const MANIFEST: &str = "fdconvert-mixed.json";
+/// The field of the images, which is the same for all codecs: see SPEC.md for why this one.
+pub(crate) const IMAGE_FIELD: &str = "png";
+/// Every codec; its position is its code.
+pub(crate) const CODECS: [Codec; 3] = [Codec::Jpeg, Codec::Png, Codec::Bmp];
+
+pub(crate) fn code_of(codec: Codec) -> Option<u8> {
+    CODECS.iter().position(|known| *known == codec).map(|code| code as u8)
+}
+
+/// The name of a codec's folder.
+pub(crate) fn folder_name(codec: Codec) -> &'static str {
+    codec.extension()
+}
+
+pub(crate) fn folder(out: &Path, codec: Codec) -> PathBuf {
+    out.join(folder_name(codec))
+}
+
+/// What all samples of a codec's folder have in common.
+pub(crate) fn common_of(common: &Common, codec: Codec) -> Common {
+    Common { codec: Some(codec), extension: common.extension.clone() }
+}
+
+/// The request for the part of a shard that is in one codec.
+pub(crate) fn part<'a>(
+    request: &Create<'a>,
+    folder: &'a Path,
+    common: &'a Common,
+    overwrite: bool,
+) -> Create<'a> {
+    Create { out: folder, common, overwrite, ..request.clone() }
+}

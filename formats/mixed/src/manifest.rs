@@ -1,0 +1,140 @@
+//! `fdconvert-mixed.json`: what the dataset is, written when all of it is there.
+use crate::{
+    layout::{FORMAT, folder_name},
+    order::Order,
+    record::{decode, present},
+};
+use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
+use fdconvert_storage::read_file;
+use serde::{Deserialize, Serialize};
+use std::{fs::File, io::Read, path::Path};
+use xxhash_rust::xxh3::xxh3_128;
+
+const VERSION: u64 = 1;
+const MAX_BYTES: u64 = 1 << 30;
+/// What is around the checksum, at the start of the file.
+const BEFORE: &[u8] = b"{\n  \"xxh3\": \"";
+const AFTER: &[u8] = b"\",\n";
+const HASH_DIGITS: usize = 32;
+const HEAD_BYTES: usize = BEFORE.len() + HASH_DIGITS + AFTER.len();
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) format: String,
+    pub(crate) version: u64,
+    pub(crate) fingerprint: String,
+    pub(crate) samples: u64,
+    pub(crate) asked: Option<String>,
+    pub(crate) codecs: Vec<CodecFacts>,
+    pub(crate) schema: Schema,
+    pub(crate) provenance: Provenance,
+    pub(crate) shards: Vec<ShardFacts>,
+    pub(crate) order: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CodecFacts {
+    pub(crate) codec: Codec,
+    pub(crate) folder: String,
+    pub(crate) samples: u64,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ShardFacts {
+    pub(crate) split: String,
+    pub(crate) number: usize,
+    pub(crate) samples: u64,
+    pub(crate) keys: String,
+}
+
+/// Whether a file begins as a manifest does.
+pub(crate) fn begins(path: &Path) -> bool {
+    let mut start = [0; BEFORE.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *BEFORE
+}
+
+impl Manifest {
+    /// A manifest without shards yet.
+    pub(crate) fn new(fingerprint: String, schema: Schema, provenance: Provenance) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            fingerprint,
+            samples: 0,
+            asked: provenance.params.get("ratio").cloned(),
+            codecs: Vec::new(),
+            schema,
+            provenance,
+            shards: Vec::new(),
+            order: String::new(),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        // Strings, numbers and maps with string keys: nothing that JSON cannot hold.
+        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
+        text.push(b'\n');
+        // Without its own opening: the head has one.
+        let body = text.get(b"{\n".len()..).unwrap_or_default();
+        let hash = format!("{:032x}", xxh3_128(body));
+        [BEFORE, hash.as_bytes(), AFTER, body].concat()
+    }
+
+    /// The manifest at `path`, checked by itself, and the order of the samples.
+    pub(crate) fn read(path: &Path) -> Result<(Self, Order)> {
+        let text = read_file(path, MAX_BYTES)?;
+        let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
+        let body = checked_body(&text).map_err(damaged)?;
+        let loose = [b"{", body].concat();
+        let loose: serde_json::Value =
+            serde_json::from_slice(&loose).map_err(|cause| damaged(cause.to_string()))?;
+        if loose.get("format").and_then(|name| name.as_str()) != Some(FORMAT) {
+            return Err(damaged(format!("`format` is not `{FORMAT}`")));
+        }
+        let found = loose.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+        if found != VERSION {
+            let path = path.to_path_buf();
+            return Err(Error::Version { format: FORMAT, path, found, supported: "1" });
+        }
+        let manifest: Self =
+            serde_json::from_value(loose).map_err(|cause| damaged(cause.to_string()))?;
+        let order = manifest.check().map_err(damaged)?;
+        Ok((manifest, order))
+    }
+
+    fn check(&self) -> Result<Order, String> {
+        Schema::new(self.schema.fields.clone()).map_err(|error| error.to_string())?;
+        let order = decode(&self.order, self.samples)?;
+        let counted: Vec<_> =
+            self.codecs.iter().map(|facts| (facts.codec, facts.samples)).collect();
+        if counted != present(&order) {
+            return Err("its codecs have other numbers of samples than its order".into());
+        }
+        if let Some(facts) = self.codecs.iter().find(|f| f.folder != folder_name(f.codec)) {
+            return Err(format!("`{}` is no folder of a codec", facts.folder));
+        }
+        let mut sum = 0_u64;
+        for shard in &self.shards {
+            sum = sum.checked_add(shard.samples).ok_or("its shards have too many samples")?;
+        }
+        if sum != self.samples || sum == 0 {
+            return Err(format!("{} samples, but {sum} in its shards", self.samples));
+        }
+        Ok(order)
+    }
+}
+
+/// What the checksum is of, if it is right.
+fn checked_body(text: &[u8]) -> Result<&[u8], String> {
+    let (head, body) = text.split_at_checked(HEAD_BYTES).ok_or("it is cut short")?;
+    let stored = head
+        .strip_prefix(BEFORE)
+        .and_then(|rest| rest.strip_suffix(AFTER))
+        .ok_or("it does not begin with its checksum")?;
+    if stored != format!("{:032x}", xxh3_128(body)).as_bytes() {
+        return Err("the checksum is wrong: it was changed or cut short".into());
+    }
+    Ok(body)
+}
