@@ -4,8 +4,8 @@
 mod common;
 
 use common::{kodak_classes, ok};
-use fdconvert_loader::{Crop, Datasets, Loader, Options, Output, Shuffle};
-use std::{collections::BTreeMap, path::Path};
+use fdconvert_loader::{Crop, Datasets, Failures, Loader, OnError, Options, Output, Shuffle};
+use std::{collections::BTreeMap, fs, path::Path};
 
 fn options() -> Options {
     let output = Output { size: (64, 48), ..Options::default().output };
@@ -35,10 +35,11 @@ fn every_format_gives_the_same_rows() {
     ok(&[&"pack", &folder, &path("x.beton"), &"-q"]);
     ok(&[&"pack", &folder, &path("wds"), &"--format", &"wds", &"-q"]);
     ok(&[&"pack", &folder, &path("mds"), &"--format", &"mds", &"-q"]);
+    ok(&[&"pack", &folder, &path("mixed"), &"--format", &"mixed", &"-q"]);
     let expected = rows(&folder, options());
     assert_eq!(expected.len(), 12);
     assert!(expected.values().any(|(label, _)| *label == 1));
-    for name in ["x.beton", "wds", "mds"] {
+    for name in ["x.beton", "wds", "mds", "mixed"] {
         assert!(rows(&path(name), options()) == expected, "{name}");
     }
     // Reduced while decoding: large JPEGs, small rows.
@@ -73,4 +74,85 @@ fn formulas_are_rendered_and_vary_with_the_epoch() {
     let row = &batch.images()[..batch.shape().row_bytes()];
     assert_eq!((batch.samples()[0], batch.labels()[0]), (0, 0));
     assert_ne!(row, first[&0].1, "another instance of the same class");
+}
+
+/// Samples that came without a row, by key, and the error that raising them gives.
+fn failures(path: &Path) -> (usize, Vec<String>) {
+    let datasets = || Datasets::open(path).unwrap();
+    let with = |policy| {
+        let failures = Failures { policy, max: 1000, ..Failures::default() };
+        Options { failures, shuffle: Shuffle::None, batch: 1, ..options() }
+    };
+    let mut skipping = Loader::new(datasets(), with(OnError::Skip)).unwrap();
+    let (mut n_valid, mut keys) = (0, Vec::new());
+    while let Some(batch) = skipping.next_batch() {
+        let batch = batch.unwrap();
+        if batch.valid()[0] {
+            n_valid += 1;
+        } else {
+            assert!(batch.images().iter().all(|value| *value == 0), "nothing of it is delivered");
+            let reader = datasets().readers().next().unwrap().clone();
+            keys.push(reader.key(batch.samples()[0]));
+        }
+    }
+    if let Some(key) = keys.first() {
+        let mut raising = Loader::new(datasets(), with(OnError::Raise)).unwrap();
+        let error = raising.find_map(Result::err).unwrap().to_string();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(error.contains(key.as_str()) && error.contains(name), "{error}");
+    }
+    keys.sort();
+    (n_valid, keys)
+}
+
+#[test]
+fn cut_off_files_and_bombs_are_never_delivered() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("photos");
+    let source = root.path().join("jpeg");
+    let kodak = kodak_classes(root.path());
+    ok(&[&"pack", &kodak, &root.path().join("x.beton"), &"--jpeg-quality", &"80", &"-q"]);
+    ok(&[&"unpack", &root.path().join("x.beton"), &source, &"-q"]);
+    fs::create_dir_all(folder.join("a")).unwrap();
+    let jpeg = fs::read_dir(source.join("even")).unwrap().next().unwrap().unwrap().path();
+    let jpeg = fs::read(jpeg).unwrap();
+    let png = fs::read(&common::sorted(&fdconvert_testkit::fixtures::kodak())[0]).unwrap();
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.join("a").join(name), bytes).unwrap();
+    write("good.jpg", &jpeg);
+    write("good.png", &png);
+    write("cut-half.jpg", &jpeg[..jpeg.len() / 2]);
+    write("cut-end.jpg", &jpeg[..jpeg.len() - jpeg.len() / 20]);
+    write("cut-header.jpg", &jpeg[..100]);
+    write("cut-half.png", &png[..png.len() / 2]);
+    // A side of 65,500 in the frame header: four billion pixels of nothing.
+    let frame = jpeg.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
+    let mut bomb = jpeg.clone();
+    bomb[frame + 5..frame + 9].copy_from_slice(&[0xff, 0xdc, 0xff, 0xdc]);
+    write("bomb.jpg", &bomb);
+    let (n_valid, keys) = failures(&folder);
+    assert_eq!(n_valid, 2);
+    assert_eq!(
+        keys,
+        ["a/bomb.jpg", "a/cut-end.jpg", "a/cut-half.jpg", "a/cut-half.png", "a/cut-header.jpg"]
+    );
+}
+
+/// A flipped bit in the middle of an image decodes well, only to other pixels: the checksum tells.
+#[test]
+fn flipped_bits_are_never_delivered() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = kodak_classes(root.path());
+    for (format, file) in [("beton", "x.beton"), ("wds", "wds/train-000000.tar")] {
+        let out = root.path().join(if format == "wds" { "wds" } else { file });
+        let raw = ["--encode", if format == "wds" { "jpeg" } else { "raw" }];
+        ok(&[&"pack", &folder, &out, &"--format", &format, &raw[0], &raw[1], &"-q"]);
+        let path = root.path().join(file);
+        let mut bytes = fs::read(&path).unwrap();
+        // In the middle of a beton lie pixels, in that of a tar the data of some image.
+        let at = bytes.len() / 2;
+        bytes[at] ^= 4;
+        fs::write(&path, bytes).unwrap();
+        let (n_valid, keys) = failures(&out);
+        assert_eq!((n_valid, keys.len()), (11, 1), "{format}");
+    }
 }

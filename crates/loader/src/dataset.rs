@@ -132,6 +132,11 @@ impl Datasets {
         self.parts.get(dataset as usize).map_or(id, |part| part.offset + id)
     }
 
+    /// The name of a dataset, for messages.
+    pub(crate) fn name(&self, dataset: u32) -> String {
+        self.parts.get(dataset as usize).map_or_else(String::new, |part| part.reader.name())
+    }
+
     /// The key of a sample, for messages.
     pub(crate) fn key(&self, dataset: u32, id: u64) -> String {
         self.parts.get(dataset as usize).map_or_else(String::new, |part| part.reader.key(id))

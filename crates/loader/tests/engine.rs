@@ -285,3 +285,30 @@ fn impossible_options_are_refused() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+/// Made, used a little and dropped, two at a time: no thread and no memory is left.
+#[test]
+fn a_thousand_loaders_leave_nothing_behind() {
+    let reader = Memory::new(60);
+    let count = |what: &str| -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with(what)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    let cycle = |number: usize| {
+        let fetch_threads = number % 3;
+        let mut first = loader(&reader, Options { fetch_threads, ..random_crop() });
+        let mut second = loader(&reader, Options { threads: 1, ..random_crop() });
+        for _ in 0..number % 4 {
+            let (a, b) = (first.next_batch().unwrap(), second.next_batch().unwrap());
+            assert_eq!(seen(&a.unwrap()), seen(&b.unwrap()));
+        }
+    };
+    (0..50).for_each(cycle);
+    let memory = count("VmRSS:");
+    (0..1000).for_each(cycle);
+    // Other tests run beside this one: there is room for theirs.
+    let grown = count("VmRSS:").saturating_sub(memory);
+    assert!(grown < 100 << 10, "{grown} KiB more after a thousand cycles");
+    assert!(count("Threads:") < 300);
+}

@@ -22,7 +22,7 @@ fn failures_are_raised_in_their_turn() {
     let before = running.state();
     let Some(Err(error)) = running.next_batch() else { panic!("no error") };
     let said = error.to_string();
-    assert!(said.contains("sample-19") && said.contains("number 19"), "{said}");
+    assert!(said.contains("sample-19") && said.contains("number 19 of memory"), "{said}");
     assert_eq!(running.state(), before, "what failed was not consumed");
 }
 

@@ -143,7 +143,10 @@ pub(crate) fn fill_row(
         let n_failures = epoch.counters.failed();
         let key = || epoch.datasets.key(place.stratum, place.id);
         match &options.failures.policy {
-            OnError::Raise => return Err(named(error, sample, &key())),
+            OnError::Raise => {
+                let dataset = epoch.datasets.name(place.stratum);
+                return Err(named(error, &dataset, sample, &key()));
+            }
             _ if n_failures > epoch.max_failures => {
                 let what = format!(
                     "{n_failures} samples failed in epoch {}, more than {} are not borne; the last: {}",
@@ -265,12 +268,13 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// The error with the sample's number, for whoever has to look for it.
-fn named(error: Error, sample: u64, key: &str) -> Error {
+/// The error with dataset, number and key of the sample, for whoever has to look for it.
+fn named(error: Error, dataset: &str, sample: u64, key: &str) -> Error {
+    let who = format!("(number {sample} of {dataset})");
     match error {
-        Error::Sample { what, .. } => Error::sample(key, format!("(number {sample}) {what}")),
+        Error::Sample { what, .. } => Error::sample(key, format!("{who} {what}")),
         // What the system says keeps its kind: it is no fault of the data.
         Error::Io { .. } | Error::Cancelled => error,
-        other => Error::sample(key, format!("(number {sample}) {}", other.chain())),
+        other => Error::sample(key, format!("{who} {}", other.chain())),
     }
 }

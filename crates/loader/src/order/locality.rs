@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_part_that_moves_is_as_expected() {
-        for (n_ranks, per_rank) in [(4_u32, 64_u64), (16, 32), (64, 128)] {
+        for (n_ranks, per_rank) in [(4_u32, 64_u64), (16, 32), (64, 128), (256, 32)] {
             let n_rows = u64::from(n_ranks) * per_rank;
             // So many that the spread of the mean is about 2 percent of it.
             let n_batches = 4000 / u64::from(n_ranks);
