@@ -243,6 +243,8 @@ fn formulas_refuse_what_needs_images() {
     refuse(&[&"pack", &"fractal:fractaldb?sise=3", &out], "no key `sise`");
     let said = ok(&[&"pack", &RECIPE, &out, &"--dry-run"]);
     assert!(said.contains("a formula of 600 images") && !out.exists(), "{said}");
+    let plan = json(&[&"pack", &RECIPE, &out, &"--dry-run", &"--json"]);
+    assert_eq!((&plan["samples"], &plan["format"]), (&600.into(), &"formula".into()));
     ok(&[&"pack", &RECIPE, &out, &"-q"]);
     assert!(fails(&[&"pack", &RECIPE, &out]).contains("exists"));
     let report = json(&[&"pack", &RECIPE, &out, &"--overwrite", &"--json"]);

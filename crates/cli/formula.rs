@@ -2,7 +2,7 @@
 use crate::{Outcome, Session, args::PackArgs, fractal, output, request::Recipe, sources};
 use fdconvert_codec::{Encode, Policy};
 use fdconvert_core::{Error, Provenance, Result};
-use fdconvert_fractal::Recipe as FractalRecipe;
+use fdconvert_fractal::{Formula, Recipe as FractalRecipe};
 use fdconvert_pipeline::PlanRequest;
 use serde_json::{Map, json};
 use std::path::{Path, PathBuf};
@@ -34,15 +34,14 @@ pub(crate) fn run(
         return Err(Error::usage("OUT", what));
     }
     let quiet = args.common.quiet || args.common.json;
-    let formula = fractal::resolve(text, quiet, session)?;
+    let fractals = FractalRecipe::parse(text)?;
+    let formula = fractal::resolve(&fractals, quiet, session)?;
     if args.dry_run {
-        let (n, out) = (output::count(formula.len()), out.display());
-        session.print(&format!("would write {out}, a formula of {n} images\n"))?;
-        return Ok(Outcome::Complete);
+        return dry_run(args, out, &formula, session);
     }
     let provenance = Provenance {
         tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
-        source: FractalRecipe::parse(text)?.name(),
+        source: fractals.name(),
         ..Provenance::default()
     };
     let written = fdconvert_formula::write(out, &formula, &provenance, args.overwrite)?;
@@ -62,6 +61,22 @@ pub(crate) fn run(
             "packed {samples} images of {classes} classes into {}: {bytes}, rendered when read\n",
             out.display()
         ))?;
+    }
+    Ok(Outcome::Complete)
+}
+
+/// Says what would be written.
+fn dry_run(args: &PackArgs, out: &Path, formula: &Formula, session: &Session) -> Result<Outcome> {
+    if args.common.json {
+        let mut fields = Map::new();
+        fields.insert("samples".into(), json!(formula.len()));
+        fields.insert("shards".into(), json!(1));
+        fields.insert("out".into(), json!(out.display().to_string()));
+        fields.insert("format".into(), json!("formula"));
+        session.print_json("plan", fields)?;
+    } else {
+        let (n, out) = (output::count(formula.len()), out.display());
+        session.print(&format!("would write {out}, a formula of {n} images\n"))?;
     }
     Ok(Outcome::Complete)
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use fdconvert_core::{Error, OptionValues, Result, Source};
 use fdconvert_pipeline::{Job, OnError, Plan, PlanFile, complete, finished_shards};
-use fdconvert_storage::{Scratch, partial_path};
+use fdconvert_storage::{Scratch, replace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use std::{
@@ -54,10 +54,7 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
     let recipe = serde_json::to_value(&stored).map_err(unserialisable)?;
     let file = PlanFile { recipe, sources: described, plan };
     let bytes = file.to_bytes()?;
-    let scratch = Scratch::open(&partial_path(&args.output))?;
-    scratch.set_len(0)?;
-    scratch.write_all_at(&bytes, 0)?;
-    scratch.commit(&args.output)?;
+    replace(&args.output, &bytes)?;
     report(args, &file.plan, bytes.len() as u64, session)?;
     Ok(Outcome::Complete)
 }

@@ -11,7 +11,7 @@ use args::{FractalArgs, FractalCommand};
 use fdconvert_core::{Encoded, Error, Result};
 use fdconvert_formula::FormulaReader;
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
-use fdconvert_storage::{Scratch, create_new, partial_path};
+use fdconvert_storage::{create_new, replace};
 use std::path::Path;
 
 pub(crate) fn run(args: &FractalArgs, session: &Session) -> Result<Outcome> {
@@ -25,8 +25,7 @@ pub(crate) fn run(args: &FractalArgs, session: &Session) -> Result<Outcome> {
 }
 
 /// Carries out a recipe, with a bar on standard error while categories are searched.
-pub(crate) fn resolve(text: &str, quiet: bool, session: &Session) -> Result<Formula> {
-    let recipe = Recipe::parse(text)?;
+pub(crate) fn resolve(recipe: &Recipe, quiet: bool, session: &Session) -> Result<Formula> {
     let bar = bar("searching", quiet, session);
     bar.set_length(recipe.classes() as u64);
     let found = recipe.resolve(&mut |n_found| {
@@ -39,7 +38,8 @@ pub(crate) fn resolve(text: &str, quiet: bool, session: &Session) -> Result<Form
 
 /// The dataset of a recipe. Its name is the recipe, but for paths, which shape no bytes.
 pub(crate) fn open(text: &str, quiet: bool, session: &Session) -> Result<FractalSource> {
-    FractalSource::new(resolve(text, quiet, session)?, Recipe::parse(text)?.name())
+    let recipe = Recipe::parse(text)?;
+    FractalSource::new(resolve(&recipe, quiet, session)?, recipe.name())
 }
 
 /// The dataset of a recipe or of a file.
@@ -62,8 +62,5 @@ fn write_picture(out: &Path, picture: &Encoded, overwrite: bool) -> Result<()> {
     if out.is_dir() {
         return Err(Error::usage("OUT", format!("{} is a folder", out.display())));
     }
-    let scratch = Scratch::open(&partial_path(out))?;
-    scratch.set_len(0)?;
-    scratch.write_all_at(&picture.bytes, 0)?;
-    scratch.commit(out)
+    replace(out, &picture.bytes)
 }

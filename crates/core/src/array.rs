@@ -54,6 +54,27 @@ impl DType {
         Self::C128,
     ];
 
+    /// The type's plain name, as NumPy, torch and others have it: `float32`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "int8",
+            Self::U8 => "uint8",
+            Self::I16 => "int16",
+            Self::U16 => "uint16",
+            Self::I32 => "int32",
+            Self::U32 => "uint32",
+            Self::I64 => "int64",
+            Self::U64 => "uint64",
+            Self::F16 => "float16",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+            Self::C64 => "complex64",
+            Self::C128 => "complex128",
+        }
+    }
+
     /// NumPy's name of the type.
     #[must_use]
     pub fn numpy(self) -> &'static str {

@@ -28,6 +28,7 @@ mod image;
 mod limits;
 mod options;
 mod provenance;
+mod random;
 mod sample;
 mod source;
 
@@ -39,5 +40,6 @@ pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};
 pub use limits::Limits;
 pub use options::{FormatOption, OptionKind, OptionValues};
 pub use provenance::{Provenance, Skipped};
+pub use random::KeyedRandom;
 pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
 pub use source::{Reader, Source};

@@ -6,7 +6,7 @@ use crate::{
     Weights,
     cache::{Pool, Recent, Shared},
     coin_bitmap, patch,
-    random::Keyed,
+    random::keyed,
 };
 use fdconvert_core::{
     Bilevel, Error, FieldSpec, Image, Kind, Pixels, Result, Sample, Schema, Source, Value,
@@ -30,7 +30,7 @@ const MAX_REDRAWS: u32 = 8;
 /// shuffled run renders every orbit once.
 const CACHE_BYTES: usize = 512 << 20;
 
-/// Keeps the streams of [`Keyed`] apart.
+/// Keeps the streams of [`KeyedRandom`] apart.
 const REDRAWS: u64 = 0x5244;
 const EPOCHS: u64 = 0x4550;
 
@@ -46,7 +46,7 @@ pub struct FractalSource {
     exact: OnceLock<ExactSampler>,
     lanes: LanesSampler,
     /// Coverage of all rows of a category, by the exact sampler.
-    coverages: Shared<Arc<[Bitmap]>>,
+    coverages: Shared<Arc<[Arc<Bitmap>]>>,
     /// Coverage of one image, by its number without flips.
     recent: Recent<(u32, Arc<Bitmap>)>,
     systems: Recent<Arc<LanesSystem>>,
@@ -128,7 +128,7 @@ impl FractalSource {
         let mut source = Self::new(self.formula.clone(), self.name.clone())?;
         if self.formula.varies && epoch > 0 {
             let (high, low) = ((epoch >> 32) as u32, epoch as u32);
-            source.seed = Keyed::new(self.formula.seed, EPOCHS, high, low).next_u64();
+            source.seed = keyed(self.formula.seed, EPOCHS, high, low).next_u64();
         }
         Ok(source)
     }
@@ -332,7 +332,7 @@ impl FractalSource {
         if covered.fill() >= self.formula.min_fill {
             return (row, covered);
         }
-        let mut random = Keyed::new(self.seed, REDRAWS, key.class, key.instance);
+        let mut random = keyed(self.seed, REDRAWS, key.class, key.instance);
         for redraw in 1..=MAX_REDRAWS {
             row = (random.next_u64() % self.rows.len().max(1) as u64) as u32;
             if redraw == MAX_REDRAWS {
@@ -353,16 +353,15 @@ impl FractalSource {
         key: Key,
         scratch: &mut Scratch,
     ) -> Arc<Bitmap> {
-        let bitmap = match self.formula.sampler {
+        match self.formula.sampler {
             Sampler::FractaldbV1 => self.exactly_covered(system, row, key.class, scratch),
             Sampler::Lanes64V1 => {
                 let mut bitmap = self.formula.frame.bitmap();
                 let prepared = self.prepared(system, row, key.class);
                 self.lanes.coverage(&prepared, key, &mut scratch.lanes, &mut bitmap);
-                bitmap
+                Arc::new(bitmap)
             }
-        };
-        Arc::new(bitmap)
+        }
     }
 
     /// The exact sampler draws all rows of a category in little more time than two of them, so it
@@ -373,8 +372,8 @@ impl FractalSource {
         row: u32,
         class: u32,
         scratch: &mut Scratch,
-    ) -> Bitmap {
-        let pick = |all: Arc<[Bitmap]>| all.get(row as usize).cloned();
+    ) -> Arc<Bitmap> {
+        let pick = |all: Arc<[Arc<Bitmap>]>| all.get(row as usize).cloned();
         let last = self.last_class.swap(class, Ordering::Relaxed);
         let n_classes = self.formula.categories.len() as u32;
         let in_order = class.abs_diff(last) <= 1;
@@ -391,11 +390,11 @@ impl FractalSource {
             let weights = weights.unwrap_or(crate::NO_WEIGHTS);
             let mut one = Vec::new();
             self.exact().coverage(system, &[weights], &mut one, &mut scratch.exact);
-            one.pop().unwrap_or_else(|| self.formula.frame.bitmap())
+            Arc::new(one.pop().unwrap_or_else(|| self.formula.frame.bitmap()))
         })
     }
 
-    fn all_rows(&self, class: u32) -> Arc<[Bitmap]> {
+    fn all_rows(&self, class: u32) -> Arc<[Arc<Bitmap>]> {
         let Some(Shape::Ifs(system)) = self.category(class).map(|category| &category.shape) else {
             return Arc::new([]);
         };
@@ -403,7 +402,7 @@ impl FractalSource {
         self.scratches.with(|scratch| {
             self.exact().coverage(system, &self.rows, &mut bitmaps, &mut scratch.exact);
         });
-        bitmaps.into()
+        bitmaps.into_iter().map(Arc::new).collect()
     }
 
     fn prepared(&self, system: &System, row: u32, class: u32) -> Arc<LanesSystem> {

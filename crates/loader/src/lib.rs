@@ -46,8 +46,8 @@ pub use dataset::Datasets;
 pub use engine::{Loader, Waited};
 pub use failure::{Failures, OnError};
 pub use image::{
-    Area, Augment, Augmenter, Crop, DType, Geometry, Key, Keyed, Layout, Normalise, Op, Output,
-    Policy, Purpose, Rect, Region, Renderer, scale_for,
+    Area, Augment, Augmenter, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Policy,
+    Purpose, Rect, Region, Renderer, scale_for,
 };
 pub use options::Options;
 pub use order::{

@@ -42,5 +42,5 @@ mod scratch_dir;
 
 pub use map::map;
 pub use read::read_file;
-pub use scratch::{Scratch, create_new, partial_path, sync_folder_of};
+pub use scratch::{Scratch, create_new, partial_path, replace, sync_folder_of};
 pub use scratch_dir::ScratchDir;

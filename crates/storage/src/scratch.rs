@@ -219,10 +219,39 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(Error::io("write", path))
 }
 
+/// Writes a file of these bytes, in the place of any that is there: the whole of it, synced, or
+/// nothing.
+///
+/// # Errors
+/// `Usage` when another process is writing it, `Io` when the system refuses. What was there before
+/// stays then.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let scratch = Scratch::open(&partial_path(path))?;
+    // A killed run may have left more bytes than these.
+    scratch.set_len(0)?;
+    scratch.write_all_at(bytes, 0)?;
+    scratch.commit(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fault::Operation;
+
+    #[test]
+    fn replaced_files_are_whole_or_as_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("x");
+        replace(&out, b"first").unwrap();
+        fs::write(partial_path(&out), "left by a run that was killed").unwrap();
+        replace(&out, b"2nd").unwrap();
+        assert_eq!(fs::read(&out).unwrap(), b"2nd");
+        let full = fault::arm(folder.path(), Operation::Write, 1, io::ErrorKind::StorageFull);
+        assert!(replace(&out, b"third").is_err());
+        drop(full);
+        assert_eq!(fs::read(&out).unwrap(), b"2nd");
+        assert!(!partial_path(&out).exists());
+    }
 
     #[test]
     fn large_files_arrive_whole() {

@@ -1,7 +1,7 @@
 use crate::layout::{self, Contents, MAX_FILE_BYTES, Probe};
 use fdconvert_core::{Error, Provenance, Result, ShardSummary, Source};
 use fdconvert_fractal::{Formula, FractalSource};
-use fdconvert_storage::{Scratch, create_new, partial_path};
+use fdconvert_storage::{create_new, replace};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -29,10 +29,7 @@ pub fn write(
         return Err(Error::usage("classes", what));
     }
     if overwrite {
-        let scratch = Scratch::open(&partial_path(out))?;
-        scratch.set_len(0)?;
-        scratch.write_all_at(&bytes, 0)?;
-        scratch.commit(out)?;
+        replace(out, &bytes)?;
     } else {
         create_new(out, &bytes)?;
     }

@@ -4,10 +4,11 @@ use crate::{
     manifest::{self, Manifest, ShardName},
     place::{Found, Place},
     python_json::dumps,
-    record::{Record, write_whole},
+    record::Record,
     writer::Columns,
 };
 use fdconvert_core::{Complete, Error, Result};
+use fdconvert_storage::replace;
 use std::path::PathBuf;
 
 pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
@@ -50,10 +51,10 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
     let manifest = serde_json::to_vec_pretty(&manifest)
         .map_err(|cause| Error::usage("schema", format!("cannot be written as JSON: {cause}")))?;
     for (path, index) in &indexes {
-        write_whole(path, &dumps(index))?;
+        replace(path, &dumps(index))?;
     }
     let path = request.out.join(manifest::NAME);
-    write_whole(&path, &manifest)?;
+    replace(&path, &manifest)?;
     Ok(indexes.into_iter().map(|(path, _)| path).chain([path]).collect())
 }
 

@@ -125,20 +125,8 @@ impl Encoding {
 
 /// What Streaming calls an element type, if it has it.
 fn dtype_name(dtype: DType) -> Option<&'static str> {
-    Some(match dtype {
-        DType::I8 => "int8",
-        DType::U8 => "uint8",
-        DType::I16 => "int16",
-        DType::U16 => "uint16",
-        DType::I32 => "int32",
-        DType::U32 => "uint32",
-        DType::I64 => "int64",
-        DType::U64 => "uint64",
-        DType::F16 => "float16",
-        DType::F32 => "float32",
-        DType::F64 => "float64",
-        DType::Bool | DType::C64 | DType::C128 => return None,
-    })
+    let has = !matches!(dtype, DType::Bool | DType::C64 | DType::C128);
+    has.then(|| dtype.name())
 }
 
 /// NumPy allows no more dimensions in all its versions.

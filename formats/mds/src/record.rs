@@ -1,7 +1,7 @@
 //! Done-records: a shard is finished when, and only when, its record says so.
 use crate::layout::{Entry, hex};
 use fdconvert_core::{Error, Result, ShardSummary, Skipped};
-use fdconvert_storage::{Scratch, partial_path, read_file};
+use fdconvert_storage::read_file;
 use serde::{Deserialize, Serialize};
 use std::{io, path::Path};
 
@@ -72,12 +72,4 @@ impl Record {
             other => Err(format!("version {other} of a done-record; this build reads {VERSION}")),
         }
     }
-}
-
-/// Writes a small file under its final name, as a whole or not at all.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let file = Scratch::open(&partial_path(path))?;
-    file.set_len(0)?;
-    file.write_all_at(bytes, 0)?;
-    file.commit(path)
 }

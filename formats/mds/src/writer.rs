@@ -4,14 +4,14 @@ use crate::{
     layout::{Config, FORMAT, MAX_SHARD_BYTES, VERSION, ZSTD, config_offset},
     place::{Claim, Place, remove_if_there},
     python_json::dumps,
-    record::{Record, write_whole},
+    record::Record,
     seal,
 };
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Result, Sample, Schema, ShardSummary, ShardWriter,
     Skipped, Value,
 };
-use fdconvert_storage::{Scratch, partial_path};
+use fdconvert_storage::{Scratch, partial_path, replace};
 use std::fs;
 
 /// Samples are written in pieces of about this size.
@@ -253,7 +253,7 @@ impl ShardWriter for Writer {
         let text = serde_json::to_vec(&record)
             .map_err(|cause| Error::usage("schema", format!("cannot be written as JSON: {cause}")));
         let recorded = text
-            .and_then(|text| write_whole(&this.place.record(), &text))
+            .and_then(|text| replace(&this.place.record(), &text))
             // What an overwritten run wrote under the other name.
             .and_then(|()| remove_if_there(&other));
         if let Err(error) = recorded {

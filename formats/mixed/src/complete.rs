@@ -10,7 +10,7 @@ use crate::{
 use fdconvert_core::{
     Codec, Complete, Error, Format as _, Provenance, Result, Shard, ShardSummary,
 };
-use fdconvert_storage::{Scratch, partial_path};
+use fdconvert_storage::replace;
 use fdconvert_wds::{self as wds, hex};
 use std::{
     fs, io,
@@ -52,10 +52,7 @@ pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<Pat
         });
     }
     let path = request.out.join(MANIFEST);
-    let scratch = Scratch::open(&partial_path(&path))?;
-    scratch.set_len(0)?;
-    scratch.write_all_at(&manifest.to_json(), 0)?;
-    scratch.commit(&path)?;
+    replace(&path, &manifest.to_json())?;
     written.push(path);
     Ok(written)
 }

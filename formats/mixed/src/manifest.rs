@@ -6,6 +6,7 @@ use crate::{
 };
 use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
 use fdconvert_storage::read_file;
+use fdconvert_wds::parse_manifest;
 use serde::{Deserialize, Serialize};
 use std::{fs::File, io::Read, path::Path};
 use xxhash_rust::xxh3::xxh3_128;
@@ -87,19 +88,7 @@ impl Manifest {
         let text = read_file(path, MAX_BYTES)?;
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
         let body = checked_body(&text).map_err(damaged)?;
-        let loose = [b"{", body].concat();
-        let loose: serde_json::Value =
-            serde_json::from_slice(&loose).map_err(|cause| damaged(cause.to_string()))?;
-        if loose.get("format").and_then(|name| name.as_str()) != Some(FORMAT) {
-            return Err(damaged(format!("`format` is not `{FORMAT}`")));
-        }
-        let found = loose.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
-        if found != VERSION {
-            let path = path.to_path_buf();
-            return Err(Error::Version { format: FORMAT, path, found, supported: "1" });
-        }
-        let manifest: Self =
-            serde_json::from_value(loose).map_err(|cause| damaged(cause.to_string()))?;
+        let manifest: Self = parse_manifest(&[b"{", body].concat(), FORMAT, path)?;
         let order = manifest.check().map_err(damaged)?;
         Ok((manifest, order))
     }

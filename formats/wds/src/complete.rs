@@ -8,7 +8,7 @@ use crate::{
     sidecar::{ShardFile, Shards, Sidecar},
 };
 use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary};
-use fdconvert_storage::{Scratch, partial_path};
+use fdconvert_storage::replace;
 use std::{
     collections::HashSet,
     fs,
@@ -159,12 +159,4 @@ fn facts_of(out: &Path, path: &Path, bytes: &[u8]) -> Result<FileFacts> {
     })?;
     let xxh3 = format!("{:016x}", xxh3_64(bytes));
     Ok(FileFacts { name: name.to_owned(), bytes: bytes.len() as u64, xxh3 })
-}
-
-/// Replaces a small file as a whole.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let scratch = Scratch::open(&partial_path(path))?;
-    scratch.set_len(0)?;
-    scratch.write_all_at(bytes, 0)?;
-    scratch.commit(path)
 }

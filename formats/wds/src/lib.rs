@@ -62,5 +62,6 @@ mod writer;
 pub use existing::{has_shard, has_traces, remove, remove_shard};
 pub use format::Wds;
 pub use layout::{RECORDS, record_path, stem};
+pub use manifest::parse_manifest;
 pub use reader::WdsReader;
 pub use record::{Folders, Pending, hex};

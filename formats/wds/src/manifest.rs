@@ -2,7 +2,7 @@
 use crate::{format::FORMAT, layout::MANIFEST};
 use fdconvert_core::{Codec, Common, Error, Provenance, Result, Schema};
 use fdconvert_storage::read_file;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{io, path::Path};
 
 const VERSION: u64 = 1;
@@ -51,6 +51,28 @@ impl From<&Common> for CommonFacts {
     }
 }
 
+/// Reads a JSON document that names its format, and version 1 of it.
+///
+/// # Errors
+/// `Corrupt` for a document of something else or with other keys, `Version` for another version.
+pub fn parse_manifest<T: DeserializeOwned>(
+    text: &[u8],
+    format: &'static str,
+    path: &Path,
+) -> Result<T> {
+    let damaged = |what: String| Error::corrupt(format, path, 0, what);
+    let loose: serde_json::Value =
+        serde_json::from_slice(text).map_err(|cause| damaged(cause.to_string()))?;
+    if loose.get("format").and_then(|name| name.as_str()) != Some(format) {
+        return Err(damaged(format!("`format` is not `{format}`")));
+    }
+    let found = loose.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if found != VERSION {
+        return Err(Error::Version { format, path: path.to_path_buf(), found, supported: "1" });
+    }
+    serde_json::from_value(loose).map_err(|cause| damaged(cause.to_string()))
+}
+
 impl Manifest {
     /// A manifest without shards yet.
     pub(crate) fn new(fingerprint: String, schema: Schema, members: Vec<String>) -> Self {
@@ -86,17 +108,7 @@ impl Manifest {
             Err(error) => return Err(error),
         };
         let damaged = |what: String| Error::corrupt(FORMAT, &path, 0, what);
-        let loose: serde_json::Value =
-            serde_json::from_slice(&text).map_err(|cause| damaged(cause.to_string()))?;
-        if loose.get("format").and_then(|name| name.as_str()) != Some(FORMAT) {
-            return Err(damaged(format!("`format` is not `{FORMAT}`")));
-        }
-        let found = loose.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
-        if found != VERSION {
-            return Err(Error::Version { format: FORMAT, path, found, supported: "1" });
-        }
-        let manifest: Self =
-            serde_json::from_value(loose).map_err(|cause| damaged(cause.to_string()))?;
+        let manifest: Self = parse_manifest(&text, FORMAT, &path)?;
         if !text.ends_with(b"\n") {
             return Err(damaged("it is cut short".into()));
         }

@@ -1,7 +1,7 @@
 //! Index and sidecars for shards that are there already, whoever wrote them.
 use crate::{
     Wds, WdsReader,
-    complete::{refuse_foreign, replace},
+    complete::refuse_foreign,
     fields, layout,
     shard::{Contents, Shard},
     sidecar::{ShardFile, Shards, Sidecar},
@@ -10,6 +10,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{Error, Provenance, Reader as _, Result, Source as _, Value};
 use fdconvert_index::{Builder, ImageFacts, Meta, Region};
+use fdconvert_storage::replace;
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -4,7 +4,7 @@
 use super::svd;
 use crate::{
     Coin, ExactSampler, ExactScratch, Frame, Key, Map, NO_WEIGHTS, PatchScratch, System, patch,
-    random::Keyed,
+    random::keyed,
 };
 use fdconvert_core::{Error, Result};
 use rayon::prelude::*;
@@ -81,7 +81,7 @@ impl OnePFrac {
     /// original takes whatever it draws, and may then look for noise in vain.
     fn base(&self, sampler: &ExactSampler) -> Result<System> {
         for attempt in 0..MAX_TRIES {
-            let mut random = Keyed::new(self.seed.into(), PURPOSE, BASE, attempt);
+            let mut random = keyed(self.seed.into(), PURPOSE, BASE, attempt);
             let alpha = random.between(self.sigma - WIDTH, self.sigma + WIDTH);
             let system = System::by_area(svd::maps(&mut random, MAPS, alpha))?;
             if self.is_full(&system, BASE, attempt, sampler) {
@@ -95,7 +95,7 @@ impl OnePFrac {
     /// The base with the noise of one class.
     fn class(&self, base: &System, class: u32, sampler: &ExactSampler) -> Result<System> {
         for attempt in 0..MAX_TRIES {
-            let mut random = Keyed::new(self.seed.into(), PURPOSE, class, attempt);
+            let mut random = keyed(self.seed.into(), PURPOSE, class, attempt);
             let mut noise =
                 |value: &f64| value * random.between(1.0 - self.delta, 1.0 + self.delta);
             let mut noisy = |map: &Map| -> Map { std::array::from_fn(|i| noise(&map[i])) };

@@ -7,8 +7,8 @@
 //! map by map from what the sum leaves. Sines come from a library that computes them the same way
 //! on every machine.
 
-use crate::{Map, System, random::Keyed};
-use fdconvert_core::Result;
+use crate::{Map, System, random::keyed};
+use fdconvert_core::{KeyedRandom, Result};
 use std::f64::consts::PI;
 
 /// Keeps these streams apart from others of the same seed.
@@ -23,7 +23,7 @@ pub(super) fn systems(seed: u32, classes: usize) -> Result<Vec<System>> {
 }
 
 fn system(seed: u32, class: u32) -> Result<System> {
-    let mut random = Keyed::new(seed.into(), PURPOSE, class, 0);
+    let mut random = keyed(seed.into(), PURPOSE, class, 0);
     let n_maps = 2 + (random.next_u64() % (MAX_MAPS - 1)) as usize;
     let (low, high) = ((5 + n_maps) as f64 / 2.0, (6 + n_maps) as f64 / 2.0);
     let alpha = random.between(low, high);
@@ -31,12 +31,12 @@ fn system(seed: u32, class: u32) -> Result<System> {
 }
 
 /// `n_maps` contracting maps whose singular values sum to `alpha` as above.
-pub(super) fn maps(random: &mut Keyed, n_maps: usize, alpha: f64) -> Vec<Map> {
+pub(super) fn maps(random: &mut KeyedRandom, n_maps: usize, alpha: f64) -> Vec<Map> {
     let singular = singular_values(random, n_maps, alpha);
     singular.into_iter().map(|values| map(random, values)).collect()
 }
 
-fn singular_values(random: &mut Keyed, n_maps: usize, alpha: f64) -> Vec<[f64; 2]> {
+fn singular_values(random: &mut KeyedRandom, n_maps: usize, alpha: f64) -> Vec<[f64; 2]> {
     // The most and, shifted, the least that is left for the maps to come.
     let mut most = alpha;
     let mut least = alpha - 3.0 * n_maps as f64 + 3.0;
@@ -56,9 +56,9 @@ fn singular_values(random: &mut Keyed, n_maps: usize, alpha: f64) -> Vec<[f64; 2
 }
 
 /// Rotation, scaling by the singular values, rotation, signs; and a translation.
-fn map(random: &mut Keyed, [first, second]: [f64; 2]) -> Map {
+fn map(random: &mut KeyedRandom, [first, second]: [f64; 2]) -> Map {
     let [u, v] = [(); 2].map(|()| rotation(random));
-    let sign = |random: &mut Keyed| if random.next_u64() & 1 == 0 { 1.0 } else { -1.0 };
+    let sign = |random: &mut KeyedRandom| if random.next_u64() & 1 == 0 { 1.0 } else { -1.0 };
     let (left, right) = (sign(random), sign(random));
     let entry = |row: usize, column: usize, sign: f64| {
         (u[row][0] * first * v[0][column] + u[row][1] * second * v[1][column]) * sign
@@ -67,7 +67,7 @@ fn map(random: &mut Keyed, [first, second]: [f64; 2]) -> Map {
     [entry(0, 0, left), entry(0, 1, right), entry(1, 0, left), entry(1, 1, right), e, f]
 }
 
-fn rotation(random: &mut Keyed) -> [[f64; 2]; 2] {
+fn rotation(random: &mut KeyedRandom) -> [[f64; 2]; 2] {
     let (sin, cos) = libm::sincos(random.between(-PI, PI));
     [[cos, -sin], [sin, cos]]
 }

@@ -2,8 +2,7 @@
 use crate::lines::params::{Given, Params};
 use crate::lines::perlin::noise;
 use crate::lines::polyline::{Canvas, Point};
-use crate::random::Keyed;
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, KeyedRandom, Result};
 use std::f64::consts::PI;
 
 /// The side of the originals' canvas. Figures are computed for it; other sizes show the same
@@ -51,7 +50,7 @@ pub(super) struct Placement {
 
 impl Placement {
     /// A centre as the originals draw it: y, then x, `reach` from the middle at the most.
-    pub(super) fn draw_centre(random: &mut Keyed, reach: i32) -> [f64; 2] {
+    pub(super) fn draw_centre(random: &mut KeyedRandom, reach: i32) -> [f64; 2] {
         let mut coordinate =
             || f64::from(ORIGINAL_SIZE as i32 + random.integer(-reach, reach)) / 2.0;
         let y = coordinate();
@@ -59,7 +58,7 @@ impl Placement {
     }
 
     /// Factors of the radius as the originals draw them: x, then y.
-    pub(super) fn draw_oval(random: &mut Keyed) -> [f64; 2] {
+    pub(super) fn draw_oval(random: &mut KeyedRandom) -> [f64; 2] {
         [random.between(1.0, 2.0), random.between(1.0, 2.0)]
     }
 }
@@ -126,10 +125,10 @@ impl Figure<'_> {
     /// of every y. All arithmetic keeps their order too, for the last bit decides pixels.
     pub(super) fn draw(
         &self,
-        random: &mut Keyed,
+        random: &mut KeyedRandom,
         canvas: &mut Canvas,
         size: u32,
-        gray: impl Fn(&mut Keyed) -> u8,
+        gray: impl Fn(&mut KeyedRandom) -> u8,
         displace: impl Fn(f64, usize) -> f64,
     ) {
         let Placement { radius, oval, centre } = self.placement;
@@ -169,7 +168,7 @@ impl Axis {
 
     fn advance(
         &mut self,
-        random: &mut Keyed,
+        random: &mut KeyedRandom,
         line_width: f64,
         displace: impl Fn(f64, usize) -> f64,
     ) {

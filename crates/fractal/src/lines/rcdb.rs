@@ -1,7 +1,7 @@
 use crate::lines::contour::{Contour, Figure, Placement, canvas};
 use crate::lines::params::{Given, Params};
-use crate::random::Keyed;
-use fdconvert_core::{Pixels, Result};
+use crate::random::keyed;
+use fdconvert_core::{KeyedRandom, Pixels, Result};
 
 /// A class of RCDB, the radial contour database: dark lines on white.
 ///
@@ -29,7 +29,7 @@ impl RcdbClass {
     /// Class number `class` of a seed.
     #[must_use]
     pub fn new(seed: u64, class: u32) -> Self {
-        let random = &mut Keyed::new(seed, CLASS_STREAM, class, 0);
+        let random = &mut keyed(seed, CLASS_STREAM, class, 0);
         let contour = Contour {
             n_vertices: draw_vertices(random),
             n_lines: random.integer(1, 200).unsigned_abs(),
@@ -58,7 +58,7 @@ impl RcdbClass {
     /// # Errors
     /// `Usage` for a size that is 0 or too large.
     pub fn render(&self, seed: u64, class: u32, instance: u32, size: u32) -> Result<Pixels> {
-        let random = &mut Keyed::new(seed, INSTANCE_STREAM, class, instance);
+        let random = &mut keyed(seed, INSTANCE_STREAM, class, instance);
         let placement = if instance == 0 {
             self.contour.first
         } else {
@@ -87,7 +87,7 @@ impl RcdbClass {
 }
 
 /// An exponential of mean 100, cut to an integer, until it is one of 3 to 200.
-fn draw_vertices(random: &mut Keyed) -> u32 {
+fn draw_vertices(random: &mut KeyedRandom) -> u32 {
     loop {
         let n_vertices = (-libm::log(1.0 - random.unit()) / (1.0 / 100.0)).trunc();
         if n_vertices > 2.0 && n_vertices <= MAX_VERTICES {
@@ -96,6 +96,6 @@ fn draw_vertices(random: &mut Keyed) -> u32 {
     }
 }
 
-fn draw_radius(random: &mut Keyed) -> u32 {
+fn draw_radius(random: &mut KeyedRandom) -> u32 {
     random.integer(0, 100).unsigned_abs()
 }

@@ -1,7 +1,7 @@
 use crate::lines::contour::{Contour, Figure, Placement, canvas};
 use crate::lines::params::{Given, Params};
-use crate::random::Keyed;
-use fdconvert_core::{Pixels, Result};
+use crate::random::keyed;
+use fdconvert_core::{KeyedRandom, Pixels, Result};
 
 /// A class of VisualAtom: light lines on black, with two waves around the contour.
 ///
@@ -31,7 +31,7 @@ impl VisualAtomClass {
     /// Class number `class` of a seed.
     #[must_use]
     pub fn new(seed: u64, class: u32) -> Self {
-        let random = &mut Keyed::new(seed, CLASS_STREAM, class, 0);
+        let random = &mut keyed(seed, CLASS_STREAM, class, 0);
         let n_vertices = random.integer(200, 1000).unsigned_abs();
         let n_lines = random.integer(1, 200).unsigned_abs();
         let perlin = random.between(0.0, 4.0);
@@ -62,7 +62,7 @@ impl VisualAtomClass {
     /// # Errors
     /// `Usage` for a size that is 0 or too large.
     pub fn render(&self, seed: u64, class: u32, instance: u32, size: u32) -> Result<Pixels> {
-        let random = &mut Keyed::new(seed, INSTANCE_STREAM, class, instance);
+        let random = &mut keyed(seed, INSTANCE_STREAM, class, instance);
         let mut placement = self.contour.first;
         if instance != 0 {
             placement.centre = Placement::draw_centre(random, REACH);
@@ -95,7 +95,7 @@ impl VisualAtomClass {
 }
 
 /// Two frequencies that differ, unless the first is 0.
-fn draw_frequencies(random: &mut Keyed) -> [u32; 2] {
+fn draw_frequencies(random: &mut KeyedRandom) -> [u32; 2] {
     let first = random.integer(0, 20).unsigned_abs();
     loop {
         let second = random.integer(0, 20).unsigned_abs();

@@ -60,7 +60,7 @@ pub struct Loader {
     state: State,
     running: Option<Running>,
     /// Statistics of epochs that are over.
-    counters: Arc<Counters>,
+    counters: Counters,
     since: Instant,
 }
 
@@ -95,7 +95,7 @@ impl Loader {
             quarantine,
             state: State { fingerprint, seed: 0, epoch: 0, consumed: 0, global_batch: 0 },
             running: None,
-            counters: Arc::default(),
+            counters: Counters::default(),
             since: Instant::now(),
         };
         loader.state = loader.steps(0)?.start(fingerprint).state();
@@ -152,7 +152,7 @@ impl Loader {
         let steps = self.steps(state.epoch)?;
         let cursor = steps.resume(self.fingerprint, state)?;
         self.state = if cursor.remaining() == 0 && state.consumed > 0 {
-            self.steps(state.epoch + 1)?.start(self.fingerprint).state()
+            self.steps(state.epoch.wrapping_add(1))?.start(self.fingerprint).state()
         } else {
             *state
         };
@@ -232,7 +232,7 @@ impl Loader {
             Next::End | Next::NotYet => {
                 let epoch = self.state.epoch;
                 self.stop();
-                self.state = self.steps(epoch + 1)?.start(self.fingerprint).state();
+                self.state = self.steps(epoch.wrapping_add(1))?.start(self.fingerprint).state();
                 Ok(Waited::End)
             }
         }
@@ -262,7 +262,7 @@ impl Loader {
 
     /// Begins the statistics anew.
     pub fn reset_stats(&mut self) {
-        self.counters = Arc::default();
+        self.counters.reset();
         if let Some(running) = &self.running {
             running.shared.epoch.counters.reset();
         }

@@ -34,7 +34,7 @@ pub(crate) struct Epoch {
 }
 
 /// What a thread needs to make rows.
-pub(crate) struct Kitchen {
+pub(crate) struct Worker {
     decoder: Decoder,
     renderer: Renderer,
     pixels: Vec<u8>,
@@ -49,7 +49,7 @@ pub(crate) struct RowFacts {
     pub(crate) substituted: bool,
 }
 
-impl Kitchen {
+impl Worker {
     pub(crate) fn new(options: &Options) -> Result<Self> {
         Ok(Self {
             decoder: Decoder::new(),
@@ -109,7 +109,7 @@ pub(crate) fn fill_row(
     epoch: &Epoch,
     options: &Options,
     quarantine: Option<&Quarantine>,
-    kitchen: &mut Kitchen,
+    worker: &mut Worker,
     position: u64,
     first: Option<Result<Fetched>>,
     row: &mut [u8],
@@ -125,8 +125,8 @@ pub(crate) fn fill_row(
             continue;
         }
         let made = given.unwrap_or_else(|| fetch(epoch, options, place)).and_then(|fetched| {
-            let cook = || cook(epoch, options, kitchen, sample, &fetched, row);
-            guarded(epoch, place, cook).map(|()| fetched.label)
+            let write = || write_row(epoch, options, worker, sample, &fetched, row);
+            guarded(epoch, place, write).map(|()| fetched.label)
         });
         let error = match made {
             Ok(label) => {
@@ -183,10 +183,10 @@ fn place(epoch: &Epoch, position: u64) -> Result<Place> {
 }
 
 /// Decodes as much of the image as is needed and writes the row.
-fn cook(
+fn write_row(
     epoch: &Epoch,
     options: &Options,
-    kitchen: &mut Kitchen,
+    worker: &mut Worker,
     sample: u64,
     fetched: &Fetched,
     row: &mut [u8],
@@ -196,7 +196,7 @@ fn cook(
     let key = Key { seed: options.seed, epoch: epoch.number, sample };
     let geometry =
         |source| Geometry::of(options.crop, options.flip, options.output.size, source, key);
-    let Kitchen { decoder, renderer, pixels } = kitchen;
+    let Worker { decoder, renderer, pixels } = worker;
     let turned = if options.orient { orientation(image) } else { 1 };
     let (area, channels, denominator, geometry) = if turned > 1 {
         // Turned as a whole: rare, and simpler than turning rectangles.

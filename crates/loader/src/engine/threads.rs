@@ -2,7 +2,7 @@
 
 use super::{
     queue::{Done, Queue},
-    sample::{self, Epoch, Kitchen},
+    sample::{self, Epoch, Worker},
 };
 use crate::{
     batch::{Batch, Home, Shape},
@@ -53,8 +53,8 @@ impl Running {
         let options = running.shared.options.clone();
         let fetches = options.fetch_threads > 0;
         for number in 0..options.n_threads() {
-            let (shared, kitchen) = (running.shared.clone(), Kitchen::new(&options)?);
-            running.spawn(format!("decode-{number}"), move || shared.decode(kitchen, !fetches))?;
+            let (shared, worker) = (running.shared.clone(), Worker::new(&options)?);
+            running.spawn(format!("decode-{number}"), move || shared.decode(worker, !fetches))?;
         }
         for number in 0..options.fetch_threads {
             let shared = running.shared.clone();
@@ -128,7 +128,7 @@ impl Shared {
     }
 
     /// A decoding thread; `claims` when nobody else reads for it.
-    fn decode(&self, mut kitchen: Kitchen, claims: bool) {
+    fn decode(&self, mut worker: Worker, claims: bool) {
         let mut queue = self.lock();
         loop {
             if queue.stopped || queue.is_exhausted() {
@@ -146,7 +146,7 @@ impl Shared {
                 &self.epoch,
                 &self.options,
                 self.quarantine.as_deref(),
-                &mut kitchen,
+                &mut worker,
                 task.position,
                 task.fetched.take(),
                 &mut task.buffer,

@@ -4,11 +4,7 @@
 //! which thread took it and after how many others. Here every sample has its own streams, found
 //! by hashing (seed, epoch, sample, purpose): an image can be made again alone, in any order, on
 //! any rank and after any resume.
-//!
-//! SplitMix64: Guy L. Steele Jr., Doug Lea and Christine H. Flood, "Fast Splittable Pseudorandom
-//! Number Generators", OOPSLA 2014. As in the paper a stream has its own increment besides its
-//! own start: with one increment for all, the streams would be windows of one sequence, and some
-//! would overlap.
+use fdconvert_core::KeyedRandom;
 
 /// What random numbers are drawn for. Each purpose has its own stream, so that switching the flip
 /// off changes no crop.
@@ -36,77 +32,15 @@ pub struct Key {
 impl Key {
     /// The random numbers for one purpose.
     #[must_use]
-    pub fn stream(self, purpose: Purpose) -> Keyed {
+    pub fn stream(self, purpose: Purpose) -> KeyedRandom {
         // Constants for ever: other numbers would change every run that is resumed.
         let purpose = match purpose {
             Purpose::Crop => 1,
             Purpose::Flip => 2,
             Purpose::Augment => 3,
         };
-        // What came before is mixed before the next part is added. The parts themselves are not:
-        // were they, a seed and an epoch that are alike would cancel out.
-        let add = |key: u64, part: u64| mix((key ^ part).wrapping_add(GOLDEN));
-        let key = [self.seed, self.epoch, self.sample, purpose].into_iter().fold(0, add);
-        Keyed { state: key, increment: odd_increment(key.wrapping_add(GOLDEN)) }
+        KeyedRandom::new(&[self.seed, self.epoch, self.sample, purpose])
     }
-}
-
-/// One stream of random numbers.
-#[derive(Debug, Clone)]
-pub struct Keyed {
-    state: u64,
-    increment: u64,
-}
-
-impl Keyed {
-    /// The next 64 bits.
-    pub fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(self.increment);
-        mix(self.state)
-    }
-
-    /// A number from 0 to below 1, a multiple of 2^-53.
-    pub fn unit(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
-    }
-
-    /// An integer below `n`, each equally likely; 0 when `n` is 0.
-    ///
-    /// Daniel Lemire, "Fast Random Integer Generation in an Interval", ACM TOMACS 29 (2019).
-    pub fn below(&mut self, n: u64) -> u64 {
-        loop {
-            let product = u128::from(self.next_u64()) * u128::from(n);
-            let low = product as u64;
-            // Below 2^64 mod n lie the numbers that some results have one too many of.
-            if low >= n || low >= n.wrapping_neg().checked_rem(n).unwrap_or(0) {
-                return (product >> 64) as u64;
-            }
-        }
-    }
-
-    /// True with this probability: never at 0, always at 1.
-    pub fn chance(&mut self, probability: f64) -> bool {
-        self.unit() < probability
-    }
-}
-
-/// 2^64 divided by the golden ratio, odd.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// Changes about half of the bits whenever one bit of `bits` changes.
-fn mix(bits: u64) -> u64 {
-    let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
-}
-
-/// An odd number whose bits change often enough along it: the paper found that increments of few
-/// changes give weak streams.
-fn odd_increment(bits: u64) -> u64 {
-    let bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    let bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    let bits = (bits ^ bits >> 33) | 1;
-    if (bits ^ bits >> 1).count_ones() < 24 { bits ^ 0xaaaa_aaaa_aaaa_aaaa } else { bits }
 }
 
 #[cfg(test)]
@@ -131,8 +65,6 @@ mod tests {
                     for purpose in [Purpose::Crop, Purpose::Flip, Purpose::Augment] {
                         let mut stream = Key { seed, epoch, sample }.stream(purpose);
                         assert!(seen.insert(stream.next_u64()));
-                        assert!(seen.insert(stream.increment));
-                        assert_eq!(stream.increment % 2, 1);
                     }
                 }
             }

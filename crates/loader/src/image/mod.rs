@@ -31,6 +31,6 @@ mod render;
 
 pub use augment::{Augment, Augmenter, Op, Policy};
 pub use geometry::{Area, Crop, Geometry, Rect, scale_for};
-pub use keyed::{Key, Keyed, Purpose};
+pub use keyed::{Key, Purpose};
 pub use output::{DType, Layout, Normalise, Output};
 pub use render::{Region, Renderer};

@@ -59,7 +59,7 @@ impl Array {
     /// NumPy's name of the type of the elements.
     #[getter]
     fn dtype(&self) -> &'static str {
-        dtype_name(self.dtype)
+        self.dtype.name()
     }
 
     /// How many dimensions there are.
@@ -239,30 +239,11 @@ fn check_len(n_bytes: usize, spec: &ArraySpec) -> PyResult<()> {
     if spec.byte_len() == Some(n_bytes as u64) {
         return Ok(());
     }
-    let (shape, dtype) = (&spec.shape, dtype_name(spec.dtype));
+    let (shape, dtype) = (&spec.shape, spec.dtype.name());
     let what = format!("data: {n_bytes} bytes are no array of shape {shape:?} and type {dtype}");
     Err(UsageError::new_err(what))
 }
 
-fn dtype_name(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "bool",
-        DType::I8 => "int8",
-        DType::U8 => "uint8",
-        DType::I16 => "int16",
-        DType::U16 => "uint16",
-        DType::I32 => "int32",
-        DType::U32 => "uint32",
-        DType::I64 => "int64",
-        DType::U64 => "uint64",
-        DType::F16 => "float16",
-        DType::F32 => "float32",
-        DType::F64 => "float64",
-        DType::C64 => "complex64",
-        DType::C128 => "complex128",
-    }
-}
-
 fn dtype_named(name: &str) -> Option<DType> {
-    DType::ALL.into_iter().find(|dtype| dtype_name(*dtype) == name || dtype.numpy() == name)
+    DType::ALL.into_iter().find(|dtype| dtype.name() == name || dtype.numpy() == name)
 }
