@@ -1,0 +1,259 @@
+//! Checkpoints as bytes, and back. `SPEC.md` is the specification.
+use crate::{
+    CheckpointError, Checkpoints, GRIDS_BITS, Jpeg, Segment,
+    checkpoints::count_blocks,
+    rice::{Reader, Writer, best_parameter, fold, unfold},
+};
+
+/// The version of the bytes that this build writes and reads.
+pub const VERSION: u8 = 1;
+
+const MAX_PARAMETER: u32 = 15;
+const MAX_RESTART_PARAMETER: u32 = 31;
+/// A block has at least a DC and an AC code of one bit each ...
+const MIN_BLOCK_BITS: u64 = 2;
+/// ... and at most 64 codes of 16 bits with values of 15.
+const MAX_BLOCK_BITS: u64 = 64 * 31;
+
+/// What is stored of one interval of the grid.
+#[derive(Clone, Copy, Default)]
+struct Interval {
+    /// Blocks that start in it.
+    n_blocks: u32,
+    /// From its start to the first of them, in bits.
+    offset: u32,
+}
+
+pub(crate) fn encode(checkpoints: &Checkpoints) -> Vec<u8> {
+    let Checkpoints { grid_bits, total_bits, ref segments } = *checkpoints;
+    let n_blocks: u32 = segments.iter().map(|segment| segment.n_blocks).sum();
+    let intervals = intervals(checkpoints);
+    let mean = n_blocks / intervals.len().max(1) as u32;
+    let counts: Vec<_> =
+        intervals.iter().map(|it| fold(i64::from(it.n_blocks) - i64::from(mean))).collect();
+    let offsets: Vec<_> =
+        intervals.iter().skip(1).filter(|it| it.n_blocks > 0).map(|it| it.offset).collect();
+    let restarts = restart_bytes(segments);
+
+    let count_k = best_parameter(&counts, MAX_PARAMETER);
+    let offset_k = best_parameter(&offsets, MAX_PARAMETER);
+    let grid_code = GRIDS_BITS.iter().position(|bits| *bits == grid_bits).unwrap_or(0);
+    let mut bytes = vec![VERSION << 4 | grid_code as u8, (count_k << 4 | offset_k) as u8];
+    let restart_k = best_parameter(&restarts, MAX_RESTART_PARAMETER);
+    if !restarts.is_empty() {
+        bytes.push(restart_k as u8);
+    }
+    push_leb128(&mut bytes, total_bits);
+
+    let mut writer = Writer::new(bytes);
+    // The first interval starts with block 0 at bit 0.
+    for (position, (count, interval)) in counts.into_iter().zip(&intervals).enumerate() {
+        writer.code(count, count_k);
+        if interval.n_blocks > 0 && position > 0 {
+            writer.code(interval.offset, offset_k);
+        }
+    }
+    for n_bytes in restarts {
+        writer.code(n_bytes, restart_k);
+    }
+    writer.bytes
+}
+
+pub(crate) fn decode(bytes: &[u8], jpeg: &Jpeg) -> Result<Checkpoints, CheckpointError> {
+    let mut header = bytes.iter().copied();
+    let mut next = || header.next().ok_or(CheckpointError::Ends { len: bytes.len() });
+    let first = next()?;
+    if first >> 4 != VERSION {
+        return Err(CheckpointError::Version { found: first >> 4, supported: VERSION });
+    }
+    let Some(&grid_bits) = GRIDS_BITS.get(usize::from(first & 15)) else {
+        return Err(damaged("the number of the grid", first & 15, GRIDS_BITS.len() as u64 - 1));
+    };
+    let parameters = next()?;
+    let (count_k, offset_k) = (u32::from(parameters >> 4), u32::from(parameters & 15));
+    let n_restarts = jpeg.n_restarts();
+    let restart_k = u32::from(if n_restarts > 0 { next()? } else { 0 });
+    if restart_k > MAX_RESTART_PARAMETER {
+        return Err(damaged("a Rice parameter", restart_k, MAX_RESTART_PARAMETER));
+    }
+    let total_bits = leb128(&mut next)?;
+    let n_blocks = u64::from(jpeg.n_blocks);
+    let scan_bits = jpeg.scan.len() as u64 * 8;
+    if u64::from(total_bits) > scan_bits {
+        return Err(damaged("bits of all blocks", total_bits, scan_bits));
+    }
+    if u64::from(total_bits) < n_blocks * MIN_BLOCK_BITS {
+        return Err(damaged("bits of all blocks", total_bits, n_blocks * MIN_BLOCK_BITS));
+    }
+    let mut reader = Reader::new(bytes, bytes.len() - header.len());
+    let starts = read_intervals(&mut reader, jpeg, grid_bits, total_bits, (count_k, offset_k))?;
+    let restarts = read_restarts(&mut reader, jpeg, restart_k, total_bits)?;
+    reader.finish()?;
+    let mut segments = merge(&starts, &restarts, grid_bits)?;
+    count_blocks(&mut segments, jpeg.n_blocks);
+    let checkpoints = Checkpoints { grid_bits, total_bits, segments };
+    check_spans(&checkpoints)?;
+    Ok(checkpoints)
+}
+
+/// The segments by interval: those that start in the same one, one after the other, are one.
+fn intervals(checkpoints: &Checkpoints) -> Vec<Interval> {
+    let grid_bits = checkpoints.grid_bits;
+    let mut intervals = vec![Interval::default(); n_intervals(checkpoints.total_bits, grid_bits)];
+    for segment in &checkpoints.segments {
+        if let Some(interval) = intervals.get_mut((segment.bit / grid_bits) as usize) {
+            if interval.n_blocks == 0 {
+                interval.offset = segment.bit % grid_bits;
+            }
+            interval.n_blocks += segment.n_blocks;
+        }
+    }
+    intervals
+}
+
+/// The bytes of every restart interval but the last.
+fn restart_bytes(segments: &[Segment]) -> Vec<u32> {
+    let starts: Vec<_> = segments.iter().filter(|it| it.resets).map(|it| it.bit / 8).collect();
+    starts.iter().zip(starts.iter().skip(1)).map(|(from, to)| to - from).collect()
+}
+
+/// The first segment of every interval in which a block starts.
+fn read_intervals(
+    reader: &mut Reader<'_>,
+    jpeg: &Jpeg,
+    grid_bits: u32,
+    total_bits: u32,
+    (count_k, offset_k): (u32, u32),
+) -> Result<Vec<Segment>, CheckpointError> {
+    let n_intervals = n_intervals(total_bits, grid_bits);
+    let mean = jpeg.n_blocks / n_intervals.max(1) as u32;
+    let max_blocks = grid_bits / MIN_BLOCK_BITS as u32;
+    let mut starts = Vec::with_capacity(n_intervals);
+    let mut block = 0;
+    for position in 0..n_intervals as u32 {
+        let folded = reader.code(count_k, 2 * mean.max(max_blocks), "a number of blocks")?;
+        let n_blocks = i64::from(mean) + unfold(folded);
+        // In the first interval block 0 starts.
+        let least = i64::from(position == 0);
+        if !(least..=i64::from(max_blocks)).contains(&n_blocks) {
+            return Err(damaged("a number of blocks", n_blocks as u64, u64::from(max_blocks)));
+        }
+        if n_blocks == 0 {
+            continue;
+        }
+        let offset = match position {
+            0 => 0,
+            _ => reader.code(offset_k, grid_bits - 1, "an offset")?,
+        };
+        let bit = u64::from(position) * u64::from(grid_bits) + u64::from(offset);
+        if bit >= u64::from(total_bits) || block >= jpeg.n_blocks {
+            return Err(damaged("the start of a segment", bit, u64::from(total_bits)));
+        }
+        starts.push(Segment { bit: bit as u32, block, n_blocks: 0, resets: position == 0 });
+        block = block.saturating_add(n_blocks as u32);
+    }
+    if block != jpeg.n_blocks {
+        return Err(damaged("blocks in all", block, jpeg.n_blocks));
+    }
+    count_blocks(&mut starts, jpeg.n_blocks);
+    Ok(starts)
+}
+
+fn read_restarts(
+    reader: &mut Reader<'_>,
+    jpeg: &Jpeg,
+    restart_k: u32,
+    total_bits: u32,
+) -> Result<Vec<Segment>, CheckpointError> {
+    let mut restarts = Vec::new();
+    let per_restart = jpeg.blocks_per_restart().unwrap_or_default();
+    let (mut start, mut block) = (0, 0u32);
+    for _ in 0..jpeg.n_restarts() {
+        start += u64::from(reader.code(restart_k, total_bits / 8, "the bytes of a restart")?);
+        block = block.saturating_add(per_restart);
+        if start * 8 >= u64::from(total_bits) {
+            return Err(damaged("the start of a restart", start, u64::from(total_bits) / 8));
+        }
+        restarts.push(Segment { bit: start as u32 * 8, block, n_blocks: 0, resets: true });
+    }
+    Ok(restarts)
+}
+
+/// Breaks the intervals, which know their blocks, at the restarts.
+fn merge(
+    starts: &[Segment],
+    restarts: &[Segment],
+    grid_bits: u32,
+) -> Result<Vec<Segment>, CheckpointError> {
+    let mut segments = Vec::with_capacity(starts.len() + restarts.len());
+    let mut restarts = restarts.iter().copied().peekable();
+    for start in starts {
+        let mut start = *start;
+        let end = start.block.saturating_add(start.n_blocks);
+        if let Some(restart) = restarts.next_if(|restart| restart.block == start.block) {
+            if restart.bit != start.bit {
+                return Err(damaged("the start of a restart", restart.bit, start.bit));
+            }
+            start.resets = true;
+        }
+        segments.push(start);
+        while let Some(restart) = restarts.next_if(|restart| restart.block < end) {
+            // Its block is one of those that start in this interval.
+            if restart.bit / grid_bits != start.bit / grid_bits {
+                return Err(damaged("the start of a restart", restart.bit, start.bit));
+            }
+            segments.push(restart);
+        }
+    }
+    Ok(segments)
+}
+
+/// Segments must be in order, and as long as their blocks can be.
+fn check_spans(checkpoints: &Checkpoints) -> Result<(), CheckpointError> {
+    let Checkpoints { total_bits, ref segments, .. } = *checkpoints;
+    let nexts = segments.iter().skip(1).map(|next| (next.bit, next.resets));
+    let last = (total_bits, false);
+    for (segment, (end, padded)) in segments.iter().zip(nexts.chain([last])) {
+        let Some(n_bits) = end.checked_sub(segment.bit) else {
+            return Err(damaged("the start of a segment", end, segment.bit));
+        };
+        let (n_bits, n_blocks) = (u64::from(n_bits), u64::from(segment.n_blocks));
+        let longest = n_blocks * MAX_BLOCK_BITS + if padded { 7 } else { 0 };
+        if !(n_blocks * MIN_BLOCK_BITS..=longest).contains(&n_bits) {
+            return Err(damaged("bits of a segment", n_bits, longest));
+        }
+    }
+    Ok(())
+}
+
+fn n_intervals(total_bits: u32, grid_bits: u32) -> usize {
+    total_bits.div_ceil(grid_bits) as usize
+}
+
+fn push_leb128(bytes: &mut Vec<u8>, mut value: u32) {
+    while value >= 128 {
+        bytes.push(value as u8 | 128);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+/// Seven bits a byte, the lowest first, in as few bytes as possible.
+fn leb128(mut next: impl FnMut() -> Result<u8, CheckpointError>) -> Result<u32, CheckpointError> {
+    let mut value = 0u64;
+    for shift in [0, 7, 14, 21, 28] {
+        let byte = next()?;
+        value |= u64::from(byte & 127) << shift;
+        if byte < 128 {
+            if byte == 0 && shift > 0 {
+                return Err(damaged("a length with leading zeros", 0u8, value));
+            }
+            return u32::try_from(value).map_err(|_| damaged("a length", value, u32::MAX));
+        }
+    }
+    Err(damaged("a length", value, u32::MAX))
+}
+
+fn damaged(what: &'static str, found: impl Into<u64>, expected: impl Into<u64>) -> CheckpointError {
+    CheckpointError::Damaged { what, found: found.into(), expected: expected.into() }
+}

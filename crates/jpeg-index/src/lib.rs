@@ -1,0 +1,55 @@
+//! Where a decoder may start inside the scan of a JPEG.
+//!
+//! A baseline JPEG is one run of Huffman codes without lengths: to decode its end one has to
+//! decode all of it. [`parse`] reads the markers of such a file to a [`Jpeg`];
+//! [`Checkpoints::build`] walks the codes once and notes the first block after every so many bits,
+//! in less than a hundredth of the file's size; from then on many threads, or a GPU, decode the
+//! image's [`Segment`]s at the same time, and a [`region`] of the pixels needs only some of them.
+//! The DC prediction is not stored: what lies before a region since the last restart is still
+//! read for its DC differences.
+//! The bytes of the JPEG stay as they are. `SPEC.md` beside this crate specifies the checkpoints.
+//!
+//! ```no_run
+//! use fdconvert_jpeg_index::{Checkpoints, DEFAULT_GRID_BITS, parse, region};
+//!
+//! let bytes = std::fs::read("image.jpg")?;
+//! let jpeg = parse(&bytes)?;
+//! let checkpoints = Checkpoints::build(&jpeg, &bytes, DEFAULT_GRID_BITS)?;
+//! let stored = checkpoints.to_bytes();
+//! let checkpoints = Checkpoints::from_bytes(&stored, &jpeg)?;
+//! for segment in checkpoints.segments() {
+//!     println!("{} blocks from block {}, bit {}", segment.n_blocks, segment.block, segment.bit);
+//! }
+//! let crop = region(&jpeg, &checkpoints, 0..jpeg.height / 2, 0..jpeg.width / 2);
+//! println!("a quarter of the image touches {} segments", crop.segments.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Refused alternatives: restart markers (they change the file, cost more, and split it unevenly),
+//! DC predictors in the checkpoints (they double their size; a sum over the segments replaces
+//! them), and speculative decoding that synchronises by itself (several passes, every time).
+//!
+//! Deliberately absent: pixels, files, progressive and arithmetic JPEGs. [`reference`] decodes
+//! coefficients, slowly, as the measure for every fast decoder.
+#![forbid(unsafe_code)]
+
+mod bits;
+mod checkpoints;
+mod encoding;
+mod error;
+mod huffman;
+mod jpeg;
+mod markers;
+pub mod reference;
+mod region;
+mod rice;
+mod walk;
+
+pub use bits::{Unstuffed, unstuff};
+pub use checkpoints::{Checkpoints, DEFAULT_GRID_BITS, GRIDS_BITS, Segment};
+pub use encoding::VERSION;
+pub use error::{CheckpointError, Refused};
+pub use huffman::{Class, Code, HuffmanTable, Lookup};
+pub use jpeg::{Color, Component, Jpeg, Slot};
+pub use markers::parse;
+pub use region::{Region, region};

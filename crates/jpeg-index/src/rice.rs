@@ -1,0 +1,117 @@
+//! Rice codes: numbers that are mostly small, in few bits.
+//!
+//! The code of `value` with parameter `k` is `value >> k` ones, a zero, and the lower `k` bits.
+//! Bits fill bytes from the uppermost.
+use crate::CheckpointError;
+
+/// The parameter, up to `max`, with which the values take the fewest bits; the smallest of those.
+pub(crate) fn best_parameter(values: &[u32], max: u32) -> u32 {
+    let bits = |k: &u32| -> u64 {
+        values.iter().map(|value| u64::from(value >> k) + 1 + u64::from(*k)).sum()
+    };
+    (0..=max).min_by_key(bits).unwrap_or(0)
+}
+
+/// 0, -1, 1, -2, 2 ... as 0, 1, 2, 3, 4 ...
+pub(crate) fn fold(value: i64) -> u32 {
+    (value << 1 ^ value >> 63) as u32
+}
+
+/// The inverse of [`fold`].
+pub(crate) fn unfold(value: u32) -> i64 {
+    let value = i64::from(value);
+    value >> 1 ^ -(value & 1)
+}
+
+/// Appends codes to bytes.
+pub(crate) struct Writer {
+    pub(crate) bytes: Vec<u8>,
+    /// Bits of the last byte that are taken, 0 to 7; 0 when the next starts a byte.
+    taken: u32,
+}
+
+impl Writer {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes, taken: 0 }
+    }
+
+    pub(crate) fn code(&mut self, value: u32, k: u32) {
+        (0..value >> k).for_each(|_| self.bit(1));
+        self.bit(0);
+        (0..k).rev().for_each(|place| self.bit(value >> place & 1));
+    }
+
+    fn bit(&mut self, bit: u32) {
+        if self.taken == 0 {
+            self.bytes.push(0);
+        }
+        if let Some(last) = self.bytes.last_mut() {
+            *last |= (bit as u8) << (7 - self.taken);
+        }
+        self.taken = (self.taken + 1) % 8;
+    }
+}
+
+/// Reads codes from bytes.
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    /// In bits.
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8], from_byte: usize) -> Self {
+        Self { bytes, at: from_byte * 8 }
+    }
+
+    /// A value that `max` does not exceed; `what` names it where it does.
+    pub(crate) fn code(
+        &mut self,
+        k: u32,
+        max: u32,
+        what: &'static str,
+    ) -> Result<u32, CheckpointError> {
+        let mut value = 0u64;
+        while self.bit()? == 1 {
+            value += 1;
+            if value > u64::from(max >> k) {
+                return Err(too_large(what, value << k, max));
+            }
+        }
+        for _ in 0..k {
+            value = value << 1 | u64::from(self.bit()?);
+        }
+        match u32::try_from(value) {
+            Ok(value) if value <= max => Ok(value),
+            _ => Err(too_large(what, value, max)),
+        }
+    }
+
+    /// Checks that only the padding is left: fewer than 8 bits, all of them 0.
+    pub(crate) fn finish(&mut self) -> Result<(), CheckpointError> {
+        let left = self.bytes.len() * 8 - self.at;
+        let what = "bytes behind the last code";
+        let damaged = |found| CheckpointError::Damaged { what, found, expected: 0 };
+        if left >= 8 {
+            return Err(damaged(left as u64 / 8));
+        }
+        for _ in 0..left {
+            if self.bit()? == 1 {
+                return Err(damaged(1));
+            }
+        }
+        Ok(())
+    }
+
+    fn bit(&mut self) -> Result<u32, CheckpointError> {
+        let ends = CheckpointError::Ends { len: self.bytes.len() };
+        let byte = self.bytes.get(self.at / 8).ok_or(ends)?;
+        let bit = byte >> (7 - self.at % 8) & 1;
+        self.at += 1;
+        Ok(bit.into())
+    }
+}
+
+fn too_large(what: &'static str, found: u64, max: u32) -> CheckpointError {
+    CheckpointError::Damaged { what, found, expected: max.into() }
+}

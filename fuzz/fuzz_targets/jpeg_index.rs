@@ -1,0 +1,46 @@
+//! Any bytes as a JPEG, and the rest of them as its checkpoints. What the fast walk accepts the
+//! slow decoder must accept too, and decoding from checkpoints must give the same.
+#![no_main]
+use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, Jpeg, parse, reference, region, unstuff};
+use libfuzzer_sys::fuzz_target;
+
+/// The slow decoder takes its time.
+const MAX_BLOCKS: u32 = 1 << 12;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&[grid, split], rest)) = data.split_first_chunk() else { return };
+    let (stored, bytes) = rest.split_at(usize::from(split).min(rest.len()));
+    let Ok(jpeg) = parse(bytes) else { return };
+    let grid_bits = GRIDS_BITS[usize::from(grid) % GRIDS_BITS.len()];
+    if let Ok(made) = Checkpoints::build(&jpeg, bytes, grid_bits) {
+        assert_eq!(Checkpoints::from_bytes(&made.to_bytes(), &jpeg).as_ref(), Ok(&made));
+        if jpeg.n_blocks <= MAX_BLOCKS {
+            let sequential = reference::coefficients(&jpeg, bytes).expect("walked, not decoded");
+            let parallel = reference::coefficients_from(&jpeg, bytes, &made).expect("walked");
+            assert!(sequential == parallel);
+        }
+        let whole = region(&jpeg, &made, 0..jpeg.height, 0..jpeg.width);
+        assert_eq!(whole.segments.len(), made.segments().len());
+    }
+    if let Ok(read) = Checkpoints::from_bytes(stored, &jpeg) {
+        explore(&jpeg, bytes, &read, grid.into());
+    }
+});
+
+/// Checkpoints that were accepted, although they may be of another image.
+fn explore(jpeg: &Jpeg, bytes: &[u8], read: &Checkpoints, at: u32) {
+    let mut block = 0;
+    for segment in read.segments() {
+        assert_eq!(segment.block, block);
+        assert!(segment.n_blocks > 0);
+        block += segment.n_blocks;
+    }
+    assert_eq!(block, jpeg.n_blocks);
+    assert_eq!(Checkpoints::from_bytes(&read.to_bytes(), jpeg).as_ref(), Ok(read));
+    let part = region(jpeg, read, at..at + 20, at / 2..at);
+    assert!(part.n_bits <= part.n_walked_bits);
+    let Ok(data) = unstuff(jpeg, bytes) else { return };
+    for segment in read.segments().iter().take(64) {
+        drop(reference::segment(jpeg, &data, segment));
+    }
+}
