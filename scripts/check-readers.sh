@@ -13,11 +13,15 @@ done
 cargo run --quiet -- pack "$work/photos" "$work/shards" --format wds --shard-count 5 \
   --jpeg-quality 90 --max-side 256 --quiet
 cargo run --quiet -- unpack "$work/shards" "$work/files" --quiet
+cargo run --quiet -- pack "$work/photos" "$work/mixed" --format mixed --shard-count 5 \
+  --ratio 0.4 --quiet
+cargo run --quiet -- unpack "$work/mixed" "$work/mixed-files" --quiet
 python=python3
 if python3 -m venv "$work/venv" && "$work/venv/bin/pip" install --quiet datasets pillow; then
   python="$work/venv/bin/python"
 else
   echo "datasets: cannot be installed here, only the standard library judges"
 fi
-HF_HOME="$PWD/$work/hf" HF_HUB_OFFLINE=1 "$python" tests/readers/check.py \
-  "$work/shards" "$work/files"
+export HF_HOME="$PWD/$work/hf" HF_HUB_OFFLINE=1
+"$python" tests/readers/check.py "$work/files" "$work/shards"
+"$python" tests/readers/check.py "$work/mixed-files" "$work/mixed/png" "$work/mixed/bmp"

@@ -1,14 +1,16 @@
 //! The command line as typed: flags and their help. `request.rs` turns it into validated input.
-use crate::fractal::args::FractalArgs;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use crate::{
+    bench::args::BenchArgs, fractal::args::FractalArgs, profile::args::ProfileArgs, ratio::RatioArg,
+};
+use clap::{Args, Command as Clap, FromArgMatches, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Packs image datasets once so that training reads them fast.
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100, infer_subcommands = true)]
-#[command(after_help = "Exit status: 0 complete, 1 finished with data problems (samples skipped, \
-                        damage found), 2 not done, 130 interrupted.")]
+#[command(after_help = "Exit status: 0 complete, 1 samples skipped or damage found, 2 not done, \
+                        130 interrupted.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -29,6 +31,12 @@ pub(crate) enum Command {
     Index(IndexArgs),
     /// Categories, single images, contact sheets and fill rates of fractals
     Fractal(FractalArgs),
+    /// Find which share of the images to store as BMP for the fastest reading
+    #[command(after_help = PROFILE_EXAMPLES)]
+    Profile(Box<ProfileArgs>),
+    /// Read datasets as training does: images/s, and what bounds them
+    #[command(after_help = BENCH_EXAMPLES)]
+    Bench(BenchArgs),
     /// Write a dataset's images back as files in class folders
     #[command(after_help = UNPACK_EXAMPLES)]
     Unpack(UnpackArgs),
@@ -70,6 +78,29 @@ Examples:
   A dataset of fractals, as shards of 1-bit PNG, or as a formula of a few hundred KB:
       fdconvert pack 'fractal:fractaldb?classes=1000&instances=1000' shards/ --format wds
       fdconvert pack 'fractal:fractaldb?sampler=lanes64-v1' fractals.formula";
+
+const PROFILE_EXAMPLES: &str = "\
+Images are measured in both forms, the disk past the page cache, and the ratio that is predicted
+to be fastest is tried with the loader, beside others.
+
+Examples:
+  What this machine would do with the disk of /data and 8 threads:
+      fdconvert profile photos --target /data --threads 8 --report profile.html
+
+  Pack at the ratio that was found:
+      fdconvert profile photos --target /data -o profile.json
+      fdconvert pack photos /data/photos.mixed --ratio profile.json
+
+  What a slow disk would make of it, at all tenths:
+      fdconvert profile photos --throttle-read 200MB/s --verify sweep";
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  How fast is this dataset read, past the page cache, and what bounds it:
+      fdconvert bench train.beton --threads 8
+
+  Three forms of the same images, in turn, on a slow disk:
+      fdconvert bench png/ --compare photos.mixed bmp/ --throttle-read 200MB/s --plot rates.svg";
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
@@ -312,6 +343,27 @@ pub(crate) struct RecipeArgs {
         hide_short_help = true
     )]
     pub(crate) smart_ratio: f64,
+    /// For the format mixed: the share of BMP images, 0.3 or 3:7, auto, or a profile's path
+    ///
+    /// 0.3, 30% and 3:7 (BMP to others) are the same. auto profiles the source and the disk of OUT
+    /// first, which takes seconds; PROFILE.json is what `fdconvert profile -o PROFILE.json` wrote.
+    /// BMP takes more bytes and next to no decoding; images that it cannot hold without loss stay
+    /// encoded, as --encode says.
+    #[arg(long, value_name = "R", value_parser = crate::ratio::parse, help_heading = "Images")]
+    pub(crate) ratio: Option<RatioArg>,
+    /// With --ratio: random images become BMP, or those that save the most decoding for each byte
+    #[arg(
+        long,
+        value_enum,
+        default_value = "random",
+        value_name = "HOW",
+        help_heading = "Images",
+        hide_short_help = true
+    )]
+    pub(crate) by: ByArg,
+    /// With --ratio: images whose BMP is larger than this stay encoded
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = bytes, help_heading = "Images", hide_short_help = true)]
+    pub(crate) max_bmp_size: u64,
     /// Scale down so that the longer side is at most N pixels; never up
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "short_side", help_heading = "Images")]
     pub(crate) max_side: Option<u32>,
@@ -359,6 +411,14 @@ pub(crate) struct RecipeArgs {
     /// Refuse image files larger than this
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes, help_heading = "Safety", hide_short_help = true)]
     pub(crate) max_file_bytes: u64,
+}
+
+impl RecipeArgs {
+    /// What they are where nobody says anything.
+    pub(crate) fn defaults() -> Result<Self, clap::Error> {
+        let matches = Self::augment_args(Clap::new("recipe")).try_get_matches_from(["recipe"])?;
+        Self::from_arg_matches(&matches)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -421,6 +481,14 @@ pub(crate) enum SubsamplingArg {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum, Serialize, Deserialize)]
+pub(crate) enum ByArg {
+    /// Drawn by --seed and name
+    Random,
+    /// Those that save the most decoding time for every byte more
+    Benefit,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum, Serialize, Deserialize)]
 pub(crate) enum FilterArg {
     /// Mean over the covered area
     Area,
@@ -454,7 +522,7 @@ fn range(text: &str) -> Result<(u64, u64), String> {
 }
 
 /// `10%` or `0.1`
-fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
         None => text.trim().parse().ok(),

@@ -17,6 +17,7 @@
 #![allow(clippy::print_stderr)]
 
 mod args;
+mod bench;
 mod format_options;
 mod formula;
 mod fractal;
@@ -25,7 +26,9 @@ mod inspect;
 mod output;
 mod pack;
 mod plan;
+mod profile;
 mod progress;
+mod ratio;
 mod request;
 mod run;
 mod session;

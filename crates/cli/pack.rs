@@ -4,6 +4,7 @@ use crate::{
     args::{Common, PackArgs},
     formula, output, plan,
     progress::PackProgress,
+    ratio,
     request::{Recipe, threads},
     sources::{self, Opening},
     summary::{self, Summary},
@@ -37,7 +38,9 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
             (loaded.source, loaded.plan, loaded.recipe)
         }
         None => {
-            let recipe = Recipe::new(&args.recipe, options, Some(out))?;
+            let left = (!args.dry_run).then_some(&**out);
+            let settled = ratio::settle(&args.recipe, paths, left, args.overwrite, quiet, session)?;
+            let recipe = Recipe::new(&settled, options, Some(out))?;
             if recipe.format.name() == FormulaFormat.name() {
                 return formula::run(args, paths, out, &recipe, session);
             }

@@ -2,7 +2,7 @@
 use crate::{
     Outcome, Session,
     args::{MergeArgs, PlanArgs, RecipeArgs},
-    output,
+    output, ratio,
     request::Recipe,
     sources::{self, Opening},
 };
@@ -42,15 +42,16 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
         let what = format!("{} exists; replace it with --overwrite", args.output.display());
         return Err(Error::usage("--output", what));
     }
-    let recipe = Recipe::new(&args.recipe, options, None)?;
     let quiet = args.common.quiet || args.common.json;
-    let how = Opening { args: &args.recipe, quiet, session };
+    let settled = ratio::settle(&args.recipe, &args.sources, None, false, quiet, session)?;
+    let recipe = Recipe::new(&settled, options, None)?;
+    let how = Opening { args: &settled, quiet, session };
     let described: Result<Vec<_>> =
         args.sources.iter().map(|path| sources::describe(path, how)).collect();
     let described = described?;
     let source = sources::open_planned(&described, how)?;
     let plan = Plan::new(&*source, &recipe.policy, &*recipe.format, &recipe.plan)?;
-    let stored = StoredRecipe { options: options.0.clone(), args: args.recipe.clone() };
+    let stored = StoredRecipe { options: options.0.clone(), args: settled.clone() };
     let recipe = serde_json::to_value(&stored).map_err(unserialisable)?;
     let file = PlanFile { recipe, sources: described, plan };
     let bytes = file.to_bytes()?;

@@ -1,6 +1,11 @@
 //! From flags to validated input: after this, illegal combinations cannot be expressed.
-use crate::args::{FilterArg, OnErrorArg, RecipeArgs, SubsamplingArg};
-use fdconvert_codec::{Alpha, Encode, Filter, Gray, JpegOptions, Policy, Size, Subsampling};
+use crate::{
+    args::{ByArg, FilterArg, OnErrorArg, RecipeArgs, SubsamplingArg},
+    ratio::RatioArg,
+};
+use fdconvert_codec::{
+    Alpha, By, Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling,
+};
 use fdconvert_core::{Error, Format, Limits, OptionValues, Result};
 use fdconvert_pipeline::{OnError, PlanRequest, Selection, ShardBy, Sharding, Split};
 use std::{collections::BTreeMap, path::Path};
@@ -22,7 +27,8 @@ impl Recipe {
         out: Option<&Path>,
     ) -> Result<Self> {
         let format = format(args, options, out)?;
-        let policy = policy(args, options)?;
+        let mut policy = policy(args, options)?;
+        policy.mixture = mixture(args, &*format)?;
         policy.validate()?;
         let plan = plan_request(args);
         let params = params(args, options, &*format);
@@ -151,6 +157,7 @@ fn policy(args: &RecipeArgs, options: &OptionValues) -> Result<Policy> {
     };
     let mut policy = Policy {
         encode,
+        mixture: None,
         size,
         filter: match args.filter {
             FilterArg::Area => Filter::Area,
@@ -178,6 +185,27 @@ fn policy(args: &RecipeArgs, options: &OptionValues) -> Result<Policy> {
         as_ffcv_would(&mut policy)?;
     }
     Ok(policy)
+}
+
+/// The mixture that `--ratio` asks for, once it is a number.
+fn mixture(args: &RecipeArgs, format: &dyn Format) -> Result<Option<Mixture>> {
+    let share = match &args.ratio {
+        None => return Ok(None),
+        Some(RatioArg::Share(share)) => *share,
+        Some(other) => {
+            let what = format!("`{other}` has to become a number first");
+            return Err(Error::usage("--ratio", what));
+        }
+    };
+    if format.name() != "mixed" {
+        let what = format!("a {} has one form of image; use --format mixed", format.name());
+        return Err(Error::usage("--ratio", what));
+    }
+    let by = match args.by {
+        ByArg::Random => By::Random,
+        ByArg::Benefit => By::Benefit,
+    };
+    Ok(Some(Mixture { share, by, seed: args.seed, max_bytes: args.max_bmp_size }))
 }
 
 /// FFCV decodes with Pillow's `convert("RGB")`, knows no EXIF, resizes by area, and encodes with

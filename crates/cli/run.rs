@@ -2,7 +2,7 @@
 use crate::{
     Cancel, Outcome, Session,
     args::{Cli, Command},
-    format_options, fractal, index, inspect, output, pack, plan, unpack, verify,
+    bench, format_options, fractal, index, inspect, output, pack, plan, profile, unpack, verify,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use fdconvert_core::{Class, Error, Result};
@@ -101,6 +101,8 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
         Command::Merge(args) => plan::merge(args, session),
         Command::Index(args) => index::run(args, session),
         Command::Fractal(args) => fractal::run(args, session),
+        Command::Profile(args) => profile::run(args, session),
+        Command::Bench(args) => bench::run(args, session),
         Command::Unpack(args) => unpack::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::Verify(args) => verify::run(args, session),

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Reads shards with other people's readers and compares every byte: `check.py SHARDS FILES`.
+"""Reads shards with other people's readers and compares every byte: `check.py FILES SHARDS...`.
 
-SHARDS is a folder of tar shards, FILES what `fdconvert unpack` made of it: one folder for each
-class, in the order of the labels. Uses the tarfile of the standard library, and Hugging Face
+SHARDS are folders of tar shards that are one dataset, FILES what `fdconvert unpack` made of it:
+one folder for each class, in the order of the labels. Uses the tarfile of the standard library, and Hugging Face
 `datasets` when it is installed. Prints one line for each reader; fails at the first difference.
 """
 import sys
 import tarfile
 from pathlib import Path
 
-shards, files = Path(sys.argv[1]), Path(sys.argv[2])
+files, folders = Path(sys.argv[1]), [Path(path) for path in sys.argv[2:]]
+shards = sorted(str(path) for folder in folders for path in folder.glob("*.tar"))
 classes = sorted(path.name for path in files.iterdir())
 # Keys are paths without the extension.
 truth = {}
@@ -26,7 +27,7 @@ def compare(reader, samples):
 
 
 def by_tarfile():
-    for shard in sorted(shards.glob("*.tar")):
+    for shard in shards:
         with tarfile.open(shard) as archive:
             members = archive.getmembers()
             for image, label in zip(members[::2], members[1::2]):
@@ -43,11 +44,18 @@ except ImportError:
     print("datasets: skipped, not installed")
     sys.exit()
 
-urls = sorted(str(path) for path in shards.glob("*.tar"))
-stream = datasets.load_dataset("webdataset", data_files=urls, split="train", streaming=True)
+stream = datasets.load_dataset("webdataset", data_files=shards, split="train", streaming=True)
 field = next(name for name in stream.features if name in ("jpg", "png", "img"))
-stream = stream.cast_column(field, datasets.Image(decode=False))
+as_stored = stream.cast_column(field, datasets.Image(decode=False))
 compare(
     f"datasets {datasets.__version__}",
-    ((sample["__key__"], sample[field]["bytes"], sample["cls"]) for sample in stream),
+    ((sample["__key__"], sample[field]["bytes"], sample["cls"]) for sample in as_stored),
 )
+# Whatever a field is called, its images are decoded by what they are.
+kinds = {}
+for sample in stream.cast_column(field, datasets.Image()):
+    image = sample[field]
+    kinds[image.format] = kinds.get(image.format, 0) + 1
+    image.load()
+print(f"datasets {datasets.__version__}: decoded {kinds}")
+assert sum(kinds.values()) == len(truth)

@@ -1,4 +1,7 @@
-use crate::{Notes, claim::claim, jpeg::JpegDecoder, lossless::decode_png, other::decode_other};
+use crate::{
+    Notes, Region, bmp::PlainBmp, claim::claim, jpeg::JpegDecoder, lossless::decode_png,
+    other::decode_other,
+};
 use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
 use fdconvert_probe::check_complete;
 
@@ -88,6 +91,10 @@ impl Decoder {
         limits: &Limits,
         out: &mut Vec<u8>,
     ) -> Result<(u8, Notes), String> {
+        if let Some(bmp) = PlainBmp::of(bytes, header) {
+            bmp.read(Region::whole(header), out);
+            return Ok((3, Notes::NONE));
+        }
         match header.codec {
             Codec::Jpeg => self.jpeg.decode(bytes, header, out),
             Codec::Png => decode_png(bytes, header, limits, &mut self.scratch, out),

@@ -33,6 +33,7 @@
 //! Deliberately absent: files, threads, and fast but inaccurate DCTs and scalings.
 
 mod bilevel;
+mod bmp;
 mod claim;
 mod convert;
 mod decode;
@@ -52,7 +53,7 @@ pub use encode::Encoder;
 pub use jpeg::{JpegOptions, Subsampling, backend};
 pub use notes::Notes;
 pub use orient::{orient, orientation};
-pub use policy::{Alpha, Encode, Gray, Nanos, Outcome, Policy, Worker};
+pub use policy::{Alpha, By, Encode, Form, Gray, Mixture, Nanos, Outcome, Outlook, Policy, Worker};
 pub use region::{Part, Region};
 pub use resize::{Filter, Resizer};
 pub use size::Size;

@@ -94,6 +94,14 @@ pub(crate) fn encode_png(pixels: &Pixels, out: &mut Vec<u8>) -> Result<(), Strin
 /// Length of the two headers in front of a BMP's palette or pixels.
 const BMP_HEADERS: u32 = 14 + 40;
 
+/// Bytes of a BMP of that many pixels; `None` where that is more than BMP can hold.
+pub(crate) fn bmp_len(width: u32, height: u32, channels: u8) -> Option<u64> {
+    let row_bytes = (u64::from(width) * u64::from(channels)).next_multiple_of(4);
+    let palette_bytes = if channels == 1 { 1024 } else { 0 };
+    let bytes = row_bytes * u64::from(height) + u64::from(BMP_HEADERS) + palette_bytes;
+    u32::try_from(bytes).ok().map(u64::from)
+}
+
 /// Writes a BMP, replacing `out`: 24 bits per pixel, or 8 with a gray palette; bottom-up, the
 /// oldest and most widely read form.
 pub(crate) fn encode_bmp(pixels: &Pixels, out: &mut Vec<u8>) -> Result<(), String> {

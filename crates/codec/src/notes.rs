@@ -37,9 +37,13 @@ impl Notes {
     pub const MADE: Self = Self(1 << 11);
     /// An image of two gray levels became a JPEG of the same size.
     pub const BILEVEL_JPEG: Self = Self(1 << 12);
+    /// Chosen to become BMP, but a BMP cannot hold it without loss, or is too large.
+    pub const STAYED_ENCODED: Self = Self(1 << 13);
+    /// Not chosen to become BMP, but its BMP is no larger than its encoded form.
+    pub const BMP_SMALLER: Self = Self(1 << 14);
 
     /// Every note with its name in reports and one line for a person.
-    pub const ALL: [(Self, &'static str, &'static str); 13] = [
+    pub const ALL: [(Self, &'static str, &'static str); 15] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
         (Self::REENCODED, "re-encoded", "decoded and encoded anew"),
         (
@@ -73,6 +77,12 @@ impl Notes {
             "bilevel-jpeg",
             "two-level images became JPEG: lossy, and about five times the size of a 1-bit PNG",
         ),
+        (
+            Self::STAYED_ENCODED,
+            "stayed-encoded",
+            "stayed encoded: a BMP cannot hold them without loss, or is too large",
+        ),
+        (Self::BMP_SMALLER, "bmp-smaller", "became BMP because that is no larger"),
     ];
 
     /// Whether every note of `other` is in this set.

@@ -1,6 +1,6 @@
 //! Decoding only what a crop needs.
 
-use crate::{Decoder, Notes, claim::claim, decode::undecodable};
+use crate::{Decoder, Notes, bmp::PlainBmp, claim::claim, decode::undecodable};
 use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
 
 /// A rectangle of pixels.
@@ -14,6 +14,13 @@ pub struct Region {
     pub width: u32,
     /// Rows.
     pub height: u32,
+}
+
+impl Region {
+    /// All of an image.
+    pub(crate) fn whole(header: &ImageHeader) -> Self {
+        Self { x: 0, y: 0, width: header.width, height: header.height }
+    }
 }
 
 /// Part of an image, decoded.
@@ -38,8 +45,8 @@ impl Decoder {
     ///
     /// The part may be larger than asked for and less reduced, depending on the codec: a JPEG is
     /// cut at blocks, and rows and columns outside are neither transformed nor converted (its
-    /// entropy code still has to be read); of raw pixels the rows are copied; other images are
-    /// decoded whole. Pixels of a part are those of the whole image, to the bit, at equal
+    /// entropy code still has to be read); of raw pixels the rows are copied, of most BMPs the
+    /// region; other images are decoded whole. Pixels of a part are those of the whole image, to the bit, at equal
     /// `shrink`.
     ///
     /// # Errors
@@ -89,11 +96,18 @@ impl Decoder {
                 let region = Region { x: 0, width: header.width, ..wanted };
                 Part { region, shrink: 1, channels, header, notes: Notes::NONE }
             }
-            _ => {
-                let (header, channels, notes) = self.decode_into(key, encoded, limits, out)?;
-                let region = Region { x: 0, y: 0, width: header.width, height: header.height };
-                Part { region, shrink: 1, channels, header, notes }
-            }
+            _ => match PlainBmp::of(&encoded.bytes, &header) {
+                Some(bmp) => {
+                    bmp.read(wanted, out);
+                    let notes = Notes::NONE;
+                    Part { region: wanted, shrink: 1, channels: 3, header, notes }
+                }
+                None => {
+                    let (header, channels, notes) = self.decode_into(key, encoded, limits, out)?;
+                    let region = Region::whole(&header);
+                    Part { region, shrink: 1, channels, header, notes }
+                }
+            },
         };
         let Region { width, height, .. } = part.region;
         if out.len() as u64 != Pixels::byte_len(width, height, part.channels) {

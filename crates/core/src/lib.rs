@@ -42,4 +42,4 @@ pub use options::{FormatOption, OptionKind, OptionValues};
 pub use provenance::{Provenance, Skipped};
 pub use random::KeyedRandom;
 pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
-pub use source::{Reader, Source};
+pub use source::{Extent, Reader, Source};

@@ -1,5 +1,5 @@
 use crate::{Codec, Encoded, Error, Image, Provenance, Result, Sample, Schema, Value};
-use std::convert::Infallible;
+use std::{convert::Infallible, path::Path, sync::Arc};
 
 /// A finite, indexable dataset that many threads may read at the same time.
 pub trait Source: Send + Sync {
@@ -67,6 +67,19 @@ pub trait Source: Send + Sync {
     fn fingerprint(&self) -> [u8; 16];
 }
 
+/// Where bytes lie: for loaders that read past the page cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// The file.
+    pub path: Arc<Path>,
+    /// Where they begin in it, in bytes.
+    pub offset: u64,
+    /// How many there are.
+    pub len: u64,
+    /// Their XXH3-64, seed 0, where it was recorded.
+    pub xxh3: Option<u64>,
+}
+
 /// A stored dataset: a [`Source`] whose images are already encoded.
 pub trait Reader: Source {
     /// Sample `index`; bytes borrow the underlying storage where there is a map to borrow from.
@@ -88,6 +101,31 @@ pub trait Reader: Source {
     /// # Errors
     /// What opening it anew may say.
     fn at_epoch(&self, _epoch: u64) -> Result<Option<Box<dyn Reader>>> {
+        Ok(None)
+    }
+
+    /// Sizes of the groups of samples that cost alike to read and to decode, such as those of one
+    /// codec; they add up to [`len`](Source::len). Loaders spread each group evenly over an epoch.
+    /// They are the same in every epoch of a dataset. The default is one group of all samples.
+    fn strata(&self) -> Vec<u64> {
+        vec![self.len()]
+    }
+
+    /// The number in the dataset of the sample at `position` of a group of
+    /// [`strata`](Self::strata): each sample is at one position of one group. What the result is
+    /// for a group or a position that does not exist is left open, but no such call may panic.
+    fn stratum_sample(&self, _stratum: usize, position: u64) -> u64 {
+        position
+    }
+
+    /// Where the bytes of the first image of sample `index` lie, exactly those that
+    /// [`get`](Self::get) gives, for datasets that know it without looking at them. To find it
+    /// takes the dataset's tables and never the page of an image. `None`, the default, where there
+    /// is no such file: bytes that are compressed, made when they are read, or found by reading.
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get), for what its tables say.
+    fn image_extent(&self, _index: u64) -> Result<Option<Extent>> {
         Ok(None)
     }
 

@@ -1,6 +1,8 @@
 //! Several datasets as one numbered set of samples.
 
-use fdconvert_core::{Encoded, Error, Kind, Reader, Result, Sample, Value};
+use crate::groups::Located;
+use bytes::Bytes;
+use fdconvert_core::{Encoded, Error, Extent, Kind, Reader, Result, Sample, Value};
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -21,11 +23,20 @@ struct Part {
 }
 
 /// A sample before decoding.
+#[derive(Clone)]
 pub(crate) struct Fetched {
     pub(crate) key: String,
     pub(crate) image: Encoded,
     /// -1 without one.
     pub(crate) label: i64,
+}
+
+impl Fetched {
+    /// The same with bytes of its own: those of a reader hold a whole map or block.
+    pub(crate) fn owned(self) -> Self {
+        let bytes = Bytes::copy_from_slice(&self.image.bytes);
+        Self { image: Encoded { bytes, ..self.image }, ..self }
+    }
 }
 
 impl Datasets {
@@ -128,8 +139,47 @@ impl Datasets {
     }
 
     /// The number of a sample among all samples of all datasets.
-    pub(crate) fn number(&self, dataset: u32, id: u64) -> u64 {
-        self.parts.get(dataset as usize).map_or(id, |part| part.offset + id)
+    pub(crate) fn number(&self, Located { dataset, index }: Located) -> u64 {
+        self.parts.get(dataset as usize).map_or(index, |part| part.offset.saturating_add(index))
+    }
+
+    /// Sizes of the groups of a dataset.
+    pub(crate) fn strata(&self, dataset: u32) -> Vec<u64> {
+        self.parts.get(dataset as usize).map_or_else(Vec::new, |part| part.reader.strata())
+    }
+
+    /// The number in its dataset of a sample of a group.
+    pub(crate) fn stratum_sample(&self, dataset: u32, stratum: usize, position: u64) -> u64 {
+        let part = self.parts.get(dataset as usize);
+        part.map_or(position, |part| part.reader.stratum_sample(stratum, position))
+    }
+
+    /// Where the image of a sample lies.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn extent(&self, Located { dataset, index }: Located) -> Result<Option<Extent>> {
+        self.part(dataset)?.reader.image_extent(index)
+    }
+
+    /// Bytes of the image of a sample, without reading it.
+    ///
+    /// # Errors
+    /// Those of the reader; `Usage` for a dataset that does not know.
+    pub(crate) fn image_len(&self, located: Located) -> Result<u64> {
+        if let Some(extent) = self.extent(located)? {
+            return Ok(extent.len);
+        }
+        let reader = &self.part(located.dataset)?.reader;
+        reader.image_bytes(located.index).ok_or_else(|| {
+            let what = format!(
+                "{} does not know the size of sample {} without reading it, so what fits into \
+                 the cache cannot be chosen",
+                reader.name(),
+                located.index
+            );
+            Error::usage("cache_bytes", what)
+        })
     }
 
     /// The name of a dataset, for messages.
@@ -138,21 +188,21 @@ impl Datasets {
     }
 
     /// The key of a sample, for messages.
-    pub(crate) fn key(&self, dataset: u32, id: u64) -> String {
-        self.parts.get(dataset as usize).map_or_else(String::new, |part| part.reader.key(id))
+    pub(crate) fn key(&self, Located { dataset, index }: Located) -> String {
+        self.parts.get(dataset as usize).map_or_else(String::new, |part| part.reader.key(index))
     }
 
     /// Reads a sample, and checks its stored checksum if that is asked for.
     ///
     /// # Errors
     /// Those of the reader.
-    pub(crate) fn fetch(&self, dataset: u32, id: u64, verify: bool) -> Result<Fetched> {
-        let part = self.parts.get(dataset as usize);
-        let part = part.ok_or_else(|| Error::usage("dataset", format!("there is no {dataset}")))?;
+    pub(crate) fn fetch(&self, located: Located, verify: bool) -> Result<Fetched> {
+        let Located { dataset, index } = located;
+        let part = self.part(dataset)?;
         if verify {
-            part.reader.verify_sample(id)?;
+            part.reader.verify_sample(index)?;
         }
-        let Sample { key, mut values } = part.reader.get(id)?;
+        let Sample { key, mut values } = part.reader.get(index)?;
         let label = match part.label.and_then(|label| values.get(label)) {
             Some(Value::Int(label)) => *label,
             _ => -1,
@@ -164,5 +214,10 @@ impl Datasets {
             Value::Image(image) => Ok(Fetched { key, image, label }),
             _ => Err(Error::sample(key, "it has no image")),
         }
+    }
+
+    fn part(&self, dataset: u32) -> Result<&Part> {
+        let part = self.parts.get(dataset as usize);
+        part.ok_or_else(|| Error::usage("dataset", format!("there is no {dataset}")))
     }
 }

@@ -23,6 +23,11 @@
 //! # Ok::<(), fdconvert_core::Error>(())
 //! ```
 //!
+//! Datasets that store images in several codecs are spread codec by codec, so that every batch costs
+//! the same. With [`cache_bytes`](Options::cache_bytes) a part of the images stays in memory, evenly
+//! spread as well: every batch then reads the same from storage. With [`Access::Direct`] the page
+//! cache is left alone.
+//!
 //! Everything that is random is keyed: a batch follows from seed, epoch and position, a crop from
 //! seed, epoch and sample. Threads, ranks, prefetching and failures of other samples change
 //! nothing. The parts stand alone for those who have a loader already: [`Order`] and [`Steps`] for
@@ -36,10 +41,12 @@ mod buffer;
 mod dataset;
 mod engine;
 mod failure;
+mod groups;
 mod image;
 mod options;
 mod order;
 mod stats;
+mod supply;
 
 pub use batch::{Batch, Shape};
 pub use dataset::Datasets;
@@ -49,7 +56,7 @@ pub use image::{
     Area, Augment, Augmenter, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Policy,
     Purpose, Rect, Region, Renderer, scale_for,
 };
-pub use options::Options;
+pub use options::{Access, CachePolicy, Options};
 pub use order::{
     Assignment, Batching, Cursor, Last, Order, Permutation, Place, Places, Row, Shuffle, State,
     Step, Steps, Stratum, Transfer, Worker, World, assign,

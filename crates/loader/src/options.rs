@@ -4,9 +4,44 @@ use crate::{
     order::{Last, Shuffle, World},
 };
 use fdconvert_core::{Error, Limits, Result};
+use fdconvert_storage::Throttle;
+use std::sync::Arc;
 
-/// How batches are made. The images, labels and their order depend on the fields up to `limits`
-/// and never on those after it.
+/// How images are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Through the reader of the dataset, which mostly is a memory map: what was read lately is in
+    /// the page cache of the system.
+    #[default]
+    Mapped,
+    /// Past the page cache, an image at a time, for datasets larger than the memory and for memory
+    /// that is better used otherwise. [`Options::fetch_threads`] is the number of reads in flight.
+    /// For betons and for WebDataset shards with indexes, mixed sets included. One file descriptor
+    /// stays open for each file.
+    Direct,
+}
+
+/// Which images are kept in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CachePolicy {
+    /// Those of a choice that the seed makes once, from their first use on, spread evenly over
+    /// every epoch: each batch has the same number of them, the shuffle is that of the whole
+    /// dataset, and a state is all that a run needs to go on. With several ranks, each keeps what
+    /// comes to it, up to `cache_bytes` on each.
+    #[default]
+    Resident,
+    /// A buffer of two regions, as Liquid (APSys 2023) has it: an image is kept from its draw in
+    /// one epoch to its draw in the next, and the slots of others are refilled from the disk in
+    /// the order in which images lie there. For comparison: it needs memory for every sample (17
+    /// bytes), computes all epochs before the one it begins with, and shuffles ever less towards
+    /// the end of an epoch. Reads are as even as with `Resident` from the second epoch on. With
+    /// several ranks, each takes its rows of the same global batch and keeps what it has drawn;
+    /// nothing is read ahead for another rank.
+    Liquid,
+}
+
+/// How batches are made. The images, labels and their order depend on the fields up to
+/// `cache_policy` and never on those after it.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Rows of a batch, on this rank; the global batch is this times the ranks.
@@ -35,10 +70,25 @@ pub struct Options {
     pub verify: bool,
     /// What no image may exceed.
     pub limits: Limits,
+    /// Memory for encoded images that are not to be read again, in bytes of images, on this rank;
+    /// about 200 bytes for each come on top. 0 for none. How many fit is part of the order: a
+    /// state of a run with another number is refused. Needs [`Shuffle::Global`], and a dataset
+    /// that tells sizes without reading and is the same in every epoch. It is asked for the size
+    /// of every image when the loader is made.
+    pub cache_bytes: u64,
+    /// Which images those are.
+    pub cache_policy: CachePolicy,
+    /// How images are read.
+    pub access: Access,
+    /// Slows reading down to a rate, to see what slower storage would do; loaders that share one
+    /// share the rate. It counts the bytes of the images, not those that are read around them.
+    pub throttle: Option<Arc<Throttle>>,
     /// Threads that decode; 0 for one per core.
     pub threads: usize,
     /// Threads that only read, each one sample at a time: as many as requests are to be in flight
-    /// at storage that takes its time. 0 lets the decoding threads read.
+    /// at storage that takes its time. That is the queue depth of the storage; with
+    /// [`Access::Direct`], where nothing is read ahead by the system, take 8 or more. 0 lets the
+    /// decoding threads read.
     pub fetch_threads: usize,
     /// Batches that are made ahead, as far as `prefetch_bytes` allows; at least one.
     pub prefetch: usize,
@@ -68,6 +118,10 @@ impl Default for Options {
             failures: Failures::default(),
             verify: true,
             limits: Limits::DEFAULT,
+            cache_bytes: 0,
+            cache_policy: CachePolicy::Resident,
+            access: Access::Mapped,
+            throttle: None,
             threads: 0,
             fetch_threads: 0,
             prefetch: 3,
@@ -105,6 +159,10 @@ impl Options {
         }
         if !(0.0..=1.0).contains(&self.failures.max_share) {
             return refuse("max_share", format!("{} is no share", self.failures.max_share));
+        }
+        if self.cache_bytes > 0 && self.shuffle != Shuffle::Global {
+            let what = "a cache needs the global shuffle, which spreads what is in it evenly";
+            return refuse("cache_bytes", what.into());
         }
         self.crop.check()?;
         self.output.check()?;

@@ -16,12 +16,17 @@ pub(crate) enum Stage {
 /// The counters of a loader.
 #[derive(Debug)]
 pub(crate) struct Counters {
+    /// Samples of each stratum.
+    strata: Vec<AtomicU64>,
     samples: AtomicU64,
     batches: AtomicU64,
     failures: AtomicU64,
     substituted: AtomicU64,
     retries: AtomicU64,
     fetched_bytes: AtomicU64,
+    storage_bytes: AtomicU64,
+    reads: AtomicU64,
+    hits: AtomicU64,
     nanos: [AtomicU64; 3],
     first_batch: AtomicU64,
     waits: [AtomicU64; BUCKETS],
@@ -34,12 +39,16 @@ const BUCKETS: usize = 64;
 impl Default for Counters {
     fn default() -> Self {
         Self {
+            strata: Vec::new(),
             samples: AtomicU64::new(0),
             batches: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             substituted: AtomicU64::new(0),
             retries: AtomicU64::new(0),
             fetched_bytes: AtomicU64::new(0),
+            storage_bytes: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
             nanos: Default::default(),
             first_batch: AtomicU64::new(u64::MAX),
             waits: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -49,6 +58,12 @@ impl Default for Counters {
 }
 
 impl Counters {
+    /// Counters for so many strata.
+    pub(crate) fn of_strata(n_strata: usize) -> Self {
+        let strata = (0..n_strata).map(|_| AtomicU64::new(0)).collect();
+        Self { strata, ..Self::default() }
+    }
+
     pub(crate) fn spent(&self, stage: Stage, time: Duration) {
         if let Some(nanos) = self.nanos.get(stage as usize) {
             nanos.fetch_add(nanos_of(time), Relaxed);
@@ -59,8 +74,22 @@ impl Counters {
         self.fetched_bytes.fetch_add(bytes, Relaxed);
     }
 
-    pub(crate) fn sample(&self) {
+    /// An image was read from storage.
+    pub(crate) fn read_from_storage(&self, bytes: u64) {
+        self.reads.fetch_add(1, Relaxed);
+        self.storage_bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// An image was in the loader's memory.
+    pub(crate) fn hit(&self) {
+        self.hits.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn sample(&self, stratum: u32) {
         self.samples.fetch_add(1, Relaxed);
+        if let Some(samples) = self.strata.get(stratum as usize) {
+            samples.fetch_add(1, Relaxed);
+        }
     }
 
     pub(crate) fn retried(&self) {
@@ -108,9 +137,12 @@ impl Counters {
             &self.substituted,
             &self.retries,
             &self.fetched_bytes,
+            &self.storage_bytes,
+            &self.reads,
+            &self.hits,
             &self.waited,
         ];
-        single.into_iter().chain(&self.nanos).chain(&self.waits)
+        single.into_iter().chain(&self.nanos).chain(&self.waits).chain(&self.strata)
     }
 
     /// What has been counted.
@@ -123,11 +155,15 @@ impl Counters {
         let waits: Vec<u64> = self.waits.iter().map(|bucket| bucket.load(Relaxed)).collect();
         let mut stats = Stats {
             samples: self.samples.load(Relaxed),
+            strata: self.strata.iter().map(|samples| samples.load(Relaxed)).collect(),
             batches: self.batches.load(Relaxed),
             failures: self.failures.load(Relaxed),
             substituted: self.substituted.load(Relaxed),
             retries: self.retries.load(Relaxed),
             fetched_bytes: self.fetched_bytes.load(Relaxed),
+            storage_bytes: self.storage_bytes.load(Relaxed),
+            reads: self.reads.load(Relaxed),
+            hits: self.hits.load(Relaxed),
             fetch: time(Stage::Fetch),
             decode: time(Stage::Decode),
             render: time(Stage::Render),
@@ -174,6 +210,9 @@ fn percentile(waits: &[u64], share: f64) -> Duration {
 pub struct Stats {
     /// Samples that were made into rows.
     pub samples: u64,
+    /// The same for each group of samples that are spread evenly, as in
+    /// [`Loader::residents`](crate::Loader::residents).
+    pub strata: Vec<u64>,
     /// Batches that were handed over.
     pub batches: u64,
     /// Samples that could not be read or decoded.
@@ -182,8 +221,15 @@ pub struct Stats {
     pub substituted: u64,
     /// Reads that were tried again.
     pub retries: u64,
-    /// Bytes of encoded images.
+    /// Bytes of encoded images, wherever they came from.
     pub fetched_bytes: u64,
+    /// Bytes of encoded images that were read from storage; where maps are read, the system may
+    /// have had them in its page cache.
+    pub storage_bytes: u64,
+    /// Images that were read from storage.
+    pub reads: u64,
+    /// Images that were in the loader's own memory, and were not read from storage for this epoch.
+    pub hits: u64,
     /// Time spent reading them.
     pub fetch: Duration,
     /// Time spent decoding.
@@ -233,6 +279,13 @@ impl Verdict {
 }
 
 impl Stats {
+    /// The share of images that the loader's own memory had; 0 before the first.
+    #[must_use]
+    pub fn hit_share(&self) -> f64 {
+        let all = self.hits.saturating_add(self.reads);
+        if all == 0 { 0.0 } else { self.hits as f64 / all as f64 }
+    }
+
     /// A consumer that hardly waits is the bound; else whatever the threads spent more time on.
     fn judge(&self) -> Verdict {
         if self.stalled.as_secs_f64() < 0.05 * self.elapsed.as_secs_f64() {

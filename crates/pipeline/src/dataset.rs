@@ -1,5 +1,5 @@
 //! What concerns a dataset as a whole: its identity, its parts, its completion.
-use crate::Job;
+use crate::{Job, Positions};
 use fdconvert_core::{Complete, Create, Error, Provenance, Result, Shard, ShardSummary};
 use std::path::PathBuf;
 use xxhash_rust::xxh3::Xxh3;
@@ -52,6 +52,9 @@ pub fn fingerprint(job: &Job<'_>, provenance: &Provenance) -> [u8; 16] {
     }
     for index in job.plan.order.iter().flatten() {
         field(&index.to_le_bytes());
+    }
+    for word in job.plan.bmp.iter().flat_map(Positions::words) {
+        field(&word.to_le_bytes());
     }
     hash.digest128().to_le_bytes()
 }

@@ -257,7 +257,7 @@ fn is_of_one_sample(error: &Error) -> bool {
 /// the end of a run of days.
 fn pack_one(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
     let index = job.plan.source_index(position);
-    let packed = catch_unwind(AssertUnwindSafe(|| read_and_encode(job, index, worker)));
+    let packed = catch_unwind(AssertUnwindSafe(|| read_and_encode(job, position, worker)));
     packed.unwrap_or_else(|payload| {
         // What the panic left half-done in the worker's buffers must not reach the next sample.
         *worker = Worker::default();
@@ -271,9 +271,9 @@ fn pack_one(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<Packed>
     })
 }
 
-fn read_and_encode(job: &Job<'_>, index: u64, worker: &mut Worker) -> Result<Packed> {
+fn read_and_encode(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
     let began = Instant::now();
-    let sample = job.source.read(index)?;
+    let sample = job.source.read(job.plan.source_index(position))?;
     let read = began.elapsed();
     let (mut nanos, mut images) = (Nanos::default(), Vec::with_capacity(1));
     let (mut bytes_in, mut bytes_stored) = (0, 0);
@@ -287,7 +287,8 @@ fn read_and_encode(job: &Job<'_>, index: u64, worker: &mut Worker) -> Result<Pac
             Image::Pixels(pixels) => pixels.data.len() as u64,
             Image::Bilevel(image) => image.bits.len() as u64,
         };
-        let outcome = policy.apply(&key, image, job.format, worker)?;
+        let form = job.plan.form(position);
+        let outcome = policy.apply_as(form, &key, image, job.format, worker)?;
         let after = outcome.encoded.bytes.len() as u64;
         bytes_in += before;
         bytes_stored += after;

@@ -1,5 +1,5 @@
-use crate::{Selection, Sharding, Split};
-use fdconvert_codec::{Encode, Policy};
+use crate::{Positions, Selection, Sharding, Split, mixture};
+use fdconvert_codec::{Encode, Form, Policy};
 use fdconvert_core::{Codec, Color, Common, Error, Format, ImageHeader, Result, Shard, Source};
 use std::collections::BTreeSet;
 
@@ -14,6 +14,8 @@ pub struct Plan {
     pub shards: Vec<Shard>,
     /// What all planned samples have in common.
     pub common: Common,
+    /// Positions in the order whose images become BMP; `None` unless the policy is a mixture.
+    pub bmp: Option<Positions>,
 }
 
 /// What to plan.
@@ -35,11 +37,17 @@ impl Plan {
     /// All samples of the source, in its order, in one file.
     #[must_use]
     pub fn single_file(n_samples: u64) -> Self {
-        Self { order: None, shards: vec![Shard::whole(n_samples)], common: Common::default() }
+        Self {
+            order: None,
+            shards: vec![Shard::whole(n_samples)],
+            common: Common::default(),
+            bmp: None,
+        }
     }
 
-    /// Plans a dataset. Reads no image unless shards are to be of a size that encoding decides;
-    /// then a few are encoded to learn how large they become.
+    /// Plans a dataset. Reads no image unless shards are to be of a size that encoding decides:
+    /// then a few are encoded to learn how large they become; or the policy is a mixture: then the
+    /// headers of all are looked at.
     ///
     /// # Errors
     /// `Usage` for a selection or splits that cannot be; those of the source.
@@ -68,7 +76,10 @@ impl Plan {
                 sizes
             }
         };
-        let mut plan = Self { order, shards: Vec::new(), common: Common::default() };
+        let mut plan = Self { order, shards: Vec::new(), common: Common::default(), bmp: None };
+        if let Some(mixture) = policy.mixture {
+            plan.bmp = Some(mixture::choose(source, policy, mixture, format, &plan, n_samples));
+        }
         let mut start = 0;
         for (split, len) in splits {
             let range = start..start + len;
@@ -104,6 +115,13 @@ impl Plan {
                 .copied()
                 .unwrap_or(u64::MAX),
         }
+    }
+
+    /// The stored form of the image at this position, where the policy is a mixture.
+    #[must_use]
+    pub fn form(&self, position: u64) -> Form {
+        let is_bmp = self.bmp.as_ref().is_some_and(|bmp| bmp.contains(position));
+        if is_bmp { Form::Bmp } else { Form::Encoded }
     }
 
     /// Number of planned samples.
@@ -144,6 +162,9 @@ fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan
 
 /// What an image of that codec will probably be stored as.
 fn stored_codec(hint: Option<Codec>, policy: &Policy, format: &dyn Format) -> Option<Codec> {
+    if policy.mixture.is_some() {
+        return None;
+    }
     match policy.encode {
         Encode::Jpeg => Some(Codec::Jpeg),
         Encode::Png => Some(Codec::Png),

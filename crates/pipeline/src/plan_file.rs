@@ -1,8 +1,8 @@
-//! The plan file (`.fdplan`), version 1: what several runs need to write one dataset together.
+//! The plan file (`.fdplan`), version 2: what several runs need to write one dataset together.
 //!
 //! ```text
 //! 0    8   magic: 46 44 50 4C 41 4E 0D 0A ("FDPLAN\r\n")
-//! 8    4   version: 1
+//! 8    4   version: 2
 //! 12   4   reserved: 0
 //! 16   8   body_len: bytes of the body before compression
 //! 24   8   XXH3 (64 bits, seed 0) of the body before compression
@@ -18,17 +18,20 @@
 //!          and `common` (`codec`, `extension`)
 //! 8 bytes  n_order, then so many integers of 8 bytes: the index in the source of every planned
 //!          sample; 0 for all of the source in its order
+//! 8 bytes  n_words, then so many integers of 8 bytes: a bit for every planned sample, the lowest
+//!          of the first word for the first, set where its image becomes BMP; 0 where the policy is
+//!          no mixture
 //! for each source: 8 bytes listing_len, then the listing: what spares the source from looking
 //!          again, in a form of its own; 0 bytes for none
 //! ```
-use crate::Plan;
+use crate::{Plan, Positions};
 use fdconvert_core::{Codec, Common, Error, Result, Schema, Shard};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::Xxh3Default;
 
 const MAGIC: &[u8; 8] = b"FDPLAN\r\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 32;
 /// Of the whole body: 10 million samples take half a gigabyte.
 const MAX_BODY_BYTES: u64 = 16 << 30;
@@ -147,6 +150,11 @@ impl PlanFile {
         for index in order {
             body.write_all(&index.to_le_bytes())?;
         }
+        let words = self.plan.bmp.as_ref().map_or(&[][..], Positions::words);
+        body.write_all(&(words.len() as u64).to_le_bytes())?;
+        for word in words {
+            body.write_all(&word.to_le_bytes())?;
+        }
         for source in &self.sources {
             let listing = source.listing.as_deref().unwrap_or_default();
             body.write_all(&(listing.len() as u64).to_le_bytes())?;
@@ -171,7 +179,7 @@ impl PlanFile {
         let version = word(8)?;
         if version != u64::from(VERSION) {
             let path = name.into();
-            return Err(Error::Version { format: FORMAT, path, found: version, supported: "1" });
+            return Err(Error::Version { format: FORMAT, path, found: version, supported: "2" });
         }
         let (len, hash) = (word(16)?, word(24)?);
         if len > MAX_BODY_BYTES {
@@ -193,6 +201,7 @@ impl PlanFile {
         let head = read_counted(body, len.min(MAX_HEAD_BYTES))?;
         let head: Head = serde_json::from_slice(&head)?;
         let order = read_counted_words(body, len)?;
+        let words = read_counted_words(body, len)?;
         let mut sources = Vec::new();
         for source in head.sources {
             let listing = read_counted(body, len)?;
@@ -216,6 +225,7 @@ impl PlanFile {
             order: (!order.is_empty()).then_some(order),
             shards: shards.collect(),
             common: Common { codec: head.common.codec, extension: head.common.extension },
+            bmp: (!words.is_empty()).then(|| Positions::from_words(words)),
         };
         Ok(Self { recipe: head.recipe, sources, plan })
     }
@@ -237,6 +247,11 @@ impl PlanFile {
         let planned = self.plan.order.as_ref().map_or(n_samples, |order| order.len() as u64);
         if end != planned {
             return Err(format!("its shards hold {end} samples, its order {planned}"));
+        }
+        if let Some(bmp) = &self.plan.bmp
+            && bmp.words().len() as u64 != planned.div_ceil(64)
+        {
+            return Err(format!("its mixture is not of {planned} samples"));
         }
         let mut order = self.plan.order.iter().flatten();
         match order.find(|index| **index >= n_samples) {
@@ -344,6 +359,7 @@ mod tests {
                 order: Some(vec![4, 0, 2]),
                 shards: vec![shard(0, 0..2), shard(1, 2..3)],
                 common: Common { codec: Some(Codec::Jpeg), extension: None },
+                bmp: Some(Positions::from_words(vec![0b101])),
             },
         }
     }
@@ -386,5 +402,6 @@ mod tests {
         refused(|file| file.plan.order = Some(vec![4, 0, 5]));
         refused(|file| file.plan.order = None);
         refused(|file| file.sources[0].n_samples = u64::MAX);
+        refused(|file| file.plan.bmp = Some(Positions::from_words(vec![1, 1])));
     }
 }

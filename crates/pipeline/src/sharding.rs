@@ -131,7 +131,7 @@ fn sizes(
     plan: &Plan,
     range: &Range<u64>,
 ) -> Result<Sizes> {
-    if policy.encode == Encode::Keep && policy.size.is_none() {
+    if policy.encode == Encode::Keep && policy.size.is_none() && policy.mixture.is_none() {
         let known: Option<Vec<u64>> = range
             .clone()
             .map(|position| {
@@ -152,7 +152,9 @@ fn sizes(
         let position = range.start + n * n_samples / n_probed;
         let Ok(sample) = source.read(plan.source_index(position)) else { continue };
         let key = sample.key.clone();
-        let encoded = sample.try_map_image(|image| policy.apply(&key, image, format, &mut worker));
+        let form = plan.form(position);
+        let encoded =
+            sample.try_map_image(|image| policy.apply_as(form, &key, image, format, &mut worker));
         let Ok(encoded) = encoded else { continue };
         let image_bytes = encoded.values.iter().map(|value| match value {
             Value::Image(outcome) => outcome.encoded.bytes.len() as u64,

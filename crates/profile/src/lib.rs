@@ -52,7 +52,6 @@
 #![forbid(unsafe_code)]
 
 mod chart;
-mod direct;
 mod html;
 mod lp;
 mod measure;
@@ -61,16 +60,16 @@ mod read;
 mod report;
 mod sampling;
 mod solve;
-mod throttle;
 
+/// Slows reading down, to see what a dataset would do on a slower disk.
+pub use fdconvert_storage::Throttle;
 pub use html::to_html;
 pub use lp::{MAX_FORMATS, MAX_RESOURCES, Mixture, Resource, Space, best_mixture, resources};
-pub use measure::{FormatCost, Measured, Measuring, measure_formats};
+pub use measure::{FormatCost, Measured, Measuring, measure_formats, time_formats};
 pub use model::{Binding, Cost, Machine, Model, Throughput};
 pub use read::{Bandwidth, Pattern, ReadPlan, Target, measure_read};
-pub use report::{FormatReport, Report, Verified};
-pub use sampling::choose;
+pub use report::{FormatReport, MixtureReport, Report, Verified};
+pub use sampling::{Sampled, Stored, choose, sample};
 pub use solve::{
     Choice, GAIN, PaperSearch, SLACK, Solution, Verdict, fixed_point, paper_search, sweep,
 };
-pub use throttle::Throttle;

@@ -1,7 +1,4 @@
-use crate::{
-    Cost,
-    sampling::{Prepared, Stored, prepare},
-};
+use crate::{Cost, Sampled, Stored, sample};
 use cpu_time::ThreadTime;
 use fdconvert_codec::{Decoder, JpegOptions};
 use fdconvert_core::{Codec, Error, Limits, Result, Source};
@@ -86,23 +83,35 @@ impl Measured {
     }
 }
 
-/// Stored bytes and decode time of sampled images in every format.
-///
-/// Images are made in memory, so nothing but decoding is timed, in CPU time of the thread, which
-/// other programs on the machine disturb less than they do the clock on the wall. Decoding goes
-/// into a buffer that is used again, as in a loader.
+/// Stored bytes and decode time of sampled images in every format: [`sample`], then
+/// [`time_formats`].
 ///
 /// # Errors
-/// `Usage` when there is nothing to measure; `Cancelled` when `cancelled` says so; `Io` and
-/// `Corrupt` from the source. Samples that are bad are counted and left out.
+/// Those of the two.
 pub fn measure_formats(
     source: &dyn Source,
     formats: &[Codec],
     options: &Measuring,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Measured> {
-    let prepared = prepare(source, formats, options, cancelled)?;
-    let Prepared { images, n_unreadable, refused, memory_was_full } = prepared;
+    time_formats(&sample(source, formats, options, cancelled)?, options, cancelled)
+}
+
+/// Stored bytes and decode time of images in every format.
+///
+/// Images are made in memory, so nothing but decoding is timed, in CPU time of the thread, which
+/// other programs on the machine disturb less than they do the clock on the wall. Decoding goes
+/// into a buffer that is used again, as in a loader.
+///
+/// # Errors
+/// `Usage` when there is nothing to measure; `Cancelled` when `cancelled` says so; `Sample` for an
+/// image that cannot be decoded after all.
+pub fn time_formats(
+    sampled: &Sampled,
+    options: &Measuring,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<Measured> {
+    let Sampled { formats, images, refused, .. } = sampled;
     if images.is_empty() || formats.is_empty() {
         let reason = refused.iter().find_map(|(_, reason)| reason.as_deref());
         let reason = reason.unwrap_or("none could be read");
@@ -110,7 +119,7 @@ pub fn measure_formats(
         return Err(Error::usage("profile", what));
     }
 
-    let clock = Clock { images: &images, limits: options.limits, cancelled };
+    let clock = Clock { images, limits: options.limits, cancelled };
     let threads = options.threads.max(1);
     let passes = options.passes.max(1);
     let mut one = vec![Vec::new(); formats.len()];
@@ -138,7 +147,13 @@ pub fn measure_formats(
         }
     };
     let formats = formats.iter().enumerate().map(cost_of).collect();
-    Ok(Measured { formats, n_images: images.len() as u64, n_unreadable, memory_was_full, threads })
+    Ok(Measured {
+        formats,
+        n_images: images.len() as u64,
+        n_unreadable: sampled.n_unreadable,
+        memory_was_full: sampled.memory_was_full,
+        threads,
+    })
 }
 
 struct Clock<'a> {

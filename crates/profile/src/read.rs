@@ -1,12 +1,8 @@
-use crate::{
-    Throttle,
-    direct::{self, ALIGNMENT, Aligned, Opened},
-};
 use fdconvert_core::{Error, Result};
+use fdconvert_storage::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile, Throttle};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Write},
-    os::unix::fs::FileExt,
     path::PathBuf,
     sync::atomic::{AtomicU64, Ordering},
     thread,
@@ -99,12 +95,12 @@ pub fn measure_read(
     let files = match target {
         Target::Scratch { folder, bytes } => vec![scratch(folder, *bytes, cancelled)?],
         Target::Files(paths) => {
-            paths.iter().map(|path| direct::open(path)).collect::<Result<_>>()?
+            paths.iter().map(|path| DirectFile::open(path)).collect::<Result<_>>()?
         }
     };
-    let request_bytes = plan.request_bytes.max(1).next_multiple_of(ALIGNMENT);
+    let request_bytes = plan.request_bytes.max(1).next_multiple_of(DIRECT_ALIGNMENT);
     let plan = ReadPlan { request_bytes, queue_depth: plan.queue_depth.max(1), ..*plan };
-    let n_requests = files.iter().map(|file| file.bytes.div_ceil(request_bytes as u64)).sum();
+    let n_requests = files.iter().map(|file| file.len().div_ceil(request_bytes as u64)).sum();
     if n_requests == 0 {
         return Err(Error::usage("profile", "there are no bytes to read"));
     }
@@ -118,13 +114,13 @@ pub fn measure_read(
         bytes,
         requests,
         seconds,
-        cached_because: files.iter().find_map(|file| file.cached_because.clone()),
+        cached_because: files.iter().find_map(|file| file.cached_because().map(str::to_owned)),
         plan,
     })
 }
 
 struct Run<'a> {
-    files: &'a [Opened],
+    files: &'a [DirectFile],
     plan: ReadPlan,
     n_requests: u64,
     throttle: Option<&'a Throttle>,
@@ -161,7 +157,7 @@ impl Run<'_> {
 
     /// Bytes and requests of one thread.
     fn read(&self, start: Instant) -> Result<(u64, u64)> {
-        let mut buffer = Aligned::new(self.plan.request_bytes);
+        let mut buffer = AlignedBuffer::new(self.plan.request_bytes);
         let (mut bytes, mut requests) = (0, 0);
         let until = Duration::try_from_secs_f64(self.plan.max_seconds).unwrap_or(Duration::MAX);
         // The first request is always made: no limit leaves nothing measured.
@@ -174,8 +170,7 @@ impl Run<'_> {
                 break;
             }
             let (file, offset) = self.place(n);
-            let read = file.file.read_at(buffer.bytes(), offset);
-            let read = read.map_err(|error| thread_error("read", error))? as u64;
+            let read = file.read_blocks(&mut buffer, offset)? as u64;
             if let Some(throttle) = self.throttle {
                 throttle.take(read);
             }
@@ -186,14 +181,14 @@ impl Run<'_> {
     }
 
     /// File and offset of request `n`; past the last one they begin again.
-    fn place(&self, n: u64) -> (&Opened, u64) {
+    fn place(&self, n: u64) -> (&DirectFile, u64) {
         let mut position = match self.plan.pattern {
             Pattern::Sequential => n,
             Pattern::Random => xxh3_64_with_seed(&n.to_le_bytes(), self.plan.seed),
         } % self.n_requests;
         let request_bytes = self.plan.request_bytes as u64;
         for file in self.files {
-            let requests = file.bytes.div_ceil(request_bytes);
+            let requests = file.len().div_ceil(request_bytes);
             if position < requests {
                 return (file, position * request_bytes);
             }
@@ -210,7 +205,7 @@ fn scratch(
     folder: &std::path::Path,
     bytes: u64,
     cancelled: &(dyn Fn() -> bool + Sync),
-) -> Result<Opened> {
+) -> Result<DirectFile> {
     let mut builder = tempfile::Builder::new();
     let named = builder.prefix(".fdconvert-profile-").tempfile_in(folder);
     let mut named = named.map_err(Error::io("write a file in", folder))?;
@@ -228,7 +223,7 @@ fn scratch(
         written += len as u64;
     }
     named.as_file().sync_all().map_err(Error::io("write", named.path()))?;
-    let opened = direct::open(named.path())?;
+    let opened = DirectFile::open(named.path())?;
     named.close().map_err(Error::io("remove a file in", folder))?;
     Ok(opened)
 }

@@ -1,4 +1,7 @@
-use crate::{Bandwidth, Choice, Cost, Machine, Measured, Model, PaperSearch, Solution, sweep};
+use crate::{
+    Bandwidth, Choice, Cost, GAIN, Machine, Measured, Mixture, Model, PaperSearch, SLACK, Solution,
+    Verdict, sweep,
+};
 use serde::{Deserialize, Serialize};
 
 /// Everything that a decision rests on, so that it can be explained a year later. As JSON with
@@ -35,6 +38,19 @@ pub struct Report {
     pub search: Option<PaperSearch>,
     /// What the loader achieved at some shares.
     pub verified: Vec<Verified>,
+    /// Shares over all formats that were measured, where there are more than two.
+    pub formats: Option<MixtureReport>,
+    /// Why nothing was verified, or figures are to be taken with care.
+    pub warnings: Vec<String>,
+}
+
+/// The mixture of more than two formats that the model finds fastest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MixtureReport {
+    /// The formats.
+    pub formats: Vec<FormatReport>,
+    /// Their shares and what they achieve.
+    pub mixture: Mixture,
 }
 
 /// A stored form, by name.
@@ -87,6 +103,27 @@ impl Report {
             solution: model.solve(),
             search: None,
             verified: Vec::new(),
+            formats: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// Lets what the loader achieved decide, where it ran: the smallest of the measured shares
+    /// within [`SLACK`] of the best one, and none at all unless that is [`GAIN`] times as fast as
+    /// everything encoded. Without a run the model's choice stands.
+    pub fn decide(&mut self, model: &Model) {
+        let measured = |verified: &Verified| (verified.share, verified.images_per_s());
+        let mut shares: Vec<(f64, f64)> = self.verified.iter().map(measured).collect();
+        shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let best = shares.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        let Some((share, rate)) =
+            shares.iter().copied().find(|(_, rate)| *rate > 0.0 && *rate >= best * (1.0 - SLACK))
+        else {
+            return;
+        };
+        let encoded = shares.iter().find(|(share, _)| *share == 0.0);
+        let gains = encoded.is_none_or(|(_, encoded)| rate >= GAIN * encoded);
+        self.solution.verdict = if gains { Verdict::Gain } else { Verdict::NoGain };
+        self.solution.chosen = model.choice(if gains { share } else { 0.0 });
     }
 }

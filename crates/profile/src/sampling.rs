@@ -21,36 +21,52 @@ pub fn choose(of: u64, n: u64, seed: u64) -> Vec<u64> {
 }
 
 /// One image in every format that is measured.
-pub(crate) struct Stored {
-    pub(crate) key: String,
-    pub(crate) forms: Vec<Encoded>,
+#[derive(Debug, Clone)]
+pub struct Stored {
+    /// Key in the source.
+    pub key: String,
+    /// The image, format after format.
+    pub forms: Vec<Encoded>,
 }
 
-/// The sampled images, and what became of the others.
-#[derive(Default)]
-pub(crate) struct Prepared {
-    pub(crate) images: Vec<Stored>,
-    pub(crate) n_unreadable: u64,
+/// Sampled images in memory, and what became of the others.
+#[derive(Debug, Clone, Default)]
+pub struct Sampled {
+    /// Formats, in the order asked for.
+    pub formats: Vec<Codec>,
+    /// Images that every format can hold.
+    pub images: Vec<Stored>,
+    /// Images that could not be read or decoded.
+    pub n_unreadable: u64,
     /// How many images a format cannot hold and why the first of them, format after format.
-    pub(crate) refused: Vec<(u64, Option<String>)>,
-    pub(crate) memory_was_full: bool,
+    pub refused: Vec<(u64, Option<String>)>,
+    /// Whether sampling ended because the kept images filled the memory they may take.
+    pub memory_was_full: bool,
 }
 
 /// Reads the sampled images and stores each in every format, in memory. An image that one format
 /// cannot hold is left out for all of them, because costs compare only over the same images.
-pub(crate) fn prepare(
+///
+/// # Errors
+/// `Usage` when the samples have no images; `Cancelled` when `cancelled` says so; `Io` and
+/// `Corrupt` from the source. Samples that are bad are counted and left out.
+pub fn sample(
     source: &dyn Source,
     formats: &[Codec],
     options: &Measuring,
     cancelled: &(dyn Fn() -> bool + Sync),
-) -> Result<Prepared> {
+) -> Result<Sampled> {
     let is_image = |field: &fdconvert_core::FieldSpec| field.kind == Kind::Image;
     let Some(field) = source.schema().fields.iter().position(is_image) else {
         return Err(Error::usage("profile", "the samples have no images"));
     };
     let mut kept_bytes = 0;
     let mut maker = Maker::default();
-    let mut prepared = Prepared { refused: vec![(0, None); formats.len()], ..Prepared::default() };
+    let mut prepared = Sampled {
+        formats: formats.to_vec(),
+        refused: vec![(0, None); formats.len()],
+        ..Sampled::default()
+    };
     // Where memory ends the sampling early, what is left must not be the start of the dataset.
     let mut indices = choose(source.len(), options.samples, options.seed);
     indices.sort_by_key(|index| xxh3_64_with_seed(&index.to_le_bytes(), !options.seed));

@@ -1,7 +1,8 @@
 //! Bytes from paths and to paths, for everything that must not tear, leak or lie.
 //!
 //! Reading: [`map`] gives a whole file as [`Bytes`](bytes::Bytes) over a memory map,
-//! [`read_file`] reads a small file under a limit. Writing: a [`Scratch`] file or a
+//! [`read_file`] reads a small file under a limit, a [`DirectFile`] is read past the page cache,
+//! and a [`Throttle`] slows readers down to a rate. Writing: a [`Scratch`] file or a
 //! [`ScratchDir`] carries another name until it is complete, synced and renamed; dropped before
 //! that it is removed, and after a kill it can be told apart and continued.
 //!
@@ -35,12 +36,16 @@ mod fault {
         Ok(())
     }
 }
+mod direct;
 mod map;
 mod read;
 mod scratch;
 mod scratch_dir;
+mod throttle;
 
+pub use direct::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
 pub use map::map;
 pub use read::read_file;
 pub use scratch::{Scratch, create_new, partial_path, replace, sync_folder_of};
 pub use scratch_dir::ScratchDir;
+pub use throttle::Throttle;

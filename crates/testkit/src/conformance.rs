@@ -15,12 +15,14 @@ mod bench;
 mod damage;
 mod faults;
 mod output;
+mod places;
 mod reading;
 mod round_trip;
 
 pub use damage::{bit_flips, truncation};
 pub use faults::{full_disk, read_errors};
 pub use output::{determinism, dropped, existing_output, keys};
+pub use places::places;
 pub use reading::{concurrency, reader_contract, verify};
 pub use round_trip::{bad_samples, every_kind, image_sizes, round_trip, sizes, skips};
 
@@ -76,7 +78,7 @@ macro_rules! conformance_tests {
     ($format:expr, $profile:expr) => {
         $crate::conformance_tests!(@each $format, $profile;
             round_trip every_kind sizes image_sizes bad_samples skips keys determinism dropped
-            existing_output reader_contract concurrency verify truncation bit_flips full_disk
+            existing_output reader_contract places concurrency verify truncation bit_flips full_disk
             read_errors);
     };
     (@each $format:expr, $profile:expr; $($check:ident)*) => {

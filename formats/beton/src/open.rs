@@ -18,7 +18,8 @@ impl BetonReader {
     /// # Errors
     /// `Io`; and as [`from_bytes`](Self::from_bytes).
     pub fn open(path: &Path) -> Result<Self> {
-        Self::from_bytes(fdconvert_storage::map(path)?, path)
+        let reader = Self::from_bytes(fdconvert_storage::map(path)?, path)?;
+        Ok(Self { is_mapped: true, ..reader })
     }
 
     /// Opens a file that is in memory; `path` is what messages call it.
@@ -69,9 +70,18 @@ impl BetonReader {
         }
         let table =
             Table::new(usize::try_from(table_offset).map_or(Bytes::new(), |at| file.slice(at..)));
-        let path = path.to_path_buf();
         let (index, index_problem) = (None, None);
-        let mut reader = Self { path, file, header, layout, schema, table, index, index_problem };
+        let mut reader = Self {
+            path: path.into(),
+            is_mapped: false,
+            file,
+            header,
+            layout,
+            schema,
+            table,
+            index,
+            index_problem,
+        };
         match reader.find_index() {
             Ok(None) => {}
             Ok(Some(index)) => {

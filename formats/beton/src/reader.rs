@@ -5,18 +5,21 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source, Value,
+    Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
+    Value,
 };
 use fdconvert_index::Index;
 use serde_json::{Map, json};
-use std::path::PathBuf;
+use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
 /// An open `.beton`. Opening is constant work, and nothing is copied: values are slices of the
 /// map, rows are read where they lie. Many threads may read at the same time.
 #[derive(Debug)]
 pub struct BetonReader {
-    pub(crate) path: PathBuf,
+    pub(crate) path: Arc<Path>,
+    /// Whether the bytes are those of the file at `path`.
+    pub(crate) is_mapped: bool,
     pub(crate) file: Bytes,
     pub(crate) header: Header,
     pub(crate) layout: RowLayout,
@@ -246,6 +249,21 @@ impl Reader for BetonReader {
             values.push(self.value(index, row, column, &field.kind)?);
         }
         Ok(Sample { key, values })
+    }
+
+    fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
+        let row = self.row(index)?;
+        let column = self.first_image().filter(|_| self.is_mapped);
+        let Some(column) = column else { return Ok(None) };
+        let cell = ImageCell::parse(row, column.offset)
+            .ok_or_else(|| self.bad_sample(index, "its row is cut short"))?;
+        let (offset, region) = (cell.pointer, column.region.unwrap_or(0));
+        let len = self.image_len(index, region, offset)?;
+        // Only for the check of the bounds; a slice of a map reads nothing.
+        self.region(index, offset, len)?;
+        let indexed = self.index.as_ref().and_then(|block| block.region(index, region).ok());
+        let xxh3 = indexed.filter(|it| (it.offset, it.len) == (offset, len)).map(|it| it.xxh3);
+        Ok(Some(Extent { path: self.path.clone(), offset, len, xxh3 }))
     }
 
     fn provenance(&self) -> Option<&Provenance> {

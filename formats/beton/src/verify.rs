@@ -19,7 +19,7 @@ struct Problems<'a> {
 impl Problems<'_> {
     fn add(&mut self, offset: u64, what: impl FnOnce() -> String) {
         if self.listed.len() < MAX_LISTED {
-            self.listed.push(Error::corrupt(FORMAT, &self.reader.path, offset, what()));
+            self.listed.push(Error::corrupt(FORMAT, &*self.reader.path, offset, what()));
         } else {
             self.n_more += 1;
         }
@@ -35,7 +35,7 @@ pub(crate) fn layout(reader: &BetonReader) -> Vec<Error> {
     let n_more = problems.n_more;
     if n_more > 0 {
         let what = format!("{n_more} more problems");
-        problems.listed.push(Error::corrupt(FORMAT, &reader.path, 0, what));
+        problems.listed.push(Error::corrupt(FORMAT, &*reader.path, 0, what));
     }
     problems.listed
 }

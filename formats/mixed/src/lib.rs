@@ -48,4 +48,5 @@ mod verify;
 mod writer;
 
 pub use format::Mixed;
+pub use manifest::manifest_codecs;
 pub use reader::{MixedReader, Stratum};

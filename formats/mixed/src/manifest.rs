@@ -1,6 +1,6 @@
 //! `fdconvert-mixed.json`: what the dataset is, written when all of it is there.
 use crate::{
-    layout::{FORMAT, folder_name},
+    layout::{FORMAT, MANIFEST, folder_name},
     order::Order,
     record::{decode, present},
 };
@@ -85,9 +85,13 @@ impl Manifest {
 
     /// The manifest at `path`, checked by itself, and the order of the samples.
     pub(crate) fn read(path: &Path) -> Result<(Self, Order)> {
-        let text = read_file(path, MAX_BYTES)?;
+        Self::parse(&read_file(path, MAX_BYTES)?, path)
+    }
+
+    /// The same of its text; `path` is for messages.
+    pub(crate) fn parse(text: &[u8], path: &Path) -> Result<(Self, Order)> {
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
-        let body = checked_body(&text).map_err(damaged)?;
+        let body = checked_body(text).map_err(damaged)?;
         let manifest: Self = parse_manifest(&[b"{", body].concat(), FORMAT, path)?;
         let order = manifest.check().map_err(damaged)?;
         Ok((manifest, order))
@@ -113,6 +117,17 @@ impl Manifest {
         }
         Ok(order)
     }
+}
+
+/// The codecs of a mixed set and how many samples each has, from the text of its manifest, which
+/// is checked by itself: checksum, order and sums. The folders are not looked at.
+///
+/// # Errors
+/// `Corrupt` or `Version`.
+pub fn manifest_codecs(text: &[u8]) -> Result<Vec<(Codec, u64)>> {
+    let (manifest, order) = Manifest::parse(text, Path::new(MANIFEST))?;
+    debug_assert_eq!(manifest.samples, order.len());
+    Ok(present(&order))
 }
 
 /// What the checksum is of, if it is right.

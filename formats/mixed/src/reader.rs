@@ -5,7 +5,7 @@ use crate::{
     verify,
 };
 use fdconvert_core::{
-    Codec, Encoded, Error, Image, Provenance, Reader, Result, Sample, Schema, Source,
+    Codec, Encoded, Error, Extent, Image, Provenance, Reader, Result, Sample, Schema, Source,
 };
 use fdconvert_wds::{Wds, WdsReader};
 use serde_json::{Map, Value, json};
@@ -211,6 +211,22 @@ impl Reader for MixedReader {
     fn get(&self, index: u64) -> Result<Sample<Encoded>> {
         let (part, position) = self.locate(index)?;
         part.get(position)
+    }
+
+    /// One for each codec, as in [`MixedReader::strata`].
+    fn strata(&self) -> Vec<u64> {
+        self.manifest.codecs.iter().map(|facts| facts.samples).collect()
+    }
+
+    fn stratum_sample(&self, stratum: usize, position: u64) -> u64 {
+        let found = MixedReader::strata(self).nth(stratum).and_then(|codec| codec.id(position));
+        // What does not exist has no number either.
+        found.unwrap_or(u64::MAX)
+    }
+
+    fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
+        let (part, position) = self.locate(index)?;
+        part.image_extent(position)
     }
 
     fn provenance(&self) -> Option<&Provenance> {

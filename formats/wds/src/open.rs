@@ -56,6 +56,8 @@ pub(crate) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>> {
 struct Unscanned {
     path: PathBuf,
     archive: Bytes,
+    /// Whether the archive is the file itself, not made from it in memory.
+    is_mapped: bool,
     index: Option<Index>,
     problem: Option<String>,
 }
@@ -90,7 +92,8 @@ impl WdsReader {
     #[doc(hidden)]
     pub fn from_archive(archive: Bytes, path: &Path) -> Result<Self> {
         let path = path.to_path_buf();
-        let shard = Unscanned { path: path.clone(), archive, index: None, problem: None };
+        let (index, problem) = (None, None);
+        let shard = Unscanned { path: path.clone(), archive, is_mapped: false, index, problem };
         Self::assemble(&path, None, vec![shard])
     }
 
@@ -129,14 +132,14 @@ impl WdsReader {
 
 impl Unscanned {
     fn scan(self, columns: &[Vec<u8>]) -> Result<Shard> {
-        let Self { path, archive, index, problem: index_problem } = self;
+        let Self { path, archive, is_mapped, index, problem: index_problem } = self;
         let contents = match index {
             Some(index) => Contents::Indexed(Box::new(index)),
             None => {
                 Contents::Scanned(Scanned::new(&archive, columns).map_err(|error| error.at(&path))?)
             }
         };
-        Ok(Shard { path, archive, contents, index_problem })
+        Ok(Shard { path: path.into(), archive, is_mapped, contents, index_problem })
     }
 
     /// The names of the first sample's members, in the order of the fields they belong to.
@@ -189,6 +192,7 @@ fn first_sample(shards: &[Unscanned]) -> Result<(Schema, Vec<Vec<u8>>)> {
 
 fn load(path: PathBuf, budget: &mut u64) -> Result<Unscanned> {
     let file = fdconvert_storage::map(&path)?;
+    let is_mapped = !file.starts_with(&GZIP) && !file.starts_with(&ZSTD);
     let archive = if file.starts_with(&GZIP) {
         decompress(&path, flate2::read::MultiGzDecoder::new(&file[..]), budget)?
     } else if file.starts_with(&ZSTD) {
@@ -202,7 +206,7 @@ fn load(path: PathBuf, budget: &mut u64) -> Result<Unscanned> {
         Some(Ok(index)) => (Some(index), None),
         Some(Err(problem)) => (None, Some(problem)),
     };
-    Ok(Unscanned { path, archive, index, problem })
+    Ok(Unscanned { path, archive, is_mapped, index, problem })
 }
 
 fn decompress(path: &Path, decoder: impl Read, budget: &mut u64) -> Result<Bytes> {

@@ -4,7 +4,7 @@ use crate::{
     shard::{Contents, Shard, Slot},
 };
 use fdconvert_core::{
-    Codec, Encoded, Error, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
+    Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
 };
 use serde_json::{Map, json};
 use std::{path::PathBuf, sync::OnceLock};
@@ -175,6 +175,13 @@ impl Reader for WdsReader {
             }
         }
         Ok(Sample { key, values })
+    }
+
+    fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
+        let (shard, sample) = self.locate(index)?;
+        let slot = self.schema.first_image().and_then(|image| self.slots.get(image));
+        let Some(&slot) = slot else { return Ok(None) };
+        shard.extent(sample, slot).map_err(|what| self.bad_sample(index, &what))
     }
 
     fn provenance(&self) -> Option<&Provenance> {

@@ -1,18 +1,17 @@
 use crate::{fields, layout, scan::Scanned};
 use bytes::Bytes;
-use fdconvert_core::{Encoded, Error, FieldSpec, Kind, Result, Schema, Value};
+use fdconvert_core::{Encoded, Error, Extent, FieldSpec, Kind, Result, Schema, Value};
 use fdconvert_index::Index;
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path, sync::Arc};
 
 /// An open shard.
 #[derive(Debug)]
 pub(crate) struct Shard {
-    pub(crate) path: PathBuf,
+    pub(crate) path: Arc<Path>,
     /// The tar, decompressed if need be.
     pub(crate) archive: Bytes,
+    /// Whether the archive is the file itself, not made from it in memory.
+    pub(crate) is_mapped: bool,
     pub(crate) contents: Contents,
     /// Why the index that is there is not used.
     pub(crate) index_problem: Option<String>,
@@ -110,6 +109,19 @@ impl Shard {
                 fields::decode(&field.kind, self.archive.slice(place))
             }
         }
+    }
+
+    /// Where the bytes of a field lie, by the index alone. Without an index what an image is shows
+    /// only in its bytes, so a reader has to look at them whoever else reads them.
+    pub(crate) fn extent(&self, sample: u64, slot: Slot) -> Result<Option<Extent>, String> {
+        let (Contents::Indexed(index), Slot::Region(number), true) =
+            (&self.contents, slot, self.is_mapped)
+        else {
+            return Ok(None);
+        };
+        let region = index.region(sample, number).map_err(|error| error.to_string())?;
+        let (path, xxh3) = (self.path.clone(), Some(region.xxh3));
+        Ok(Some(Extent { path, offset: region.offset, len: region.len, xxh3 }))
     }
 
     fn indexed(

@@ -65,7 +65,7 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
         }
         if problems.n_more > 0 {
             let what = format!("{} more problems", problems.n_more);
-            problems.listed.push(Error::corrupt(FORMAT, &shard.path, 0, what));
+            problems.listed.push(Error::corrupt(FORMAT, &*shard.path, 0, what));
         }
         all.append(&mut problems.listed);
     }

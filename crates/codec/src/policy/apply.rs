@@ -102,7 +102,7 @@ impl Policy {
     }
 
     /// Whether the bytes of such an image need no change, if its size needs none.
-    fn keeps(&self, header: &ImageHeader) -> bool {
+    pub(super) fn keeps(&self, header: &ImageHeader) -> bool {
         let codec = match self.encode {
             Encode::Keep => return true,
             Encode::Png => Codec::Png,

@@ -3,9 +3,11 @@
 
 mod apply;
 mod bilevel;
+mod mixture;
 mod seat;
 mod worker;
 
+pub use mixture::{By, Form, Mixture, Outlook};
 pub use worker::{Nanos, Outcome, Worker};
 
 use crate::{Filter, JpegOptions, Size, backend};
@@ -85,6 +87,8 @@ pub enum Gray {
 pub struct Policy {
     /// How images are stored.
     pub encode: Encode,
+    /// The share of the images that is stored as BMP instead.
+    pub mixture: Option<Mixture>,
     /// The largest size; `None` leaves it.
     pub size: Option<Size>,
     /// How smaller images are computed.
@@ -107,6 +111,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             encode: Encode::Keep,
+            mixture: None,
             size: None,
             filter: Filter::Area,
             jpeg: JpegOptions::default(),
@@ -142,6 +147,7 @@ impl Policy {
             }
             _ => {}
         }
+        self.validate_mixture()?;
         match self.encode {
             Encode::Smart { ratio } if !(ratio.is_finite() && ratio > 0.0) => {
                 Err(Error::usage("--smart-ratio", format!("{ratio} is not a number above 0")))
@@ -169,6 +175,12 @@ impl Policy {
                 put("mix-seed", seed.to_string());
             }
             _ => {}
+        }
+        if let Some(mixture) = self.mixture {
+            put("ratio", mixture.share.to_string());
+            put("ratio-by", mixture.by.name().into());
+            put("ratio-seed", mixture.seed.to_string());
+            put("max-bmp-bytes", mixture.max_bytes.to_string());
         }
         match self.size {
             Some(Size::MaxSide(side)) => {

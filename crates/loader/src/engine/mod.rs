@@ -7,6 +7,8 @@
 //! fetching threads    (if any) claim a row, read its sample, leave it to the decoding threads
 //! ```
 //!
+//! Where bytes come from, memory or storage, is the business of `supply`.
+//!
 //! Order, crops and augmentations follow from seed, epoch and sample alone, so batches are the same
 //! for any number of threads. What is in flight is bounded by the buffers of the ring: a consumer
 //! that keeps its batches stops the threads, and nothing else can grow.
@@ -19,9 +21,11 @@ use crate::{
     batch::Batch,
     dataset::Datasets,
     failure::{OnError, Quarantine},
-    options::Options,
-    order::{Batching, Order, State, Steps, Stratum},
+    groups::Groups,
+    options::{CachePolicy, Options},
+    order::{Batching, Line, Order, Replay, State, Steps},
     stats::{Counters, Stats},
+    supply::Supply,
 };
 use fdconvert_core::{Error, Result};
 use queue::{Next, Queue};
@@ -31,6 +35,7 @@ use std::{
     time::{Duration, Instant},
 };
 use threads::{Running, Shared};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Makes batches of datasets, ahead of whoever takes them.
 ///
@@ -53,6 +58,11 @@ use threads::{Running, Shared};
 /// A process that was forked off goes on where its parent was, with threads of its own.
 pub struct Loader {
     datasets: Datasets,
+    groups: Arc<Groups>,
+    /// Open files and images in memory, for all epochs.
+    supply: Arc<Supply>,
+    /// The last epoch of a two-region buffer, from which the next one follows.
+    replay: Option<Arc<Replay>>,
     options: Options,
     fingerprint: u64,
     quarantine: Option<Arc<Quarantine>>,
@@ -79,7 +89,8 @@ impl Loader {
     /// A loader for epoch 0. Threads start with the first batch that is asked for.
     ///
     /// # Errors
-    /// `Usage`, naming the option that cannot be; `Io` and `Corrupt` for a quarantine file.
+    /// `Usage`, naming the option that cannot be, or the dataset that does not fit it; `Io` and
+    /// `Corrupt` for a quarantine file.
     pub fn new(datasets: Datasets, options: Options) -> Result<Self> {
         options.check()?;
         let quarantine = match &options.failures.policy {
@@ -87,15 +98,21 @@ impl Loader {
             _ => None,
         };
         // Crops and augmentations are not part of it: they may change between two runs.
-        let fingerprint = datasets.fingerprint();
+        let groups = Groups::new(&datasets, &options)?;
+        let fingerprint = fingerprint(&datasets, &groups);
+        let supply = Arc::new(Supply::new(&datasets, &groups, &options)?);
+        let n_strata = groups.slots().count();
         let mut loader = Self {
             datasets,
+            groups: Arc::new(groups),
+            supply,
+            replay: None,
             options,
             fingerprint,
             quarantine,
             state: State { fingerprint, seed: 0, epoch: 0, consumed: 0, global_batch: 0 },
             running: None,
-            counters: Counters::default(),
+            counters: Counters::of_strata(n_strata),
             since: Instant::now(),
         };
         loader.state = loader.steps(0)?.start(fingerprint).state();
@@ -124,6 +141,20 @@ impl Loader {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// For each group of samples that are spread evenly: how many there are, and how many of them
+    /// are kept in memory. One for each codec of a mixed set, else one for each dataset.
+    #[must_use]
+    pub fn residents(&self) -> Vec<(u64, u64)> {
+        self.groups.slots().collect()
+    }
+
+    /// Why images that are to be read directly come from the page cache or from memory, where they
+    /// do: file and reason. Known once files were opened, with the first batch.
+    #[must_use]
+    pub fn cached_because(&self) -> Option<String> {
+        self.supply.store.cached_because()
     }
 
     /// The epoch that the next batch belongs to.
@@ -192,6 +223,10 @@ impl Loader {
         if self.running.as_ref().is_some_and(Running::is_foreign) {
             // We are a child of the process that had the threads. Its lock may be held for ever.
             std::mem::forget(self.running.take());
+            // Neither can it be told whether a thread was filling a slot. What is in memory is
+            // left to the parent, and read again.
+            let fresh = Supply::new(&self.datasets, &self.groups, &self.options)?;
+            std::mem::forget(std::mem::replace(&mut self.supply, Arc::new(fresh)));
         }
         let running = match &self.running {
             Some(running) => running,
@@ -252,7 +287,7 @@ impl Loader {
     /// What the loader has done since it was made or since [`reset_stats`](Self::reset_stats).
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let sum = Counters::default();
+        let sum = Counters::of_strata(self.groups.slots().count());
         sum.add(&self.counters);
         if let Some(running) = &self.running {
             sum.add(&running.shared.epoch.counters);
@@ -270,9 +305,24 @@ impl Loader {
     }
 
     fn order(&self, epoch: u64) -> Result<Order> {
-        let strata = self.datasets.counts();
-        let strata = strata.into_iter().map(|(len, count)| Stratum { len, count }).collect();
-        Order::new(strata, self.options.shuffle, self.options.seed, epoch)
+        self.groups.order(&self.options, epoch)
+    }
+
+    /// The epoch of a two-region buffer, if there is one.
+    fn replay(&mut self, epoch: u64) -> Option<Arc<Replay>> {
+        if self.groups.policy() != Some(CachePolicy::Liquid) {
+            return None;
+        }
+        let known = self.replay.take().filter(|known| known.epoch() <= epoch);
+        let mut replay = known.unwrap_or_else(|| {
+            let strata: Vec<_> = self.groups.slots().collect();
+            Arc::new(Replay::first(&strata, self.options.seed))
+        });
+        while replay.epoch() < epoch {
+            replay = Arc::new(replay.after());
+        }
+        self.replay = Some(replay.clone());
+        Some(replay)
     }
 
     fn steps(&self, epoch: u64) -> Result<Steps> {
@@ -282,23 +332,41 @@ impl Loader {
         Steps::new(&self.order(epoch)?, batching)
     }
 
-    fn start(&self) -> Result<Running> {
+    fn start(&mut self) -> Result<Running> {
         let number = self.state.epoch;
         let cursor = self.steps(number)?.resume(self.fingerprint, &self.state)?;
         let order = self.order(number)?;
+        let replay = self.replay(number);
+        self.supply.begin(replay.as_deref(), self.state.consumed == 0);
         let options = self.options.clone();
         let n_buffers = options.n_buffers();
         let epoch = Epoch {
             datasets: self.datasets.at_epoch(number)?,
+            groups: self.groups.clone(),
+            supply: self.supply.clone(),
             number,
             max_failures: options.failures.limit(order.len()),
-            order,
-            counters: Counters::default(),
+            line: Line::new(order, replay),
+            counters: Counters::of_strata(self.groups.slots().count()),
             stopped: AtomicBool::new(false),
         };
         let queue = Queue::new(cursor, options.output.n_bytes(), n_buffers);
         Running::start(Shared::new(queue, epoch, options, self.quarantine.clone()))
     }
+}
+
+/// Changes with all that decides which samples are at which position and is not in the order: the
+/// datasets, and the slots of a two-region buffer.
+fn fingerprint(datasets: &Datasets, groups: &Groups) -> u64 {
+    let datasets = datasets.fingerprint();
+    if groups.policy() != Some(CachePolicy::Liquid) {
+        return datasets;
+    }
+    let mut hash = Xxh3::new();
+    hash.update(b"two regions");
+    hash.update(&datasets.to_le_bytes());
+    groups.slots().for_each(|(_, n_slots)| hash.update(&n_slots.to_le_bytes()));
+    hash.digest()
 }
 
 impl Drop for Loader {

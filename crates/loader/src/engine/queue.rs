@@ -20,6 +20,10 @@ pub(crate) struct Task {
     /// Row within it.
     pub(crate) row: usize,
     pub(crate) position: u64,
+    /// Whether it is the row that draws its sample, and not one that fills up a batch.
+    pub(crate) draws: bool,
+    /// The position whose refill is read along with this row.
+    pub(crate) refill: u64,
     pub(crate) buffer: BytesMut,
     /// What a fetching thread has read already.
     pub(crate) fetched: Option<Result<Fetched>>,
@@ -28,6 +32,8 @@ pub(crate) struct Task {
 /// A batch in the making.
 struct Open {
     step: u64,
+    /// The first position of the step.
+    start: u64,
     rows: Vec<Row>,
     buffers: Vec<Option<BytesMut>>,
     facts: Vec<Option<RowFacts>>,
@@ -100,9 +106,17 @@ impl Queue {
         let (number, open) = self.open.iter_mut().enumerate().find(|(_, open)| claimable(open))?;
         let row = open.claimed;
         open.claimed += 1;
-        let position = open.rows.get(row)?.position;
+        let Row { position, valid } = *open.rows.get(row)?;
         let buffer = open.buffers.get_mut(row)?.take()?;
-        Some(Task { batch: self.first + number as u64, row, position, buffer, fetched: None })
+        Some(Task {
+            batch: self.first + number as u64,
+            row,
+            position,
+            draws: valid,
+            refill: open.start.saturating_add(row as u64),
+            buffer,
+            fetched: None,
+        })
     }
 
     /// Opens the next batch that has rows, if there is a buffer for it; whether there is a row to
@@ -113,6 +127,7 @@ impl Queue {
             if self.free.is_empty() && self.affordable == 0 {
                 return false;
             }
+            let start = cursor.state().consumed;
             let Some(step) = cursor.next() else {
                 self.cursor = None;
                 return false;
@@ -127,6 +142,7 @@ impl Queue {
             };
             self.open.push_back(Open {
                 step: step.index,
+                start,
                 buffers: split(buffer, self.row_bytes),
                 facts: vec![None; n_rows],
                 rows: step.rows,

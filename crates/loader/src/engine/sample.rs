@@ -1,19 +1,25 @@
 //! One sample: read, checked, decoded and written into its row.
 
+use super::queue::Task;
 use crate::{
     dataset::{Datasets, Fetched},
     failure::{OnError, Quarantine, SUBSTITUTES, backoff, may_pass},
+    groups::{Groups, Located},
     image::{Area, Geometry, Key, Region as Decoded, Renderer, scale_for},
     options::Options,
-    order::{Order, Place},
+    order::{Draw, Line, Place},
     stats::{Counters, Stage},
+    supply::Supply,
 };
 use fdconvert_codec::{Decoder, Region, orient, orientation};
 use fdconvert_core::{Encoded, Error, Pixels, Result};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Instant,
 };
@@ -24,7 +30,9 @@ const PAGE_BYTES: usize = 4096;
 /// What all threads know of an epoch.
 pub(crate) struct Epoch {
     pub(crate) datasets: Datasets,
-    pub(crate) order: Order,
+    pub(crate) groups: Arc<Groups>,
+    pub(crate) supply: Arc<Supply>,
+    pub(crate) line: Line,
     pub(crate) number: u64,
     /// Failures that end it.
     pub(crate) max_failures: u64,
@@ -49,6 +57,12 @@ pub(crate) struct RowFacts {
     pub(crate) substituted: bool,
 }
 
+impl Epoch {
+    fn locate(&self, place: Place) -> Located {
+        self.groups.locate(&self.datasets, place)
+    }
+}
+
 impl Worker {
     pub(crate) fn new(options: &Options) -> Result<Self> {
         Ok(Self {
@@ -59,16 +73,29 @@ impl Worker {
     }
 }
 
-/// Reads the sample at a place, again if it may help.
+/// The sample at a place, from memory or from storage.
 ///
 /// # Errors
 /// Those of the reader.
-pub(crate) fn fetch(epoch: &Epoch, options: &Options, place: Place) -> Result<Fetched> {
+fn fetch(epoch: &Epoch, options: &Options, place: Place, draw: Option<Draw>) -> Result<Fetched> {
     let began = Instant::now();
+    let counters = &epoch.counters;
+    let fetched = epoch.supply.fetch(place, draw, counters, || read(epoch, options, place));
+    if let Ok(fetched) = &fetched {
+        counters.fetched(fetched.image.bytes.len() as u64);
+    }
+    counters.spent(Stage::Fetch, began.elapsed());
+    fetched
+}
+
+/// Reads the sample at a place from storage, again if it may help.
+fn read(epoch: &Epoch, options: &Options, place: Place) -> Result<Fetched> {
+    let located = epoch.locate(place);
     let mut tries = 0;
-    let fetched = loop {
-        let read = || epoch.datasets.fetch(place.stratum, place.id, options.verify);
-        match guarded(epoch, place, read) {
+    loop {
+        let read =
+            || epoch.supply.store.read(&epoch.datasets, located, &epoch.counters, &epoch.stopped);
+        match guarded(epoch, located, read) {
             Err(error) if may_pass(&error) && tries < options.failures.retries => {
                 if epoch.stopped.load(Ordering::Relaxed) {
                     break Err(Error::Cancelled);
@@ -79,17 +106,34 @@ pub(crate) fn fetch(epoch: &Epoch, options: &Options, place: Place) -> Result<Fe
             }
             other => break other,
         }
-    };
-    if let Ok(fetched) = &fetched {
-        epoch.counters.fetched(fetched.image.bytes.len() as u64);
     }
-    epoch.counters.spent(Stage::Fetch, began.elapsed());
-    fetched
 }
 
-/// Reads the sample at a position; `None` beyond the epoch's end, which cannot be.
-pub(crate) fn fetch_at(epoch: &Epoch, options: &Options, position: u64) -> Option<Result<Fetched>> {
-    let fetched = fetch(epoch, options, epoch.order.at(position)?);
+/// Reads what comes into the slot that the draw at a position frees, if there is a buffer with
+/// slots. The draw of that sample may be another rank's, so it is read ahead on a single one only.
+pub(crate) fn refill(epoch: &Epoch, options: &Options, position: u64) {
+    if options.world.size > 1 || epoch.stopped.load(Ordering::Relaxed) {
+        return;
+    }
+    let draw = epoch.line.draw(position).and_then(|draw| draw.refill);
+    if let (Some(id), Some(place)) = (draw, epoch.line.at(position)) {
+        let place = Place { id, ..place };
+        let began = Instant::now();
+        epoch.supply.refill(place, || read(epoch, options, place));
+        epoch.counters.spent(Stage::Fetch, began.elapsed());
+    }
+}
+
+/// Reads the sample at a position, for the row that draws it or for one that fills up a batch;
+/// `None` beyond the epoch's end, which cannot be.
+pub(crate) fn fetch_at(
+    epoch: &Epoch,
+    options: &Options,
+    position: u64,
+    draws: bool,
+) -> Option<Result<Fetched>> {
+    let draw = if draws { epoch.line.draw(position) } else { None };
+    let fetched = fetch(epoch, options, epoch.line.at(position)?, draw);
     if let Ok(fetched) = &fetched {
         // Of a memory map nothing is read before it is looked at, and that is what this thread
         // is for.
@@ -99,8 +143,7 @@ pub(crate) fn fetch_at(epoch: &Epoch, options: &Options, position: u64) -> Optio
     Some(fetched)
 }
 
-/// Fills the row of a sample, or does with it what the policy says. `first` is what reading it
-/// gave, if it was read already.
+/// Fills the row of a sample, or does with it what the policy says.
 ///
 /// # Errors
 /// Under [`OnError::Raise`] those of the sample, else when there are too many failures or nothing
@@ -110,27 +153,31 @@ pub(crate) fn fill_row(
     options: &Options,
     quarantine: Option<&Quarantine>,
     worker: &mut Worker,
-    position: u64,
-    first: Option<Result<Fetched>>,
-    row: &mut [u8],
+    task: &mut Task,
 ) -> Result<RowFacts> {
-    let n_samples = epoch.order.len();
-    let mut first = first;
+    let n_samples = epoch.line.len();
+    let Task { position, draws, .. } = *task;
+    // What reading it gave, if it was read already.
+    let mut first = task.fetched.take();
+    let row = &mut task.buffer[..];
     let mut last_error = None;
     for tried in 0..=SUBSTITUTES.min(n_samples.saturating_sub(1)) {
         let place = place(epoch, (position + tried) % n_samples.max(1))?;
-        let sample = epoch.datasets.number(place.stratum, place.id);
+        let located = epoch.locate(place);
+        let sample = epoch.datasets.number(located);
         let given = first.take();
         if quarantine.is_some_and(|quarantine| quarantine.holds(sample)) {
             continue;
         }
-        let made = given.unwrap_or_else(|| fetch(epoch, options, place)).and_then(|fetched| {
+        let draw = || epoch.line.draw(position).filter(|_| draws && tried == 0);
+        let fetched = given.unwrap_or_else(|| fetch(epoch, options, place, draw()));
+        let made = fetched.and_then(|fetched| {
             let write = || write_row(epoch, options, worker, sample, &fetched, row);
-            guarded(epoch, place, write).map(|()| fetched.label)
+            guarded(epoch, located, write).map(|()| fetched.label)
         });
         let error = match made {
             Ok(label) => {
-                epoch.counters.sample();
+                epoch.counters.sample(place.stratum);
                 let substituted = tried > 0;
                 if substituted {
                     epoch.counters.substituted();
@@ -141,10 +188,10 @@ pub(crate) fn fill_row(
             Err(error) => error,
         };
         let n_failures = epoch.counters.failed();
-        let key = || epoch.datasets.key(place.stratum, place.id);
+        let key = || epoch.datasets.key(located);
         match &options.failures.policy {
             OnError::Raise => {
-                let dataset = epoch.datasets.name(place.stratum);
+                let dataset = epoch.datasets.name(located.dataset);
                 return Err(named(error, &dataset, sample, &key()));
             }
             _ if n_failures > epoch.max_failures => {
@@ -172,12 +219,12 @@ pub(crate) fn fill_row(
     let cause = last_error.map_or_else(|| "all are in quarantine".into(), |error| error.chain());
     let what = format!("neither it nor the {SUBSTITUTES} samples after it can be read: {cause}");
     let place = place(epoch, position)?;
-    Err(Error::sample(epoch.datasets.key(place.stratum, place.id), what))
+    Err(Error::sample(epoch.datasets.key(epoch.locate(place)), what))
 }
 
 fn place(epoch: &Epoch, position: u64) -> Result<Place> {
-    epoch.order.at(position).ok_or_else(|| {
-        let what = format!("{position} of {} in the epoch", epoch.order.len());
+    epoch.line.at(position).ok_or_else(|| {
+        let what = format!("{position} of {} in the epoch", epoch.line.len());
         Error::usage("position", what)
     })
 }
@@ -254,11 +301,11 @@ fn drop_alpha(channels: u8, pixels: &mut Vec<u8>) -> u8 {
 }
 
 /// Runs work on a sample; a panic in it is an error of the sample.
-fn guarded<T>(epoch: &Epoch, place: Place, work: impl FnOnce() -> Result<T>) -> Result<T> {
+fn guarded<T>(epoch: &Epoch, located: Located, work: impl FnOnce() -> Result<T>) -> Result<T> {
     // What a thread keeps between samples are buffers, which the next sample overwrites, and
     // decoders, which are made anew after they were taken for work.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let key = epoch.datasets.key(place.stratum, place.id);
+        let key = epoch.datasets.key(located);
         Err(Error::sample(key, format!("a panic, which is a bug: {}", message(&*panic))))
     })
 }

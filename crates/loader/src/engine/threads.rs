@@ -147,13 +147,18 @@ impl Shared {
                 &self.options,
                 self.quarantine.as_deref(),
                 &mut worker,
-                task.position,
-                task.fetched.take(),
-                &mut task.buffer,
+                &mut task,
             );
+            let refill = claims.then_some(task.refill).filter(|_| task.draws);
             queue = self.lock();
             if queue.finish(task, made) {
                 self.ready.notify_all();
+            }
+            if let Some(position) = refill {
+                // After the row, which somebody waits for.
+                drop(queue);
+                sample::refill(&self.epoch, &self.options, position);
+                queue = self.lock();
             }
         }
     }
@@ -170,10 +175,16 @@ impl Shared {
                 continue;
             };
             drop(queue);
-            task.fetched = sample::fetch_at(&self.epoch, &self.options, task.position);
+            task.fetched = sample::fetch_at(&self.epoch, &self.options, task.position, task.draws);
+            let refill = Some(task.refill).filter(|_| task.draws);
             queue = self.lock();
             queue.put_fetched(task);
             self.arrived.notify_one();
+            if let Some(position) = refill {
+                drop(queue);
+                sample::refill(&self.epoch, &self.options, position);
+                queue = self.lock();
+            }
         }
     }
 

@@ -91,8 +91,8 @@ impl Steps {
         let Steps { seed, epoch, n_samples, .. } = cursor.steps;
         if state.fingerprint != cursor.fingerprint {
             return wrong(format!(
-                "it is of another dataset, choice of samples or shuffle: its fingerprint is \
-                 {:016x}, that of this run is {:016x}",
+                "it is of another dataset, choice of samples, shuffle or `cache_bytes`, which is \
+                 part of the order: its fingerprint is {:016x}, that of this run is {:016x}",
                 state.fingerprint, cursor.fingerprint
             ));
         }

@@ -81,11 +81,38 @@ impl Order {
         Ok(Self { draws, starts, n_samples, shuffle, seed, epoch })
     }
 
+    /// The same with a part of each stratum spread as evenly over its draws as the strata are over
+    /// the epoch: the samples with ids below the number given for the stratum, such as those that
+    /// are kept in memory. What stratum stands at which position does not change.
+    ///
+    /// # Errors
+    /// When there is not a number for each stratum, when one is larger than the stratum, or when
+    /// the shuffle is not global.
+    pub fn with_residents(self, n_residents: &[u64]) -> Result<Self> {
+        let wrong = |what: String| Err(Error::usage("residents", what));
+        if self.shuffle != Shuffle::Global {
+            return wrong("only a global shuffle can spread them evenly".into());
+        }
+        if n_residents.len() != self.draws.len() {
+            return wrong(format!("{} of {} strata", n_residents.len(), self.draws.len()));
+        }
+        let too_many = |(draws, n): &(&Draws, &u64)| draws.stratum().len < **n;
+        if let Some((draws, n)) = self.draws.iter().zip(n_residents).find(too_many) {
+            return wrong(format!("{n} of a stratum of {}", draws.stratum().len));
+        }
+        let draws = self.draws.into_iter().zip(n_residents).map(|(draws, n)| draws.split(*n));
+        Ok(Self { draws: draws.collect(), ..self })
+    }
+
     /// The order of another epoch of the same samples.
     #[must_use]
     pub fn with_epoch(&self, epoch: u64) -> Self {
         let again = |(draws, at): (&Draws, u32)| {
-            Draws::new(draws.stratum(), self.shuffle, self.seed, epoch, at)
+            let new = Draws::new(draws.stratum(), self.shuffle, self.seed, epoch, at);
+            match draws.n_residents() {
+                Some(n_residents) => new.split(n_residents),
+                None => new,
+            }
         };
         let draws = self.draws.iter().zip(0..).map(again).collect();
         Self { draws, epoch, starts: self.starts.clone(), ..*self }
@@ -125,17 +152,23 @@ impl Order {
     #[inline]
     #[must_use]
     pub fn at(&self, position: u64) -> Option<Place> {
+        let (stratum, index) = self.draw(position)?;
+        self.place(stratum, index)
+    }
+
+    /// The stratum at a position, and which of its draws that is.
+    #[inline]
+    pub(crate) fn draw(&self, position: u64) -> Option<(u32, u64)> {
         if position >= self.n_samples {
             return None;
         }
-        if let [only] = self.draws.as_slice() {
-            return Some(Place { stratum: 0, id: only.id(position) });
+        if self.draws.len() == 1 {
+            return Some((0, position));
         }
-        let (stratum, index) = match self.shuffle {
-            Shuffle::None => self.concatenated(position)?,
-            Shuffle::Global | Shuffle::Windowed { .. } => self.merged(position).next()?,
-        };
-        self.place(stratum, index)
+        match self.shuffle {
+            Shuffle::None => self.concatenated(position),
+            Shuffle::Global | Shuffle::Windowed { .. } => self.merged(position).next(),
+        }
     }
 
     /// The samples from a position on, faster than asking for each.
@@ -157,7 +190,12 @@ impl Order {
         let [kind, chunk, window] = shuffle;
         let parts = [[kind, self.draws.len() as u64], [chunk, window]].into_iter();
         let strata = self.draws.iter().map(|draws| [draws.stratum().len, draws.stratum().count]);
-        parts.chain(strata).fold(dataset, |hash, pair| derive(hash, Purpose::Fingerprint, pair))
+        // Nothing for orders without residents, whose states stay what they were.
+        let residents = self.draws.iter().filter_map(Draws::n_residents).map(|n| [n, 1]);
+        parts
+            .chain(strata)
+            .chain(residents)
+            .fold(dataset, |hash, pair| derive(hash, Purpose::Fingerprint, pair))
     }
 
     fn merged(&self, position: u64) -> Merge {
@@ -226,6 +264,30 @@ mod tests {
         [(0, 2), (1, 0), (0, 3), (1, 2), (0, 4), (1, 1), (0, 1), (1, 0), (0, 0), (1, 1)],
         [(0, 0), (1, 2), (0, 2), (1, 0), (0, 1), (1, 1), (0, 3), (1, 1), (0, 4), (1, 2)],
     ];
+
+    #[test]
+    fn the_order_with_residents_never_changes() {
+        let strata = vec![Stratum::whole(6), Stratum::whole(4)];
+        let order = Order::new(strata.clone(), Shuffle::Global, 7, 1).unwrap();
+        let split = order.clone().with_residents(&[2, 1]).unwrap();
+        let places = |order: &Order| {
+            order.iter_from(0).map(|place| (place.stratum, place.id)).collect::<Vec<_>>()
+        };
+        assert_eq!(places(&split), PINNED_SPLIT);
+        assert_eq!(places(&split.with_epoch(3).with_epoch(1)), PINNED_SPLIT);
+        let of = |order: &Order| order.iter_from(0).map(|it| it.stratum).collect::<Vec<_>>();
+        assert_eq!(of(&split), of(&order));
+        assert_ne!(split.fingerprint(1), order.fingerprint(1));
+        let other = order.clone().with_residents(&[2, 2]).unwrap();
+        assert_ne!(split.fingerprint(1), other.fingerprint(1));
+        assert!(order.clone().with_residents(&[2]).is_err());
+        assert!(order.with_residents(&[2, 5]).is_err());
+        let straight = Order::new(strata, Shuffle::None, 7, 1).unwrap();
+        assert!(straight.with_residents(&[2, 1]).is_err());
+    }
+
+    const PINNED_SPLIT: [(u32, u64); 10] =
+        [(0, 4), (1, 3), (0, 1), (1, 0), (0, 3), (0, 2), (1, 1), (0, 0), (1, 2), (0, 5)];
 
     #[test]
     fn without_a_shuffle_strata_follow_one_another() {

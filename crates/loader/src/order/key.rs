@@ -17,6 +17,10 @@ pub(crate) enum Purpose {
     Batch = 5,
     /// What a state must agree on with the run that resumes it.
     Fingerprint = 6,
+    /// Which samples of a stratum are resident; and in an epoch, the order of one of the two parts.
+    Resident = 7,
+    /// What a two-region buffer reads and draws.
+    Regions = 8,
 }
 
 /// The key for a purpose and two numbers that tell its uses apart.

@@ -1,7 +1,7 @@
 //! Which sample comes when, on which rank, and how to go on after a stop.
 //!
-//! Everything here is arithmetic on 64-bit numbers: no list of samples is kept, nothing is read,
-//! and every rank, thread and worker process that is given the same few numbers computes the same
+//! Everything here but `liquid.rs` is arithmetic on 64-bit numbers: no list of samples is kept,
+//! nothing is read, and every rank, thread and worker process that is given the same few numbers computes the same
 //! order without a message. That is what makes a checkpoint of 40 bytes enough.
 //!
 //! # The order, told once
@@ -14,7 +14,7 @@
 //! ```text
 //! hash(key, purpose, a, b) = XXH3-64 of the 24 bytes LE64(purpose) LE64(a) LE64(b), seed = key
 //!                            purposes: 1 stratum, 2 pass, 3 chunks, 4 block, 5 batch,
-//!                                      6 fingerprint
+//!                                      6 fingerprint, 7 resident, 8 regions
 //!
 //! permutation(n, key): a bijection of 0..n                                      permutation.rs
 //!     bits = bit length of n - 1, at least 6; low = ceil(bits / 2) bits, high = the rest
@@ -31,6 +31,11 @@
 //!     global:   id = permutation(len, key)(i)
 //!     windowed: id = windowed(len, chunk, window, key)(i)                        windowed.rs
 //!     none:     id = i, or floor(j * len / count) when fewer are drawn than there are
+//!
+//! residents of a stratum: the first S of permutation(len, hash(seed, resident, f, 0)), for the run
+//!     their ids are 0..S, those of the others S..len, in the order of that permutation
+//!     the draws are two parts, merged as the line is; part h in 0, 1 is drawn as a stratum with
+//!     key = hash(hash(seed, stratum, epoch, f), resident, h, 0)
 //!
 //! windowed(n, chunk, window, key)(i)
 //!     block = ceil(window / 2)
@@ -54,6 +59,20 @@
 //! share almost exactly, so each batch costs the same. Drawing at random instead would make the
 //! number of slow samples in a batch vary like a coin, and the slowest batch sets the pace.
 //!
+//! That holds for strata of any cost, so "is kept in memory" is one more property to spread: a
+//! cache whose residents are chosen once, and spread evenly, has the same number of hits in every
+//! batch. No cache has more hits in an epoch than samples that are in memory when the epoch
+//! begins, whatever it does, so nothing is lost by never replacing one. A page cache in its place
+//! has fewer hits, and in bursts.
+//!
+//! Residents are merged with the others of their stratum first, not as strata of the line: so the
+//! share of a stratum in a batch is as exact with a cache as without.
+//!
+//! How exact that is: with two strata, a batch has each one's share up or down by at most one
+//! sample, with `F` strata and the share `s` by at most `1 + s (F - 2)`; that is over 1.5 only
+//! where one stratum is more than `1 / (2 (F - 2))` of all, and reached only where small ones meet
+//! in a batch. Any stretch of a stratum's draws has its residents' share up or down by at most one.
+//!
 //! *A permutation that is computed* costs no memory for any number of samples, and position `p` is
 //! found without the positions before it: that is how a run is resumed.
 //!
@@ -76,10 +95,12 @@
 //! | `steps.rs` | [`World`], [`Last`], [`Batching`], [`Steps`], [`Row`] |
 //! | `cursor.rs` | [`Cursor`], [`Step`], [`Worker`]: going on where a run stopped |
 //! | `state.rs` | [`State`], the checkpoint |
+//! | `liquid.rs` | the order of a two-region buffer, to compare with: it takes a list |
 //! | `locality.rs` | [`assign`]: rows to the ranks that have them already |
 mod cursor;
 mod epoch;
 mod key;
+mod liquid;
 mod locality;
 mod merge;
 mod permutation;
@@ -87,6 +108,9 @@ mod state;
 mod steps;
 mod strata;
 mod windowed;
+
+pub(crate) use key::{Purpose, derive};
+pub(crate) use liquid::{Draw, Line, Replay};
 
 pub use cursor::{Cursor, Step, Worker};
 pub use epoch::{Order, Place, Places};

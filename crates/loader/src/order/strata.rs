@@ -1,5 +1,6 @@
 //! Strata, and which sample each draw from one of them is.
 use super::key::{Purpose, derive};
+use super::merge::Merge;
 use super::permutation::Permutation;
 use super::windowed::Windowed;
 
@@ -53,6 +54,16 @@ pub(crate) struct Draws {
     key: u64,
     /// The first pass, usually the only one.
     first: Pass,
+    split: Option<Box<Split>>,
+}
+
+/// A stratum of two parts, resident and not, which are merged as strata are: every stretch of the
+/// stratum's draws has its share of residents, up or down by one.
+#[derive(Debug, Clone)]
+struct Split {
+    /// Resident samples are those with ids below this.
+    n_residents: u64,
+    parts: [Draws; 2],
 }
 
 /// One pass over the samples of a stratum.
@@ -67,8 +78,36 @@ impl Draws {
     /// The draws of stratum number `at`, which has samples if it has draws.
     pub(crate) fn new(stratum: Stratum, shuffle: Shuffle, seed: u64, epoch: u64, at: u32) -> Self {
         let key = derive(seed, Purpose::Stratum, [epoch, u64::from(at)]);
+        Self::of_key(stratum, shuffle, key)
+    }
+
+    fn of_key(stratum: Stratum, shuffle: Shuffle, key: u64) -> Self {
         let first = Pass::new(stratum.len, shuffle, key, 0);
-        Self { stratum, shuffle, key, first }
+        Self { stratum, shuffle, key, first, split: None }
+    }
+
+    /// The same stratum in two parts, of which the first has `n_residents` samples, at most as many
+    /// as there are.
+    pub(crate) fn split(self, n_residents: u64) -> Self {
+        let Stratum { len, count } = self.stratum;
+        // Rounded to the nearest; both parts then have no more draws than their samples if the
+        // stratum has no more, and else the same whole passes.
+        let twice = 2 * u128::from(count) * u128::from(n_residents) + u128::from(len);
+        // At most the count.
+        let drawn = twice.checked_div(2 * u128::from(len)).unwrap_or_default() as u64;
+        let part = |number, len, count| {
+            let key = derive(self.key, Purpose::Resident, [number, 0]);
+            Self::of_key(Stratum { len, count }, self.shuffle, key)
+        };
+        let parts = [
+            part(0, n_residents, drawn),
+            part(1, len.saturating_sub(n_residents), count.saturating_sub(drawn)),
+        ];
+        Self { split: Some(Box::new(Split { n_residents, parts })), ..self }
+    }
+
+    pub(crate) fn n_residents(&self) -> Option<u64> {
+        self.split.as_ref().map(|split| split.n_residents)
     }
 
     pub(crate) fn stratum(&self) -> Stratum {
@@ -79,6 +118,9 @@ impl Draws {
     #[inline]
     pub(crate) fn id(&self, index: u64) -> u64 {
         let Stratum { len, count } = self.stratum;
+        if let Some(split) = &self.split {
+            return split.id(count, index);
+        }
         if index < len {
             return match &self.first {
                 Pass::Straight if count < len => at_even_distance(index, len, count),
@@ -88,6 +130,19 @@ impl Draws {
         // There is a draw, hence a sample; the division is checked all the same.
         let pass = index.checked_div(len).unwrap_or_default();
         Pass::new(len, self.shuffle, self.key, pass).at(index - pass * len)
+    }
+}
+
+impl Split {
+    fn id(&self, count: u64, index: u64) -> u64 {
+        let counts = self.parts.iter().map(|part| part.stratum.count);
+        let draw = Merge::at(counts, count, index).next();
+        match (draw, &self.parts) {
+            (Some((0, index)), [resident, _]) => resident.id(index),
+            (Some((_, index)), [_, other]) => self.n_residents + other.id(index),
+            // Only beyond the last draw.
+            (None, _) => 0,
+        }
     }
 }
 
@@ -162,6 +217,27 @@ mod tests {
                 chosen
             };
             assert_ne!(chosen(0), chosen(1), "{shuffle:?}");
+        }
+    }
+
+    #[test]
+    fn parts_share_every_stretch_and_keep_their_passes() {
+        for (len, count) in [(1, 1), (10, 10), (300, 300), (300, 100), (7, 40), (20, 30)] {
+            for n_residents in [0, 1, len / 3, len - 1, len] {
+                let stratum = Stratum { len, count };
+                let draws = Draws::new(stratum, Shuffle::Global, 7, 2, 0).split(n_residents);
+                let ids: Vec<u64> = (0..count).map(|index| draws.id(index)).collect();
+                let mut times = vec![0; len as usize];
+                ids.iter().for_each(|id| times[*id as usize] += 1);
+                assert!(times.iter().max().unwrap() - times.iter().min().unwrap() <= 1);
+                let share = ids.iter().filter(|id| **id < n_residents).count() as f64;
+                assert!((share - count as f64 * n_residents as f64 / len as f64).abs() <= 0.5);
+                let mut found = 0.0;
+                for (id, n) in ids.iter().zip(1..) {
+                    found += f64::from(u8::from(*id < n_residents));
+                    assert!((found - share / count as f64 * f64::from(n)).abs() <= 0.5 + 1e-9);
+                }
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! A dataset in memory that can be slow, broken or worse.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "each test file uses its part")]
 
+pub(crate) mod groups;
+
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Source, Value,

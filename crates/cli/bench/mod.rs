@@ -1,0 +1,219 @@
+//! `fdconvert bench`: what the loader makes of a dataset on this machine.
+pub(crate) mod args;
+mod plot;
+mod text;
+
+use crate::{Outcome, Session, progress::bar, request};
+use args::{AccessArg, BenchArgs, CacheArg, CropArg};
+use fdconvert_core::{Error, Result};
+use fdconvert_loader::{Access, CachePolicy, Crop, Datasets, Loader, Options, Output, Stats};
+use fdconvert_storage::{Throttle, replace};
+use serde::Serialize;
+use serde_json::{Map, json};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// What one dataset achieved.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Measured {
+    pub(crate) dataset: String,
+    /// Images/s of every round.
+    pub(crate) rounds: Vec<f64>,
+    /// The median of them.
+    pub(crate) images_per_s: f64,
+    /// Milliseconds of the process's CPU time for an image.
+    pub(crate) cpu_ms_per_image: f64,
+    /// Images/s that reading alone would allow, `None` when nothing was read.
+    pub(crate) loading_per_s: Option<f64>,
+    /// Images/s that decoding and what follows would allow.
+    pub(crate) decoding_per_s: f64,
+    /// Share of the time that the consumer waited.
+    pub(crate) stalled: f64,
+    /// Bytes read from storage for an image.
+    pub(crate) bytes_per_image: f64,
+    /// Share of the images that came from the cache.
+    pub(crate) hits: f64,
+    /// Share of the images of each stored form.
+    pub(crate) forms: Vec<(String, f64)>,
+    /// What bounds the rate.
+    pub(crate) verdict: &'static str,
+}
+
+/// A dataset with its loader, and what the rounds gave so far.
+struct Lane {
+    path: PathBuf,
+    loader: Loader,
+    rounds: Vec<f64>,
+    cpu: Duration,
+    images: u64,
+    stats: Option<Stats>,
+}
+
+/// `fdconvert bench`
+pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
+    let quiet = args.common.quiet || args.common.json;
+    let paths = std::iter::once(&args.dataset).chain(&args.compare);
+    let mut lanes = paths.map(|path| Lane::new(path, args)).collect::<Result<Vec<_>>>()?;
+    let progress = bar("reading", quiet, session);
+    progress.set_length(u64::from(args.rounds) * lanes.len() as u64);
+    let time = Duration::from_secs_f64(args.seconds);
+    for lane in &mut lanes {
+        lane.warm_up(session)?;
+    }
+    for _ in 0..args.rounds {
+        // Datasets take turns, so that what disturbs the machine disturbs all of them.
+        for lane in &mut lanes {
+            progress.set_message(name(&lane.path));
+            lane.round(time, session)?;
+            progress.inc(1);
+        }
+    }
+    progress.finish_and_clear();
+    let measured: Vec<Measured> = lanes.iter().map(|lane| lane.measured(args)).collect();
+    if let Some(path) = &args.plot {
+        replace(path, plot::svg(&measured).as_bytes())?;
+    }
+    if args.common.json {
+        let mut fields = Map::new();
+        fields.insert("datasets".into(), json!(measured));
+        fields.insert("threads".into(), json!(request::threads(args.threads)?));
+        fields.insert("queue_depth".into(), json!(args.queue_depth));
+        fields.insert("batch".into(), json!(args.batch));
+        fields.insert("size".into(), json!(args.size));
+        fields.insert("direct".into(), json!(args.access == AccessArg::Direct));
+        fields.insert("cache_bytes".into(), json!(args.cache));
+        fields.insert("throttle_bytes_per_s".into(), json!(args.throttle_read));
+        session.print_json("bench", fields)?;
+    } else if !args.common.quiet {
+        session.print(&text::table(&measured))?;
+    }
+    Ok(Outcome::Complete)
+}
+
+fn options(args: &BenchArgs) -> Result<Options> {
+    let size = args.size;
+    Ok(Options {
+        batch: args.batch,
+        seed: args.seed,
+        output: Output { size: (size, size), ..Options::default().output },
+        crop: match args.crop {
+            CropArg::Center => Crop::Center { resize: size.saturating_mul(8) / 7 },
+            CropArg::Rrc => Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 4.0 / 3.0) },
+        },
+        threads: request::threads(args.threads)?,
+        fetch_threads: args.queue_depth,
+        access: match args.access {
+            AccessArg::Direct => Access::Direct,
+            AccessArg::Mapped => Access::Mapped,
+        },
+        cache_bytes: args.cache,
+        cache_policy: match args.cache_policy {
+            CacheArg::Resident => CachePolicy::Resident,
+            CacheArg::Liquid => CachePolicy::Liquid,
+        },
+        throttle: args.throttle_read.and_then(|rate| Throttle::new(rate as f64)).map(Arc::new),
+        ..Options::default()
+    })
+}
+
+impl Lane {
+    fn new(path: &Path, args: &BenchArgs) -> Result<Self> {
+        let loader = Loader::new(Datasets::open(path)?, options(args)?)?;
+        let path = path.to_path_buf();
+        let cpu = Duration::ZERO;
+        Ok(Self { path, loader, rounds: Vec::new(), cpu, images: 0, stats: None })
+    }
+
+    /// The next batch, in whichever epoch.
+    fn next(&mut self, session: &Session) -> Result<u64> {
+        if session.cancel().is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        self.loader.next_batch().map_or(Ok(0), |batch| Ok(batch?.len() as u64))
+    }
+
+    /// With a cache, an epoch that fills it; else what is made ahead.
+    fn warm_up(&mut self, session: &Session) -> Result<()> {
+        let options = self.loader.options();
+        let batches = match options.cache_bytes {
+            0 => options.prefetch as u64 + 1,
+            _ => self.loader.len(),
+        };
+        for _ in 0..batches {
+            self.next(session)?;
+        }
+        self.loader.reset_stats();
+        Ok(())
+    }
+
+    fn round(&mut self, time: Duration, session: &Session) -> Result<()> {
+        // Batches that were made while others had their turn.
+        for _ in 0..=self.loader.options().prefetch {
+            self.next(session)?;
+        }
+        let (began, cpu) = (Instant::now(), cpu_time::ProcessTime::try_now());
+        let mut images = 0;
+        while began.elapsed() < time {
+            images += self.next(session)?;
+        }
+        let elapsed = began.elapsed();
+        if let Ok(cpu) = cpu.and_then(|cpu| cpu.try_elapsed()) {
+            self.cpu += cpu;
+        }
+        self.images += images;
+        self.rounds.push(images as f64 / elapsed.as_secs_f64());
+        self.stats = Some(self.loader.stats());
+        // Threads of this dataset are to be idle while the next one has its turn.
+        self.loader.stop();
+        Ok(())
+    }
+
+    fn measured(&self, args: &BenchArgs) -> Measured {
+        let mut sorted = self.rounds.clone();
+        sorted.sort_by(f64::total_cmp);
+        let images_per_s = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+        let stats = self.stats.clone().unwrap_or_else(|| self.loader.stats());
+        let samples = stats.samples.max(1) as f64;
+        // Threads that read are as many as are asked for, or those that decode.
+        let readers = if args.queue_depth > 0 { args.queue_depth } else { stats.threads };
+        let fetch = stats.fetch.as_secs_f64();
+        let work = (stats.decode + stats.render).as_secs_f64();
+        Measured {
+            dataset: name(&self.path),
+            rounds: self.rounds.clone(),
+            images_per_s,
+            cpu_ms_per_image: self.cpu.as_secs_f64() * 1e3 / self.images.max(1) as f64,
+            loading_per_s: (fetch > 0.0).then(|| samples * readers as f64 / fetch),
+            decoding_per_s: samples * stats.threads as f64 / work.max(f64::MIN_POSITIVE),
+            stalled: (stats.stalled.as_secs_f64() / stats.elapsed.as_secs_f64()).min(1.0),
+            bytes_per_image: stats.storage_bytes as f64 / samples,
+            hits: stats.hit_share(),
+            forms: forms(&self.loader),
+            verdict: stats.verdict.name(),
+        }
+    }
+}
+
+/// The share of each codec among the samples, as far as the dataset tells without reading them.
+fn forms(loader: &Loader) -> Vec<(String, f64)> {
+    let mut counts: Vec<(String, f64)> = Vec::new();
+    for reader in loader.datasets().readers() {
+        let n_samples = reader.len();
+        let mut first = 0;
+        for (stratum, len) in reader.strata().into_iter().enumerate() {
+            let sample = if len > 0 { reader.stratum_sample(stratum, 0) } else { first };
+            first += len;
+            let codec = reader.codec_hint(sample);
+            let name = codec.map_or("?", fdconvert_core::Codec::extension).to_owned();
+            counts.push((name, len as f64 / n_samples.max(1) as f64));
+        }
+    }
+    counts
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}

@@ -1,0 +1,44 @@
+//! The table of `fdconvert bench`.
+use super::Measured;
+use crate::output;
+
+pub(crate) fn table(measured: &[Measured]) -> String {
+    let width = measured.iter().map(|one| one.dataset.chars().count()).max().unwrap_or(0).max(7);
+    let mut text = format!(
+        "{:width$}  {:>8}  {:>13}  {:>8}  {:>9}  {:>10}  {:>10}  {:>5}  {:>5}  {}\n",
+        "dataset",
+        "images/s",
+        "min..max",
+        "CPU ms",
+        "loading/s",
+        "decoding/s",
+        "read/image",
+        "stall",
+        "hits",
+        "bound by"
+    );
+    for one in measured {
+        let least = one.rounds.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = one.rounds.iter().copied().fold(0.0, f64::max);
+        let forms: Vec<_> = one
+            .forms
+            .iter()
+            .map(|(name, share)| format!("{name} {:.0} %", share * 100.0))
+            .collect();
+        text.push_str(&format!(
+            "{:width$}  {:>8.0}  {:>13}  {:>8.2}  {:>9}  {:>10.0}  {:>10}  {:>3.0} %  {:>3.0} %  {} ({})\n",
+            one.dataset,
+            one.images_per_s,
+            format!("{least:.0}..{most:.0}"),
+            one.cpu_ms_per_image,
+            one.loading_per_s.map_or("-".into(), |rate| format!("{rate:.0}")),
+            one.decoding_per_s,
+            output::size(one.bytes_per_image as u64),
+            one.stalled * 100.0,
+            one.hits * 100.0,
+            one.verdict,
+            forms.join(", "),
+        ));
+    }
+    text
+}

@@ -1,0 +1,97 @@
+//! Flags of `fdconvert profile`.
+use crate::args::{Common, bytes};
+use clap::{Args, ValueEnum};
+use fdconvert_core::Codec;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct ProfileArgs {
+    /// Folder of images, packed dataset or recipe: what will be trained on
+    pub(crate) source: PathBuf,
+    /// Folder on the disk that training will read from [default: beside SOURCE]
+    ///
+    /// A few hundred MB are written there for the measurement, and removed.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) target: Option<PathBuf>,
+    /// Decoding threads of the loader [default: one per core]
+    #[arg(long, value_name = "C")]
+    pub(crate) threads: Option<usize>,
+    /// Reading threads of the loader: requests in flight
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) queue_depth: usize,
+    /// Memory that will keep a part of the dataset from epoch to epoch
+    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
+    pub(crate) cache: u64,
+    /// Forms to choose from, of png, jpeg, bmp [default: bmp with png, or with jpeg where most of
+    /// SOURCE is JPEG]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = codec)]
+    pub(crate) formats: Vec<Codec>,
+    /// Play a slower disk: at most so many bytes a second, e.g. 200MB/s
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub(crate) throttle_read: Option<u64>,
+    /// Images to measure
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) samples: u64,
+    /// Which images are measured
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Which ratios to try with the loader
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "around")]
+    pub(crate) verify: Verify,
+    /// Runs of the loader at every ratio; the median counts
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// Seconds of a run
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.5, value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Also search as the paper does: bisection over eleven ratios
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) search: Option<Search>,
+    /// Write the profile for `fdconvert pack --ratio FILE`
+    #[arg(long, short, value_name = "FILE.json")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write a page for people
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Verify {
+    /// The predicted ratio, its neighbours 0.05 away, and everything encoded
+    Around,
+    /// Those and all tenths
+    Sweep,
+    /// None: trust the model
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Search {
+    /// Liquid (APSys 2023)
+    Paper,
+}
+
+fn codec(text: &str) -> Result<Codec, String> {
+    match text.trim() {
+        "png" => Ok(Codec::Png),
+        "jpeg" | "jpg" => Ok(Codec::Jpeg),
+        "bmp" => Ok(Codec::Bmp),
+        other => Err(format!("`{other}` is none of png, jpeg, bmp")),
+    }
+}
+
+/// `200MB/s`, `200MB`
+pub(crate) fn rate(text: &str) -> Result<u64, String> {
+    let rate = bytes(text.strip_suffix("/s").unwrap_or(text)).ok().filter(|rate| *rate > 0);
+    rate.ok_or_else(|| format!("`{text}` is no rate of reading; write e.g. 200MB/s"))
+}
+
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.01..=3600.0).contains(seconds));
+    seconds.ok_or_else(|| format!("`{text}` is not a number of seconds from 0.01 to 3600"))
+}

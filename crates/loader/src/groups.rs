@@ -1,0 +1,208 @@
+//! Which samples the strata of the order are: those of the datasets, group by group, and which of
+//! them are kept in memory.
+
+use crate::{
+    dataset::Datasets,
+    options::{CachePolicy, Options},
+    order::{Order, Permutation, Place, Purpose, Shuffle, Stratum, derive},
+};
+use fdconvert_core::{Error, Result};
+
+/// The strata of a loader.
+pub(crate) struct Groups {
+    groups: Vec<Group>,
+    policy: Option<CachePolicy>,
+}
+
+struct Group {
+    dataset: u32,
+    /// Number of the group in its dataset; `None` where the dataset is taken as a whole.
+    within: Option<usize>,
+    draws: Stratum,
+    /// Samples that are kept in memory.
+    n_slots: u64,
+    /// The order in which samples become resident, for the whole run.
+    residence: Option<Permutation>,
+}
+
+/// A sample of the datasets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Located {
+    pub(crate) dataset: u32,
+    pub(crate) index: u64,
+}
+
+impl Groups {
+    /// Cuts datasets into strata. With a cache it asks for the size of every image once, which
+    /// takes some hundred nanoseconds each.
+    ///
+    /// # Errors
+    /// `Usage`, naming the dataset that does not fit the options.
+    pub(crate) fn new(datasets: &Datasets, options: &Options) -> Result<Self> {
+        let mut groups = Vec::new();
+        for (dataset, (len, count)) in (0..).zip(datasets.counts()) {
+            let strata = datasets.strata(dataset);
+            if strata.iter().try_fold(0, |sum: u64, len| sum.checked_add(*len)) != Some(len) {
+                let what = format!("the groups of {} are not its samples", datasets.name(dataset));
+                return Err(Error::usage("dataset", what));
+            }
+            let is_whole = strata.len() <= 1 || options.shuffle == Shuffle::None;
+            let strata = if is_whole { vec![len] } else { strata };
+            for (number, draws) in shares(&strata, len, count).into_iter().enumerate() {
+                let within = (!is_whole).then_some(number);
+                groups.push(Group { dataset, within, draws, n_slots: 0, residence: None });
+            }
+        }
+        let mut groups = Self { groups, policy: None };
+        if options.cache_bytes > 0 {
+            groups.check_cache(datasets, options)?;
+            groups.policy = Some(options.cache_policy);
+            groups.fill(datasets, options)?;
+        }
+        Ok(groups)
+    }
+
+    fn check_cache(&self, datasets: &Datasets, options: &Options) -> Result<()> {
+        let refuse = |what: String| Err(Error::usage("cache_bytes", what));
+        for (reader, dataset) in datasets.readers().zip(0..) {
+            if reader.at_epoch(0)?.is_some() {
+                return refuse(format!(
+                    "{} makes new images in every epoch, so none is worth keeping",
+                    datasets.name(dataset)
+                ));
+            }
+        }
+        let is_weighted = |group: &Group| group.draws.len != group.draws.count;
+        if options.cache_policy == CachePolicy::Liquid && self.groups.iter().any(is_weighted) {
+            return refuse("the policy `Liquid` has no weights; `Resident` has".into());
+        }
+        Ok(())
+    }
+
+    /// Chooses how many samples of each stratum are kept: the share of the bytes of all that the
+    /// budget is, the same for each stratum.
+    fn fill(&mut self, datasets: &Datasets, options: &Options) -> Result<()> {
+        let mut totals = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            let mut total = 0_u64;
+            for position in 0..group.draws.len {
+                let located = group.at(datasets, position);
+                total = total.saturating_add(datasets.image_len(located)?);
+            }
+            totals.push(total);
+        }
+        let all: u128 = totals.iter().map(|total| u128::from(*total)).sum();
+        let share_of = |n: u64| {
+            let product = u128::from(options.cache_bytes) * u128::from(n);
+            // At most `n`, as the quotient of budget and all is taken as at most one.
+            u64::try_from(product.checked_div(all).unwrap_or(u128::from(n)))
+                .map_or(n, |it| it.min(n))
+        };
+        for ((group, total), at) in self.groups.iter_mut().zip(totals).zip(0..) {
+            let len = group.draws.len;
+            if options.cache_policy == CachePolicy::Liquid {
+                // Which samples are in memory changes, so it is samples that are counted.
+                group.n_slots = share_of(len);
+                continue;
+            }
+            let key = derive(options.seed, Purpose::Resident, [at, 0]);
+            let residence = Permutation::new(len, key);
+            group.residence = Some(residence);
+            let mut left = share_of(total);
+            while group.n_slots < len {
+                let located = group.at(datasets, group.n_slots);
+                let Some(rest) = left.checked_sub(datasets.image_len(located)?) else { break };
+                left = rest;
+                group.n_slots += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The order of an epoch.
+    ///
+    /// # Errors
+    /// As [`Order::new`].
+    pub(crate) fn order(&self, options: &Options, epoch: u64) -> Result<Order> {
+        let strata = self.groups.iter().map(|group| group.draws).collect();
+        let order = Order::new(strata, options.shuffle, options.seed, epoch)?;
+        match self.policy {
+            Some(CachePolicy::Resident) => {
+                let n_residents: Vec<u64> = self.slots().map(|(_, n_slots)| n_slots).collect();
+                order.with_residents(&n_residents)
+            }
+            _ => Ok(order),
+        }
+    }
+
+    /// For each stratum: its samples, and how many of them are kept in memory.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.groups.iter().map(|group| (group.draws.len, group.n_slots))
+    }
+
+    /// How samples are kept, if they are.
+    pub(crate) fn policy(&self) -> Option<CachePolicy> {
+        self.policy
+    }
+
+    /// What a place of the order is.
+    pub(crate) fn locate(&self, datasets: &Datasets, place: Place) -> Located {
+        match self.groups.get(place.stratum as usize) {
+            Some(group) => group.at(datasets, place.id),
+            // An order has no other strata; the dataset will say that there is none.
+            None => Located { dataset: u32::MAX, index: place.id },
+        }
+    }
+}
+
+impl Group {
+    fn at(&self, datasets: &Datasets, id: u64) -> Located {
+        let position = self.residence.map_or(id, |residence| residence.at(id));
+        let index = match self.within {
+            Some(stratum) => datasets.stratum_sample(self.dataset, stratum, position),
+            None => position,
+        };
+        Located { dataset: self.dataset, index }
+    }
+}
+
+/// Shares `count` draws of `len` samples among strata of these sizes, by largest remainders, ties
+/// to the first. No stratum without samples gets one: what is left over is less than the number of
+/// strata with a remainder.
+fn shares(strata: &[u64], len: u64, count: u64) -> Vec<Stratum> {
+    let exact = |size: &u64| u128::from(*size) * u128::from(count);
+    let len = u128::from(len).max(1);
+    // At most the count.
+    let mut counts: Vec<u64> = strata.iter().map(|size| (exact(size) / len) as u64).collect();
+    let left = count.saturating_sub(counts.iter().sum());
+    let mut by_remainder: Vec<usize> = (0..strata.len()).collect();
+    let remainder = |at: usize| strata.get(at).map_or(0, |size| exact(size) % len);
+    by_remainder.sort_by_key(|&at| std::cmp::Reverse(remainder(at)));
+    for at in by_remainder.into_iter().zip(0..left).map(|(at, _)| at) {
+        if let Some(count) = counts.get_mut(at) {
+            *count += 1;
+        }
+    }
+    strata.iter().zip(counts).map(|(&len, count)| Stratum { len, count }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stratum, shares};
+
+    #[test]
+    fn shares_are_exact_and_near() {
+        let whole = shares(&[5, 0, 7], 12, 12);
+        assert_eq!(whole, [5, 0, 7].map(Stratum::whole));
+        for count in [0, 1, 5, 11, 13, 100, 12_000] {
+            let found = shares(&[5, 0, 6, 1], 12, count);
+            assert_eq!(found.iter().map(|it| it.count).sum::<u64>(), count);
+            for Stratum { len, count: found } in found {
+                let exact = len as f64 / 12.0 * count as f64;
+                assert!((found as f64 - exact).abs() < 1.0 && (len > 0 || found == 0));
+            }
+        }
+        let large = shares(&[1 << 62, 1 << 62], 1 << 63, 1 << 63);
+        assert_eq!(large, [Stratum::whole(1 << 62); 2]);
+    }
+}

@@ -1,0 +1,207 @@
+use crate::{
+    dataset::Fetched,
+    order::{Draw, Place},
+    stats::Counters,
+};
+use fdconvert_core::Result;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// The slots of a two-region buffer. Which samples have one is decided by the replay; what is
+/// there is at most that and what is in flight.
+///
+/// A draw and the refill that loads its sample are made by different threads in any order. Whoever
+/// comes first reads, the other waits for it and finds the bytes: each sample is read once.
+pub(super) struct Buffer {
+    /// Whether refills come at all.
+    reads_ahead: bool,
+    slots: Mutex<BTreeMap<Place, Arc<Mutex<Slot>>>>,
+}
+
+/// What is known of a sample.
+#[derive(Default)]
+enum Slot {
+    #[default]
+    Empty,
+    /// In memory since before the epoch.
+    Kept(Box<Fetched>),
+    /// Read by a refill of this epoch, which was counted then.
+    Refilled(Box<Fetched>),
+    /// Drawn before its refill came, which has nothing to do any more.
+    Drawn(Option<Box<Fetched>>),
+}
+
+impl Buffer {
+    pub(super) fn new(reads_ahead: bool) -> Self {
+        Self { reads_ahead, slots: Mutex::default() }
+    }
+
+    /// Forgets all that is not wanted.
+    pub(super) fn retain(&self, is_wanted: impl Fn(Place) -> bool) {
+        lock(&self.slots).retain(|place, slot| {
+            let mut slot = lock(slot);
+            *slot = match std::mem::take(&mut *slot) {
+                Slot::Kept(fetched) | Slot::Refilled(fetched) | Slot::Drawn(Some(fetched))
+                    if is_wanted(*place) =>
+                {
+                    Slot::Kept(fetched)
+                }
+                _ => Slot::Empty,
+            };
+            !matches!(*slot, Slot::Empty)
+        });
+    }
+
+    /// The sample at a place. With a draw its slot is free afterwards or kept, without one nothing
+    /// changes.
+    pub(super) fn fetch(
+        &self,
+        place: Place,
+        draw: Option<Draw>,
+        counters: &Counters,
+        read: impl FnOnce() -> Result<Fetched>,
+    ) -> Result<Fetched> {
+        let Some(Draw { keep, loaded, refill: _ }) = draw else {
+            let slot = lock(&self.slots).get(&place).cloned();
+            let fetched = slot.and_then(|slot| lock(&slot).fetched());
+            return fetched.map_or_else(read, Ok);
+        };
+        let slot = lock(&self.slots).entry(place).or_default().clone();
+        let mut slot = lock(&slot);
+        let (found, was_refilled) = match std::mem::take(&mut *slot) {
+            Slot::Kept(fetched) => (Some(*fetched), false),
+            Slot::Refilled(fetched) => (Some(*fetched), true),
+            Slot::Drawn(fetched) => (fetched.map(|fetched| *fetched), false),
+            Slot::Empty => (None, false),
+        };
+        let fetched = match found {
+            Some(fetched) => {
+                if !loaded {
+                    counters.hit();
+                }
+                fetched
+            }
+            None => {
+                let fetched = read();
+                if fetched.is_err() {
+                    lock(&self.slots).remove(&place);
+                }
+                fetched?
+            }
+        };
+        let stays = keep.then(|| Box::new(fetched.clone().owned()));
+        let is_refill_due = self.reads_ahead && loaded && !was_refilled;
+        *slot = match stays {
+            // The refill must find that there is nothing to do; it takes this away.
+            stays if is_refill_due => Slot::Drawn(stays),
+            Some(stays) => Slot::Kept(stays),
+            None => Slot::Empty,
+        };
+        if matches!(*slot, Slot::Empty) {
+            lock(&self.slots).remove(&place);
+        }
+        Ok(fetched)
+    }
+
+    /// Reads a sample ahead of its draw. A failure is left to the draw, which meets it again.
+    pub(super) fn refill(&self, place: Place, read: impl FnOnce() -> Result<Fetched>) {
+        let slot = lock(&self.slots).entry(place).or_default().clone();
+        let mut slot = lock(&slot);
+        *slot = match std::mem::take(&mut *slot) {
+            Slot::Empty => match read() {
+                Ok(fetched) => Slot::Refilled(Box::new(fetched.owned())),
+                Err(_) => Slot::Empty,
+            },
+            Slot::Drawn(Some(fetched)) => Slot::Kept(fetched),
+            Slot::Drawn(None) => Slot::Empty,
+            there => there,
+        };
+        if matches!(*slot, Slot::Empty) {
+            lock(&self.slots).remove(&place);
+        }
+    }
+
+    #[cfg(test)]
+    fn n_images(&self) -> usize {
+        lock(&self.slots).values().filter(|slot| lock(slot).fetched().is_some()).count()
+    }
+}
+
+impl Slot {
+    fn fetched(&self) -> Option<Fetched> {
+        match self {
+            Self::Empty | Self::Drawn(None) => None,
+            Self::Kept(fetched) | Self::Refilled(fetched) | Self::Drawn(Some(fetched)) => {
+                Some(Fetched::clone(fetched))
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while reading leaves the slot empty, which is what it is then.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use fdconvert_core::{Codec, Encoded, Error};
+
+    fn sample() -> Result<Fetched> {
+        let bytes = Bytes::from_static(&[1, 2, 3]);
+        let image = Encoded { codec: Codec::Raw, width: 1, height: 1, bytes };
+        Ok(Fetched { key: "a".into(), image, label: 1 })
+    }
+
+    fn unread() -> Result<Fetched> {
+        Err(Error::sample("a", "read although it is there"))
+    }
+
+    const PLACE: Place = Place { stratum: 0, id: 5 };
+
+    fn draw(keep: bool, loaded: bool) -> Option<Draw> {
+        Some(Draw { keep, loaded, refill: None })
+    }
+
+    #[test]
+    fn draw_and_refill_read_once_in_either_order() {
+        let counters = Counters::default();
+        for keep in [false, true] {
+            let buffer = Buffer::new(true);
+            buffer.refill(PLACE, sample);
+            assert_eq!(buffer.n_images(), 1);
+            buffer.fetch(PLACE, draw(keep, true), &counters, unread).unwrap();
+            assert_eq!(buffer.n_images(), usize::from(keep));
+
+            let buffer = Buffer::new(true);
+            buffer.fetch(PLACE, draw(keep, true), &counters, sample).unwrap();
+            buffer.refill(PLACE, unread);
+            assert_eq!(buffer.n_images(), usize::from(keep));
+            assert_eq!(lock(&buffer.slots).len(), usize::from(keep));
+            // In the next epoch it was there from the start.
+            buffer.retain(|place| place == PLACE);
+            assert_eq!(buffer.fetch(PLACE, draw(false, false), &counters, unread).is_ok(), keep);
+            assert_eq!(buffer.n_images(), 0);
+        }
+        assert_eq!(counters.read(1, std::time::Duration::ZERO).hits, 1);
+    }
+
+    #[test]
+    fn failures_leave_nothing_and_are_met_again() {
+        let (buffer, counters) = (Buffer::new(true), Counters::default());
+        buffer.refill(PLACE, unread);
+        assert!(lock(&buffer.slots).is_empty());
+        assert!(buffer.fetch(PLACE, draw(true, true), &counters, unread).is_err());
+        assert!(lock(&buffer.slots).is_empty());
+        // A row that repeats one takes nothing away.
+        buffer.refill(PLACE, sample);
+        buffer.fetch(PLACE, None, &counters, unread).unwrap();
+        assert_eq!(buffer.n_images(), 1);
+        buffer.retain(|_| false);
+        assert_eq!(buffer.n_images(), 0);
+    }
+}

@@ -1,0 +1,214 @@
+//! Reading past the page cache: the same batches from every format, damage that is not delivered,
+//! and rates that are held.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::{Memory, epoch, options};
+use fdconvert_beton::Beton;
+use fdconvert_core::{
+    Codec, Common, Complete, Create, Encoded, FieldSpec, Format, Kind, Provenance, Reader, Sample,
+    Schema, Shard, Value,
+};
+use fdconvert_loader::{
+    Access, CachePolicy, Datasets, Failures, Loader, OnError, Options, Shuffle,
+};
+use fdconvert_mixed::Mixed;
+use fdconvert_storage::Throttle;
+use fdconvert_testkit::fixtures;
+use fdconvert_wds::Wds;
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+fn pack(format: &dyn Format, out: &Path, images: &[Encoded]) -> Arc<dyn Reader> {
+    let fields = vec![
+        FieldSpec::new("image", Kind::Image),
+        FieldSpec::label("label", ["a", "b", "c"].map(str::to_owned).to_vec().into()),
+    ];
+    let schema = &Schema::new(fields).unwrap();
+    let (shard, common) = (&Shard::whole(images.len() as u64), &Common::default());
+    let (provenance, fingerprint) = (&Provenance::default(), [3; 16]);
+    let create = Create { out, schema, shard, common, provenance, fingerprint, overwrite: false };
+    let mut writer = format.create(&create).unwrap();
+    for (number, image) in images.iter().enumerate() {
+        let values = vec![Value::Image(image.clone()), Value::Int(number as i64 % 3)];
+        let extension = image.codec.extension();
+        writer.write(&Sample { key: format!("{number:04}.{extension}"), values }).unwrap();
+    }
+    let shards = &[(shard.clone(), writer.finish().unwrap())];
+    let complete = Complete { out, schema, shards, common, provenance, fingerprint };
+    format.complete(&complete).unwrap();
+    format.open(out).unwrap().into()
+}
+
+/// Forty images that the format holds; some are larger than a block of the disk, some smaller.
+fn images(format: &dyn Format) -> Vec<Encoded> {
+    let image = |number: u32| {
+        let (width, height, seed) = (20 + number, 18 + number * 2, u64::from(number));
+        let codec = if number.is_multiple_of(3) { Codec::Png } else { Codec::Bmp };
+        match codec {
+            _ if format.name() == "beton" => fixtures::raw(width, height, seed),
+            Codec::Png => fixtures::png(width, height, seed),
+            _ if format.name() == "mixed" => fixtures::bmp(width, height, seed),
+            _ => fixtures::png(width, height, seed),
+        }
+    };
+    (0..40).map(image).collect()
+}
+
+fn each_format(check: impl Fn(&dyn Format, &Path, Arc<dyn Reader>)) {
+    let formats: [(&dyn Format, &str); 3] = [
+        (&Beton::default(), "a.beton"),
+        (&Wds::default(), "a.wds"),
+        (&Mixed::default(), "a.mixed"),
+    ];
+    for (format, name) in formats {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join(name);
+        let reader = pack(format, &out, &images(format));
+        check(format, &out, reader);
+    }
+}
+
+fn loader(reader: &Arc<dyn Reader>, options: Options) -> Loader {
+    Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
+}
+
+#[test]
+fn direct_batches_are_those_of_maps() {
+    each_format(|format, _, reader| {
+        let expected = epoch(&mut loader(&reader, options(7, 8)));
+        let direct = Options { access: Access::Direct, ..options(7, 8) };
+        for fetch_threads in [0, 5] {
+            let mut running = loader(&reader, Options { fetch_threads, ..direct.clone() });
+            assert_eq!(epoch(&mut running), expected, "{}", format.name());
+            let stats = running.stats();
+            let bytes: u64 = (0..40).map(|at| reader.image_bytes(at).unwrap()).sum();
+            assert_eq!((stats.storage_bytes, stats.reads, stats.hits), (bytes, 40, 0));
+            assert_eq!((stats.fetched_bytes, stats.hit_share()), (bytes, 0.0));
+        }
+        let cache_bytes = (0..40).map(|at| reader.image_bytes(at).unwrap()).sum::<u64>() / 2;
+        for cache_policy in [CachePolicy::Resident, CachePolicy::Liquid] {
+            let cached = Options { cache_bytes, cache_policy, ..direct.clone() };
+            let mut running = loader(&reader, cached.clone());
+            let mut mapped = loader(&reader, Options { access: Access::Mapped, ..cached });
+            for _ in 0..3 {
+                assert_eq!(epoch(&mut running), epoch(&mut mapped), "{}", format.name());
+            }
+            assert!(running.stats().hits > 20 && running.stats().reads == mapped.stats().reads);
+        }
+    });
+}
+
+/// The pixels of a flipped bit look like pixels: only the checksum tells.
+#[test]
+fn a_flipped_bit_is_not_delivered() {
+    each_format(|format, out, reader| {
+        let extent = reader.image_extent(17).unwrap().unwrap();
+        let file = File::options().read(true).write(true).open(&extent.path).unwrap();
+        let mut byte = [0];
+        let at = extent.offset + extent.len / 2;
+        file.read_exact_at(&mut byte, at).unwrap();
+        file.write_all_at(&[byte[0] ^ 4], at).unwrap();
+        drop(file);
+        let reader: Arc<dyn Reader> = format.open(out).unwrap().into();
+        let failures = Failures { policy: OnError::Skip, ..Failures::default() };
+        for cache_bytes in [0, 10_000] {
+            let mut running = loader(
+                &reader,
+                Options {
+                    access: Access::Direct,
+                    cache_bytes,
+                    failures: failures.clone(),
+                    ..options(7, 8)
+                },
+            );
+            for _ in 0..2 {
+                while let Some(batch) = running.next_batch() {
+                    let batch = batch.unwrap();
+                    for (sample, valid) in batch.samples().iter().zip(batch.valid()) {
+                        assert_eq!(*valid, *sample != 17, "{}", format.name());
+                    }
+                }
+            }
+        }
+        let direct = Options { access: Access::Direct, shuffle: Shuffle::None, ..options(7, 8) };
+        let said = loader(&reader, direct).find_map(Result::err).unwrap().chain();
+        assert!(said.contains("checksum") && said.contains("0017"), "{said}");
+    });
+}
+
+#[test]
+fn files_that_vanish_or_shrink_are_errors() {
+    each_format(|_, _, reader| {
+        let extent = reader.image_extent(39).unwrap().unwrap();
+        std::fs::remove_file(&extent.path).unwrap();
+        let direct = Options { access: Access::Direct, ..options(7, 8) };
+        let said = loader(&reader, direct).find_map(Result::err).unwrap().chain();
+        assert!(said.contains(&extent.path.display().to_string()), "{said}");
+    });
+}
+
+#[test]
+fn datasets_that_do_not_say_where_images_lie_are_refused() {
+    let datasets = Datasets::one(Memory::new(5)).unwrap();
+    let refused = Loader::new(datasets, Options { access: Access::Direct, ..options(4, 8) });
+    let said = refused.err().unwrap().to_string();
+    assert!(said.contains("memory does not say") && said.starts_with("access"), "{said}");
+}
+
+/// What every read takes is counted, so the stream cannot be faster than the rate.
+#[test]
+fn throttles_are_paid_for_every_read_and_for_no_hit() {
+    each_format(|format, _, reader| {
+        let bytes: u64 = (0..40).map(|at| reader.image_bytes(at).unwrap()).sum();
+        for access in [Access::Mapped, Access::Direct] {
+            let rate = bytes as f64 * 10.0;
+            let throttle = Arc::new(Throttle::new(rate).unwrap());
+            let throttled = Options {
+                access,
+                throttle: Some(throttle.clone()),
+                cache_bytes: bytes / 2,
+                ..options(5, 8)
+            };
+            let start = Instant::now();
+            let mut running = loader(&reader, throttled);
+            assert_eq!(epoch(&mut running).len(), 8);
+            let took = start.elapsed();
+            // What is owed now is at least what all bytes cost, and it has been waited for.
+            assert!(throttle.reserve(0, start) >= Duration::from_millis(99), "{}", format.name());
+            assert!(took >= Duration::from_millis(99), "{took:?}");
+            assert_eq!(running.stats().storage_bytes, bytes);
+            epoch(&mut running);
+            let second = running.stats().storage_bytes - bytes;
+            assert!(second > 0 && second < bytes * 2 / 3, "{second} of {bytes}");
+        }
+    });
+}
+
+/// A mixed set is spread codec by codec.
+#[test]
+fn codecs_of_a_mixed_set_are_in_every_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let format = Mixed::default();
+    let reader = pack(&format, &folder.path().join("a.mixed"), &images(&format));
+    assert_eq!(reader.strata(), [14, 26]);
+    let bytes: u64 = (0..40).map(|at| reader.image_bytes(at).unwrap()).sum();
+    for cache_bytes in [0, bytes / 3] {
+        let mut running = loader(&reader, Options { cache_bytes, ..options(10, 8) });
+        assert_eq!(running.residents().len(), 2);
+        let mut all = BTreeSet::new();
+        for batch in epoch(&mut running) {
+            let pngs = batch.samples.iter().filter(|sample| sample.is_multiple_of(3)).count();
+            assert!((3..=4).contains(&pngs), "{pngs} of 3.5");
+            all.extend(batch.samples);
+        }
+        assert!(all.into_iter().eq(0..40));
+    }
+}

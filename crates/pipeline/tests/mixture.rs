@@ -1,0 +1,217 @@
+//! Which images of a mixture become BMP: exactly as many as asked for, and always the same.
+#![allow(clippy::unwrap_used)]
+use fdconvert_codec::{By, Form, Mixture, Policy};
+use fdconvert_core::{
+    Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind, OptionValues,
+    Pixels, Reader, Result, Sample, Schema, ShardWriter, Source, Value,
+};
+use fdconvert_pipeline::{Plan, PlanRequest, Selection};
+use proptest::prelude::*;
+use std::path::Path;
+
+/// Images of one of these kinds each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    /// A BMP can hold it.
+    Plain(u32),
+    /// It has an alpha channel.
+    Alpha,
+    /// It cannot be read.
+    Broken,
+}
+
+struct Images {
+    schema: Schema,
+    what: Vec<What>,
+}
+
+impl Images {
+    fn new(what: Vec<What>) -> Self {
+        let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)]).unwrap();
+        Self { schema, what }
+    }
+}
+
+impl Source for Images {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.what.len() as u64
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        let (side, channels) = match self.what[index as usize] {
+            What::Plain(side) => (side, 3),
+            What::Alpha => (4, 4),
+            What::Broken => return Err(Error::sample(self.key(index), "is broken")),
+        };
+        let data = vec![7; (side * side * u32::from(channels)) as usize];
+        let pixels = Pixels { width: side, height: side, channels, data };
+        Ok(Sample { key: self.key(index), values: vec![Value::Image(Image::Pixels(pixels))] })
+    }
+
+    fn key(&self, index: u64) -> String {
+        format!("image {index}")
+    }
+
+    fn name(&self) -> String {
+        "images".into()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        [0; 16]
+    }
+}
+
+/// A format that only plans.
+struct Anything;
+
+impl Format for Anything {
+    fn name(&self) -> &'static str {
+        "anything"
+    }
+
+    fn about(&self) -> &'static str {
+        "for tests"
+    }
+
+    fn with_options(&self, _: &OptionValues) -> Result<Box<dyn Format>> {
+        unreachable!()
+    }
+
+    fn detect(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn suits(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn holds(&self, _: &ImageHeader) -> bool {
+        true
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Png
+    }
+
+    fn create(&self, _: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        unreachable!()
+    }
+
+    fn open(&self, _: &Path) -> Result<Box<dyn Reader>> {
+        unreachable!()
+    }
+}
+
+fn policy(share: f64, by: By) -> Policy {
+    let mixture = Mixture { share, by, seed: 5, max_bytes: Mixture::MAX_BYTES };
+    Policy { mixture: Some(mixture), ..Policy::default() }
+}
+
+fn plan(source: &Images, share: f64, by: By) -> Plan {
+    Plan::new(source, &policy(share, by), &Anything, &PlanRequest::default()).unwrap()
+}
+
+fn chosen(plan: &Plan) -> Vec<u64> {
+    let is_bmp = |position: &u64| plan.form(*position) == Form::Bmp;
+    let mut chosen: Vec<u64> =
+        (0..plan.len()).filter(is_bmp).map(|position| plan.source_index(position)).collect();
+    chosen.sort_unstable();
+    chosen
+}
+
+proptest! {
+    #[test]
+    fn as_many_as_asked_for_and_as_can_be(
+        what in prop::collection::vec(
+            prop_oneof![8 => (1_u32..9).prop_map(What::Plain), 1 => Just(What::Alpha), 1 => Just(What::Broken)],
+            1..80,
+        ),
+        tenths in 0_u32..=10,
+        benefit in any::<bool>(),
+    ) {
+        let share = f64::from(tenths) / 10.0;
+        let by = if benefit { By::Benefit } else { By::Random };
+        let source = Images::new(what.clone());
+        let all = chosen(&plan(&source, share, by));
+        let can = what.iter().filter(|what| matches!(what, What::Plain(_))).count();
+        let wanted = (what.len() * tenths as usize * 2 + 10) / 20;
+        prop_assert_eq!(all.len(), wanted.min(can));
+        prop_assert!(all.iter().all(|&index| matches!(what[index as usize], What::Plain(_))));
+        // More of them keep those of a smaller share.
+        if tenths < 10 {
+            let more = chosen(&plan(&source, share + 0.1, by));
+            prop_assert!(all.iter().all(|index| more.contains(index)));
+        }
+        // The order of the samples does not matter.
+        let request = PlanRequest { shuffle: Some(3), ..PlanRequest::default() };
+        let shuffled = Plan::new(&source, &policy(share, by), &Anything, &request).unwrap();
+        prop_assert_eq!(&chosen(&shuffled), &all);
+    }
+}
+
+#[test]
+fn shares_are_of_what_is_planned() {
+    let source = Images::new(vec![What::Plain(3); 1000]);
+    let selection = Selection { ranges: vec![0..100, 900..905], ..Selection::default() };
+    let request = PlanRequest { selection, ..PlanRequest::default() };
+    let plan = Plan::new(&source, &policy(0.3, By::Random), &Anything, &request).unwrap();
+    // Half up: 31.5.
+    assert_eq!(plan.bmp.as_ref().unwrap().len(), 32);
+    let without = Plan::new(&source, &Policy::default(), &Anything, &request).unwrap();
+    assert_eq!(without.bmp, None);
+}
+
+/// An encoded image whose bytes stay, of that many bytes.
+struct Kept(Images, Vec<usize>);
+
+impl Source for Kept {
+    fn schema(&self) -> &Schema {
+        &self.0.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.1.len() as u64
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        // A header of PNG and then anything: plans look no further.
+        let mut bytes =
+            b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x20\0\0\0\x20\x08\x02\0\0\0".to_vec();
+        bytes.resize(self.1[index as usize], 0);
+        let image = Encoded { codec: Codec::Png, width: 32, height: 32, bytes: bytes.into() };
+        Ok(Sample { key: self.key(index), values: vec![Value::Image(image.into())] })
+    }
+
+    fn key(&self, index: u64) -> String {
+        self.0.key(index)
+    }
+
+    fn name(&self) -> String {
+        "kept".into()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        [0; 16]
+    }
+}
+
+#[test]
+fn by_benefit_takes_those_that_cost_the_fewest_bytes_for_the_most_work() {
+    // The BMP of each has 54 + 32 * 96 = 3126 bytes.
+    let sizes = vec![1000, 2000, 1500, 3000, 3126, 3200];
+    let source = Kept(Images::new(Vec::new()), sizes);
+    let chosen = |share, by| {
+        let plan = Plan::new(&source, &policy(share, by), &Anything, &PlanRequest::default());
+        chosen(&plan.unwrap())
+    };
+    // The last two are no larger as BMP: they are taken at any share.
+    assert_eq!(chosen(0.1, By::Benefit), [4, 5]);
+    assert_eq!(chosen(0.5, By::Benefit), [3, 4, 5]);
+    assert_eq!(chosen(0.8, By::Benefit), [1, 2, 3, 4, 5]);
+    assert_eq!(chosen(1.0, By::Random), [0, 1, 2, 3, 4, 5]);
+    assert!(chosen(0.0, By::Benefit).is_empty());
+}
