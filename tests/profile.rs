@@ -10,6 +10,7 @@ use std::{ffi::OsStr, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 type Args<'a> = Vec<&'a dyn AsRef<OsStr>>;
 
 /// A quick profile of a slow disk.
+#[allow(clippy::ptr_arg, reason = "a slice is no trait object")]
 fn quick<'a>(source: &'a PathBuf, target: &'a PathBuf) -> Args<'a> {
     vec![
         &"profile",
