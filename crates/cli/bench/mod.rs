@@ -49,7 +49,8 @@ struct Lane {
     rounds: Vec<f64>,
     cpu: Duration,
     images: u64,
-    stats: Option<Stats>,
+    /// Those of each round.
+    stats: Vec<Stats>,
 }
 
 /// `fdconvert bench`
@@ -124,7 +125,7 @@ impl Lane {
         let loader = Loader::new(Datasets::open(path)?, options(args)?)?;
         let path = path.to_path_buf();
         let cpu = Duration::ZERO;
-        Ok(Self { path, loader, rounds: Vec::new(), cpu, images: 0, stats: None })
+        Ok(Self { path, loader, rounds: Vec::new(), cpu, images: 0, stats: Vec::new() })
     }
 
     /// The next batch, in whichever epoch.
@@ -145,7 +146,6 @@ impl Lane {
         for _ in 0..batches {
             self.next(session)?;
         }
-        self.loader.reset_stats();
         Ok(())
     }
 
@@ -154,6 +154,7 @@ impl Lane {
         for _ in 0..=self.loader.options().prefetch {
             self.next(session)?;
         }
+        self.loader.reset_stats();
         let (began, cpu) = (Instant::now(), cpu_time::ProcessTime::try_now());
         let mut images = 0;
         while began.elapsed() < time {
@@ -165,7 +166,7 @@ impl Lane {
         }
         self.images += images;
         self.rounds.push(images as f64 / elapsed.as_secs_f64());
-        self.stats = Some(self.loader.stats());
+        self.stats.push(self.loader.stats());
         // Threads of this dataset are to be idle while the next one has its turn.
         self.loader.stop();
         Ok(())
@@ -175,24 +176,28 @@ impl Lane {
         let mut sorted = self.rounds.clone();
         sorted.sort_by(f64::total_cmp);
         let images_per_s = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
-        let stats = self.stats.clone().unwrap_or_else(|| self.loader.stats());
-        let samples = stats.samples.max(1) as f64;
+        let sum = |of: &dyn Fn(&Stats) -> f64| self.stats.iter().map(of).sum::<f64>();
+        let samples = sum(&|stats| stats.samples as f64).max(1.0);
+        let fetch = sum(&|stats| stats.fetch.as_secs_f64());
+        let work = sum(&|stats| (stats.decode + stats.render).as_secs_f64());
+        let elapsed = sum(&|stats| stats.elapsed.as_secs_f64()).max(f64::MIN_POSITIVE);
+        let drawn = sum(&|stats| (stats.hits + stats.reads) as f64).max(1.0);
+        let last = self.stats.last();
+        let threads = last.map_or(1, |stats| stats.threads);
         // Threads that read are as many as are asked for, or those that decode.
-        let readers = if args.queue_depth > 0 { args.queue_depth } else { stats.threads };
-        let fetch = stats.fetch.as_secs_f64();
-        let work = (stats.decode + stats.render).as_secs_f64();
+        let readers = if args.queue_depth > 0 { args.queue_depth } else { threads };
         Measured {
             dataset: name(&self.path),
             rounds: self.rounds.clone(),
             images_per_s,
             cpu_ms_per_image: self.cpu.as_secs_f64() * 1e3 / self.images.max(1) as f64,
             loading_per_s: (fetch > 0.0).then(|| samples * readers as f64 / fetch),
-            decoding_per_s: samples * stats.threads as f64 / work.max(f64::MIN_POSITIVE),
-            stalled: (stats.stalled.as_secs_f64() / stats.elapsed.as_secs_f64()).min(1.0),
-            bytes_per_image: stats.storage_bytes as f64 / samples,
-            hits: stats.hit_share(),
+            decoding_per_s: samples * threads as f64 / work.max(f64::MIN_POSITIVE),
+            stalled: (sum(&|stats| stats.stalled.as_secs_f64()) / elapsed).min(1.0),
+            bytes_per_image: sum(&|stats| stats.storage_bytes as f64) / samples,
+            hits: sum(&|stats| stats.hits as f64) / drawn,
             forms: forms(&self.loader),
-            verdict: stats.verdict.name(),
+            verdict: last.map_or("", |stats| stats.verdict.name()),
         }
     }
 }

@@ -90,9 +90,6 @@ pub(crate) fn profile(
     steps.set_message("reading".into());
     let throttle = setup.throttle.and_then(|rate| Throttle::new(rate as f64)).map(Arc::new);
     let read = bandwidth(trial.as_ref(), &measured, setup, throttle.as_deref(), &cancelled)?;
-    if let Some(why) = &read.cached_because {
-        warnings.push(format!("read speed is that of memory, not of a disk: {why}"));
-    }
     steps.inc(1);
 
     steps.set_message("decoding".into());

@@ -64,8 +64,13 @@ pub(crate) fn run(args: &ProfileArgs, session: &Session) -> Result<Outcome> {
     if let Some(path) = &args.report {
         replace(path, to_html(&report).as_bytes())?;
     }
-    for warning in report.warnings.iter().filter(|_| !args.common.quiet) {
-        eprintln!("warning: {warning}");
+    if !args.common.quiet {
+        let cached = report.read.as_ref().and_then(|read| read.cached_because.as_ref());
+        let cached =
+            cached.map(|why| format!("read speed is that of memory, not of a disk: {why}"));
+        for warning in report.warnings.iter().chain(&cached) {
+            eprintln!("warning: {warning}");
+        }
     }
     if args.common.json {
         if let Value::Object(fields) = value(&report)? {

@@ -55,6 +55,9 @@ pub fn to_html(report: &Report) -> String {
             ),
         );
     }
+    for warning in &report.warnings {
+        add(&mut page, &format!("<p class=\"warn\">Mind: {}.</p>", escape(warning)));
+    }
     page.push_str(&chart::svg(report));
     page.push_str(&predictions(report));
     page.push_str(&inputs(report));
@@ -83,7 +86,38 @@ fn verdict(report: &Report) -> String {
             bytes(solution.encoded_only.dataset_bytes)
         ),
     };
-    format!("<p>{text}</p>\n")
+    format!("<p>{text}{}</p>\n{}", achieved(report), all_formats(report))
+}
+
+/// What the loader made of it, where it ran.
+fn achieved(report: &Report) -> String {
+    let at = |share: f64| {
+        let found = report.verified.iter().find(|verified| verified.share == share);
+        found.map(crate::Verified::images_per_s)
+    };
+    match (at(report.solution.chosen.share), at(0.0)) {
+        (Some(chosen), Some(encoded)) if encoded > 0.0 => format!(
+            " Measured with the loader: {} images/s, {} as fast.",
+            images_per_s(chosen),
+            times(chosen / encoded)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// The mixture of more than two formats.
+fn all_formats(report: &Report) -> String {
+    let Some(all) = &report.formats else { return String::new() };
+    let shares = all.formats.iter().zip(&all.mixture.shares).filter(|(_, share)| **share > 0.0);
+    let shares: Vec<String> = shares
+        .map(|(format, share)| format!("{:.0} % {}", share * 100.0, escape(&format.name)))
+        .collect();
+    format!(
+        "<p>Of {} formats the model finds {} fastest: {} images/s.</p>\n",
+        all.formats.len(),
+        shares.join(", "),
+        images_per_s(all.mixture.images_per_s)
+    )
 }
 
 fn predictions(report: &Report) -> String {
@@ -135,7 +169,7 @@ fn inputs(report: &Report) -> String {
     ];
     format!(
         "<h2>What went in</h2>\n{}<p></p>\n{}",
-        table(&["format", "bytes per image", "decoding, CPU"], formats.into()),
+        table(&["format", "bytes per image", "time of a thread"], formats.into()),
         table(&["machine", ""], machine)
     )
 }

@@ -166,3 +166,24 @@ def test_the_command_is_the_command(beton: Path, tmp_path: Path) -> None:
     assert run("verify", tmp_path / "cut.beton").returncode == 1
     script = Path(sys.executable).with_name("fdconvert")
     assert subprocess.check_output([script, "--version"], text=True) == version.stdout
+
+
+def test_profile_finds_a_share_that_pack_takes(photos: Path, tmp_path: Path) -> None:
+    found = fdconvert.profile(
+        photos,
+        target=tmp_path,
+        threads=1,
+        samples=4,
+        runs=1,
+        seconds=0.1,
+        formats=["png", "bmp"],
+        throttle_read="100MB/s",
+        output=tmp_path / "profile.json",
+    )
+    assert found["document"] == "fdconvert-profile" and found["warnings"] == []
+    share = found["solution"]["chosen"]["share"]
+    assert 0 <= share <= 1
+    out = tmp_path / "set"
+    fdconvert.pack(photos, out, format="mixed", ratio=tmp_path / "profile.json")
+    facts = fdconvert.inspect(out)
+    assert facts["details"]["asked"] == str(share) or float(facts["details"]["asked"]) == share

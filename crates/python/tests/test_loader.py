@@ -546,3 +546,22 @@ def test_a_keeper_is_told(beton: Path, recwarn: pytest.WarningsRecorder) -> None
     next(batches)
     assert [str(it.message) for it in recwarn if "prefetch" in str(it.message)]
     assert [it.filename for it in recwarn if "prefetch" in str(it.message)] == [__file__]
+
+
+def test_a_mixed_set_is_read_past_the_page_cache_and_kept_in_part(
+    photos: Path, tmp_path: Path
+) -> None:
+    mixed = tmp_path / "mixed"
+    fdconvert.pack(photos, mixed, format="mixed", ratio=0.5, max_side=64)
+    plain = rows(small(mixed))
+    direct = small(mixed, access="direct", fetch_threads=2)
+    assert rows(direct) == plain
+    kept = small(mixed, access="direct", cache_bytes=60_000)
+    first, second = rows(kept), rows(kept)
+    assert sorted(row[0] for row in first) == sorted(row[0] for row in second) == list(range(12))
+    stats = kept.stats()
+    assert stats["hits"] > 0 and stats["hits"] + stats["reads"] == 24
+    with pytest.raises(fdconvert.UsageError, match="cache_bytes"):
+        rows(small(mixed, cache_bytes=60_000, shuffle=False))
+    with pytest.raises(fdconvert.UsageError, match="access"):
+        small(mixed, access="none")

@@ -1,14 +1,14 @@
 """Packs image datasets once so that training reads them fast.
 
-``pack``, ``unpack``, ``inspect`` and ``verify`` are the commands of the same names, run in this
-process. ``Dataset`` opens what was packed, or a folder of images, as a sequence, and ``Loader``
+``pack``, ``unpack``, ``inspect``, ``verify`` and ``profile`` are the commands of the same names,
+run in this process. ``Dataset`` opens what was packed, or a folder of images, as a sequence, and ``Loader``
 makes batches of it for training. ``TorchIterable`` is the loader for torch's ``DataLoader``; it
 alone needs torch. ``python -m fdconvert`` is the command itself.
 """
 
 from typing import TYPE_CHECKING
 
-from fdconvert._commands import inspect, pack, unpack, verify
+from fdconvert._commands import inspect, pack, profile, unpack, verify
 from fdconvert._errors import DataError, Error, UsageError
 from fdconvert._fdconvert import Array, Dataset, __version__
 from fdconvert._loader import Batch, Loader
@@ -27,6 +27,7 @@ __all__ = [
     "__version__",
     "inspect",
     "pack",
+    "profile",
     "unpack",
     "verify",
 ]

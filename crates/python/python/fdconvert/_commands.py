@@ -101,6 +101,47 @@ def verify(
     return _run("verify", [path], named, progress)
 
 
+def profile(
+    source: StrPath,
+    *,
+    target: StrPath | None = None,
+    threads: int | None = None,
+    queue_depth: int | None = None,
+    cache: int | str | None = None,
+    formats: Iterable[str] | None = None,
+    throttle_read: int | str | None = None,
+    samples: int | None = None,
+    verify: str | None = None,
+    runs: int | None = None,
+    seconds: float | None = None,
+    output: StrPath | None = None,
+    report: StrPath | None = None,
+    progress: Progress | None = None,
+    **options: Option,
+) -> dict[str, Any]:
+    """Find which share of the images to store as BMP for the fastest reading on this machine.
+
+    ``["solution"]["chosen"]["share"]`` of the profile is that share, for ``pack(...,
+    format="mixed", ratio=share)``; ``output`` writes the profile for ``ratio=PATH``, ``report`` a
+    page for people. ``fdconvert profile --help`` explains every option.
+    """
+    named: dict[str, Option] = {
+        "target": target,
+        "threads": threads,
+        "queue_depth": queue_depth,
+        "cache": cache,
+        "formats": None if formats is None else ",".join(formats),
+        "throttle_read": throttle_read,
+        "samples": samples,
+        "verify": verify,
+        "runs": runs,
+        "seconds": seconds,
+        "output": output,
+        "report": report,
+    }
+    return _run("profile", [source], named | options, progress)
+
+
 def _run(
     command: str,
     paths: Iterable[StrPath],

@@ -78,6 +78,9 @@ class Loader:
 
     ``threads`` decode, by default one per core. ``fetch_threads`` only read, for storage that
     takes its time. ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``.
+    ``access="direct"`` reads past the page cache. ``cache_bytes`` of images stay in memory, the
+    same ones for the whole run, so that every batch has as many of them; how many fit is part of
+    the order, so a checkpoint wants the same number. ``cache_policy="liquid"`` is there to compare.
 
     ``output`` is ``"numpy"``, ``"torch"``, ``"array"`` for ``fdconvert.Array``, or ``"auto"``:
     NumPy where it is installed. Images are views of the loader's memory. It gets that memory back
@@ -120,6 +123,9 @@ class Loader:
         prefetch: int = 3,
         prefetch_bytes: int = 1 << 30,
         fetch_threads: int = 0,
+        cache_bytes: int = 0,
+        cache_policy: Literal["resident", "liquid"] = "resident",
+        access: Literal["mapped", "direct"] = "mapped",
         orient: bool = True,
         output: Literal["auto", "numpy", "torch", "array"] = "auto",
         pin_memory: bool = False,
@@ -160,6 +166,9 @@ class Loader:
             "prefetch": prefetch,
             "prefetch_bytes": prefetch_bytes,
             "fetch_threads": fetch_threads,
+            "cache_bytes": cache_bytes,
+            "cache_policy": cache_policy,
+            "access": access,
             "orient": orient,
         }
         kind_of_array = _available(output)

@@ -141,6 +141,9 @@ impl BatchSource {
             ("substituted", stats.substituted),
             ("retries", stats.retries),
             ("fetched_bytes", stats.fetched_bytes),
+            ("storage_bytes", stats.storage_bytes),
+            ("reads", stats.reads),
+            ("hits", stats.hits),
         ] {
             dict.set_item(name, count)?;
         }

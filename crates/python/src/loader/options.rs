@@ -1,8 +1,8 @@
 //! The options of `fdconvert.Loader`, as its caller gave them.
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
-    Augment, Crop, DType, Failures, Last, Layout, Normalise, OnError, Options, Output, Policy,
-    Shuffle, World,
+    Access, Augment, CachePolicy, Crop, DType, Failures, Last, Layout, Normalise, OnError, Options,
+    Output, Policy, Shuffle, World,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -71,6 +71,17 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
             ..Failures::default()
         },
         verify: get(options, "verify")?,
+        cache_bytes: get(options, "cache_bytes")?,
+        cache_policy: match get::<String>(options, "cache_policy")?.as_str() {
+            "resident" => CachePolicy::Resident,
+            "liquid" => CachePolicy::Liquid,
+            other => return unknown("cache_policy", other, "\"resident\", \"liquid\""),
+        },
+        access: match get::<String>(options, "access")?.as_str() {
+            "mapped" => Access::Mapped,
+            "direct" => Access::Direct,
+            other => return unknown("access", other, "\"mapped\", \"direct\""),
+        },
         threads: get(options, "threads")?,
         fetch_threads: get(options, "fetch_threads")?,
         prefetch: get(options, "prefetch")?,
