@@ -1,7 +1,7 @@
 //! A profile for people at a terminal.
 use super::measure::Setup;
 use crate::output;
-use fdconvert_profile::{Binding, Choice, Report, Throughput, Verdict};
+use fdconvert_profile::{Binding, Choice, Model, Report, Throughput, Verdict};
 
 pub(crate) fn report(report: &Report, setup: &Setup) -> String {
     let mut text = format!(
@@ -83,21 +83,15 @@ fn table(report: &Report) -> String {
             binding(choice.throughput.binding()),
         )
     };
-    // What was measured, else every tenth; and the optimum in either case.
+    // What was measured, else every tenth.
     let mut choices: Vec<(Choice, Option<f64>)> =
         report.tenths.iter().map(|choice| (*choice, None)).collect();
-    if !report.verified.is_empty() {
-        let nearest = |share: f64| {
-            let distance = |choice: &&Choice| (choice.share - share).abs();
-            report.curve.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
-        };
-        choices = report
-            .verified
-            .iter()
-            .filter_map(|verified| {
-                let choice = Choice { share: verified.share, ..*nearest(verified.share)? };
-                Some((choice, Some(verified.images_per_s())))
-            })
+    let costs = [&report.encoded, &report.raw].map(|format| format.cost);
+    let model = Model::new(costs[0], costs[1], report.machine, report.n_images);
+    if let (Ok(model), false) = (model, report.verified.is_empty()) {
+        let tried = report.verified.iter();
+        choices = tried
+            .map(|verified| (model.choice(verified.share), Some(verified.images_per_s())))
             .collect();
     }
     choices.into_iter().for_each(|(choice, measured)| text.push_str(&row(&choice, measured)));
