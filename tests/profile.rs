@@ -73,6 +73,22 @@ fn a_profile_says_what_it_rests_on_and_packs() {
     let n_bmp = packed["details"]["bmp"]["samples"].as_u64().unwrap_or(0);
     assert_eq!(n_bmp, (share * 12.0 + 0.5).floor() as u64, "{packed}");
 
+    // By benefit, as many as balance the two: no number is given.
+    let mut fast = report.clone();
+    fast["machine"]["read_bytes_per_s"] = 600e6.into();
+    fast["encoded"]["cost"]["cpu_seconds_per_image"] = 3e-3.into();
+    fast["raw"]["cost"]["cpu_seconds_per_image"] = 2e-4.into();
+    fast["solution"]["chosen"]["share"] = 0.54.into();
+    fs::write(&json, fast.to_string()).unwrap();
+    let out = root.path().join("benefit");
+    let args: Args<'_> =
+        vec![&"pack", &source, &out, &"--format", &"mixed", &"--ratio", &json, &"--by", &"benefit"];
+    ok(&args);
+    let packed: Value = serde_json::from_str(&ok(&[&"inspect", &out, &"--json"])).unwrap();
+    let n_bmp = packed["details"]["bmp"]["samples"].as_u64().unwrap();
+    assert!((4..=7).contains(&n_bmp), "{packed}");
+    assert!(packed["provenance"]["params"]["ratio-balance"].is_string());
+
     // A profile of what is no mixture with BMP.
     let mut other = report.clone();
     other["raw"]["name"] = "jpeg".into();

@@ -1,12 +1,12 @@
 //! `--ratio`: a number, or something that becomes one before anything is planned.
 use crate::{
     Session,
-    args::{RecipeArgs, share},
+    args::{ByArg, RecipeArgs, share},
     output, profile,
     sources::{self, Opening},
 };
 use fdconvert_core::{Error, Result};
-use fdconvert_profile::Report;
+use fdconvert_profile::{Machine, Model, Report};
 use serde::{Deserialize, Serialize};
 use std::{
     fmt, fs,
@@ -19,6 +19,14 @@ use std::{
 pub(crate) enum RatioArg {
     /// Share of the images that becomes BMP.
     Share(f64),
+    /// The share that a profile chose, and what it measured: for `--by benefit`, which needs fewer
+    /// images to balance the two.
+    Balanced {
+        /// Share of images, where any would do.
+        share: f64,
+        /// As in `fdconvert_pipeline::Balance`, in its order.
+        measured: [f64; 5],
+    },
     /// The share that this machine reads fastest.
     Auto,
     /// The share that such a profile chose.
@@ -28,7 +36,7 @@ pub(crate) enum RatioArg {
 impl fmt::Display for RatioArg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Share(share) => share.fmt(f),
+            Self::Share(share) | Self::Balanced { share, .. } => share.fmt(f),
             Self::Auto => f.write_str("auto"),
             Self::Profile(path) => path.display().fmt(f),
         }
@@ -69,9 +77,9 @@ pub(crate) fn settle(
     quiet: bool,
     session: &Session,
 ) -> Result<RecipeArgs> {
-    let share = match &args.ratio {
-        None | Some(RatioArg::Share(_)) => return Ok(args.clone()),
-        Some(RatioArg::Profile(path)) => read(path)?.solution.chosen.share,
+    let report = match &args.ratio {
+        None | Some(RatioArg::Share(_) | RatioArg::Balanced { .. }) => return Ok(args.clone()),
+        Some(RatioArg::Profile(path)) => read(path)?,
         Some(RatioArg::Auto) => {
             let copy = out.map(|out| out.join(COPY));
             let known = copy.as_deref().filter(|copy| !overwrite && copy.is_file());
@@ -89,10 +97,21 @@ pub(crate) fn settle(
             if !quiet {
                 eprintln!("{}", said(&report, known));
             }
-            report.solution.chosen.share
+            report
         }
     };
-    Ok(RecipeArgs { ratio: Some(RatioArg::Share(share)), ..args.clone() })
+    let share = report.solution.chosen.share;
+    let Machine { read_bytes_per_s, effective_cores, cache_bytes } = report.machine;
+    let [encoded, bmp] =
+        [&report.encoded, &report.raw].map(|format| format.cost.cpu_seconds_per_image);
+    let ratio = match args.by {
+        ByArg::Benefit if share > 0.0 => RatioArg::Balanced {
+            share,
+            measured: [read_bytes_per_s, effective_cores, cache_bytes, encoded, bmp],
+        },
+        _ => RatioArg::Share(share),
+    };
+    Ok(RecipeArgs { ratio: Some(ratio), ..args.clone() })
 }
 
 fn said(report: &Report, known: Option<&Path>) -> String {
@@ -133,6 +152,8 @@ fn read(path: &Path) -> Result<Report> {
         let what = format!("{} chose {share}, which is not from 0 to 1", path.display());
         return Err(Error::usage("--ratio", what));
     }
+    // Numbers that mean nothing are refused here and not met later.
+    Model::new(report.encoded.cost, report.raw.cost, report.machine, report.n_images)?;
     Ok(report)
 }
 

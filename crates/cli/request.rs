@@ -7,7 +7,7 @@ use fdconvert_codec::{
     Alpha, By, Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling,
 };
 use fdconvert_core::{Error, Format, Limits, OptionValues, Result};
-use fdconvert_pipeline::{OnError, PlanRequest, Selection, ShardBy, Sharding, Split};
+use fdconvert_pipeline::{Balance, OnError, PlanRequest, Selection, ShardBy, Sharding, Split};
 use std::{collections::BTreeMap, path::Path};
 
 /// Everything that shapes the bytes of an output, checked.
@@ -30,7 +30,8 @@ impl Recipe {
         let mut policy = policy(args, options)?;
         policy.mixture = mixture(args, &*format)?;
         policy.validate()?;
-        let plan = plan_request(args);
+        let mut plan = plan_request(args);
+        plan.balance = balance(args);
         let params = params(args, options, &*format);
         Ok(Self { format, policy, plan, params })
     }
@@ -54,6 +55,7 @@ fn plan_request(args: &RecipeArgs) -> PlanRequest {
         splits: splits.collect(),
         split_seed: args.seed,
         sharding: Sharding { by, multiple_of: args.shards_multiple_of },
+        balance: None,
     }
 }
 
@@ -69,6 +71,9 @@ fn params(
         params.insert(format!("{}.{name}", format.name()), value.to_owned());
     }
     let mut put = |name: &str, value: String| params.insert(name.to_owned(), value);
+    if let Some(RatioArg::Balanced { measured, .. }) = &args.ratio {
+        put("ratio-balance", measured.map(|number| number.to_string()).join(","));
+    }
     if !args.select.is_empty() {
         let ranges = args.select.iter().map(|(start, end)| format!("{start}..{end}"));
         put("select", ranges.collect::<Vec<_>>().join(","));
@@ -191,7 +196,7 @@ fn policy(args: &RecipeArgs, options: &OptionValues) -> Result<Policy> {
 fn mixture(args: &RecipeArgs, format: &dyn Format) -> Result<Option<Mixture>> {
     let share = match &args.ratio {
         None => return Ok(None),
-        Some(RatioArg::Share(share)) => *share,
+        Some(RatioArg::Share(share) | RatioArg::Balanced { share, .. }) => *share,
         Some(other) => {
             let what = format!("`{other}` has to become a number first");
             return Err(Error::usage("--ratio", what));
@@ -206,6 +211,12 @@ fn mixture(args: &RecipeArgs, format: &dyn Format) -> Result<Option<Mixture>> {
         ByArg::Benefit => By::Benefit,
     };
     Ok(Some(Mixture { share, by, seed: args.seed, max_bytes: args.max_bmp_size }))
+}
+
+fn balance(args: &RecipeArgs) -> Option<Balance> {
+    let Some(RatioArg::Balanced { measured, .. }) = &args.ratio else { return None };
+    let [read_bytes_per_s, threads, cache_bytes, encoded_seconds, bmp_seconds] = *measured;
+    Some(Balance { read_bytes_per_s, threads, cache_bytes, encoded_seconds, bmp_seconds })
 }
 
 /// FFCV decodes with Pillow's `convert("RGB")`, knows no EXIF, resizes by area, and encodes with

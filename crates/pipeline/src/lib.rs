@@ -32,6 +32,7 @@ mod tally;
 pub use cancel::Cancel;
 pub use concat::Concat;
 pub use dataset::{Part, complete, fingerprint, finished_shards};
+pub use mixture::Balance;
 pub use pack::{Job, Observer, OnError, pack};
 pub use paired::Paired;
 pub use plan::{Plan, PlanRequest};

@@ -7,12 +7,29 @@ use fdconvert_core::{Codec, Format, Result, Sample, Source, Value};
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+/// Costs and a machine, as a profile found them: for a mixture by benefit, which then takes images
+/// only until reading and decoding take equally long, at a smaller share than random ones need.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Balance {
+    /// Bytes/s that the storage delivers.
+    pub read_bytes_per_s: f64,
+    /// Threads that decode.
+    pub threads: f64,
+    /// Bytes of the dataset that stay in memory.
+    pub cache_bytes: f64,
+    /// Seconds of a thread for an encoded image, as a mean.
+    pub encoded_seconds: f64,
+    /// Seconds of a thread for a BMP, as a mean.
+    pub bmp_seconds: f64,
+}
+
 /// Positions in the order of the plan. A sample that cannot be read is none of them: the run will
 /// say what is wrong with it.
 pub(crate) fn choose(
     source: &dyn Source,
     policy: &Policy,
     mixture: Mixture,
+    balance: Option<&Balance>,
     format: &dyn Format,
     plan: &Plan,
     n_samples: u64,
@@ -30,16 +47,24 @@ pub(crate) fn choose(
             Candidate::new(position, &key, &outlook, mixture)
         })
         .collect();
-    // Half up, as the specification says.
-    let wanted = (mixture.share * n_samples as f64 + 0.5).floor() as u64;
+    let wanted = half_up(mixture.share, n_samples);
     candidates.sort_unstable_by(|a, b| a.rank.total_cmp(&b.rank).then(a.draw.cmp(&b.draw)));
     let n_free = candidates.partition_point(|candidate| candidate.rank < FORCED);
     let (free, forced) = candidates.split_at(n_free);
-    let missing = usize::try_from(wanted.saturating_sub(forced.len() as u64));
-    for candidate in free.iter().take(missing.unwrap_or(usize::MAX)).chain(forced) {
+    let missing = match balance.filter(|_| mixture.by == By::Benefit) {
+        Some(balance) => balance.n_images(free, forced, n_samples),
+        None => usize::try_from(wanted.saturating_sub(forced.len() as u64)).unwrap_or(usize::MAX),
+    };
+    for candidate in free.iter().take(missing).chain(forced) {
         chosen.insert(candidate.position);
     }
     chosen
+}
+
+/// Share times number, rounded half up. 0.7 of 45 are 31.5 and so 32, although the number that a
+/// computer takes for 0.7 is a little smaller.
+fn half_up(share: f64, n_samples: u64) -> u64 {
+    (share * n_samples as f64).mul_add(1.0 + 4.0 * f64::EPSILON, 0.5).floor() as u64
 }
 
 /// The outlook of the first image of a sample: the others go with it.
@@ -55,6 +80,35 @@ fn outlook(
     images.map(|image| policy.outlook(&sample.key, image, format)).transpose()
 }
 
+impl Balance {
+    /// How many of the `free` images, in their order, become BMP until reading takes as long as
+    /// decoding. `forced` ones are BMP already; images that cannot be BMP count as the mean.
+    fn n_images(&self, free: &[Candidate], forced: &[Candidate], n_samples: u64) -> usize {
+        let n_free = free.len().max(1) as f64;
+        let mean_work = free.iter().map(|it| it.work).sum::<f64>() / n_free;
+        let mean_bytes = free.iter().map(|it| it.encoded_bytes).sum::<f64>() / n_free;
+        let n_others = n_samples as f64 - (free.len() + forced.len()) as f64;
+        let mut bytes = n_others * mean_bytes
+            + free.iter().map(|it| it.encoded_bytes).sum::<f64>()
+            + forced.iter().map(|it| it.bmp_bytes).sum::<f64>()
+            - self.cache_bytes;
+        let mut seconds =
+            (n_others + n_free) * self.encoded_seconds + forced.len() as f64 * self.bmp_seconds;
+        let is_balanced =
+            |bytes: f64, seconds: f64| bytes / self.read_bytes_per_s >= seconds / self.threads;
+        for (taken, candidate) in free.iter().enumerate() {
+            if is_balanced(bytes, seconds) {
+                return taken;
+            }
+            // Work is known in proportion only; its mean is what was measured.
+            let saved = self.encoded_seconds * candidate.work / mean_work.max(f64::MIN_POSITIVE);
+            bytes += candidate.bmp_bytes - candidate.encoded_bytes;
+            seconds -= saved - self.bmp_seconds;
+        }
+        free.len()
+    }
+}
+
 /// The rank of those that become BMP whatever the share is, behind all others.
 const FORCED: f64 = f64::INFINITY;
 
@@ -65,22 +119,27 @@ struct Candidate {
     rank: f64,
     /// Among those of the same rank: by key, so that the choice does not depend on the order.
     draw: (u64, u64),
+    bmp_bytes: f64,
+    /// Guessed where encoding decides.
+    encoded_bytes: f64,
+    /// What decoding the encoded form takes, in proportion.
+    work: f64,
 }
 
 impl Candidate {
     fn new(position: u64, key: &str, outlook: &Outlook, mixture: Mixture) -> Option<Self> {
         let bmp_bytes = outlook.bmp_bytes?;
-        let rank = match (outlook.encoded_bytes, mixture.by) {
-            (Some(encoded_bytes), _) if bmp_bytes <= encoded_bytes => FORCED,
-            (_, By::Random) => 0.0,
-            (encoded_bytes, By::Benefit) => {
-                let encoded_bytes = encoded_bytes.map_or(bmp_bytes as f64 * GUESS, |n| n as f64);
-                let saved = decode_cost(outlook.codec, outlook.pixels, encoded_bytes);
-                -saved / (bmp_bytes as f64 - encoded_bytes).max(1.0)
-            }
+        let is_forced = outlook.encoded_bytes.is_some_and(|encoded| bmp_bytes <= encoded);
+        let bmp_bytes = bmp_bytes as f64;
+        let encoded_bytes = outlook.encoded_bytes.map_or(bmp_bytes * GUESS, |n| n as f64);
+        let work = decode_cost(outlook.codec, outlook.pixels, encoded_bytes);
+        let rank = match mixture.by {
+            _ if is_forced => FORCED,
+            By::Random => 0.0,
+            By::Benefit => -work / (bmp_bytes - encoded_bytes).max(1.0),
         };
         let draw = (xxh3_64_with_seed(key.as_bytes(), mixture.seed), position);
-        Some(Self { position, rank, draw })
+        Some(Self { position, rank, draw, bmp_bytes, encoded_bytes, work })
     }
 }
 
@@ -94,7 +153,7 @@ fn decode_cost(codec: Option<Codec>, pixels: u64, encoded_bytes: f64) -> f64 {
     let (per_pixel, per_byte) = match codec {
         Some(Codec::Jpeg) => (2.0, 8.0),
         // Filters take all raw bytes, inflating takes the compressed ones.
-        _ => (4.0, 4.0),
+        _ => (3.0, 3.0),
     };
     per_pixel * pixels as f64 + per_byte * encoded_bytes
 }

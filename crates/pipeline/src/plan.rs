@@ -1,4 +1,4 @@
-use crate::{Positions, Selection, Sharding, Split, mixture};
+use crate::{Balance, Positions, Selection, Sharding, Split, mixture};
 use fdconvert_codec::{Encode, Form, Policy};
 use fdconvert_core::{Codec, Color, Common, Error, Format, ImageHeader, Result, Shard, Source};
 use std::collections::BTreeSet;
@@ -31,6 +31,8 @@ pub struct PlanRequest {
     pub split_seed: u64,
     /// How a split is cut into shards; formats of one file take no notice.
     pub sharding: Sharding,
+    /// What a mixture by benefit balances, in place of its share.
+    pub balance: Option<Balance>,
 }
 
 impl Plan {
@@ -78,7 +80,9 @@ impl Plan {
         };
         let mut plan = Self { order, shards: Vec::new(), common: Common::default(), bmp: None };
         if let Some(mixture) = policy.mixture {
-            plan.bmp = Some(mixture::choose(source, policy, mixture, format, &plan, n_samples));
+            let balance = request.balance.as_ref();
+            let bmp = mixture::choose(source, policy, mixture, balance, format, &plan, n_samples);
+            plan.bmp = Some(bmp);
         }
         let mut start = 0;
         for (split, len) in splits {

@@ -5,7 +5,7 @@ use fdconvert_core::{
     Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind, OptionValues,
     Pixels, Reader, Result, Sample, Schema, ShardWriter, Source, Value,
 };
-use fdconvert_pipeline::{Plan, PlanRequest, Selection};
+use fdconvert_pipeline::{Balance, Plan, PlanRequest, Selection};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -214,4 +214,36 @@ fn by_benefit_takes_those_that_cost_the_fewest_bytes_for_the_most_work() {
     assert_eq!(chosen(0.8, By::Benefit), [1, 2, 3, 4, 5]);
     assert_eq!(chosen(1.0, By::Random), [0, 1, 2, 3, 4, 5]);
     assert!(chosen(0.0, By::Benefit).is_empty());
+}
+
+#[test]
+fn by_benefit_stops_where_reading_takes_as_long_as_decoding() {
+    // Images of 1000, 1010, ... bytes, 3126 as BMP.
+    let sizes: Vec<usize> = (0..100).map(|n| 1000 + 10 * n).collect();
+    let source = Kept(Images::new(Vec::new()), sizes.clone());
+    let n_bmp = |read_bytes_per_s| {
+        let balance = Balance {
+            read_bytes_per_s,
+            threads: 2.0,
+            cache_bytes: 0.0,
+            encoded_seconds: 4e-3,
+            bmp_seconds: 1e-3,
+        };
+        let request = PlanRequest { balance: Some(balance), ..PlanRequest::default() };
+        let plan = Plan::new(&source, &policy(0.9, By::Benefit), &Anything, &request).unwrap();
+        let chosen = chosen(&plan);
+        // The largest ones save the most for every byte.
+        assert!(chosen.iter().copied().eq(100 - chosen.len() as u64..100), "{chosen:?}");
+        chosen.len()
+    };
+    // All encoded: 149,500 bytes and 0.2 s of two threads.
+    assert_eq!(n_bmp(149_500.0 / 0.2), 0);
+    assert_eq!(n_bmp(1e12), 100);
+    let n_fast = n_bmp(1e6);
+    assert!((1..90).contains(&n_fast), "{n_fast}");
+    assert!(n_bmp(1.2e6) > n_fast);
+    // Any images of the same number take more bytes and save less.
+    let request = PlanRequest::default();
+    let plan = Plan::new(&source, &policy(0.9, By::Benefit), &Anything, &request).unwrap();
+    assert_eq!(chosen(&plan).len(), 90);
 }
