@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readers python lint lock fmt clippy doc deny bench miri fuzz
+.PHONY: help setup demo test readers python lint lock fmt clippy doc deny bench miri fuzz ptx kernels
 
 CARGO ?= cargo
 SECONDS_PER_TARGET ?= 60
@@ -63,3 +63,9 @@ miri: ## Run the portable samplers under Miri (needs a nightly toolchain with it
 fuzz: ## Run every fuzz target for SECONDS_PER_TARGET (60).
 	@scripts/setup.sh --fuzz
 	$(CARGO) xtask fuzz --seconds $(SECONDS_PER_TARGET)
+
+ptx: ## Check that the GPU's kernels are compiled from their sources (needs pip).
+	$(CARGO) xtask ptx --check --report
+
+kernels: ## Run the GPU's kernels on damaged images, on the CPU, with sanitizers.
+	$(CARGO) xtask kernels

@@ -18,7 +18,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("index", &["core"]),
     ("jpeg-index", &["core"]),
     ("fractal", &["core"]),
-    ("gpu", &["core"]),
+    ("gpu", &["core", "jpeg-index"]),
+    ("gpu-emul", &["gpu"]),
     ("codec", &["core", "probe"]),
     (FORMATS, &["core", "storage", "probe", "index", "jpeg-index"]),
     ("pipeline", &["core", "codec"]),
@@ -38,7 +39,7 @@ const OF_ONE_FORMAT: &[(&str, &str)] = &[("mixed", "wds"), ("formula", "fractal"
 
 /// The command is glue over everything, except what serves the tests and the chores.
 const ROOT: &str = "fdconvert";
-const NOT_FOR_ROOT: &[&str] = &["testkit", "xtask"];
+const NOT_FOR_ROOT: &[&str] = &["gpu-emul", "testkit", "xtask"];
 
 /// A member of the workspace, and the members it uses outside of its tests.
 struct Package {

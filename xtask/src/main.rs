@@ -8,6 +8,8 @@
 mod demo;
 mod failure;
 mod fuzz;
+mod kernels;
+mod ptx;
 mod shell;
 mod workspace;
 
@@ -22,12 +24,16 @@ enum Chore {
     /// Pack, inspect, verify and unpack the sample images with the release build.
     Demo,
     Fuzz(fuzz::Options),
+    Kernels(kernels::Options),
+    Ptx(ptx::Options),
 }
 
 fn main() -> ExitCode {
     let done = match Chore::parse() {
         Chore::Demo => demo::run(),
         Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Kernels(options) => kernels::run(&options),
+        Chore::Ptx(options) => ptx::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

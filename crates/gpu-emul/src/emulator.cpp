@@ -1,0 +1,58 @@
+// The kernels, compiled for the CPU, and what a test needs to compare their structures with Rust's.
+#include <cstddef>
+
+#include "fdconvert.cu"
+
+#define SIZES(type) (u32)sizeof(type), (u32)alignof(type)
+#define AT(type, field) (u32)offsetof(type, field)
+
+// Sizes, alignments and offsets, in the order in which `layout()` in src/layout.rs lists them.
+extern "C" const u32 fdconvert_layout[] = {
+    SIZES(Crop),
+    AT(Crop, step_x),
+    AT(Crop, first_x),
+    AT(Crop, flip),
+    SIZES(Image),
+    AT(Image, n_blocks),
+    AT(Image, h),
+    AT(Image, v),
+    AT(Image, slot_component),
+    AT(Image, pair),
+    AT(Image, dc_table),
+    AT(Image, ac_table),
+    AT(Image, quantisation),
+    AT(Image, scan_at),
+    AT(Image, first_segment),
+    AT(Image, first_block),
+    AT(Image, pixels_at),
+    AT(Image, output_at),
+    AT(Image, crop),
+    SIZES(Segment),
+    AT(Segment, block),
+    SIZES(RawTable),
+    AT(RawTable, values),
+    AT(RawTable, is_ac),
+    AT(RawTable, n_second),
+    SIZES(State),
+    AT(State, n_bytes),
+    SIZES(Batch),
+    AT(Batch, images),
+    AT(Batch, quantisation),
+    AT(Batch, coefficients),
+    AT(Batch, states),
+    AT(Batch, first_image),
+    AT(Batch, out_width),
+    AT(Batch, dtype),
+    AT(Batch, factor),
+    AT(Batch, offset),
+};
+
+extern "C" const u32 fdconvert_n_layout = sizeof fdconvert_layout / sizeof fdconvert_layout[0];
+
+// What the kernels' source says about blocks of threads, in the order of `Kernel::ALL`.
+extern "C" const u32 fdconvert_n_threads[] = {TABLE_THREADS, UNSTUFF_THREADS, HUFFMAN_THREADS,
+                                              IDCT_THREADS,  PIXEL_THREADS,   RESIZE_THREADS,
+                                              RESIZE_THREADS};
+
+extern "C" u16 fdconvert_to_f16(f32 value) { return to_f16(value); }
+extern "C" u16 fdconvert_to_bf16(f32 value) { return to_bf16(value); }

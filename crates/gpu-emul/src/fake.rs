@@ -1,0 +1,141 @@
+//! A library in the place of the driver, and what tests may ask of it.
+#![allow(unsafe_code, reason = "functions of a library are called by their address")]
+use libloading::{Library, Symbol};
+use std::{
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// One test at a time: the library is one for the whole process, and so is what it counts.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The driver that is none. While a test has it, others wait.
+pub struct FakeDriver {
+    library: Library,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// What is alive, and what has happened since the test got its turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Counters {
+    /// Pieces of memory of the GPU.
+    pub device_memory: u32,
+    /// Pieces of pinned memory.
+    pub host_memory: u32,
+    /// Streams.
+    pub streams: u32,
+    /// Events.
+    pub events: u32,
+    /// Modules.
+    pub modules: u32,
+    /// How often the primary context is retained.
+    pub contexts: u32,
+    /// How often it is pushed.
+    pub pushed: u32,
+    /// Calls that may fail.
+    pub calls: u32,
+    /// Kernels that were launched.
+    pub launches: u32,
+    /// Copies from or to memory that was gone when they were done.
+    pub violations: u32,
+}
+
+impl Counters {
+    /// Nothing is alive, and nothing was used that was gone.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        *self == Self { calls: self.calls, launches: self.launches, ..Self::default() }
+    }
+}
+
+/// A machine to pretend.
+#[derive(Debug, Clone, Copy)]
+pub struct FakeMachine {
+    /// As the driver tells it: 12040 for CUDA 12.4.
+    pub version: i32,
+    /// How many GPUs there are.
+    pub n_devices: i32,
+    /// Their compute capability.
+    pub capability: (i32, i32),
+    /// The memory of each, and what of the host's may be pinned.
+    pub memory_bytes: u64,
+}
+
+impl FakeMachine {
+    /// One GPU that can do all.
+    pub const DEFAULT: Self =
+        Self { version: 12_040, n_devices: 1, capability: (9, 0), memory_bytes: 8 << 30 };
+}
+
+impl FakeDriver {
+    /// Where the library is: for [`fdconvert_gpu::Driver::load`].
+    #[must_use]
+    pub fn path() -> &'static Path {
+        Path::new(env!("FDCONVERT_FAKE_CUDA"))
+    }
+
+    /// Waits for its turn, and starts with a machine that can do all and never fails.
+    ///
+    /// # Errors
+    /// When the library cannot be loaded.
+    pub fn take() -> Result<Self, libloading::Error> {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: built from `fake_cuda.cpp`, which does nothing when it is loaded.
+        let library = unsafe { Library::new(Self::path()) }?;
+        let fake = Self { library, _turn: turn };
+        fake.reset();
+        Ok(fake)
+    }
+
+    /// Counts calls from 0 again, and forgets failures and machines.
+    pub fn reset(&self) {
+        // SAFETY: the type is that of the function in `fake_cuda.cpp`; so below.
+        if let Ok(reset) = unsafe { self.function::<unsafe extern "C" fn()>(b"fake_cuda_reset\0") }
+        {
+            // SAFETY: no preconditions.
+            unsafe { reset() };
+        }
+    }
+
+    /// Lets a call fail, counted from 1 since the last reset, with an error of the driver's.
+    pub fn fail(&self, call: u32, code: i32) {
+        type Fail = unsafe extern "C" fn(u32, i32);
+        // SAFETY: as above.
+        if let Ok(fail) = unsafe { self.function::<Fail>(b"fake_cuda_fail\0") } {
+            // SAFETY: no preconditions.
+            unsafe { fail(call, code) };
+        }
+    }
+
+    /// Pretends another machine.
+    pub fn pretend(&self, machine: FakeMachine) {
+        type Pretend = unsafe extern "C" fn(i32, i32, i32, i32, u64);
+        let FakeMachine { version, n_devices, capability: (major, minor), memory_bytes } = machine;
+        // SAFETY: as above.
+        if let Ok(pretend) = unsafe { self.function::<Pretend>(b"fake_cuda_machine\0") } {
+            // SAFETY: no preconditions.
+            unsafe { pretend(version, n_devices, major, minor, memory_bytes) };
+        }
+    }
+
+    /// What it has counted.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        type Count = unsafe extern "C" fn(*mut Counters);
+        let mut counters = Counters::default();
+        // SAFETY: as above.
+        if let Ok(count) = unsafe { self.function::<Count>(b"fake_cuda_counters\0") } {
+            // SAFETY: the structure is the one of `fake_cuda.cpp`, ten numbers of 32 bits.
+            unsafe { count(&raw mut counters) };
+        }
+        counters
+    }
+
+    /// # Safety
+    /// `T` is the type of the function.
+    unsafe fn function<T>(&self, name: &[u8]) -> Result<Symbol<'_, T>, libloading::Error> {
+        // SAFETY: by the caller's promise.
+        unsafe { self.library.get(name) }
+    }
+}

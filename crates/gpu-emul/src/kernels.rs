@@ -1,0 +1,95 @@
+//! The boundary to the compiled kernels.
+#![allow(unsafe_code, reason = "calls into C++, whose functions take addresses")]
+use fdconvert_gpu::{
+    Kernel,
+    layout::{BatchLayout, CropLayout, ImageLayout, SegmentLayout, StateLayout, TableLayout},
+};
+use std::mem::offset_of;
+
+type Launch = unsafe extern "C" fn(*const BatchLayout, u32, u32);
+
+unsafe extern "C" {
+    fn fdconvert_tables(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    fn fdconvert_unstuff(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    fn fdconvert_huffman(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    fn fdconvert_idct(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    fn fdconvert_pixels(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    fn fdconvert_across(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    fn fdconvert_down(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    fn fdconvert_to_f16(value: f32) -> u16;
+    fn fdconvert_to_bf16(value: f32) -> u16;
+    static fdconvert_layout: [u32; 64];
+    static fdconvert_n_layout: u32;
+    static fdconvert_n_threads: [u32; Kernel::ALL.len()];
+}
+
+/// Runs all blocks of threads of a kernel, one after the other.
+///
+/// # Safety
+/// The addresses in `batch` are those of live memory of this process, aligned to 8 bytes, that
+/// nobody else uses meanwhile, laid out by a plan that `batch` was made from.
+pub(crate) unsafe fn launch(kernel: Kernel, batch: &BatchLayout, n_items: u32, n_images: u32) {
+    let function: Launch = match kernel {
+        Kernel::Tables => fdconvert_tables,
+        Kernel::Unstuff => fdconvert_unstuff,
+        Kernel::Huffman => fdconvert_huffman,
+        Kernel::Idct => fdconvert_idct,
+        Kernel::Pixels => fdconvert_pixels,
+        Kernel::Across => fdconvert_across,
+        Kernel::Down => fdconvert_down,
+    };
+    // SAFETY: the caller vouches for the memory; `batch` outlives the call.
+    unsafe { function(batch, n_items, n_images) }
+}
+
+/// Half precision, as the kernels round to it.
+#[must_use]
+pub fn to_f16(value: f32) -> u16 {
+    // SAFETY: a function of a number.
+    unsafe { fdconvert_to_f16(value) }
+}
+
+/// The upper half of single precision, as the kernels round to it.
+#[must_use]
+pub fn to_bf16(value: f32) -> u16 {
+    // SAFETY: a function of a number.
+    unsafe { fdconvert_to_bf16(value) }
+}
+
+/// Threads per block of each of [`Kernel::ALL`], as C++ has them.
+#[must_use]
+pub fn threads_in_cpp() -> Vec<u32> {
+    // SAFETY: a constant with one entry for each kernel.
+    unsafe { fdconvert_n_threads }.to_vec()
+}
+
+/// Sizes, alignments and offsets of the structures, as C++ has them.
+#[must_use]
+pub fn layout_in_cpp() -> Vec<u32> {
+    // SAFETY: a constant.
+    let n = unsafe { fdconvert_n_layout } as usize;
+    let first = (&raw const fdconvert_layout).cast::<u32>();
+    // SAFETY: the array has exactly that many entries, and only those are read.
+    (0..n).map(|at| unsafe { first.add(at).read() }).collect()
+}
+
+/// The same, as Rust has them.
+#[must_use]
+pub fn layout_in_rust() -> Vec<u32> {
+    macro_rules! sizes {
+        ($type:ty: $($field:ident),+) => {
+            vec![size_of::<$type>(), align_of::<$type>(), $(offset_of!($type, $field)),+]
+        };
+    }
+    let all = [
+        sizes!(CropLayout: step_x, first_x, flip),
+        sizes!(ImageLayout: n_blocks, h, v, slot_component, pair, dc_table, ac_table, quantisation,
+            scan_at, first_segment, first_block, pixels_at, output_at, crop),
+        sizes!(SegmentLayout: block),
+        sizes!(TableLayout: values, is_ac, n_second),
+        sizes!(StateLayout: n_bytes),
+        sizes!(BatchLayout: images, quantisation, coefficients, states, first_image, out_width,
+            dtype, factor, offset),
+    ];
+    all.concat().into_iter().map(|number| number as u32).collect()
+}

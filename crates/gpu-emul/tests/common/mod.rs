@@ -1,0 +1,152 @@
+//! JPEGs of all sorts, and what libjpeg-turbo makes of them.
+#![allow(dead_code, clippy::unwrap_used, reason = "each test takes a part; it fails by panicking")]
+
+use fdconvert_codec::{Decoder, Encoder, JpegOptions, Subsampling};
+use fdconvert_core::{Codec, Encoded, Limits, Pixels};
+use fdconvert_testkit::fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, kodak, pixels, shared};
+use jpeg_encoder::{ColorType, SamplingFactor};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// A JPEG, and what it is, for messages.
+pub(crate) type Named = (String, Vec<u8>);
+
+pub(crate) const SIZES: [(u32, u32); 11] = [
+    (1, 1),
+    (2, 3),
+    (3, 2),
+    (5, 4),
+    (8, 8),
+    (7, 5),
+    (17, 9),
+    (16, 33),
+    (17, 33),
+    (100, 75),
+    (129, 64),
+];
+
+/// All samplings, sizes that leave parts of blocks, tables and restarts.
+pub(crate) fn small() -> Vec<Named> {
+    let mut made: Vec<Named> = [("420", JPEG_420), ("444", JPEG_444), ("gray", JPEG_GRAY)]
+        .into_iter()
+        .map(|(name, bytes)| (format!("fixture {name}"), bytes.to_vec()))
+        .collect();
+    for (seed, (width, height)) in (0..).zip(SIZES) {
+        made.extend(encodings(&pixels(width, height, 3, seed), &format!("{width}x{height}")));
+        let gray = pixels(width, height, 1, seed);
+        for (quality, restart_rows) in [(50, 0), (90, 1)] {
+            let options = JpegOptions { quality, restart_rows, ..JpegOptions::default() };
+            made.push((format!("{width}x{height} gray {options:?}"), turbo(&gray, &options)));
+        }
+    }
+    made
+}
+
+/// One image in every sampling, with several qualities, tables and restarts.
+pub(crate) fn encodings(image: &Pixels, name: &str) -> Vec<Named> {
+    let mut made = Vec::new();
+    for subsampling in [Subsampling::S420, Subsampling::S422, Subsampling::S444] {
+        for (quality, optimize_huffman, restart_rows) in
+            [(50, false, 0), (90, false, 1), (90, true, 0), (50, true, 2)]
+        {
+            let options = JpegOptions { quality, subsampling, optimize_huffman, restart_rows };
+            made.push((format!("{name} {options:?}"), turbo(image, &options)));
+        }
+    }
+    // An encoder that knows 4:4:0, and restarts anywhere in a row.
+    for sampling in [SamplingFactor::F_1_1, SamplingFactor::F_1_2, SamplingFactor::F_2_1] {
+        for (quality, restart_interval) in [(50, 0), (90, 1), (90, 3)] {
+            let mut bytes = Vec::new();
+            let mut encoder = jpeg_encoder::Encoder::new(&mut bytes, quality);
+            encoder.set_sampling_factor(sampling);
+            encoder.set_restart_interval(restart_interval);
+            let (width, height) = (image.width as u16, image.height as u16);
+            encoder.encode(&image.data, width, height, ColorType::Rgb).unwrap();
+            made.push((
+                format!("{name} {sampling:?} q{quality} restart {restart_interval}"),
+                bytes,
+            ));
+        }
+    }
+    let options = JpegOptions { subsampling: Subsampling::S444, ..JpegOptions::default() };
+    made.push((format!("{name} stored as RGB"), as_rgb(&turbo(image, &options))));
+    made
+}
+
+fn turbo(image: &Pixels, options: &JpegOptions) -> Vec<u8> {
+    Encoder::new().encode("", image, Codec::Jpeg, options, None).unwrap().bytes.to_vec()
+}
+
+/// The same data, said to be red, green and blue: an Adobe marker instead of the JFIF marker.
+fn as_rgb(jpeg: &[u8]) -> Vec<u8> {
+    let jfif_bytes = 2 + usize::from(u16::from_be_bytes([jpeg[4], jpeg[5]]));
+    assert_eq!(&jpeg[..4], [0xFF, 0xD8, 0xFF, 0xE0]);
+    let adobe = b"\xFF\xD8\xFF\xEE\x00\x0EAdobe\x00\x64\x00\x00\x00\x00\x00";
+    [&adobe[..], &jpeg[2 + jfif_bytes..]].concat()
+}
+
+/// The photographs in the repository, in every encoding.
+pub(crate) fn photographs(n: usize) -> Vec<Named> {
+    let mut made = Vec::new();
+    for file in files(&kodak()).into_iter().take(n) {
+        let bytes = std::fs::read(&file).unwrap().into();
+        let png = Encoded { codec: Codec::Png, width: 768, height: 512, bytes };
+        let image = Decoder::new().decode("", &png, &Limits::DEFAULT).unwrap().pixels;
+        made.extend(encodings(&image, &file.file_name().unwrap().to_string_lossy()));
+    }
+    made
+}
+
+/// Originals of ImageNet, where they lie beside the repository.
+pub(crate) fn originals() -> Vec<Named> {
+    let Some(folder) = shared().map(|shared| shared.join("data/images")) else { return vec![] };
+    let files = files(&folder).into_iter();
+    let jpegs = files.filter(|file| file.extension().is_some_and(|it| it == "JPEG" || it == "jpg"));
+    jpegs.map(|file| (file.display().to_string(), std::fs::read(file).unwrap())).collect()
+}
+
+/// All files below a folder, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// What libjpeg-turbo decodes: accurate DCT, fancy upsampling. Its interface knows fewer samplings
+/// than the library itself; for the others its program is asked, where `FDCONVERT_DJPEG` names it.
+pub(crate) fn by_libjpeg(bytes: &[u8], width: u32, height: u32) -> Option<Pixels> {
+    let encoded = Encoded { codec: Codec::Jpeg, width, height, bytes: bytes.to_vec().into() };
+    match Decoder::new().decode("", &encoded, &Limits::DEFAULT) {
+        Ok(decoded) => Some(decoded.pixels),
+        Err(error) => {
+            assert!(format!("{error}").contains("subsampling level"), "{error}");
+            by_program(bytes)
+        }
+    }
+}
+
+fn by_program(bytes: &[u8]) -> Option<Pixels> {
+    let mut djpeg = Command::new(std::env::var_os("FDCONVERT_DJPEG")?);
+    djpeg.args(["-pnm", "-dct", "int"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut running = djpeg.spawn().unwrap();
+    // Small enough for a pipe, as are the images here.
+    running.stdin.take().unwrap().write_all(bytes).unwrap();
+    let output = running.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", output.status);
+    let mut parts = output.stdout.splitn(4, |byte| byte.is_ascii_whitespace());
+    let channels = if parts.next()? == b"P6" { 3 } else { 1 };
+    let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse().ok();
+    let (width, height) = (number()?, number()?);
+    let data = parts.next()?.strip_prefix(b"255\n")?.to_vec();
+    Some(Pixels { width, height, channels, data })
+}

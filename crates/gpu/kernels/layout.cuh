@@ -1,0 +1,99 @@
+// What the host hands to the kernels. `src/layout.rs` says the same in Rust; a test compares the
+// offsets. All numbers are little-endian; every array lies in memory that the host has sized.
+#pragma once
+
+// Why an image of the batch has no pixels; several may be set.
+enum Flag : u32 {
+    FLAG_CODE = 1,      // Bits that are no code of the table, or a run that leaves its block.
+    FLAG_SEGMENT = 2,   // A segment that does not end where the next one starts.
+    FLAG_RESTART = 4,   // Restart markers that are missing, too many, or elsewhere.
+    FLAG_LENGTH = 8,    // A scan that is shorter or longer than its checkpoints say.
+    FLAG_RANGE = 16,    // A checkpoint outside of the image.
+};
+
+enum Color : u32 { COLOR_GRAY = 0, COLOR_YCBCR = 1, COLOR_RGB = 2 };
+enum DType : u32 { DTYPE_U8 = 0, DTYPE_F16 = 1, DTYPE_BF16 = 2, DTYPE_F32 = 3 };
+enum Order : u32 { ORDER_NCHW = 0, ORDER_NHWC = 1 };
+
+// What of an image is wanted, in its pixels. The window holds all pixels that the crop touches;
+// only it is converted to RGB.
+struct Crop {
+    f32 left, top;             // Of the first output pixel's edge.
+    f32 step_x, step_y;        // Image pixels per output pixel.
+    u32 first_x, end_x;        // The window.
+    u32 first_y, end_y;
+    u32 flip;                  // Mirrored left to right if not 0.
+    u32 reserved;
+};
+
+struct Image {
+    u32 width, height;
+    u32 n_components, color;
+    u32 mcus_x, mcus_y;
+    u32 n_blocks, blocks_per_mcu;
+    u32 max_h, max_v;
+    u32 h[3], v[3];                              // Sampling factors.
+    u32 slot_component, slot_x, slot_y;          // Two bits for each block of an MCU.
+    u32 n_pairs;                                 // Different pairs of tables, 1 to 3.
+    u32 pair[3];                                 // Of each component.
+    u32 dc_table[3], ac_table[3];                // Of each pair, among all tables of the batch.
+    u32 quantisation[3];                         // Of each component, likewise.
+    u32 scan_at, scan_bytes;                     // In the file's bytes; `scan_at` in units of 16.
+    u32 words_at;                                // The un-stuffed scan, in words.
+    u32 first_segment, n_segments;               // One entry more says where the last one ends.
+    u32 first_restart, n_restarts;
+    u32 first_block;                             // Within the chunk.
+    u64 pixels_at;                               // RGB or gray bytes of the window.
+    u64 across_at;                               // Rows of the window at the width of the output.
+    u64 output_at;                               // In samples of the output.
+    Crop crop;
+};
+
+// Where a segment starts. Its end is the start of the next one.
+struct Segment {
+    u32 bit;
+    u32 block;  // Bit 31: the DC prediction starts again from 0.
+};
+
+// A Huffman table as the file has it, and where its second tables go.
+struct RawTable {
+    u8 counts[16];
+    u8 values[256];
+    u32 is_ac;
+    u32 second_at;       // In entries.
+    u32 n_second;        // Tables of 64 entries that are reserved.
+};
+
+// What the kernels say about an image; zeros before the first one runs.
+struct State {
+    u32 flags;
+    u32 n_bytes;         // Of the un-stuffed scan.
+};
+
+// The one argument of every kernel.
+struct Batch {
+    const u8* scans;
+    const Image* images;
+    const Segment* segments;
+    const u32* restarts;          // The byte of the un-stuffed scan behind each restart marker.
+    const RawTable* tables;
+    const u16* quantisation;      // 64 values each, in natural order.
+    u32* words;
+    u32* lookups;                 // 1024 entries for each table.
+    u32* second;
+    i16* coefficients;            // 64 for each block, in natural order.
+    u8* samples;                  // 64 for each block, as planes.
+    u8* pixels;
+    u16* across;
+    u8* output;
+    State* states;
+    u32 first_image;              // Of the chunk: block.image counts from here.
+    u32 n_tables;
+    u32 out_width, out_height;
+    u32 dtype, order;
+    f32 factor[3], offset[3];     // Per channel: output = sample * factor + offset.
+};
+
+FD_DEVICE u32 slot_component(const Image& image, u32 slot) {
+    return image.slot_component >> (2 * slot) & 3;
+}

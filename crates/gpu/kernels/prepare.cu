@@ -1,0 +1,26 @@
+// Before decoding: plain words out of each scan, tables for decoding out of those of the file.
+
+FD_KERNEL(unstuff, UNSTUFF_THREADS, UnstuffShared) {
+    const Image& image = batch.images[block.image];
+    State& state = batch.states[block.image];
+    const u32 n_tiles = divide_up(image.scan_bytes, UNSTUFF_TILE);
+    FD_PHASE(UNSTUFF_THREADS, unstuff_begin(shared, thread));
+    for (u32 tile = 0; tile < n_tiles; ++tile) {
+        FD_PHASE(UNSTUFF_THREADS, unstuff_count(shared, batch, image, tile, thread));
+        FD_PHASE(UNSTUFF_THREADS, unstuff_sum_groups(shared, thread));
+        FD_PHASE(UNSTUFF_THREADS, unstuff_sum_tile(shared, thread));
+        FD_PHASE(UNSTUFF_THREADS, unstuff_write(shared, batch, image, state, tile, thread));
+        FD_PHASE(UNSTUFF_THREADS, unstuff_next_tile(shared, thread));
+    }
+    FD_PHASE(UNSTUFF_THREADS, unstuff_end(shared, batch, image, state, thread));
+}
+
+// Items are tables of the batch here, whatever the image.
+FD_KERNEL(tables, TABLE_THREADS, TableShared) {
+    const RawTable& table = batch.tables[block.item];
+    u32* lookup = batch.lookups + (u64)block.item * FIRST_ENTRIES;
+    FD_PHASE(TABLE_THREADS, table_load(shared, table, thread));
+    FD_PHASE(TABLE_THREADS, table_codes(shared, thread));
+    FD_PHASE(TABLE_THREADS, table_first(shared, table, lookup, thread));
+    FD_PHASE(TABLE_THREADS, table_second(shared, table, batch.second, thread));
+}

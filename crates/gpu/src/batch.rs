@@ -1,0 +1,166 @@
+use crate::{
+    Gpu, GpuError, Place, Plan, Status,
+    decoder::{Reusable, Slab, Spare},
+    driver::{DeviceMemory, PinnedMemory, Stream},
+    layout::StateLayout,
+};
+use std::sync::Arc;
+use zerocopy::FromBytes;
+
+/// A batch on its way. Dropping it waits for the work, and forgets what came out.
+pub struct Pending {
+    gpu: Gpu,
+    plan: Plan,
+    /// Before the target: it waits for the work.
+    slab: InFlight,
+    target: Option<Target>,
+}
+
+/// Where the output goes.
+pub(crate) enum Target {
+    Own(Keep<DeviceMemory>),
+    Foreign(u64),
+}
+
+impl Target {
+    pub(crate) fn address(&self) -> u64 {
+        match self {
+            Self::Own(keep) => keep.item.as_ref().map_or(0, DeviceMemory::address),
+            Self::Foreign(address) => *address,
+        }
+    }
+}
+
+impl Pending {
+    pub(crate) fn new(gpu: Gpu, plan: Plan, slab: Keep<Slab>, target: Target) -> Self {
+        Self { gpu, plan, slab: InFlight { keep: slab, is_done: false }, target: Some(target) }
+    }
+
+    /// Waits until the batch is done.
+    ///
+    /// # Errors
+    /// When the driver fails, or the kernels have.
+    pub fn wait(mut self) -> Result<Batch, GpuError> {
+        let InFlight { keep, is_done } = &mut self.slab;
+        let statuses = match &keep.item {
+            Some(slab) => {
+                slab.done.wait()?;
+                *is_done = true;
+                let at = self.plan.upload_bytes() as usize;
+                let bytes = slab.host.bytes().get(at..).unwrap_or_default();
+                let states =
+                    <[StateLayout]>::ref_from_prefix_with_elems(bytes, self.plan.n_images());
+                self.plan.statuses(states.map_or(&[], |(states, _)| states))
+            }
+            None => self.plan.statuses(&[]),
+        };
+        let target = self.target.take();
+        Ok(Batch { gpu: self.gpu.clone(), plan: self.plan.clone(), statuses, target })
+    }
+
+    /// Lets a stream of the caller's wait for the batch, so that the host need not: what is asked
+    /// of the stream afterwards finds the output. Which images it holds is known after
+    /// [`Pending::wait`].
+    ///
+    /// # Errors
+    /// When the driver fails.
+    ///
+    /// # Safety
+    /// `stream` is a stream (`CUstream`) of this GPU's primary context.
+    #[allow(unsafe_code, reason = "the handle is the caller's to vouch for")]
+    pub unsafe fn hold_back(&self, stream: usize) -> Result<(), GpuError> {
+        let slab = self.slab.keep.item.as_ref();
+        slab.map_or(Ok(()), |slab| slab.done.hold_back(stream))
+    }
+}
+
+/// A slab that work may be using: dropping it waits for the work.
+struct InFlight {
+    keep: Keep<Slab>,
+    is_done: bool,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if let (Some(slab), false) = (&self.keep.item, self.is_done) {
+            // If waiting fails, the context is lost, and no work is left.
+            let _ = slab.done.wait();
+        }
+    }
+}
+
+/// A batch that is done.
+pub struct Batch {
+    gpu: Gpu,
+    plan: Plan,
+    statuses: Vec<Status>,
+    target: Option<Target>,
+}
+
+impl Batch {
+    /// What became of each image, in the order of the requests.
+    #[must_use]
+    pub fn statuses(&self) -> &[Status] {
+        &self.statuses
+    }
+
+    /// Where the output lies in the memory of the GPU. Memory of the decoder's own is used again
+    /// once the batch is dropped: work on other streams that reads it must be done by then.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.target.as_ref().map_or(0, Target::address)
+    }
+
+    /// The bytes of the output.
+    #[must_use]
+    pub fn n_bytes(&self) -> u64 {
+        self.plan.output_bytes()
+    }
+
+    /// Where in the output an image lies; `None` where it has no place, see [`Plan::place`].
+    #[must_use]
+    pub fn place(&self, request: usize) -> Option<Place> {
+        self.plan.place(request)
+    }
+
+    /// Copies the output to the host. `None` if it was written to memory of the caller's.
+    ///
+    /// # Errors
+    /// When the driver fails.
+    pub fn download(&self) -> Result<Option<Vec<u8>>, GpuError> {
+        let Some(Target::Own(Keep { item: Some(memory), .. })) = &self.target else {
+            return Ok(None);
+        };
+        let n_bytes = self.n_bytes();
+        let mut host = PinnedMemory::new(&self.gpu, n_bytes as usize)?;
+        let stream = Stream::new(&self.gpu)?;
+        let copied = stream.download(memory, 0..n_bytes, &mut host, 0);
+        let waited = stream.wait();
+        copied.and(waited)?;
+        Ok(host.bytes().get(..n_bytes as usize).map(<[u8]>::to_vec))
+    }
+}
+
+/// Memory that becomes spare again when dropped.
+pub(crate) struct Keep<T: Reusable> {
+    item: Option<T>,
+    spare: Arc<Spare>,
+}
+
+impl<T: Reusable> Keep<T> {
+    pub(crate) fn new(item: T, spare: &Arc<Spare>) -> Self {
+        Self { item: Some(item), spare: spare.clone() }
+    }
+
+    pub(crate) fn as_mut(&mut self) -> Option<&mut T> {
+        self.item.as_mut()
+    }
+}
+
+impl<T: Reusable> Drop for Keep<T> {
+    fn drop(&mut self) {
+        if let Some(item) = self.item.take() {
+            item.give_back(&self.spare);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+#![allow(
+    unsafe_code,
+    reason = "memory whose address the caller gives, and the stream that works on it"
+)]
+use crate::{
+    Addresses, Batch, Gpu, GpuError, Limits, Output, Plan, Request,
+    batch::{Keep, Pending, Target},
+    driver::{DeviceMemory, Event, PinnedMemory, Stream, StreamMachine},
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Decodes batches of JPEGs on one GPU, in the order they come.
+///
+/// ```text
+///   host          pinned slab          GPU, copy stream      GPU, work stream
+///   parse, plan
+///   fill -------> files, tables,
+///                 checkpoints -------> one copy
+///   (next batch)                           `- event -------> 7 kernels, chunk by chunk
+///                 states <---------------------------------- copy, event
+///   wait <--------'
+/// ```
+///
+/// While the kernels of one batch run, the next one can be filled and copied. Memory is kept from
+/// batch to batch: as much as the largest so far has taken.
+pub struct Decoder {
+    gpu: Gpu,
+    limits: Limits,
+    copies: Stream,
+    work: Stream,
+    /// What the kernels work in: one for all batches, because these follow each other.
+    workspace: Option<DeviceMemory>,
+    spare: Arc<Spare>,
+}
+
+/// Memory that no batch uses at the moment.
+#[derive(Default)]
+pub(crate) struct Spare {
+    slabs: Mutex<Vec<Slab>>,
+    outputs: Mutex<Vec<DeviceMemory>>,
+}
+
+/// What a batch is uploaded with, and what the kernels say about it comes back in.
+pub(crate) struct Slab {
+    pub(crate) host: PinnedMemory,
+    device: DeviceMemory,
+    uploaded: Event,
+    pub(crate) done: Event,
+}
+
+/// Pieces of memory that are kept for later, of a sort. More are freed.
+const MAX_SPARE: usize = 4;
+
+impl Decoder {
+    /// A decoder without memory yet.
+    ///
+    /// # Errors
+    /// When the driver fails.
+    pub fn new(gpu: &Gpu, limits: Limits) -> Result<Self, GpuError> {
+        Ok(Self {
+            gpu: gpu.clone(),
+            limits,
+            copies: Stream::new(gpu)?,
+            work: Stream::new(gpu)?,
+            workspace: None,
+            spare: Arc::default(),
+        })
+    }
+
+    /// Decodes a batch and waits for it.
+    ///
+    /// # Errors
+    /// When the driver fails. Images that cannot be decoded are no error: see
+    /// [`Batch::statuses`].
+    pub fn decode(&mut self, requests: &[Request<'_>], output: Output) -> Result<Batch, GpuError> {
+        self.submit(requests, output)?.wait()
+    }
+
+    /// Starts a batch, into memory of the decoder's own. The requests are copied: they may go.
+    ///
+    /// # Errors
+    /// When the driver fails; nothing of the batch is left then, and the next one may succeed.
+    pub fn submit(
+        &mut self,
+        requests: &[Request<'_>],
+        output: Output,
+    ) -> Result<Pending, GpuError> {
+        let plan = Plan::new(requests, output, self.limits);
+        let memory = self.spare.output(&self.gpu, plan.output_bytes())?;
+        self.start(plan, requests, Target::Own(Keep::new(memory, &self.spare)))
+    }
+
+    /// Starts a batch, into memory of the caller's: a tensor of PyTorch, for one.
+    ///
+    /// # Errors
+    /// [`GpuError::OutputSize`] if `n_bytes` is not what the output takes, or when the driver
+    /// fails.
+    ///
+    /// # Safety
+    /// `address` is that of `n_bytes` bytes of memory of this GPU, aligned to 16 bytes, that live
+    /// and that nobody else uses until the [`Pending`] has been waited for or dropped. Work on
+    /// other streams that still uses them must have been waited for.
+    pub unsafe fn submit_into(
+        &mut self,
+        requests: &[Request<'_>],
+        output: Output,
+        address: u64,
+        n_bytes: u64,
+    ) -> Result<Pending, GpuError> {
+        let plan = Plan::new(requests, output, self.limits);
+        let expected = plan.output_bytes();
+        if expected != n_bytes {
+            return Err(GpuError::OutputSize { expected, found: n_bytes });
+        }
+        self.start(plan, requests, Target::Foreign(address))
+    }
+
+    fn start(
+        &mut self,
+        plan: Plan,
+        requests: &[Request<'_>],
+        target: Target,
+    ) -> Result<Pending, GpuError> {
+        let host_bytes = plan.upload_bytes() + plan.n_images() as u64 * STATE_BYTES;
+        let slab = self.spare.slab(&self.gpu, plan.upload_bytes(), host_bytes)?;
+        let mut keep = Keep::new(slab, &self.spare);
+        let started = match keep.as_mut() {
+            Some(slab) => self.enqueue(&plan, requests, &target, slab),
+            None => Ok(()),
+        };
+        if let Err(error) = started {
+            // Some of the work may be on its way, with the slab in its hands. Should waiting fail
+            // as well, the context is lost, and no work with it is left.
+            let _ = self.copies.wait();
+            let _ = self.work.wait();
+            return Err(error);
+        }
+        Ok(Pending::new(self.gpu.clone(), plan, keep, target))
+    }
+
+    fn enqueue(
+        &mut self,
+        plan: &Plan,
+        requests: &[Request<'_>],
+        target: &Target,
+        slab: &mut Slab,
+    ) -> Result<(), GpuError> {
+        plan.fill(requests, slab.host.bytes_mut());
+        self.copies.upload(&slab.host, &slab.device, plan.upload_bytes())?;
+        slab.uploaded.record(&self.copies)?;
+        let workspace = match self.workspace.take_if(|it| it.n_bytes() < plan.workspace_bytes()) {
+            None => self.workspace.take(),
+            Some(small) => {
+                // Batches before this one may still use it.
+                self.work.wait()?;
+                drop(small);
+                None
+            }
+        };
+        let workspace = match workspace {
+            Some(workspace) => workspace,
+            None => DeviceMemory::new(&self.gpu, plan.workspace_bytes())?,
+        };
+        let workspace = &*self.workspace.insert(workspace);
+        self.work.wait_for(&slab.uploaded)?;
+        let at = Addresses {
+            upload: slab.device.address(),
+            workspace: workspace.address(),
+            output: target.address(),
+        };
+        // SAFETY: slab, workspace and the decoder's own output are kept until the work is done,
+        // and have the sizes that the plan asks for; `submit_into` asks that of foreign output.
+        // An image's bytes are not trusted by the kernels, all else the plan has laid out.
+        let mut machine = unsafe { StreamMachine::new(&self.work) };
+        plan.run(at, &mut machine)?;
+        let states_at = plan.upload_bytes() as usize;
+        self.work.download(workspace, plan.state_range(), &mut slab.host, states_at)?;
+        slab.done.record(&self.work)
+    }
+}
+
+impl Drop for Decoder {
+    fn drop(&mut self) {
+        // The workspace must not go before the work is done. If waiting fails, so has the work.
+        let _ = self.copies.wait();
+        let _ = self.work.wait();
+    }
+}
+
+const STATE_BYTES: u64 = size_of::<crate::layout::StateLayout>() as u64;
+
+impl Spare {
+    /// A slab with room for so much; a spare one if there is one that is large enough.
+    fn slab(&self, gpu: &Gpu, upload_bytes: u64, host_bytes: u64) -> Result<Slab, GpuError> {
+        let fits = |slab: &Slab| {
+            slab.device.n_bytes() >= upload_bytes && slab.host.bytes().len() as u64 >= host_bytes
+        };
+        if let Some(slab) = take(&self.slabs, fits) {
+            return Ok(slab);
+        }
+        // Batches differ a little: an eighth more keeps the next one from needing a new slab.
+        let host_bytes = usize::try_from(host_bytes + host_bytes / 8).unwrap_or(usize::MAX);
+        Ok(Slab {
+            host: PinnedMemory::new(gpu, host_bytes)?,
+            device: DeviceMemory::new(gpu, upload_bytes + upload_bytes / 8)?,
+            uploaded: Event::new(gpu)?,
+            done: Event::new(gpu)?,
+        })
+    }
+
+    fn output(&self, gpu: &Gpu, n_bytes: u64) -> Result<DeviceMemory, GpuError> {
+        match take(&self.outputs, |memory| memory.n_bytes() >= n_bytes) {
+            Some(memory) => Ok(memory),
+            None => DeviceMemory::new(gpu, n_bytes),
+        }
+    }
+}
+
+/// Memory that goes back to be spare.
+pub(crate) trait Reusable: Sized {
+    /// Keeps it for later, or frees it.
+    fn give_back(self, spare: &Spare);
+}
+
+impl Reusable for Slab {
+    fn give_back(self, spare: &Spare) {
+        put(&spare.slabs, self);
+    }
+}
+
+impl Reusable for DeviceMemory {
+    fn give_back(self, spare: &Spare) {
+        put(&spare.outputs, self);
+    }
+}
+
+/// The first that fits. Without one, the oldest goes, so that small ones do not stay for ever.
+fn take<T>(spare: &Mutex<Vec<T>>, fits: impl Fn(&T) -> bool) -> Option<T> {
+    let mut spare = spare.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = spare.iter().position(fits).map(|at| spare.swap_remove(at));
+    if found.is_none() && !spare.is_empty() {
+        drop(spare.remove(0));
+    }
+    found
+}
+
+fn put<T>(spare: &Mutex<Vec<T>>, item: T) {
+    let mut spare = spare.lock().unwrap_or_else(PoisonError::into_inner);
+    if spare.len() < MAX_SPARE {
+        spare.push(item);
+    }
+}

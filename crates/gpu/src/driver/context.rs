@@ -1,0 +1,165 @@
+use super::{Driver, Handle, Result};
+use crate::{Device, GpuError, Kernel};
+use std::{
+    ffi::{CString, c_int},
+    sync::Arc,
+};
+
+/// The kernels, for the driver to compile; it keeps what it has compiled in a cache of its own.
+const PTX: &str = concat!(include_str!("../../kernels/fdconvert.ptx"), "\0");
+
+/// A GPU that is ready to decode. Clones are the same GPU.
+///
+/// It shares the primary context with all else in the process that uses the GPU through the CUDA
+/// runtime, PyTorch for one, and never resets it.
+#[derive(Clone)]
+pub struct Gpu {
+    pub(super) open: Arc<Open>,
+}
+
+/// What is held open; all of it is given back when the last clone goes.
+pub(super) struct Open {
+    pub(super) driver: Driver,
+    pub(super) device: Device,
+    number: c_int,
+    context: Handle,
+    module: Handle,
+    kernels: [Handle; Kernel::ALL.len()],
+    process: u32,
+}
+
+impl Gpu {
+    /// Opens a GPU, by its number from 0, and loads the kernels. That takes about a second the
+    /// first time on a machine.
+    ///
+    /// # Errors
+    /// When there is no such GPU, it is too old, or the driver fails.
+    pub fn open(driver: &Driver, ordinal: u32) -> Result<Self> {
+        let (number, device) = driver.device(ordinal)?;
+        if !device.is_supported() {
+            let (major, minor) = device.compute_capability;
+            return Err(GpuError::OldDevice { name: device.name, major, minor });
+        }
+        let mut context = 0;
+        // SAFETY: the pointer is to a live integer, `number` came from the driver.
+        let code = unsafe { (driver.functions.cuDevicePrimaryCtxRetain)(&raw mut context, number) };
+        driver.check("cuDevicePrimaryCtxRetain", code)?;
+        // From here on dropping `open` gives the context back.
+        let mut open = Open {
+            driver: driver.clone(),
+            device,
+            number,
+            context,
+            module: 0,
+            kernels: [0; _],
+            process: std::process::id(),
+        };
+        open.load()?;
+        Ok(Self { open: Arc::new(open) })
+    }
+
+    /// What the driver says about it.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        &self.open.device
+    }
+
+    pub(super) fn driver(&self) -> &Driver {
+        &self.open.driver
+    }
+
+    /// Makes the GPU's context the current one of this thread, until the answer is dropped.
+    pub(super) fn enter(&self) -> Result<Entered<'_>> {
+        self.open.enter()
+    }
+
+    /// Gives something back to the driver. Where the context cannot be entered it is tried all the
+    /// same, which does no harm; but never in a process that was forked off.
+    pub(super) fn give_back(&self, give: impl FnOnce(&Driver)) {
+        self.open.give_back(give);
+    }
+
+    pub(super) fn kernel(&self, kernel: Kernel) -> Handle {
+        let named = Kernel::ALL.iter().zip(self.open.kernels);
+        named.into_iter().find(|(name, _)| **name == kernel).map_or(0, |(_, handle)| handle)
+    }
+}
+
+impl Open {
+    fn enter(&self) -> Result<Entered<'_>> {
+        if self.process != std::process::id() {
+            return Err(GpuError::Forked);
+        }
+        // SAFETY: the context is retained as long as `self` lives.
+        let code = unsafe { (self.driver.functions.cuCtxPushCurrent_v2)(self.context) };
+        self.driver.check("cuCtxPushCurrent", code)?;
+        Ok(Entered { open: self })
+    }
+
+    fn give_back(&self, give: impl FnOnce(&Driver)) {
+        if self.process == std::process::id() {
+            let _entered = self.enter();
+            give(&self.driver);
+        }
+    }
+
+    fn load(&mut self) -> Result<()> {
+        let mut module = 0;
+        let mut kernels = [0; _];
+        let result = {
+            let entered = self.enter()?;
+            entered.load(&mut module, &mut kernels)
+        };
+        // The module is to be given back even where a kernel is missing in it.
+        (self.module, self.kernels) = (module, kernels);
+        result
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if self.module != 0 {
+            // SAFETY: the module is loaded; nothing runs any more, because streams hold a `Gpu`.
+            self.give_back(|driver| unsafe {
+                (driver.functions.cuModuleUnload)(self.module);
+            });
+        }
+        if self.process == std::process::id() {
+            // SAFETY: retained once in `Gpu::open`.
+            unsafe { (self.driver.functions.cuDevicePrimaryCtxRelease_v2)(self.number) };
+        }
+    }
+}
+
+/// The GPU's context is the current one of this thread.
+pub(super) struct Entered<'a> {
+    open: &'a Open,
+}
+
+impl Entered<'_> {
+    fn load(&self, module: &mut Handle, kernels: &mut [Handle; Kernel::ALL.len()]) -> Result<()> {
+        let driver = &self.open.driver;
+        // SAFETY: the text ends in 0, and the pointer is to a live integer.
+        let code =
+            unsafe { (driver.functions.cuModuleLoadData)(&raw mut *module, PTX.as_ptr().cast()) };
+        driver.check("cuModuleLoadData", code)?;
+        for (handle, kernel) in kernels.iter_mut().zip(Kernel::ALL) {
+            let name = CString::new(kernel.name()).unwrap_or_default();
+            // SAFETY: the name ends in 0, the module is loaded, the pointer is to a live integer.
+            let code = unsafe {
+                (driver.functions.cuModuleGetFunction)(&raw mut *handle, *module, name.as_ptr())
+            };
+            driver.check("cuModuleGetFunction", code)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        let mut popped = 0;
+        // SAFETY: pops what `enter` has pushed, on the same thread: `Entered` is not sent, because
+        // it lives within one function.
+        unsafe { (self.open.driver.functions.cuCtxPopCurrent_v2)(&raw mut popped) };
+    }
+}

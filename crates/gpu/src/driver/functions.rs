@@ -1,0 +1,84 @@
+//! The functions of the driver that are used, as `cuda.h` of CUDA 12 declares them.
+//!
+//! Handles are numbers here: nothing is ever read through them.
+use super::{Result, load_error};
+use crate::GpuError;
+use libloading::Library;
+use std::{
+    ffi::{c_char, c_int, c_uint, c_void},
+    mem::ManuallyDrop,
+};
+
+/// A context, module, function, stream or event of the driver.
+pub(crate) type Handle = usize;
+
+macro_rules! functions {
+    ($($name:ident($($argument:ty),*);)+) => {
+        /// The driver's functions. Every one returns 0 or the number of an error.
+        #[allow(non_snake_case, reason = "the names are the driver's")]
+        pub(crate) struct Functions {
+            $(pub(crate) $name: unsafe extern "system" fn($($argument),*) -> c_int,)+
+            /// Never unloaded: the driver has threads of its own that may run until the end.
+            _library: ManuallyDrop<Library>,
+        }
+
+        impl Functions {
+            /// # Safety
+            /// The library's functions of these names are those of the CUDA driver.
+            pub(super) unsafe fn find(library: Library) -> Result<Self> {
+                let library = ManuallyDrop::new(library);
+                Ok(Self {
+                    $($name: {
+                        let name = concat!(stringify!($name), "\0");
+                        // SAFETY: the type is that of the declaration in `cuda.h`; the function
+                        // stays loaded.
+                        let found = unsafe { library.get(name.as_bytes()) };
+                        *found.map_err(|_| missing(stringify!($name)))?
+                    },)+
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    cuInit(c_uint);
+    cuDriverGetVersion(*mut c_int);
+    cuGetErrorName(c_int, *mut *const c_char);
+    cuDeviceGetCount(*mut c_int);
+    cuDeviceGet(*mut c_int, c_int);
+    cuDeviceGetName(*mut c_char, c_int, c_int);
+    cuDeviceTotalMem_v2(*mut usize, c_int);
+    cuDeviceGetAttribute(*mut c_int, c_int, c_int);
+    cuDevicePrimaryCtxRetain(*mut Handle, c_int);
+    cuDevicePrimaryCtxRelease_v2(c_int);
+    cuCtxPushCurrent_v2(Handle);
+    cuCtxPopCurrent_v2(*mut Handle);
+    cuModuleLoadData(*mut Handle, *const c_void);
+    cuModuleUnload(Handle);
+    cuModuleGetFunction(*mut Handle, Handle, *const c_char);
+    cuMemAlloc_v2(*mut u64, usize);
+    cuMemFree_v2(u64);
+    cuMemHostAlloc(*mut *mut c_void, usize, c_uint);
+    cuMemFreeHost(*mut c_void);
+    cuMemcpyHtoDAsync_v2(u64, *const c_void, usize, Handle);
+    cuMemcpyDtoHAsync_v2(*mut c_void, u64, usize, Handle);
+    cuMemsetD8Async(u64, u8, usize, Handle);
+    cuStreamCreate(*mut Handle, c_uint);
+    cuStreamDestroy_v2(Handle);
+    cuStreamSynchronize(Handle);
+    cuStreamWaitEvent(Handle, Handle, c_uint);
+    cuEventCreate(*mut Handle, c_uint);
+    cuEventDestroy_v2(Handle);
+    cuEventRecord(Handle, Handle);
+    cuEventSynchronize(Handle);
+    cuLaunchKernel(
+        Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle,
+        *mut *mut c_void, *mut *mut c_void
+    );
+}
+
+fn missing(function: &str) -> GpuError {
+    load_error(format!("a version without {function}"))
+}

@@ -1,0 +1,204 @@
+use super::{DeviceMemory, Gpu, Handle, PinnedMemory, Result};
+use crate::{GpuError, Kernel, Machine, layout::BatchLayout};
+use std::ops::Range;
+
+/// Work in order. Does not wait for the default stream, nor that for it.
+pub(crate) struct Stream {
+    gpu: Gpu,
+    handle: Handle,
+}
+
+impl Stream {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
+        const NON_BLOCKING: u32 = 1;
+        let driver = gpu.driver();
+        let _entered = gpu.enter()?;
+        let mut handle = 0;
+        // SAFETY: the pointer is to a live integer.
+        let code = unsafe { (driver.functions.cuStreamCreate)(&raw mut handle, NON_BLOCKING) };
+        driver.check("cuStreamCreate", code)?;
+        Ok(Self { gpu: gpu.clone(), handle })
+    }
+
+    /// Waits until all that was asked for is done.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let driver = self.gpu.driver();
+        let _entered = self.gpu.enter()?;
+        // SAFETY: the stream lives.
+        let code = unsafe { (driver.functions.cuStreamSynchronize)(self.handle) };
+        driver.check("cuStreamSynchronize", code)
+    }
+
+    /// Lets what is asked for later wait for the event.
+    pub(crate) fn wait_for(&self, event: &Event) -> Result<()> {
+        event.hold_back(self.handle)
+    }
+
+    /// Copies the start of `from`. It must be neither dropped nor written before the copy is done:
+    /// whoever calls this waits for the stream, or an event behind the copy.
+    pub(crate) fn upload(
+        &self,
+        from: &PinnedMemory,
+        to: &DeviceMemory,
+        n_bytes: u64,
+    ) -> Result<()> {
+        let (driver, from) = (self.gpu.driver(), from.bytes());
+        let n_bytes = n_bytes.min(to.n_bytes()).min(from.len() as u64) as usize;
+        let _entered = self.gpu.enter()?;
+        // SAFETY: both ranges were allocated with at least that size, and are kept by the caller.
+        let code = unsafe {
+            let from = from.as_ptr().cast();
+            (driver.functions.cuMemcpyHtoDAsync_v2)(to.address(), from, n_bytes, self.handle)
+        };
+        driver.check("cuMemcpyHtoDAsync", code)
+    }
+
+    /// Copies a range of `from` to the place `at` of `to`; the same holds.
+    pub(crate) fn download(
+        &self,
+        from: &DeviceMemory,
+        range: Range<u64>,
+        to: &mut PinnedMemory,
+        at: usize,
+    ) -> Result<()> {
+        let driver = self.gpu.driver();
+        let to = to.bytes_mut().get_mut(at..).unwrap_or_default();
+        let end = range.end.min(from.n_bytes());
+        let n_bytes = (end.saturating_sub(range.start) as usize).min(to.len());
+        if n_bytes == 0 {
+            return Ok(());
+        }
+        let _entered = self.gpu.enter()?;
+        // SAFETY: the range lies within `from`, and `to` has room for it; the caller keeps both.
+        let code = unsafe {
+            let (to, from) = (to.as_mut_ptr().cast(), from.address() + range.start);
+            (driver.functions.cuMemcpyDtoHAsync_v2)(to, from, n_bytes, self.handle)
+        };
+        driver.check("cuMemcpyDtoHAsync", code)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: created in `new`, destroyed once; the driver lets running work finish.
+        self.gpu.give_back(|driver| unsafe {
+            (driver.functions.cuStreamDestroy_v2)(self.handle);
+        });
+    }
+}
+
+/// A point in a stream.
+pub(crate) struct Event {
+    gpu: Gpu,
+    handle: Handle,
+}
+
+impl Event {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
+        /// Not for measuring, which costs.
+        const DISABLE_TIMING: u32 = 2;
+        let driver = gpu.driver();
+        let _entered = gpu.enter()?;
+        let mut handle = 0;
+        // SAFETY: the pointer is to a live integer.
+        let code = unsafe { (driver.functions.cuEventCreate)(&raw mut handle, DISABLE_TIMING) };
+        driver.check("cuEventCreate", code)?;
+        Ok(Self { gpu: gpu.clone(), handle })
+    }
+
+    /// Puts it behind all that was asked of the stream so far.
+    pub(crate) fn record(&self, stream: &Stream) -> Result<()> {
+        let driver = self.gpu.driver();
+        let _entered = self.gpu.enter()?;
+        // SAFETY: both live.
+        let code = unsafe { (driver.functions.cuEventRecord)(self.handle, stream.handle) };
+        driver.check("cuEventRecord", code)
+    }
+
+    /// Waits until the stream has come there.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let driver = self.gpu.driver();
+        let _entered = self.gpu.enter()?;
+        // SAFETY: the event lives.
+        let code = unsafe { (driver.functions.cuEventSynchronize)(self.handle) };
+        driver.check("cuEventSynchronize", code)
+    }
+
+    /// Lets a stream wait for it, which may be one of somebody else's in the same context.
+    pub(crate) fn hold_back(&self, stream: Handle) -> Result<()> {
+        let driver = self.gpu.driver();
+        let _entered = self.gpu.enter()?;
+        // SAFETY: the event lives; a handle that is no stream is an error of the driver's.
+        let code = unsafe { (driver.functions.cuStreamWaitEvent)(stream, self.handle, 0) };
+        driver.check("cuStreamWaitEvent", code)
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: created in `new`, destroyed once.
+        self.gpu.give_back(|driver| unsafe {
+            (driver.functions.cuEventDestroy_v2)(self.handle);
+        });
+    }
+}
+
+/// Runs the kernels of a batch in a stream. The memory they work on is kept by whoever made it.
+pub(crate) struct StreamMachine<'a> {
+    stream: &'a Stream,
+}
+
+impl<'a> StreamMachine<'a> {
+    /// # Safety
+    /// The addresses that are handed to it lie in memory of the GPU which lives until the stream
+    /// has come behind the work, and whose content was laid out by the plan that runs.
+    pub(crate) unsafe fn new(stream: &'a Stream) -> Self {
+        Self { stream }
+    }
+}
+
+impl Machine for StreamMachine<'_> {
+    type Error = GpuError;
+
+    fn clear(&mut self, address: u64, n_bytes: u64) -> Result<()> {
+        let Stream { gpu, handle } = self.stream;
+        let driver = gpu.driver();
+        let _entered = gpu.enter()?;
+        let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
+        // SAFETY: by the promise that `new` asks for.
+        let code = unsafe { (driver.functions.cuMemsetD8Async)(address, 0, n_bytes, *handle) };
+        driver.check("cuMemsetD8Async", code)
+    }
+
+    fn launch(
+        &mut self,
+        kernel: Kernel,
+        batch: &BatchLayout,
+        n_items: u32,
+        n_images: u32,
+    ) -> Result<()> {
+        let Stream { gpu, handle } = self.stream;
+        let driver = gpu.driver();
+        let _entered = gpu.enter()?;
+        let mut batch = *batch;
+        let mut arguments = [(&raw mut batch).cast()];
+        // SAFETY: the kernel has one parameter, a structure of that layout, which the driver
+        // copies before it returns; the addresses in it are good by the promise of `new`.
+        let code = unsafe {
+            (driver.functions.cuLaunchKernel)(
+                gpu.kernel(kernel),
+                n_items,
+                n_images,
+                1,
+                kernel.n_threads(),
+                1,
+                1,
+                0,
+                *handle,
+                arguments.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        driver.check("cuLaunchKernel", code)
+    }
+}

@@ -1,0 +1,72 @@
+/// Why there is no decoding on the GPU. Images that cannot be decoded are no such error: they are
+/// in the [`Status`](crate::Status) of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GpuError {
+    /// No driver is installed, or it cannot be loaded.
+    #[error("no CUDA driver: {}", tried.join("; "))]
+    NoDriver {
+        /// Each library that was looked for, with the loader's answer.
+        tried: Vec<String>,
+    },
+    /// The driver cannot run these kernels.
+    #[error("the CUDA driver is for {found}, and {needed} or newer is needed")]
+    TooOld {
+        /// The driver's version, or the function that it lacks.
+        found: String,
+        /// The version that is needed.
+        needed: String,
+    },
+    /// The driver is there, but no GPU.
+    #[error("the CUDA driver finds no GPU")]
+    NoDevice,
+    /// There are fewer GPUs.
+    #[error("no GPU {ordinal}: there are {n_devices}")]
+    NoSuchDevice {
+        /// The number that was asked for, from 0.
+        ordinal: u32,
+        /// How many there are.
+        n_devices: u32,
+    },
+    /// The GPU is of a generation that the kernels are not made for.
+    #[error("{name} has compute capability {major}.{minor}, and 7.5 is needed")]
+    OldDevice {
+        /// The GPU.
+        name: String,
+        /// Its compute capability.
+        major: i32,
+        /// Its compute capability.
+        minor: i32,
+    },
+    /// No memory is left, on the GPU or for pinned pages. A smaller batch, or smaller chunks, may
+    /// fit.
+    #[error("out of memory: {function} of {n_bytes} bytes")]
+    OutOfMemory {
+        /// The function of the driver.
+        function: &'static str,
+        /// How much was asked for; 0 where the driver needed it for itself.
+        n_bytes: u64,
+    },
+    /// Any other failure of the driver. Some of them ("launch failed", "illegal address") end all
+    /// work of this process on the GPU.
+    #[error("{function} failed: {name} ({code})")]
+    Driver {
+        /// The function of the driver.
+        function: &'static str,
+        /// Its answer.
+        code: i32,
+        /// The driver's name for it.
+        name: String,
+    },
+    /// The process was forked after the GPU was opened: the driver works in the parent only.
+    #[error("the GPU was opened before this process was forked; open it in the child")]
+    Forked,
+    /// The memory for the output has another size than the output.
+    #[error("the output has {expected} bytes, and its memory {found}")]
+    OutputSize {
+        /// What the batch takes.
+        expected: u64,
+        /// What was given.
+        found: u64,
+    },
+}

@@ -1,0 +1,128 @@
+//! What the kernels are handed, byte for byte: the structures of `kernels/layout.cuh` in Rust.
+//!
+//! A test of the crate that runs the kernels on the CPU compares sizes and offsets with those of
+//! the C++ compiler. Fields that are explained there are not explained again here.
+#![allow(missing_docs, reason = "kernels/layout.cuh says what each field is")]
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// What of an image is wanted, in its pixels.
+#[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct CropLayout {
+    pub left: f32,
+    pub top: f32,
+    pub step_x: f32,
+    pub step_y: f32,
+    pub first_x: u32,
+    pub end_x: u32,
+    pub first_y: u32,
+    pub end_y: u32,
+    pub flip: u32,
+    pub reserved: u32,
+}
+
+/// An image of the batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct ImageLayout {
+    pub width: u32,
+    pub height: u32,
+    pub n_components: u32,
+    pub color: u32,
+    pub mcus_x: u32,
+    pub mcus_y: u32,
+    pub n_blocks: u32,
+    pub blocks_per_mcu: u32,
+    pub max_h: u32,
+    pub max_v: u32,
+    pub h: [u32; 3],
+    pub v: [u32; 3],
+    pub slot_component: u32,
+    pub slot_x: u32,
+    pub slot_y: u32,
+    pub n_pairs: u32,
+    pub pair: [u32; 3],
+    pub dc_table: [u32; 3],
+    pub ac_table: [u32; 3],
+    pub quantisation: [u32; 3],
+    pub scan_at: u32,
+    pub scan_bytes: u32,
+    pub words_at: u32,
+    pub first_segment: u32,
+    pub n_segments: u32,
+    pub first_restart: u32,
+    pub n_restarts: u32,
+    pub first_block: u32,
+    pub pixels_at: u64,
+    pub across_at: u64,
+    pub output_at: u64,
+    pub crop: CropLayout,
+}
+
+/// Where a segment starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct SegmentLayout {
+    pub bit: u32,
+    pub block: u32,
+}
+
+/// Bit 31 of [`SegmentLayout::block`]: the DC prediction starts again from 0.
+pub const RESETS: u32 = 1 << 31;
+
+/// A Huffman table as the file has it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub struct TableLayout {
+    pub counts: [u8; 16],
+    pub values: [u8; 256],
+    pub is_ac: u32,
+    pub second_at: u32,
+    pub n_second: u32,
+}
+
+/// Entries of the first table for decoding, per Huffman table.
+pub const FIRST_ENTRIES: u64 = 1024;
+/// Entries of a second table.
+pub const SECOND_ENTRIES: u32 = 64;
+
+/// What the kernels say about an image.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub struct StateLayout {
+    pub flags: u32,
+    pub n_bytes: u32,
+}
+
+/// The argument of every kernel; the first fifteen fields are addresses where the kernels run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct BatchLayout {
+    pub scans: u64,
+    pub images: u64,
+    pub segments: u64,
+    pub restarts: u64,
+    pub tables: u64,
+    pub quantisation: u64,
+    pub words: u64,
+    pub lookups: u64,
+    pub second: u64,
+    pub coefficients: u64,
+    pub samples: u64,
+    pub pixels: u64,
+    pub across: u64,
+    pub output: u64,
+    pub states: u64,
+    pub first_image: u32,
+    pub n_tables: u32,
+    pub out_width: u32,
+    pub out_height: u32,
+    pub dtype: u32,
+    pub order: u32,
+    pub factor: [f32; 3],
+    pub offset: [f32; 3],
+}

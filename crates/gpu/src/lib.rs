@@ -1,0 +1,67 @@
+//! JPEGs decoded by a GPU, bit for bit as libjpeg-turbo does it.
+//!
+//! The files stay as they are. What lets thousands of threads start in the middle of a scan are
+//! the checkpoints of `fdconvert-jpeg-index`, made when a dataset is packed. A [`Decoder`] takes
+//! a batch of [`Request`]s, uploads files, tables and checkpoints in one copy, and leaves a
+//! [`Batch`] in the GPU's memory: whole images, or crops of one size, normalised, in the type
+//! that training wants.
+//!
+//! ```no_run
+//! use fdconvert_gpu::{Crop, Decoder, Driver, Gpu, Limits, Output, Request};
+//! use fdconvert_gpu::{Order, SampleType, Status, Tensor};
+//!
+//! let gpu = Gpu::open(&Driver::load(None)?, 0)?;
+//! let mut decoder = Decoder::new(&gpu, Limits::DEFAULT)?;
+//! let (jpeg, checkpoints) = (std::fs::read("a.jpg")?, std::fs::read("a.checkpoints")?);
+//! let request =
+//!     Request { bytes: &jpeg, checkpoints: Some(&checkpoints), crop: Crop::WHOLE, flip: false };
+//! let tensor = Tensor {
+//!     width: 224,
+//!     height: 224,
+//!     sample_type: SampleType::F16,
+//!     order: Order::Nchw,
+//!     mean: [0.485, 0.456, 0.406],
+//!     deviation: [0.229, 0.224, 0.225],
+//! };
+//! let batch = decoder.decode(&[request], Output::Tensor(tensor))?;
+//! for (number, status) in batch.statuses().iter().enumerate() {
+//!     match status {
+//!         Status::Decoded => println!("{number} is at {:#x}", batch.address()),
+//!         other => println!("{number} is for the CPU: {other:?}"),
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! One bad image never fails a batch: it has its own [`Status`], and a [`GpuError`] is always the
+//! driver's. Neither building nor starting needs CUDA: the driver is loaded by [`Driver::load`],
+//! and a machine without it answers [`GpuError::NoDriver`]. [`probe`] tells beforehand.
+//!
+//! A [`Plan`] is all that the host decides about a batch, and a [`Machine`] whatever runs the
+//! kernels: a stream of the driver here, the CPU in tests.
+//!
+//! Deliberately absent: files, loaders, the decoding on the CPU of what the kernels refuse, and
+//! any decoder whose pixels differ from libjpeg's.
+// Only `driver` and what takes addresses from callers opt in.
+#![deny(unsafe_code)]
+
+mod batch;
+mod builder;
+mod decoder;
+mod driver;
+mod error;
+mod image;
+pub mod layout;
+mod plan;
+mod probe;
+mod request;
+mod schedule;
+
+pub use batch::{Batch, Pending};
+pub use decoder::Decoder;
+pub use driver::{Device, Driver, Gpu};
+pub use error::GpuError;
+pub use plan::{Limits, Place, Plan};
+pub use probe::{Backend, Probe, probe};
+pub use request::{Crop, Damage, Fallback, Order, Output, Request, SampleType, Status, Tensor};
+pub use schedule::{Addresses, Kernel, Machine};

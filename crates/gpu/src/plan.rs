@@ -1,0 +1,187 @@
+use crate::{
+    Damage, Fallback, Output, Request, Status,
+    builder::{Builder, SCAN_UNIT},
+    layout::{ImageLayout, SegmentLayout, StateLayout, TableLayout},
+};
+use std::ops::Range;
+use zerocopy::IntoBytes;
+
+/// How much is done at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Blocks of 8x8 values that are in flight together, unless one image has more. 2^18 of them
+    /// keep the coefficients (128 bytes each) and samples (64 bytes) within the caches of large
+    /// GPUs; a photograph of 500x375 pixels has about 4500 to 9000.
+    pub chunk_blocks: u32,
+    /// Larger images are left to the caller.
+    pub max_image_blocks: u32,
+}
+
+impl Limits {
+    /// For images of any usual size.
+    pub const DEFAULT: Self = Self { chunk_blocks: 1 << 18, max_image_blocks: 1 << 22 };
+}
+
+/// What is to be done for a batch: which images the kernels decode, in which chunks, and how much
+/// memory that takes. Made without any GPU; the images of the requests are parsed, not copied.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub(crate) output: Output,
+    pub(crate) images: Vec<ImageLayout>,
+    pub(crate) chunks: Vec<Chunk>,
+    pub(crate) sections: Sections,
+    pub(crate) workspace: Workspace,
+    pub(crate) segments: Vec<SegmentLayout>,
+    pub(crate) restarts: Vec<u32>,
+    pub(crate) huffman: Vec<TableLayout>,
+    pub(crate) quantisation: Vec<[u16; 64]>,
+    /// For each image: the request, and the part of its bytes.
+    pub(crate) scans: Vec<(usize, Range<usize>)>,
+    /// For each request: its image, or why it is none.
+    pub(crate) outcomes: Vec<Result<usize, Fallback>>,
+    pub(crate) output_bytes: u64,
+}
+
+/// Images that are in flight together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    pub(crate) first_image: u32,
+    pub(crate) n_images: u32,
+    pub(crate) n_blocks: u32,
+    /// The most of any image: blocks, pixels of the window, rows of the window.
+    pub(crate) max_blocks: u32,
+    pub(crate) max_pixels: u64,
+    pub(crate) max_rows: u32,
+    pub(crate) pixels_bytes: u64,
+    pub(crate) across_samples: u64,
+}
+
+/// Where the arrays start in the memory that is uploaded, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sections {
+    pub(crate) scans: u64,
+    pub(crate) images: u64,
+    pub(crate) segments: u64,
+    pub(crate) restarts: u64,
+    pub(crate) tables: u64,
+    pub(crate) quantisation: u64,
+    pub(crate) end: u64,
+}
+
+/// Where the arrays of the kernels' own start, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Workspace {
+    pub(crate) states: u64,
+    pub(crate) words: u64,
+    pub(crate) lookups: u64,
+    pub(crate) second: u64,
+    pub(crate) coefficients: u64,
+    pub(crate) samples: u64,
+    pub(crate) pixels: u64,
+    pub(crate) across: u64,
+    pub(crate) end: u64,
+}
+
+impl Plan {
+    /// Parses the images and lays out the batch. An image that cannot be decoded by the kernels
+    /// never fails the others: it has its reason in [`Plan::statuses`].
+    #[must_use]
+    pub fn new(requests: &[Request<'_>], output: Output, limits: Limits) -> Self {
+        Builder::new(output, limits).build(requests)
+    }
+
+    /// Bytes that [`Plan::fill`] writes and the kernels read.
+    #[must_use]
+    pub fn upload_bytes(&self) -> u64 {
+        self.sections.end
+    }
+
+    /// Bytes of memory that the kernels work in.
+    #[must_use]
+    pub fn workspace_bytes(&self) -> u64 {
+        self.workspace.end
+    }
+
+    /// Bytes of the output.
+    #[must_use]
+    pub fn output_bytes(&self) -> u64 {
+        self.output_bytes
+    }
+
+    /// How many images the kernels decode.
+    #[must_use]
+    pub fn n_images(&self) -> usize {
+        self.images.len()
+    }
+
+    /// Where in the output a request's image lies, its width, height and channels; `None` where it
+    /// has no place: in the native output only what the kernels decode has one.
+    #[must_use]
+    pub fn place(&self, request: usize) -> Option<Place> {
+        let outcome = self.outcomes.get(request)?;
+        if let Output::Tensor(tensor) = self.output {
+            let n_bytes = tensor.image_bytes();
+            let (width, height) = (tensor.width, tensor.height);
+            let start = n_bytes * request as u64;
+            return Some(Place { bytes: start..start + n_bytes, width, height, channels: 3 });
+        }
+        let image = self.images.get(*outcome.as_ref().ok()?)?;
+        let (width, height, channels) = (image.width, image.height, image.n_components);
+        let n_bytes = u64::from(width) * u64::from(height) * u64::from(channels);
+        let bytes = image.pixels_at..image.pixels_at + n_bytes;
+        Some(Place { bytes, width, height, channels })
+    }
+
+    /// Writes what is uploaded into `slab`, given the requests that the plan was made for. Bytes
+    /// of `slab` behind [`Plan::upload_bytes`] are left alone.
+    pub fn fill(&self, requests: &[Request<'_>], slab: &mut [u8]) {
+        let mut write = |at: u64, bytes: &[u8]| {
+            if let Some(to) = slab.get_mut(at as usize..).and_then(|it| it.get_mut(..bytes.len())) {
+                to.copy_from_slice(bytes);
+            }
+        };
+        for (image, (request, scan)) in self.images.iter().zip(&self.scans) {
+            let bytes = requests.get(*request).and_then(|request| request.bytes.get(scan.clone()));
+            let at = self.sections.scans + u64::from(image.scan_at) * SCAN_UNIT;
+            write(at, bytes.unwrap_or_default());
+        }
+        write(self.sections.images, self.images.as_bytes());
+        write(self.sections.segments, self.segments.as_bytes());
+        write(self.sections.restarts, self.restarts.as_bytes());
+        write(self.sections.tables, self.huffman.as_bytes());
+        write(self.sections.quantisation, self.quantisation.as_bytes());
+    }
+
+    /// What became of each request, given what the kernels say about their images.
+    #[must_use]
+    pub fn statuses(&self, states: &[StateLayout]) -> Vec<Status> {
+        let status = |outcome: &Result<usize, Fallback>| match outcome {
+            Err(fallback) => Status::Fallback(fallback.clone()),
+            Ok(image) => match states.get(*image) {
+                Some(state) if state.flags == 0 => Status::Decoded,
+                // Without a word about it, nothing is known of its pixels.
+                state => Status::Damaged(Damage { flags: state.map_or(u32::MAX, |it| it.flags) }),
+            },
+        };
+        self.outcomes.iter().map(status).collect()
+    }
+
+    /// The bytes of the output that no kernel writes, because the images are left to the caller.
+    pub(crate) fn untouched(&self) -> impl Iterator<Item = Range<u64>> {
+        let left = self.outcomes.iter().enumerate().filter(|(_, outcome)| outcome.is_err());
+        left.filter_map(|(request, _)| self.place(request)).map(|place| place.bytes)
+    }
+}
+
+/// Where an image lies in the output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Its bytes.
+    pub bytes: Range<u64>,
+    /// Columns of pixels.
+    pub width: u32,
+    /// Rows of pixels.
+    pub height: u32,
+    /// Samples per pixel: 1 or 3.
+    pub channels: u32,
+}

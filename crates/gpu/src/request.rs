@@ -1,0 +1,200 @@
+use fdconvert_jpeg_index::{CheckpointError, Refused};
+
+/// One image that is to be decoded.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The bytes of a JPEG.
+    pub bytes: &'a [u8],
+    /// Its checkpoints, as `fdconvert-jpeg-index` stores them. Without them the image is left to
+    /// the caller.
+    pub checkpoints: Option<&'a [u8]>,
+    /// The part of it that is wanted.
+    pub crop: Crop,
+    /// Whether it is mirrored, left to right.
+    pub flip: bool,
+}
+
+/// A rectangle in fractions of an image's width and height.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Crop {
+    /// Its left edge, 0 to 1.
+    pub left: f32,
+    /// Its upper edge, 0 to 1.
+    pub top: f32,
+    /// Above 0; `left + width` is at most 1.
+    pub width: f32,
+    /// Above 0; `top + height` is at most 1.
+    pub height: f32,
+}
+
+impl Crop {
+    /// The whole image.
+    pub const WHOLE: Self = Self { left: 0.0, top: 0.0, width: 1.0, height: 1.0 };
+}
+
+/// What comes out of a batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Output {
+    /// Every image as it is stored, one after the other: rows of RGB, or of gray, 8 bits each.
+    /// Crop and flip are not looked at. Bit for bit what libjpeg-turbo decodes.
+    Native,
+    /// All images at one size, with three channels each: one array.
+    Tensor(Tensor),
+}
+
+/// An array of images: `[n, 3, height, width]` or `[n, height, width, 3]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tensor {
+    /// Columns of each image, 1 to 65535.
+    pub width: u32,
+    /// Rows of each image, 1 to 65535.
+    pub height: u32,
+    /// How a sample is stored.
+    pub sample_type: SampleType,
+    /// Which index changes fastest.
+    pub order: Order,
+    /// What is subtracted from each channel, samples being 0 to 1. Not for [`SampleType::U8`].
+    pub mean: [f32; 3],
+    /// What the difference is divided by. Not for [`SampleType::U8`].
+    pub deviation: [f32; 3],
+}
+
+impl Tensor {
+    pub(crate) fn n_samples(&self) -> u64 {
+        3 * u64::from(self.width) * u64::from(self.height)
+    }
+
+    pub(crate) fn image_bytes(&self) -> u64 {
+        self.n_samples() * self.sample_type.n_bytes()
+    }
+}
+
+/// How a sample is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SampleType {
+    /// 0 to 255, rounded, not normalised.
+    U8 = 0,
+    /// IEEE 754 half precision.
+    F16 = 1,
+    /// The upper half of single precision.
+    Bf16 = 2,
+    /// IEEE 754 single precision.
+    F32 = 3,
+}
+
+impl SampleType {
+    /// The bytes of a sample.
+    #[must_use]
+    pub fn n_bytes(self) -> u64 {
+        match self {
+            Self::U8 => 1,
+            Self::F16 | Self::Bf16 => 2,
+            Self::F32 => 4,
+        }
+    }
+}
+
+/// The order of the samples of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Order {
+    /// Channel by channel.
+    Nchw = 0,
+    /// Pixel by pixel.
+    Nhwc = 1,
+}
+
+/// What became of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// Its pixels are there.
+    Decoded,
+    /// It was not tried; the caller decodes it by other means. Its place in a tensor holds zeros.
+    Fallback(Fallback),
+    /// Its data is damaged, or the checkpoints are not its own. Its place is black.
+    Damaged(Damage),
+}
+
+/// Why an image is left to the caller.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fallback {
+    /// No checkpoints came with it.
+    #[error("the image has no checkpoints")]
+    NoCheckpoints,
+    /// Not a JPEG that can be decoded from checkpoints.
+    #[error(transparent)]
+    Jpeg(Refused),
+    /// The checkpoints cannot be read.
+    #[error(transparent)]
+    Checkpoints(CheckpointError),
+    /// A component whose samples do not fit a whole number of times into the largest one's.
+    #[error("sampling factors {h}x{v} do not divide {max_h}x{max_v}")]
+    Sampling {
+        /// The component's horizontal factor.
+        h: u32,
+        /// Its vertical factor.
+        v: u32,
+        /// The largest horizontal factor.
+        max_h: u32,
+        /// The largest vertical factor.
+        max_v: u32,
+    },
+    /// More blocks than [`Limits`](crate::Limits) allow.
+    #[error("the image has {n_blocks} blocks, more than {limit}")]
+    TooLarge {
+        /// Blocks of 8x8 values.
+        n_blocks: u32,
+        /// How many are allowed.
+        limit: u32,
+    },
+    /// The batch has more data than positions of 32 bits can count.
+    #[error("the batch is full")]
+    BatchFull,
+    /// An output without pixels, or of more than 65535 in a row or column.
+    #[error("the output cannot have {width}x{height} pixels")]
+    OutputSize {
+        /// The width that was asked for.
+        width: u32,
+        /// The height that was asked for.
+        height: u32,
+    },
+    /// A crop that is empty, outside of the image, or no numbers.
+    #[error("the crop is not inside of the image")]
+    Crop,
+}
+
+/// What the kernels found wrong with an image, of which there may be several things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the image's data does not fit its checkpoints (flags {flags:#x})")]
+pub struct Damage {
+    pub(crate) flags: u32,
+}
+
+impl Damage {
+    /// Bits that are no code, or a run that leaves its block.
+    #[must_use]
+    pub fn bad_code(self) -> bool {
+        self.flags & 1 != 0
+    }
+
+    /// A segment that does not end where the next one starts.
+    #[must_use]
+    pub fn bad_segment(self) -> bool {
+        self.flags & 2 != 0
+    }
+
+    /// Restart markers that are missing, too many, or elsewhere.
+    #[must_use]
+    pub fn bad_restart(self) -> bool {
+        self.flags & 4 != 0
+    }
+
+    /// A scan that is longer or shorter than its checkpoints say.
+    #[must_use]
+    pub fn bad_length(self) -> bool {
+        self.flags & 8 != 0
+    }
+}
