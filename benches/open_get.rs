@@ -72,6 +72,7 @@ fn write(path: &Path, compat: bool) {
         provenance: &Provenance::default(),
         fingerprint: [0; 16],
         overwrite: false,
+        checkpoints: false,
     };
     let mut writer = format.create(&request).unwrap();
     for index in 0..N_SAMPLES {

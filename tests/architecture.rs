@@ -22,7 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gpu-emul", &["gpu"]),
     ("codec", &["core", "probe"]),
     (FORMATS, &["core", "storage", "probe", "index", "jpeg-index"]),
-    ("pipeline", &["core", "codec"]),
+    ("pipeline", &["core", "codec", "jpeg-index"]),
     ("profile", &["core", "codec", "storage"]),
     ("reader", &["core", "storage", FORMATS]),
     ("loader", &["core", "storage", "reader", "codec", "jpeg-index", "gpu"]),

@@ -1,7 +1,8 @@
 //! `fdconvert index`.
-use crate::{Outcome, Session, args::IndexArgs};
-use fdconvert_core::Result;
-use fdconvert_wds::Wds;
+use crate::{Outcome, Session, args::IndexArgs, jpeg_index};
+use bytes::Bytes;
+use fdconvert_core::{Error, Format as _, Result};
+use fdconvert_wds::{Checkpointing, Wds};
 use serde_json::{Map, json};
 
 pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
@@ -9,7 +10,12 @@ pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
         Some(list) => Wds::with_sidecars(list)?,
         None => Wds::default(),
     };
-    let written = wds.index(&args.dataset, args.overwrite)?;
+    refuse_others(args, &wds)?;
+    let make = args.jpeg_index.0.map(|grid_bits| {
+        (grid_bits, move |jpegs: &[Bytes]| jpeg_index::make_all(jpegs, grid_bits))
+    });
+    let how = make.as_ref().map(|(grid_bits, make)| Checkpointing { grid_bits: *grid_bits, make });
+    let written = wds.index_with(&args.dataset, args.overwrite, how)?;
     if args.common.json {
         let files: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
         let mut fields = Map::new();
@@ -25,4 +31,22 @@ pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
         session.print(&text)?;
     }
     Ok(Outcome::Complete)
+}
+
+/// Other formats have their indexes inside: nothing can be added beside them.
+fn refuse_others(args: &IndexArgs, wds: &Wds) -> Result<()> {
+    let path = &args.dataset;
+    if args.jpeg_index.is_off() || wds.detect(path) {
+        return Ok(());
+    }
+    let formats = fdconvert_reader::formats();
+    let found = formats.iter().find(|format| format.stores_checkpoints() && format.detect(path));
+    let Some(found) = found else { return Ok(()) };
+    let what = format!(
+        "{path} is a {name} and keeps its checkpoints inside; pack it again: fdconvert pack {path} \
+         NEW --format {name} --jpeg-index on",
+        path = path.display(),
+        name = found.name()
+    );
+    Err(Error::usage("--jpeg-index", what))
 }

@@ -23,6 +23,7 @@ mod formula;
 mod fractal;
 mod index;
 mod inspect;
+mod jpeg_index;
 mod output;
 mod pack;
 mod plan;

@@ -64,6 +64,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
         out,
         plan: &plan,
         params: &recipe.params,
+        jpeg_index: recipe.jpeg_index,
         threads: threads(args.threads)?,
         budget_bytes: args.buffer,
         on_error: args.on_error.into(),
@@ -96,6 +97,7 @@ fn dry_run(
         fields.insert("format".into(), json!(recipe.format.name()));
         fields.insert("schema".into(), json!(schema));
         fields.insert("params".into(), json!(recipe.policy.params()));
+        fields.insert("jpeg_index".into(), json!(recipe.jpeg_index));
         session.print_json("plan", fields)?;
         return Ok(Outcome::Complete);
     }
@@ -113,6 +115,9 @@ fn dry_run(
             _ => String::new(),
         };
         text.push_str(&format!("  field    {}: {}{classes}\n", field.name, field.kind.name()));
+    }
+    if let Some(grid_bits) = recipe.jpeg_index {
+        text.push_str(&format!("  jpeg-index checkpoints every {grid_bits} bits\n"));
     }
     for (name, value) in recipe.policy.params().iter().chain(&recipe.params) {
         text.push_str(&format!("  {name:8} {value}\n"));

@@ -154,6 +154,7 @@ pub(crate) fn merge(args: &MergeArgs, session: &Session) -> Result<Outcome> {
         out: &args.out,
         plan: &plan,
         params: &recipe.params,
+        jpeg_index: recipe.jpeg_index,
         threads: 1,
         budget_bytes: 0,
         on_error: OnError::Fail,

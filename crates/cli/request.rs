@@ -1,6 +1,7 @@
 //! From flags to validated input: after this, illegal combinations cannot be expressed.
 use crate::{
     args::{ByArg, FilterArg, OnErrorArg, RecipeArgs, SubsamplingArg},
+    jpeg_index,
     ratio::RatioArg,
 };
 use fdconvert_codec::{
@@ -17,6 +18,8 @@ pub(crate) struct Recipe {
     pub(crate) plan: PlanRequest,
     /// What to record beside the policy's own parameters.
     pub(crate) params: BTreeMap<String, String>,
+    /// How far apart checkpoints inside the JPEGs are, in bits.
+    pub(crate) jpeg_index: Option<u32>,
 }
 
 impl Recipe {
@@ -33,7 +36,8 @@ impl Recipe {
         let mut plan = plan_request(args);
         plan.balance = balance(args);
         let params = params(args, options, &*format);
-        Ok(Self { format, policy, plan, params })
+        let jpeg_index = jpeg_index::checked(args.jpeg_index, &*format)?;
+        Ok(Self { format, policy, plan, params, jpeg_index })
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
         out: &args.out,
         plan: &plan,
         params: &BTreeMap::new(),
+        jpeg_index: None,
         threads: threads(args.threads)?,
         budget_bytes: BUDGET_BYTES,
         on_error: args.on_error.into(),

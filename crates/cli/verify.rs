@@ -1,5 +1,5 @@
 //! `fdconvert verify`.
-use crate::{Outcome, Session, args::VerifyArgs, output, progress, request::threads};
+use crate::{Outcome, Session, args::VerifyArgs, jpeg_index, output, progress, request::threads};
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Class, Error, Limits, Reader, Result, Value};
 use rayon::prelude::*;
@@ -86,7 +86,7 @@ fn check_sample(
             decoder.decode(&sample.key, image, limits)?;
         }
     }
-    Ok(())
+    jpeg_index::verify(reader, index, &sample)
 }
 
 fn report(

@@ -74,6 +74,7 @@ impl Trial {
                 out: &out,
                 plan: &plan,
                 params: &BTreeMap::new(),
+                jpeg_index: None,
                 threads: 1,
                 budget_bytes: 64 << 20,
                 on_error: OnError::Fail,

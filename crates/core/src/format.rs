@@ -2,6 +2,7 @@ use crate::{
     Codec, Encoded, FormatOption, ImageHeader, OptionValues, Provenance, Reader, Result, Sample,
     Schema, Skipped,
 };
+use bytes::Bytes;
 use std::{
     ops::Range,
     path::{Path, PathBuf},
@@ -60,6 +61,10 @@ pub struct Create<'a> {
     pub fingerprint: [u8; 16],
     /// Replace an existing output, and an unfinished one of another run.
     pub overwrite: bool,
+    /// Whether samples come with the checkpoints of their JPEGs, by
+    /// [`ShardWriter::write_with`], to be stored; only for formats that
+    /// [store them](Format::stores_checkpoints).
+    pub checkpoints: bool,
 }
 
 /// What a finished shard turned out to be.
@@ -123,6 +128,12 @@ pub trait Format: Send + Sync {
     /// What an image becomes, without loss, when it cannot be stored as it is.
     fn fallback(&self) -> Codec;
 
+    /// Whether the checkpoints of JPEGs (where a decoder may start inside the scan) can be stored
+    /// beside the images, with these options.
+    fn stores_checkpoints(&self) -> bool {
+        false
+    }
+
     /// Starts a shard. Dropping the writer unfinished leaves nothing behind; a killed process
     /// leaves an unfinished file under another name, which the same run continues.
     ///
@@ -182,6 +193,19 @@ pub trait ShardWriter: Send {
     /// `Sample` when the format cannot hold this one; the writer stays usable and the sample
     /// counts as not written. `Io` when the system refuses; then the writer must be dropped.
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()>;
+
+    /// Appends a sample with the checkpoints of its images: one for each image field, in schema
+    /// order, `None` for what has none. The default stores the sample alone.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    fn write_with(
+        &mut self,
+        sample: &Sample<Encoded>,
+        _checkpoints: &[Option<Bytes>],
+    ) -> Result<()> {
+        self.write(sample)
+    }
 
     /// Notes that the next sample of the shard is left out, and why.
     ///

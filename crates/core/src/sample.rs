@@ -135,6 +135,15 @@ impl Schema {
         self.fields.iter().position(|field| field.kind == Kind::Image)
     }
 
+    /// Where the field at `field` stands among the fields of images; `None` if it is none.
+    #[must_use]
+    pub fn image_position(&self, field: usize) -> Option<u32> {
+        let before = self.fields.get(..=field)?;
+        let (last, before) = before.split_last()?;
+        let n_before = before.iter().filter(|earlier| earlier.kind == Kind::Image).count();
+        if last.kind == Kind::Image { u32::try_from(n_before).ok() } else { None }
+    }
+
     /// The first integer field with class names, else the one called `label`.
     #[must_use]
     pub fn label(&self) -> Option<usize> {

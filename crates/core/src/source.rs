@@ -1,4 +1,5 @@
 use crate::{Codec, Encoded, Error, Image, Provenance, Result, Sample, Schema, Value};
+use bytes::Bytes;
 use std::{convert::Infallible, path::Path, sync::Arc};
 
 /// A finite, indexable dataset that many threads may read at the same time.
@@ -126,6 +127,17 @@ pub trait Reader: Source {
     /// # Errors
     /// As for [`get`](Self::get), for what its tables say.
     fn image_extent(&self, _index: u64) -> Result<Option<Extent>> {
+        Ok(None)
+    }
+
+    /// Where a decoder may start inside the JPEG in field `field` of sample `index`, where that was
+    /// recorded: bytes that are whole and belong to that image, to be read together with it.
+    /// `None`, the default, where there are none, and for fields that are no images.
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get); `Sample` also when what was recorded is damaged or of another
+    /// image. The image itself may still be sound.
+    fn checkpoints(&self, _index: u64, _field: usize) -> Result<Option<Bytes>> {
         Ok(None)
     }
 

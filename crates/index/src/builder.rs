@@ -8,11 +8,13 @@ use crate::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// META, REGIONS, KEYS, RANGES; ROWS comes on top where there are any.
+/// META, REGIONS, KEYS, RANGES; CHECKPOINTS and ROWS come on top where there are any.
 const N_SECTIONS: usize = 4;
 
-/// Collects what the block says about each sample. Takes 40 bytes per region, 8 per sample and
-/// the key itself, in the form they are written in, so that emitting them copies nothing.
+/// Collects what the block says about each sample. Takes 40 bytes per region, 8 per sample, 8 per
+/// image where there are checkpoints, and the key itself, in the form they are written in, so that
+/// emitting them copies nothing. The checkpoints themselves, some hundred bytes per image, are not
+/// in it: see [`with_checkpoints`](Self::with_checkpoints).
 #[derive(Debug, Clone)]
 pub struct Builder {
     regions_per_sample: u32,
@@ -21,6 +23,14 @@ pub struct Builder {
     key_offsets: Vec<u8>,
     keys: Vec<u8>,
     rows: Vec<u8>,
+    /// Where the entries of CHECKPOINTS end, if there will be such a section.
+    entries: Option<Entries>,
+}
+
+#[derive(Debug, Clone)]
+struct Entries {
+    offsets: Vec<u8>,
+    len: u64,
 }
 
 impl Builder {
@@ -34,7 +44,35 @@ impl Builder {
             key_offsets: 0_u64.to_le_bytes().to_vec(),
             keys: Vec::new(),
             rows: Vec::new(),
+            entries: None,
         }
+    }
+
+    /// The same with a CHECKPOINTS section. The builder keeps only where each entry ends; whoever
+    /// writes the file keeps the bytes of the entries that
+    /// [`seal_all`](crate::seal_all) gives, one after
+    /// the other, and hands them to [`emit_with`](Self::emit_with): of a million images they are
+    /// most of a gigabyte, which a format may rather have in a file than in memory.
+    #[must_use]
+    pub fn with_checkpoints(self) -> Self {
+        let entries = Entries { offsets: 0_u64.to_le_bytes().to_vec(), len: 0 };
+        Self { entries: Some(entries), ..self }
+    }
+
+    /// Notes the lengths of a sample's entries, one for each image field in schema order, 0 where
+    /// there are no checkpoints. Where there is such a section, every sample needs them.
+    pub fn push_entry_lens(&mut self, lens: &[u64]) {
+        let Some(entries) = &mut self.entries else { return };
+        for len in lens {
+            entries.len += len;
+            entries.offsets.extend_from_slice(&entries.len.to_le_bytes());
+        }
+    }
+
+    /// Bytes of all entries so far.
+    #[must_use]
+    pub fn entries_len(&self) -> u64 {
+        self.entries.as_ref().map_or(0, |entries| entries.len)
     }
 
     /// Adds the next sample. Missing regions are stored as empty, superfluous ones dropped: their
@@ -80,12 +118,15 @@ impl Builder {
             + padded(self.regions.len())
             + padded(self.key_offsets.len() + self.keys.len())
             + padded(n_ranges * RANGE_LEN)
+            + self.entries.as_ref().map_or(0, |entries| {
+                (entries.offsets.len() as u64 + entries.len).next_multiple_of(8)
+            })
             + padded(self.rows.len())
             + TRAILER_LEN
     }
 
     fn n_sections(&self) -> usize {
-        N_SECTIONS + usize::from(!self.rows.is_empty())
+        N_SECTIONS + usize::from(self.entries.is_some()) + usize::from(!self.rows.is_empty())
     }
 
     /// Hands the block out piece by piece, from its first byte to its last. `meta` is
@@ -98,18 +139,39 @@ impl Builder {
         meta: &[u8],
         data_len: u64,
         ranges: &[Range],
+        write: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.emit_with(meta, data_len, ranges, &[], write)
+    }
+
+    /// As [`emit`](Self::emit), for a block with a CHECKPOINTS section, whose entries these are;
+    /// there are [`entries_len`](Self::entries_len) bytes of them. They are read twice.
+    ///
+    /// # Errors
+    /// The first of `write`.
+    pub fn emit_with<E>(
+        &self,
+        meta: &[u8],
+        data_len: u64,
+        ranges: &[Range],
+        entries: &[u8],
         mut write: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
+        debug_assert_eq!(entries.len() as u64, self.entries_len(), "entries are missing");
         let mut range_records = Vec::with_capacity(ranges.len() * RANGE_LEN);
         ranges.iter().for_each(|range| range.encode(&mut range_records));
-        let contents: [(u32, u32, [&[u8]; 2]); N_SECTIONS + 1] = [
+        let mut contents: Vec<(u32, u32, [&[u8]; 2])> = vec![
             (kind::META, MUST_UNDERSTAND, [meta, &[]]),
             (kind::REGIONS, MUST_UNDERSTAND, [&self.regions, &[]]),
             (kind::KEYS, 0, [&self.key_offsets, &self.keys]),
             (kind::RANGES, 0, [&range_records, &[]]),
-            (kind::ROWS, 0, [&self.rows, &[]]),
         ];
-        let contents = contents.into_iter().take(self.n_sections());
+        if let Some(Entries { offsets, .. }) = &self.entries {
+            contents.push((kind::CHECKPOINTS, 0, [offsets, entries]));
+        }
+        if !self.rows.is_empty() {
+            contents.push((kind::ROWS, 0, [&self.rows, &[]]));
+        }
         let header = Header {
             n_sections: contents.len() as u32,
             n_samples: self.n_samples,
@@ -120,7 +182,7 @@ impl Builder {
         let mut head = Vec::new();
         header.encode(&mut head);
         let mut offset = header.table_end();
-        for (kind, flags, parts) in contents.clone() {
+        for &(kind, flags, parts) in &contents {
             let len = parts.iter().map(|part| part.len() as u64).sum::<u64>();
             let mut hash = xxhash_rust::xxh3::Xxh3::new();
             parts.iter().for_each(|part| hash.update(part));

@@ -13,14 +13,17 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A block that was read back. Cloning is cheap; nothing but META is copied.
 #[derive(Debug, Clone)]
 pub struct Index {
-    block: Bytes,
-    header: Header,
+    pub(crate) block: Bytes,
+    pub(crate) header: Header,
     root: u64,
     meta: Meta,
     regions: Section,
     keys: Option<Section>,
     ranges: Option<Section>,
     rows: Option<Section>,
+    pub(crate) checkpoints: Option<Section>,
+    /// Positions of the image fields among the regions of a sample.
+    pub(crate) image_regions: Vec<u32>,
     /// Integers and floats per sample: the cells of a row.
     n_cells: u64,
 }
@@ -34,8 +37,8 @@ impl Index {
         let header = Header::parse(&block)?;
         let root = parse_trailer(&block, &header)?;
         let trailer_at = header.block_len - TRAILER_LEN;
-        let (mut meta, mut regions, mut keys, mut ranges, mut rows) =
-            (None, None, None, None, None);
+        let (mut meta, mut regions, mut keys) = (None, None, None);
+        let (mut ranges, mut rows, mut checkpoints) = (None, None, None);
         let mut offset = header.table_end();
         for number in 0..header.n_sections {
             let at = HEADER_LEN + SECTION_LEN * u64::from(number);
@@ -54,6 +57,7 @@ impl Index {
                 kind::REGIONS => &mut regions,
                 kind::KEYS => &mut keys,
                 kind::RANGES => &mut ranges,
+                kind::CHECKPOINTS => &mut checkpoints,
                 kind::ROWS => &mut rows,
                 kind if section.flags & MUST_UNDERSTAND != 0 => {
                     return Err(IndexError::Section { kind });
@@ -73,7 +77,24 @@ impl Index {
         let regions: Section = regions.ok_or_else(missing("there is no REGIONS section"))?;
         let is_cell = |field: &&FieldSpec| matches!(field.kind, Kind::Int | Kind::Float);
         let n_cells = meta.schema.fields.iter().filter(is_cell).count() as u64;
-        let index = Self { block, header, root, meta, regions, keys, ranges, rows, n_cells };
+        let image_regions = (0..)
+            .zip(meta.schema.fields.iter().filter(|field| !is_cell(field)))
+            .filter(|(_, field)| field.kind == Kind::Image)
+            .map(|(position, _)| position)
+            .collect();
+        let index = Self {
+            block,
+            header,
+            root,
+            meta,
+            regions,
+            keys,
+            ranges,
+            rows,
+            checkpoints,
+            image_regions,
+            n_cells,
+        };
         index.check_sizes()?;
         Ok(index)
     }
@@ -211,7 +232,8 @@ impl Index {
         bytes.chunks_exact(RANGE_LEN).filter_map(Range::decode)
     }
 
-    /// Checks every byte of the block: all checksums, padding, and the order of the keys.
+    /// Checks every byte of the block: all checksums, padding, the order of the keys, and the
+    /// seals of all checkpoints.
     /// Empty when all is well.
     #[must_use]
     pub fn verify(&self) -> Vec<IndexError> {
@@ -231,6 +253,9 @@ impl Index {
         if let Some(keys) = &self.keys
             && let Err(error) = self.check_keys(keys)
         {
+            errors.push(error);
+        }
+        if let Err(error) = self.check_entries() {
             errors.push(error);
         }
         errors
@@ -256,6 +281,7 @@ impl Index {
             let what = format!("KEYS has {} bytes for {n_samples} samples", keys.len);
             return Err(IndexError::damaged(keys.offset, what));
         }
+        self.check_checkpoints_size()?;
         let cells = n_samples.checked_mul(self.n_cells).and_then(|n| n.checked_mul(8));
         if let Some(rows) = &self.rows
             && cells != Some(rows.len)
@@ -288,12 +314,12 @@ impl Index {
         (0..n_samples).try_for_each(|sample| self.key(sample).map(|_| ()))
     }
 
-    fn section_bytes(&self, section: &Section) -> &[u8] {
+    pub(crate) fn section_bytes(&self, section: &Section) -> &[u8] {
         self.slice(section.offset, section.offset + section.len)
     }
 
     /// Bytes of the block; empty where there are none, which no section that was parsed has.
-    fn slice(&self, from: u64, to: u64) -> &[u8] {
+    pub(crate) fn slice(&self, from: u64, to: u64) -> &[u8] {
         match (usize::try_from(from), usize::try_from(to)) {
             (Ok(from), Ok(to)) => self.block.get(from..to).unwrap_or_default(),
             _ => &[],

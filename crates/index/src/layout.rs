@@ -24,6 +24,7 @@ pub(crate) mod kind {
     pub(crate) const REGIONS: u32 = 2;
     pub(crate) const KEYS: u32 = 3;
     pub(crate) const RANGES: u32 = 4;
+    pub(crate) const CHECKPOINTS: u32 = 5;
     pub(crate) const ROWS: u32 = 6;
 }
 

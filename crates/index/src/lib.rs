@@ -2,7 +2,9 @@
 //!
 //! A [`Builder`] collects keys and [`Region`]s while a format is written and then emits the block;
 //! an [`Index`] is the same block read back, without copying, over any [`Bytes`](bytes::Bytes).
-//! Where the block lies is the format's business. `SPEC.md` beside this crate specifies the bytes.
+//! Where the block lies is the format's business, and so is where the checkpoints of JPEGs wait
+//! until the block is emitted: [`seal_all`] makes entries of them, [`Index::checkpoints`] gives them
+//! back. `SPEC.md` beside this crate specifies the bytes.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -32,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod checkpoints;
 mod error;
 mod index;
 mod layout;
@@ -39,6 +42,7 @@ mod meta;
 mod region;
 
 pub use builder::Builder;
+pub use checkpoints::{CheckpointFacts, seal_all};
 pub use error::IndexError;
 pub use index::Index;
 pub use layout::{HEADER_LEN, TRAILER_LEN, VERSION};

@@ -7,6 +7,23 @@ pub const GRIDS_BITS: [u32; 4] = [512, 1024, 2048, 4096];
 /// A good distance for images of some hundred pixels: checkpoints are about 0.6 % of the file.
 pub const DEFAULT_GRID_BITS: u32 = 2048;
 
+/// The stored checkpoints of a JPEG: [`parse`](crate::parse), [`Checkpoints::build`] and
+/// [`Checkpoints::to_bytes`] in one.
+///
+/// # Errors
+/// [`Refused`], when the JPEG gets none.
+pub fn stored_checkpoints(bytes: &[u8], grid_bits: u32) -> Result<Vec<u8>, Refused> {
+    let jpeg = crate::parse(bytes)?;
+    Ok(Checkpoints::build(&jpeg, bytes, grid_bits)?.to_bytes())
+}
+
+/// The grid that stored checkpoints name in their first byte; `None` for another version.
+#[must_use]
+pub fn grid_of(first_byte: u8) -> Option<u32> {
+    let known = first_byte >> 4 == crate::VERSION;
+    GRIDS_BITS.get(usize::from(first_byte & 15)).copied().filter(|_| known)
+}
+
 /// Where decoding may start in the scan of one JPEG: at the first block that starts at or behind
 /// each multiple of the grid, and at every restart.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -262,6 +262,47 @@ pub enum Refused {
     },
 }
 
+impl Refused {
+    /// A short name for the kind of reason, for counts; reasons that people would treat alike
+    /// share one.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NotJpeg => "not-jpeg",
+            Self::Ends { .. } | Self::DataEnds { .. } => "cut-short",
+            Self::Marker { .. } | Self::Length { .. } => "bad-marker",
+            Self::Progressive { .. } => "progressive",
+            Self::Arithmetic { .. } => "arithmetic",
+            Self::Lossless { .. } => "lossless",
+            Self::Hierarchical { .. } => "hierarchical",
+            Self::Precision { .. } => "precision",
+            Self::OpenHeight { .. } | Self::LateHeight { .. } => "late-height",
+            Self::NoWidth { .. }
+            | Self::Sampling { .. }
+            | Self::BlocksPerMcu { .. }
+            | Self::SecondFrame { .. }
+            | Self::NoFrame { .. } => "bad-frame",
+            Self::Cmyk { .. } => "cmyk",
+            Self::Components { .. } => "components",
+            Self::MultiScan { .. } | Self::ScanComponents { .. } | Self::ScanParameters { .. } => {
+                "several-scans"
+            }
+            Self::NoQuantTable { .. }
+            | Self::NoHuffmanTable { .. }
+            | Self::BadHuffmanTable { .. }
+            | Self::TableKind { .. } => "bad-tables",
+            Self::AfterScan { .. } => "after-scan",
+            Self::FillByte { .. } => "fill-byte",
+            Self::TooLong { .. } => "too-long",
+            Self::Restart { .. } | Self::Restarts { .. } => "bad-restarts",
+            Self::BadCode { .. } | Self::LongBlock { .. } => "bad-code",
+            Self::DataLeft { .. } => "data-left",
+            Self::Grid { .. } => "grid",
+            Self::OtherBytes { .. } => "other-bytes",
+        }
+    }
+}
+
 /// Why stored checkpoints are not used. The image is then decoded from its start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -47,7 +47,9 @@ mod rice;
 mod walk;
 
 pub use bits::{Unstuffed, unstuff};
-pub use checkpoints::{Checkpoints, DEFAULT_GRID_BITS, GRIDS_BITS, Segment};
+pub use checkpoints::{
+    Checkpoints, DEFAULT_GRID_BITS, GRIDS_BITS, Segment, grid_of, stored_checkpoints,
+};
 pub use encoding::VERSION;
 pub use error::{CheckpointError, Refused};
 pub use huffman::{Class, Code, HuffmanTable, Lookup};

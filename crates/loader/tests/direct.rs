@@ -34,7 +34,16 @@ fn pack(format: &dyn Format, out: &Path, images: &[Encoded]) -> Arc<dyn Reader> 
     let schema = &Schema::new(fields).unwrap();
     let (shard, common) = (&Shard::whole(images.len() as u64), &Common::default());
     let (provenance, fingerprint) = (&Provenance::default(), [3; 16]);
-    let create = Create { out, schema, shard, common, provenance, fingerprint, overwrite: false };
+    let create = Create {
+        out,
+        schema,
+        shard,
+        common,
+        provenance,
+        fingerprint,
+        overwrite: false,
+        checkpoints: false,
+    };
     let mut writer = format.create(&create).unwrap();
     for (number, image) in images.iter().enumerate() {
         let values = vec![Value::Image(image.clone()), Value::Int(number as i64 % 3)];

@@ -22,6 +22,9 @@ impl Part {
 pub(crate) fn provenance(job: &Job<'_>) -> Provenance {
     let mut params = job.policy.params();
     params.insert("format".into(), job.format.name().into());
+    if let Some(grid_bits) = job.jpeg_index {
+        params.insert("jpeg-index".into(), grid_bits.to_string());
+    }
     params.extend(job.params.iter().map(|(name, value)| (name.clone(), value.clone())));
     Provenance {
         tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
@@ -97,6 +100,7 @@ pub fn finished_shards(job: &Job<'_>) -> Result<Vec<(Shard, ShardSummary)>> {
             provenance: &provenance,
             fingerprint,
             overwrite: false,
+            checkpoints: job.jpeg_index.is_some(),
         };
         match job.format.finished(&request)? {
             Some(summary) => done.push((shard.clone(), summary)),

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod cancel;
+mod checkpoints;
 mod concat;
 mod dataset;
 mod mixture;
@@ -38,6 +39,6 @@ pub use paired::Paired;
 pub use plan::{Plan, PlanRequest};
 pub use plan_file::{PlanFile, PlannedSource};
 pub use positions::Positions;
-pub use report::{Bottleneck, Report, Stages};
+pub use report::{Bottleneck, Checkpointed, Report, Stages};
 pub use select::{Selection, Split};
 pub use sharding::{ShardBy, Sharding};

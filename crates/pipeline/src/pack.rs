@@ -1,5 +1,6 @@
 use crate::{
-    Cancel, Part, Plan, Report,
+    Cancel, Part, Plan, Report, checkpoints,
+    checkpoints::Made,
     dataset::{complete, fingerprint, provenance, shard_out},
     ordered::ordered,
     tally::Tally,
@@ -51,6 +52,9 @@ pub struct Job<'a> {
     pub on_error: OnError,
     /// Replace an existing output.
     pub overwrite: bool,
+    /// Store checkpoints of the JPEGs, where a decoder may start inside the scan, so many bits
+    /// apart (512, 1024, 2048 or 4096). Not a matter of the policy: images stay what they are.
+    pub jpeg_index: Option<u32>,
     /// Only these shards, for runs that share a dataset; `None` for all of them.
     pub part: Option<Part>,
 }
@@ -79,6 +83,7 @@ pub(crate) struct Packed {
     pub(crate) images: Vec<(Codec, Notes, u64, u64)>,
     pub(crate) read: Duration,
     pub(crate) nanos: Nanos,
+    pub(crate) made: Made,
 }
 
 /// Packs the whole plan.
@@ -90,6 +95,7 @@ pub(crate) struct Packed {
 /// stay, each with its record, and the same run goes on after them.
 pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Result<Report> {
     job.policy.validate()?;
+    checkpoints::check(job)?;
     if job.plan.is_empty() {
         return Err(Error::usage("source", "there is no sample to pack"));
     }
@@ -114,6 +120,7 @@ pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
                 provenance: &provenance,
                 fingerprint,
                 overwrite: job.overwrite,
+                checkpoints: job.jpeg_index.is_some(),
             };
             match job.format.finished(&request)? {
                 Some(summary) => {
@@ -141,7 +148,7 @@ pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
         complete(job, &tally.shards)?;
         tally.stages.commit += began.elapsed();
     }
-    let mut report = tally.into_report();
+    let mut report = tally.into_report(job.jpeg_index.is_some());
     report.planned = planned;
     report.elapsed = began.elapsed();
     Ok(report)
@@ -201,7 +208,12 @@ fn fill(
         let began = Instant::now();
         let written = packed.and_then(|packed| {
             // A sample the writer refuses is a bad sample like any other.
-            writer.write(&packed.sample).map(|()| packed)
+            let Packed { sample, made, .. } = &packed;
+            let written = match job.jpeg_index {
+                Some(_) => writer.write_with(sample, &made.checkpoints),
+                None => writer.write(sample),
+            };
+            written.map(|()| packed)
         });
         tally.stages.write += began.elapsed();
         match written {
@@ -301,7 +313,8 @@ fn read_and_encode(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<
     debug_assert!(
         sample.values.iter().all(|value| !matches!(value, Value::Image(e) if e.width == 0))
     );
-    Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos })
+    let made = Made::new(&sample, job.jpeg_index);
+    Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos, made })
 }
 
 /// Positions of the fields that hold images.

@@ -27,10 +27,23 @@ pub struct Report {
     pub notes: Vec<(&'static str, &'static str, u64)>,
     /// Images that could not be stored as they are: how many, bytes before, bytes after.
     pub fell_back: (u64, u64, u64),
+    /// Checkpoints of the JPEGs, where they were asked for.
+    pub checkpoints: Option<Checkpointed>,
     /// Where the time went.
     pub stages: Stages,
     /// Wall-clock time of the run.
     pub elapsed: Duration,
+}
+
+/// What became of the JPEGs whose checkpoints were to be stored, in this run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Checkpointed {
+    /// JPEGs that got them.
+    pub built: u64,
+    /// Bytes of these checkpoints.
+    pub bytes: u64,
+    /// JPEGs that got none, by the name of the reason.
+    pub refused: BTreeMap<&'static str, u64>,
 }
 
 /// Time by stage. Working times add up over threads.
@@ -44,6 +57,8 @@ pub struct Stages {
     pub resize: Duration,
     /// Encoding them.
     pub encode: Duration,
+    /// Looking for places inside JPEGs where a decoder may start.
+    pub index: Duration,
     /// Handing bytes to the output.
     pub write: Duration,
     /// Index, sync to disk, rename: when everything else is done.
@@ -66,6 +81,8 @@ pub enum Bottleneck {
     Resize,
     /// Turning pixels into bytes.
     Encode,
+    /// Finding checkpoints in JPEGs.
+    Index,
     /// Getting the bytes into the output.
     Write,
     /// Getting the finished output onto the disk.
@@ -86,6 +103,7 @@ impl Stages {
             (self.decode, Bottleneck::Decode),
             (self.resize, Bottleneck::Resize),
             (self.encode, Bottleneck::Encode),
+            (self.index, Bottleneck::Index),
         ];
         let (longest, stage) = of_workers.into_iter().max_by_key(|(time, _)| *time).unwrap_or((
             // Not reached: the array is not empty.

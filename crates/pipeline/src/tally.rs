@@ -1,4 +1,4 @@
-use crate::{Report, Stages, pack::Packed};
+use crate::{Checkpointed, Report, Stages, pack::Packed};
 use fdconvert_codec::Notes;
 use fdconvert_core::{Codec, Shard, ShardSummary};
 use std::{collections::BTreeMap, time::Duration};
@@ -14,6 +14,7 @@ pub(crate) struct Tally {
     pub(crate) codecs: BTreeMap<Codec, u64>,
     pub(crate) fell_back: (u64, u64, u64),
     pub(crate) shards: Vec<(Shard, ShardSummary)>,
+    pub(crate) checkpoints: Checkpointed,
     pub(crate) stages: Stages,
 }
 
@@ -26,6 +27,14 @@ impl Tally {
         self.stages.decode += Duration::from_nanos(packed.nanos.decode);
         self.stages.resize += Duration::from_nanos(packed.nanos.resize);
         self.stages.encode += Duration::from_nanos(packed.nanos.encode);
+        self.stages.index += packed.made.time;
+        for checkpoints in packed.made.checkpoints.iter().flatten() {
+            self.checkpoints.built += 1;
+            self.checkpoints.bytes += checkpoints.len() as u64;
+        }
+        for reason in &packed.made.refused {
+            *self.checkpoints.refused.entry(reason).or_default() += 1;
+        }
         for &(codec, notes, before, after) in &packed.images {
             *self.codecs.entry(codec).or_default() += 1;
             if notes.contains(Notes::FELL_BACK) {
@@ -38,7 +47,7 @@ impl Tally {
         }
     }
 
-    pub(crate) fn into_report(self) -> Report {
+    pub(crate) fn into_report(self, checkpoints: bool) -> Report {
         let shards: Vec<_> = self.shards.into_iter().map(|(_, summary)| summary).collect();
         Report {
             planned: 0,
@@ -52,6 +61,7 @@ impl Tally {
             codecs: self.codecs,
             notes: self.notes.into_iter().map(|(name, (text, n))| (name, text, n)).collect(),
             fell_back: self.fell_back,
+            checkpoints: checkpoints.then_some(self.checkpoints),
             stages: self.stages,
             elapsed: Duration::ZERO,
         }

@@ -194,6 +194,7 @@ fn run_from(
     let format = Target { log: log.clone(), resume_after };
     let plan = Plan::single_file(source.len());
     let job = Job {
+        jpeg_index: None,
         source: &source,
         policy: &Policy::default(),
         format: &format,

@@ -12,6 +12,7 @@
 //! that other programs read what was written.
 
 mod bench;
+mod checkpoints;
 mod damage;
 mod faults;
 mod output;
@@ -19,6 +20,7 @@ mod places;
 mod reading;
 mod round_trip;
 
+pub use checkpoints::checkpoints;
 pub use damage::{bit_flips, truncation};
 pub use faults::{full_disk, read_errors};
 pub use output::{determinism, dropped, existing_output, keys};
@@ -78,7 +80,7 @@ macro_rules! conformance_tests {
     ($format:expr, $profile:expr) => {
         $crate::conformance_tests!(@each $format, $profile;
             round_trip every_kind sizes image_sizes bad_samples skips keys determinism dropped
-            existing_output reader_contract places concurrency verify truncation bit_flips full_disk
+            existing_output reader_contract places checkpoints concurrency verify truncation bit_flips full_disk
             read_errors);
     };
     (@each $format:expr, $profile:expr; $($check:ident)*) => {

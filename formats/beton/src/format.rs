@@ -124,6 +124,11 @@ impl Format for Beton {
         Codec::Raw
     }
 
+    fn stores_checkpoints(&self) -> bool {
+        // They are in the index block, which FFCV does not write.
+        !self.compat
+    }
+
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         Ok(Box::new(BetonWriter::create(self, request)?))
     }

@@ -7,7 +7,7 @@
 //!
 //! The journal is private to one version of this crate: another magic is another version, whose
 //! unfinished files are refused.
-use crate::layout::u64_at;
+use crate::{layout::u64_at, spool::Spool};
 use fdconvert_core::{Error, Result, Skipped};
 use fdconvert_index::{REGION_LEN, Region};
 use fdconvert_storage::{Scratch, partial_path};
@@ -16,6 +16,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 const MAGIC: [u8; 8] = *b"FDXJNL\x00\x01";
 const HEADER_LEN: usize = 72;
+/// Whether checkpoints are stored.
+const SPOOL_AT: usize = 61;
 /// Length and checksum before each record.
 const FRAME_LEN: u64 = 16;
 
@@ -29,6 +31,8 @@ pub(crate) struct RunPlan {
     pub(crate) row_bytes: u64,
     pub(crate) n_regions: u32,
     pub(crate) compat: bool,
+    /// Entries of checkpoints per sample; `None` where none are stored.
+    pub(crate) n_entries: Option<u32>,
 }
 
 /// A completed page.
@@ -40,6 +44,11 @@ pub(crate) struct Record {
     pub(crate) regions: Vec<Region>,
     pub(crate) keys: Vec<String>,
     pub(crate) skipped: Vec<Skipped>,
+    /// Lengths of the entries of checkpoints, sample by sample, and the entries themselves. The
+    /// journal has their checksum, the [`Spool`] has them.
+    pub(crate) entry_lens: Vec<u64>,
+    pub(crate) entries: Vec<u8>,
+    pub(crate) entries_xxh3: u64,
 }
 
 /// The open journal.
@@ -49,13 +58,21 @@ pub(crate) struct Journal {
     end: u64,
 }
 
-/// Opens the unfinished file of `out` and its journal. The journal has records to replay if, and
-/// only if, an interrupted run of the same plan left both.
+/// What there is of an unfinished file.
+pub(crate) struct Unfinished {
+    pub(crate) file: Scratch,
+    pub(crate) journal: Journal,
+    /// Where checkpoints are stored.
+    pub(crate) spool: Option<Spool>,
+}
+
+/// Opens the unfinished file of `out`, its journal, and the spool of its checkpoints. The journal has records to replay if, and
+/// only if, an interrupted run of the same plan left them.
 ///
 /// # Errors
 /// `Usage` when they belong to another run or are not ours (unless `overwrite`), or are in use;
-/// then both are left as they were.
-pub(crate) fn open_pair(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<(Scratch, Journal)> {
+/// then all are left as they were.
+pub(crate) fn open_files(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<Unfinished> {
     let path = partial_path(out);
     let mut journal_path = path.clone().into_os_string();
     journal_path.push(".journal");
@@ -83,7 +100,7 @@ pub(crate) fn open_pair(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<(
     let nothing_to_lose = file.existing() == 0 && found != Found::Foreign;
     if found != Found::Same && !nothing_to_lose && !overwrite {
         let what = match found {
-            Found::Other => format!(
+            Found::Other | Found::OtherWithSpool => format!(
                 "{} is the unfinished output of a run with another source or other options; \
                  finish that run, or replace it with --overwrite",
                 path.display()
@@ -98,13 +115,32 @@ pub(crate) fn open_pair(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<(
         give_back(journal, had_journal);
         return Err(Error::usage("output", what));
     }
+    let spool = match plan.n_entries {
+        Some(_) => match Spool::open(&path, overwrite || found.had_spool()) {
+            Ok(spool) => Some(spool),
+            Err(error) => {
+                give_back(file, had_file);
+                give_back(journal, had_journal);
+                return Err(error);
+            }
+        },
+        None => {
+            // What the run that is replaced had spooled goes with it.
+            if found == Found::OtherWithSpool {
+                drop(Spool::open(&path, true)?);
+            }
+            None
+        }
+    };
     if found == Found::Same {
-        return Ok((file, Journal { end: journal.existing(), file: journal }));
+        let journal = Journal { end: journal.existing(), file: journal };
+        return Ok(Unfinished { file, journal, spool });
     }
     file.set_len(0)?;
     journal.set_len(0)?;
     journal.write_all_at(&plan.encode(), 0)?;
-    Ok((file, Journal { file: journal, end: HEADER_LEN as u64 }))
+    let journal = Journal { file: journal, end: HEADER_LEN as u64 };
+    Ok(Unfinished { file, journal, spool })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,11 +151,18 @@ enum Found {
     Same,
     /// Ours, of another run.
     Other,
+    /// The same, of one that stored checkpoints.
+    OtherWithSpool,
     /// Not ours.
     Foreign,
 }
 
 impl Found {
+    /// Whether what lies in the spool's place is what a run of ours left.
+    fn had_spool(self) -> bool {
+        matches!(self, Self::Same | Self::OtherWithSpool)
+    }
+
     fn look(journal: &Scratch, plan: &RunPlan) -> Result<Self> {
         if journal.existing() < HEADER_LEN as u64 {
             return Ok(Self::Nothing);
@@ -130,6 +173,7 @@ impl Found {
         Ok(match (header.starts_with(&MAGIC) && sealed, header == plan.encode()) {
             (false, _) => Self::Foreign,
             (true, true) => Self::Same,
+            (true, false) if header[SPOOL_AT] != 0 => Self::OtherWithSpool,
             (true, false) => Self::Other,
         })
     }
@@ -146,6 +190,7 @@ impl RunPlan {
         header[48..56].copy_from_slice(&self.row_bytes.to_le_bytes());
         header[56..60].copy_from_slice(&self.n_regions.to_le_bytes());
         header[60] = u8::from(self.compat);
+        header[SPOOL_AT] = u8::from(self.n_entries.is_some());
         let sum = xxh3_64(&header[..HEADER_LEN - 8]);
         header[HEADER_LEN - 8..].copy_from_slice(&sum.to_le_bytes());
         header
@@ -222,6 +267,10 @@ impl Record {
             out.extend_from_slice(&(key.len() as u64).to_le_bytes());
             out.extend_from_slice(key.as_bytes());
         }
+        if !self.entry_lens.is_empty() {
+            out.extend_from_slice(&xxh3_64(&self.entries).to_le_bytes());
+            self.entry_lens.iter().for_each(|len| out.extend_from_slice(&len.to_le_bytes()));
+        }
         // Strings and integers: nothing that JSON cannot hold.
         out.extend_from_slice(&serde_json::to_vec(&self.skipped).unwrap_or_default());
         out
@@ -247,7 +296,26 @@ impl Record {
             let len = u64_at(take(8)?, 0).and_then(|len| usize::try_from(len).ok())?;
             keys.push(String::from_utf8(take(len)?.to_vec()).ok()?);
         }
+        let n_entries =
+            n_samples.checked_mul(usize::try_from(plan.n_entries.unwrap_or(0)).ok()?)?;
+        let (mut entries_xxh3, mut entry_lens) = (0, Vec::new());
+        if n_entries > 0 {
+            entries_xxh3 = u64_at(take(8)?, 0)?;
+            let lens = take(n_entries.checked_mul(8)?)?;
+            entry_lens = lens.chunks_exact(8).filter_map(|len| u64_at(len, 0)).collect();
+        }
         let skipped = serde_json::from_slice(rest).ok()?;
-        Some(Self { page, page_xxh3, rows, regions, keys, skipped })
+        let entries = Vec::new();
+        Some(Self {
+            page,
+            page_xxh3,
+            rows,
+            regions,
+            keys,
+            skipped,
+            entry_lens,
+            entries,
+            entries_xxh3,
+        })
     }
 }

@@ -18,6 +18,7 @@
 //!     provenance: &Provenance::default(),
 //!     fingerprint: [0; 16],
 //!     overwrite: false,
+//!     checkpoints: false,
 //! };
 //! let beton = Beton::default();
 //! let mut writer = beton.create(&request)?;
@@ -45,6 +46,7 @@ mod open;
 mod pages;
 mod reader;
 mod seal;
+mod spool;
 mod stage;
 mod table;
 mod text;

@@ -9,6 +9,7 @@ use fdconvert_core::{
     Value,
 };
 use fdconvert_index::Index;
+use fdconvert_jpeg_index::grid_of;
 use serde_json::{Map, json};
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
@@ -266,6 +267,15 @@ impl Reader for BetonReader {
         Ok(Some(Extent { path: self.path.clone(), offset, len, xxh3 }))
     }
 
+    fn checkpoints(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
+        self.row(index)?;
+        let (Some(block), Some(image)) = (&self.index, self.schema.image_position(field)) else {
+            return Ok(None);
+        };
+        let found = block.checkpoints(index, image);
+        found.map_err(|error| self.bad_sample(index, &error.to_string()))
+    }
+
     fn provenance(&self) -> Option<&Provenance> {
         self.index.as_ref().map(|index| &index.meta().provenance)
     }
@@ -289,7 +299,10 @@ impl Reader for BetonReader {
             ("file_bytes", json!(self.file.len())),
             ("index", index),
         ];
-        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let checkpoints = self.index.as_ref().and_then(Index::checkpoint_facts);
+        let checkpoints = checkpoints.map(|facts| ("checkpoints", facts.to_json(grid_of)));
+        let facts = facts.into_iter().chain(checkpoints);
+        facts.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn verify_layout(&self) -> Vec<Error> {

@@ -1,6 +1,7 @@
 //! How a file ends: the last page, the index block, the allocation table, the header.
 use crate::{
     layout::{Entry, u64_at},
+    spool::Spool,
     writer::BetonWriter,
 };
 use fdconvert_core::Result;
@@ -24,6 +25,7 @@ impl BetonWriter {
         self.page.store(&self.file)?;
         let record = mem::take(&mut self.pending);
         self.store_rows(&record)?;
+        self.store_entries(&record)?;
         self.file.set_len(end)?;
         Ok(end)
     }
@@ -53,7 +55,8 @@ impl BetonWriter {
                 Range { offset: table_offset, len: table_len, xxh3: table_hash.digest() },
             ];
             at = start;
-            self.index.emit(&meta, start, &ranges, |part| {
+            let entries = self.spool.as_ref().map(Spool::entries).transpose()?.unwrap_or_default();
+            self.index.emit_with(&meta, start, &ranges, &entries, |part| {
                 self.file.write_all_at(part, at)?;
                 at += part.len() as u64;
                 Ok(())

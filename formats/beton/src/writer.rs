@@ -1,15 +1,17 @@
 use crate::{
     Beton,
-    journal::{Journal, Record, RunPlan, open_pair},
+    journal::{Journal, Record, RunPlan, Unfinished, open_files},
     layout::{Header, RowLayout, Storage, VERSION, encode_descriptor},
     pages::{Page, store_zeros},
+    spool::Spool,
     stage::{Stored, check_arrays, image_cell, stage},
 };
+use bytes::Bytes;
 use fdconvert_core::{
-    Create, Encoded, Error, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter, Skipped,
-    Value,
+    Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
+    Skipped, Value,
 };
-use fdconvert_index::{Builder, Region};
+use fdconvert_index::{Builder, Region, seal_all};
 use fdconvert_storage::Scratch;
 use std::{
     fs, mem,
@@ -17,12 +19,15 @@ use std::{
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// Fills pages in sample order. Keeps a page in memory, and per sample its index entries.
+/// Fills pages in sample order. Keeps a page in memory, and per sample its index entries; of
+/// checkpoints only those of the page, the others wait in a file beside the unfinished one.
 pub(crate) struct BetonWriter {
     out: PathBuf,
     overwrite: bool,
     pub(crate) compact: bool,
     pub(crate) file: Scratch,
+    // Before the journal, so that it never outlives it.
+    pub(crate) spool: Option<Spool>,
     journal: Journal,
     pub(crate) plan: RunPlan,
     pub(crate) schema: Schema,
@@ -75,6 +80,8 @@ impl BetonWriter {
         } else {
             data_start.next_multiple_of(format.page_bytes)
         };
+        let images = schema.fields.iter().filter(|field| field.kind == Kind::Image);
+        let n_images = u32::try_from(images.count()).unwrap_or(u32::MAX);
         let plan = RunPlan {
             fingerprint: request.fingerprint,
             page_bytes: format.page_bytes,
@@ -83,19 +90,24 @@ impl BetonWriter {
             row_bytes: layout.row_bytes as u64,
             n_regions: layout.n_regions,
             compat: format.compat,
+            n_entries: (request.checkpoints && !format.compat).then_some(n_images),
         };
         refuse_existing(request.out, request.overwrite)?;
-        let (file, journal) = open_pair(request.out, &plan, request.overwrite)?;
+        let Unfinished { file, journal, spool } =
+            open_files(request.out, &plan, request.overwrite)?;
+        let index = Builder::new(layout.n_regions);
+        let index = if spool.is_some() { index.with_checkpoints() } else { index };
         let mut writer = Self {
             out: request.out.to_path_buf(),
             overwrite: request.overwrite,
             compact: format.compact,
             file,
+            spool,
             journal,
             plan,
             schema: schema.clone(),
             provenance: request.provenance.clone(),
-            index: Builder::new(layout.n_regions),
+            index,
             layout,
             header,
             descriptors,
@@ -110,6 +122,7 @@ impl BetonWriter {
             Err(error) if writer.journal.has_records() => {
                 // What the interrupted run achieved is not given up because the disk is full.
                 writer.file.leave();
+                writer.spool.into_iter().for_each(Spool::leave);
                 writer.journal.leave();
                 Err(error)
             }
@@ -120,7 +133,9 @@ impl BetonWriter {
     /// Takes over the pages of an interrupted run, and brings everything before them into the
     /// state this run would have left: of the old file only what a checksum covers is trusted.
     fn replay(&mut self) -> Result<()> {
-        let Self { journal, plan, file, page, index, rows_hash, provenance, resumed, .. } = self;
+        let Self {
+            journal, plan, file, spool, page, index, rows_hash, provenance, resumed, ..
+        } = self;
         let rows_offset = self.header.rows_offset();
         let (n_regions, row_bytes) = (plan.n_regions as usize, plan.row_bytes);
         journal.replay(plan, |record| {
@@ -128,9 +143,16 @@ impl BetonWriter {
             let known = first + record.keys.len() as u64 <= plan.reserved_samples
                 && record.page == page.number
                 && page.stored_xxh3(file) == Some(record.page_xxh3);
-            if !known {
+            let entries_len =
+                record.entry_lens.iter().fold(0, |sum: u64, &n| sum.saturating_add(n));
+            let spooled = known
+                && spool
+                    .as_mut()
+                    .is_none_or(|spool| spool.accept(entries_len, record.entries_xxh3));
+            if !spooled {
                 return Ok(false);
             }
+            index.push_entry_lens(&record.entry_lens);
             page.advance()?;
             file.write_all_at(&record.rows, rows_offset + first * row_bytes)?;
             rows_hash.update(&record.rows);
@@ -142,6 +164,9 @@ impl BetonWriter {
             provenance.skipped.extend(record.skipped);
             Ok(true)
         })?;
+        if let Some(spool) = spool {
+            spool.cut()?;
+        }
         if page.number == 0 {
             file.set_len(0)?;
         } else {
@@ -234,6 +259,7 @@ impl BetonWriter {
             ..mem::take(&mut self.pending)
         };
         self.store_rows(&record)?;
+        self.store_entries(&record)?;
         self.journal.push(&record)?;
         self.page.advance()
     }
@@ -242,6 +268,24 @@ impl BetonWriter {
         let first = self.index.n_samples() - record.keys.len() as u64;
         let offset = self.header.rows_offset() + first * self.plan.row_bytes;
         self.file.write_all_at(&record.rows, offset)
+    }
+
+    /// Seals the checkpoints of a sample's images, which are in the order of its fields.
+    fn note_checkpoints(&mut self, checkpoints: &[Option<Bytes>], regions: &[Region]) {
+        if self.spool.is_none() {
+            return;
+        }
+        let lens = seal_all(checkpoints, regions, &mut self.pending.entries);
+        self.index.push_entry_lens(&lens);
+        self.pending.entry_lens.extend(lens);
+    }
+
+    /// Before the journal says that they are there.
+    pub(crate) fn store_entries(&mut self, record: &Record) -> Result<()> {
+        match &mut self.spool {
+            Some(spool) => spool.append(&record.entries),
+            None => Ok(()),
+        }
     }
 
     fn row(&self, sample: &Sample<Encoded>, regions: &[Region]) -> Vec<u8> {
@@ -277,6 +321,14 @@ impl ShardWriter for BetonWriter {
     }
 
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        self.write_with(sample, &[])
+    }
+
+    fn write_with(
+        &mut self,
+        sample: &Sample<Encoded>,
+        checkpoints: &[Option<Bytes>],
+    ) -> Result<()> {
         if self.index.n_samples() >= self.plan.reserved_samples {
             let what = format!("more than the {} planned", self.plan.reserved_samples);
             return Err(Error::usage("samples", what));
@@ -290,6 +342,7 @@ impl ShardWriter for BetonWriter {
         self.pending.rows.extend_from_slice(&row);
         self.pending.regions.extend_from_slice(&regions);
         self.pending.keys.push(sample.key.clone());
+        self.note_checkpoints(checkpoints, &regions);
         Ok(())
     }
 
@@ -308,9 +361,11 @@ impl ShardWriter for BetonWriter {
         let bytes = self.store_tables(data_end)?;
         // Asked again: hours may have passed.
         refuse_existing(&self.out, self.overwrite)?;
-        let Self { out, file, journal, index, .. } = *self;
+        let Self { out, file, spool, journal, index, .. } = *self;
         file.commit(&out)?;
-        // After the file has its name: a journal alone does no harm, and is replaced.
+        // After the file has its name: a journal alone does no harm, and is replaced. A spool
+        // without its journal would be in the way.
+        drop(spool);
         drop(journal);
         Ok(ShardSummary { path: out, samples: index.n_samples(), bytes, skipped })
     }

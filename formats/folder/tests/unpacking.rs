@@ -28,6 +28,7 @@ fn create(out: &Path, schema: &Schema) -> Result<Box<dyn ShardWriter>> {
         provenance: &Provenance::default(),
         fingerprint: FINGERPRINT,
         overwrite: false,
+        checkpoints: false,
     })
 }
 

@@ -232,6 +232,7 @@ fn samples_cannot_be_written() {
         provenance: &Provenance::default(),
         fingerprint: [0; 16],
         overwrite: false,
+        checkpoints: false,
     };
     let error = FormulaFormat.create(&request).err().map(|error| error.to_string());
     assert!(error.is_some_and(|error| error.contains("only a recipe can become one")));

@@ -14,7 +14,10 @@
 //! let (common, provenance, fingerprint) = (Common::default(), Provenance::default(), [0; 16]);
 //! let (common, provenance, schema) = (&common, &provenance, &schema);
 //! let overwrite = false;
-//! let request = Create { out, schema, shard: &shard, common, provenance, fingerprint, overwrite };
+//! let checkpoints = false;
+//! let request = Create {
+//!     out, schema, shard: &shard, common, provenance, fingerprint, overwrite, checkpoints,
+//! };
 //!
 //! let mds = Mds::default();
 //! let mut writer = mds.create(&request)?;

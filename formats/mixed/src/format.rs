@@ -91,6 +91,10 @@ impl Format for Mixed {
         self.wds.sample_bytes(schema, image_bytes)
     }
 
+    fn stores_checkpoints(&self) -> bool {
+        self.wds.stores_checkpoints()
+    }
+
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         Ok(Box::new(Writer::create(self, request)?))
     }

@@ -18,7 +18,9 @@
 //! let (schema, shard, common) = (&schema, &shard, &common);
 //! let provenance = &provenance;
 //! let overwrite = false;
-//! let create = Create { out, schema, shard, common, provenance, fingerprint, overwrite };
+//! let checkpoints = false;
+//! let create =
+//!     Create { out, schema, shard, common, provenance, fingerprint, overwrite, checkpoints };
 //! let mut writer = Mixed::default().create(&create)?;
 //! for (key, image) in [("1.png", fixtures::png(4, 3, 1)), ("2.png", fixtures::bmp(4, 3, 2))] {
 //!     writer.write(&Sample { key: key.into(), values: vec![Value::Image(image)] })?;

@@ -4,9 +4,12 @@ use crate::{
     order::Order,
     verify,
 };
+use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, Image, Provenance, Reader, Result, Sample, Schema, Source,
 };
+use fdconvert_index::CheckpointFacts;
+use fdconvert_jpeg_index::grid_of;
 use fdconvert_wds::{Wds, WdsReader};
 use serde_json::{Map, Value, json};
 use std::{
@@ -229,6 +232,11 @@ impl Reader for MixedReader {
         part.image_extent(position)
     }
 
+    fn checkpoints(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
+        let (part, position) = self.locate(index)?;
+        part.checkpoints(position, field)
+    }
+
     fn provenance(&self) -> Option<&Provenance> {
         Some(&self.manifest.provenance)
     }
@@ -244,6 +252,12 @@ impl Reader for MixedReader {
             let share = facts.samples as f64 / self.order.len() as f64;
             let CodecFacts { samples, bytes, .. } = facts;
             put(&facts.folder, json!({ "samples": samples, "share": share, "bytes": bytes }));
+        }
+        let parts = self.parts.iter().flatten();
+        let checkpoints =
+            parts.filter_map(WdsReader::checkpoint_facts).reduce(CheckpointFacts::and);
+        if let Some(facts) = checkpoints {
+            details.insert("checkpoints".into(), facts.to_json(grid_of));
         }
         details
     }

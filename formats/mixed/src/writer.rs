@@ -5,6 +5,7 @@ use crate::{
     order::Order,
     record::{Keys, Part, Record},
 };
+use bytes::Bytes;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, Shard,
     ShardSummary, ShardWriter, Skipped, Value,
@@ -48,6 +49,7 @@ struct Run {
     provenance: Provenance,
     fingerprint: [u8; 16],
     overwrite: bool,
+    checkpoints: bool,
 }
 
 impl Writer {
@@ -70,6 +72,7 @@ impl Writer {
             provenance: request.provenance.clone(),
             fingerprint,
             overwrite,
+            checkpoints: request.checkpoints,
         };
         // Whatever a folder that is there says against it, it says before the first sample.
         for codec in CODECS {
@@ -109,12 +112,17 @@ impl Writer {
     }
 
     /// Appends to the shard of that codec. One without a sample is given up again.
-    fn append(&mut self, codec: Codec, sample: &Sample<Encoded>) -> Result<()> {
+    fn append(
+        &mut self,
+        codec: Codec,
+        sample: &Sample<Encoded>,
+        checkpoints: &[Option<Bytes>],
+    ) -> Result<()> {
         if let Some(open) = self.open.iter_mut().find(|open| open.codec == codec) {
-            return open.writer.write(sample);
+            return open.writer.write_with(sample, checkpoints);
         }
         let mut writer = self.run.create(codec)?;
-        writer.write(sample)?;
+        writer.write_with(sample, checkpoints)?;
         self.open.push(Open { codec, writer });
         Ok(())
     }
@@ -122,6 +130,14 @@ impl Writer {
 
 impl ShardWriter for Writer {
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        self.write_with(sample, &[])
+    }
+
+    fn write_with(
+        &mut self,
+        sample: &Sample<Encoded>,
+        checkpoints: &[Option<Bytes>],
+    ) -> Result<()> {
         let (codec, code) = self.route(sample)?;
         // Within a codec the shard would say so, too.
         let key = xxh3_128(sample.key.as_bytes());
@@ -129,7 +145,7 @@ impl ShardWriter for Writer {
             let what = "another sample of the shard has the same key";
             return Err(Error::sample(&sample.key, what));
         }
-        self.append(codec, sample)?;
+        self.append(codec, sample, checkpoints)?;
         self.seen.insert(key);
         self.order.push(code);
         self.keys.add(code, &sample.key);
@@ -187,6 +203,8 @@ impl Run {
             provenance: &self.provenance,
             fingerprint: self.fingerprint,
             overwrite: self.overwrite,
+            // In each codec: images of further fields may be of another one.
+            checkpoints: self.checkpoints,
         };
         let first = part(&request, &folder, &common, self.overwrite);
         // A part that this run has committed, but not the shard: it is written anew.

@@ -58,6 +58,7 @@ impl Run {
             provenance: &provenance(),
             fingerprint: self.fingerprint,
             overwrite: self.overwrite,
+            checkpoints: false,
         })
     }
 

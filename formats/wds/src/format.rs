@@ -146,6 +146,11 @@ impl Format for Wds {
         others.fold(images, u64::saturating_add)
     }
 
+    fn stores_checkpoints(&self) -> bool {
+        // They are in the index.
+        self.sidecars.contains(&"fdx")
+    }
+
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         Ok(Box::new(Writer::create(self, request)?))
     }

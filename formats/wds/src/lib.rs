@@ -21,6 +21,7 @@
 //!     provenance: &provenance,
 //!     fingerprint: [0; 16],
 //!     overwrite: false,
+//!     checkpoints: false,
 //! };
 //! let mut writer = Wds::default().create(&create)?;
 //! let image = Encoded { codec: Codec::Png, width: 4, height: 3, bytes };
@@ -38,6 +39,7 @@
 //! several shards may be written at the same time.
 #![forbid(unsafe_code)]
 
+mod checkpoints;
 mod complete;
 mod existing;
 mod fields;
@@ -59,6 +61,7 @@ mod verify;
 mod writer;
 
 // For formats that keep their samples in several datasets of shards.
+pub use checkpoints::Checkpointing;
 pub use existing::{has_shard, has_traces, remove, remove_shard};
 pub use format::Wds;
 pub use layout::{RECORDS, record_path, stem};

@@ -3,9 +3,12 @@ use crate::{
     manifest::Manifest,
     shard::{Contents, Shard, Slot},
 };
+use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
 };
+use fdconvert_index::CheckpointFacts;
+use fdconvert_jpeg_index::grid_of;
 use serde_json::{Map, json};
 use std::{path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3;
@@ -33,6 +36,16 @@ impl WdsReader {
     #[must_use]
     pub fn has_manifest(&self) -> bool {
         self.manifest.is_some()
+    }
+
+    /// What the indexes say about checkpoints, all together; `None` where none has any.
+    #[must_use]
+    pub fn checkpoint_facts(&self) -> Option<CheckpointFacts> {
+        let found = self.shards.iter().filter_map(|shard| match &shard.contents {
+            Contents::Indexed(index) => index.checkpoint_facts(),
+            Contents::Scanned(_) => None,
+        });
+        found.reduce(CheckpointFacts::and)
     }
 
     /// The shard of a sample, and its position there.
@@ -184,6 +197,17 @@ impl Reader for WdsReader {
         shard.extent(sample, slot).map_err(|what| self.bad_sample(index, &what))
     }
 
+    fn checkpoints(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
+        let (shard, sample) = self.locate(index)?;
+        let (Contents::Indexed(block), Some(image)) =
+            (&shard.contents, self.schema.image_position(field))
+        else {
+            return Ok(None);
+        };
+        let found = block.checkpoints(sample, image);
+        found.map_err(|error| self.bad_sample(index, &error.to_string()))
+    }
+
     fn provenance(&self) -> Option<&Provenance> {
         self.provenance.as_ref()
     }
@@ -199,7 +223,9 @@ impl Reader for WdsReader {
             ("members", json!(columns.collect::<Vec<_>>())),
             ("manifest", json!(self.manifest.is_some())),
         ];
-        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let checkpoints = self.checkpoint_facts();
+        let checkpoints = checkpoints.map(|facts| ("checkpoints", facts.to_json(grid_of)));
+        facts.into_iter().chain(checkpoints).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn verify_layout(&self) -> Vec<Error> {

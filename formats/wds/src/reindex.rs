@@ -1,6 +1,7 @@
 //! Index and sidecars for shards that are there already, whoever wrote them.
 use crate::{
     Wds, WdsReader,
+    checkpoints::{self, Checkpointing, Entries},
     complete::refuse_foreign,
     fields, layout,
     shard::{Contents, Shard},
@@ -25,6 +26,25 @@ impl Wds {
     /// `Usage` when a file of another content is in the way (unless `overwrite`), or shards are
     /// compressed; those of reading.
     pub fn index(&self, path: &Path, overwrite: bool) -> Result<Vec<PathBuf>> {
+        self.index_with(path, overwrite, None)
+    }
+
+    /// As [`index`](Self::index), and the indexes get checkpoints of the JPEGs. An index that has
+    /// none is written anew, and one with checkpoints of another grid if `overwrite`.
+    ///
+    /// # Errors
+    /// As for [`index`](Self::index); `Usage` when there is no index among the sidecars.
+    pub fn index_with(
+        &self,
+        path: &Path,
+        overwrite: bool,
+        how: Option<Checkpointing<'_>>,
+    ) -> Result<Vec<PathBuf>> {
+        let makes_index = self.sidecars.contains(&"fdx");
+        if how.is_some() && !makes_index {
+            let what = "checkpoints are stored in the index: add `fdx` to --sidecars";
+            return Err(Error::usage("--jpeg-index", what));
+        }
         let reader = self.open_dataset(path)?;
         let mut written = Vec::new();
         let mut start = 0;
@@ -36,9 +56,16 @@ impl Wds {
                 );
                 return Err(Error::usage("index", what));
             }
-            let stale = !matches!(shard.contents, Contents::Indexed(_));
-            if self.sidecars.contains(&"fdx") && stale {
-                written.push(self.write_fdx(&reader, shard, start..end, overwrite)?);
+            match (&shard.contents, how) {
+                (Contents::Scanned(_), _) if makes_index => {
+                    written.push(self.write_fdx(&reader, shard, start..end, overwrite, how)?);
+                }
+                (Contents::Indexed(index), Some(how))
+                    if !how.is_done(shard, index, overwrite)? =>
+                {
+                    written.push(checkpoints::add(how, &reader, shard, start..end)?);
+                }
+                _ => {}
             }
             start = end;
         }
@@ -61,6 +88,7 @@ impl Wds {
         shard: &Shard,
         samples: std::ops::Range<u64>,
         overwrite: bool,
+        how: Option<Checkpointing<'_>>,
     ) -> Result<PathBuf> {
         let path = layout::index_path(&shard.path);
         if path.exists() && !overwrite {
@@ -71,6 +99,10 @@ impl Wds {
         let schema = reader.schema();
         let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
         let mut builder = Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX));
+        let mut entries = how.map(Entries::new);
+        if entries.is_some() {
+            builder = builder.with_checkpoints();
+        }
         for index in samples {
             let sample = reader.get(index)?;
             let mut regions = Vec::with_capacity(n_regions);
@@ -83,14 +115,26 @@ impl Wds {
             let row: Vec<[u8; 8]> = sample.values.iter().filter_map(cell).collect();
             builder.push(&sample.key, &regions);
             builder.push_row(&row);
+            if let Some(entries) = &mut entries {
+                entries.push(&sample.values, regions, &mut builder);
+            }
         }
         let provenance = Provenance {
             tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION"), " index").into(),
             source: reader.name(),
             ..Provenance::default()
         };
-        let meta = Meta { schema: schema.clone(), provenance };
-        write_index(&path, &builder, &meta.to_json(), shard.archive.len() as u64)?;
+        let mut meta = Meta { schema: schema.clone(), provenance };
+        if let Some(how) = how {
+            how.note(&mut meta);
+        }
+        let mut sealed = Vec::new();
+        if let Some(mut entries) = entries {
+            entries.flush(&mut builder);
+            sealed = entries.sealed;
+        }
+        let data_len = shard.archive.len() as u64;
+        write_index(&path, &builder, &sealed, &meta.to_json(), data_len)?;
         Ok(path)
     }
 

@@ -50,6 +50,7 @@ impl Run<'_> {
             provenance: &Provenance::default(),
             fingerprint: self.fingerprint,
             overwrite: self.overwrite,
+            checkpoints: false,
         })
     }
 

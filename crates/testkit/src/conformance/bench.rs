@@ -35,6 +35,17 @@ impl<'a> Bench<'a> {
         n_samples: usize,
         overwrite: bool,
     ) -> Result<Box<dyn ShardWriter>> {
+        self.create_as(schema, n_samples, overwrite, false)
+    }
+
+    /// The same for samples with checkpoints, if `checkpoints`.
+    pub(super) fn create_as(
+        &self,
+        schema: &Schema,
+        n_samples: usize,
+        overwrite: bool,
+        checkpoints: bool,
+    ) -> Result<Box<dyn ShardWriter>> {
         let shard = Shard::whole(n_samples as u64);
         let provenance = provenance();
         let writer = self.format.create(&Create {
@@ -45,6 +56,7 @@ impl<'a> Bench<'a> {
             provenance: &provenance,
             fingerprint: FINGERPRINT,
             overwrite,
+            checkpoints,
         })?;
         assert_eq!(writer.resumed(), 0, "there was nothing to resume");
         Ok(writer)
@@ -100,6 +112,7 @@ impl<'a> Bench<'a> {
             provenance: &provenance(),
             fingerprint: FINGERPRINT,
             overwrite: false,
+            checkpoints: false,
         });
         let finished = finished.unwrap();
         let is_finished = finished.is_some();

@@ -56,6 +56,7 @@ pub fn create_as(
         provenance,
         fingerprint,
         overwrite,
+        checkpoints: false,
     })
 }
 

@@ -37,6 +37,7 @@ impl<'a> Run<'a> {
             provenance: &Provenance::default(),
             fingerprint: self.fingerprint,
             overwrite: self.overwrite,
+            checkpoints: false,
         })
     }
 

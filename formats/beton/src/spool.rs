@@ -1,0 +1,85 @@
+//! Checkpoints on their way into the index block: a file beside the unfinished one.
+//!
+//! They stand in the block, behind the data, and of a million images they are most of a gigabyte:
+//! too much to keep in memory until the data is complete. The journal has a checksum of what each
+//! page added, so that a killed run goes on with the entries that are there.
+use bytes::Bytes;
+use fdconvert_core::{Error, Result};
+use fdconvert_storage::Scratch;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The open file.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    file: Scratch,
+    end: u64,
+}
+
+impl Spool {
+    /// Where it lies, beside the unfinished file `partial`.
+    pub(crate) fn path(partial: &Path) -> PathBuf {
+        let mut path = partial.to_path_buf().into_os_string();
+        path.push(".checkpoints");
+        path.into()
+    }
+
+    /// Opens it. `ours` tells whether what may be there was left by a run that could be continued
+    /// or replaced.
+    ///
+    /// # Errors
+    /// `Usage` when another file has its name, which is then left as it was; `Io`.
+    pub(crate) fn open(partial: &Path, ours: bool) -> Result<Self> {
+        let path = Self::path(partial);
+        let existed = fs::symlink_metadata(&path).is_ok();
+        let file = Scratch::open(&path)?;
+        if existed && !ours {
+            file.leave();
+            let what = format!(
+                "{} exists and is of no run that this one can continue; move it away, or replace \
+                 it with --overwrite",
+                path.display()
+            );
+            return Err(Error::usage("output", what));
+        }
+        Ok(Self { file, end: 0 })
+    }
+
+    /// Whether the next `len` bytes are there and have this checksum; if so, they are kept.
+    pub(crate) fn accept(&mut self, len: u64, xxh3: u64) -> bool {
+        let end = self.end.checked_add(len).filter(|&end| end <= self.file.existing());
+        let (Some(end), Ok(n_bytes)) = (end, usize::try_from(len)) else { return false };
+        let mut bytes = vec![0; n_bytes];
+        let read = self.file.read_exact_at(&mut bytes, self.end);
+        let same = read.is_ok() && xxh3_64(&bytes) == xxh3;
+        if same {
+            self.end = end;
+        }
+        same
+    }
+
+    /// Forgets what was not accepted.
+    pub(crate) fn cut(&self) -> Result<()> {
+        self.file.set_len(self.end)
+    }
+
+    /// Appends entries.
+    pub(crate) fn append(&mut self, entries: &[u8]) -> Result<()> {
+        self.file.write_all_at(entries, self.end)?;
+        self.end += entries.len() as u64;
+        Ok(())
+    }
+
+    /// All entries, as a map of the file.
+    pub(crate) fn entries(&self) -> Result<Bytes> {
+        fdconvert_storage::map(self.file.path())
+    }
+
+    /// Leaves the file for another run.
+    pub(crate) fn leave(self) {
+        self.file.leave();
+    }
+}
