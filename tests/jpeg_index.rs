@@ -278,3 +278,41 @@ fn killed_and_continued_it_ends_with_the_same_bytes() {
     assert_eq!(common::names(root.path()), ["killed.beton", "source", "whole.beton"]);
     assert_eq!(check(&out, 512), 96);
 }
+
+#[test]
+fn progressive_jpegs_get_checkpoints_once_they_are_baseline() {
+    let Some(shared) = fixtures::shared() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("photos");
+    fs::create_dir(&folder).unwrap();
+    fs::copy(shared.join("data/bad/progressive.jpg"), folder.join("a.jpg")).unwrap();
+    fs::copy(common::sorted(&jpegs(root.path()).join("even")).remove(0), folder.join("b.jpg"))
+        .unwrap();
+    let path = |name: &str| root.path().join(name);
+    ok(&[&"pack", &folder, &path("kept.beton"), &"--jpeg-index", &"on"]);
+    assert_eq!(check(&path("kept.beton"), 2048), 1);
+    let said = ok(&[
+        &"pack",
+        &folder,
+        &path("new.beton"),
+        &"--jpeg-index",
+        &"on",
+        &"--baseline",
+        &"--json",
+    ]);
+    let report = json(&said);
+    assert_eq!((&report["notes"]["baseline"], &report["notes"]["kept"]), (&1.into(), &1.into()));
+    assert_eq!(check(&path("new.beton"), 2048), 2);
+    ok(&[&"verify", &path("new.beton"), &"--deep"]);
+
+    let pixels = |name: &str| {
+        let reader = fdconvert_reader::open(&path(name)).unwrap();
+        let sample = reader.get(0).unwrap();
+        let Some(Value::Image(image)) = sample.values.into_iter().next() else { unreachable!() };
+        let mut decoder = fdconvert_codec::Decoder::new();
+        let decoded = decoder.decode("a", &image, &fdconvert_core::Limits::DEFAULT).unwrap();
+        (decoded.header.progressive, decoded.pixels)
+    };
+    let ((was, before), (is, after)) = (pixels("kept.beton"), pixels("new.beton"));
+    assert!(was && !is && before == after);
+}

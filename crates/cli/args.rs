@@ -330,6 +330,11 @@ pub(crate) struct RecipeArgs {
     /// Huffman tables fitted to each JPEG: 3 to 6 % smaller, encoding takes 2.7 times as long
     #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) optimize_huffman: bool,
+    /// Rewrite progressive JPEGs that are kept as baseline ones, without touching a coefficient:
+    /// checkpoints and decoders in hardware want those
+    #[arg(long, help_heading = "Images", hide_short_help = true)]
+    #[serde(default)]
+    pub(crate) baseline: bool,
     /// JPEG restart marker every N rows of blocks; 0 for none
     #[arg(
         long,

@@ -187,6 +187,7 @@ fn policy(args: &RecipeArgs, options: &OptionValues) -> Result<Policy> {
         alpha: alpha(&args.alpha)?,
         gray: if args.gray_to_rgb { Gray::Expand } else { Gray::Keep },
         orient: !args.no_exif_rotation,
+        baseline: args.baseline,
         strict: args.strict,
         limits: Limits { max_pixels: args.max_pixels, max_file_bytes: args.max_file_bytes },
     };

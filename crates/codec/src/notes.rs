@@ -3,8 +3,8 @@ use std::{fmt, ops};
 /// What happened to an image on its way, as a set of flags.
 ///
 /// Exactly one of [`KEPT`](Self::KEPT), [`REENCODED`](Self::REENCODED),
-/// [`FELL_BACK`](Self::FELL_BACK) and [`MADE`](Self::MADE) is in what a policy returns; the others
-/// say more.
+/// [`FELL_BACK`](Self::FELL_BACK), [`MADE`](Self::MADE) and [`BASELINE`](Self::BASELINE) is in what
+/// a policy returns; the others say more.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Notes(u16);
 
@@ -41,9 +41,11 @@ impl Notes {
     pub const STAYED_ENCODED: Self = Self(1 << 13);
     /// Not chosen to become BMP, but its BMP is no larger than its encoded form.
     pub const BMP_SMALLER: Self = Self(1 << 14);
+    /// A progressive JPEG became a baseline one with the same coefficients and markers.
+    pub const BASELINE: Self = Self(1 << 15);
 
     /// Every note with its name in reports and one line for a person.
-    pub const ALL: [(Self, &'static str, &'static str); 15] = [
+    pub const ALL: [(Self, &'static str, &'static str); 16] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
         (Self::REENCODED, "re-encoded", "decoded and encoded anew"),
         (
@@ -83,6 +85,11 @@ impl Notes {
             "stayed encoded: a BMP cannot hold them without loss, or is too large",
         ),
         (Self::BMP_SMALLER, "bmp-smaller", "became BMP because that is no larger"),
+        (
+            Self::BASELINE,
+            "baseline",
+            "rewritten from progressive to baseline JPEG, every coefficient the same",
+        ),
     ];
 
     /// Whether every note of `other` is in this set.
@@ -95,6 +102,12 @@ impl Notes {
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// All but [`KEPT`](Self::KEPT).
+    #[must_use]
+    pub(crate) fn without_kept(self) -> Self {
+        Self(self.0 & !Self::KEPT.0)
     }
 
     /// `self` where `condition` holds, else nothing.

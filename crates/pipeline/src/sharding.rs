@@ -131,7 +131,8 @@ fn sizes(
     plan: &Plan,
     range: &Range<u64>,
 ) -> Result<Sizes> {
-    if policy.encode == Encode::Keep && policy.size.is_none() && policy.mixture.is_none() {
+    let is_kept = policy.encode == Encode::Keep && policy.size.is_none();
+    if is_kept && policy.mixture.is_none() && !policy.baseline {
         let known: Option<Vec<u64>> = range
             .clone()
             .map(|position| {

@@ -305,3 +305,63 @@ impl Compressor {
         Ok(length as usize)
     }
 }
+
+/// Rewrites JPEGs without touching a coefficient.
+pub(super) struct Transformer(Handle);
+
+impl Transformer {
+    pub(super) fn new() -> Result<Self, String> {
+        let mut handle = Handle::new(tj::TJINIT_TJINIT_TRANSFORM)?;
+        handle.set(tj::TJPARAM_TJPARAM_SCANLIMIT, MAX_SCANS)?;
+        Ok(Self(handle))
+    }
+
+    /// The same coefficients and markers in another order: one scan, or progressive. Fitted Huffman
+    /// tables, because the ones that progressive files come with are for their own scans. Returns
+    /// a warning beside it.
+    pub(super) fn reorder(
+        &mut self,
+        jpeg: &[u8],
+        progressive: bool,
+    ) -> Result<(Vec<u8>, Option<String>), String> {
+        let order = if progressive { tj::TJXOPT_PROGRESSIVE } else { 0 };
+        let transform = tj::tjtransform {
+            r: tj::tjregion { x: 0, y: 0, w: 0, h: 0 },
+            op: tj::TJXOP_TJXOP_NONE as c_int,
+            options: (order | tj::TJXOPT_OPTIMIZE) as c_int,
+            data: std::ptr::null_mut(),
+            customFilter: None,
+        };
+        let mut target: *mut c_uchar = std::ptr::null_mut();
+        let mut length: tj::size_t = 0;
+        // SAFETY: the instance is live; pointer and length of `jpeg` are those of one slice, which
+        // the call only reads. One transform is announced and one is given, and one place each for
+        // the result and its length; as the target is null, the library allocates it.
+        let status = unsafe {
+            tj::tj3Transform(
+                self.0.0.as_ptr(),
+                jpeg.as_ptr(),
+                jpeg.len() as tj::size_t,
+                1,
+                &raw mut target,
+                &raw mut length,
+                &raw const transform,
+            )
+        };
+        let bytes = if target.is_null() {
+            Vec::new()
+        } else {
+            // SAFETY: the library has allocated the target and says how much of it is written.
+            let bytes = unsafe { std::slice::from_raw_parts(target, length as usize) }.to_vec();
+            // SAFETY: allocated by the library, freed once, not used afterwards.
+            unsafe { tj::tj3Free(target.cast()) };
+            bytes
+        };
+        match status {
+            0 if !bytes.is_empty() => Ok((bytes, None)),
+            0 => Err("libjpeg-turbo has written nothing".into()),
+            _ if self.0.failed() => Err(self.0.message()),
+            _ => Ok((bytes, Some(self.0.message()))),
+        }
+    }
+}

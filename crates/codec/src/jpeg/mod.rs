@@ -79,6 +79,12 @@ impl Default for JpegOptions {
     }
 }
 
+/// The JPEG with the same coefficients and markers, in one scan of Huffman codes, which is what
+/// checkpoints and decoders in hardware want. Only with the feature `turbo`.
+pub(crate) fn to_baseline(jpeg: &[u8]) -> Result<Vec<u8>, String> {
+    chosen::to_baseline(jpeg)
+}
+
 /// What a backend needs to know to decode.
 #[derive(Debug, Clone, Copy)]
 struct Frame {

@@ -24,6 +24,12 @@ const SHORT: &str = "Premature end of buffer";
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) const SHRINKS: bool = false;
 
+/// Coefficients are out of this library's reach.
+#[cfg_attr(feature = "turbo", allow(dead_code))]
+pub(super) fn to_baseline(_: &[u8]) -> Result<Vec<u8>, String> {
+    Err("this build, without libjpeg-turbo, cannot rewrite a JPEG without loss".into())
+}
+
 /// Decodes; keeps a buffer between images.
 #[derive(Default)]
 pub(super) struct Decoder {

@@ -196,3 +196,29 @@ fn surplus_bytes_in_front_of_the_end_are_harmless() {
     jpeg.splice(end..end, [1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(decode(&jpeg).unwrap().0, whole);
 }
+
+/// Equal coefficients give equal files, because the tables are fitted to them: there and back again
+/// is what going once gives.
+#[cfg(feature = "turbo")]
+#[test]
+fn baseline_and_progressive_have_the_same_coefficients() {
+    for (width, height, channels) in [(83, 61, 3), (17, 40, 1), (1, 1, 3), (640, 33, 3)] {
+        for subsampling in [Subsampling::S420, Subsampling::S422, Subsampling::S444] {
+            let options = JpegOptions { subsampling, ..JpegOptions::default() };
+            let jpeg = encode(&photo(width, height, channels), &options, None);
+            let progressive = turbo::to_progressive(&jpeg).unwrap();
+            assert!(fdconvert_probe::probe(&progressive).unwrap().progressive);
+            let back = to_baseline(&progressive).unwrap();
+            assert!(!fdconvert_probe::probe(&back).unwrap().progressive);
+            assert!(back == to_baseline(&jpeg).unwrap());
+            assert_eq!(decode(&back).unwrap(), decode(&jpeg).unwrap());
+            assert_eq!(decode(&progressive).unwrap(), decode(&jpeg).unwrap());
+            // What is cut off is no JPEG to go on with.
+            for len in [20, progressive.len() / 2, progressive.len() - 40] {
+                if let Some(start) = progressive.get(..len) {
+                    assert!(to_baseline(start).is_err(), "{len} of {}", progressive.len());
+                }
+            }
+        }
+    }
+}

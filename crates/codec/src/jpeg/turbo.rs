@@ -2,7 +2,7 @@
 
 use super::{
     Chroma, Frame, Settings,
-    ffi::{Compressor, Decompressor, Layout, Parameters, Wanted},
+    ffi::{Compressor, Decompressor, Layout, Parameters, Transformer, Wanted},
 };
 use crate::{Region, convert};
 use turbojpeg_sys as tj;
@@ -118,4 +118,19 @@ impl Encoder {
         self.0 = Some(instance);
         Ok(length)
     }
+}
+
+/// The JPEG with the same coefficients and markers, in one scan of Huffman codes.
+pub(super) fn to_baseline(jpeg: &[u8]) -> Result<Vec<u8>, String> {
+    let (bytes, warning) = Transformer::new()?.reorder(jpeg, false)?;
+    match warning.filter(|warning| !harmless(warning)) {
+        None => Ok(bytes),
+        Some(warning) => Err(warning),
+    }
+}
+
+/// The other way round, to have something to try it with.
+#[cfg(test)]
+pub(super) fn to_progressive(jpeg: &[u8]) -> Result<Vec<u8>, String> {
+    Ok(Transformer::new()?.reorder(jpeg, true)?.0)
 }

@@ -9,6 +9,7 @@ use crate::{
     Notes,
     claim::{claim, claim_pixels},
     convert,
+    jpeg::to_baseline,
     orient::orient_into,
 };
 use fdconvert_core::{Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result};
@@ -136,7 +137,20 @@ impl Policy {
             worker.give(pixels);
             notes |= Notes::NO_END_MARKER.when(found.contains(Notes::NO_END_MARKER));
         }
+        if self.rewrites(header) {
+            let rewritten = timed(&mut nanos.encode, || to_baseline(&encoded.bytes));
+            let bytes = rewritten.map_err(|what| {
+                Error::sample(key, format!("it cannot be rewritten as baseline JPEG: {what}"))
+            })?;
+            let encoded = Encoded { bytes: bytes.into(), ..encoded };
+            return Ok(Outcome { encoded, notes: notes.without_kept() | Notes::BASELINE, nanos });
+        }
         Ok(Outcome { encoded, notes, nanos })
+    }
+
+    /// Whether an image whose bytes could stay becomes a baseline JPEG.
+    pub(super) fn rewrites(&self, header: &ImageHeader) -> bool {
+        self.baseline && header.codec == Codec::Jpeg && header.progressive
     }
 
     fn check_end(&self, key: &str, notes: Notes) -> Result<()> {

@@ -174,7 +174,8 @@ impl Policy {
     /// Whether an image of that header is stored byte for byte in its encoded form.
     fn would_keep(&self, header: &ImageHeader, format: &dyn Format) -> bool {
         let resize = self.target(header) != (header.width, header.height);
-        header.codec != Codec::Bmp && !resize && self.keeps(header) && format.holds(header)
+        let changes = header.codec == Codec::Bmp || resize || self.rewrites(header);
+        !changes && self.keeps(header) && format.holds(header)
     }
 
     fn header(&self, key: &str, image: &Image) -> Result<ImageHeader> {

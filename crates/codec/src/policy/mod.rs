@@ -101,6 +101,9 @@ pub struct Policy {
     pub gray: Gray,
     /// Apply the EXIF orientation to pixels that are encoded anew, which lose their EXIF.
     pub orient: bool,
+    /// A progressive JPEG whose bytes could stay is rewritten as a baseline one, with the same
+    /// coefficients and markers. Only with the feature `turbo`.
+    pub baseline: bool,
     /// A JPEG without its end marker is an error even if all its pixels are there.
     pub strict: bool,
     /// What no image may exceed.
@@ -118,6 +121,7 @@ impl Default for Policy {
             alpha: Alpha::Drop,
             gray: Gray::Keep,
             orient: true,
+            baseline: false,
             strict: false,
             limits: Limits::DEFAULT,
         }
@@ -137,6 +141,10 @@ impl Policy {
         if self.jpeg.optimize_huffman && cfg!(not(feature = "turbo")) {
             let what = "this build has no libjpeg-turbo, which makes optimised Huffman tables";
             return Err(Error::usage("--optimize-huffman", what));
+        }
+        if self.baseline && cfg!(not(feature = "turbo")) {
+            let what = "this build has no libjpeg-turbo, which rewrites JPEGs without loss";
+            return Err(Error::usage("--baseline", what));
         }
         match self.size {
             Some(Size::MaxSide(0)) => {
@@ -214,6 +222,9 @@ impl Policy {
         put("gray", if self.gray == Gray::Keep { "keep" } else { "expand" }.into());
         put("orient", self.orient.to_string());
         put("strict", self.strict.to_string());
+        if self.baseline {
+            put("baseline", "true".into());
+        }
         // Even bytes that are kept by rule are decoded where a format cannot hold them.
         put("jpeg-library", backend().into());
         params
