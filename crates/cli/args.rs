@@ -1,7 +1,14 @@
 //! The command line as typed: flags and their help. `request.rs` turns it into validated input.
 use crate::{
-    bench::args::BenchArgs, fractal::args::FractalArgs, jpeg_index::GridArg,
-    profile::args::ProfileArgs, ratio::RatioArg,
+    bench::args::BenchArgs,
+    fractal::args::FractalArgs,
+    help::{
+        BENCH_EXAMPLES, INDEX_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES,
+        UNPACK_EXAMPLES, VERIFY_EXAMPLES,
+    },
+    jpeg_index::GridArg,
+    profile::args::ProfileArgs,
+    ratio::RatioArg,
 };
 use clap::{Args, Command as Clap, FromArgMatches, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -10,6 +17,8 @@ use std::path::PathBuf;
 /// Packs image datasets once so that training reads them fast.
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100, infer_subcommands = true)]
+// All commands on a screen of 24 lines: no empty line before the usage.
+#[command(help_template = "{about}\n{usage-heading} {usage}\n\n{all-args}{after-help}")]
 #[command(after_help = "Exit status: 0 complete, 1 samples skipped or damage found, 2 not done, \
                         130 interrupted.")]
 pub(crate) struct Cli {
@@ -46,6 +55,8 @@ pub(crate) enum Command {
     /// Check a dataset for damage
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// GPUs: what there is to decode with
+    Gpu(GpuArgs),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  fdconvert completions bash > ~/.local/share/bash-completion/completions/fdconvert"
@@ -58,77 +69,6 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  fdconvert man | man -l -")]
     Man,
 }
-
-/// Closes the short help.
-const MORE: &str = "`--help` shows all options, the formats and examples.";
-
-const PACK_EXAMPLES: &str = "\
-Examples:
-  Store every image as it is; class folders become labels:
-      fdconvert pack imagenet/train train.beton
-
-  At most 500 pixels on the longer side, JPEG quality 90, what FFCV users write:
-      fdconvert pack imagenet/train train.beton --jpeg-quality 90 --max-side 500
-
-  Leave broken images out, list them, and go on:
-      fdconvert pack photos photos.beton --on-error skip
-
-  Labels and other columns from a table instead of folder names:
-      fdconvert pack photos photos.beton --labels labels.csv
-
-  A dataset of fractals, as shards of 1-bit PNG, or as a formula of a few hundred KB:
-      fdconvert pack 'fractal:fractaldb?classes=1000&instances=1000' shards/ --format wds
-      fdconvert pack 'fractal:fractaldb?sampler=lanes64-v1' fractals.formula";
-
-const PROFILE_EXAMPLES: &str = "\
-Images are measured in both forms, the disk past the page cache, and the ratio that is predicted
-to be fastest is tried with the loader, beside others.
-
-Examples:
-  What this machine would do with the disk of /data and 8 threads:
-      fdconvert profile photos --target /data --threads 8 --report profile.html
-
-  Pack at the ratio that was found:
-      fdconvert profile photos --target /data -o profile.json
-      fdconvert pack photos /data/photos.mixed --ratio profile.json
-
-  What a slow disk would make of it, at all tenths:
-      fdconvert profile photos --throttle-read 200MB/s --verify sweep";
-
-const BENCH_EXAMPLES: &str = "\
-Examples:
-  How fast is this dataset read, past the page cache, and what bounds it:
-      fdconvert bench train.beton --threads 8
-
-  Three forms of the same images, in turn, on a slow disk:
-      fdconvert bench png/ --compare photos.mixed bmp/ --throttle-read 200MB/s --plot rates.svg";
-
-const PLAN_EXAMPLES: &str = "\
-Examples:
-  fdconvert plan imagenet/train -o train.fdplan --format wds --jpeg-quality 90 --max-side 500
-  fdconvert pack --plan train.fdplan --part 1/4 shards/     on the first of four machines
-  fdconvert merge shards/                                   when all four are done
-
-The bytes do not depend on how many parts there are; a part that was killed is run again.";
-
-const INDEX_EXAMPLES: &str = "\
-Examples:
-  fdconvert index shards/                          fdx, DALI and wids files
-  fdconvert index shards/ --sidecars dali,timm     only these
-  fdconvert index shards/ --jpeg-index on          with checkpoints inside the JPEGs
-
-The shards themselves are only read, whoever wrote them.";
-
-const UNPACK_EXAMPLES: &str = "\
-Examples:
-  fdconvert unpack train.beton train/
-
-The images are written byte for byte as stored, under their recorded names; raw pixels become PNG.";
-
-const VERIFY_EXAMPLES: &str = "\
-Examples:
-  fdconvert verify train.beton           structure, sizes and checksums
-  fdconvert verify train.beton --deep    and decode every image";
 
 /// Options that every command understands.
 #[derive(Debug, Clone, Copy, Args)]
@@ -462,6 +402,28 @@ pub(crate) struct InspectArgs {
     /// Also list the first N samples
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) samples: u64,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GpuArgs {
+    #[command(subcommand)]
+    pub(crate) command: GpuCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GpuCommand {
+    /// Tell driver, GPUs, and what would decode JPEGs and why; having none is no error
+    #[command(after_help = "Example:\n  fdconvert gpu probe --json")]
+    Probe(ProbeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    /// Library to load as the CUDA driver, instead of the one that is installed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) driver: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

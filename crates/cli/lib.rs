@@ -21,6 +21,8 @@ mod bench;
 mod format_options;
 mod formula;
 mod fractal;
+mod gpu;
+mod help;
 mod index;
 mod inspect;
 mod jpeg_index;

@@ -2,7 +2,8 @@
 use crate::{
     Cancel, Outcome, Session,
     args::{Cli, Command},
-    bench, format_options, fractal, index, inspect, output, pack, plan, profile, unpack, verify,
+    bench, format_options, fractal, gpu, index, inspect, output, pack, plan, profile, unpack,
+    verify,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use fdconvert_core::{Class, Error, Result};
@@ -106,6 +107,7 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
         Command::Unpack(args) => unpack::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::Verify(args) => verify::run(args, session),
+        Command::Gpu(args) => gpu::run(args, session),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             let mut command = format_options::add_to(Cli::command());

@@ -24,13 +24,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let crates = here.root()?.join("crates");
     let folder = here.target()?.join("kernels");
     fs::create_dir_all(&folder).context(format_args!("cannot make {}", folder.display()))?;
-    let program = folder.join("damage");
     let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
-    let mut build = Command::new(compiler);
-    build.args(["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-ffp-contract=off"]);
-    build.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I"]);
-    build.arg(crates.join("gpu/kernels")).arg(crates.join("gpu-emul/fuzz/damage.cpp"));
-    shell::run(build.arg("-o").arg(&program))?;
-    let mut damage = Command::new(program);
-    shell::run(damage.arg(options.seed.to_string()).arg(options.images.to_string()))
+    for (name, images) in [("damage", options.images), ("fractal", options.images / 10)] {
+        let program = folder.join(name);
+        let mut build = Command::new(&compiler);
+        build.args(["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-ffp-contract=off"]);
+        build.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I"]);
+        let source = crates.join(format!("gpu-emul/fuzz/{name}.cpp"));
+        build.arg(crates.join("gpu/kernels")).arg(source);
+        shell::run(build.arg("-o").arg(&program))?;
+        let mut damage = Command::new(program);
+        shell::run(damage.arg(options.seed.to_string()).arg(images.to_string()))?;
+    }
+    Ok(())
 }

@@ -45,6 +45,14 @@ extern "C" const u32 fdconvert_layout[] = {
     AT(Batch, dtype),
     AT(Batch, factor),
     AT(Batch, offset),
+    SIZES(FractalSystem),
+    AT(FractalSystem, words),
+    SIZES(FractalImage),
+    AT(FractalImage, needs_orbit),
+    SIZES(Fractals),
+    AT(Fractals, patches),
+    AT(Fractals, first_image),
+    AT(Fractals, n_steps),
 };
 
 extern "C" const u32 fdconvert_n_layout = sizeof fdconvert_layout / sizeof fdconvert_layout[0];

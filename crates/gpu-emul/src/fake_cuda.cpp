@@ -6,6 +6,7 @@
 //
 // Only what fdconvert-gpu calls is here. Failing calls do nothing. A failing wait loses all work
 // that is on its way, as a lost context does.
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -28,7 +29,8 @@ namespace {
 
 constexpr int SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100;
 constexpr int INVALID_DEVICE = 101, INVALID_CONTEXT = 201, INVALID_PTX = 218, NOT_FOUND = 500;
-constexpr int INVALID_HANDLE = 400, ILLEGAL_ADDRESS = 700;
+constexpr int INVALID_HANDLE = 400, NOT_READY = 600, ILLEGAL_ADDRESS = 700;
+constexpr unsigned DISABLE_TIMING = 2;
 constexpr uintptr_t CONTEXT = 0xC0;
 
 struct Counters {
@@ -41,9 +43,12 @@ struct Work {
     u64 n_issued = 0, n_done = 0;
 };
 
+typedef std::chrono::steady_clock Clock;
 struct Mark {
     std::shared_ptr<Work> work;
     u64 position = 0;
+    bool is_timed = false;
+    std::shared_ptr<Clock::time_point> passed;  // None before it is passed.
 };
 
 struct Everything {
@@ -67,20 +72,27 @@ Everything& state() {
 
 thread_local std::vector<uintptr_t> contexts;
 
-typedef void (*Launch)(const Batch*, u32, u32);
+// A kernel with its argument, which is copied as the driver does it.
+typedef std::function<void()> (*Bind)(const void* argument, u32 x, u32 y);
+template <typename Argument, void (*kernel)(const Argument*, u32, u32)>
+std::function<void()> bind(const void* argument, u32 x, u32 y) {
+    const Argument copy = *(const Argument*)argument;
+    return [=] { kernel(&copy, x, y); };
+}
 struct Named {
     const char* name;
-    Launch launch;
+    Bind bind;
     u32 n_threads;
 };
 const Named KERNELS[] = {
-    {"fdconvert_tables", fdconvert_tables, TABLE_THREADS},
-    {"fdconvert_unstuff", fdconvert_unstuff, UNSTUFF_THREADS},
-    {"fdconvert_huffman", fdconvert_huffman, HUFFMAN_THREADS},
-    {"fdconvert_idct", fdconvert_idct, IDCT_THREADS},
-    {"fdconvert_pixels", fdconvert_pixels, PIXEL_THREADS},
-    {"fdconvert_across", fdconvert_across, RESIZE_THREADS},
-    {"fdconvert_down", fdconvert_down, RESIZE_THREADS},
+    {"fdconvert_tables", bind<Batch, fdconvert_tables>, TABLE_THREADS},
+    {"fdconvert_unstuff", bind<Batch, fdconvert_unstuff>, UNSTUFF_THREADS},
+    {"fdconvert_huffman", bind<Batch, fdconvert_huffman>, HUFFMAN_THREADS},
+    {"fdconvert_idct", bind<Batch, fdconvert_idct>, IDCT_THREADS},
+    {"fdconvert_pixels", bind<Batch, fdconvert_pixels>, PIXEL_THREADS},
+    {"fdconvert_across", bind<Batch, fdconvert_across>, RESIZE_THREADS},
+    {"fdconvert_down", bind<Batch, fdconvert_down>, RESIZE_THREADS},
+    {"fdconvert_fractal", bind<Fractals, fdconvert_fractal>, FRACTAL_THREADS},
 };
 
 void run_to(Work& work, u64 position) {
@@ -370,10 +382,11 @@ EXPORT int cuStreamWaitEvent(u64 stream, u64 event, unsigned) {
     };
     return issue(stream, wait) ? SUCCESS : INVALID_HANDLE;
 }
-EXPORT int cuEventCreate(u64* event, unsigned) {
+EXPORT int cuEventCreate(u64* event, unsigned flags) {
     ENTER(true);
     *event = all.next_handle++;
     all.events[*event] = Mark();
+    all.events[*event].is_timed = (flags & DISABLE_TIMING) == 0;
     all.counters.events += 1;
     return SUCCESS;
 }
@@ -387,7 +400,27 @@ EXPORT int cuEventRecord(u64 event, u64 stream) {
     ENTER(true);
     auto found = all.streams.find(stream);
     if (found == all.streams.end() || all.events.count(event) == 0) return INVALID_HANDLE;
-    all.events[event] = {found->second, found->second->n_issued};
+    Mark& mark = all.events[event];
+    mark.passed = nullptr;
+    if (mark.is_timed) {
+        issue(stream, [event] {
+            auto passed = state().events.find(event);
+            if (passed == state().events.end()) return;
+            passed->second.passed = std::make_shared<Clock::time_point>(Clock::now());
+        });
+    }
+    mark.work = found->second;
+    mark.position = found->second->n_issued;
+    return SUCCESS;
+}
+EXPORT int cuEventElapsedTime(float* milliseconds, u64 from, u64 to) {
+    ENTER(true);
+    auto start = all.events.find(from), end = all.events.find(to);
+    if (start == all.events.end() || end == all.events.end()) return INVALID_HANDLE;
+    const Mark &first = start->second, &last = end->second;
+    if (!first.is_timed || !last.is_timed) return INVALID_HANDLE;
+    if (!first.passed || !last.passed) return NOT_READY;
+    *milliseconds = std::chrono::duration<float, std::milli>(*last.passed - *first.passed).count();
     return SUCCESS;
 }
 EXPORT int cuEventSynchronize(u64 event) {
@@ -408,8 +441,6 @@ EXPORT int cuLaunchKernel(uintptr_t function, unsigned x, unsigned y, unsigned z
     if (threads != kernel->n_threads || threads_y != 1 || threads_z != 1 || shared_bytes != 0) {
         return INVALID_VALUE;
     }
-    const Batch batch = *(const Batch*)arguments[0];
     all.counters.launches += 1;
-    auto launch = [=] { kernel->launch(&batch, x, y); };
-    return issue(stream, launch) ? SUCCESS : INVALID_HANDLE;
+    return issue(stream, kernel->bind(arguments[0], x, y)) ? SUCCESS : INVALID_HANDLE;
 }

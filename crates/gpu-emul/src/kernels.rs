@@ -2,7 +2,10 @@
 #![allow(unsafe_code, reason = "calls into C++, whose functions take addresses")]
 use fdconvert_gpu::{
     Kernel,
-    layout::{BatchLayout, CropLayout, ImageLayout, SegmentLayout, StateLayout, TableLayout},
+    layout::{
+        BatchLayout, CropLayout, FractalImageLayout, FractalSystemLayout, FractalsLayout,
+        ImageLayout, SegmentLayout, StateLayout, TableLayout,
+    },
 };
 use std::mem::offset_of;
 
@@ -16,6 +19,7 @@ unsafe extern "C" {
     fn fdconvert_pixels(batch: *const BatchLayout, n_items: u32, n_images: u32);
     fn fdconvert_across(batch: *const BatchLayout, n_items: u32, n_images: u32);
     fn fdconvert_down(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    pub(crate) fn fdconvert_fractal(batch: *const FractalsLayout, n_items: u32, n_images: u32);
     fn fdconvert_to_f16(value: f32) -> u16;
     fn fdconvert_to_bf16(value: f32) -> u16;
     static fdconvert_layout: [u32; 64];
@@ -90,6 +94,9 @@ pub fn layout_in_rust() -> Vec<u32> {
         sizes!(StateLayout: n_bytes),
         sizes!(BatchLayout: images, quantisation, coefficients, states, first_image, out_width,
             dtype, factor, offset),
+        sizes!(FractalSystemLayout: words),
+        sizes!(FractalImageLayout: needs_orbit),
+        sizes!(FractalsLayout: patches, first_image, n_steps),
     ];
     all.concat().into_iter().map(|number| number as u32).collect()
 }

@@ -8,8 +8,10 @@
 
 mod decode;
 mod fake;
+mod fractal;
 mod kernels;
 
 pub use decode::{Decoded, decode};
 pub use fake::{Counters, FakeDriver, FakeMachine};
+pub use fractal::{Drawn, draw};
 pub use kernels::{layout_in_cpp, layout_in_rust, threads_in_cpp, to_bf16, to_f16};

@@ -10,8 +10,8 @@ mod common;
 
 use common::{photographs, small};
 use fdconvert_gpu::{
-    Backend, Batch, Crop, Decoder, Driver, Fallback, Gpu, GpuError, Limits, Order, Output, Pending,
-    Plan, Request, SampleType, Status, Tensor, probe,
+    Backend, Batch, Crop, Decoder, Diagnostics, Driver, Fallback, Gpu, GpuError, Limits, Order,
+    Output, Pending, Plan, Request, SampleType, Status, Tensor, probe,
 };
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, decode};
 use fdconvert_jpeg_index::{Checkpoints, parse};
@@ -197,6 +197,41 @@ fn every_call_may_fail() {
     println!("{n_calls} calls: {n_errors} typed errors, {n_survived} without effect, no leak");
     fake.reset();
     assert!(everything(&requests).unwrap() == expected);
+}
+
+/// Garbage in all memory changes nothing, and every kernel's time is told; failures of the calls
+/// that this takes are errors like all others.
+#[test]
+fn diagnostics_measure_and_change_nothing() {
+    let fake = FakeDriver::take().unwrap();
+    let set = Set::new(small().into_iter().skip(20).take(8));
+    let requests = set.requests();
+    let diagnosed = |is_diagnosed: bool| -> Result<Batch, GpuError> {
+        let mut decoder = Decoder::new(&open()?, LIMITS)?;
+        let (timings, garbage) = (is_diagnosed, is_diagnosed);
+        decoder.diagnose(Diagnostics { timings, garbage });
+        decoder.decode(&requests, TENSOR)
+    };
+    {
+        assert_eq!(diagnosed(false).unwrap().timings(), None);
+        fake.reset();
+        let batch = diagnosed(true).unwrap();
+        let n_calls = fake.counters().calls;
+        check(&batch, &requests, TENSOR);
+        let timings = *batch.timings().unwrap();
+        assert!(timings.kernels_ms.iter().all(|ms| *ms > 0.0), "{timings:?}");
+        assert!(timings.upload_ms > 0.0 && timings.clear_ms > 0.0, "{timings:?}");
+        drop(batch);
+        for call in 1..=n_calls {
+            fake.reset();
+            fake.fail(call, 719);
+            let done = diagnosed(true).map(|batch| batch.n_bytes());
+            assert!(done.is_ok() || matches!(done, Err(GpuError::Driver { code: 719, .. })));
+            assert!(fake.counters().is_clean(), "call {call}: {:?}", fake.counters());
+        }
+    }
+    fake.reset();
+    assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
 /// After a failure the decoder goes on.

@@ -16,7 +16,7 @@
 //     }
 //
 // `block.item` says which part of an image a block works on, `block.image` which image of the
-// batch. All kernels take one argument, the `Batch` of layout.cuh.
+// batch. All kernels take one argument: the `Batch` of layout.cuh, or what FD_KERNEL_OF names.
 #pragma once
 
 typedef unsigned char u8;
@@ -35,6 +35,7 @@ struct Block {
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 
 #define FD_DEVICE static __device__ __forceinline__
+#define FD_METHOD __device__ __forceinline__
 #define FD_CONSTANT static __constant__
 #define FD_UNROLL _Pragma("unroll")
 
@@ -44,14 +45,14 @@ struct Block {
         __syncthreads();          \
     } while (0)
 
-#define FD_KERNEL(name, n_threads, Shared)                                                   \
-    FD_DEVICE void name##_block(Shared& shared, const Batch& batch, Block block, u32 thread); \
-    extern "C" __global__ void __launch_bounds__(n_threads) fdconvert_##name(const Batch batch) { \
+#define FD_KERNEL_OF(name, n_threads, Shared, Argument)                                      \
+    FD_DEVICE void name##_block(Shared& shared, const Argument& batch, Block block, u32 thread); \
+    extern "C" __global__ void __launch_bounds__(n_threads) fdconvert_##name(const Argument batch) { \
         __shared__ Shared shared;                                                            \
         const Block block = {blockIdx.x, batch.first_image + blockIdx.y};                    \
         name##_block(shared, batch, block, threadIdx.x);                                     \
     }                                                                                        \
-    FD_DEVICE void name##_block(Shared& shared, const Batch& batch, Block block, u32 thread)
+    FD_DEVICE void name##_block(Shared& shared, const Argument& batch, Block block, u32 thread)
 
 FD_DEVICE u32 swap_bytes(u32 word) { return __byte_perm(word, 0, 0x0123); }
 // The upper 32 bits of `high:low` shifted left by 0 to 31.
@@ -63,6 +64,7 @@ FD_DEVICE void set_flags(u32* word, u32 flags) { atomicOr(word, flags); }
 #else
 
 #define FD_DEVICE static inline
+#define FD_METHOD inline
 #define FD_CONSTANT static const
 #define FD_UNROLL
 
@@ -83,9 +85,9 @@ FD_DEVICE void set_flags(u32* word, u32 flags) { atomicOr(word, flags); }
     } while (0)
 
 // Shared memory starts out as garbage, as on the GPU, so that nobody relies on zeros.
-#define FD_KERNEL(name, n_threads, Shared)                                         \
-    FD_DEVICE void name##_block(Shared& shared, const Batch& batch, Block block);   \
-    extern "C" void fdconvert_##name(const Batch* batch, u32 n_items, u32 n_images) { \
+#define FD_KERNEL_OF(name, n_threads, Shared, Argument)                            \
+    FD_DEVICE void name##_block(Shared& shared, const Argument& batch, Block block); \
+    extern "C" void fdconvert_##name(const Argument* batch, u32 n_items, u32 n_images) { \
         static thread_local Shared shared;                                         \
         for (u32 image = 0; image < n_images; ++image) {                           \
             for (u32 item = 0; item < n_items; ++item) {                           \
@@ -95,7 +97,7 @@ FD_DEVICE void set_flags(u32* word, u32 flags) { atomicOr(word, flags); }
             }                                                                      \
         }                                                                          \
     }                                                                              \
-    FD_DEVICE void name##_block(Shared& shared, const Batch& batch, Block block)
+    FD_DEVICE void name##_block(Shared& shared, const Argument& batch, Block block)
 
 FD_DEVICE u32 swap_bytes(u32 word) { return __builtin_bswap32(word); }
 FD_DEVICE u32 shift_pair(u32 high, u32 low, u32 shift) {
@@ -110,6 +112,8 @@ FD_DEVICE u32 f32_bits(f32 value) {
 FD_DEVICE void set_flags(u32* word, u32 flags) { *word |= flags; }
 
 #endif
+
+#define FD_KERNEL(name, n_threads, Shared) FD_KERNEL_OF(name, n_threads, Shared, Batch)
 
 FD_DEVICE u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
 FD_DEVICE u32 divide_up(u32 a, u32 b) { return a / b + (a % b != 0); }

@@ -7,7 +7,9 @@
 #include "idct.cuh"
 #include "pixels.cuh"
 #include "resize.cuh"
+#include "fractal.cuh"
 
 #include "prepare.cu"
 #include "decode.cu"
 #include "output.cu"
+#include "fractal.cu"

@@ -1,8 +1,9 @@
 use crate::{
-    Gpu, GpuError, Place, Plan, Status,
+    Gpu, GpuError, Place, Plan, Status, Timings,
     decoder::{Reusable, Slab, Spare},
     driver::{DeviceMemory, PinnedMemory, Stream},
     layout::StateLayout,
+    timing::Laps,
 };
 use std::sync::Arc;
 use zerocopy::FromBytes;
@@ -14,6 +15,7 @@ pub struct Pending {
     /// Before the target: it waits for the work.
     slab: InFlight,
     target: Option<Target>,
+    laps: Option<Laps>,
 }
 
 /// Where the output goes.
@@ -32,8 +34,15 @@ impl Target {
 }
 
 impl Pending {
-    pub(crate) fn new(gpu: Gpu, plan: Plan, slab: Keep<Slab>, target: Target) -> Self {
-        Self { gpu, plan, slab: InFlight { keep: slab, is_done: false }, target: Some(target) }
+    pub(crate) fn new(
+        gpu: Gpu,
+        plan: Plan,
+        slab: Keep<Slab>,
+        target: Target,
+        laps: Option<Laps>,
+    ) -> Self {
+        let slab = InFlight { keep: slab, is_done: false };
+        Self { gpu, plan, slab, target: Some(target), laps }
     }
 
     /// Waits until the batch is done.
@@ -54,8 +63,9 @@ impl Pending {
             }
             None => self.plan.statuses(&[]),
         };
+        let timings = self.laps.as_ref().map(Laps::timings).transpose()?;
         let target = self.target.take();
-        Ok(Batch { gpu: self.gpu.clone(), plan: self.plan.clone(), statuses, target })
+        Ok(Batch { gpu: self.gpu.clone(), plan: self.plan.clone(), statuses, target, timings })
     }
 
     /// Lets a stream of the caller's wait for the batch, so that the host need not: what is asked
@@ -95,6 +105,7 @@ pub struct Batch {
     plan: Plan,
     statuses: Vec<Status>,
     target: Option<Target>,
+    timings: Option<Timings>,
 }
 
 impl Batch {
@@ -109,6 +120,12 @@ impl Batch {
     #[must_use]
     pub fn address(&self) -> u64 {
         self.target.as_ref().map_or(0, Target::address)
+    }
+
+    /// How long the GPU took, where [`Decoder::diagnose`](crate::Decoder::diagnose) asked for it.
+    #[must_use]
+    pub fn timings(&self) -> Option<&Timings> {
+        self.timings.as_ref()
     }
 
     /// The bytes of the output.

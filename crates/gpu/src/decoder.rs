@@ -3,9 +3,10 @@
     reason = "memory whose address the caller gives, and the stream that works on it"
 )]
 use crate::{
-    Addresses, Batch, Gpu, GpuError, Limits, Output, Plan, Request,
+    Addresses, Batch, Diagnostics, Gpu, GpuError, Limits, Output, Plan, Request,
     batch::{Keep, Pending, Target},
     driver::{DeviceMemory, Event, PinnedMemory, Stream, StreamMachine},
+    timing::{Laps, TimedMachine},
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,6 +32,7 @@ pub struct Decoder {
     /// What the kernels work in: one for all batches, because these follow each other.
     workspace: Option<DeviceMemory>,
     spare: Arc<Spare>,
+    diagnostics: Diagnostics,
 }
 
 /// Memory that no batch uses at the moment.
@@ -64,7 +66,13 @@ impl Decoder {
             work: Stream::new(gpu)?,
             workspace: None,
             spare: Arc::default(),
+            diagnostics: Diagnostics::default(),
         })
+    }
+
+    /// What is done beside decoding, from the next batch on.
+    pub fn diagnose(&mut self, diagnostics: Diagnostics) {
+        self.diagnostics = diagnostics;
     }
 
     /// Decodes a batch and waits for it.
@@ -126,16 +134,15 @@ impl Decoder {
         let mut keep = Keep::new(slab, &self.spare);
         let started = match keep.as_mut() {
             Some(slab) => self.enqueue(&plan, requests, &target, slab),
-            None => Ok(()),
+            None => Ok(None),
         };
-        if let Err(error) = started {
+        let laps = started.inspect_err(|_| {
             // Some of the work may be on its way, with the slab in its hands. Should waiting fail
             // as well, the context is lost, and no work with it is left.
             let _ = self.copies.wait();
             let _ = self.work.wait();
-            return Err(error);
-        }
-        Ok(Pending::new(self.gpu.clone(), plan, keep, target))
+        })?;
+        Ok(Pending::new(self.gpu.clone(), plan, keep, target, laps))
     }
 
     fn enqueue(
@@ -144,9 +151,17 @@ impl Decoder {
         requests: &[Request<'_>],
         target: &Target,
         slab: &mut Slab,
-    ) -> Result<(), GpuError> {
+    ) -> Result<Option<Laps>, GpuError> {
+        let timed = self.diagnostics.timings;
+        let mut laps = timed.then(|| Laps::new(&self.gpu)).transpose()?;
         plan.fill(requests, slab.host.bytes_mut());
+        if let Some(laps) = &laps {
+            laps.before_upload(&self.copies)?;
+        }
         self.copies.upload(&slab.host, &slab.device, plan.upload_bytes())?;
+        if let Some(laps) = &laps {
+            laps.after_upload(&self.copies)?;
+        }
         slab.uploaded.record(&self.copies)?;
         let workspace = match self.workspace.take_if(|it| it.n_bytes() < plan.workspace_bytes()) {
             None => self.workspace.take(),
@@ -172,10 +187,22 @@ impl Decoder {
         // and have the sizes that the plan asks for; `submit_into` asks that of foreign output.
         // An image's bytes are not trusted by the kernels, all else the plan has laid out.
         let mut machine = unsafe { StreamMachine::new(&self.work) };
-        plan.run(at, &mut machine)?;
+        if self.diagnostics.garbage {
+            machine.fill(at.workspace, plan.workspace_bytes(), GARBAGE)?;
+            machine.fill(at.output, plan.output_bytes(), GARBAGE)?;
+        }
+        match &mut laps {
+            None => plan.run(at, &mut machine)?,
+            Some(laps) => {
+                laps.start(&self.work)?;
+                let (gpu, stream) = (&self.gpu, &self.work);
+                plan.run(at, &mut TimedMachine { machine, gpu, stream, laps })?;
+            }
+        }
         let states_at = plan.upload_bytes() as usize;
         self.work.download(workspace, plan.state_range(), &mut slab.host, states_at)?;
-        slab.done.record(&self.work)
+        slab.done.record(&self.work)?;
+        Ok(laps)
     }
 }
 
@@ -186,6 +213,9 @@ impl Drop for Decoder {
         let _ = self.work.wait();
     }
 }
+
+/// Neither black nor white, nor what the kernels count from.
+const GARBAGE: u8 = 0xA5;
 
 const STATE_BYTES: u64 = size_of::<crate::layout::StateLayout>() as u64;
 

@@ -61,6 +61,12 @@ pub enum GpuError {
     /// The process was forked after the GPU was opened: the driver works in the parent only.
     #[error("the GPU was opened before this process was forked; open it in the child")]
     Forked,
+    /// Fractals that cannot be drawn.
+    #[error("cannot draw: {what}")]
+    Fractal {
+        /// What is wrong with them.
+        what: &'static str,
+    },
     /// The memory for the output has another size than the output.
     #[error("the output has {expected} bytes, and its memory {found}")]
     OutputSize {

@@ -98,7 +98,7 @@ pub struct StateLayout {
     pub n_bytes: u32,
 }
 
-/// The argument of every kernel; the first fifteen fields are addresses where the kernels run.
+/// The argument of every kernel but one; the first fifteen fields are addresses where the kernels run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct BatchLayout {
@@ -125,4 +125,37 @@ pub struct BatchLayout {
     pub order: u32,
     pub factor: [f32; 3],
     pub offset: [f32; 3],
+}
+
+/// A system made ready for the sampler `lanes64-v1`: see `kernels/fractal.cuh`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct FractalSystemLayout {
+    pub map: [[f32; 8]; 6],
+    pub words: [u32; 8],
+}
+
+/// An image of a system.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub struct FractalImageLayout {
+    pub system: u32,
+    pub key: [u32; 2],
+    pub needs_orbit: u32,
+}
+
+/// The argument of the kernel that draws fractals; the first four fields are addresses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct FractalsLayout {
+    pub systems: u64,
+    pub images: u64,
+    pub coverage: u64,
+    pub patches: u64,
+    pub first_image: u32,
+    pub size: u32,
+    pub pad: u32,
+    pub n_steps: u32,
 }

@@ -37,6 +37,9 @@
 //! driver's. Neither building nor starting needs CUDA: the driver is loaded by [`Driver::load`],
 //! and a machine without it answers [`GpuError::NoDriver`]. [`probe`] tells beforehand.
 //!
+//! [`Fractals`] draws images of iterated function systems into the GPU's memory, where nothing is
+//! uploaded but a few numbers each.
+//!
 //! A [`Plan`] is all that the host decides about a batch, and a [`Machine`] whatever runs the
 //! kernels: a stream of the driver here, the CPU in tests.
 //!
@@ -50,18 +53,22 @@ mod builder;
 mod decoder;
 mod driver;
 mod error;
+mod fractal;
 mod image;
 pub mod layout;
 mod plan;
 mod probe;
 mod request;
 mod schedule;
+mod timing;
 
 pub use batch::{Batch, Pending};
 pub use decoder::Decoder;
 pub use driver::{Device, Driver, Gpu};
 pub use error::GpuError;
+pub use fractal::{Canvas, Drawing, FractalImage, FractalSystem, Fractals};
 pub use plan::{Limits, Place, Plan};
 pub use probe::{Backend, Probe, probe};
 pub use request::{Crop, Damage, Fallback, Order, Output, Request, SampleType, Status, Tensor};
 pub use schedule::{Addresses, Kernel, Machine};
+pub use timing::{Diagnostics, Timings};

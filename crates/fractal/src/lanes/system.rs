@@ -1,5 +1,5 @@
 use super::lyapunov;
-use super::table::Table;
+use super::table::{SLOTS, Table};
 use crate::system::System;
 
 /// A system made ready for the sampler: its tables, and the decision whether the lanes draw it.
@@ -24,5 +24,18 @@ impl LanesSystem {
     #[must_use]
     pub fn exact_orbit(&self) -> bool {
         self.exact_orbit
+    }
+
+    /// What the lanes are drawn from, for those who draw them elsewhere: parameter `k` of the map
+    /// in slot `j` is `[k][j]`.
+    #[must_use]
+    pub fn parameters(&self) -> &[[f32; SLOTS]; 6] {
+        &self.table.narrow
+    }
+
+    /// The threshold and alias of each slot, as the definition has them.
+    #[must_use]
+    pub fn words(&self) -> &[u32; SLOTS] {
+        &self.table.words
     }
 }

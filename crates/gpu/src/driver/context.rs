@@ -8,6 +8,9 @@ use std::{
 /// The kernels, for the driver to compile; it keeps what it has compiled in a cache of its own.
 const PTX: &str = concat!(include_str!("../../kernels/fdconvert.ptx"), "\0");
 
+/// The kernel that draws fractals.
+const FRACTAL: &str = "fdconvert_fractal";
+
 /// A GPU that is ready to decode. Clones are the same GPU.
 ///
 /// It shares the primary context with all else in the process that uses the GPU through the CUDA
@@ -25,6 +28,7 @@ pub(super) struct Open {
     context: Handle,
     module: Handle,
     kernels: [Handle; Kernel::ALL.len()],
+    fractal: Handle,
     process: u32,
 }
 
@@ -52,6 +56,7 @@ impl Gpu {
             context,
             module: 0,
             kernels: [0; _],
+            fractal: 0,
             process: std::process::id(),
         };
         open.load()?;
@@ -83,6 +88,11 @@ impl Gpu {
         let named = Kernel::ALL.iter().zip(self.open.kernels);
         named.into_iter().find(|(name, _)| **name == kernel).map_or(0, |(_, handle)| handle)
     }
+
+    /// The kernel that draws fractals, which takes another argument than the others.
+    pub(crate) fn fractal_kernel(&self) -> Handle {
+        self.open.fractal
+    }
 }
 
 impl Open {
@@ -106,12 +116,13 @@ impl Open {
     fn load(&mut self) -> Result<()> {
         let mut module = 0;
         let mut kernels = [0; _];
+        let mut fractal = 0;
         let result = {
             let entered = self.enter()?;
-            entered.load(&mut module, &mut kernels)
+            entered.load(&mut module, &mut kernels, &mut fractal)
         };
         // The module is to be given back even where a kernel is missing in it.
-        (self.module, self.kernels) = (module, kernels);
+        (self.module, self.kernels, self.fractal) = (module, kernels, fractal);
         result
     }
 }
@@ -137,14 +148,20 @@ pub(super) struct Entered<'a> {
 }
 
 impl Entered<'_> {
-    fn load(&self, module: &mut Handle, kernels: &mut [Handle; Kernel::ALL.len()]) -> Result<()> {
+    fn load(
+        &self,
+        module: &mut Handle,
+        kernels: &mut [Handle; Kernel::ALL.len()],
+        fractal: &mut Handle,
+    ) -> Result<()> {
         let driver = &self.open.driver;
         // SAFETY: the text ends in 0, and the pointer is to a live integer.
         let code =
             unsafe { (driver.functions.cuModuleLoadData)(&raw mut *module, PTX.as_ptr().cast()) };
         driver.check("cuModuleLoadData", code)?;
-        for (handle, kernel) in kernels.iter_mut().zip(Kernel::ALL) {
-            let name = CString::new(kernel.name()).unwrap_or_default();
+        let decoding = kernels.iter_mut().zip(Kernel::ALL.map(Kernel::name));
+        for (handle, name) in decoding.chain([(fractal, FRACTAL)]) {
+            let name = CString::new(name).unwrap_or_default();
             // SAFETY: the name ends in 0, the module is loaded, the pointer is to a live integer.
             let code = unsafe {
                 (driver.functions.cuModuleGetFunction)(&raw mut *handle, *module, name.as_ptr())

@@ -71,6 +71,7 @@ functions! {
     cuStreamWaitEvent(Handle, Handle, c_uint);
     cuEventCreate(*mut Handle, c_uint);
     cuEventDestroy_v2(Handle);
+    cuEventElapsedTime(*mut f32, Handle, Handle);
     cuEventRecord(Handle, Handle);
     cuEventSynchronize(Handle);
     cuLaunchKernel(

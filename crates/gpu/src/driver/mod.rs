@@ -56,6 +56,14 @@ pub struct Device {
     pub n_multiprocessors: u32,
     /// How many copies can go on while kernels run.
     pub n_copy_engines: u32,
+    /// The highest clock of the multiprocessors; 0 where the driver does not tell.
+    pub clock_khz: u32,
+    /// The highest clock of the memory; 0 where the driver does not tell.
+    pub memory_clock_khz: u32,
+    /// The width of the way to the memory.
+    pub memory_bus_bits: u32,
+    /// The cache that all multiprocessors share.
+    pub cache_bytes: u32,
 }
 
 impl Device {
@@ -159,14 +167,19 @@ impl Driver {
         // The numbers of CU_DEVICE_ATTRIBUTE_....
         let major = self.attribute(75, device)?;
         let minor = self.attribute(76, device)?;
+        let count = |attribute| Ok(self.attribute(attribute, device)?.try_into().unwrap_or(0));
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
         let known = Device {
             ordinal,
             name: name.to_string_lossy().into_owned(),
             memory_bytes: memory_bytes as u64,
             compute_capability: (major, minor),
-            n_multiprocessors: self.attribute(16, device)?.try_into().unwrap_or(0),
-            n_copy_engines: self.attribute(40, device)?.try_into().unwrap_or(0),
+            n_multiprocessors: count(16)?,
+            n_copy_engines: count(40)?,
+            clock_khz: count(13)?,
+            memory_clock_khz: count(36)?,
+            memory_bus_bits: count(37)?,
+            cache_bytes: count(38)?,
         };
         Ok((device, known))
     }

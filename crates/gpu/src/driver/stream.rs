@@ -20,6 +20,41 @@ impl Stream {
         Ok(Self { gpu: gpu.clone(), handle })
     }
 
+    /// Runs a kernel with `n_items` times `n_images` blocks of threads.
+    ///
+    /// # Safety
+    /// The kernel's only parameter is an `A`, whose addresses are of memory that lives until the
+    /// stream has come behind the work, and that is laid out as the kernel wants it.
+    pub(crate) unsafe fn launch<A: Copy>(
+        &self,
+        function: Handle,
+        (n_items, n_images): (u32, u32),
+        n_threads: u32,
+        argument: &A,
+    ) -> Result<()> {
+        let driver = self.gpu.driver();
+        let _entered = self.gpu.enter()?;
+        let mut argument = *argument;
+        let mut arguments = [(&raw mut argument).cast()];
+        // SAFETY: by the caller's promise; the driver copies the argument before it returns.
+        let code = unsafe {
+            (driver.functions.cuLaunchKernel)(
+                function,
+                n_items,
+                n_images,
+                1,
+                n_threads,
+                1,
+                1,
+                0,
+                self.handle,
+                arguments.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        driver.check("cuLaunchKernel", code)
+    }
+
     /// Waits until all that was asked for is done.
     pub(crate) fn wait(&self) -> Result<()> {
         let driver = self.gpu.driver();
@@ -94,14 +129,23 @@ pub(crate) struct Event {
 }
 
 impl Event {
+    /// One that does not measure, which costs.
     pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
-        /// Not for measuring, which costs.
         const DISABLE_TIMING: u32 = 2;
+        Self::with_flags(gpu, DISABLE_TIMING)
+    }
+
+    /// One that knows when it was passed.
+    pub(crate) fn timed(gpu: &Gpu) -> Result<Self> {
+        Self::with_flags(gpu, 0)
+    }
+
+    fn with_flags(gpu: &Gpu, flags: u32) -> Result<Self> {
         let driver = gpu.driver();
         let _entered = gpu.enter()?;
         let mut handle = 0;
         // SAFETY: the pointer is to a live integer.
-        let code = unsafe { (driver.functions.cuEventCreate)(&raw mut handle, DISABLE_TIMING) };
+        let code = unsafe { (driver.functions.cuEventCreate)(&raw mut handle, flags) };
         driver.check("cuEventCreate", code)?;
         Ok(Self { gpu: gpu.clone(), handle })
     }
@@ -122,6 +166,20 @@ impl Event {
         // SAFETY: the event lives.
         let code = unsafe { (driver.functions.cuEventSynchronize)(self.handle) };
         driver.check("cuEventSynchronize", code)
+    }
+
+    /// The milliseconds from another event to this one; both are timed, and were passed.
+    pub(crate) fn since(&self, other: &Self) -> Result<f32> {
+        let driver = self.gpu.driver();
+        let _entered = self.gpu.enter()?;
+        let mut milliseconds = 0.0;
+        // SAFETY: both events live, and the pointer is to a live number.
+        let code = unsafe {
+            let elapsed = driver.functions.cuEventElapsedTime;
+            elapsed(&raw mut milliseconds, other.handle, self.handle)
+        };
+        driver.check("cuEventElapsedTime", code)?;
+        Ok(milliseconds)
     }
 
     /// Lets a stream wait for it, which may be one of somebody else's in the same context.
@@ -155,19 +213,24 @@ impl<'a> StreamMachine<'a> {
     pub(crate) unsafe fn new(stream: &'a Stream) -> Self {
         Self { stream }
     }
+
+    /// Sets memory to a byte.
+    pub(crate) fn fill(&mut self, address: u64, n_bytes: u64, byte: u8) -> Result<()> {
+        let Stream { gpu, handle } = self.stream;
+        let driver = gpu.driver();
+        let _entered = gpu.enter()?;
+        let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
+        // SAFETY: by the promise that `new` asks for.
+        let code = unsafe { (driver.functions.cuMemsetD8Async)(address, byte, n_bytes, *handle) };
+        driver.check("cuMemsetD8Async", code)
+    }
 }
 
 impl Machine for StreamMachine<'_> {
     type Error = GpuError;
 
     fn clear(&mut self, address: u64, n_bytes: u64) -> Result<()> {
-        let Stream { gpu, handle } = self.stream;
-        let driver = gpu.driver();
-        let _entered = gpu.enter()?;
-        let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
-        // SAFETY: by the promise that `new` asks for.
-        let code = unsafe { (driver.functions.cuMemsetD8Async)(address, 0, n_bytes, *handle) };
-        driver.check("cuMemsetD8Async", code)
+        self.fill(address, n_bytes, 0)
     }
 
     fn launch(
@@ -177,28 +240,9 @@ impl Machine for StreamMachine<'_> {
         n_items: u32,
         n_images: u32,
     ) -> Result<()> {
-        let Stream { gpu, handle } = self.stream;
-        let driver = gpu.driver();
-        let _entered = gpu.enter()?;
-        let mut batch = *batch;
-        let mut arguments = [(&raw mut batch).cast()];
-        // SAFETY: the kernel has one parameter, a structure of that layout, which the driver
-        // copies before it returns; the addresses in it are good by the promise of `new`.
-        let code = unsafe {
-            (driver.functions.cuLaunchKernel)(
-                gpu.kernel(kernel),
-                n_items,
-                n_images,
-                1,
-                kernel.n_threads(),
-                1,
-                1,
-                0,
-                *handle,
-                arguments.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
-        };
-        driver.check("cuLaunchKernel", code)
+        let function = self.stream.gpu.kernel(kernel);
+        // SAFETY: the kernel takes a structure of that layout; the addresses in it are good by the
+        // promise of `new`.
+        unsafe { self.stream.launch(function, (n_items, n_images), kernel.n_threads(), batch) }
     }
 }

@@ -1,0 +1,116 @@
+//! `fdconvert gpu`.
+use crate::{
+    Outcome, Session,
+    args::{GpuArgs, GpuCommand, ProbeArgs},
+};
+use fdconvert_core::Result;
+use fdconvert_gpu::{Backend, Device, GpuError, Probe, probe};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+pub(crate) fn run(args: &GpuArgs, session: &Session) -> Result<Outcome> {
+    match &args.command {
+        GpuCommand::Probe(args) => run_probe(args, session),
+    }
+}
+
+fn run_probe(args: &ProbeArgs, session: &Session) -> Result<Outcome> {
+    let found = probe(args.driver.as_deref());
+    if args.common.json {
+        session.print_json("gpu-probe", as_json(&found))?;
+    } else {
+        session.print(&as_text(&found))?;
+    }
+    // That there is no GPU is an answer.
+    Ok(Outcome::Complete)
+}
+
+/// The first GPU that the kernels run on.
+fn usable(found: &Probe) -> Option<&Device> {
+    found.devices.iter().find(|device| device.is_supported())
+}
+
+fn because(found: &Probe) -> String {
+    match (&found.driver, usable(found), found.devices.first()) {
+        (_, Some(device), _) => format!(
+            "GPU {} can decode baseline JPEGs that have checkpoints; the CPU does all others",
+            device.ordinal
+        ),
+        // The error itself is told elsewhere, with what was tried.
+        (Err(GpuError::NoDriver { .. }), ..) => "there is no CUDA driver".into(),
+        (Err(error), ..) => error.to_string(),
+        (Ok(_), None, Some(device)) => {
+            let (major, minor) = device.compute_capability;
+            format!("{} has compute capability {major}.{minor}, and 7.5 is needed", device.name)
+        }
+        (Ok(_), None, None) => GpuError::NoDevice.to_string(),
+    }
+}
+
+fn name(backend: &Backend) -> &'static str {
+    match backend {
+        Backend::Checkpoints => "checkpoints",
+        Backend::Cpu => "cpu",
+        _ => "unknown",
+    }
+}
+
+fn version(found: &Probe) -> Option<String> {
+    let version = found.driver.as_ref().ok()?;
+    Some(format!("{}.{}", version / 1000, version % 1000 / 10))
+}
+
+fn as_json(found: &Probe) -> Map<String, Value> {
+    let backends: Vec<_> = found.backends.iter().map(name).collect();
+    let devices: Vec<_> = found.devices.iter().map(device_json).collect();
+    let mut fields = Map::new();
+    fields.insert("driver".into(), json!(version(found)));
+    fields.insert("missing".into(), json!(found.driver.as_ref().err().map(ToString::to_string)));
+    fields.insert("devices".into(), json!(devices));
+    fields.insert("used".into(), json!(backends.first()));
+    fields.insert("backends".into(), json!(backends));
+    fields.insert("gpu".into(), json!(usable(found).map(|device| device.ordinal)));
+    fields.insert("because".into(), json!(because(found)));
+    fields
+}
+
+fn device_json(device: &Device) -> Value {
+    let (major, minor) = device.compute_capability;
+    json!({
+        "ordinal": device.ordinal,
+        "name": device.name,
+        "supported": device.is_supported(),
+        "compute_capability": format!("{major}.{minor}"),
+        "memory_bytes": device.memory_bytes,
+        "multiprocessors": device.n_multiprocessors,
+        "copy_engines": device.n_copy_engines,
+        "clock_khz": device.clock_khz,
+        "memory_clock_khz": device.memory_clock_khz,
+        "memory_bus_bits": device.memory_bus_bits,
+        "cache_bytes": device.cache_bytes,
+    })
+}
+
+fn as_text(found: &Probe) -> String {
+    let mut text = match (&found.driver, version(found)) {
+        (Err(error), _) => format!("driver    none: {error}\n"),
+        (Ok(_), version) => format!("driver    for CUDA {}\n", version.unwrap_or_default()),
+    };
+    for device in &found.devices {
+        let (major, minor) = device.compute_capability;
+        let _infallible = writeln!(
+            text,
+            "GPU {}     {}: compute capability {major}.{minor}, {} multiprocessors, {} MiB{}",
+            device.ordinal,
+            device.name,
+            device.n_multiprocessors,
+            device.memory_bytes >> 20,
+            if device.is_supported() { "" } else { " (too old)" },
+        );
+    }
+    let backends: Vec<_> = found.backends.iter().map(name).collect();
+    let best = backends.first().copied().unwrap_or_default();
+    let _infallible = writeln!(text, "backends  {}", backends.join(", "));
+    let _infallible = writeln!(text, "used      {best}: {}", because(found));
+    text
+}

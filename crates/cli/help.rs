@@ -1,0 +1,72 @@
+//! What stands below the options of a command: examples to copy.
+
+/// Closes the short help.
+pub(crate) const MORE: &str = "`--help` shows all options, the formats and examples.";
+
+pub(crate) const PACK_EXAMPLES: &str = "\
+Examples:
+  Store every image as it is; class folders become labels:
+      fdconvert pack imagenet/train train.beton
+
+  At most 500 pixels on the longer side, JPEG quality 90, what FFCV users write:
+      fdconvert pack imagenet/train train.beton --jpeg-quality 90 --max-side 500
+
+  Leave broken images out, list them, and go on:
+      fdconvert pack photos photos.beton --on-error skip
+
+  Labels and other columns from a table instead of folder names:
+      fdconvert pack photos photos.beton --labels labels.csv
+
+  A dataset of fractals, as shards of 1-bit PNG, or as a formula of a few hundred KB:
+      fdconvert pack 'fractal:fractaldb?classes=1000&instances=1000' shards/ --format wds
+      fdconvert pack 'fractal:fractaldb?sampler=lanes64-v1' fractals.formula";
+
+pub(crate) const PROFILE_EXAMPLES: &str = "\
+Images are measured in both forms, the disk past the page cache, and the ratio that is predicted
+to be fastest is tried with the loader, beside others.
+
+Examples:
+  What this machine would do with the disk of /data and 8 threads:
+      fdconvert profile photos --target /data --threads 8 --report profile.html
+
+  Pack at the ratio that was found:
+      fdconvert profile photos --target /data -o profile.json
+      fdconvert pack photos /data/photos.mixed --ratio profile.json
+
+  What a slow disk would make of it, at all tenths:
+      fdconvert profile photos --throttle-read 200MB/s --verify sweep";
+
+pub(crate) const BENCH_EXAMPLES: &str = "\
+Examples:
+  How fast is this dataset read, past the page cache, and what bounds it:
+      fdconvert bench train.beton --threads 8
+
+  Three forms of the same images, in turn, on a slow disk:
+      fdconvert bench png/ --compare photos.mixed bmp/ --throttle-read 200MB/s --plot rates.svg";
+
+pub(crate) const PLAN_EXAMPLES: &str = "\
+Examples:
+  fdconvert plan imagenet/train -o train.fdplan --format wds --jpeg-quality 90 --max-side 500
+  fdconvert pack --plan train.fdplan --part 1/4 shards/     on the first of four machines
+  fdconvert merge shards/                                   when all four are done
+
+The bytes do not depend on how many parts there are; a part that was killed is run again.";
+
+pub(crate) const INDEX_EXAMPLES: &str = "\
+Examples:
+  fdconvert index shards/                          fdx, DALI and wids files
+  fdconvert index shards/ --sidecars dali,timm     only these
+  fdconvert index shards/ --jpeg-index on          with checkpoints inside the JPEGs
+
+The shards themselves are only read, whoever wrote them.";
+
+pub(crate) const UNPACK_EXAMPLES: &str = "\
+Examples:
+  fdconvert unpack train.beton train/
+
+The images are written byte for byte as stored, under their recorded names; raw pixels become PNG.";
+
+pub(crate) const VERIFY_EXAMPLES: &str = "\
+Examples:
+  fdconvert verify train.beton           structure, sizes and checksums
+  fdconvert verify train.beton --deep    and decode every image";

@@ -1,0 +1,190 @@
+//! The images, their checkpoints on every grid, and what libjpeg-turbo makes of them.
+use super::{Result, Settings};
+use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer};
+use fdconvert_core::{Codec, Encoded, Limits, Pixels};
+use fdconvert_gpu::{Crop, Request};
+use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, parse};
+use fdconvert_testkit::fixtures::kodak;
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Images that are measured together.
+pub(crate) struct Set {
+    pub(crate) name: String,
+    pub(crate) images: Vec<Image>,
+    /// Files that libjpeg-turbo does not decode.
+    pub(crate) n_undecodable: usize,
+    /// Files for which there was no time.
+    pub(crate) n_left_out: usize,
+}
+
+pub(crate) struct Image {
+    pub(crate) encoded: Encoded,
+    /// By grid; empty where the JPEG cannot have any.
+    checkpoints: [Option<Vec<u8>>; GRIDS_BITS.len()],
+    /// Of the pixels that libjpeg-turbo decodes.
+    pub(crate) hash: u128,
+}
+
+impl Set {
+    fn new(name: String) -> Self {
+        Self { name, images: Vec::new(), n_undecodable: 0, n_left_out: 0 }
+    }
+
+    /// The bytes of the files.
+    pub(crate) fn n_bytes(&self) -> usize {
+        self.images.iter().map(|image| image.encoded.bytes.len()).sum()
+    }
+
+    /// The bytes of the checkpoints on a grid.
+    pub(crate) fn checkpoint_bytes(&self, grid: usize) -> usize {
+        self.images
+            .iter()
+            .filter_map(|image| image.checkpoints.get(grid)?.as_ref())
+            .map(Vec::len)
+            .sum()
+    }
+
+    /// `n` requests from an image on; behind the last image comes the first.
+    pub(crate) fn requests(&self, grid: usize, first: usize, n: usize) -> Vec<Request<'_>> {
+        let from = first % self.images.len().max(1);
+        let images = self.images.iter().cycle().skip(from).take(n);
+        images.map(|image| image.request(grid)).collect()
+    }
+
+    fn add(&mut self, decoder: &mut Decoder, encoded: Encoded) {
+        match decoder.decode("", &encoded, &Limits::DEFAULT) {
+            Ok(decoded) => {
+                let checkpoints = GRIDS_BITS.map(|grid_bits| {
+                    let jpeg = parse(&encoded.bytes).ok()?;
+                    Some(Checkpoints::build(&jpeg, &encoded.bytes, grid_bits).ok()?.to_bytes())
+                });
+                let hash = xxh3_128(&decoded.pixels.data);
+                self.images.push(Image { encoded, checkpoints, hash });
+            }
+            Err(_) => self.n_undecodable += 1,
+        }
+    }
+}
+
+impl Image {
+    fn request(&self, grid: usize) -> Request<'_> {
+        let checkpoints = self.checkpoints.get(grid).and_then(Option::as_deref);
+        Request { bytes: &self.encoded.bytes, checkpoints, crop: Crop::WHOLE, flip: false }
+    }
+}
+
+/// The folder's images, or images made of the photographs in the repository.
+pub(crate) fn load(settings: &Settings, deadline: Instant) -> Result<Vec<Set>> {
+    let sets = match &settings.folder {
+        Some(folder) => vec![from_folder(folder, deadline)?],
+        None => made(settings)?,
+    };
+    let has_images = sets.iter().all(|set| !set.images.is_empty());
+    if has_images { Ok(sets) } else { Err("there are no images".into()) }
+}
+
+fn from_folder(folder: &Path, deadline: Instant) -> Result<Set> {
+    // Where it lies is nobody's business.
+    let name =
+        folder.canonicalize()?.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut set = Set::new(name);
+    let mut decoder = Decoder::new();
+    for file in jpegs(folder)? {
+        if Instant::now() > deadline {
+            set.n_left_out += 1;
+            continue;
+        }
+        let bytes = std::fs::read(&file)?;
+        let Ok(jpeg) = parse(&bytes) else {
+            // Progressive, for one: nothing for these kernels.
+            set.n_undecodable += 1;
+            continue;
+        };
+        let (width, height) = (jpeg.width, jpeg.height);
+        set.add(&mut decoder, Encoded { codec: Codec::Jpeg, width, height, bytes: bytes.into() });
+    }
+    Ok(set)
+}
+
+/// The JPEGs below a folder, in order of their names.
+fn jpegs(folder: &Path) -> Result<Vec<PathBuf>> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+            if path.is_dir() {
+                folders.push(path);
+            } else if extension == "jpg" || extension == "jpeg" {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A set for each side and quality: windows of the photographs, each another one.
+fn made(settings: &Settings) -> Result<Vec<Set>> {
+    let mut decoder = Decoder::new();
+    let photographs = photographs(&mut decoder)?;
+    let mut sets = Vec::new();
+    for &side in &settings.sides {
+        // Small images are squares, as training crops them; larger ones are photographs.
+        let (width, height) = if side <= 256 { (side, side) } else { (side, side * 3 / 4) };
+        let windows = (0..settings.images).zip(photographs.iter().cycle());
+        let windows: Vec<Pixels> = windows
+            .map(|(number, photograph)| window(photograph, number, (width, height)))
+            .collect::<Result<_>>()?;
+        for quality in [50, 90] {
+            let mut set = Set::new(format!("{width}x{height} q{quality}"));
+            let options = JpegOptions { quality, ..JpegOptions::default() };
+            for pixels in &windows {
+                let encoded = Encoder::new().encode("", pixels, Codec::Jpeg, &options, None)?;
+                set.add(&mut decoder, encoded);
+            }
+            sets.push(set);
+        }
+    }
+    Ok(sets)
+}
+
+/// Those of the repository that are wider than high, in order of their names.
+fn photographs(decoder: &mut Decoder) -> Result<Vec<Pixels>> {
+    const SIZE: (u32, u32) = (768, 512);
+    let entries = std::fs::read_dir(kodak())?;
+    let mut files =
+        entries.map(|it| it.map(|it| it.path())).collect::<std::io::Result<Vec<_>>>()?;
+    files.sort();
+    let mut photographs = Vec::new();
+    for file in files {
+        let bytes = std::fs::read(file)?.into();
+        let png = Encoded { codec: Codec::Png, width: SIZE.0, height: SIZE.1, bytes };
+        // The others are declared wrongly by this.
+        photographs.extend(decoder.decode("", &png, &Limits::DEFAULT).map(|it| it.pixels));
+    }
+    Ok(photographs)
+}
+
+/// A part of a photograph, which part depending on the number, at a size.
+fn window(photograph: &Pixels, number: usize, (width, height): (u32, u32)) -> Result<Pixels> {
+    let part_height = photograph.height * 3 / 4 + (number as u32 * 7) % (photograph.height / 4);
+    let part_width = (part_height * width / height).min(photograph.width);
+    let left = (number as u32 * 13) % (photograph.width - part_width + 1);
+    let top = (number as u32 * 5) % (photograph.height - part_height + 1);
+    let channels = usize::from(photograph.channels);
+    let row_bytes = photograph.width as usize * channels;
+    let columns = left as usize * channels..(left + part_width) as usize * channels;
+    let rows = photograph.data.chunks_exact(row_bytes).skip(top as usize);
+    let rows = rows.take(part_height as usize).filter_map(|row| row.get(columns.clone()));
+    let data = rows.collect::<Vec<_>>().concat();
+    let part =
+        Pixels { width: part_width, height: part_height, data, channels: photograph.channels };
+    let mut data = Vec::new();
+    Resizer::new().resize("", &part, (width, height), Filter::Area, &mut data)?;
+    Ok(Pixels { width, height, channels: photograph.channels, data })
+}

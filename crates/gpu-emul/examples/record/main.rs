@@ -1,0 +1,91 @@
+//! What fdconvert-gpu is worth on the GPU of this machine: one command, one page of Markdown.
+//!
+//! ```sh
+//! cargo run --release -p fdconvert-gpu-emul --example record -- [FOLDER OF JPEGS] [--out FILE]
+//! ```
+//!
+//! First the pixels of every image are compared with libjpeg-turbo's, then kernels and whole
+//! batches are timed, in rounds that go through all cases in turn, beside libjpeg-turbo on all
+//! cores. Fractals are compared and timed beside the CPU likewise. It ends within `--seconds`. On a machine without a GPU it says what is missing, and
+//! that is no failure.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
+
+mod check;
+mod fractals;
+mod images;
+mod measure;
+mod report;
+mod rival;
+mod settings;
+
+use check::Checked;
+use clap::Parser;
+use fdconvert_gpu::{Decoder, Device, Driver, Gpu, GpuError, Limits};
+use report::Report;
+pub(crate) use settings::Settings;
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let settings = Settings::parse();
+    let report = run(&settings);
+    println!("{}", report.text);
+    if let Some(out) = &settings.out
+        && let Err(error) = std::fs::write(out, &report.text)
+    {
+        eprintln!("error: cannot write {}: {error}", out.display());
+        return ExitCode::FAILURE;
+    }
+    if report.is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// All of it. What was found before a failure is kept.
+pub(crate) fn run(settings: &Settings) -> Report {
+    let mut report = Report::default();
+    match open(settings) {
+        Ok(opened) => {
+            if let Err(error) = on_gpu(settings, opened, &mut report) {
+                report.failed(&*error);
+            }
+        }
+        Err(error) => report.not_run(&error),
+    }
+    report
+}
+
+/// A GPU, and how long it took to open it.
+struct Opened {
+    gpu: Gpu,
+    version: i32,
+    devices: Vec<Device>,
+    seconds: f64,
+}
+
+fn open(settings: &Settings) -> std::result::Result<Opened, GpuError> {
+    let driver = Driver::load(settings.driver.as_deref())?;
+    let began = Instant::now();
+    let gpu = Gpu::open(&driver, settings.device)?;
+    let seconds = began.elapsed().as_secs_f64();
+    Ok(Opened { gpu, version: driver.version(), devices: driver.devices()?, seconds })
+}
+
+fn on_gpu(settings: &Settings, opened: Opened, report: &mut Report) -> Result<()> {
+    let began = Instant::now();
+    let budget = Duration::from_secs(settings.seconds);
+    let by = |share: f64| began + budget.mul_f64(share);
+    report.machine(&opened.devices, opened.version, opened.seconds);
+    // A folder may hold more than there is time for: each part leaves some to the next.
+    let sets = images::load(settings, by(0.3))?;
+    report.sets(&sets);
+    let mut decoder = Decoder::new(&opened.gpu, Limits::DEFAULT)?;
+    let checked: Vec<Checked> = check::all(&mut decoder, &sets, by(0.5))?;
+    report.checked(&checked);
+    let measured = measure::all(&mut decoder, &sets, settings, by(0.6), by(0.9))?;
+    report.measured(&measured);
+    report.drawn(&fractals::all(&opened.gpu, settings, by(0.97))?);
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! How long the GPU takes for the parts of a batch, measured by itself.
+use crate::{
+    Gpu, GpuError, Kernel, Machine,
+    driver::{Event, Stream, StreamMachine},
+    layout::BatchLayout,
+};
+
+/// What a decoder does beside decoding, so that it can be measured and checked. Nothing, unless
+/// [`Decoder::diagnose`](crate::Decoder::diagnose) asks for it: both take time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Diagnostics {
+    /// Measures every kernel: [`Batch::timings`](crate::Batch::timings).
+    pub timings: bool,
+    /// Fills output and workspace with garbage before the kernels run, so that a pixel that none
+    /// of them writes is seen.
+    pub garbage: bool,
+}
+
+/// The time that the GPU took for a batch, in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Timings {
+    /// The copy to the GPU.
+    pub upload_ms: f32,
+    /// What was cleared before kernels ran.
+    pub clear_ms: f32,
+    /// Each of [`Kernel::ALL`], all chunks together.
+    pub kernels_ms: [f32; Kernel::ALL.len()],
+}
+
+impl Timings {
+    /// All of it but the upload, which goes on beside the batch before.
+    #[must_use]
+    pub fn work_ms(&self) -> f32 {
+        self.clear_ms + self.kernels_ms.iter().sum::<f32>()
+    }
+}
+
+/// Events around everything that is asked of the streams.
+pub(crate) struct Laps {
+    upload: [Event; 2],
+    start: Event,
+    /// What was done, and the event behind it.
+    laps: Vec<(Option<Kernel>, Event)>,
+}
+
+impl Laps {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self, GpuError> {
+        let event = || Event::timed(gpu);
+        Ok(Self { upload: [event()?, event()?], start: event()?, laps: Vec::new() })
+    }
+
+    pub(crate) fn before_upload(&self, copies: &Stream) -> Result<(), GpuError> {
+        self.upload[0].record(copies)
+    }
+
+    pub(crate) fn after_upload(&self, copies: &Stream) -> Result<(), GpuError> {
+        self.upload[1].record(copies)
+    }
+
+    pub(crate) fn start(&self, work: &Stream) -> Result<(), GpuError> {
+        self.start.record(work)
+    }
+
+    /// The time between the events, all of which lie behind.
+    pub(crate) fn timings(&self) -> Result<Timings, GpuError> {
+        let upload_ms = self.upload[1].since(&self.upload[0])?;
+        let mut timings = Timings { upload_ms, ..Timings::default() };
+        let mut before = &self.start;
+        for (kernel, event) in &self.laps {
+            let known = kernel.and_then(|it| Kernel::ALL.iter().position(|other| *other == it));
+            let sum = match known.and_then(|at| timings.kernels_ms.get_mut(at)) {
+                Some(sum) => sum,
+                None => &mut timings.clear_ms,
+            };
+            *sum += event.since(before)?;
+            before = event;
+        }
+        Ok(timings)
+    }
+}
+
+/// Puts an event behind everything that a stream is asked for.
+pub(crate) struct TimedMachine<'a> {
+    pub(crate) machine: StreamMachine<'a>,
+    pub(crate) gpu: &'a Gpu,
+    pub(crate) stream: &'a Stream,
+    pub(crate) laps: &'a mut Laps,
+}
+
+impl TimedMachine<'_> {
+    fn mark(&mut self, kernel: Option<Kernel>) -> Result<(), GpuError> {
+        let event = Event::timed(self.gpu)?;
+        event.record(self.stream)?;
+        self.laps.laps.push((kernel, event));
+        Ok(())
+    }
+}
+
+impl Machine for TimedMachine<'_> {
+    type Error = GpuError;
+
+    fn clear(&mut self, address: u64, n_bytes: u64) -> Result<(), GpuError> {
+        self.machine.clear(address, n_bytes)?;
+        self.mark(None)
+    }
+
+    fn launch(
+        &mut self,
+        kernel: Kernel,
+        batch: &BatchLayout,
+        n_items: u32,
+        n_images: u32,
+    ) -> Result<(), GpuError> {
+        self.machine.launch(kernel, batch, n_items, n_images)?;
+        self.mark(Some(kernel))
+    }
+}

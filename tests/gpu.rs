@@ -1,0 +1,42 @@
+//! `fdconvert gpu`, on machines with and without a GPU.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::ok;
+use fdconvert_gpu_emul::FakeDriver;
+use serde_json::{Value, json};
+
+#[test]
+fn without_a_driver_it_says_so() {
+    let text = ok(&[&"gpu", &"probe", &"--driver", &"no/such/driver.so"]);
+    assert!(text.starts_with("driver    none: no CUDA driver: no/such/driver.so: "), "{text}");
+    assert!(text.ends_with("used      cpu: there is no CUDA driver\n"), "{text}");
+    let json = ok(&[&"gpu", &"probe", &"--driver", &"no/such/driver.so", &"--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["driver"], &json["gpu"]), (&Value::Null, &Value::Null));
+    assert_eq!((&json["used"], &json["backends"]), (&json!("cpu"), &json!(["cpu"])));
+    // Whatever this machine has, there is an answer.
+    assert!(ok(&[&"gpu", &"probe"]).contains("\nused      "));
+}
+
+#[test]
+fn with_a_gpu_it_says_which() {
+    let driver = FakeDriver::path();
+    let text = ok(&[&"gpu", &"probe", &"--driver", &driver]);
+    assert!(text.starts_with("driver    for CUDA 12.4\nGPU 0     Made of tests: "), "{text}");
+    assert!(text.contains("used      checkpoints: GPU 0 can decode "), "{text}");
+    let json = ok(&[&"gpu", &"probe", &"--json", &"--driver", &driver]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["document"], "fdconvert-gpu-probe");
+    assert_eq!((&json["driver"], &json["missing"]), (&json!("12.4"), &Value::Null));
+    assert_eq!((&json["used"], &json["gpu"]), (&json!("checkpoints"), &json!(0)));
+    let device = &json["devices"][0];
+    assert_eq!(
+        (&device["compute_capability"], &device["supported"]),
+        (&json!("9.0"), &json!(true))
+    );
+    for key in ["ordinal", "name", "memory_bytes", "multiprocessors", "clock_khz"] {
+        assert!(!device[key].is_null(), "{key} is missing in {device}");
+    }
+}
