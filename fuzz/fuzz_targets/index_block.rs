@@ -30,6 +30,13 @@ fn explore(block: Vec<u8>) {
                 assert!(region.offset + region.len <= index.data_len());
             }
         }
+        for field in 0..4 {
+            match index.checkpoints(sample, field) {
+                Ok(Some(bytes)) => assert!(!bytes.is_empty() && index.has_checkpoints()),
+                Ok(None) => {}
+                Err(error) => assert!(!error.to_string().is_empty()),
+            }
+        }
     }
     assert!(index.ranges().count() as u64 <= end);
     assert!(!index.meta().schema.fields.is_empty());

@@ -30,7 +30,7 @@
 //! checkpoint takes two; a sum over the segments replaces them), and speculative decoding that
 //! synchronises by itself (several passes, every time).
 //!
-//! Deliberately absent: pixels, files, progressive and arithmetic JPEGs. [`reference`] decodes
+//! Deliberately absent: pixels, files, progressive and arithmetic JPEGs. [`mod@reference`] decodes
 //! coefficients, slowly, as the measure for every fast decoder.
 #![forbid(unsafe_code)]
 
