@@ -61,7 +61,7 @@ miri: ## Run the portable samplers under Miri (needs a nightly toolchain with it
 	$(CARGO) +nightly miri test --package fdconvert-fractal --test miri
 
 fuzz: ## Run every fuzz target for SECONDS_PER_TARGET (60).
-	@scripts/setup.sh --fuzz
+	@scripts/setup.sh
 	$(CARGO) xtask fuzz --seconds $(SECONDS_PER_TARGET)
 
 ptx: ## Check that the GPU's kernels are compiled from their sources (needs pip).

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Makes sure that what Cargo cannot build is there: a C compiler, cmake and nasm, which
-# libjpeg-turbo is built with. `setup.sh --fuzz` adds the C++ compiler that libFuzzer needs,
-# `setup.sh --python` what the environment of the Python package's tests is made with.
+# libjpeg-turbo is built with, and the C++ compiler that the GPU's kernels are tested with on the
+# CPU and that libFuzzer needs. `setup.sh --python` adds what the environment of the Python
+# package's tests is made with.
 # Installs with apt-get where that works without asking for a password; elsewhere it says what
 # to install. Prints nothing when nothing is missing.
 set -euo pipefail
 
-tools=(cc cmake nasm)
+tools=(cc c++ cmake nasm)
 case "${1:-}" in
   "") ;;
-  --fuzz) tools+=(c++) ;;
   --python) tools+=(python3 ensurepip) ;;
-  *) echo "setup: unknown option $1; there are --fuzz and --python" >&2; exit 2 ;;
+  *) echo "setup: unknown option $1; there is --python" >&2; exit 2 ;;
 esac
 
 if ! command -v cargo >/dev/null; then
