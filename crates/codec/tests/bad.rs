@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{FILES, JPEG_OR_RAW, encoded, files, shared};
+use common::{JPEG_OR_RAW, encoded, files, shared};
 use fdconvert_codec::{Decoder, Encode, Notes, Policy, Worker};
 use fdconvert_core::{Codec, Encoded, Error, Image, Limits};
+use fdconvert_testkit::fake::FILES;
 
 fn bad(name: &str) -> Option<Encoded> {
     let path = shared()?.join("data/bad").join(name);

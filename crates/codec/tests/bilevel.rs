@@ -4,9 +4,10 @@
 
 mod common;
 
-use common::{FILES, Fake, JPEG_OR_RAW};
+use common::JPEG_OR_RAW;
 use fdconvert_codec::{Decoder, Encode, Gray, Notes, Outcome, Policy, Size, Worker};
 use fdconvert_core::{Bilevel, Codec, Color, Encoded, Image, Limits, Pixels, Result};
+use fdconvert_testkit::fake::{FILES, Fake};
 use png::{BitDepth, ColorType, Transformations};
 use std::io::Cursor;
 
@@ -112,10 +113,10 @@ fn black_and_white_needs_no_palette() {
 
 #[test]
 fn the_format_is_asked_for_the_form() {
-    let no_gray = Fake { holds: |header| header.color == Color::Rgb, fallback: Codec::Png };
+    let no_gray = Fake::new(|header| header.color == Color::Rgb, Codec::Png);
     let outcome = apply(&Policy::default(), bitmap(8, 8, [0, 255]), &no_gray).unwrap();
     assert_eq!(stored(&outcome.encoded).0, ColorType::Indexed);
-    let no_color = Fake { holds: |header| header.color == Color::Gray, fallback: Codec::Png };
+    let no_color = Fake::new(|header| header.color == Color::Gray, Codec::Png);
     let image = bitmap(8, 8, FRACTAL);
     let outcome = apply(&Policy::default(), image.clone(), &no_color).unwrap();
     let header = fdconvert_probe::probe(&outcome.encoded.bytes).unwrap();

@@ -5,17 +5,13 @@
 
 mod common;
 
-use common::{FILES, encoded, picture};
+use common::{deep, file, turned};
 use fdconvert_codec::{
     Decoder, Encode, Encoder, Form, Gray, JpegOptions, Mixture, Notes, Outcome, Policy, Size,
     Worker, orient,
 };
 use fdconvert_core::{Bilevel, Codec, Encoded, Image, Limits, Pixels};
-
-fn file(width: u32, height: u32, channels: u8, codec: Codec) -> Encoded {
-    let pixels = picture(width, height, channels);
-    Encoder::new().encode("k", &pixels, codec, &JpegOptions::default(), None).unwrap()
-}
+use fdconvert_testkit::fake::FILES;
 
 fn mixed(encode: Encode) -> Policy {
     let mixture =
@@ -115,15 +111,7 @@ fn an_image_that_is_no_larger_as_bmp_becomes_one() {
 
 #[test]
 fn what_a_bmp_would_lose_stays() {
-    // 16 bits.
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, 2, 1);
-    encoder.set_depth(png::BitDepth::Sixteen);
-    encoder.set_color(png::ColorType::Grayscale);
-    let mut writer = encoder.write_header().unwrap();
-    writer.write_image_data(&[0x01, 0x80, 0x01, 0x81]).unwrap();
-    writer.finish().unwrap();
-    let deep = encoded(bytes);
+    let deep = deep();
     let policy = mixed(Encode::Keep);
     let outcome = apply(&policy, Form::Bmp, deep.clone());
     assert_eq!(outcome.encoded, deep);
@@ -136,11 +124,7 @@ fn what_a_bmp_would_lose_stays() {
     assert!(outcome.notes.contains(Notes::STAYED_ENCODED));
 
     // An orientation that nobody applies.
-    let plain = file(64, 48, 3, Codec::Jpeg).bytes;
-    let mut exif = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0".to_vec();
-    exif.extend([6, 0, 0, 0, 0, 0, 0]);
-    let length = (exif.len() as u16 + 2).to_be_bytes();
-    let lying = encoded([&plain[..2], &[0xff, 0xe1], &length, &exif, &plain[2..]].concat());
+    let lying = turned(6);
     let outcome = apply(&Policy { orient: false, ..policy.clone() }, Form::Bmp, lying.clone());
     assert_eq!(outcome.encoded, lying);
     // One that is applied: the same as whoever decodes the JPEG would see.

@@ -4,42 +4,13 @@
 
 mod common;
 
-use common::{FILES, Fake, JPEG_OR_RAW, encoded, picture};
+use common::{JPEG_OR_RAW, deep, encoded, file, picture, turned};
 use fdconvert_codec::{
     Alpha, Decoder, Encode, Encoder, Gray, JpegOptions, Notes, Outcome, Policy, Size, Subsampling,
     Worker, orient,
 };
 use fdconvert_core::{Codec, Color, Encoded, Image, Limits, Pixels, Result};
-
-fn file(width: u32, height: u32, channels: u8, codec: Codec) -> Encoded {
-    let pixels = picture(width, height, channels);
-    Encoder::new().encode("k", &pixels, codec, &JpegOptions::default(), None).unwrap()
-}
-
-/// A JPEG with an EXIF orientation.
-fn turned(orientation: u8) -> Encoded {
-    let plain = file(64, 48, 3, Codec::Jpeg).bytes;
-    let mut exif = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0".to_vec();
-    exif.extend([orientation, 0, 0, 0, 0, 0, 0]);
-    let length = (exif.len() as u16 + 2).to_be_bytes();
-    let bytes = [&plain[..2], &[0xff, 0xe1], &length, &exif, &plain[2..]].concat();
-    let image = encoded(bytes);
-    assert_eq!(fdconvert_probe::probe(&image.bytes).unwrap().orientation, orientation);
-    image
-}
-
-/// A PNG of 16-bit gray.
-fn deep() -> Encoded {
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, 2, 1);
-    encoder.set_depth(png::BitDepth::Sixteen);
-    encoder.set_color(png::ColorType::Grayscale);
-    let mut writer = encoder.write_header().unwrap();
-    // 0x0180 / 257 is 1.49, 0x0181 / 257 is 1.5.
-    writer.write_image_data(&[0x01, 0x80, 0x01, 0x81]).unwrap();
-    writer.finish().unwrap();
-    encoded(bytes)
-}
+use fdconvert_testkit::fake::{FILES, Fake};
 
 /// A PNG of gray with alpha.
 fn gray_alpha() -> Encoded {
@@ -148,7 +119,7 @@ fn what_the_format_cannot_hold_is_refused_with_the_cure() {
     let policy = Policy { encode: Encode::Png, ..Policy::default() };
     let error = apply(&policy, file(8, 8, 3, Codec::Jpeg), &JPEG_OR_RAW).unwrap_err().to_string();
     assert!(error.contains("the/key") && error.contains("--encode"), "{error}");
-    let nothing = Fake { holds: |_| false, fallback: Codec::Raw };
+    let nothing = Fake::new(|_| false, Codec::Raw);
     let error = apply(&Policy::default(), file(8, 8, 3, Codec::Jpeg), &nothing).unwrap_err();
     assert!(error.to_string().contains("cannot hold"), "{error}");
 }
@@ -204,7 +175,7 @@ fn alpha_is_dropped_blended_or_refused() {
 
 #[test]
 fn gray_with_alpha_becomes_gray_again_unless_the_background_is_coloured() {
-    let all = Fake { holds: |_| true, fallback: Codec::Raw };
+    let all = Fake::new(|_| true, Codec::Raw);
     let raw = |alpha| Policy { encode: Encode::Raw, alpha, ..Policy::default() };
     for (alpha, bytes) in [
         (Alpha::Drop, &[100u8, 200][..]),
@@ -218,7 +189,7 @@ fn gray_with_alpha_becomes_gray_again_unless_the_background_is_coloured() {
 
 #[test]
 fn gray_is_expanded_on_demand() {
-    let all = Fake { holds: |_| true, fallback: Codec::Raw };
+    let all = Fake::new(|_| true, Codec::Raw);
     let image = file(10, 10, 1, Codec::Png);
     for (gray, length) in [(Gray::Keep, 100), (Gray::Expand, 300)] {
         let policy = Policy { encode: Encode::Raw, gray, ..Policy::default() };
@@ -234,7 +205,7 @@ fn gray_is_expanded_on_demand() {
 
 #[test]
 fn sixteen_bits_are_rounded_and_noted() {
-    let all = Fake { holds: |header| header.codec == Codec::Raw, fallback: Codec::Raw };
+    let all = Fake::new(|header| header.codec == Codec::Raw, Codec::Raw);
     let outcome = apply(&Policy::default(), deep(), &all).unwrap();
     assert_eq!(outcome.encoded.bytes[..], [1, 1]);
     assert_eq!(outcome.notes, Notes::FELL_BACK | Notes::DEPTH_REDUCED);

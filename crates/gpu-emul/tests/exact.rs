@@ -8,7 +8,7 @@
 
 mod common;
 #[path = "../../jpeg-index/tests/common/synthetic.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "made for the tests of jpeg-index; these use a part of it")]
 mod synthetic;
 
 use common::{Named, by_libjpeg, originals, photographs, small};

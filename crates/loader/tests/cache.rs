@@ -7,37 +7,16 @@
 
 mod common;
 
-use common::groups::{Groups, budget, samples};
+use common::{
+    groups::{Groups, budget, samples},
+    legs::{Leg, leg},
+};
 use fdconvert_core::Reader;
 use fdconvert_loader::{
     CachePolicy, Crop, Datasets, Last, Loader, Options, Output, Shuffle, State, World,
 };
 use proptest::prelude::*;
 use std::{collections::BTreeSet, sync::Arc};
-
-/// A stretch of training between two stops.
-#[derive(Debug, Clone)]
-struct Leg {
-    world: u32,
-    batch: u32,
-    threads: usize,
-    fetch_threads: usize,
-    prefetch: usize,
-    steps: usize,
-}
-
-fn leg() -> impl Strategy<Value = Leg> {
-    (1..4u32, 1..24u32, 1..4usize, 0..3usize, 1..4usize, 1..8usize).prop_map(
-        |(world, batch, threads, fetch_threads, prefetch, steps)| Leg {
-            world,
-            batch,
-            threads,
-            fetch_threads,
-            prefetch,
-            steps,
-        },
-    )
-}
 
 fn options(leg: &Leg, rank: u32, cache_bytes: u64, cache_policy: CachePolicy) -> Options {
     Options {
@@ -185,7 +164,7 @@ proptest! {
         share in prop_oneof![Just(0.0), 0.0..1.1f64, Just(1.0)],
         liquid in any::<bool>(),
         epoch in 0..3u64,
-        legs in prop::collection::vec(leg(), 1..5),
+        legs in prop::collection::vec(leg(24, 8), 1..5),
     ) {
         let reader = Groups::new(&strata);
         let policy = if liquid { CachePolicy::Liquid } else { CachePolicy::Resident };

@@ -2,7 +2,10 @@
 //! ranks, threads and rows, samples that fail.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod common;
+
 use bytes::Bytes;
+use common::legs::{Leg, leg};
 use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Source, Value,
 };
@@ -78,30 +81,6 @@ impl Reader for Pixels {
     }
 }
 
-/// A stretch of training between two stops.
-#[derive(Debug, Clone)]
-struct Leg {
-    world: u32,
-    batch: u32,
-    threads: usize,
-    fetch_threads: usize,
-    prefetch: usize,
-    steps: usize,
-}
-
-fn leg() -> impl Strategy<Value = Leg> {
-    (1..4u32, 1..9u32, 1..4usize, 0..3usize, 1..4usize, 1..6usize).prop_map(
-        |(world, batch, threads, fetch_threads, prefetch, steps)| Leg {
-            world,
-            batch,
-            threads,
-            fetch_threads,
-            prefetch,
-            steps,
-        },
-    )
-}
-
 fn loader(reader: &Arc<Pixels>, leg: &Leg, rank: u32, shuffle: Shuffle, policy: OnError) -> Loader {
     let options = Options {
         batch: leg.batch,
@@ -144,7 +123,7 @@ proptest! {
         len in 1..90u64,
         fails_every in prop_oneof![Just(0u64), 4..20u64],
         windowed in any::<bool>(),
-        legs in prop::collection::vec(leg(), 1..5),
+        legs in prop::collection::vec(leg(9, 6), 1..5),
     ) {
         let schema = Schema::new(vec![
             FieldSpec::new("image", Kind::Image),

@@ -2,12 +2,11 @@
 #![allow(clippy::unwrap_used)]
 use fdconvert_codec::{By, Form, Mixture, Policy};
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind, OptionValues,
-    Pixels, Reader, Result, Sample, Schema, ShardWriter, Source, Value,
+    Codec, Encoded, Error, FieldSpec, Image, Kind, Pixels, Result, Sample, Schema, Source, Value,
 };
 use fdconvert_pipeline::{Balance, Plan, PlanRequest, Selection};
+use fdconvert_testkit::fake::SHARDS;
 use proptest::prelude::*;
-use std::path::Path;
 
 /// Images of one of these kinds each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,54 +64,13 @@ impl Source for Images {
     }
 }
 
-/// A format that only plans.
-struct Anything;
-
-impl Format for Anything {
-    fn name(&self) -> &'static str {
-        "anything"
-    }
-
-    fn about(&self) -> &'static str {
-        "for tests"
-    }
-
-    fn with_options(&self, _: &OptionValues) -> Result<Box<dyn Format>> {
-        unreachable!()
-    }
-
-    fn detect(&self, _: &Path) -> bool {
-        false
-    }
-
-    fn suits(&self, _: &Path) -> bool {
-        false
-    }
-
-    fn holds(&self, _: &ImageHeader) -> bool {
-        true
-    }
-
-    fn fallback(&self) -> Codec {
-        Codec::Png
-    }
-
-    fn create(&self, _: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
-        unreachable!()
-    }
-
-    fn open(&self, _: &Path) -> Result<Box<dyn Reader>> {
-        unreachable!()
-    }
-}
-
 fn policy(share: f64, by: By) -> Policy {
     let mixture = Mixture { share, by, seed: 5, max_bytes: Mixture::MAX_BYTES };
     Policy { mixture: Some(mixture), ..Policy::default() }
 }
 
 fn plan(source: &Images, share: f64, by: By) -> Plan {
-    Plan::new(source, &policy(share, by), &Anything, &PlanRequest::default()).unwrap()
+    Plan::new(source, &policy(share, by), &SHARDS, &PlanRequest::default()).unwrap()
 }
 
 fn chosen(plan: &Plan) -> Vec<u64> {
@@ -148,7 +106,7 @@ proptest! {
         }
         // The order of the samples does not matter.
         let request = PlanRequest { shuffle: Some(3), ..PlanRequest::default() };
-        let shuffled = Plan::new(&source, &policy(share, by), &Anything, &request).unwrap();
+        let shuffled = Plan::new(&source, &policy(share, by), &SHARDS, &request).unwrap();
         prop_assert_eq!(&chosen(&shuffled), &all);
     }
 }
@@ -158,10 +116,10 @@ fn shares_are_of_what_is_planned() {
     let source = Images::new(vec![What::Plain(3); 1000]);
     let selection = Selection { ranges: vec![0..100, 900..905], ..Selection::default() };
     let request = PlanRequest { selection, ..PlanRequest::default() };
-    let plan = Plan::new(&source, &policy(0.3, By::Random), &Anything, &request).unwrap();
+    let plan = Plan::new(&source, &policy(0.3, By::Random), &SHARDS, &request).unwrap();
     // Half up: 31.5.
     assert_eq!(plan.bmp.as_ref().unwrap().len(), 32);
-    let without = Plan::new(&source, &Policy::default(), &Anything, &request).unwrap();
+    let without = Plan::new(&source, &Policy::default(), &SHARDS, &request).unwrap();
     assert_eq!(without.bmp, None);
 }
 
@@ -205,7 +163,7 @@ fn by_benefit_takes_those_that_cost_the_fewest_bytes_for_the_most_work() {
     let sizes = vec![1000, 2000, 1500, 3000, 3126, 3200];
     let source = Kept(Images::new(Vec::new()), sizes);
     let chosen = |share, by| {
-        let plan = Plan::new(&source, &policy(share, by), &Anything, &PlanRequest::default());
+        let plan = Plan::new(&source, &policy(share, by), &SHARDS, &PlanRequest::default());
         chosen(&plan.unwrap())
     };
     // The last two are no larger as BMP: they are taken at any share.
@@ -230,7 +188,7 @@ fn by_benefit_stops_where_reading_takes_as_long_as_decoding() {
             bmp_seconds: 1e-3,
         };
         let request = PlanRequest { balance: Some(balance), ..PlanRequest::default() };
-        let plan = Plan::new(&source, &policy(0.9, By::Benefit), &Anything, &request).unwrap();
+        let plan = Plan::new(&source, &policy(0.9, By::Benefit), &SHARDS, &request).unwrap();
         let chosen = chosen(&plan);
         // The largest ones save the most for every byte.
         assert!(chosen.iter().copied().eq(100 - chosen.len() as u64..100), "{chosen:?}");
@@ -244,6 +202,6 @@ fn by_benefit_stops_where_reading_takes_as_long_as_decoding() {
     assert!(n_bmp(1.2e6) > n_fast);
     // Any images of the same number take more bytes and save less.
     let request = PlanRequest::default();
-    let plan = Plan::new(&source, &policy(0.9, By::Benefit), &Anything, &request).unwrap();
+    let plan = Plan::new(&source, &policy(0.9, By::Benefit), &SHARDS, &request).unwrap();
     assert_eq!(chosen(&plan).len(), 90);
 }

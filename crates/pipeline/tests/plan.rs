@@ -3,11 +3,11 @@
 #![allow(clippy::single_range_in_vec_init, reason = "a selection may be one range")]
 use fdconvert_codec::Policy;
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, FieldSpec, Format, Image, ImageHeader, Kind, OptionValues,
-    Reader, Result, Sample, Schema, ShardWriter, Source, Value,
+    Codec, Encoded, Error, FieldSpec, Image, Kind, Result, Sample, Schema, Source, Value,
 };
 use fdconvert_pipeline::{Concat, Plan, PlanRequest, Selection, ShardBy, Sharding, Split};
-use std::{collections::BTreeSet, path::Path};
+use fdconvert_testkit::fake::SHARDS;
+use std::collections::BTreeSet;
 
 /// Samples `0..n` of `n_classes` classes; sample `i` has `100 + i` bytes.
 struct Listing {
@@ -66,53 +66,8 @@ impl Source for Listing {
     }
 }
 
-/// A sharded format that only plans.
-struct Shards;
-
-impl Format for Shards {
-    fn name(&self) -> &'static str {
-        "shards"
-    }
-
-    fn about(&self) -> &'static str {
-        "for tests"
-    }
-
-    fn with_options(&self, _: &OptionValues) -> Result<Box<dyn Format>> {
-        unreachable!()
-    }
-
-    fn detect(&self, _: &Path) -> bool {
-        false
-    }
-
-    fn suits(&self, _: &Path) -> bool {
-        false
-    }
-
-    fn holds(&self, _: &ImageHeader) -> bool {
-        true
-    }
-
-    fn fallback(&self) -> Codec {
-        Codec::Png
-    }
-
-    fn is_sharded(&self) -> bool {
-        true
-    }
-
-    fn create(&self, _: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
-        unreachable!()
-    }
-
-    fn open(&self, _: &Path) -> Result<Box<dyn Reader>> {
-        unreachable!()
-    }
-}
-
 fn plan(source: &dyn Source, request: &PlanRequest) -> Result<Plan> {
-    Plan::new(source, &Policy::default(), &Shards, request)
+    Plan::new(source, &Policy::default(), &SHARDS, request)
 }
 
 fn taken(source: &dyn Source, selection: Selection) -> Vec<u64> {

@@ -2,6 +2,7 @@
 //!
 //! [`conformance`] is the suite every format passes: [`conformance_tests!`] turns it into tests.
 //! [`fixtures`] makes images and samples without any codec, and finds the image sets.
+//! [`fake`] stands in for a format where nothing is written.
 //! [`compare`] tells how far two images or two folders are apart.
 //!
 //! ```
@@ -24,4 +25,5 @@
 
 pub mod compare;
 pub mod conformance;
+pub mod fake;
 pub mod fixtures;

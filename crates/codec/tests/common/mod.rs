@@ -1,20 +1,14 @@
-//! What the tests share: a small fake format, fixtures, and the folder of shared inputs.
+//! What the tests share: fake formats, pictures, and the folder of shared inputs.
 #![allow(dead_code, clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
-use fdconvert_core::{
-    Codec, Create, Encoded, Format, ImageHeader, OptionValues, Pixels, Reader, Result, ShardWriter,
-};
+use fdconvert_codec::{Encoder, JpegOptions};
+use fdconvert_core::{Codec, Encoded, Pixels};
+use fdconvert_testkit::fake::Fake;
 use std::path::{Path, PathBuf};
 
-/// Holds what its function says, and never writes anything.
-pub(crate) struct Fake {
-    pub(crate) holds: fn(&ImageHeader) -> bool,
-    pub(crate) fallback: Codec,
-}
-
 /// Like FFCV's layout: JPEGs and raw RGB.
-pub(crate) const JPEG_OR_RAW: Fake = Fake {
-    holds: |header| {
+pub(crate) const JPEG_OR_RAW: Fake = Fake::new(
+    |header| {
         let gray_or_rgb = header.color.channels() == 3 || header.color.channels() == 1;
         match header.codec {
             Codec::Jpeg => gray_or_rgb && header.bits == 8,
@@ -22,49 +16,38 @@ pub(crate) const JPEG_OR_RAW: Fake = Fake {
             _ => false,
         }
     },
-    fallback: Codec::Raw,
-};
+    Codec::Raw,
+);
 
-/// Like a folder: every file, but no raw pixels.
-pub(crate) const FILES: Fake =
-    Fake { holds: |header| header.codec != Codec::Raw, fallback: Codec::Png };
+/// A picture stored in that codec.
+pub(crate) fn file(width: u32, height: u32, channels: u8, codec: Codec) -> Encoded {
+    let pixels = picture(width, height, channels);
+    Encoder::new().encode("k", &pixels, codec, &JpegOptions::default(), None).unwrap()
+}
 
-impl Format for Fake {
-    fn name(&self) -> &'static str {
-        "fake"
-    }
+/// A JPEG with an EXIF orientation.
+pub(crate) fn turned(orientation: u8) -> Encoded {
+    let plain = file(64, 48, 3, Codec::Jpeg).bytes;
+    let mut exif = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0".to_vec();
+    exif.extend([orientation, 0, 0, 0, 0, 0, 0]);
+    let length = (exif.len() as u16 + 2).to_be_bytes();
+    let bytes = [&plain[..2], &[0xff, 0xe1], &length, &exif, &plain[2..]].concat();
+    let image = encoded(bytes);
+    assert_eq!(fdconvert_probe::probe(&image.bytes).unwrap().orientation, orientation);
+    image
+}
 
-    fn about(&self) -> &'static str {
-        "for tests"
-    }
-
-    fn with_options(&self, _: &OptionValues) -> Result<Box<dyn Format>> {
-        unreachable!()
-    }
-
-    fn detect(&self, _: &Path) -> bool {
-        false
-    }
-
-    fn suits(&self, _: &Path) -> bool {
-        false
-    }
-
-    fn holds(&self, header: &ImageHeader) -> bool {
-        (self.holds)(header)
-    }
-
-    fn fallback(&self) -> Codec {
-        self.fallback
-    }
-
-    fn create(&self, _: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
-        unreachable!()
-    }
-
-    fn open(&self, _: &Path) -> Result<Box<dyn Reader>> {
-        unreachable!()
-    }
+/// A PNG of 16-bit gray.
+pub(crate) fn deep() -> Encoded {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 2, 1);
+    encoder.set_depth(png::BitDepth::Sixteen);
+    encoder.set_color(png::ColorType::Grayscale);
+    let mut writer = encoder.write_header().unwrap();
+    // 0x0180 / 257 is 1.49, 0x0181 / 257 is 1.5.
+    writer.write_image_data(&[0x01, 0x80, 0x01, 0x81]).unwrap();
+    writer.finish().unwrap();
+    encoded(bytes)
 }
 
 /// The folder of shared inputs, which is not part of the repository.

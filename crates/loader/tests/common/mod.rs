@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "each test file uses its part")]
 
 pub(crate) mod groups;
+pub(crate) mod legs;
 
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{

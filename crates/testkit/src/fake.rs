@@ -1,0 +1,78 @@
+//! A format that holds what it is told to, for tests of what happens before anything is written.
+use fdconvert_core::{
+    Codec, Create, Error, Format, ImageHeader, OptionValues, Reader, Result, ShardWriter,
+};
+use std::path::Path;
+
+/// Answers what policies and plans ask of a format, and neither writes nor reads.
+pub struct Fake {
+    holds: fn(&ImageHeader) -> bool,
+    fallback: Codec,
+    is_sharded: bool,
+}
+
+impl Fake {
+    /// A format of one file: which images it can store as they are, and what the others become.
+    #[must_use]
+    pub const fn new(holds: fn(&ImageHeader) -> bool, fallback: Codec) -> Self {
+        Self { holds, fallback, is_sharded: false }
+    }
+
+    /// The same as a folder of shards.
+    #[must_use]
+    pub const fn sharded(self) -> Self {
+        Self { is_sharded: true, ..self }
+    }
+}
+
+/// Like a folder: every file, but no raw pixels.
+pub const FILES: Fake = Fake::new(|header| !matches!(header.codec, Codec::Raw), Codec::Png);
+
+/// Like a dataset of shards that takes everything.
+pub const SHARDS: Fake = Fake::new(|_| true, Codec::Png).sharded();
+
+impl Format for Fake {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    fn about(&self) -> &'static str {
+        "for tests"
+    }
+
+    fn with_options(&self, _: &OptionValues) -> Result<Box<dyn Format>> {
+        Err(refusal())
+    }
+
+    fn detect(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn suits(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn holds(&self, header: &ImageHeader) -> bool {
+        (self.holds)(header)
+    }
+
+    fn fallback(&self) -> Codec {
+        self.fallback
+    }
+
+    fn is_sharded(&self) -> bool {
+        self.is_sharded
+    }
+
+    fn create(&self, _: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        Err(refusal())
+    }
+
+    fn open(&self, _: &Path) -> Result<Box<dyn Reader>> {
+        Err(refusal())
+    }
+}
+
+fn refusal() -> Error {
+    Error::usage("fake", "it only answers")
+}
