@@ -19,6 +19,7 @@ test: setup ## Run all tests, then those that pixels can fail in the build witho
 	$(CARGO) test --workspace
 	$(CARGO) test -p fdconvert-codec --no-default-features
 	$(CARGO) test --no-default-features --lib --test bad --test cli --test keep --test mixed
+	scripts/check-abort.sh
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).
 	scripts/check-readers.sh

@@ -27,6 +27,9 @@ CARGO_TARGET_DIR=$target "$venv/bin/maturin" build --profile "${PROFILE:-dev}" -
   --interpreter "$venv/bin/python"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
   --force-reinstall "$wheels"/*.whl
+# Stands in for the driver of a GPU, which it does not take to test the loader's batches there.
+FDCONVERT_FAKE_CUDA=$("${CARGO:-cargo}" run --quiet -p fdconvert-gpu-emul --example fake_driver)
+export FDCONVERT_FAKE_CUDA
 # Away from the sources, so that what is installed is what is tested.
 "$venv/bin/python" -P -m pytest -q -p no:cacheprovider
 "$venv/bin/python" -P -m mypy --cache-dir target/mypy crates/python/python \

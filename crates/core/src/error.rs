@@ -80,6 +80,14 @@ pub enum Error {
         /// Problem and cure.
         what: String,
     },
+    /// A GPU or its driver refused, or there is none.
+    #[error("cannot {action} the GPU")]
+    Device {
+        /// Verb phrase: "open", "decode on".
+        action: &'static str,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The work was cancelled before it was complete.
     #[error("cancelled")]
     Cancelled,
@@ -109,7 +117,7 @@ impl Error {
             | Self::Unsupported { .. }
             | Self::Version { .. }
             | Self::Limit { .. } => Class::Data,
-            Self::Io { .. } => Class::System,
+            Self::Io { .. } | Self::Device { .. } => Class::System,
             Self::Cancelled => Class::Cancelled,
         }
     }
@@ -118,6 +126,13 @@ impl Error {
     pub fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
+    }
+
+    /// For `map_err` on calls of a GPU's driver: `Gpu::open(..).map_err(Error::device("open"))`.
+    pub fn device<E: std::error::Error + Send + Sync + 'static>(
+        action: &'static str,
+    ) -> impl FnOnce(E) -> Self {
+        move |source| Self::Device { action, source: Box::new(source) }
     }
 
     /// A problem with one sample.

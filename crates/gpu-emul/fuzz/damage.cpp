@@ -9,7 +9,9 @@
 // Each image starts as a sound one: a random size and sampling, random tables that are prefix
 // codes, a scan that an encoder here writes, and its true checkpoints. Most are then damaged: bits
 // and bytes of the scan, positions and blocks of checkpoints, restarts, counts and values of
-// tables, the crop, or all bytes at once. Sound ones must come out without a flag.
+// tables, the crop, or all bytes at once. Sound ones must come out without a flag. Half of all
+// images are handed over as the host does it for a crop, with nothing but what that needs; of the
+// sound ones the output has to be that of decoding everything.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -104,19 +106,29 @@ void put_value(Writer& writer, const Table& table, u32 run, i32 value) {
     writer.put((u32)(value < 0 ? value + (1 << size) - 1 : value), size);
 }
 
+// Of the DC values of each component.
+struct Prediction {
+    u32 of[3] = {0, 0, 0};
+};
+
 // All that the kernels are given for one image.
 struct Case {
     Image image;
     std::vector<u8> scan;
     std::vector<Segment> segments;
+    std::vector<Prediction> predictions;  // At the start of each segment.
     std::vector<u32> restarts;
     std::vector<RawTable> tables;
     std::vector<u16> quantisation;
     u32 out_width, out_height, dtype, order;
 };
 
-void put_block(Writer& writer, const Table& dc, const Table& ac) {
-    put_value(writer, dc, 0, (i32)below(400) - 200);
+u32 floor_to(u32 value, u32 step) { return value - value % step; }
+
+// Returns the DC difference.
+i32 put_block(Writer& writer, const Table& dc, const Table& ac) {
+    const i32 difference = (i32)below(400) - 200;
+    put_value(writer, dc, 0, difference);
     u32 place = 1;
     while (place < 64 && !one_in(6)) {
         const u32 run = one_in(8) ? below(40) : below(4);
@@ -129,6 +141,7 @@ void put_block(Writer& writer, const Table& dc, const Table& ac) {
         place += 1;
     }
     if (place < 64) writer.put(ac.codes[0].code, ac.codes[0].bits);
+    return difference;
 }
 
 Case make_case() {
@@ -179,6 +192,7 @@ Case make_case() {
 
     const u32 grid = 64u << below(5), interval = one_in(2) ? 0 : 1 + below(8);
     Writer writer;
+    Prediction prediction;
     u32 next = 0;
     for (u32 block = 0; block < image.n_blocks; ++block) {
         const u32 mcu = block / n_slots, within = block % n_slots;
@@ -186,16 +200,21 @@ Case make_case() {
         if (interval != 0 && block != 0 && within == 0 && mcu % interval == 0) {
             writer.pad();
             made.restarts.push_back(writer.bit / 8);
+            prediction = {};
             resets = true;
         }
         if (resets || writer.bit >= next) {
             made.segments.push_back({writer.bit, block | (resets ? RESETS : 0)});
+            made.predictions.push_back(prediction);
             next = (writer.bit / grid + 1) * grid;
         }
-        const u32 pair = image.pair[slot_component(image, within)];
-        put_block(writer, tables[2 * pair], tables[2 * pair + 1]);
+        const u32 component = slot_component(image, within), pair = image.pair[component];
+        prediction.of[component] += (u32)put_block(writer, tables[2 * pair], tables[2 * pair + 1]);
     }
     made.segments.push_back({writer.bit, image.n_blocks});
+    image.total_bits = writer.bit, image.needed_bytes = 0xFFFFFFFF;
+    image.end_block = image.n_blocks;
+    image.mcus = {0, image.mcus_x, 0, image.mcus_y};
     writer.pad();
     u32 restart = 0;
     for (u32 at = 0; at < writer.bytes.size(); ++at) {
@@ -220,6 +239,65 @@ Case make_case() {
     crop.flip = below(2);
     made.dtype = below(4), made.order = below(2);
     return made;
+}
+
+// The MCUs of the window in one direction: with a sample more of each component that is enlarged.
+void margin(u32 first, u32 end, const u32* factors, u32 n, u32 largest, u32 n_mcus, u32& from, u32& to) {
+    from = n_mcus, to = 0;
+    for (u32 i = 0; i < n; ++i) {
+        const u32 more = factors[i] < largest ? 1 : 0;
+        u32 low = first * factors[i] / largest, high = divide_up(end * factors[i], largest) + more;
+        low = (low > more ? low - more : 0) / (8 * factors[i]);
+        high = smaller(divide_up(high, 8 * factors[i]), n_mcus);
+        from = smaller(from, low), to = high > to ? high : to;
+    }
+}
+
+// Leaves what the crop needs: segments with blocks of the window, and those before them up to a
+// start of the DC prediction; or up to the first such segment, if its prediction is told.
+void trim(Case& made) {
+    Image& image = made.image;
+    const Crop& crop = image.crop;
+    Mcus& mcus = image.mcus;
+    const u32 n = image.n_components;
+    margin(crop.first_x, crop.end_x, image.h, n, image.max_h, image.mcus_x, mcus.first_x, mcus.end_x);
+    margin(crop.first_y, crop.end_y, image.v, n, image.max_v, image.mcus_y, mcus.first_y, mcus.end_y);
+    const u32 n_segments = (u32)made.segments.size() - 1;
+    std::vector<bool> needed(n_segments + 1);
+    for (u32 i = 0; i < n_segments; ++i) {
+        const u32 end = made.segments[i + 1].block & ~RESETS;
+        for (u32 block = made.segments[i].block & ~RESETS; block < end; ++block) {
+            const u32 mcu = block / image.blocks_per_mcu;
+            const u32 x = mcu % image.mcus_x, y = mcu / image.mcus_x;
+            if (x >= mcus.first_x && x < mcus.end_x && y >= mcus.first_y && y < mcus.end_y) needed[i] = true;
+        }
+    }
+    u32 first = 0;
+    while (!needed[first]) first += 1;
+    const bool is_told = one_in(2);
+    if (is_told) std::memcpy(image.first_dc, made.predictions[first].of, sizeof image.first_dc);
+    for (u32 i = n_segments; i-- > (is_told ? first : 0);) {
+        if (needed[i + 1] && (made.segments[i + 1].block & RESETS) == 0) needed[i] = true;
+    }
+    std::vector<Segment> kept;
+    u32 end = 0;
+    image.base_block = image.n_blocks;
+    for (u32 i = 0; i < n_segments; ++i) {
+        Segment segment = made.segments[i];
+        if (needed[i]) {
+            kept.push_back(segment);
+            image.base_block = smaller(image.base_block, floor_to(segment.block & ~RESETS, image.blocks_per_mcu));
+            end = i + 1;
+        } else if (!kept.empty() && needed[i - 1]) {
+            segment.block |= SKIPPED;
+            kept.push_back(segment);
+        }
+    }
+    while (kept.back().block & SKIPPED) kept.pop_back();
+    kept.push_back(made.segments[end]);
+    image.end_block = made.segments[end].block & ~RESETS;
+    if (end < n_segments) image.needed_bytes = divide_up(made.segments[end].bit, 8);
+    made.segments = kept;
 }
 
 // Damage that passes the checks of the host, or that none is made for.
@@ -261,7 +339,12 @@ struct Exact {
     T* at() { return values.get(); }
 };
 
-u32 run(Case made) {
+struct Ran {
+    u32 flags;
+    std::vector<u32> output;
+};
+
+Ran run(Case made) {
     Image& image = made.image;
     image.scan_bytes = (u32)made.scan.size();
     image.n_segments = (u32)made.segments.size() - 1;
@@ -281,15 +364,19 @@ u32 run(Case made) {
     Exact<RawTable> tables(made.tables);
     Exact<u16> quantisation(made.quantisation);
     Exact<u32> lookups(made.tables.size() * FIRST_ENTRIES), seconds(second);
-    Exact<i16> coefficients((size_t)image.n_blocks * 64);
-    Exact<u64> samples((size_t)image.n_blocks * 8);
+    const size_t n_decoded = image.end_block - image.base_block;
+    Exact<i16> coefficients(n_decoded * 64);
+    Exact<u64> samples((size_t)n_wanted(image) * 8);
     Exact<u8> pixels((size_t)width * height * image.n_components);
     Exact<u16> across((size_t)made.out_width * height * image.n_components);
-    Exact<u32> output(made.dtype == DTYPE_F32 ? n_out : made.dtype == DTYPE_U8 ? divide_up((u32)n_out, 4) : divide_up((u32)n_out, 2));
+    const u32 per_word = made.dtype == DTYPE_F32 ? 1 : made.dtype == DTYPE_U8 ? 4 : 2;
+    const u32 n_output = divide_up((u32)n_out, per_word);
+    Exact<u32> output(n_output);
     State state = {0, 0};
-    std::memset(coefficients.at(), 0, (size_t)image.n_blocks * 128);
+    std::memset(coefficients.at(), 0, n_decoded * 128);
     Batch batch = {};
-    batch.scans = scan.at(), batch.images = &image, batch.segments = segments.at();
+    image.scan = scan.at();
+    batch.images = &image, batch.segments = segments.at();
     batch.restarts = restarts.at(), batch.tables = tables.at(), batch.quantisation = quantisation.at();
     batch.words = words.at(), batch.lookups = lookups.at(), batch.second = seconds.at();
     batch.coefficients = coefficients.at(), batch.samples = (u8*)samples.at(), batch.pixels = pixels.at();
@@ -301,14 +388,14 @@ u32 run(Case made) {
     fdconvert_tables(&batch, batch.n_tables, 1);
     fdconvert_unstuff(&batch, 1, 1);
     fdconvert_huffman(&batch, 1, 1);
-    fdconvert_idct(&batch, divide_up(image.n_blocks, IDCT_BLOCKS), 1);
+    fdconvert_idct(&batch, divide_up(n_wanted(image), IDCT_BLOCKS), 1);
     // Half of the damaged images go on as if nothing had been found.
     const u32 flags = state.flags;
-    if (one_in(2)) state.flags = 0;
+    if (flags != 0 && one_in(2)) state.flags = 0;
     fdconvert_pixels(&batch, divide_up(width * height, PIXEL_THREADS), 1);
     fdconvert_across(&batch, divide_up(made.out_width * height, RESIZE_THREADS), 1);
     fdconvert_down(&batch, divide_up(made.out_width * made.out_height, RESIZE_THREADS), 1);
-    return flags;
+    return {flags, std::vector<u32>(output.at(), output.at() + n_output)};
 }
 
 }  // namespace
@@ -320,20 +407,30 @@ int main(int n_arguments, char** arguments) {
     }
     generator.seed(std::strtoull(arguments[1], nullptr, 10));
     const u64 n = std::strtoull(arguments[2], nullptr, 10);
-    u64 n_sound = 0, n_found = 0, n_unfound = 0, n_blocks = 0;
+    u64 n_sound = 0, n_found = 0, n_unfound = 0, n_blocks = 0, n_trimmed = 0;
     for (u64 i = 0; i < n; ++i) {
         Case made = make_case();
         n_blocks += made.image.n_blocks;
         const bool is_sound = one_in(8);
+        const Case whole = made;
+        const bool is_trimmed = one_in(2);
+        if (is_trimmed) trim(made);
         if (!is_sound) damage(made);
-        const u32 flags = run(made);
-        if (is_sound && flags != 0) {
-            std::fprintf(stderr, "image %llu is sound, and has flags %u\n", i, flags);
+        const Ran ran = run(made);
+        if (is_sound && ran.flags != 0) {
+            std::fprintf(stderr, "image %llu is sound, and has flags %u\n", i, ran.flags);
             return 1;
         }
-        (is_sound ? n_sound : flags != 0 ? n_found : n_unfound) += 1;
+        if (is_sound && is_trimmed) {
+            if (ran.output != run(whole).output) {
+                std::fprintf(stderr, "image %llu is another when all of it is decoded\n", i);
+                return 1;
+            }
+            n_trimmed += 1;
+        }
+        (is_sound ? n_sound : ran.flags != 0 ? n_found : n_unfound) += 1;
     }
-    std::printf("%llu images, %llu blocks: %llu sound, %llu damaged and found, %llu damaged and not "
-                "found\n", n, n_blocks, n_sound, n_found, n_unfound);
+    std::printf("%llu images, %llu blocks: %llu sound (%llu crops equal to all of it), %llu damaged and "
+                "found, %llu damaged and not found\n", n, n_blocks, n_sound, n_trimmed, n_found, n_unfound);
     return 0;
 }

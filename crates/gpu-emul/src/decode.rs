@@ -20,15 +20,17 @@ pub struct Decoded {
 }
 
 /// Decodes a batch by running the kernels on the CPU. All memory holds garbage before, so that
-/// nothing depends on what was there.
+/// nothing depends on what was there. Images that are stored must be so by the
+/// [`FakeDriver`](crate::FakeDriver), whose memory is the host's.
 #[must_use]
 pub fn decode(plan: &Plan, requests: &[Request<'_>]) -> Decoded {
     let mut upload = garbage(plan.upload_bytes());
-    plan.fill(requests, upload.as_mut_bytes());
     let mut workspace = garbage(plan.workspace_bytes());
     let mut output = garbage(plan.output_bytes());
+    let upload_address = upload.as_mut_ptr().expose_provenance() as u64;
+    plan.fill(requests, upload.as_mut_bytes(), upload_address);
     let at = Addresses {
-        upload: upload.as_ptr().expose_provenance() as u64,
+        upload: upload_address,
         workspace: workspace.as_mut_ptr().expose_provenance() as u64,
         output: output.as_mut_ptr().expose_provenance() as u64,
     };

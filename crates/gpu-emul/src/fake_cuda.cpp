@@ -59,7 +59,9 @@ struct Everything {
     int version = 12040, n_devices = 1, major = 9, minor = 0;
     u64 memory_bytes = u64(8) << 30;
     u64 next_handle = 0x1000;
-    std::map<u64, std::shared_ptr<Work>> streams;
+    // 1 and 2 are the default streams, which nobody creates.
+    std::map<u64, std::shared_ptr<Work>> streams = {{1, std::make_shared<Work>()},
+                                                    {2, std::make_shared<Work>()}};
     std::map<u64, Mark> events;
     std::map<u64, std::string> modules;
     std::map<u64, size_t> device_memory, host_memory;

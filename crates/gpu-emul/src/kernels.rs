@@ -4,7 +4,7 @@ use fdconvert_gpu::{
     Kernel,
     layout::{
         BatchLayout, CropLayout, FractalImageLayout, FractalSystemLayout, FractalsLayout,
-        ImageLayout, SegmentLayout, StateLayout, TableLayout,
+        ImageLayout, McusLayout, SegmentLayout, StateLayout, TableLayout,
     },
 };
 use std::mem::offset_of;
@@ -88,11 +88,13 @@ pub fn layout_in_rust() -> Vec<u32> {
     let all = [
         sizes!(CropLayout: step_x, first_x, flip),
         sizes!(ImageLayout: n_blocks, h, v, slot_component, pair, dc_table, ac_table, quantisation,
-            scan_at, first_segment, first_block, pixels_at, output_at, crop),
+            scan_bytes, first_segment, base_block, first_dc, samples_at, mcus, crop, scan,
+            pixels_at, output_at),
+        sizes!(McusLayout: end_x, end_y),
         sizes!(SegmentLayout: block),
         sizes!(TableLayout: values, is_ac, n_second),
         sizes!(StateLayout: n_bytes),
-        sizes!(BatchLayout: images, quantisation, coefficients, states, first_image, out_width,
+        sizes!(BatchLayout: segments, quantisation, coefficients, states, first_image, out_width,
             dtype, factor, offset),
         sizes!(FractalSystemLayout: words),
         sizes!(FractalImageLayout: needs_orbit),

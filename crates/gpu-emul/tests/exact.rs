@@ -12,7 +12,7 @@ mod common;
 mod synthetic;
 
 use common::{Named, by_libjpeg, originals, photographs, small};
-use fdconvert_gpu::{Crop, Fallback, Limits, Output, Plan, Request, Status};
+use fdconvert_gpu::{Fallback, Limits, Output, Plan, Request, Status};
 use fdconvert_gpu_emul::decode;
 use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, parse, reference};
 
@@ -46,8 +46,7 @@ fn check(name: &str, bytes: &[u8], grids_bits: &[u32], count: &mut Count) {
     let pixels = by_libjpeg(bytes, jpeg.width, jpeg.height);
     for grid_bits in grids_bits {
         let checkpoints = Checkpoints::build(&jpeg, bytes, *grid_bits).unwrap().to_bytes();
-        let request =
-            Request { bytes, checkpoints: Some(&checkpoints), crop: Crop::WHOLE, flip: false };
+        let request = Request::whole(bytes, Some(&checkpoints));
         let plan = Plan::new(&[request], Output::Native, Limits::DEFAULT);
         let decoded = decode(&plan, &[request]);
         let statuses = plan.statuses(&decoded.states);
@@ -160,8 +159,7 @@ fn samplings_that_libjpeg_refuses_are_left_to_the_caller() {
     let (bytes, _) = synthetic::jpeg(&recipe);
     let jpeg = parse(&bytes).unwrap();
     let checkpoints = Checkpoints::build(&jpeg, &bytes, 512).unwrap().to_bytes();
-    let request =
-        Request { bytes: &bytes, checkpoints: Some(&checkpoints), crop: Crop::WHOLE, flip: false };
+    let request = Request::whole(&bytes, Some(&checkpoints));
     let plan = Plan::new(&[request], Output::Native, Limits::DEFAULT);
     let sampling = Fallback::Sampling { h: 2, v: 1, max_h: 3, max_v: 1 };
     assert_eq!(plan.statuses(&[]), [Status::Fallback(sampling)]);

@@ -11,7 +11,7 @@ mod common;
 use common::{photographs, small};
 use fdconvert_gpu::{
     Backend, Batch, Crop, Decoder, Diagnostics, Driver, Fallback, Gpu, GpuError, Limits, Order,
-    Output, Pending, Plan, Request, SampleType, Status, Tensor, probe,
+    Output, Pending, Plan, Request, SampleType, Source, Status, Tensor, probe,
 };
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, decode};
 use fdconvert_jpeg_index::{Checkpoints, parse};
@@ -43,11 +43,12 @@ impl Set {
     }
 
     fn requests(&self) -> Vec<Request<'_>> {
+        let crop = Crop { left: 0.1, top: 0.2, width: 0.8, height: 0.7 };
         let requests = self.0.iter().enumerate().map(|(number, (bytes, checkpoints))| Request {
-            bytes,
-            checkpoints: Some(checkpoints),
-            crop: Crop { left: 0.1, top: 0.2, width: 0.8, height: 0.7 },
+            reach: false,
+            crop,
             flip: number % 2 == 0,
+            ..Request::whole(bytes, Some(checkpoints))
         });
         requests.collect()
     }
@@ -105,16 +106,17 @@ fn bad_images_do_not_fail_their_batch() {
     let set = Set::new(photographs(1).into_iter().take(6));
     let requests = set.requests();
     let damaged: Vec<u8> = {
-        let mut bytes = requests[1].bytes.to_vec();
+        let mut bytes = set.0[1].0.clone();
         let middle = bytes.len() / 2;
         bytes[middle..middle + 40].fill(0x5A);
         bytes
     };
     let mut bad = requests.clone();
-    bad[1].bytes = &damaged;
-    bad[2].checkpoints = None;
-    bad[3].bytes = b"no JPEG";
-    bad[4].checkpoints = requests[5].checkpoints;
+    let checkpoints = |number: usize| Some(set.0[number].1.as_slice());
+    bad[1].image = Source::Bytes { bytes: &damaged, checkpoints: checkpoints(1) };
+    bad[2].image = Source::Bytes { bytes: &set.0[2].0, checkpoints: None };
+    bad[3].image = Source::Bytes { bytes: b"no JPEG", checkpoints: checkpoints(3) };
+    bad[4].image = Source::Bytes { bytes: &set.0[4].0, checkpoints: checkpoints(5) };
     bad[5].crop.width = f32::NAN;
     {
         let mut decoder = Decoder::new(&open().unwrap(), LIMITS).unwrap();

@@ -117,7 +117,7 @@ fn crops_are_resized_and_normalised() {
                 let height = (0.01 + fraction(0.99)).min(1.0 - top);
                 let part = Crop { left, top, width, height };
                 let crop = if number % 3 == 0 { Crop::WHOLE } else { part };
-                Request { bytes, checkpoints: Some(checkpoints), crop, flip: number % 2 == 1 }
+                Request { crop, flip: number % 2 == 1, ..Request::whole(bytes, Some(checkpoints)) }
             })
             .collect();
         // Small chunks, so that there are several.
@@ -126,8 +126,9 @@ fn crops_are_resized_and_normalised() {
         let decoded = decode(&plan, &requests);
         assert!(plan.statuses(&decoded.states).iter().all(|status| *status == Status::Decoded));
         for (n, request) in requests.iter().enumerate() {
-            let jpeg = parse(request.bytes).unwrap();
-            let pixels = by_libjpeg(request.bytes, jpeg.width, jpeg.height).unwrap();
+            let bytes = &chosen[n].1;
+            let jpeg = parse(bytes).unwrap();
+            let pixels = by_libjpeg(bytes, jpeg.width, jpeg.height).unwrap();
             let place = plan.place(n).unwrap();
             let output = &decoded.output[place.bytes.start as usize..place.bytes.end as usize];
             for y in 0..tensor.height {
@@ -174,12 +175,7 @@ fn the_same_size_changes_nothing() {
     for (name, bytes) in small() {
         let jpeg = parse(&bytes).unwrap();
         let checkpoints = Checkpoints::build(&jpeg, &bytes, 2048).unwrap().to_bytes();
-        let request = Request {
-            bytes: &bytes,
-            checkpoints: Some(&checkpoints),
-            crop: Crop::WHOLE,
-            flip: false,
-        };
+        let request = Request::whole(&bytes, Some(&checkpoints));
         let tensor = tensor(jpeg.width, jpeg.height, SampleType::U8, Order::Nhwc);
         let plan = Plan::new(&[request], Output::Tensor(tensor), Limits::DEFAULT);
         let decoded = decode(&plan, &[request]);

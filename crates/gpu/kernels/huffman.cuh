@@ -8,6 +8,10 @@
 // A thread has consecutive segments, so that what it must know of the others is one sum per
 // component. At a restart predictions start from 0: nothing before it counts.
 //
+// Of a crop the host hands over the segments that it needs and those before them whose DC
+// differences count. Where restarts let it leave out some in between, one entry that is marked as
+// skipped stands for these. Blocks are counted from `base_block` on.
+//
 // The loop over codes does one code per turn for every lane, whatever its block: lanes part only
 // where a block ends or a code is long. Reads are clamped to the words there are, places to the
 // 64 of a block, and blocks to those of the image, so damaged data leads to wrong values at worst.
@@ -18,6 +22,7 @@ constexpr u32 HUFFMAN_THREADS = 128;
 constexpr u32 MAX_PAIRS = 3;
 constexpr u32 MAX_SLOTS = 10;
 constexpr u32 RESETS = 1u << 31;
+constexpr u32 SKIPPED = 1u << 30;
 
 FD_CONSTANT u8 ZIGZAG[64] = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
@@ -52,12 +57,13 @@ struct Blocks {
     u32 first, n;
 };
 
-// The blocks of a segment; none if they are not all of the image.
+// The blocks of a segment; none if they are not all among those that are decoded. `base_block` is
+// the first of an MCU, so that slots can be told from numbers that count from there.
 FD_DEVICE Blocks blocks_of(const Image& image, const Segment* segment) {
-    const u32 first = segment[0].block & ~RESETS;
-    const u32 end = segment[1].block & ~RESETS;
-    const bool inside = first <= end && end <= image.n_blocks;
-    return {first, inside ? end - first : 0};
+    const u32 first = segment[0].block & ~(RESETS | SKIPPED);
+    const u32 end = segment[1].block & ~(RESETS | SKIPPED);
+    const bool inside = image.base_block <= first && first <= end && end <= image.end_block;
+    return {inside ? first - image.base_block : 0, inside ? end - first : 0};
 }
 
 FD_DEVICE void huffman_load(HuffmanShared& shared, const Batch& batch, const Image& image,
@@ -158,6 +164,9 @@ FD_DEVICE void huffman_decode(HuffmanShared& shared, const Batch& batch, const I
     shared.resets[thread] = 0;
     for (u32 i = run.first; i < run.end; ++i) {
         const Segment* segment = segments + i;
+        if (segment[0].block & SKIPPED) {
+            continue;
+        }
         const Blocks blocks = blocks_of(image, segment);
         if (blocks.n == 0) {
             flags |= FLAG_RANGE;
@@ -167,8 +176,7 @@ FD_DEVICE void huffman_decode(HuffmanShared& shared, const Batch& batch, const I
                                       blocks, segment[0].bit, coefficients, &bad);
         // Before a restart up to 7 bits fill the last byte.
         const u32 left = segment[1].bit - bit;
-        const bool padded = i + 1 < image.n_segments && (segment[1].block & RESETS) != 0;
-        if (left > (padded ? 7u : 0u)) {
+        if (left > (segment[1].block & RESETS ? 7u : 0u)) {
             flags |= FLAG_SEGMENT;
         }
         if (segment[0].block & RESETS) {
@@ -193,11 +201,11 @@ FD_DEVICE void huffman_decode(HuffmanShared& shared, const Batch& batch, const I
     }
 }
 
-FD_DEVICE void huffman_sum(HuffmanShared& shared, u32 thread) {
+FD_DEVICE void huffman_sum(HuffmanShared& shared, const Image& image, u32 thread) {
     if (thread >= 3) {
         return;
     }
-    u32 before = 0;
+    u32 before = image.first_dc[thread];
     for (u32 i = 0; i < HUFFMAN_THREADS; ++i) {
         const u32 sum = shared.sums[thread][i];
         shared.sums[thread][i] = before;
@@ -211,6 +219,9 @@ FD_DEVICE void huffman_add(HuffmanShared& shared, const Batch& batch, const Imag
     const Segment* segments = batch.segments + image.first_segment;
     Sums sums = {shared.sums[0][thread], shared.sums[1][thread], shared.sums[2][thread]};
     for (u32 i = run.first; i < run.end; ++i) {
+        if (segments[i].block & SKIPPED) {
+            continue;
+        }
         const Blocks blocks = blocks_of(image, segments + i);
         if (segments[i].block & RESETS) {
             sums = {0, 0, 0};

@@ -38,24 +38,36 @@ FD_DEVICE void transform(const u32 (&in)[8], u32 (&out)[8]) {
     }
 }
 
-struct Place {
-    u32 component;
-    u32 x, y;  // Blocks within the component's plane.
-};
-
-FD_DEVICE Place place_of(const Image& image, u32 block) {
-    const u32 mcu = block / image.blocks_per_mcu, slot = block % image.blocks_per_mcu;
-    const u32 component = smaller(slot_component(image, slot), 2);
-    const u32 x = mcu % image.mcus_x * image.h[component] + (image.slot_x >> (2 * slot) & 3);
-    const u32 y = mcu / image.mcus_x * image.v[component] + (image.slot_y >> (2 * slot) & 3);
-    return {component, x, y};
+// Blocks of the MCUs that are wanted; no other is transformed.
+FD_DEVICE u32 n_wanted(const Image& image) {
+    const Mcus& mcus = image.mcus;
+    return (mcus.end_x - mcus.first_x) * (mcus.end_y - mcus.first_y) * image.blocks_per_mcu;
 }
 
-// Samples of a component, row by row, whole MCUs wide. Planes follow each other; together they
-// take 64 bytes per block of the image.
+struct Place {
+    u32 block;  // Among the coefficients.
+    u32 component;
+    u32 x, y;   // Blocks within the component's plane.
+};
+
+// The place of one of the wanted blocks.
+FD_DEVICE Place place_of(const Image& image, u32 number) {
+    const u32 columns = image.mcus.end_x - image.mcus.first_x;
+    const u32 within = number / image.blocks_per_mcu, slot = number % image.blocks_per_mcu;
+    const u32 mcu_x = within % columns, mcu_y = within / columns;
+    const u32 mcu = (image.mcus.first_y + mcu_y) * image.mcus_x + image.mcus.first_x + mcu_x;
+    const u32 component = smaller(slot_component(image, slot), 2);
+    const u32 x = mcu_x * image.h[component] + (image.slot_x >> (2 * slot) & 3);
+    const u32 y = mcu_y * image.v[component] + (image.slot_y >> (2 * slot) & 3);
+    return {mcu * image.blocks_per_mcu + slot - image.base_block, component, x, y};
+}
+
+// Samples of a component in the wanted MCUs, row by row. Planes follow each other; together they
+// take 64 bytes per wanted block. The first sample is the one at `x` and `y` of the component.
 struct Plane {
     u64 at;
     u32 stride;
+    u32 x, y;
 };
 
 FD_DEVICE Plane plane_of(const Image& image, u32 component) {
@@ -63,19 +75,22 @@ FD_DEVICE Plane plane_of(const Image& image, u32 component) {
     for (u32 i = 0; i < component; ++i) {
         blocks_before += image.h[i] * image.v[i];
     }
-    const u64 mcus = (u64)image.mcus_x * image.mcus_y;
-    return {(image.first_block + mcus * blocks_before) * 64, image.mcus_x * image.h[component] * 8};
+    const Mcus& mcus = image.mcus;
+    const u32 columns = mcus.end_x - mcus.first_x, h = image.h[component] * 8;
+    const u64 n_mcus = (u64)columns * (mcus.end_y - mcus.first_y);
+    return {(image.samples_at + n_mcus * blocks_before) * 64, columns * h, mcus.first_x * h,
+            mcus.first_y * image.v[component] * 8};
 }
 
 FD_DEVICE void idct_columns(IdctShared& shared, const Batch& batch, const Image& image, u32 item,
                             u32 thread) {
-    const u32 within = thread / 8, column = thread % 8, block = item * IDCT_BLOCKS + within;
-    if (block >= image.n_blocks) {
+    const u32 within = thread / 8, column = thread % 8, number = item * IDCT_BLOCKS + within;
+    if (number >= n_wanted(image)) {
         return;
     }
-    const i16* values = batch.coefficients + ((u64)image.first_block + block) * 64;
-    const u32 component = place_of(image, block).component;
-    const u16* factors = batch.quantisation + (u64)image.quantisation[component] * 64;
+    const Place place = place_of(image, number);
+    const i16* values = batch.coefficients + ((u64)image.coefficients_at + place.block) * 64;
+    const u16* factors = batch.quantisation + (u64)image.quantisation[place.component] * 64;
     u32 in[8], out[8];
     FD_UNROLL
     for (u32 row = 0; row < 8; ++row) {
@@ -90,8 +105,8 @@ FD_DEVICE void idct_columns(IdctShared& shared, const Batch& batch, const Image&
 
 FD_DEVICE void idct_rows(IdctShared& shared, const Batch& batch, const Image& image, u32 item,
                          u32 thread) {
-    const u32 within = thread / 8, row = thread % 8, block = item * IDCT_BLOCKS + within;
-    if (block >= image.n_blocks) {
+    const u32 within = thread / 8, row = thread % 8, number = item * IDCT_BLOCKS + within;
+    if (number >= n_wanted(image)) {
         return;
     }
     u32 in[8], out[8];
@@ -105,7 +120,7 @@ FD_DEVICE void idct_rows(IdctShared& shared, const Batch& batch, const Image& im
     for (u32 column = 0; column < 8; ++column) {
         samples |= (u64)clamp_u8((i32)(out[column] + 128)) << (8 * column);
     }
-    const Place place = place_of(image, block);
+    const Place place = place_of(image, number);
     const Plane plane = plane_of(image, place.component);
     const u64 at = plane.at + (u64)(place.y * 8 + row) * plane.stride + place.x * 8;
     *(u64*)(batch.samples + at) = samples;

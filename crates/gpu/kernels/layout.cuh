@@ -23,7 +23,12 @@ struct Crop {
     u32 first_x, end_x;        // The window.
     u32 first_y, end_y;
     u32 flip;                  // Mirrored left to right if not 0.
-    u32 reserved;
+};
+
+// MCUs that hold the window of the crop, with the samples beside it that upsampling blends in.
+struct Mcus {
+    u32 first_x, end_x;
+    u32 first_y, end_y;
 };
 
 struct Image {
@@ -38,21 +43,30 @@ struct Image {
     u32 pair[3];                                 // Of each component.
     u32 dc_table[3], ac_table[3];                // Of each pair, among all tables of the batch.
     u32 quantisation[3];                         // Of each component, likewise.
-    u32 scan_at, scan_bytes;                     // In the file's bytes; `scan_at` in units of 16.
+    u32 scan_bytes;                              // With stuffing and markers.
+    u32 total_bits;                              // Of the un-stuffed scan, padding left out.
+    u32 needed_bytes;                            // Un-stuffing stops behind so many.
     u32 words_at;                                // The un-stuffed scan, in words.
     u32 first_segment, n_segments;               // One entry more says where the last one ends.
-    u32 first_restart, n_restarts;
-    u32 first_block;                             // Within the chunk.
+    u32 first_restart, n_restarts;               // Of the whole scan.
+    u32 base_block, end_block;                   // What the segments decode; from a whole MCU on.
+    u32 first_dc[3];                             // Predictions that the first segment starts from.
+    u32 coefficients_at;                         // Of `base_block`, in blocks within the chunk.
+    u32 samples_at;                              // In blocks within the chunk.
+    Mcus mcus;
+    Crop crop;
+    const u8* scan;
     u64 pixels_at;                               // RGB or gray bytes of the window.
     u64 across_at;                               // Rows of the window at the width of the output.
     u64 output_at;                               // In samples of the output.
-    Crop crop;
 };
 
 // Where a segment starts. Its end is the start of the next one.
 struct Segment {
     u32 bit;
-    u32 block;  // Bit 31: the DC prediction starts again from 0.
+    // Bit 31: the DC prediction starts again from 0. Bit 30: nobody needs it, it is not decoded;
+    // the next one starts the DC prediction again.
+    u32 block;
 };
 
 // A Huffman table as the file has it, and where its second tables go.
@@ -72,7 +86,6 @@ struct State {
 
 // The one argument of every kernel.
 struct Batch {
-    const u8* scans;
     const Image* images;
     const Segment* segments;
     const u32* restarts;          // The byte of the un-stuffed scan behind each restart marker.
@@ -81,8 +94,8 @@ struct Batch {
     u32* words;
     u32* lookups;                 // 1024 entries for each table.
     u32* second;
-    i16* coefficients;            // 64 for each block, in natural order.
-    u8* samples;                  // 64 for each block, as planes.
+    i16* coefficients;            // 64 for each decoded block, in natural order.
+    u8* samples;                  // 64 for each block of the images' `mcus`, as planes.
     u8* pixels;
     u16* across;
     u8* output;

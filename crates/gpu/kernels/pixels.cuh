@@ -19,34 +19,37 @@ FD_DEVICE u32 neighbour(u32 at, u32 odd, u32 n) {
     return at > 0 ? at - 1 : 0;
 }
 
-// The sample of a component at a pixel of the image.
+// The sample of a component at a pixel of the window.
 FD_DEVICE u32 sample_at(const Batch& batch, const Image& image, u32 component, u32 x, u32 y) {
     const Plane plane = plane_of(image, component);
     const u8* samples = batch.samples + plane.at;
     const u32 h = image.max_h / image.h[component], v = image.max_v / image.v[component];
+    const u32 near_x = x / h, near_y = y / v;
+    // Neighbours are looked for in the image, and then found in the plane, which has a margin.
+    const u8* near_row = samples + (u64)(near_y - plane.y) * plane.stride;
+    const u32 near_at = near_x - plane.x;
     if (h == 1 && v == 1) {
-        return samples[(u64)y * plane.stride + x];
+        return near_row[near_at];
     }
     // Samples that belong to the image; padding is never blended in.
     const u32 width = divide_up(image.width * image.h[component], image.max_h);
     const u32 height = divide_up(image.height * image.v[component], image.max_v);
-    const u32 near_x = x / h, near_y = y / v;
-    const u8* near_row = samples + (u64)near_y * plane.stride;
+    const u32 far_y = neighbour(near_y, y & 1, height);
     if (h == 1 && v == 2) {
-        const u8* far_row = samples + (u64)neighbour(near_y, y & 1, height) * plane.stride;
-        return (near_row[x] * 3u + far_row[x] + (y & 1 ? 2 : 1)) >> 2;
+        const u8* far_row = samples + (u64)(far_y - plane.y) * plane.stride;
+        return (near_row[near_at] * 3u + far_row[near_at] + (y & 1 ? 2 : 1)) >> 2;
     }
     if (h != 2 || v > 2 || width <= 2) {
-        return near_row[near_x];
+        return near_row[near_at];
     }
-    const u32 far_x = neighbour(near_x, x & 1, width);
+    const u32 far_x = neighbour(near_x, x & 1, width), far_at = far_x - plane.x;
     if (v == 1) {
-        return far_x == near_x ? near_row[near_x]
-                               : (near_row[near_x] * 3u + near_row[far_x] + (x & 1 ? 2 : 1)) >> 2;
+        return far_x == near_x ? near_row[near_at]
+                               : (near_row[near_at] * 3u + near_row[far_at] + (x & 1 ? 2 : 1)) >> 2;
     }
-    const u8* far_row = samples + (u64)neighbour(near_y, y & 1, height) * plane.stride;
-    const u32 near_sum = near_row[near_x] * 3u + far_row[near_x];
-    const u32 far_sum = near_row[far_x] * 3u + far_row[far_x];
+    const u8* far_row = samples + (u64)(far_y - plane.y) * plane.stride;
+    const u32 near_sum = near_row[near_at] * 3u + far_row[near_at];
+    const u32 far_sum = near_row[far_at] * 3u + far_row[far_at];
     return (near_sum * 3 + far_sum + (x & 1 ? 7 : 8)) >> 4;
 }
 

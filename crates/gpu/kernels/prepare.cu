@@ -5,8 +5,9 @@ FD_KERNEL(unstuff, UNSTUFF_THREADS, UnstuffShared) {
     State& state = batch.states[block.image];
     const u32 n_tiles = divide_up(image.scan_bytes, UNSTUFF_TILE);
     FD_PHASE(UNSTUFF_THREADS, unstuff_begin(shared, thread));
-    for (u32 tile = 0; tile < n_tiles; ++tile) {
-        FD_PHASE(UNSTUFF_THREADS, unstuff_count(shared, batch, image, tile, thread));
+    // The same for all threads: `n_kept` changes only where a tile ends.
+    for (u32 tile = 0; tile < n_tiles && shared.n_kept < image.needed_bytes; ++tile) {
+        FD_PHASE(UNSTUFF_THREADS, unstuff_count(shared, image, tile, thread));
         FD_PHASE(UNSTUFF_THREADS, unstuff_sum_groups(shared, thread));
         FD_PHASE(UNSTUFF_THREADS, unstuff_sum_tile(shared, thread));
         FD_PHASE(UNSTUFF_THREADS, unstuff_write(shared, batch, image, state, tile, thread));

@@ -7,6 +7,9 @@
 //
 // Whether a byte stays can be told from its neighbours: FF stays before 00 only, and what follows
 // an FF goes if it is 00 or a restart marker.
+//
+// Where a crop needs only the beginning of a scan, it stops behind the tile that has its end. Where
+// in a file a bit of the un-stuffed scan lies is not known, so the beginning is always read.
 #pragma once
 
 constexpr u32 UNSTUFF_THREADS = 256;
@@ -61,9 +64,8 @@ FD_DEVICE void unstuff_begin(UnstuffShared& shared, u32 thread) {
     }
 }
 
-FD_DEVICE void unstuff_count(UnstuffShared& shared, const Batch& batch, const Image& image,
-                             u32 tile, u32 thread) {
-    const u8* scan = batch.scans + (u64)image.scan_at * 16;
+FD_DEVICE void unstuff_count(UnstuffShared& shared, const Image& image, u32 tile, u32 thread) {
+    const u8* scan = image.scan;
     const u32 start = tile * UNSTUFF_TILE + thread * UNSTUFF_RUN;
     u32 count = 0;
     over_run(
@@ -100,7 +102,7 @@ FD_DEVICE void unstuff_sum_tile(UnstuffShared& shared, u32 thread) {
 
 FD_DEVICE void unstuff_write(UnstuffShared& shared, const Batch& batch, const Image& image,
                              State& state, u32 tile, u32 thread) {
-    const u8* scan = batch.scans + (u64)image.scan_at * 16;
+    const u8* scan = image.scan;
     u8* out = (u8*)(batch.words + image.words_at);
     const u32* restarts = batch.restarts + image.first_restart;
     const u32 start = tile * UNSTUFF_TILE + thread * UNSTUFF_RUN;
@@ -127,8 +129,8 @@ FD_DEVICE void unstuff_next_tile(UnstuffShared& shared, u32 thread) {
     }
 }
 
-// Fills the last word with zeros and compares the length with the checkpoints: at most 7 bits are
-// left behind the last block.
+// Fills the last word with zeros. Where the whole scan was read, it compares the length with the
+// checkpoints: at most 7 bits are left behind the last block.
 FD_DEVICE void unstuff_end(UnstuffShared& shared, const Batch& batch, const Image& image,
                            State& state, u32 thread) {
     if (thread != 0) {
@@ -139,10 +141,12 @@ FD_DEVICE void unstuff_end(UnstuffShared& shared, const Batch& batch, const Imag
         out[at] = 0;
     }
     state.n_bytes = shared.n_kept;
+    if (shared.n_kept >= image.needed_bytes) {
+        return;
+    }
     const u64 n_bits = (u64)shared.n_kept * 8;
-    const u64 total = batch.segments[image.first_segment + image.n_segments].bit;
     u32 flags = shared.n_markers == image.n_restarts ? 0 : (u32)FLAG_RESTART;
-    if (total > n_bits || n_bits - total >= 8) {
+    if (image.total_bits > n_bits || n_bits - image.total_bits >= 8) {
         flags |= FLAG_LENGTH;
     }
     if (flags != 0) {

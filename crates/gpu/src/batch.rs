@@ -1,7 +1,7 @@
 use crate::{
     Gpu, GpuError, Place, Plan, Status, Timings,
-    decoder::{Reusable, Slab, Spare},
-    driver::{DeviceMemory, PinnedMemory, Stream},
+    decoder::{OutputMemory, Reusable, Slab, Spare},
+    driver::{Event, PinnedMemory, Stream},
     layout::StateLayout,
     timing::Laps,
 };
@@ -11,23 +11,23 @@ use zerocopy::FromBytes;
 /// A batch on its way. Dropping it waits for the work, and forgets what came out.
 pub struct Pending {
     gpu: Gpu,
-    plan: Plan,
-    /// Before the target: it waits for the work.
+    /// Before the target, and before the stored images of the plan: it waits for the work.
     slab: InFlight,
+    plan: Plan,
     target: Option<Target>,
     laps: Option<Laps>,
 }
 
 /// Where the output goes.
 pub(crate) enum Target {
-    Own(Keep<DeviceMemory>),
+    Own(Keep<OutputMemory>),
     Foreign(u64),
 }
 
 impl Target {
     pub(crate) fn address(&self) -> u64 {
         match self {
-            Self::Own(keep) => keep.item.as_ref().map_or(0, DeviceMemory::address),
+            Self::Own(keep) => keep.item.as_ref().map_or(0, |output| output.memory.address()),
             Self::Foreign(address) => *address,
         }
     }
@@ -42,7 +42,7 @@ impl Pending {
         laps: Option<Laps>,
     ) -> Self {
         let slab = InFlight { keep: slab, is_done: false };
-        Self { gpu, plan, slab, target: Some(target), laps }
+        Self { gpu, slab, plan, target: Some(target), laps }
     }
 
     /// Waits until the batch is done.
@@ -145,7 +145,8 @@ impl Batch {
     /// # Errors
     /// When the driver fails.
     pub fn download(&self) -> Result<Option<Vec<u8>>, GpuError> {
-        let Some(Target::Own(Keep { item: Some(memory), .. })) = &self.target else {
+        let Some(Target::Own(Keep { item: Some(OutputMemory { memory, .. }), .. })) = &self.target
+        else {
             return Ok(None);
         };
         let n_bytes = self.n_bytes();
@@ -155,6 +156,61 @@ impl Batch {
         let waited = stream.wait();
         copied.and(waited)?;
         Ok(host.bytes().get(..n_bytes as usize).map(<[u8]>::to_vec))
+    }
+
+    /// Writes bytes to places of the output, for images that were decoded elsewhere, and waits for
+    /// it. `false` if the output is memory of the caller's, who can write there.
+    ///
+    /// # Errors
+    /// [`GpuError::OutputSize`] for what does not lie in the output, or when the driver fails.
+    pub fn write(&self, parts: &[(u64, &[u8])]) -> Result<bool, GpuError> {
+        let Some(Target::Own(Keep { item: Some(OutputMemory { memory, .. }), .. })) = &self.target
+        else {
+            return Ok(false);
+        };
+        let expected = self.n_bytes();
+        for (at, bytes) in parts {
+            let found = at.saturating_add(bytes.len() as u64);
+            if found > expected {
+                return Err(GpuError::OutputSize { expected, found });
+            }
+        }
+        let n_bytes = parts.iter().map(|(_, bytes)| bytes.len()).sum();
+        let mut host = PinnedMemory::new(&self.gpu, n_bytes)?;
+        let mut rest = host.bytes_mut();
+        for (_, bytes) in parts {
+            let (to, behind) = rest.split_at_mut(bytes.len().min(rest.len()));
+            to.copy_from_slice(bytes);
+            rest = behind;
+        }
+        let stream = Stream::new(&self.gpu)?;
+        let mut start = 0;
+        let copied = parts.iter().try_for_each(|(at, bytes)| {
+            let range = start..start + bytes.len() as u64;
+            start = range.end;
+            stream.upload_part(&host, range, memory, *at)
+        });
+        let waited = stream.wait();
+        copied.and(waited).map(|()| true)
+    }
+
+    /// Says that what `stream` was asked for up to now still reads the output: memory of the
+    /// decoder's own is not written again before that is done. To be said before the batch is
+    /// dropped, once for each stream; 1 and 2 are the driver's default streams.
+    ///
+    /// # Errors
+    /// When the driver fails; the output must then not be read any more.
+    ///
+    /// # Safety
+    /// `stream` is a stream (`CUstream`) of this GPU's primary context.
+    #[allow(unsafe_code, reason = "the handle is the caller's to vouch for")]
+    pub unsafe fn used_on(&mut self, stream: usize) -> Result<(), GpuError> {
+        let event = Event::new(&self.gpu)?;
+        event.record_on(stream)?;
+        if let Some(Target::Own(Keep { item: Some(output), .. })) = &mut self.target {
+            output.readers.push(event);
+        }
+        Ok(())
     }
 }
 

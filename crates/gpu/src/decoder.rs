@@ -39,7 +39,14 @@ pub struct Decoder {
 #[derive(Default)]
 pub(crate) struct Spare {
     slabs: Mutex<Vec<Slab>>,
-    outputs: Mutex<Vec<DeviceMemory>>,
+    outputs: Mutex<Vec<OutputMemory>>,
+}
+
+/// Memory for what comes out.
+pub(crate) struct OutputMemory {
+    pub(crate) memory: DeviceMemory,
+    /// Behind what still reads the batch that it last held.
+    pub(crate) readers: Vec<Event>,
 }
 
 /// What a batch is uploaded with, and what the kernels say about it comes back in.
@@ -84,17 +91,22 @@ impl Decoder {
         self.submit(requests, output)?.wait()
     }
 
-    /// Starts a batch, into memory of the decoder's own. The requests are copied: they may go.
+    /// Starts a batch, into memory of the decoder's own. The requests are copied: they may go, and
+    /// stored images stay as long as the batch needs them.
     ///
     /// # Errors
-    /// When the driver fails; nothing of the batch is left then, and the next one may succeed.
+    /// When the driver fails, or [`GpuError::OtherGpu`]; nothing of the batch is left then, and the
+    /// next one may succeed.
     pub fn submit(
         &mut self,
         requests: &[Request<'_>],
         output: Output,
     ) -> Result<Pending, GpuError> {
         let plan = Plan::new(requests, output, self.limits);
-        let memory = self.spare.output(&self.gpu, plan.output_bytes())?;
+        let mut memory = self.spare.output(&self.gpu, plan.output_bytes())?;
+        for reader in std::mem::take(&mut memory.readers) {
+            self.work.wait_for(&reader)?;
+        }
         self.start(plan, requests, Target::Own(Keep::new(memory, &self.spare)))
     }
 
@@ -129,6 +141,7 @@ impl Decoder {
         requests: &[Request<'_>],
         target: Target,
     ) -> Result<Pending, GpuError> {
+        plan.check_gpu(&self.gpu)?;
         let host_bytes = plan.upload_bytes() + plan.n_images() as u64 * STATE_BYTES;
         let slab = self.spare.slab(&self.gpu, plan.upload_bytes(), host_bytes)?;
         let mut keep = Keep::new(slab, &self.spare);
@@ -154,7 +167,7 @@ impl Decoder {
     ) -> Result<Option<Laps>, GpuError> {
         let timed = self.diagnostics.timings;
         let mut laps = timed.then(|| Laps::new(&self.gpu)).transpose()?;
-        plan.fill(requests, slab.host.bytes_mut());
+        plan.fill(requests, slab.host.bytes_mut(), slab.device.address());
         if let Some(laps) = &laps {
             laps.before_upload(&self.copies)?;
         }
@@ -185,7 +198,8 @@ impl Decoder {
         };
         // SAFETY: slab, workspace and the decoder's own output are kept until the work is done,
         // and have the sizes that the plan asks for; `submit_into` asks that of foreign output.
-        // An image's bytes are not trusted by the kernels, all else the plan has laid out.
+        // An image's bytes are not trusted by the kernels, all else the plan has laid out. The
+        // plan keeps stored images alive, and `check_gpu` has found them in this GPU's memory.
         let mut machine = unsafe { StreamMachine::new(&self.work) };
         if self.diagnostics.garbage {
             machine.fill(at.workspace, plan.workspace_bytes(), GARBAGE)?;
@@ -238,10 +252,13 @@ impl Spare {
         })
     }
 
-    fn output(&self, gpu: &Gpu, n_bytes: u64) -> Result<DeviceMemory, GpuError> {
-        match take(&self.outputs, |memory| memory.n_bytes() >= n_bytes) {
-            Some(memory) => Ok(memory),
-            None => DeviceMemory::new(gpu, n_bytes),
+    fn output(&self, gpu: &Gpu, n_bytes: u64) -> Result<OutputMemory, GpuError> {
+        match take(&self.outputs, |output| output.memory.n_bytes() >= n_bytes) {
+            Some(output) => Ok(output),
+            None => {
+                let memory = DeviceMemory::new(gpu, n_bytes)?;
+                Ok(OutputMemory { memory, readers: Vec::new() })
+            }
         }
     }
 }
@@ -258,7 +275,7 @@ impl Reusable for Slab {
     }
 }
 
-impl Reusable for DeviceMemory {
+impl Reusable for OutputMemory {
     fn give_back(self, spare: &Spare) {
         put(&spare.outputs, self);
     }

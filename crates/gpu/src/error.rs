@@ -61,6 +61,9 @@ pub enum GpuError {
     /// The process was forked after the GPU was opened: the driver works in the parent only.
     #[error("the GPU was opened before this process was forked; open it in the child")]
     Forked,
+    /// A [`Stored`](crate::Stored) image lies in the memory of another GPU.
+    #[error("an image of the batch is stored on another GPU")]
+    OtherGpu,
     /// Fractals that cannot be drawn.
     #[error("cannot draw: {what}")]
     Fractal {

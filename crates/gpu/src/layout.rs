@@ -18,7 +18,18 @@ pub struct CropLayout {
     pub first_y: u32,
     pub end_y: u32,
     pub flip: u32,
-    pub reserved: u32,
+}
+
+/// The MCUs that the window of a crop needs.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub struct McusLayout {
+    pub first_x: u32,
+    pub end_x: u32,
+    pub first_y: u32,
+    pub end_y: u32,
 }
 
 /// An image of the batch.
@@ -45,18 +56,26 @@ pub struct ImageLayout {
     pub dc_table: [u32; 3],
     pub ac_table: [u32; 3],
     pub quantisation: [u32; 3],
-    pub scan_at: u32,
     pub scan_bytes: u32,
+    pub total_bits: u32,
+    pub needed_bytes: u32,
     pub words_at: u32,
     pub first_segment: u32,
     pub n_segments: u32,
     pub first_restart: u32,
     pub n_restarts: u32,
-    pub first_block: u32,
+    pub base_block: u32,
+    pub end_block: u32,
+    pub first_dc: [u32; 3],
+    pub coefficients_at: u32,
+    pub samples_at: u32,
+    pub mcus: McusLayout,
+    pub crop: CropLayout,
+    /// An address; in a plan, of an image that travels with its batch, the place in the upload.
+    pub scan: u64,
     pub pixels_at: u64,
     pub across_at: u64,
     pub output_at: u64,
-    pub crop: CropLayout,
 }
 
 /// Where a segment starts.
@@ -67,8 +86,17 @@ pub struct SegmentLayout {
     pub block: u32,
 }
 
+impl SegmentLayout {
+    /// Its first block, without the bits that say more.
+    pub(crate) fn first_block(&self) -> u32 {
+        self.block & !(RESETS | SKIPPED)
+    }
+}
+
 /// Bit 31 of [`SegmentLayout::block`]: the DC prediction starts again from 0.
 pub const RESETS: u32 = 1 << 31;
+/// Bit 30 of [`SegmentLayout::block`]: not decoded.
+pub const SKIPPED: u32 = 1 << 30;
 
 /// A Huffman table as the file has it.
 #[derive(
@@ -98,11 +126,11 @@ pub struct StateLayout {
     pub n_bytes: u32,
 }
 
-/// The argument of every kernel but one; the first fifteen fields are addresses where the kernels run.
+/// The argument of every kernel but one; the first fourteen fields are addresses where the kernels
+/// run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct BatchLayout {
-    pub scans: u64,
     pub images: u64,
     pub segments: u64,
     pub restarts: u64,

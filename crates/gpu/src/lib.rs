@@ -13,8 +13,8 @@
 //! let gpu = Gpu::open(&Driver::load(None)?, 0)?;
 //! let mut decoder = Decoder::new(&gpu, Limits::DEFAULT)?;
 //! let (jpeg, checkpoints) = (std::fs::read("a.jpg")?, std::fs::read("a.checkpoints")?);
-//! let request =
-//!     Request { bytes: &jpeg, checkpoints: Some(&checkpoints), crop: Crop::WHOLE, flip: false };
+//! let crop = Crop { left: 0.25, top: 0.25, width: 0.5, height: 0.5 };
+//! let request = Request { crop, flip: true, ..Request::whole(&jpeg, Some(&checkpoints)) };
 //! let tensor = Tensor {
 //!     width: 224,
 //!     height: 224,
@@ -32,6 +32,10 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A [`Store`] keeps compressed images in the GPU's memory: they are uploaded once, and a
+//! [`Request`] then names a [`Stored`] image instead of bytes. Of a crop no more is decoded than it
+//! needs, which changes no bit of it.
 //!
 //! One bad image never fails a batch: it has its own [`Status`], and a [`GpuError`] is always the
 //! driver's. Neither building nor starting needs CUDA: the driver is loaded by [`Driver::load`],
@@ -60,15 +64,21 @@ mod plan;
 mod probe;
 mod request;
 mod schedule;
+mod store;
+mod tables;
 mod timing;
+mod window;
 
 pub use batch::{Batch, Pending};
 pub use decoder::Decoder;
 pub use driver::{Device, Driver, Gpu};
 pub use error::GpuError;
 pub use fractal::{Canvas, Drawing, FractalImage, FractalSystem, Fractals};
-pub use plan::{Limits, Place, Plan};
+pub use plan::{Limits, Place, Plan, Work};
 pub use probe::{Backend, Probe, probe};
-pub use request::{Crop, Damage, Fallback, Order, Output, Request, SampleType, Status, Tensor};
+pub use request::{
+    Crop, Damage, Fallback, Order, Output, Request, SampleType, Source, Status, Tensor,
+};
 pub use schedule::{Addresses, Kernel, Machine};
+pub use store::{NotStored, Store, Stored};
 pub use timing::{Diagnostics, Timings};

@@ -1,6 +1,6 @@
 use crate::{
-    Damage, Fallback, Output, Request, Status,
-    builder::{Builder, SCAN_UNIT},
+    Damage, Fallback, Gpu, GpuError, Output, Request, Status, Stored,
+    builder::Builder,
     layout::{ImageLayout, SegmentLayout, StateLayout, TableLayout},
 };
 use std::ops::Range;
@@ -9,7 +9,7 @@ use zerocopy::IntoBytes;
 /// How much is done at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Blocks of 8x8 values that are in flight together, unless one image has more. 2^18 of them
+    /// Blocks of 8x8 values that are decoded together, unless one image has more. 2^18 of them
     /// keep the coefficients (128 bytes each) and samples (64 bytes) within the caches of large
     /// GPUs; a photograph of 500x375 pixels has about 4500 to 9000.
     pub chunk_blocks: u32,
@@ -35,8 +35,11 @@ pub struct Plan {
     pub(crate) restarts: Vec<u32>,
     pub(crate) huffman: Vec<TableLayout>,
     pub(crate) quantisation: Vec<[u16; 64]>,
-    /// For each image: the request, and the part of its bytes.
-    pub(crate) scans: Vec<(usize, Range<usize>)>,
+    /// For each image that travels with the batch: the request, and the part of its bytes.
+    pub(crate) scans: Vec<Option<(usize, Range<usize>)>>,
+    /// The others, which must live as long as the batch.
+    pub(crate) stored: Vec<Stored>,
+    pub(crate) work: Work,
     /// For each request: its image, or why it is none.
     pub(crate) outcomes: Vec<Result<usize, Fallback>>,
     pub(crate) output_bytes: u64,
@@ -48,8 +51,10 @@ pub(crate) struct Chunk {
     pub(crate) first_image: u32,
     pub(crate) n_images: u32,
     pub(crate) n_blocks: u32,
-    /// The most of any image: blocks, pixels of the window, rows of the window.
-    pub(crate) max_blocks: u32,
+    /// Blocks of MCUs that crops need.
+    pub(crate) n_wanted: u32,
+    /// The most of any image: wanted blocks, pixels of the window, rows of the window.
+    pub(crate) max_wanted: u32,
     pub(crate) max_pixels: u64,
     pub(crate) max_rows: u32,
     pub(crate) pixels_bytes: u64,
@@ -84,10 +89,24 @@ pub(crate) struct Workspace {
 
 impl Plan {
     /// Parses the images and lays out the batch. An image that cannot be decoded by the kernels
-    /// never fails the others: it has its reason in [`Plan::statuses`].
+    /// never fails the others: it has its reason in [`Plan::statuses`]. Of crops for a tensor no
+    /// more is decoded than they need.
     #[must_use]
     pub fn new(requests: &[Request<'_>], output: Output, limits: Limits) -> Self {
-        Builder::new(output, limits).build(requests)
+        Builder::new(output, limits, true).build(requests)
+    }
+
+    /// The same, but all of every image is decoded: what [`Plan::new`] is compared with.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_whole_images(requests: &[Request<'_>], output: Output, limits: Limits) -> Self {
+        Builder::new(output, limits, false).build(requests)
+    }
+
+    /// How much of its images is decoded.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        self.work
     }
 
     /// Bytes that [`Plan::fill`] writes and the kernels read.
@@ -132,20 +151,26 @@ impl Plan {
         Some(Place { bytes, width, height, channels })
     }
 
-    /// Writes what is uploaded into `slab`, given the requests that the plan was made for. Bytes
-    /// of `slab` behind [`Plan::upload_bytes`] are left alone.
-    pub fn fill(&self, requests: &[Request<'_>], slab: &mut [u8]) {
+    /// Writes what is uploaded into `slab`, given the requests that the plan was made for and the
+    /// address that it is uploaded to. Bytes of `slab` behind [`Plan::upload_bytes`] are left alone.
+    pub fn fill(&self, requests: &[Request<'_>], slab: &mut [u8], upload_address: u64) {
         let mut write = |at: u64, bytes: &[u8]| {
             if let Some(to) = slab.get_mut(at as usize..).and_then(|it| it.get_mut(..bytes.len())) {
                 to.copy_from_slice(bytes);
             }
         };
-        for (image, (request, scan)) in self.images.iter().zip(&self.scans) {
-            let bytes = requests.get(*request).and_then(|request| request.bytes.get(scan.clone()));
-            let at = self.sections.scans + u64::from(image.scan_at) * SCAN_UNIT;
-            write(at, bytes.unwrap_or_default());
+        let mut at = self.sections.images;
+        for (image, scan) in self.images.iter().zip(&self.scans) {
+            let mut image = *image;
+            if let Some((request, scan)) = scan {
+                let bytes = requests.get(*request).and_then(|request| request.image.bytes());
+                let place = self.sections.scans + image.scan;
+                write(place, bytes.and_then(|bytes| bytes.get(scan.clone())).unwrap_or_default());
+                image.scan = upload_address + place;
+            }
+            write(at, image.as_bytes());
+            at += size_of::<ImageLayout>() as u64;
         }
-        write(self.sections.images, self.images.as_bytes());
         write(self.sections.segments, self.segments.as_bytes());
         write(self.sections.restarts, self.restarts.as_bytes());
         write(self.sections.tables, self.huffman.as_bytes());
@@ -166,11 +191,30 @@ impl Plan {
         self.outcomes.iter().map(status).collect()
     }
 
+    /// Whether the stored images lie in the memory of that GPU.
+    pub(crate) fn check_gpu(&self, gpu: &Gpu) -> Result<(), GpuError> {
+        let all_there = self.stored.iter().all(|stored| stored.is_on(gpu));
+        if all_there { Ok(()) } else { Err(GpuError::OtherGpu) }
+    }
+
     /// The bytes of the output that no kernel writes, because the images are left to the caller.
     pub(crate) fn untouched(&self) -> impl Iterator<Item = Range<u64>> {
         let left = self.outcomes.iter().enumerate().filter(|(_, outcome)| outcome.is_err());
         left.filter_map(|(request, _)| self.place(request)).map(|place| place.bytes)
     }
+}
+
+/// How much of the images of a batch is decoded; the rest lies outside of what their crops need.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Segments of the images.
+    pub n_segments: u64,
+    /// Those that are decoded.
+    pub n_decoded_segments: u64,
+    /// Blocks of 8x8 values of the images.
+    pub n_blocks: u64,
+    /// Those that are made to samples.
+    pub n_transformed_blocks: u64,
 }
 
 /// Where an image lies in the output.

@@ -1,17 +1,60 @@
+use crate::Stored;
 use fdconvert_jpeg_index::{CheckpointError, Refused};
 
 /// One image that is to be decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// The bytes of a JPEG.
-    pub bytes: &'a [u8],
-    /// Its checkpoints, as `fdconvert-jpeg-index` stores them. Without them the image is left to
-    /// the caller.
-    pub checkpoints: Option<&'a [u8]>,
+    /// Where it is.
+    pub image: Source<'a>,
     /// The part of it that is wanted.
     pub crop: Crop,
+    /// Whether the pixels around the crop count where the filter reaches them, as when an image is
+    /// resized first and cropped then. Otherwise they do not exist.
+    pub reach: bool,
     /// Whether it is mirrored, left to right.
     pub flip: bool,
+}
+
+/// Where a compressed image is.
+#[derive(Debug, Clone, Copy)]
+pub enum Source<'a> {
+    /// In the host's memory: it travels with its batch.
+    Bytes {
+        /// The bytes of a JPEG.
+        bytes: &'a [u8],
+        /// Its checkpoints, as `fdconvert-jpeg-index` stores them. Without them the image is left
+        /// to the caller.
+        checkpoints: Option<&'a [u8]>,
+    },
+    /// In the GPU's memory, put there by a [`Store`](crate::Store).
+    Stored(&'a Stored),
+}
+
+impl<'a> Request<'a> {
+    /// All of an image that travels with the batch.
+    #[must_use]
+    pub fn whole(bytes: &'a [u8], checkpoints: Option<&'a [u8]>) -> Self {
+        let image = Source::Bytes { bytes, checkpoints };
+        Self { image, crop: Crop::WHOLE, reach: false, flip: false }
+    }
+
+    /// All of an image that is stored on the GPU.
+    #[must_use]
+    pub fn stored(image: &'a Stored) -> Self {
+        let image = Source::Stored(image);
+        Self { image, crop: Crop::WHOLE, reach: false, flip: false }
+    }
+}
+
+impl<'a> Source<'a> {
+    /// The bytes of the JPEG, where the host has them.
+    #[must_use]
+    pub fn bytes(&self) -> Option<&'a [u8]> {
+        match *self {
+            Self::Bytes { bytes, .. } => Some(bytes),
+            Self::Stored(_) => None,
+        }
+    }
 }
 
 /// A rectangle in fractions of an image's width and height.
@@ -109,7 +152,8 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// Its pixels are there.
+    /// Its pixels are there. Of a crop that is only part of the image, no more was decoded than
+    /// it needs: damage that lies elsewhere may not have been seen.
     Decoded,
     /// It was not tried; the caller decodes it by other means. Its place in a tensor holds zeros.
     Fallback(Fallback),

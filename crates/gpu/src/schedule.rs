@@ -153,7 +153,7 @@ impl Plan {
         };
         launch(Kernel::Unstuff, 1)?;
         launch(Kernel::Huffman, 1)?;
-        launch(Kernel::Idct, chunk.max_blocks.div_ceil(IDCT_BLOCKS).into())?;
+        launch(Kernel::Idct, chunk.max_wanted.div_ceil(IDCT_BLOCKS).into())?;
         let blocks_for = |kernel: Kernel, n: u64| n.div_ceil(kernel.n_threads().into());
         launch(Kernel::Pixels, blocks_for(Kernel::Pixels, chunk.max_pixels))?;
         if let Output::Tensor(tensor) = self.output {
@@ -165,12 +165,10 @@ impl Plan {
     }
 
     fn batch(&self, at: Addresses) -> BatchLayout {
-        let Sections { scans, images, segments, restarts, tables, quantisation, .. } =
-            self.sections;
+        let Sections { images, segments, restarts, tables, quantisation, .. } = self.sections;
         let Workspace { states, words, lookups, second, coefficients, samples, .. } =
             self.workspace;
         let mut batch = BatchLayout {
-            scans: at.upload + scans,
             images: at.upload + images,
             segments: at.upload + segments,
             restarts: at.upload + restarts,

@@ -1,6 +1,7 @@
 use crate::{
     image::{DType, Layout},
     order::State,
+    parcel::Parcels,
 };
 use bytes::BytesMut;
 use std::sync::Weak;
@@ -60,6 +61,8 @@ pub struct Batch {
     pub(crate) epoch: u64,
     pub(crate) step: u64,
     pub(crate) state: State,
+    /// What was left to a decoder elsewhere, if there is one.
+    pub(crate) parcels: Option<Box<Parcels>>,
     pub(crate) home: Weak<dyn Home>,
 }
 

@@ -27,6 +27,8 @@ struct Part {
 pub(crate) struct Fetched {
     pub(crate) key: String,
     pub(crate) image: Encoded,
+    /// Where a decoder may start inside of it, where that is stored.
+    pub(crate) checkpoints: Option<Bytes>,
     /// -1 without one.
     pub(crate) label: i64,
 }
@@ -35,7 +37,8 @@ impl Fetched {
     /// The same with bytes of its own: those of a reader hold a whole map or block.
     pub(crate) fn owned(self) -> Self {
         let bytes = Bytes::copy_from_slice(&self.image.bytes);
-        Self { image: Encoded { bytes, ..self.image }, ..self }
+        let checkpoints = self.checkpoints.as_deref().map(Bytes::copy_from_slice);
+        Self { image: Encoded { bytes, ..self.image }, checkpoints, ..self }
     }
 }
 
@@ -211,7 +214,12 @@ impl Datasets {
             return Err(Error::sample(key, "it has no image"));
         }
         match values.swap_remove(part.image) {
-            Value::Image(image) => Ok(Fetched { key, image, label }),
+            Value::Image(image) => {
+                // Damage there is no damage of the image, which only takes longer without them;
+                // `verify` finds it.
+                let checkpoints = part.reader.checkpoints(index, part.image).unwrap_or_default();
+                Ok(Fetched { key, image, checkpoints, label })
+            }
             _ => Err(Error::sample(key, "it has no image")),
         }
     }

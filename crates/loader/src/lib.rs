@@ -33,23 +33,29 @@
 //! nothing. The parts stand alone for those who have a loader already: [`Order`] and [`Steps`] for
 //! the order, [`Renderer`] and [`Augmenter`] for the pixels.
 //!
-//! Deliberately absent: asynchronous runtimes, GPUs, and what comes after the batch.
+//! A [`DeviceLoader`] leaves JPEGs to a GPU and hands over batches in its memory; all else is the
+//! same.
+//!
+//! Deliberately absent: asynchronous runtimes, and what comes after the batch.
 #![forbid(unsafe_code)]
 
 mod batch;
 mod buffer;
 mod dataset;
+mod device;
 mod engine;
 mod failure;
 mod groups;
 mod image;
 mod options;
 mod order;
+mod parcel;
 mod stats;
 mod supply;
 
 pub use batch::{Batch, Shape};
 pub use dataset::Datasets;
+pub use device::{Decoded, DeviceBatch, DeviceDecoder, DeviceLoader, DeviceOptions, DeviceWaited};
 pub use engine::{Loader, Waited};
 pub use failure::{Failures, OnError};
 pub use image::{

@@ -115,14 +115,6 @@ impl Counters {
         }
     }
 
-    /// Adds what another has counted.
-    pub(crate) fn add(&self, other: &Self) {
-        for (own, other) in self.sums().zip(other.sums()) {
-            own.fetch_add(other.load(Relaxed), Relaxed);
-        }
-        self.first_batch.fetch_min(other.first_batch.load(Relaxed), Relaxed);
-    }
-
     /// Forgets what has been counted.
     pub(crate) fn reset(&self) {
         self.sums().for_each(|counter| counter.store(0, Relaxed));

@@ -8,6 +8,7 @@ use pyo3::{
 
 // Defined in Python, where an exception can have two bases and be pickled.
 pyo3::import_exception!(fdconvert._errors, DataError);
+pyo3::import_exception!(fdconvert._errors, DeviceError);
 pyo3::import_exception!(fdconvert._errors, UsageError);
 
 /// The exception for an error of the libraries.
@@ -25,6 +26,9 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         ));
     }
     let message = error.chain();
+    if let Error::Device { .. } = error {
+        return DeviceError::new_err(message);
+    }
     match error.class() {
         Class::Usage => UsageError::new_err(message),
         Class::Data => DataError::new_err(message),

@@ -21,7 +21,7 @@ mod sample;
 mod _fdconvert {
     #[pymodule_export]
     use crate::{
-        array::Array,
+        array::{Array, DeviceArray},
         command::{main, run},
         dataset::Dataset,
         loader::BatchSource,

@@ -176,3 +176,31 @@ fn foreign_files_are_left_alone() {
 fn a_file_as_ffcv_writes_it_has_no_place_for_them() {
     assert!(paged().stores_checkpoints() && !compat().stores_checkpoints());
 }
+
+#[test]
+fn a_full_disk_leaves_nothing() {
+    use fdconvert_storage::fault;
+    for format in [paged(), compact()] {
+        let n_bytes = whole(&*format).len() as u64;
+        // With the first page's checkpoints, with later ones, and when they go into the block.
+        let mut n_failed = 0;
+        for after in (0..=24).map(|part| n_bytes * part / 20) {
+            let folder = tempfile::tempdir().unwrap();
+            let full = std::io::ErrorKind::StorageFull;
+            let armed = fault::arm(folder.path(), fault::Operation::Write, after, full);
+            let out = folder.path().join("a.beton");
+            let packed = start(&*format, &out, true, false).and_then(|mut writer| {
+                (0..N_SAMPLES).try_for_each(|i| writer.write_with(&sample(i), &checkpoints(i)))?;
+                writer.finish()
+            });
+            drop(armed);
+            if packed.is_ok() {
+                continue;
+            }
+            n_failed += 1;
+            assert!(matches!(packed, Err(Error::Io { .. })), "{after}: {packed:?}");
+            assert!(names_in(folder.path()).is_empty(), "{after}");
+        }
+        assert!((12..25).contains(&n_failed), "{n_failed}: the last ones have room enough");
+    }
+}

@@ -2,7 +2,7 @@
 use super::{Result, Settings};
 use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
-use fdconvert_gpu::{Crop, Request};
+use fdconvert_gpu::Request;
 use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, parse};
 use fdconvert_testkit::fixtures::kodak;
 use std::{
@@ -73,7 +73,7 @@ impl Set {
 impl Image {
     fn request(&self, grid: usize) -> Request<'_> {
         let checkpoints = self.checkpoints.get(grid).and_then(Option::as_deref);
-        Request { bytes: &self.encoded.bytes, checkpoints, crop: Crop::WHOLE, flip: false }
+        Request::whole(&self.encoded.bytes, checkpoints)
     }
 }
 

@@ -84,7 +84,7 @@ fn on_gpu(settings: &Settings, opened: Opened, report: &mut Report) -> Result<()
     let mut decoder = Decoder::new(&opened.gpu, Limits::DEFAULT)?;
     let checked: Vec<Checked> = check::all(&mut decoder, &sets, by(0.5))?;
     report.checked(&checked);
-    let measured = measure::all(&mut decoder, &sets, settings, by(0.6), by(0.9))?;
+    let measured = measure::all(&opened.gpu, &mut decoder, &sets, settings, by(0.6), by(0.9))?;
     report.measured(&measured);
     report.drawn(&fractals::all(&opened.gpu, settings, by(0.97))?);
     Ok(())

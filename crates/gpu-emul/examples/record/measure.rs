@@ -1,7 +1,8 @@
 //! Time: whole batches by the clock, kernels by the GPU's own.
 use super::{Result, Settings, images::Set, rival};
 use fdconvert_gpu::{
-    Decoder, Diagnostics, Order, Output, Pending, SampleType, Status, Tensor, Timings,
+    Decoder, Diagnostics, Gpu, Limits, Order, Output, Pending, Request, SampleType, Source, Status,
+    Store, Stored, Tensor, Timings,
 };
 use fdconvert_jpeg_index::GRIDS_BITS;
 use std::time::Instant;
@@ -20,14 +21,53 @@ const TENSOR: Output = Output::Tensor(Tensor {
 const USUAL_GRID: usize = 1;
 /// Batches that are on their way at the same time.
 const IN_FLIGHT: usize = 2;
+/// Images that are put into the GPU's memory together.
+const STORED_AT_ONCE: usize = 1024;
 /// Images of a measurement, unless a batch has more.
 const MIN_IMAGES: usize = 2048;
+
+/// Where images are before they are decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Residency {
+    /// In the host's memory: they travel with every batch.
+    Stream,
+    /// In the GPU's memory.
+    Device,
+}
+
+/// A set, and its images in the GPU's memory on the usual grid; none of those that cannot be there.
+struct Resident<'a> {
+    set: &'a Set,
+    stored: Vec<Option<Stored>>,
+}
+
+impl<'a> Resident<'a> {
+    fn new(gpu: &Gpu, set: &'a Set) -> Result<Self> {
+        // What a scan takes in the store is less than its file and a little more.
+        let capacity_bytes = (set.n_bytes() + 64 * set.images.len()) as u64;
+        let mut store = Store::new(gpu, capacity_bytes, Limits::DEFAULT)?;
+        let requests = set.requests(USUAL_GRID, 0, set.images.len());
+        let mut stored = Vec::new();
+        for requests in requests.chunks(STORED_AT_ONCE) {
+            let files: Vec<_> = requests
+                .iter()
+                .filter_map(|request| match request.image {
+                    Source::Bytes { bytes, checkpoints } => Some((bytes, checkpoints)),
+                    Source::Stored(_) => None,
+                })
+                .collect();
+            stored.extend(store.add(&files)?.into_iter().map(std::result::Result::ok));
+        }
+        Ok(Self { set, stored })
+    }
+}
 
 /// One way to decode one set.
 pub(crate) struct Case {
     set: usize,
     grid: usize,
     output: Output,
+    residency: Residency,
     pub(crate) batch: usize,
     pub(crate) n_warm_up: usize,
     /// Images per second of every round: copies, host and kernels.
@@ -51,15 +91,31 @@ impl Case {
         let set = measured.set_names.get(self.set).map_or("", String::as_str);
         let output = if self.output == Output::Native { "u8 as stored" } else { "f16 NCHW 224" };
         let grid_bits = GRIDS_BITS.get(self.grid).copied().unwrap_or(0);
-        format!("{set} | {output} | {} | {grid_bits}", self.batch)
+        let from = if self.residency == Residency::Device { "device" } else { "stream" };
+        format!("{set} | {output} | {} | {grid_bits} | {from}", self.batch)
+    }
+
+    /// The requests of a batch.
+    fn requests<'a>(&self, resident: &'a Resident<'a>, first: usize) -> Vec<Request<'a>> {
+        let mut requests = resident.set.requests(self.grid, first, self.batch);
+        if self.residency == Residency::Device {
+            let stored = resident.stored.iter().cycle();
+            let from = first % resident.stored.len().max(1);
+            for (request, stored) in requests.iter_mut().zip(stored.skip(from)) {
+                if let Some(stored) = stored {
+                    request.image = Source::Stored(stored);
+                }
+            }
+        }
+        requests
     }
 
     /// Decodes `n_batches`, two at a time.
-    fn run(&self, decoder: &mut Decoder, set: &Set, n_batches: usize) -> Result<f64> {
+    fn run(&self, decoder: &mut Decoder, resident: &Resident<'_>, n_batches: usize) -> Result<f64> {
         let began = Instant::now();
         let mut running: Option<Pending> = None;
         for number in 0..n_batches {
-            let requests = set.requests(self.grid, number * self.batch, self.batch);
+            let requests = self.requests(resident, number * self.batch);
             let next = decoder.submit(&requests, self.output)?;
             if let Some(before) = running.replace(next) {
                 before.wait()?;
@@ -71,20 +127,26 @@ impl Case {
         Ok((n_batches * self.batch) as f64 / began.elapsed().as_secs_f64())
     }
 
-    fn warm_up(&mut self, decoder: &mut Decoder, set: &Set, n: usize, by: Instant) -> Result<()> {
+    fn warm_up(
+        &mut self,
+        decoder: &mut Decoder,
+        resident: &Resident<'_>,
+        n: usize,
+        by: Instant,
+    ) -> Result<()> {
         while self.n_warm_up < n && (self.n_warm_up == 0 || Instant::now() < by) {
-            self.run(decoder, set, IN_FLIGHT)?;
+            self.run(decoder, resident, IN_FLIGHT)?;
             self.n_warm_up += IN_FLIGHT;
         }
         Ok(())
     }
 
-    fn measure(&mut self, decoder: &mut Decoder, set: &Set) -> Result<()> {
+    fn measure(&mut self, decoder: &mut Decoder, resident: &Resident<'_>) -> Result<()> {
         let n_batches =
-            MIN_IMAGES.min(8 * set.images.len()).div_ceil(self.batch).max(2 * IN_FLIGHT);
-        self.wall.push(self.run(decoder, set, n_batches)?);
+            MIN_IMAGES.min(8 * resident.set.images.len()).div_ceil(self.batch).max(2 * IN_FLIGHT);
+        self.wall.push(self.run(decoder, resident, n_batches)?);
         decoder.diagnose(Diagnostics { timings: true, ..Diagnostics::default() });
-        let requests = set.requests(self.grid, self.wall.len() * self.batch, self.batch);
+        let requests = self.requests(resident, self.wall.len() * self.batch);
         let batch = decoder.decode(&requests, self.output);
         decoder.diagnose(Diagnostics::default());
         let batch = batch?;
@@ -96,20 +158,23 @@ impl Case {
 
 /// All cases: `warm_by` ends what runs before the first round, `deadline` the rounds.
 pub(crate) fn all(
+    gpu: &Gpu,
     decoder: &mut Decoder,
     sets: &[Set],
     settings: &Settings,
     warm_by: Instant,
     deadline: Instant,
 ) -> Result<Measured> {
+    let residents: Vec<_> =
+        sets.iter().map(|set| Resident::new(gpu, set)).collect::<Result<_>>()?;
     let mut cases = cases(sets.len(), &settings.batches);
     let n_cases = cases.len();
     for (number, case) in cases.iter_mut().enumerate() {
         // What is left of the time is divided evenly.
         let left = warm_by.saturating_duration_since(Instant::now());
         let by = Instant::now() + left / (n_cases - number) as u32;
-        let Some(set) = sets.get(case.set) else { continue };
-        case.warm_up(decoder, set, settings.warm_up, by)?;
+        let Some(resident) = residents.get(case.set) else { continue };
+        case.warm_up(decoder, resident, settings.warm_up, by)?;
     }
     let mut rivals = vec![Vec::new(); sets.len()];
     'rounds: for _ in 0..settings.rounds {
@@ -124,28 +189,32 @@ pub(crate) fn all(
             if Instant::now() > deadline {
                 break 'rounds;
             }
-            let Some(set) = sets.get(case.set) else { continue };
-            case.measure(decoder, set)?;
+            let Some(resident) = residents.get(case.set) else { continue };
+            case.measure(decoder, resident)?;
         }
     }
     let set_names = sets.iter().map(|set| set.name.clone()).collect();
     Ok(Measured { set_names, cases, rivals, n_rounds_asked: settings.rounds })
 }
 
-/// Every size of batch with either output on the usual grid, and every grid with one of them.
+/// Every size of batch with either output on the usual grid, every grid with one of them, and that
+/// on the usual grid from the GPU's memory as well.
 fn cases(n_sets: usize, batches: &[usize]) -> Vec<Case> {
     let usual = batches.get(batches.len() / 2).map_or(256, |batch| (*batch).max(1));
-    let mut kinds: Vec<(usize, usize, Output)> = Vec::new();
+    let mut kinds: Vec<(usize, usize, Output, Residency)> = Vec::new();
     for batch in batches.iter().map(|batch| (*batch).max(1)) {
-        kinds.extend([(batch, USUAL_GRID, Output::Native), (batch, USUAL_GRID, TENSOR)]);
+        let travelling = |output| (batch, USUAL_GRID, output, Residency::Stream);
+        kinds.extend([Output::Native, TENSOR].map(travelling));
     }
     let others = (0..GRIDS_BITS.len()).filter(|grid| *grid != USUAL_GRID);
-    kinds.extend(others.map(|grid| (usual, grid, TENSOR)));
+    kinds.push((usual, USUAL_GRID, TENSOR, Residency::Device));
+    kinds.extend(others.map(|grid| (usual, grid, TENSOR, Residency::Stream)));
     let all = (0..n_sets).flat_map(|set| kinds.iter().map(move |kind| (set, *kind)));
-    let case = |(set, (batch, grid, output))| Case {
+    let case = |(set, (batch, grid, output, residency))| Case {
         set,
         grid,
         output,
+        residency,
         batch,
         n_warm_up: 0,
         wall: Vec::new(),

@@ -116,10 +116,11 @@ impl Report {
             "Median (least-most) of {n_rounds} or more of {} rounds that go through all cases in \
              turn, after {n_warm_up} or more batches of each.\n\
              \"All\" is by the clock, with parsing, copies and kernels, two batches on their way; \
-             \"GPU\" by its own events, without the copy to it.\n",
+             \"GPU\" by its own events, without the copy to it. Images come from the host with \
+             every batch (\"stream\"), or were put into the GPU's memory before (\"device\").\n",
             measured.n_rounds_asked
         ));
-        self.table("set | output | batch | grid | all | GPU | not decoded per batch");
+        self.table("set | output | batch | grid | from | all | GPU | not decoded per batch");
         for case in &measured.cases {
             let gpu: Vec<f64> = case.timings.iter().map(|it| case.gpu_images_per_s(it)).collect();
             let (name, wall, gpu) = (case.name(measured), spread(&case.wall), spread(&gpu));
@@ -153,7 +154,7 @@ impl Report {
         self.line("Microseconds per image (share of the kernels' time), medians.\n");
         let names = Kernel::ALL.map(|kernel| kernel.name().trim_start_matches("fdconvert_"));
         self.table(&format!(
-            "set | output | batch | grid | upload | clear | {}",
+            "set | output | batch | grid | from | upload | clear | {}",
             names.join(" | ")
         ));
         for case in measured.cases.iter().filter(|case| !case.timings.is_empty()) {

@@ -69,6 +69,11 @@ impl Gpu {
         &self.open.device
     }
 
+    /// Whether it is the same GPU in the same context, even if opened another time.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (self.open.number, self.open.context) == (other.open.number, other.open.context)
+    }
+
     pub(super) fn driver(&self) -> &Driver {
         &self.open.driver
     }

@@ -28,6 +28,11 @@ impl DeviceMemory {
     pub(crate) fn n_bytes(&self) -> u64 {
         self.n_bytes
     }
+
+    /// Whether kernels on that GPU reach it.
+    pub(crate) fn is_on(&self, gpu: &Gpu) -> bool {
+        self.gpu.is_same(gpu)
+    }
 }
 
 impl Drop for DeviceMemory {

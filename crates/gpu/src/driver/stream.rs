@@ -77,13 +77,29 @@ impl Stream {
         to: &DeviceMemory,
         n_bytes: u64,
     ) -> Result<()> {
-        let (driver, from) = (self.gpu.driver(), from.bytes());
-        let n_bytes = n_bytes.min(to.n_bytes()).min(from.len() as u64) as usize;
+        self.upload_part(from, 0..n_bytes, to, 0)
+    }
+
+    /// Copies a range of `from` to the place `at` of `to`; the same holds.
+    pub(crate) fn upload_part(
+        &self,
+        from: &PinnedMemory,
+        range: Range<u64>,
+        to: &DeviceMemory,
+        at: u64,
+    ) -> Result<()> {
+        let driver = self.gpu.driver();
+        let from = from.bytes().get(range.start as usize..).unwrap_or_default();
+        let wanted = range.end.saturating_sub(range.start).min(from.len() as u64);
+        let n_bytes = wanted.min(to.n_bytes().saturating_sub(at)) as usize;
+        if n_bytes == 0 {
+            return Ok(());
+        }
         let _entered = self.gpu.enter()?;
-        // SAFETY: both ranges were allocated with at least that size, and are kept by the caller.
+        // SAFETY: both ranges lie within what was allocated, and are kept by the caller.
         let code = unsafe {
-            let from = from.as_ptr().cast();
-            (driver.functions.cuMemcpyHtoDAsync_v2)(to.address(), from, n_bytes, self.handle)
+            let (to, from) = (to.address() + at, from.as_ptr().cast());
+            (driver.functions.cuMemcpyHtoDAsync_v2)(to, from, n_bytes, self.handle)
         };
         driver.check("cuMemcpyHtoDAsync", code)
     }
@@ -156,6 +172,15 @@ impl Event {
         let _entered = self.gpu.enter()?;
         // SAFETY: both live.
         let code = unsafe { (driver.functions.cuEventRecord)(self.handle, stream.handle) };
+        driver.check("cuEventRecord", code)
+    }
+
+    /// Marks how far a stream of somebody else's in the same context has been asked to come.
+    pub(crate) fn record_on(&self, stream: Handle) -> Result<()> {
+        let driver = self.gpu.driver();
+        let _entered = self.gpu.enter()?;
+        // SAFETY: the event lives; a handle that is no stream is an error of the driver's.
+        let code = unsafe { (driver.functions.cuEventRecord)(self.handle, stream) };
         driver.check("cuEventRecord", code)
     }
 

@@ -17,6 +17,9 @@ mod queue;
 mod sample;
 mod threads;
 
+pub(crate) use sample::RowFacts;
+pub(crate) use threads::Again;
+
 use crate::{
     batch::Batch,
     dataset::Datasets,
@@ -24,6 +27,7 @@ use crate::{
     groups::Groups,
     options::{CachePolicy, Options},
     order::{Batching, Line, Order, Replay, State, Steps},
+    parcel::Elsewhere,
     stats::{Counters, Stats},
     supply::Supply,
 };
@@ -66,11 +70,12 @@ pub struct Loader {
     options: Options,
     fingerprint: u64,
     quarantine: Option<Arc<Quarantine>>,
+    elsewhere: Option<Arc<dyn Elsewhere>>,
     /// Where the next batch begins.
     state: State,
     running: Option<Running>,
-    /// Statistics of epochs that are over.
-    counters: Counters,
+    /// Statistics of all epochs.
+    counters: Arc<Counters>,
     since: Instant,
 }
 
@@ -92,6 +97,18 @@ impl Loader {
     /// `Usage`, naming the option that cannot be, or the dataset that does not fit it; `Io` and
     /// `Corrupt` for a quarantine file.
     pub fn new(datasets: Datasets, options: Options) -> Result<Self> {
+        Self::with(datasets, options, None)
+    }
+
+    /// The same with a decoder elsewhere, for which batches have parcels.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn with(
+        datasets: Datasets,
+        options: Options,
+        elsewhere: Option<Arc<dyn Elsewhere>>,
+    ) -> Result<Self> {
         options.check()?;
         let quarantine = match &options.failures.policy {
             OnError::Quarantine(path) => Some(Arc::new(Quarantine::open(path)?)),
@@ -110,9 +127,10 @@ impl Loader {
             options,
             fingerprint,
             quarantine,
+            elsewhere,
             state: State { fingerprint, seed: 0, epoch: 0, consumed: 0, global_batch: 0 },
             running: None,
-            counters: Counters::of_strata(n_strata),
+            counters: Arc::new(Counters::of_strata(n_strata)),
             since: Instant::now(),
         };
         loader.state = loader.steps(0)?.start(fingerprint).state();
@@ -281,26 +299,18 @@ impl Loader {
             std::mem::forget(running);
             return;
         }
-        self.counters.add(&running.stop().epoch.counters);
+        running.stop();
     }
 
     /// What the loader has done since it was made or since [`reset_stats`](Self::reset_stats).
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let sum = Counters::of_strata(self.groups.slots().count());
-        sum.add(&self.counters);
-        if let Some(running) = &self.running {
-            sum.add(&running.shared.epoch.counters);
-        }
-        sum.read(self.options.n_threads(), self.since.elapsed())
+        self.counters.read(self.options.n_threads(), self.since.elapsed())
     }
 
     /// Begins the statistics anew.
     pub fn reset_stats(&mut self) {
         self.counters.reset();
-        if let Some(running) = &self.running {
-            running.shared.epoch.counters.reset();
-        }
         self.since = Instant::now();
     }
 
@@ -347,7 +357,8 @@ impl Loader {
             number,
             max_failures: options.failures.limit(order.len()),
             line: Line::new(order, replay),
-            counters: Counters::of_strata(self.groups.slots().count()),
+            counters: self.counters.clone(),
+            elsewhere: self.elsewhere.clone(),
             stopped: AtomicBool::new(false),
         };
         let queue = Queue::new(cursor, options.output.n_bytes(), n_buffers);

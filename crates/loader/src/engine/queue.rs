@@ -8,6 +8,7 @@ use crate::{
     buffer::{allocate, join, split},
     dataset::Fetched,
     order::{Cursor, Row, State},
+    parcel::Parcel,
 };
 use bytes::BytesMut;
 use fdconvert_core::{Error, Result};
@@ -27,6 +28,10 @@ pub(crate) struct Task {
     pub(crate) buffer: BytesMut,
     /// What a fetching thread has read already.
     pub(crate) fetched: Option<Result<Fetched>>,
+    /// Whether a decoder elsewhere has failed with it.
+    pub(crate) again: bool,
+    /// What the row has become where it is left to such a decoder.
+    pub(crate) parcel: Option<Parcel>,
 }
 
 /// A batch in the making.
@@ -37,6 +42,7 @@ struct Open {
     rows: Vec<Row>,
     buffers: Vec<Option<BytesMut>>,
     facts: Vec<Option<RowFacts>>,
+    parcels: Vec<Option<Parcel>>,
     error: Option<(usize, Error)>,
     claimed: usize,
     n_left: usize,
@@ -49,6 +55,7 @@ pub(crate) struct Done {
     pub(crate) images: BytesMut,
     pub(crate) rows: Vec<Row>,
     pub(crate) facts: Vec<RowFacts>,
+    pub(crate) parcels: Vec<Option<Parcel>>,
     pub(crate) state: State,
 }
 
@@ -116,6 +123,8 @@ impl Queue {
             refill: open.start.saturating_add(row as u64),
             buffer,
             fetched: None,
+            again: false,
+            parcel: None,
         })
     }
 
@@ -145,6 +154,7 @@ impl Queue {
                 start,
                 buffers: split(buffer, self.row_bytes),
                 facts: vec![None; n_rows],
+                parcels: (0..n_rows).map(|_| None).collect(),
                 rows: step.rows,
                 error: None,
                 claimed: 0,
@@ -174,6 +184,9 @@ impl Queue {
         let Some(open) = self.open.get_mut(number as usize) else { return false };
         if let Some(buffer) = open.buffers.get_mut(task.row) {
             *buffer = Some(task.buffer);
+        }
+        if let Some(parcel) = open.parcels.get_mut(task.row) {
+            *parcel = task.parcel;
         }
         match made {
             Ok(facts) => {
@@ -218,6 +231,7 @@ impl Queue {
                 images,
                 rows: open.rows,
                 facts,
+                parcels: open.parcels,
                 state: open.state,
             }),
             _ => {

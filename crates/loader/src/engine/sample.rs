@@ -8,6 +8,7 @@ use crate::{
     image::{Area, Geometry, Key, Region as Decoded, Renderer, scale_for},
     options::Options,
     order::{Draw, Line, Place},
+    parcel::{Content, Elsewhere, Kept, Parcel},
     stats::{Counters, Stage},
     supply::Supply,
 };
@@ -36,7 +37,9 @@ pub(crate) struct Epoch {
     pub(crate) number: u64,
     /// Failures that end it.
     pub(crate) max_failures: u64,
-    pub(crate) counters: Counters,
+    pub(crate) counters: Arc<Counters>,
+    /// Who decodes some of the images, if it is not done here.
+    pub(crate) elsewhere: Option<Arc<dyn Elsewhere>>,
     /// Nobody waits for its batches any more.
     pub(crate) stopped: AtomicBool,
 }
@@ -60,6 +63,12 @@ pub(crate) struct RowFacts {
 impl Epoch {
     fn locate(&self, place: Place) -> Located {
         self.groups.locate(&self.datasets, place)
+    }
+
+    /// The sample at a place as a decoder elsewhere keeps it.
+    fn kept(&self, place: Place) -> Option<Kept> {
+        let sample = self.datasets.number(self.locate(place));
+        self.elsewhere.as_ref()?.kept(sample)
     }
 }
 
@@ -124,16 +133,20 @@ pub(crate) fn refill(epoch: &Epoch, options: &Options, position: u64) {
     }
 }
 
-/// Reads the sample at a position, for the row that draws it or for one that fills up a batch;
-/// `None` beyond the epoch's end, which cannot be.
+/// Reads the sample at a position, for the row that draws it or for one that fills up a batch.
+/// `None` where nothing needs to be read, and beyond the epoch's end, which cannot be.
 pub(crate) fn fetch_at(
     epoch: &Epoch,
     options: &Options,
     position: u64,
     draws: bool,
 ) -> Option<Result<Fetched>> {
+    let place = epoch.line.at(position)?;
+    if epoch.kept(place).is_some() {
+        return None;
+    }
     let draw = if draws { epoch.line.draw(position) } else { None };
-    let fetched = fetch(epoch, options, epoch.line.at(position)?, draw);
+    let fetched = fetch(epoch, options, place, draw);
     if let Ok(fetched) = &fetched {
         // Of a memory map nothing is read before it is looked at, and that is what this thread
         // is for.
@@ -143,7 +156,8 @@ pub(crate) fn fetch_at(
     Some(fetched)
 }
 
-/// Fills the row of a sample, or does with it what the policy says.
+/// Fills the row of a sample, or leaves it to a decoder elsewhere as the task's parcel, or does with
+/// it what the policy says.
 ///
 /// # Errors
 /// Under [`OnError::Raise`] those of the sample, else when there are too many failures or nothing
@@ -156,7 +170,7 @@ pub(crate) fn fill_row(
     task: &mut Task,
 ) -> Result<RowFacts> {
     let n_samples = epoch.line.len();
-    let Task { position, draws, .. } = *task;
+    let Task { position, draws, again, .. } = *task;
     // What reading it gave, if it was read already.
     let mut first = task.fetched.take();
     let row = &mut task.buffer[..];
@@ -169,15 +183,31 @@ pub(crate) fn fill_row(
         if quarantine.is_some_and(|quarantine| quarantine.holds(sample)) {
             continue;
         }
-        let draw = || epoch.line.draw(position).filter(|_| draws && tried == 0);
-        let fetched = given.unwrap_or_else(|| fetch(epoch, options, place, draw()));
-        let made = fetched.and_then(|fetched| {
-            let write = || write_row(epoch, options, worker, sample, &fetched, row);
-            guarded(epoch, located, write).map(|()| fetched.label)
-        });
+        let kept = epoch.kept(place).filter(|_| !again && given.is_none());
+        let draw = || epoch.line.draw(position).filter(|_| draws && tried == 0 && !again);
+        let made = match kept {
+            Some(kept) => {
+                let label = kept.label;
+                let size = (kept.stored.width(), kept.stored.height());
+                let geometry = geometry(epoch, options, sample, size);
+                Ok((label, Some(Parcel { content: Content::Kept(kept), geometry })))
+            }
+            None => {
+                let fetched = given.unwrap_or_else(|| fetch(epoch, options, place, draw()));
+                fetched.and_then(|fetched| {
+                    let label = fetched.label;
+                    let make = || make_row(epoch, options, worker, (sample, again), fetched, row);
+                    guarded(epoch, located, make).map(|parcel| (label, parcel))
+                })
+            }
+        };
         let error = match made {
-            Ok(label) => {
-                epoch.counters.sample(place.stratum);
+            Ok((label, parcel)) => {
+                // What is left to another decoder counts when that has done it.
+                if parcel.is_none() {
+                    epoch.counters.sample(place.stratum);
+                }
+                task.parcel = parcel;
                 let substituted = tried > 0;
                 if substituted {
                     epoch.counters.substituted();
@@ -229,6 +259,32 @@ fn place(epoch: &Epoch, position: u64) -> Result<Place> {
     })
 }
 
+/// Writes the row, unless a decoder elsewhere takes the image, and it is not made `again`.
+fn make_row(
+    epoch: &Epoch,
+    options: &Options,
+    worker: &mut Worker,
+    (sample, again): (u64, bool),
+    fetched: Fetched,
+    row: &mut [u8],
+) -> Result<Option<Parcel>> {
+    let Fetched { image, checkpoints, .. } = &fetched;
+    let takes = |elsewhere: &Arc<dyn Elsewhere>| elsewhere.takes(image, checkpoints.as_ref());
+    let is_left = !again && epoch.elsewhere.as_ref().is_some_and(takes);
+    // What a photo is turned by is not known there.
+    if !is_left || (options.orient && orientation(image) > 1) {
+        return write_row(epoch, options, worker, sample, &fetched, row).map(|()| None);
+    }
+    let geometry = geometry(epoch, options, sample, (image.width, image.height));
+    Ok(Some(Parcel { content: Content::Read(fetched), geometry }))
+}
+
+/// Which part of an image of that size the row shows.
+fn geometry(epoch: &Epoch, options: &Options, sample: u64, size: (u32, u32)) -> Geometry {
+    let key = Key { seed: options.seed, epoch: epoch.number, sample };
+    Geometry::of(options.crop, options.flip, options.output.size, size, key)
+}
+
 /// Decodes as much of the image as is needed and writes the row.
 fn write_row(
     epoch: &Epoch,
@@ -241,8 +297,7 @@ fn write_row(
     let Fetched { key: name, image, .. } = fetched;
     let began = Instant::now();
     let key = Key { seed: options.seed, epoch: epoch.number, sample };
-    let geometry =
-        |source| Geometry::of(options.crop, options.flip, options.output.size, source, key);
+    let geometry = |size| geometry(epoch, options, sample, size);
     let Worker { decoder, renderer, pixels } = worker;
     let turned = if options.orient { orientation(image) } else { 1 };
     let (area, channels, denominator, geometry) = if turned > 1 {

@@ -1,13 +1,17 @@
 //! What the threads of an epoch do.
 
 use super::{
-    queue::{Done, Queue},
-    sample::{self, Epoch, Worker},
+    queue::{Done, Queue, Task},
+    sample::{self, Epoch, RowFacts, Worker},
 };
 use crate::{
     batch::{Batch, Home, Shape},
+    buffer,
+    dataset::Fetched,
     failure::Quarantine,
     options::Options,
+    order::Row,
+    parcel::Parcels,
 };
 use bytes::BytesMut;
 use fdconvert_core::{Error, Result};
@@ -218,7 +222,7 @@ impl Home for Shared {
 
 /// A batch for the consumer.
 pub(super) fn batch(shared: &Arc<Shared>, done: Done) -> Batch {
-    let Done { step, images, rows, facts, state } = done;
+    let Done { step, images, rows, facts, parcels, state } = done;
     let output = shared.options.output;
     let home: Weak<dyn Home> = Arc::downgrade(&(shared.clone() as Arc<dyn Home>));
     Batch {
@@ -238,6 +242,61 @@ pub(super) fn batch(shared: &Arc<Shared>, done: Done) -> Batch {
         epoch: shared.epoch.number,
         step,
         state,
+        parcels: shared.epoch.elsewhere.is_some().then(|| {
+            let again = Again { shared: shared.clone(), rows, worker: Mutex::default() };
+            Box::new(Parcels { rows: parcels, again })
+        }),
         home,
+    }
+}
+
+/// Makes rows of a batch again, when the decoder that they were left to has failed with them.
+pub(crate) struct Again {
+    shared: Arc<Shared>,
+    rows: Vec<Row>,
+    /// Behind a lock only so that batches may be looked at by several threads.
+    worker: Mutex<Option<Worker>>,
+}
+
+impl Again {
+    /// Counts a row that was decoded elsewhere.
+    pub(crate) fn is_done(&self, row: usize) {
+        let epoch = &self.shared.epoch;
+        if let Some(place) = self.rows.get(row).and_then(|row| epoch.line.at(row.position)) {
+            epoch.counters.sample(place.stratum);
+        }
+    }
+
+    /// Makes a row on the thread that calls; `fetched` is its sample, where it was read already.
+    ///
+    /// # Errors
+    /// Those of the sample, as the policy says.
+    pub(crate) fn make(
+        &mut self,
+        row: usize,
+        fetched: Option<Fetched>,
+    ) -> Result<(RowFacts, BytesMut)> {
+        let Shared { epoch, options, quarantine, .. } = &*self.shared;
+        let no_row = || Error::usage("row", format!("there is no {row} in the batch"));
+        let Row { position, valid } = *self.rows.get(row).ok_or_else(no_row)?;
+        let mut task = Task {
+            batch: 0,
+            row,
+            position,
+            draws: valid,
+            refill: 0,
+            buffer: buffer::allocate(options.output.n_bytes()),
+            fetched: fetched.map(Ok),
+            again: true,
+            parcel: None,
+        };
+        let worker = self.worker.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let worker = match worker {
+            Some(worker) => worker,
+            none => none.insert(Worker::new(options)?),
+        };
+        let facts = sample::fill_row(epoch, options, quarantine.as_deref(), worker, &mut task)?;
+        let is_filled = facts.filled && valid;
+        Ok((RowFacts { filled: is_filled, ..facts }, task.buffer))
     }
 }

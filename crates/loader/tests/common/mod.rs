@@ -4,10 +4,12 @@
 pub(crate) mod groups;
 pub(crate) mod legs;
 
+use bytes::Bytes;
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Source, Value,
 };
+use fdconvert_jpeg_index::stored_checkpoints;
 use fdconvert_loader::{Batch, Crop, DType, Datasets, Layout, Loader, Options, Output};
 use fdconvert_testkit::fixtures::pixels;
 use std::{
@@ -70,6 +72,8 @@ pub(crate) fn epoch(loader: &mut Loader) -> Vec<Seen> {
 pub(crate) struct Memory {
     schema: Schema,
     images: Vec<Encoded>,
+    /// Those of each image, if they are stored at all.
+    checkpoints: Vec<Option<Bytes>>,
     len: u64,
     broken: BTreeSet<u64>,
     panicking: Option<u64>,
@@ -92,6 +96,7 @@ impl Memory {
         Arc::new(Self {
             schema: Schema::new(fields).unwrap(),
             images: (0..len.min(100)).map(image).collect(),
+            checkpoints: Vec::new(),
             len,
             broken: BTreeSet::new(),
             panicking: None,
@@ -110,6 +115,15 @@ impl Memory {
     /// The images of these samples are cut off.
     pub(crate) fn broken(self: Arc<Self>, samples: &[u64]) -> Arc<Self> {
         self.change(|this| this.broken = samples.iter().copied().collect())
+    }
+
+    /// The checkpoints of JPEGs are stored with them.
+    pub(crate) fn checkpointed(self: Arc<Self>) -> Arc<Self> {
+        self.change(|this| {
+            let checkpoints = |image: &Encoded| stored_checkpoints(&image.bytes, 512).ok();
+            this.checkpoints =
+                this.images.iter().map(|image| checkpoints(image).map(Bytes::from)).collect();
+        })
     }
 
     /// Reading this sample panics.
@@ -174,6 +188,10 @@ impl Reader for Memory {
         }
         let values = vec![Value::Image(image), Value::Int(index as i64 % 7)];
         Ok(Sample { key: self.key(index), values })
+    }
+
+    fn checkpoints(&self, index: u64, _field: usize) -> Result<Option<Bytes>> {
+        Ok(self.checkpoints.get(index as usize % self.images.len()).cloned().flatten())
     }
 
     fn details(&self) -> serde_json::Map<String, serde_json::Value> {

@@ -9,8 +9,8 @@ alone needs torch. ``python -m fdconvert`` is the command itself.
 from typing import TYPE_CHECKING
 
 from fdconvert._commands import inspect, pack, profile, unpack, verify
-from fdconvert._errors import DataError, Error, UsageError
-from fdconvert._fdconvert import Array, Dataset, __version__
+from fdconvert._errors import DataError, DeviceError, Error, UsageError
+from fdconvert._fdconvert import Array, Dataset, DeviceArray, __version__
 from fdconvert._loader import Batch, Loader
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ __all__ = [
     "Batch",
     "DataError",
     "Dataset",
+    "DeviceArray",
+    "DeviceError",
     "Error",
     "Loader",
     "UsageError",

@@ -13,6 +13,12 @@ class UsageError(Error, ValueError):
     __module__ = "fdconvert"
 
 
+class DeviceError(Error, RuntimeError):
+    """There is no GPU or driver, or it refused."""
+
+    __module__ = "fdconvert"
+
+
 class DataError(Error):
     """A file or a sample is damaged, of an unknown version, or over a limit."""
 

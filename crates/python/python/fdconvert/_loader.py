@@ -82,6 +82,15 @@ class Loader:
     same ones for the whole run, so that every batch has as many of them; how many fit is part of
     the order, so a checkpoint wants the same number. ``cache_policy="liquid"`` is there to compare.
 
+    With ``device="cuda"`` (or ``"cuda:1"``) JPEGs are decoded by that GPU and batches are in its
+    memory; ``decoder`` says by what. ``"index"`` are kernels for JPEGs with checkpoints (packed with
+    ``--jpeg-index``), whose pixels are those of libjpeg-turbo. ``"nvjpeg"`` is NVIDIA's library,
+    ``"auto"`` both, in this order, and ``"cpu"`` neither. What they cannot decode the CPU does, and
+    ``stats()`` counts it. ``device_cache_bytes`` of the GPU's memory keep encoded images, which are
+    not read again. There is no ``augment``, and images are resized a little more exactly than on
+    the CPU. ``output`` is ``"torch"`` where torch is installed, with tensors of ``images`` and
+    ``labels`` on the GPU, or ``"array"`` for ``fdconvert.DeviceArray``; ``out`` takes tensors there.
+
     ``output`` is ``"numpy"``, ``"torch"``, ``"array"`` for ``fdconvert.Array``, or ``"auto"``:
     NumPy where it is installed. Images are views of the loader's memory. It gets that memory back
     when nobody refers to them any more, and waits when more than ``prefetch`` batches are kept: keep
@@ -127,6 +136,9 @@ class Loader:
         cache_policy: Literal["resident", "liquid"] = "resident",
         access: Literal["mapped", "direct"] = "mapped",
         orient: bool = True,
+        device: str | None = None,
+        decoder: Literal["auto", "index", "nvjpeg", "cpu"] = "auto",
+        device_cache_bytes: int = 0,
         output: Literal["auto", "numpy", "torch", "array"] = "auto",
         pin_memory: bool = False,
         out: Any = None,
@@ -170,21 +182,34 @@ class Loader:
             "cache_policy": cache_policy,
             "access": access,
             "orient": orient,
+            "decoder": decoder,
+            "device_cache_bytes": device_cache_bytes,
         }
-        kind_of_array = _available(output)
+        ordinal = _ordinal(device)
+        kind_of_array = _available(output) if ordinal is None else _available_on_device(output)
+        if ordinal is not None and pin_memory:
+            raise UsageError("pin_memory: batches on a GPU are there already")
+        if ordinal is not None and out is not None and kind_of_array != "torch":
+            raise UsageError('out: on a GPU it is for output="torch"')
         if pin_memory and kind_of_array != "torch":
             raise UsageError('pin_memory: it is for output="torch"')
         if pin_memory and out is not None:
             raise UsageError("pin_memory: with `out` the memory is yours; pin it there")
         self._parts = parts
-        self._options = engine | {"output": kind_of_array, "pin_memory": pin_memory, "out": out}
+        self._options = engine | {
+            "device": device,
+            "output": kind_of_array,
+            "pin_memory": pin_memory,
+            "out": out,
+        }
+        self._on_device = ordinal is not None
         self._convert = _CONVERTERS[kind_of_array]()
         self._pin: Callable[[Any], Any] | None = None
         if out is None:
             self._targets = []
         else:
             targets = out if isinstance(out, (list, tuple)) else [out]
-            self._targets = [_buffer(target) for target in targets]
+            self._targets = list(targets) if self._on_device else list(map(_buffer, targets))
             if not self._targets:
                 raise UsageError("out: the list is empty")
         self._n_returned = 0
@@ -192,7 +217,7 @@ class Loader:
         self._under_way = False
         # Who iterates; whoever did before is told.
         self._turn = 0
-        self._source = _fdconvert.BatchSource(parts, engine)
+        self._source = _fdconvert.BatchSource(parts, engine | {"device": ordinal})
 
     def __iter__(self) -> Iterator[Pair]:
         """Begin the next epoch, or go on in a restored one: ``(images, labels)`` of each batch."""
@@ -285,7 +310,7 @@ class Loader:
         n_targets = len(self._targets)
         target = self._targets[self._n_returned % n_targets] if n_targets else None
         try:
-            parts = self._source.next(target)
+            parts = self._source.next(None if self._on_device else target)
         except KeyboardInterrupt:
             raise
         except BaseException:
@@ -300,6 +325,10 @@ class Loader:
         images, labels, samples, valid, substituted = map(self._convert, arrays)
         # The converted arrays alone decide how long the memory is in use.
         del parts, arrays
+        if self._on_device and self._options["output"] == "torch":
+            labels = labels.to(images.device, non_blocking=True)
+            if target is not None:
+                images = _into(target, images)
         if self._pin is not None:
             images, labels = self._pin(images), self._pin(labels)
         return Batch(images, labels, samples, valid, substituted, epoch, step, state)
@@ -372,6 +401,34 @@ def _available(output: str) -> str:
     if output not in _CONVERTERS:
         raise UsageError(f'output: `{output}` is none of "auto", "numpy", "torch", "array"')
     return output
+
+
+def _ordinal(device: str | None) -> int | None:
+    if device is None or device == "cpu":
+        return None
+    kind, _, ordinal = str(device).partition(":")
+    if kind != "cuda" or not (ordinal.isdecimal() or str(device) == "cuda"):
+        raise UsageError(f'device: `{device}` is none of "cpu", "cuda", "cuda:0" and so on')
+    return int(ordinal or 0)
+
+
+def _available_on_device(output: str) -> str:
+    if output == "numpy":
+        what = 'NumPy has no arrays on a GPU; take output="array", whose images have `cpu()`'
+        raise UsageError(f"output: {what}")
+    if output == "auto":
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            return "array"
+        return "torch"
+    return _available(output)
+
+
+def _into(target: Any, images: Any) -> Any:
+    """Copy to the start of a tensor of the caller's, on the GPU."""
+    rows = target.view(-1)[: images.numel()].view(images.shape)
+    return rows.copy_(images, non_blocking=True)
 
 
 def _to_numpy() -> Callable[[Any], Any]:

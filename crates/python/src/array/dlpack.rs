@@ -1,5 +1,4 @@
 //! DLPack: tensors in a capsule, as <https://dmlc.github.io/dlpack/latest/> lays them out.
-use super::Array;
 use fdconvert_core::DType;
 use pyo3::{exceptions::PyBufferError, ffi, prelude::*, types::PyCapsule};
 use std::{
@@ -7,8 +6,13 @@ use std::{
     ptr::NonNull,
 };
 
-/// The device of everything here: main memory, of which there is one.
+/// Main memory, of which there is one.
 pub(super) const CPU: (i32, i32) = (1, 0);
+
+/// The memory of a GPU, by its number.
+pub(super) const fn cuda(ordinal: i32) -> (i32, i32) {
+    (2, ordinal)
+}
 
 const UNVERSIONED: &CStr = c"dltensor";
 const VERSIONED: &CStr = c"dltensor_versioned";
@@ -52,17 +56,30 @@ struct ManagedVersioned {
     tensor: Tensor,
 }
 
+/// What a tensor is made of.
+pub(super) struct Parts<'py, 'a> {
+    /// Keeps the data in its place; referred to until the consumer is done with the tensor.
+    pub(super) owner: Bound<'py, PyAny>,
+    /// An address on the device.
+    pub(super) data: *mut c_void,
+    pub(super) device: (i32, i32),
+    pub(super) dtype: DType,
+    pub(super) shape: &'a [isize],
+    /// In bytes.
+    pub(super) strides: &'a [isize],
+}
+
 /// What the context points to: everything that a tensor points to.
 struct Held {
-    array: Py<Array>,
+    owner: Py<PyAny>,
     shape: Box<[i64]>,
     strides: Box<[i64]>,
 }
 
 /// A capsule as of DLPack 0, for consumers that do not know better.
-pub(super) fn unversioned(array: Bound<'_, Array>) -> PyResult<Bound<'_, PyCapsule>> {
-    let py = array.py();
-    let (tensor, held) = tensor(array)?;
+pub(super) fn unversioned<'py>(parts: Parts<'py, '_>) -> PyResult<Bound<'py, PyCapsule>> {
+    let py = parts.owner.py();
+    let (tensor, held) = tensor(parts)?;
     let context = Box::into_raw(held).cast();
     let managed = Managed { tensor, context, deleter: Some(delete) };
     let pointer = NonNull::from(Box::leak(Box::new(managed))).cast();
@@ -79,9 +96,12 @@ pub(super) fn unversioned(array: Bound<'_, Array>) -> PyResult<Bound<'_, PyCapsu
 }
 
 /// A capsule as of DLPack 1.
-pub(super) fn versioned(array: Bound<'_, Array>, copied: bool) -> PyResult<Bound<'_, PyCapsule>> {
-    let py = array.py();
-    let (tensor, held) = tensor(array)?;
+pub(super) fn versioned<'py>(
+    parts: Parts<'py, '_>,
+    copied: bool,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let py = parts.owner.py();
+    let (tensor, held) = tensor(parts)?;
     let managed = ManagedVersioned {
         version: VERSION,
         context: Box::into_raw(held).cast(),
@@ -102,24 +122,21 @@ pub(super) fn versioned(array: Bound<'_, Array>, copied: bool) -> PyResult<Bound
 }
 
 /// The tensor, and what has to live as long.
-fn tensor(array: Bound<'_, Array>) -> PyResult<(Tensor, Box<Held>)> {
-    let this = array.get();
-    let itemsize = this.dtype.size() as i64;
-    let shape: Box<[i64]> = this.shape.iter().map(|&n| n as i64).collect();
+fn tensor(parts: Parts<'_, '_>) -> PyResult<(Tensor, Box<Held>)> {
+    let Parts { owner, data, device: (device_type, device_id), dtype, shape, strides } = parts;
+    let itemsize = dtype.size() as i64;
+    let shape: Box<[i64]> = shape.iter().map(|&n| n as i64).collect();
     // Counted in elements here, in bytes everywhere else.
-    let strides = this.strides.iter().map(|&stride| stride as i64 / itemsize).collect();
+    let strides = strides.iter().map(|&stride| stride as i64 / itemsize).collect();
     let ndim = i32::try_from(shape.len())
         .map_err(|_| PyBufferError::new_err("the array has too many dimensions"))?;
-    let data = this.memory.pointer().as_ptr().cast();
-    let dtype = data_type(this.dtype);
-    let mut held = Box::new(Held { array: array.unbind(), shape, strides });
-    let (device_type, device_id) = CPU;
+    let mut held = Box::new(Held { owner: owner.unbind(), shape, strides });
     let tensor = Tensor {
         data,
         device_type,
         device_id,
         ndim,
-        dtype,
+        dtype: data_type(dtype),
         shape: held.shape.as_mut_ptr(),
         strides: held.strides.as_mut_ptr(),
         byte_offset: 0,
@@ -167,8 +184,8 @@ unsafe fn release(context: *mut c_void) {
     let held = unsafe { Box::from_raw(context.cast::<Held>()) };
     // Python calls this without PyO3's knowledge, so PyO3 would put the release off until it is
     // next entered. At the end of the process nothing can be entered, and nothing need be freed.
-    let array = held.array;
-    let _ = Python::try_attach(|_| drop(array));
+    let owner = held.owner;
+    let _ = Python::try_attach(|_| drop(owner));
 }
 
 /// Frees the tensor of a capsule that nobody has consumed. A consumer takes the tensor over and

@@ -8,8 +8,11 @@
 #![allow(unsafe_code)]
 
 mod buffer;
+mod device;
 mod dlpack;
 mod memory;
+
+pub(crate) use device::DeviceArray;
 
 use crate::error::UsageError;
 use fdconvert_core::{ArraySpec, DType};
@@ -131,10 +134,19 @@ impl Array {
         }
         let copied = copy == Some(true);
         let array = if copied { slf.get().copy(slf.py())? } else { slf.clone() };
+        let Self { memory, dtype, shape, strides } = array.get();
+        let parts = dlpack::Parts {
+            owner: array.clone().into_any(),
+            data: memory.pointer().as_ptr().cast(),
+            device: dlpack::CPU,
+            dtype: *dtype,
+            shape,
+            strides,
+        };
         if max_version.is_some_and(|(major, _)| major >= 1) {
-            dlpack::versioned(array, copied)
+            dlpack::versioned(parts, copied)
         } else {
-            dlpack::unversioned(array)
+            dlpack::unversioned(parts)
         }
     }
 
@@ -185,15 +197,7 @@ impl Array {
     }
 
     fn with(memory: Memory, spec: &ArraySpec) -> PyResult<Self> {
-        let shape = spec.shape.iter().map(|&n| isize::try_from(n));
-        let shape: Box<[isize]> = shape.collect::<Result<_, _>>()?;
-        let mut strides = vec![0; shape.len()].into_boxed_slice();
-        let mut bytes = isize::try_from(spec.dtype.size())?;
-        for (stride, &n) in strides.iter_mut().zip(&shape).rev() {
-            *stride = bytes;
-            // Cannot overflow unless there are no elements, and then no stride is ever used.
-            bytes = bytes.saturating_mul(n.max(1));
-        }
+        let (shape, strides) = extents(spec)?;
         Ok(Self { memory, dtype: spec.dtype, shape, strides })
     }
 
@@ -202,6 +206,23 @@ impl Array {
         let (shape, strides) = (self.shape.clone(), self.strides.clone());
         Bound::new(py, Self { memory, dtype: self.dtype, shape, strides })
     }
+}
+
+/// Shape, and strides in bytes, in the forms in which the protocols point to them.
+type Extents = (Box<[isize]>, Box<[isize]>);
+
+/// Those of a row-major array.
+fn extents(spec: &ArraySpec) -> PyResult<Extents> {
+    let shape = spec.shape.iter().map(|&n| isize::try_from(n));
+    let shape: Box<[isize]> = shape.collect::<Result<_, _>>()?;
+    let mut strides = vec![0; shape.len()].into_boxed_slice();
+    let mut bytes = isize::try_from(spec.dtype.size())?;
+    for (stride, &n) in strides.iter_mut().zip(&shape).rev() {
+        *stride = bytes;
+        // Cannot overflow unless there are no elements, and then no stride is ever used.
+        bytes = bytes.saturating_mul(n.max(1));
+    }
+    Ok((shape, strides))
 }
 
 /// A buffer of the caller that a batch is to be copied into.

@@ -2,14 +2,16 @@
 //!
 //! What a user sees of it is `Loader` in `python/fdconvert/_loader.py`, which turns arrays into
 //! NumPy's or torch's and counts epochs. Here are the waiting, the options and the memory.
+mod engine;
 mod options;
 
 use crate::{
-    array::{Array, Target},
+    array::{Array, DeviceArray, Target},
     error::{UsageError, raise},
 };
+use engine::{Engine, Next};
 use fdconvert_core::{ArraySpec, DType, Error};
-use fdconvert_loader::{Batch, Datasets, Loader, Shape, State, Waited};
+use fdconvert_loader::{Batch, Datasets, DeviceBatch, Shape, State};
 use pyo3::{
     exceptions::PyRuntimeWarning,
     prelude::*,
@@ -34,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[pyclass(frozen, module = "fdconvert._fdconvert")]
 pub(crate) struct BatchSource {
     /// `None` once it is closed.
-    loader: Mutex<Option<Loader>>,
+    loader: Mutex<Option<Engine>>,
     /// The shape of a full batch.
     shape: Shape,
     /// Batches that were handed over and whose memory is still in use.
@@ -49,6 +51,7 @@ impl BatchSource {
         parts: Vec<(PathBuf, f64)>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
+        let device = options::device(options)?;
         let options = options::read(options)?;
         let output = options.output;
         let shape = Shape {
@@ -64,7 +67,7 @@ impl BatchSource {
                 .into_iter()
                 .map(|(path, weight)| Ok((fdconvert_reader::open(&path)?.into(), weight)))
                 .collect::<Result<_, Error>>()?;
-            Loader::new(Datasets::weighted(readers)?, options)
+            Engine::new(Datasets::weighted(readers)?, options, device)
         };
         let loader = py.detach(open).map_err(|error| raise(&error))?;
         Ok(Self { loader: Mutex::new(Some(loader)), shape, lent: Arc::default() })
@@ -83,9 +86,10 @@ impl BatchSource {
         let mut warn_at = Some(Instant::now() + PATIENCE);
         let batch = loop {
             match self.with(py, |loader| loader.next_for(POLL))? {
-                Waited::Batch(batch) => break batch,
-                Waited::End => return Ok(None),
-                Waited::NotYet => {}
+                Next::Host(batch) => break batch,
+                Next::Device(batch) => return self.device_tuple(py, batch).map(Some),
+                Next::End => return Ok(None),
+                Next::NotYet => {}
             }
             py.check_signals()?;
             let lent = self.lent.load(Ordering::Relaxed);
@@ -132,7 +136,7 @@ impl BatchSource {
 
     /// What has been done so far; times in seconds.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = self.with(py, |loader| Ok(loader.stats()))?;
+        let (stats, decoded) = self.with(py, |loader| Ok((loader.stats(), loader.decoded())))?;
         let dict = PyDict::new(py);
         for (name, count) in [
             ("samples", stats.samples),
@@ -146,6 +150,17 @@ impl BatchSource {
             ("hits", stats.hits),
         ] {
             dict.set_item(name, count)?;
+        }
+        if let Some(decoded) = decoded {
+            for (name, count) in [
+                ("decoded_by_index", decoded.by_index),
+                ("decoded_by_nvjpeg", decoded.by_nvjpeg),
+                ("decoded_by_cpu", decoded.by_cpu),
+                ("failed_on_gpu", decoded.failed_on_gpu),
+                ("stored_bytes", decoded.stored_bytes),
+            ] {
+                dict.set_item(name, count)?;
+            }
         }
         for (name, time) in [
             ("fetch_s", stats.fetch),
@@ -185,7 +200,7 @@ impl BatchSource {
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut Loader) -> Result<T, Error> + Send,
+        work: impl FnOnce(&mut Engine) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let result = py.detach(|| {
             self.loader.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(work)
@@ -211,6 +226,21 @@ impl BatchSource {
             Some(target) => Array::copy_of_batch(py, &batch, target)?,
             None => Array::of_batch(batch, &self.lent)?,
         };
+        (images, labels, samples, valid, substituted, epoch, step, state).into_pyobject(py)
+    }
+
+    /// The same of a batch on a GPU, of which the images alone are there.
+    fn device_tuple<'py>(
+        &self,
+        py: Python<'py>,
+        batch: DeviceBatch,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let labels = numbers(batch.labels())?;
+        let samples = numbers(batch.samples().map(|sample| sample as i64))?;
+        let (valid, substituted): (Vec<_>, Vec<_>) = batch.valid().zip(batch.substituted()).unzip();
+        let (valid, substituted) = (flags(&valid)?, flags(&substituted)?);
+        let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
+        let images = DeviceArray::of_batch(batch, &self.lent)?;
         (images, labels, samples, valid, substituted, epoch, step, state).into_pyobject(py)
     }
 }

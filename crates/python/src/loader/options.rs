@@ -1,8 +1,8 @@
 //! The options of `fdconvert.Loader`, as its caller gave them.
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
-    Access, Augment, CachePolicy, Crop, DType, Failures, Last, Layout, Normalise, OnError, Options,
-    Output, Policy, Shuffle, World,
+    Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, Failures, Last,
+    Layout, Normalise, OnError, Options, Output, Policy, Shuffle, World,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -137,6 +137,26 @@ fn crop(options: &Bound<'_, PyDict>, size: (u32, u32)) -> PyResult<Crop> {
         Some("rrc") => Ok(Crop::Random { scale, ratio }),
         Some(other) => unknown("crop", other, "\"center\", \"rrc\", None"),
     }
+}
+
+/// Where batches on a GPU are made, if they are to be there.
+///
+/// # Errors
+/// `TypeError` and `UsageError`, naming the option.
+pub(super) fn device(options: &Bound<'_, PyDict>) -> PyResult<Option<DeviceOptions>> {
+    let Some(ordinal) = get(options, "device")? else { return Ok(None) };
+    let decoder = match get::<String>(options, "decoder")?.as_str() {
+        "auto" => DeviceDecoder::Auto,
+        "index" => DeviceDecoder::Index,
+        "nvjpeg" => DeviceDecoder::NvJpeg,
+        "cpu" => DeviceDecoder::Cpu,
+        other => {
+            return unknown("decoder", other, "\"auto\", \"index\", \"nvjpeg\", \"cpu\"");
+        }
+    };
+    let store_bytes = get(options, "device_cache_bytes")?;
+    let driver = std::env::var_os("FDCONVERT_CUDA_LIB").map(Into::into);
+    Ok(Some(DeviceOptions { ordinal, decoder, store_bytes, driver, ..DeviceOptions::default() }))
 }
 
 fn shuffle(options: &Bound<'_, PyDict>) -> PyResult<Shuffle> {

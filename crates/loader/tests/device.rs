@@ -1,0 +1,264 @@
+//! Batches on a GPU that is none: order, failures and states are those of the loader on the CPU.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{Memory, loader, options, random_crop};
+use fdconvert_core::Error;
+use fdconvert_gpu_emul::{FakeDriver, FakeMachine};
+use fdconvert_loader::{
+    Augment, Batch, CachePolicy, DType, Datasets, DeviceBatch, DeviceDecoder, DeviceLoader,
+    DeviceOptions, Failures, Last, Layout, Normalise, OnError, Options, Shuffle, World,
+};
+use std::sync::Arc;
+
+fn device() -> DeviceOptions {
+    DeviceOptions { driver: Some(FakeDriver::path().into()), ..DeviceOptions::default() }
+}
+
+fn on_device(reader: &Arc<Memory>, options: Options, device: DeviceOptions) -> DeviceLoader {
+    DeviceLoader::new(Datasets::one(reader.clone()).unwrap(), options, device).unwrap()
+}
+
+/// The same rows, with pixels that differ by no more than two ways to resize do.
+fn assert_alike(cpu: &Batch, gpu: &DeviceBatch) {
+    assert_eq!((cpu.epoch(), cpu.step(), cpu.state()), (gpu.epoch(), gpu.step(), gpu.state()));
+    assert_eq!(cpu.shape(), gpu.shape());
+    assert_eq!(cpu.samples(), gpu.samples().collect::<Vec<_>>());
+    assert_eq!(cpu.labels(), gpu.labels().collect::<Vec<_>>());
+    assert_eq!(cpu.valid(), gpu.valid().collect::<Vec<_>>());
+    assert_eq!(cpu.substituted(), gpu.substituted().collect::<Vec<_>>());
+    let host = gpu.to_host().unwrap();
+    assert_eq!(host.len(), cpu.images().len());
+    let rows = host.chunks_exact(cpu.shape().row_bytes());
+    for (row, (gpu, cpu)) in
+        rows.zip(cpu.images().chunks_exact(cpu.shape().row_bytes())).enumerate()
+    {
+        let pairs = gpu.iter().zip(cpu);
+        let sum: u64 = pairs.map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+        let mean = sum as f64 / gpu.len() as f64;
+        assert!(mean < 2.0, "row {row}: {mean} levels apart");
+    }
+}
+
+#[test]
+fn batches_are_those_of_the_cpu() {
+    let _fake = FakeDriver::take().unwrap();
+    for (options, last) in [
+        (random_crop(), Last::Short),
+        // Not so small that the CPU would decode smaller images.
+        (options(16, 16), Last::Pad),
+        (Options { world: World { rank: 1, size: 2 }, ..random_crop() }, Last::Drop),
+    ] {
+        let options = Options { last, seed: 3, ..options };
+        let reader = Memory::new(50).checkpointed();
+        let mut cpu = loader(&reader, options.clone());
+        let mut gpu = on_device(&reader, options, device());
+        assert_eq!(cpu.len(), gpu.len());
+        let mut n_rows = 0;
+        for _ in 0..2 {
+            while let Some(batch) = cpu.next_batch() {
+                let batch = batch.unwrap();
+                n_rows += batch.len() as u64;
+                assert_alike(&batch, &gpu.next_batch().unwrap().unwrap());
+            }
+            assert!(gpu.next_batch().is_none());
+            assert_eq!(cpu.state(), gpu.state());
+        }
+        let decoded = gpu.decoded();
+        assert_eq!(decoded.by_index + decoded.by_cpu, n_rows);
+        // Two of three are JPEGs.
+        assert!(decoded.by_index > decoded.by_cpu, "{decoded:?}");
+        assert_eq!(decoded.failed_on_gpu, 0);
+    }
+}
+
+#[test]
+fn who_decodes_can_be_chosen() {
+    let _fake = FakeDriver::take().unwrap();
+    let share = |reader: &Arc<Memory>, decoder| {
+        let mut gpu = on_device(reader, random_crop(), DeviceOptions { decoder, ..device() });
+        while let Some(batch) = gpu.next_batch() {
+            batch.unwrap();
+        }
+        (gpu.decoded().by_index, gpu.decoded().by_cpu)
+    };
+    let (with, without) = (Memory::new(30).checkpointed(), Memory::new(30));
+    assert_eq!(share(&with, DeviceDecoder::Index), (20, 10));
+    assert_eq!(share(&with, DeviceDecoder::Auto), (20, 10));
+    assert_eq!(share(&with, DeviceDecoder::Cpu), (0, 30));
+    assert_eq!(share(&without, DeviceDecoder::Index), (0, 30));
+}
+
+#[test]
+fn floats_are_normalised() {
+    let _fake = FakeDriver::take().unwrap();
+    let reader = Memory::new(20).checkpointed();
+    let mut options = options(8, 12);
+    options.output.layout = Layout::Nchw;
+    options.output.normalise = Some(Normalise::IMAGENET);
+    options.output.dtype = DType::F32;
+    let (mut cpu, mut gpu) =
+        (loader(&reader, options.clone()), on_device(&reader, options, device()));
+    while let Some(batch) = cpu.next_batch() {
+        let (cpu, gpu) = (batch.unwrap(), gpu.next_batch().unwrap().unwrap());
+        let floats = |bytes: &[u8]| -> Vec<f32> {
+            bytes.chunks_exact(4).map(|it| f32::from_ne_bytes(it.try_into().unwrap())).collect()
+        };
+        let (cpu, gpu) = (floats(cpu.images()), floats(&gpu.to_host().unwrap()));
+        let sum: f32 = cpu.iter().zip(&gpu).map(|(a, b)| (a - b).abs()).sum();
+        // Two levels of 255, divided by a deviation of 0.225.
+        assert!(sum / (cpu.len() as f32) < 2.0 / 255.0 / 0.225);
+    }
+}
+
+#[test]
+fn failures_are_those_of_the_cpu() {
+    let _fake = FakeDriver::take().unwrap();
+    let reader = Memory::new(40).broken(&[18, 19, 20]).checkpointed();
+    for policy in [OnError::Skip, OnError::Substitute] {
+        let failures = Failures { policy, max: 10, ..Failures::default() };
+        let options = Options { failures, shuffle: Shuffle::None, ..options(8, 16) };
+        let mut cpu = loader(&reader, options.clone());
+        let mut gpu = on_device(&reader, options, device());
+        while let Some(batch) = cpu.next_batch() {
+            assert_alike(&batch.unwrap(), &gpu.next_batch().unwrap().unwrap());
+        }
+        let (cpu, gpu) = (cpu.stats(), gpu.stats());
+        assert_eq!(
+            (cpu.samples, cpu.failures, cpu.substituted),
+            (gpu.samples, gpu.failures, gpu.substituted)
+        );
+    }
+    // Raised in its turn, after the batches before it.
+    let reader = Memory::new(40).broken(&[18]).checkpointed();
+    let mut gpu =
+        on_device(&reader, Options { shuffle: Shuffle::None, ..options(8, 16) }, device());
+    for _ in 0..2 {
+        gpu.next_batch().unwrap().unwrap();
+    }
+    let before = gpu.state();
+    let said = gpu.next_batch().unwrap().err().unwrap().to_string();
+    assert!(said.contains("sample-18"), "{said}");
+    assert_eq!(gpu.state(), before, "what failed was not consumed");
+}
+
+#[test]
+fn resumed_runs_go_on_exactly() {
+    let _fake = FakeDriver::take().unwrap();
+    let reader = Memory::new(60).checkpointed();
+    let all: Vec<_> = on_all(&mut on_device(&reader, random_crop(), device()));
+    for taken in [1, 3, 5] {
+        let mut first = on_device(&reader, random_crop(), device());
+        for _ in 0..taken {
+            first.next_batch().unwrap().unwrap();
+        }
+        // Stopped, the loader goes on itself; its state does so elsewhere, also on the CPU.
+        let state = first.state();
+        first.stop().unwrap();
+        assert_eq!(on_all(&mut first), all[taken..]);
+        let mut second = on_device(&reader, random_crop(), device());
+        second.restore(&state).unwrap();
+        assert_eq!(on_all(&mut second), all[taken..]);
+        let mut third = loader(&reader, random_crop());
+        third.restore(&state).unwrap();
+        let samples: Vec<_> = third.map(|batch| batch.unwrap().samples().to_vec()).collect();
+        assert!(samples.iter().eq(all[taken..].iter().map(|(samples, _)| samples)));
+    }
+    let mut moved = on_device(&reader, random_crop(), device());
+    moved.next_batch().unwrap().unwrap();
+    moved.set_epoch(0).unwrap();
+    assert_eq!(on_all(&mut moved), all[1..], "the epoch under way goes on");
+    moved.set_epoch(0).unwrap();
+    assert_eq!(on_all(&mut moved), all);
+}
+
+fn on_all(gpu: &mut DeviceLoader) -> Vec<(Vec<u64>, Vec<u8>)> {
+    let batches = std::iter::from_fn(|| gpu.next_batch()).map(Result::unwrap);
+    batches.map(|batch| (batch.samples().collect(), batch.to_host().unwrap())).collect()
+}
+
+#[test]
+fn kept_images_are_not_read_again() {
+    let _fake = FakeDriver::take().unwrap();
+    let reader = Memory::new(60).checkpointed();
+    let streamed = on_two_epochs(&mut on_device(&reader, random_crop(), device()));
+    let before = reader.n_reads();
+    for fetch_threads in [0, 2] {
+        let options = Options { fetch_threads, ..random_crop() };
+        let mut keeping =
+            on_device(&reader, options, DeviceOptions { store_bytes: 1 << 20, ..device() });
+        assert_eq!(on_two_epochs(&mut keeping), streamed);
+        assert!(keeping.decoded().stored_bytes > 0);
+    }
+    // In the second epoch only the twenty that are no JPEGs.
+    assert_eq!(reader.n_reads() - before, 2 * (60 + 20));
+    // As many as there is room for.
+    let options = DeviceOptions { store_bytes: 8 << 10, ..device() };
+    let mut keeping = on_device(&reader, random_crop(), options);
+    assert_eq!(on_two_epochs(&mut keeping), streamed);
+    let stored_bytes = keeping.decoded().stored_bytes;
+    assert!((4 << 10..=8 << 10).contains(&stored_bytes), "{stored_bytes}");
+}
+
+fn on_two_epochs(gpu: &mut DeviceLoader) -> Vec<(Vec<u64>, Vec<u8>)> {
+    let mut batches = on_all(gpu);
+    batches.extend(on_all(gpu));
+    batches
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let fake = FakeDriver::take().unwrap();
+    let reader = Memory::new(10);
+    let refuse = |options: Options, device: DeviceOptions| {
+        let loader = DeviceLoader::new(Datasets::one(reader.clone()).unwrap(), options, device);
+        loader.err().unwrap()
+    };
+    let augment = Some(Augment::TrivialAugmentWide { n_bins: 31 });
+    let error = refuse(Options { augment, ..random_crop() }, device());
+    assert!(matches!(error, Error::Usage { option: "augment", .. }), "{error}");
+    let liquid = Options { cache_policy: CachePolicy::Liquid, ..random_crop() };
+    let error = refuse(liquid, DeviceOptions { store_bytes: 1, ..device() });
+    assert!(matches!(error, Error::Usage { option: "store_bytes", .. }), "{error}");
+    let error = refuse(random_crop(), DeviceOptions { driver: Some("/none".into()), ..device() });
+    assert!(error.chain().contains("no CUDA driver"), "{}", error.chain());
+    let error = refuse(random_crop(), DeviceOptions { ordinal: 3, ..device() });
+    assert!(error.chain().contains("no GPU 3"), "{}", error.chain());
+    fake.pretend(FakeMachine { n_devices: 0, ..FakeMachine::DEFAULT });
+    assert!(matches!(refuse(random_crop(), device()), Error::Device { .. }));
+}
+
+#[test]
+fn a_failing_driver_ends_the_epoch_and_leaks_nothing() {
+    let fake = FakeDriver::take().unwrap();
+    let reader = Memory::new(24).checkpointed();
+    let (expected, n_calls) = {
+        let mut gpu = on_device(&reader, random_crop(), device());
+        fake.reset();
+        (on_all(&mut gpu), fake.counters().calls)
+    };
+    assert!(fake.counters().is_clean(), "{:?}", fake.counters());
+    let mut n_noticed = 0;
+    for call in (1..=n_calls).step_by(7) {
+        let mut gpu = on_device(&reader, random_crop(), device());
+        fake.reset();
+        fake.fail(call, 700);
+        let batches = std::iter::from_fn(|| gpu.next_batch());
+        let seen: Result<Vec<_>, Error> = batches
+            .map(|batch| batch.and_then(|it| Ok((it.samples().collect(), it.to_host()?))))
+            .collect();
+        match &seen {
+            Err(error) => assert!(matches!(error, Error::Device { .. }), "call {call}: {error}"),
+            // Giving something back failed, which nobody could do anything about.
+            Ok(seen) => assert!(*seen == expected, "call {call} of {n_calls} failed unnoticed"),
+        }
+        n_noticed += u32::from(seen.is_err());
+        fake.reset();
+        gpu.stop().unwrap();
+        on_all(&mut gpu);
+        drop(gpu);
+        assert!(fake.counters().is_clean(), "call {call}: {:?}", fake.counters());
+    }
+    assert!(n_noticed > n_calls / 7 / 2, "{n_noticed} of {n_calls}");
+}

@@ -1,0 +1,227 @@
+"""Batches on a GPU that is none: a library in the place of the driver runs the kernels here."""
+
+import ctypes
+import gc
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fdconvert
+from fdconvert import DeviceError, Loader, UsageError
+
+# The driver's number for an address that is none.
+ILLEGAL_ADDRESS = 700
+
+
+class Counters(ctypes.Structure):
+    """What is alive in the library, and what has happened."""
+
+    _fields_ = [
+        (name, ctypes.c_uint32)
+        for name in [
+            "device_memory", "host_memory", "streams", "events", "modules", "contexts", "pushed",
+            "calls", "launches", "violations",
+        ]
+    ]  # fmt: skip
+
+
+class Fake:
+    """The library, which the loader has loaded as well."""
+
+    def __init__(self, path: str) -> None:
+        self.library = ctypes.CDLL(path)
+        self.library.fake_cuda_reset()
+
+    def counters(self) -> dict[str, int]:
+        counters = Counters()
+        self.library.fake_cuda_counters(ctypes.byref(counters))
+        return {name: getattr(counters, name) for name, *_ in Counters._fields_}
+
+    def fail(self, call: int) -> None:
+        self.library.fake_cuda_reset()
+        self.library.fake_cuda_fail(ctypes.c_uint32(call), ctypes.c_int(ILLEGAL_ADDRESS))
+
+    def pretend_no_gpu(self) -> None:
+        self.library.fake_cuda_machine(12040, 0, 9, 0, ctypes.c_uint64(1 << 30))
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    """A GPU of the library at FDCONVERT_FAKE_CUDA, of which nothing is left alive."""
+    path = os.environ["FDCONVERT_FAKE_CUDA"]
+    monkeypatch.setenv("FDCONVERT_CUDA_LIB", path)
+    fake = Fake(path)
+    yield fake
+    gc.collect()
+    alive = fake.counters()
+    assert not any(count for name, count in alive.items() if name not in ("calls", "launches"))
+    fake.library.fake_cuda_reset()
+
+
+@pytest.fixture(scope="session")
+def indexed(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The photos as JPEGs with checkpoints."""
+    out = tmp_path_factory.mktemp("indexed") / "kodak.beton"
+    fdconvert.pack(photos, out, jpeg_quality=90, max_side=96, jpeg_index="512")
+    return out
+
+
+def on_gpu(path: Any, batch_size: int = 4, **options: Any) -> Loader:
+    usual = {"seed": 7, "threads": 2, "size": 32, "output": "array", "device": "cuda"}
+    return Loader(path, batch_size, **usual | options)
+
+
+def test_batches_are_those_of_the_cpu(fake: Fake, indexed: Path) -> None:
+    for options in [{"crop": "rrc", "dtype": "f16"}, {"layout": "nchw", "dtype": "f32"}]:
+        cpu = Loader(indexed, 5, seed=7, size=32, **options)  # type: ignore[arg-type]
+        gpu = on_gpu(indexed, 5, **options)
+        assert len(cpu) == len(gpu) == 3
+        for ours, theirs in zip(gpu.batches(), cpu.batches(), strict=True):
+            assert ours.state == theirs.state
+            for name in ["labels", "samples", "valid", "substituted"]:
+                assert np.array_equal(np.asarray(getattr(ours, name)), getattr(theirs, name))
+            images = np.asarray(ours.images.cpu())
+            assert images.shape == theirs.images.shape == ours.images.shape
+            assert images.dtype == theirs.images.dtype
+            # Two ways to resize differ by less than two levels of 255.
+            assert np.abs(images.astype("f4") - theirs.images.astype("f4")).mean() < 2 / 255
+        stats = gpu.stats()
+        assert stats["decoded_by_index"] == 12
+        assert stats["decoded_by_cpu"] == stats["failed_on_gpu"] == 0
+        assert gpu.state_dict() == cpu.state_dict()
+    del ours, theirs
+
+
+def test_what_decodes(fake: Fake, indexed: Path, beton: Path) -> None:
+    for path, decoder, by_index in [
+        (indexed, "index", 12),
+        (indexed, "cpu", 0),
+        (beton, "auto", 0),
+    ]:
+        loader = on_gpu(path, decoder=decoder)
+        for _ in loader:
+            pass
+        stats = loader.stats()
+        assert (stats["decoded_by_index"], stats["decoded_by_cpu"]) == (by_index, 12 - by_index)
+
+
+def test_images_are_kept(fake: Fake, indexed: Path) -> None:
+    loader = on_gpu(indexed, device_cache_bytes=1 << 20)
+    for _ in range(3):
+        assert sum(len(labels) for _, labels in loader) == 12
+    stats = loader.stats()
+    assert stats["samples"] == 36
+    assert stats["reads"] == 12
+    assert stats["stored_bytes"] > 10_000
+
+
+def test_dlpack(fake: Fake, indexed: Path) -> None:
+    images, _ = next(iter(on_gpu(indexed, dtype="f16")))
+    assert images.__dlpack_device__() == (2, 0)
+    assert (images.device, images.dtype, images.nbytes) == ("cuda:0", "float16", 4 * 32 * 32 * 6)
+    assert repr(images).startswith("fdconvert.DeviceArray(shape=(4, 32, 32, 3)")
+    for version, name in [(None, "dltensor"), ((1, 0), "dltensor_versioned")]:
+        for stream in [None, -1, 1, 2]:
+            capsule = images.__dlpack__(stream=stream, max_version=version)
+            assert f'"{name}"' in repr(capsule)
+    with pytest.raises(ValueError, match="ambiguous"):
+        images.__dlpack__(stream=0)
+    with pytest.raises(BufferError, match="on a GPU"):
+        images.__dlpack__(dl_device=(1, 0))
+    with pytest.raises(BufferError, match="copy"):
+        images.__dlpack__(copy=True)
+    # NumPy knows no GPU, and says so.
+    with pytest.raises((BufferError, RuntimeError)):
+        np.from_dlpack(images)
+    copy = np.asarray(images.cpu())
+    del images, capsule
+    assert copy.std() > 0
+
+
+def test_memory_is_used_again(fake: Fake, indexed: Path) -> None:
+    loader = on_gpu(indexed, 2, prefetch=2)
+    for _ in loader:
+        pass
+    before = fake.counters()["device_memory"]
+    for _ in range(5):
+        for images, _ in loader:
+            images.__dlpack__(stream=2)
+        assert fake.counters()["device_memory"] <= before
+    # Who keeps batches keeps their memory, also after the loader is gone.
+    kept = [images for images, _ in loader]
+    first = np.asarray(kept[0].cpu()).copy()
+    loader.close()
+    del loader
+    assert np.array_equal(np.asarray(kept[0].cpu()), first)
+
+
+def test_runs_go_on(fake: Fake, indexed: Path) -> None:
+    whole = [np.asarray(images.cpu()) for images, _ in on_gpu(indexed, crop="rrc")]
+    first = on_gpu(indexed, crop="rrc")
+    next(iter(first))
+    state = first.state_dict()
+    second = on_gpu(indexed, crop="rrc")
+    second.load_state_dict(state)
+    rest = [np.asarray(images.cpu()) for images, _ in second]
+    assert all(map(np.array_equal, rest, whole[1:])) and len(rest) == 2
+
+
+def test_failures(fake: Fake, indexed: Path) -> None:
+    loader = on_gpu(indexed)
+    for _ in loader:
+        pass
+    fake.library.fake_cuda_reset()
+    for images, _ in loader:
+        images.cpu()
+    n_calls = fake.counters()["calls"]
+    del loader, images
+    n_failed = 0
+    for call in range(1, n_calls, 5):
+        loader = on_gpu(indexed)
+        fake.fail(call)
+        try:
+            for images, _ in loader:
+                images.cpu()
+        except DeviceError as error:
+            n_failed += 1
+            assert "the GPU" in str(error)
+        fake.library.fake_cuda_reset()
+        assert sum(len(labels) for _, labels in loader) in (4, 8, 12)
+        images = None
+    assert n_failed > n_calls / 5 / 2
+
+
+def test_refusals(fake: Fake, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for options, said in [
+        ({"device": "tpu"}, "device"),
+        ({"device": "cuda:x"}, "device"),
+        ({"output": "numpy"}, "NumPy has no arrays on a GPU"),
+        ({"decoder": "magic"}, "decoder"),
+        ({"augment": "trivialaugment"}, "augment"),
+        ({"out": bytearray(1 << 20)}, "out"),
+        ({"pin_memory": True}, "pin_memory"),
+    ]:
+        with pytest.raises(UsageError, match=said):
+            on_gpu(indexed, **options)
+    with pytest.raises(DeviceError, match="no GPU 5"):
+        on_gpu(indexed, device="cuda:5")
+    fake.pretend_no_gpu()
+    with pytest.raises(DeviceError, match="finds no GPU"):
+        on_gpu(indexed)
+    monkeypatch.setenv("FDCONVERT_CUDA_LIB", "/nowhere/libcuda.so")
+    with pytest.raises(DeviceError, match="no CUDA driver"):
+        on_gpu(indexed)
+
+
+def test_torch_is_not_needed(fake: Fake, indexed: Path) -> None:
+    images, labels = next(iter(on_gpu(indexed, output="auto")))
+    if type(images) is fdconvert.DeviceArray:
+        assert images.cpu().nbytes == images.nbytes
+    else:
+        # With torch, which cannot use memory that is on no GPU.
+        pytest.skip("torch is installed, and cannot look at memory of the stand-in")
+    assert len(labels) == 4
