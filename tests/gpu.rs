@@ -36,6 +36,11 @@ fn with_a_gpu_it_says_which() {
         (&device["compute_capability"], &device["supported"]),
         (&json!("9.0"), &json!(true))
     );
+    // Whether this machine has it or not, one of the two is told.
+    assert_ne!(json["nvjpeg"].is_string(), json["nvjpeg_missing"].is_string(), "{json}");
+    let has_it = json["backends"].as_array().unwrap().contains(&json!("nvjpeg"));
+    assert_eq!(has_it, json["nvjpeg"].is_string());
+    assert!(text.contains("\nnvJPEG    "), "{text}");
     for key in ["ordinal", "name", "memory_bytes", "multiprocessors", "clock_khz"] {
         assert!(!device[key].is_null(), "{key} is missing in {device}");
     }

@@ -50,6 +50,7 @@ fn because(found: &Probe) -> String {
 fn name(backend: &Backend) -> &'static str {
     match backend {
         Backend::Checkpoints => "checkpoints",
+        Backend::NvJpeg => "nvjpeg",
         Backend::Cpu => "cpu",
         _ => "unknown",
     }
@@ -60,6 +61,11 @@ fn version(found: &Probe) -> Option<String> {
     Some(format!("{}.{}", version / 1000, version % 1000 / 10))
 }
 
+fn library_version(found: &Probe) -> Option<String> {
+    let (major, minor, patch) = found.library.as_ref().ok()?;
+    Some(format!("{major}.{minor}.{patch}"))
+}
+
 fn as_json(found: &Probe) -> Map<String, Value> {
     let backends: Vec<_> = found.backends.iter().map(name).collect();
     let devices: Vec<_> = found.devices.iter().map(device_json).collect();
@@ -67,6 +73,9 @@ fn as_json(found: &Probe) -> Map<String, Value> {
     fields.insert("driver".into(), json!(version(found)));
     fields.insert("missing".into(), json!(found.driver.as_ref().err().map(ToString::to_string)));
     fields.insert("devices".into(), json!(devices));
+    fields.insert("nvjpeg".into(), json!(library_version(found)));
+    let missing = found.library.as_ref().err().map(ToString::to_string);
+    fields.insert("nvjpeg_missing".into(), json!(missing));
     fields.insert("used".into(), json!(backends.first()));
     fields.insert("backends".into(), json!(backends));
     fields.insert("gpu".into(), json!(usable(found).map(|device| device.ordinal)));
@@ -108,6 +117,10 @@ fn as_text(found: &Probe) -> String {
             if device.is_supported() { "" } else { " (too old)" },
         );
     }
+    let _infallible = match (&found.library, library_version(found)) {
+        (Err(error), _) => writeln!(text, "nvJPEG    none: {error}"),
+        (Ok(_), version) => writeln!(text, "nvJPEG    {}", version.unwrap_or_default()),
+    };
     let backends: Vec<_> = found.backends.iter().map(name).collect();
     let best = backends.first().copied().unwrap_or_default();
     let _infallible = writeln!(text, "backends  {}", backends.join(", "));

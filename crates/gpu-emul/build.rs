@@ -1,5 +1,5 @@
 //! Compiles the kernels of fdconvert-gpu for the CPU: into this crate, and into a shared library
-//! that takes the place of the driver.
+//! that takes the place of the driver; and one that takes the place of nvJPEG.
 use std::{env, path::Path, process::Command};
 
 fn main() {
@@ -16,13 +16,19 @@ fn main() {
     }
     build().file("src/emulator.cpp").compile("fdconvert_gpu_emulator");
 
-    let folder = env::var("OUT_DIR").unwrap_or_default();
-    let library = Path::new(&folder).join("libfake_cuda.so");
-    let mut command: Command = build().pic(true).get_compiler().to_command();
-    command
-        .args(["-shared", "-pthread", "-fvisibility=hidden", "src/fake_cuda.cpp", "-o"])
-        .arg(&library);
-    let done = command.status().is_ok_and(|status| status.success());
-    assert!(done, "{command:?} failed");
-    println!("cargo::rustc-env=FDCONVERT_FAKE_CUDA={}", library.display());
+    for (source, variable) in
+        [("fake_cuda", "FDCONVERT_FAKE_CUDA"), ("fake_nvjpeg", "FDCONVERT_FAKE_NVJPEG")]
+    {
+        let folder = env::var("OUT_DIR").unwrap_or_default();
+        let library = Path::new(&folder).join(format!("lib{source}.so"));
+        let mut command: Command = build().pic(true).get_compiler().to_command();
+        command
+            .args(["-shared", "-pthread", "-fvisibility=hidden"])
+            .arg(format!("src/{source}.cpp"))
+            .arg("-o")
+            .arg(&library);
+        let done = command.status().is_ok_and(|status| status.success());
+        assert!(done, "{command:?} failed");
+        println!("cargo::rustc-env={variable}={}", library.display());
+    }
 }

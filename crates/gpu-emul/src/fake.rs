@@ -132,6 +132,13 @@ impl FakeDriver {
         counters
     }
 
+    /// Where a function of the library is.
+    pub(crate) fn address(&self, name: &[u8]) -> Result<usize, libloading::Error> {
+        // SAFETY: nothing is called, only the address is taken.
+        let symbol = unsafe { self.function::<*const ()>(name) }?;
+        Ok(symbol.addr())
+    }
+
     /// # Safety
     /// `T` is the type of the function.
     unsafe fn function<T>(&self, name: &[u8]) -> Result<Symbol<'_, T>, libloading::Error> {

@@ -217,6 +217,19 @@ EXPORT void fake_cuda_counters(Counters* counters) {
     *counters = all.counters;
 }
 
+// For fake_nvjpeg.cpp.
+EXPORT int fake_cuda_in_context() { return !contexts.empty(); }
+EXPORT int fake_cuda_is_device_memory(u64 address, size_t n_bytes) {
+    LEAVE();
+    return inside(all.device_memory, address, n_bytes);
+}
+EXPORT int fake_cuda_issue(u64 stream, void (*work)(void*), void (*forget)(void*), void* data) {
+    LEAVE();
+    // Forgotten after it has run, and when it is lost.
+    const std::shared_ptr<void> kept(data, forget);
+    return issue(stream, [=] { work(kept.get()); }) ? SUCCESS : INVALID_HANDLE;
+}
+
 EXPORT int cuInit(unsigned) {
     ENTER(false);
     return all.n_devices == 0 ? NO_DEVICE : SUCCESS;
@@ -345,6 +358,45 @@ EXPORT int cuMemcpyDtoHAsync_v2(void* to, u64 from, size_t n_bytes, u64 stream) 
     ENTER(true);
     return issue_access(stream, from, to, n_bytes,
                         [=] { std::memcpy(to, (const void*)(uintptr_t)from, n_bytes); });
+}
+struct Copy2d {
+    size_t from_x_bytes, from_y;
+    unsigned from_type;
+    const void* from_host;
+    u64 from_device;
+    void* from_array;
+    size_t from_pitch, to_x_bytes, to_y;
+    unsigned to_type;
+    void* to_host;
+    u64 to_device;
+    void* to_array;
+    size_t to_pitch, row_bytes, n_rows;
+};
+static_assert(sizeof(Copy2d) == 128 && offsetof(Copy2d, row_bytes) == 112, "as in cuda.h");
+EXPORT int cuMemcpy2DAsync_v2(const Copy2d* asked, u64 stream) {
+    ENTER(true);
+    const Copy2d copy = *asked;
+    const bool is_plain = copy.from_x_bytes == 0 && copy.from_y == 0 && copy.to_x_bytes == 0 &&
+                          copy.to_y == 0 && copy.from_type == 2 && copy.to_type == 2;
+    if (!is_plain || copy.row_bytes > copy.from_pitch || copy.row_bytes > copy.to_pitch) {
+        return INVALID_VALUE;
+    }
+    if (copy.row_bytes == 0 || copy.n_rows == 0) return SUCCESS;
+    const size_t n_to = copy.to_pitch * (copy.n_rows - 1) + copy.row_bytes;
+    const size_t n_from = copy.from_pitch * (copy.n_rows - 1) + copy.row_bytes;
+    auto from_is_good = [=] { return inside(state().device_memory, copy.from_device, n_from); };
+    if (!from_is_good()) return ILLEGAL_ADDRESS;
+    return issue_access(stream, copy.to_device, nullptr, n_to, [=] {
+        if (!from_is_good()) {
+            state().counters.violations += 1;
+            return;
+        }
+        for (size_t row = 0; row < copy.n_rows; ++row) {
+            std::memcpy((u8*)(uintptr_t)copy.to_device + row * copy.to_pitch,
+                        (const u8*)(uintptr_t)copy.from_device + row * copy.from_pitch,
+                        copy.row_bytes);
+        }
+    });
 }
 EXPORT int cuMemsetD8Async(u64 to, u8 value, size_t n_bytes, u64 stream) {
     ENTER(true);

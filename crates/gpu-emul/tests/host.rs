@@ -11,7 +11,7 @@ mod common;
 use common::{photographs, small};
 use fdconvert_gpu::{
     Backend, Batch, Crop, Decoder, Diagnostics, Driver, Fallback, Gpu, GpuError, Limits, Order,
-    Output, Pending, Plan, Request, SampleType, Source, Status, Tensor, probe,
+    Output, Pending, Plan, Probe, Request, SampleType, Source, Status, Tensor, probe,
 };
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, decode};
 use fdconvert_jpeg_index::{Checkpoints, parse};
@@ -318,13 +318,14 @@ fn without_a_driver_there_is_an_error() {
 #[test]
 fn the_probe_tells_what_there_is() {
     let fake = FakeDriver::take().unwrap();
-    let found = probe(Some(FakeDriver::path()));
+    let probe = |driver| Probe::new(Some(driver), Some(Path::new("no/such/library.so")));
+    let found = probe(FakeDriver::path());
     assert_eq!(found.driver, Ok(12_040));
     assert_eq!(found.backends, [Backend::Checkpoints, Backend::Cpu]);
     let device = &found.devices[0];
     assert_eq!((device.name.as_str(), device.compute_capability), ("Made of tests", (9, 0)));
     fake.pretend(FakeMachine { n_devices: 0, ..FakeMachine::DEFAULT });
-    let found = probe(Some(FakeDriver::path()));
+    let found = probe(FakeDriver::path());
     assert_eq!((found.driver, found.backends), (Err(GpuError::NoDevice), vec![Backend::Cpu]));
 }
 

@@ -6,15 +6,18 @@
 mod record;
 
 use clap::Parser;
-use fdconvert_gpu_emul::{FakeDriver, FakeMachine};
+use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use record::{Settings, run};
 
 fn settings(more: &[&str]) -> Settings {
     let driver = FakeDriver::path().to_str().unwrap();
     let tiny =
         ["--images", "3", "--sides", "48", "--batches", "2,3", "--warm-up", "1", "--points", "700"];
+    // Never one that is installed: it would not know this driver.
+    let nvjpeg = ["--nvjpeg", "no/such/library.so"];
     let rest = ["--rounds", "2", "--seconds", "60", "--driver", driver];
-    let all = ["record"].iter().chain(&tiny).chain(&rest).chain(more);
+    let nvjpeg = if more.contains(&"--nvjpeg") { &[][..] } else { &nvjpeg[..] };
+    let all = ["record"].iter().chain(&tiny).chain(&rest).chain(nvjpeg).chain(more);
     Settings::parse_from(all)
 }
 
@@ -33,7 +36,31 @@ fn it_runs_to_its_end() {
     for kernel in ["huffman", "idct", "down"] {
         assert!(report.text.contains(kernel), "{}", report.text);
     }
+    assert!(report.text.contains("\nskipped: no nvJPEG: no/such/library.so: "), "{}", report.text);
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
+}
+
+#[test]
+fn engines_of_nvjpeg_are_rivals() {
+    let fake = FakeDriver::take().unwrap();
+    let nvjpeg = FakeNvJpeg::new(&fake).unwrap();
+    nvjpeg.engines(0b0111);
+    let report = run(&settings(&["--nvjpeg", FakeNvJpeg::path().to_str().unwrap()]));
+    assert!(report.is_fine, "{}", report.text);
+    for part in [
+        "Version 12.4.0; hardware decoders: 7 of 5 cores each",
+        "- hardware, repeated: skipped: nvjpegCreateEx failed: NVJPEG_STATUS_ARCH_MISMATCH (7)\n",
+        "\n| GPU hybrid | interpolated | 48x48 q90 | u8 as stored | 3 | ",
+    ] {
+        assert!(report.text.contains(part), "{part} is missing:\n{}", report.text);
+    }
+    // Its pixels are none, and far from those that they should be.
+    let native =
+        report.text.lines().find(|line| line.starts_with("| auto | repeated | 48x48 q50 | u8"));
+    let cells: Vec<_> = native.unwrap().split('|').map(str::trim).collect();
+    let mean: f64 = cells[8].parse().unwrap();
+    assert!((20.0..200.0).contains(&mean) && cells[7] == "0", "{cells:?}");
+    assert!(fake.counters().is_clean() && nvjpeg.counters().is_clean());
 }
 
 #[test]

@@ -3,6 +3,7 @@ use crate::{
     decoder::{OutputMemory, Reusable, Slab, Spare},
     driver::{Event, PinnedMemory, Stream},
     layout::StateLayout,
+    nvjpeg::Rest,
     timing::Laps,
 };
 use std::sync::Arc;
@@ -14,6 +15,7 @@ pub struct Pending {
     /// Before the target, and before the stored images of the plan: it waits for the work.
     slab: InFlight,
     plan: Plan,
+    rest: Option<Rest>,
     target: Option<Target>,
     laps: Option<Laps>,
 }
@@ -36,13 +38,13 @@ impl Target {
 impl Pending {
     pub(crate) fn new(
         gpu: Gpu,
-        plan: Plan,
+        (plan, rest): (Plan, Option<Rest>),
         slab: Keep<Slab>,
         target: Target,
         laps: Option<Laps>,
     ) -> Self {
         let slab = InFlight { keep: slab, is_done: false };
-        Self { gpu, slab, plan, target: Some(target), laps }
+        Self { gpu, slab, plan, rest, target: Some(target), laps }
     }
 
     /// Waits until the batch is done.
@@ -51,7 +53,7 @@ impl Pending {
     /// When the driver fails, or the kernels have.
     pub fn wait(mut self) -> Result<Batch, GpuError> {
         let InFlight { keep, is_done } = &mut self.slab;
-        let statuses = match &keep.item {
+        let mut statuses = match &keep.item {
             Some(slab) => {
                 slab.done.wait()?;
                 *is_done = true;
@@ -63,9 +65,13 @@ impl Pending {
             }
             None => self.plan.statuses(&[]),
         };
+        if let Some(rest) = &self.rest {
+            rest.report(&mut statuses);
+        }
         let timings = self.laps.as_ref().map(Laps::timings).transpose()?;
         let target = self.target.take();
-        Ok(Batch { gpu: self.gpu.clone(), plan: self.plan.clone(), statuses, target, timings })
+        let (gpu, plan, rest) = (self.gpu.clone(), self.plan.clone(), self.rest.take());
+        Ok(Batch { gpu, plan, rest, statuses, target, timings })
     }
 
     /// Lets a stream of the caller's wait for the batch, so that the host need not: what is asked
@@ -103,6 +109,7 @@ impl Drop for InFlight {
 pub struct Batch {
     gpu: Gpu,
     plan: Plan,
+    rest: Option<Rest>,
     statuses: Vec<Status>,
     target: Option<Target>,
     timings: Option<Timings>,
@@ -131,13 +138,16 @@ impl Batch {
     /// The bytes of the output.
     #[must_use]
     pub fn n_bytes(&self) -> u64 {
-        self.plan.output_bytes()
+        self.plan.output_bytes() + self.rest.as_ref().map_or(0, Rest::n_bytes)
     }
 
-    /// Where in the output an image lies; `None` where it has no place, see [`Plan::place`].
+    /// Where in the output an image lies; `None` where it has no place: in the native output only
+    /// what the kernels or nvJPEG were asked for has one, all of the kernels' before all of
+    /// nvJPEG's.
     #[must_use]
     pub fn place(&self, request: usize) -> Option<Place> {
-        self.plan.place(request)
+        let by_library = || self.rest.as_ref()?.place(request);
+        self.plan.place(request).or_else(by_library)
     }
 
     /// Copies the output to the host. `None` if it was written to memory of the caller's.

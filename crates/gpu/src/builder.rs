@@ -109,7 +109,8 @@ impl Builder {
         tables: &ImageTables,
     ) -> Result<ImageLayout, Fallback> {
         let mut layout = image.layout;
-        layout.crop = window::crop(&layout, request, &self.output).ok_or(Fallback::Crop)?;
+        layout.crop = window::crop((layout.width, layout.height), request, &self.output)
+            .ok_or(Fallback::Crop)?;
         let counts = [
             u64::from(self.n_words),
             self.segments.len() as u64,

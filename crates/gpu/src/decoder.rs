@@ -3,9 +3,11 @@
     reason = "memory whose address the caller gives, and the stream that works on it"
 )]
 use crate::{
-    Addresses, Batch, Diagnostics, Gpu, GpuError, Limits, Output, Plan, Request,
+    Addresses, Batch, Diagnostics, Gpu, GpuError, LibraryUse, Limits, NvJpeg, Output, Plan,
+    Request,
     batch::{Keep, Pending, Target},
     driver::{DeviceMemory, Event, PinnedMemory, Stream, StreamMachine},
+    nvjpeg::{Library, Rest},
     timing::{Laps, TimedMachine},
 };
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,6 +35,7 @@ pub struct Decoder {
     workspace: Option<DeviceMemory>,
     spare: Arc<Spare>,
     diagnostics: Diagnostics,
+    library: Option<Library>,
 }
 
 /// Memory that no batch uses at the moment.
@@ -74,12 +77,47 @@ impl Decoder {
             workspace: None,
             spare: Arc::default(),
             diagnostics: Diagnostics::default(),
+            library: None,
         })
     }
 
     /// What is done beside decoding, from the next batch on.
     pub fn diagnose(&mut self, diagnostics: Diagnostics) {
         self.diagnostics = diagnostics;
+    }
+
+    /// Lets nvJPEG decode what the kernels leave, or all images, from the next batch on. Without
+    /// this, the kernels alone decode.
+    ///
+    /// [`Decoder::submit`] then comes back when nvJPEG is done with its part, which goes on beside
+    /// the kernels. It takes memory of its own: twice what [`Limits::chunk_blocks`] of pixels take
+    /// (192 bytes for each), or more where one image does. The times of [`Decoder::diagnose`] leave
+    /// its part out.
+    ///
+    /// # Errors
+    /// [`GpuError::Library`] if nvJPEG does not start, on a GPU without the engine for one, or
+    /// when the driver fails. Who decoded before goes on doing so.
+    pub fn use_library(&mut self, library: &NvJpeg, how: LibraryUse) -> Result<(), GpuError> {
+        let library = Library::new(&self.gpu, library, how)?;
+        self.without_library();
+        self.library = Some(library);
+        Ok(())
+    }
+
+    /// Lets the kernels alone decode again.
+    pub fn without_library(&mut self) {
+        if let Some(library) = self.library.take() {
+            // Batches that are on their way use its memory. If waiting fails, so have they.
+            let _ = self.work.wait();
+            drop(library);
+        }
+    }
+
+    /// How many decoders the GPU has beside its multiprocessors, and how many cores each, as
+    /// nvJPEG tells; `None` where it is not in use, or does not tell.
+    #[must_use]
+    pub fn hardware_decoders(&self) -> Option<(u32, u32)> {
+        self.library.as_ref().and_then(Library::hardware)
     }
 
     /// Decodes a batch and waits for it.
@@ -102,12 +140,13 @@ impl Decoder {
         requests: &[Request<'_>],
         output: Output,
     ) -> Result<Pending, GpuError> {
-        let plan = Plan::new(requests, output, self.limits);
-        let mut memory = self.spare.output(&self.gpu, plan.output_bytes())?;
+        let (plan, rest) = self.divide(requests, output);
+        let n_bytes = output_bytes(&plan, rest.as_ref());
+        let mut memory = self.spare.output(&self.gpu, n_bytes)?;
         for reader in std::mem::take(&mut memory.readers) {
             self.work.wait_for(&reader)?;
         }
-        self.start(plan, requests, Target::Own(Keep::new(memory, &self.spare)))
+        self.start((plan, rest), requests, Target::Own(Keep::new(memory, &self.spare)))
     }
 
     /// Starts a batch, into memory of the caller's: a tensor of PyTorch, for one.
@@ -127,17 +166,28 @@ impl Decoder {
         address: u64,
         n_bytes: u64,
     ) -> Result<Pending, GpuError> {
-        let plan = Plan::new(requests, output, self.limits);
-        let expected = plan.output_bytes();
+        let (plan, rest) = self.divide(requests, output);
+        let expected = output_bytes(&plan, rest.as_ref());
         if expected != n_bytes {
             return Err(GpuError::OutputSize { expected, found: n_bytes });
         }
-        self.start(plan, requests, Target::Foreign(address))
+        self.start((plan, rest), requests, Target::Foreign(address))
+    }
+
+    /// What the kernels do, and what nvJPEG does where it is in use.
+    fn divide(&self, requests: &[Request<'_>], output: Output) -> (Plan, Option<Rest>) {
+        match &self.library {
+            None => (Plan::new(requests, output, self.limits), None),
+            Some(library) => {
+                let (plan, rest) = Rest::divide(requests, output, self.limits, library.share());
+                (plan, Some(rest))
+            }
+        }
     }
 
     fn start(
         &mut self,
-        plan: Plan,
+        (plan, mut rest): (Plan, Option<Rest>),
         requests: &[Request<'_>],
         target: Target,
     ) -> Result<Pending, GpuError> {
@@ -146,7 +196,7 @@ impl Decoder {
         let slab = self.spare.slab(&self.gpu, plan.upload_bytes(), host_bytes)?;
         let mut keep = Keep::new(slab, &self.spare);
         let started = match keep.as_mut() {
-            Some(slab) => self.enqueue(&plan, requests, &target, slab),
+            Some(slab) => self.enqueue((&plan, rest.as_mut()), requests, &target, slab),
             None => Ok(None),
         };
         let laps = started.inspect_err(|_| {
@@ -154,13 +204,14 @@ impl Decoder {
             // as well, the context is lost, and no work with it is left.
             let _ = self.copies.wait();
             let _ = self.work.wait();
+            let _ = self.library.as_ref().map(Library::wait);
         })?;
-        Ok(Pending::new(self.gpu.clone(), plan, keep, target, laps))
+        Ok(Pending::new(self.gpu.clone(), (plan, rest), keep, target, laps))
     }
 
     fn enqueue(
         &mut self,
-        plan: &Plan,
+        (plan, rest): (&Plan, Option<&mut Rest>),
         requests: &[Request<'_>],
         target: &Target,
         slab: &mut Slab,
@@ -203,7 +254,7 @@ impl Decoder {
         let mut machine = unsafe { StreamMachine::new(&self.work) };
         if self.diagnostics.garbage {
             machine.fill(at.workspace, plan.workspace_bytes(), GARBAGE)?;
-            machine.fill(at.output, plan.output_bytes(), GARBAGE)?;
+            machine.fill(at.output, output_bytes(plan, rest.as_deref()), GARBAGE)?;
         }
         match &mut laps {
             None => plan.run(at, &mut machine)?,
@@ -212,6 +263,11 @@ impl Decoder {
                 let (gpu, stream) = (&self.gpu, &self.work);
                 plan.run(at, &mut TimedMachine { machine, gpu, stream, laps })?;
             }
+        }
+        if let (Some(library), Some(rest)) = (&mut self.library, rest) {
+            let output = (plan.output, at.output);
+            // SAFETY: the output is kept until the work is done, and has room for the rest.
+            unsafe { library.decode(requests, rest, output, self.limits, &self.work) }?;
         }
         let states_at = plan.upload_bytes() as usize;
         self.work.download(workspace, plan.state_range(), &mut slab.host, states_at)?;
@@ -230,6 +286,10 @@ impl Drop for Decoder {
 
 /// Neither black nor white, nor what the kernels count from.
 const GARBAGE: u8 = 0xA5;
+
+fn output_bytes(plan: &Plan, rest: Option<&Rest>) -> u64 {
+    plan.output_bytes() + rest.map_or(0, Rest::n_bytes)
+}
 
 const STATE_BYTES: u64 = size_of::<crate::layout::StateLayout>() as u64;
 

@@ -9,6 +9,23 @@ pub enum GpuError {
         /// Each library that was looked for, with the loader's answer.
         tried: Vec<String>,
     },
+    /// nvJPEG is not installed, or it cannot be loaded.
+    #[error("no nvJPEG: {}", tried.join("; "))]
+    NoLibrary {
+        /// Each library that was looked for, with the loader's answer, and each folder that was
+        /// looked into.
+        tried: Vec<String>,
+    },
+    /// nvJPEG does not start: on a GPU without the engine that was asked for, for one.
+    #[error("{function} failed: {name} ({code})")]
+    Library {
+        /// The function of nvJPEG.
+        function: &'static str,
+        /// Its answer.
+        code: i32,
+        /// nvJPEG's name for it.
+        name: &'static str,
+    },
     /// The driver cannot run these kernels.
     #[error("the CUDA driver is for {found}, and {needed} or newer is needed")]
     TooOld {

@@ -41,15 +41,18 @@
 //! driver's. Neither building nor starting needs CUDA: the driver is loaded by [`Driver::load`],
 //! and a machine without it answers [`GpuError::NoDriver`]. [`probe`] tells beforehand.
 //!
+//! What the kernels leave - images without checkpoints, progressive ones - may be decoded by
+//! NVIDIA's nvJPEG, loaded by [`NvJpeg::load`] and switched on by [`Decoder::use_library`]. Its
+//! pixels are close to libjpeg's and no more; they have the status [`Status::Library`].
+//!
 //! [`Fractals`] draws images of iterated function systems into the GPU's memory, where nothing is
 //! uploaded but a few numbers each.
 //!
 //! A [`Plan`] is all that the host decides about a batch, and a [`Machine`] whatever runs the
 //! kernels: a stream of the driver here, the CPU in tests.
 //!
-//! Deliberately absent: files, loaders, the decoding on the CPU of what the kernels refuse, and
-//! any decoder whose pixels differ from libjpeg's.
-// Only `driver` and what takes addresses from callers opt in.
+//! Deliberately absent: files, loaders, and the decoding on the CPU of what the kernels refuse.
+// Only `driver`, `nvjpeg` and what takes addresses from callers opt in.
 #![deny(unsafe_code)]
 
 mod batch;
@@ -60,6 +63,7 @@ mod error;
 mod fractal;
 mod image;
 pub mod layout;
+mod nvjpeg;
 mod plan;
 mod probe;
 mod request;
@@ -74,6 +78,7 @@ pub use decoder::Decoder;
 pub use driver::{Device, Driver, Gpu};
 pub use error::GpuError;
 pub use fractal::{Canvas, Drawing, FractalImage, FractalSystem, Fractals};
+pub use nvjpeg::{Engine, LibraryShare, LibraryUse, NvJpeg};
 pub use plan::{Limits, Place, Plan, Work};
 pub use probe::{Backend, Probe, probe};
 pub use request::{

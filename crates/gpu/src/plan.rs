@@ -197,10 +197,18 @@ impl Plan {
         if all_there { Ok(()) } else { Err(GpuError::OtherGpu) }
     }
 
-    /// The bytes of the output that no kernel writes, because the images are left to the caller.
-    pub(crate) fn untouched(&self) -> impl Iterator<Item = Range<u64>> {
+    /// The bytes of the output that no kernel writes, because the images are left to the caller:
+    /// those of neighbours together.
+    pub(crate) fn untouched(&self) -> Vec<Range<u64>> {
         let left = self.outcomes.iter().enumerate().filter(|(_, outcome)| outcome.is_err());
-        left.filter_map(|(request, _)| self.place(request)).map(|place| place.bytes)
+        let places = left.filter_map(|(request, _)| self.place(request)).map(|place| place.bytes);
+        places.fold(Vec::new(), |mut ranges: Vec<Range<u64>>, bytes| {
+            match ranges.last_mut() {
+                Some(last) if last.end == bytes.start => last.end = bytes.end,
+                _ => ranges.push(bytes),
+            }
+            ranges
+        })
     }
 }
 

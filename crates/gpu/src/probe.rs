@@ -1,4 +1,4 @@
-use crate::{Device, Driver, GpuError};
+use crate::{Device, Driver, GpuError, NvJpeg};
 use std::path::Path;
 
 /// What there is to decode with, found without starting anything.
@@ -10,6 +10,8 @@ pub struct Probe {
     pub driver: Result<i32, GpuError>,
     /// The GPUs that the driver knows.
     pub devices: Vec<Device>,
+    /// The version of nvJPEG: major, minor, patch; or why there is none.
+    pub library: Result<(i32, i32, i32), GpuError>,
     /// What can decode, the best first; never empty.
     pub backends: Vec<Backend>,
 }
@@ -20,25 +22,42 @@ pub struct Probe {
 pub enum Backend {
     /// The kernels of this crate, for images with checkpoints.
     Checkpoints,
+    /// NVIDIA's nvJPEG, for images without checkpoints. Whether it starts on a GPU, and with which
+    /// [`Engine`](crate::Engine), is known when a decoder uses it.
+    NvJpeg,
     /// The CPU, which is the caller's affair.
     Cpu,
 }
 
-/// Looks for the driver (or loads the one at `path`) and asks it for its GPUs. Opens none of
-/// them: no memory is taken, and forking afterwards is as safe as the driver's start allows.
+/// Looks for the driver (or loads the one at `path`) and asks it for its GPUs, and looks for
+/// nvJPEG. Opens no GPU: no memory is taken, and forking afterwards is as safe as the driver's
+/// start allows.
 #[must_use]
 pub fn probe(path: Option<&Path>) -> Probe {
-    let cpu = vec![Backend::Cpu];
-    let driver = match Driver::load(path) {
-        Ok(driver) => driver,
-        Err(error) => return Probe { driver: Err(error), devices: vec![], backends: cpu },
-    };
-    match driver.devices() {
-        Ok(devices) => {
-            let supported = devices.iter().any(Device::is_supported);
-            let backends = if supported { vec![Backend::Checkpoints, Backend::Cpu] } else { cpu };
-            Probe { driver: Ok(driver.version()), devices, backends }
+    Probe::new(path, None)
+}
+
+impl Probe {
+    /// The same, with the nvJPEG at `library`.
+    #[must_use]
+    pub fn new(driver: Option<&Path>, library: Option<&Path>) -> Self {
+        let driver = Driver::load(driver);
+        let devices = driver.as_ref().map_err(Clone::clone).and_then(Driver::devices);
+        let library = NvJpeg::load(library).map(|library| library.version());
+        let mut backends = vec![Backend::Cpu];
+        if devices.iter().flatten().any(Device::is_supported) {
+            if library.is_ok() {
+                backends.insert(0, Backend::NvJpeg);
+            }
+            backends.insert(0, Backend::Checkpoints);
         }
-        Err(error) => Probe { driver: Err(error), devices: vec![], backends: cpu },
+        match (driver, devices) {
+            (Ok(driver), Ok(devices)) => {
+                Self { driver: Ok(driver.version()), devices, library, backends }
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                Self { driver: Err(error), devices: vec![], library, backends }
+            }
+        }
     }
 }

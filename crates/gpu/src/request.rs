@@ -155,7 +155,11 @@ pub enum Status {
     /// Its pixels are there. Of a crop that is only part of the image, no more was decoded than
     /// it needs: damage that lies elsewhere may not have been seen.
     Decoded,
-    /// It was not tried; the caller decodes it by other means. Its place in a tensor holds zeros.
+    /// nvJPEG has decoded it, where [`Decoder::use_library`](crate::Decoder::use_library) lets it.
+    /// Its pixels are close to libjpeg-turbo's but not equal, and differ from engine to engine and
+    /// from version to version. In a native output it has three channels, even if it is gray.
+    Library,
+    /// It was not decoded; the caller does so by other means. Its place in a tensor holds zeros.
     Fallback(Fallback),
     /// Its data is damaged, or the checkpoints are not its own. Its place is black.
     Damaged(Damage),
@@ -204,6 +208,18 @@ pub enum Fallback {
         width: u32,
         /// The height that was asked for.
         height: u32,
+    },
+    /// nvJPEG was asked for all images, but is not for this one: no JPEG of 8 bits with one or
+    /// three components and Huffman codes, or lossless.
+    #[error("nvJPEG is not asked for images of this kind")]
+    NotForLibrary,
+    /// nvJPEG was asked and has not decoded it.
+    #[error("nvJPEG does not decode the image: {name} ({code})")]
+    Library {
+        /// nvJPEG's answer.
+        code: i32,
+        /// nvJPEG's name for it.
+        name: &'static str,
     },
     /// A crop that is empty, outside of the image, or no numbers.
     #[error("the crop is not inside of the image")]

@@ -1,6 +1,6 @@
 //! In which order the kernels run, wherever they run.
 use crate::{
-    Output, Plan,
+    Output, Plan, Tensor,
     layout::BatchLayout,
     plan::{Chunk, Sections, Workspace},
 };
@@ -189,16 +189,23 @@ impl Plan {
         match self.output {
             Output::Native => batch.pixels = at.output,
             Output::Tensor(tensor) => {
-                (batch.out_width, batch.out_height) = (tensor.width, tensor.height);
-                batch.dtype = tensor.sample_type as u32;
-                batch.order = tensor.order as u32;
-                let channels = tensor.mean.iter().zip(&tensor.deviation);
-                let to = batch.factor.iter_mut().zip(&mut batch.offset);
-                for ((factor, offset), (mean, deviation)) in to.zip(channels) {
-                    (*factor, *offset) = (1.0 / (255.0 * deviation), -mean / deviation);
-                }
+                tensor.describe(&mut batch);
             }
         }
         batch
+    }
+}
+
+impl Tensor {
+    /// Says what the last two kernels make.
+    pub(crate) fn describe(&self, batch: &mut BatchLayout) {
+        (batch.out_width, batch.out_height) = (self.width, self.height);
+        batch.dtype = self.sample_type as u32;
+        batch.order = self.order as u32;
+        let channels = self.mean.iter().zip(&self.deviation);
+        let to = batch.factor.iter_mut().zip(&mut batch.offset);
+        for ((factor, offset), (mean, deviation)) in to.zip(channels) {
+            (*factor, *offset) = (1.0 / (255.0 * deviation), -mean / deviation);
+        }
     }
 }

@@ -10,13 +10,12 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The crop in pixels; `None` if there is none.
+/// The crop in the pixels of an image of that size; `None` if there is none.
 pub(crate) fn crop(
-    layout: &ImageLayout,
+    (width, height): (u32, u32),
     request: &Request<'_>,
     output: &Output,
 ) -> Option<CropLayout> {
-    let ImageLayout { width, height, .. } = *layout;
     let Output::Tensor(tensor) = output else {
         return Some(CropLayout { end_x: width, end_y: height, ..CropLayout::default() });
     };

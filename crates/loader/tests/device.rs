@@ -5,7 +5,7 @@ mod common;
 
 use common::{Memory, loader, options, random_crop};
 use fdconvert_core::Error;
-use fdconvert_gpu_emul::{FakeDriver, FakeMachine};
+use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use fdconvert_loader::{
     Augment, Batch, CachePolicy, DType, Datasets, DeviceBatch, DeviceDecoder, DeviceLoader,
     DeviceOptions, Failures, Last, Layout, Normalise, OnError, Options, Shuffle, World,
@@ -88,6 +88,37 @@ fn who_decodes_can_be_chosen() {
     assert_eq!(share(&with, DeviceDecoder::Auto), (20, 10));
     assert_eq!(share(&with, DeviceDecoder::Cpu), (0, 30));
     assert_eq!(share(&without, DeviceDecoder::Index), (0, 30));
+}
+
+#[test]
+fn nvjpeg_takes_what_the_kernels_leave() {
+    let fake = FakeDriver::take().unwrap();
+    let library = FakeNvJpeg::new(&fake).unwrap();
+    let device = || DeviceOptions { nvjpeg: Some(FakeNvJpeg::path().into()), ..device() };
+    let (with, without) = (Memory::new(30).checkpointed(), Memory::new(30));
+    for (reader, decoder, store_bytes, expected) in [
+        (&with, DeviceDecoder::Auto, 0, (20, 0, 10)),
+        (&with, DeviceDecoder::NvJpeg, 1 << 20, (0, 20, 10)),
+        (&without, DeviceDecoder::Auto, 1 << 20, (0, 20, 10)),
+        (&without, DeviceDecoder::Index, 0, (0, 0, 30)),
+    ] {
+        let options = DeviceOptions { decoder, store_bytes, ..device() };
+        let mut gpu = on_device(reader, random_crop(), options);
+        on_all(&mut gpu);
+        let decoded = gpu.decoded();
+        assert_eq!((decoded.by_index, decoded.by_nvjpeg, decoded.by_cpu), expected);
+        assert_eq!(decoded.failed_on_gpu, 0);
+    }
+    drop(library);
+    // By name it must be there; otherwise the CPU does its part.
+    let nowhere = |decoder| DeviceOptions { decoder, nvjpeg: Some("/none".into()), ..device() };
+    let datasets = Datasets::one(without.clone()).unwrap();
+    let refused = DeviceLoader::new(datasets, random_crop(), nowhere(DeviceDecoder::NvJpeg));
+    let said = refused.err().unwrap().chain();
+    assert!(said.contains("cannot load nvJPEG for the GPU") && said.contains("/none"), "{said}");
+    let mut gpu = on_device(&without, random_crop(), nowhere(DeviceDecoder::Auto));
+    on_all(&mut gpu);
+    assert_eq!(gpu.decoded().by_cpu, 30);
 }
 
 #[test]

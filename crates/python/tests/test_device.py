@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
     """A GPU of the library at FDCONVERT_FAKE_CUDA, of which nothing is left alive."""
     path = os.environ["FDCONVERT_FAKE_CUDA"]
     monkeypatch.setenv("FDCONVERT_CUDA_LIB", path)
+    monkeypatch.setenv("FDCONVERT_NVJPEG_LIB", "/nowhere/libnvjpeg.so")
     fake = Fake(path)
     yield fake
     gc.collect()
@@ -98,15 +100,20 @@ def test_batches_are_those_of_the_cpu(fake: Fake, indexed: Path) -> None:
 
 def test_what_decodes(fake: Fake, indexed: Path, beton: Path) -> None:
     for path, decoder, by_index in [
-        (indexed, "index", 12),
+        (indexed, "index", 24),
         (indexed, "cpu", 0),
         (beton, "auto", 0),
     ]:
         loader = on_gpu(path, decoder=decoder)
-        for _ in loader:
-            pass
+        # Who did not ask for the CPU is told, once, that it had to do all.
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                for _ in loader:
+                    pass
+        assert len(told) == (path == beton)
         stats = loader.stats()
-        assert (stats["decoded_by_index"], stats["decoded_by_cpu"]) == (by_index, 12 - by_index)
+        assert (stats["decoded_by_index"], stats["decoded_by_cpu"]) == (by_index, 24 - by_index)
 
 
 def test_images_are_kept(fake: Fake, indexed: Path) -> None:
@@ -212,6 +219,9 @@ def test_refusals(fake: Fake, indexed: Path, monkeypatch: pytest.MonkeyPatch) ->
     fake.pretend_no_gpu()
     with pytest.raises(DeviceError, match="finds no GPU"):
         on_gpu(indexed)
+    fake.library.fake_cuda_reset()
+    with pytest.raises(DeviceError, match="/nowhere/libnvjpeg.so"):
+        on_gpu(indexed, decoder="nvjpeg")
     monkeypatch.setenv("FDCONVERT_CUDA_LIB", "/nowhere/libcuda.so")
     with pytest.raises(DeviceError, match="no CUDA driver"):
         on_gpu(indexed)

@@ -6,21 +6,23 @@
 //!
 //! First the pixels of every image are compared with libjpeg-turbo's, then kernels and whole
 //! batches are timed, in rounds that go through all cases in turn, beside libjpeg-turbo on all
-//! cores. Fractals are compared and timed beside the CPU likewise. It ends within `--seconds`. On a machine without a GPU it says what is missing, and
-//! that is no failure.
+//! cores. Fractals are compared and timed beside the CPU likewise, and nvJPEG decodes the same
+//! images where it is installed. It ends within `--seconds`. On a machine without a GPU it says
+//! what is missing, and that is no failure.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
 mod check;
 mod fractals;
 mod images;
 mod measure;
+mod nvjpeg;
 mod report;
 mod rival;
 mod settings;
 
 use check::Checked;
 use clap::Parser;
-use fdconvert_gpu::{Decoder, Device, Driver, Gpu, GpuError, Limits};
+use fdconvert_gpu::{Decoder, Device, Driver, Gpu, GpuError, Limits, NvJpeg};
 use report::Report;
 pub(crate) use settings::Settings;
 use std::{
@@ -84,8 +86,18 @@ fn on_gpu(settings: &Settings, opened: Opened, report: &mut Report) -> Result<()
     let mut decoder = Decoder::new(&opened.gpu, Limits::DEFAULT)?;
     let checked: Vec<Checked> = check::all(&mut decoder, &sets, by(0.5))?;
     report.checked(&checked);
-    let measured = measure::all(&opened.gpu, &mut decoder, &sets, settings, by(0.6), by(0.9))?;
+    let measured = measure::all(&opened.gpu, &mut decoder, &sets, settings, by(0.6), by(0.8))?;
     report.measured(&measured);
-    report.drawn(&fractals::all(&opened.gpu, settings, by(0.97))?);
+    report.drawn(&fractals::all(&opened.gpu, settings, by(0.87))?);
+    // The last, because it is not ours: whatever it does, the rest is there.
+    if let Some(out) = &settings.out {
+        std::fs::write(out, &report.text)?;
+    }
+    match NvJpeg::load(settings.nvjpeg.as_deref()) {
+        Ok(library) => {
+            report.nvjpeg(&nvjpeg::all(&opened.gpu, &library, &sets, settings, by(0.97))?);
+        }
+        Err(error) => report.no_nvjpeg(&error),
+    }
     Ok(())
 }

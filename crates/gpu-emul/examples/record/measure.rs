@@ -8,7 +8,7 @@ use fdconvert_jpeg_index::GRIDS_BITS;
 use std::time::Instant;
 
 /// What training takes.
-const TENSOR: Output = Output::Tensor(Tensor {
+pub(crate) const TENSOR: Output = Output::Tensor(Tensor {
     width: 224,
     height: 224,
     sample_type: SampleType::F16,
@@ -24,7 +24,7 @@ const IN_FLIGHT: usize = 2;
 /// Images that are put into the GPU's memory together.
 const STORED_AT_ONCE: usize = 1024;
 /// Images of a measurement, unless a batch has more.
-const MIN_IMAGES: usize = 2048;
+pub(crate) const MIN_IMAGES: usize = 2048;
 
 /// Where images are before they are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,10 @@ pub(crate) struct Case {
     pub(crate) n_left: usize,
 }
 
+pub(crate) fn output_name(output: Output) -> &'static str {
+    if output == Output::Native { "u8 as stored" } else { "f16 NCHW 224" }
+}
+
 pub(crate) struct Measured {
     pub(crate) set_names: Vec<String>,
     pub(crate) cases: Vec<Case>,
@@ -89,7 +93,7 @@ pub(crate) struct Measured {
 impl Case {
     pub(crate) fn name(&self, measured: &Measured) -> String {
         let set = measured.set_names.get(self.set).map_or("", String::as_str);
-        let output = if self.output == Output::Native { "u8 as stored" } else { "f16 NCHW 224" };
+        let output = output_name(self.output);
         let grid_bits = GRIDS_BITS.get(self.grid).copied().unwrap_or(0);
         let from = if self.residency == Residency::Device { "device" } else { "stream" };
         format!("{set} | {output} | {} | {grid_bits} | {from}", self.batch)
@@ -197,10 +201,15 @@ pub(crate) fn all(
     Ok(Measured { set_names, cases, rivals, n_rounds_asked: settings.rounds })
 }
 
+/// The size of batch that is used where sizes are not compared.
+pub(crate) fn usual_batch(batches: &[usize]) -> usize {
+    batches.get(batches.len() / 2).map_or(256, |batch| (*batch).max(1))
+}
+
 /// Every size of batch with either output on the usual grid, every grid with one of them, and that
 /// on the usual grid from the GPU's memory as well.
 fn cases(n_sets: usize, batches: &[usize]) -> Vec<Case> {
-    let usual = batches.get(batches.len() / 2).map_or(256, |batch| (*batch).max(1));
+    let usual = usual_batch(batches);
     let mut kinds: Vec<(usize, usize, Output, Residency)> = Vec::new();
     for batch in batches.iter().map(|batch| (*batch).max(1)) {
         let travelling = |output| (batch, USUAL_GRID, output, Residency::Stream);

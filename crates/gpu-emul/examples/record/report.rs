@@ -3,10 +3,11 @@ use super::{
     check::Checked,
     fractals::Drawn,
     images::Set,
-    measure::{Case, Measured},
+    measure::{Case, Measured, output_name},
+    nvjpeg::Rivals,
     rival,
 };
-use fdconvert_gpu::{Device, GpuError, Kernel, Timings};
+use fdconvert_gpu::{Device, GpuError, Kernel, LibraryUse, Timings};
 use fdconvert_jpeg_index::GRIDS_BITS;
 use std::error::Error;
 
@@ -149,6 +150,48 @@ impl Report {
         self.is_fine &= *n_wrong == 0;
     }
 
+    pub(crate) fn no_nvjpeg(&mut self, error: &GpuError) {
+        self.heading("nvJPEG");
+        self.line(format!("skipped: {error}"));
+    }
+
+    pub(crate) fn nvjpeg(&mut self, rivals: &Rivals) {
+        self.heading("nvJPEG");
+        let (major, minor, patch) = rivals.version;
+        let hardware = rivals.hardware.map_or("unknown".into(), |(n_decoders, n_cores)| {
+            format!("{n_decoders} of {n_cores} cores each")
+        });
+        self.line(format!(
+            "Version {major}.{minor}.{patch}; hardware decoders: {hardware}. The same bytes, all \
+             images by nvJPEG, resized by the kernels; by the clock, two batches on their way, \
+             medians (least-most). Differences are between its samples and libjpeg-turbo's, \
+             0 to 255.\n"
+        ));
+        for (how, error) in &rivals.skipped {
+            self.line(format!("- {}: skipped: {error}", engine(*how).replace(" | ", ", ")));
+        }
+        if !rivals.skipped.is_empty() {
+            self.line("");
+        }
+        self.table(
+            "engine | chroma | set | output | batch | images/s | not decoded per batch | \
+             mean difference | largest",
+        );
+        for case in &rivals.cases {
+            let (engine, output) = (engine(case.how), output_name(case.output));
+            let difference = case.difference.as_ref().map_or("- | -".into(), |difference| {
+                format!("{:.3} | {}", difference.mean(), difference.most)
+            });
+            self.line(format!(
+                "| {engine} | {} | {output} | {} | {} | {} | {difference} |",
+                case.set,
+                case.batch,
+                spread(&case.wall),
+                case.n_left
+            ));
+        }
+    }
+
     fn kernels(&mut self, measured: &Measured) {
         self.heading("Where the GPU's time goes");
         self.line("Microseconds per image (share of the kernels' time), medians.\n");
@@ -174,6 +217,12 @@ impl Report {
             self.line(format!("| {name} | {upload:.2} | {} |", cells.join(" | ")));
         }
     }
+}
+
+/// An engine of nvJPEG and what it does with chroma.
+fn engine(how: LibraryUse) -> String {
+    let chroma = if how.smooth_chroma { "interpolated" } else { "repeated" };
+    format!("{} | {chroma}", how.engine.name())
 }
 
 impl Case {

@@ -17,6 +17,9 @@ pub(crate) struct Settings {
     /// A library to load as the driver, instead of the one that is installed
     #[arg(long)]
     pub(crate) driver: Option<PathBuf>,
+    /// A library to load as nvJPEG, instead of the one that is installed
+    #[arg(long)]
+    pub(crate) nvjpeg: Option<PathBuf>,
     /// Different images in every set
     #[arg(long, default_value_t = 256)]
     pub(crate) images: usize,

@@ -79,13 +79,13 @@ impl Gpu {
     }
 
     /// Makes the GPU's context the current one of this thread, until the answer is dropped.
-    pub(super) fn enter(&self) -> Result<Entered<'_>> {
+    pub(crate) fn enter(&self) -> Result<Entered<'_>> {
         self.open.enter()
     }
 
     /// Gives something back to the driver. Where the context cannot be entered it is tried all the
     /// same, which does no harm; but never in a process that was forked off.
-    pub(super) fn give_back(&self, give: impl FnOnce(&Driver)) {
+    pub(crate) fn give_back(&self, give: impl FnOnce(&Driver)) {
         self.open.give_back(give);
     }
 
@@ -148,7 +148,7 @@ impl Drop for Open {
 }
 
 /// The GPU's context is the current one of this thread.
-pub(super) struct Entered<'a> {
+pub(crate) struct Entered<'a> {
     open: &'a Open,
 }
 

@@ -12,6 +12,28 @@ use std::{
 /// A context, module, function, stream or event of the driver.
 pub(crate) type Handle = usize;
 
+/// `CUDA_MEMCPY2D`: what [`Functions::cuMemcpy2DAsync_v2`] copies. Fields of 0 are not used here.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Copy2d {
+    pub(crate) from_x_bytes: usize,
+    pub(crate) from_y: usize,
+    pub(crate) from_type: c_uint,
+    pub(crate) from_host: usize,
+    pub(crate) from_device: u64,
+    pub(crate) from_array: usize,
+    pub(crate) from_pitch: usize,
+    pub(crate) to_x_bytes: usize,
+    pub(crate) to_y: usize,
+    pub(crate) to_type: c_uint,
+    pub(crate) to_host: usize,
+    pub(crate) to_device: u64,
+    pub(crate) to_array: usize,
+    pub(crate) to_pitch: usize,
+    pub(crate) row_bytes: usize,
+    pub(crate) n_rows: usize,
+}
+
 macro_rules! functions {
     ($($name:ident($($argument:ty),*);)+) => {
         /// The driver's functions. Every one returns 0 or the number of an error.
@@ -64,6 +86,7 @@ functions! {
     cuMemFreeHost(*mut c_void);
     cuMemcpyHtoDAsync_v2(u64, *const c_void, usize, Handle);
     cuMemcpyDtoHAsync_v2(*mut c_void, u64, usize, Handle);
+    cuMemcpy2DAsync_v2(*const Copy2d, Handle);
     cuMemsetD8Async(u64, u8, usize, Handle);
     cuStreamCreate(*mut Handle, c_uint);
     cuStreamDestroy_v2(Handle);

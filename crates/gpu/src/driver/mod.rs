@@ -9,15 +9,16 @@ mod stream;
 
 pub use context::Gpu;
 pub(crate) use memory::{DeviceMemory, PinnedMemory};
-pub(crate) use stream::{Event, Stream, StreamMachine};
+pub(crate) use stream::{Event, Rows, Stream, StreamMachine};
 
 use crate::GpuError;
-use functions::{Functions, Handle};
+use functions::Functions;
+pub(crate) use functions::Handle;
 use libloading::Library;
 use std::{
     error::Error,
     ffi::{CStr, c_int},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -75,20 +76,24 @@ impl Device {
 }
 
 impl Driver {
-    /// Loads the driver that is installed, or the library at `path`, which must be a CUDA driver
-    /// or act like one: a path of the caller's choice runs code of the caller's choice.
+    /// Loads the library at `path`; without one, the library that the environment variable
+    /// `FDCONVERT_CUDA_LIB` names; without that, the driver that is installed. What is named must
+    /// be a CUDA driver or act like one: a path of one's choice runs code of one's choice.
     ///
     /// # Errors
     /// [`GpuError::NoDriver`], [`GpuError::TooOld`], [`GpuError::NoDevice`], or what else the
     /// driver answers when it starts.
     pub fn load(path: Option<&Path>) -> Result<Self> {
         let mut tried = Vec::new();
-        let installed = LIBRARIES.iter().map(Path::new);
-        let candidates: Vec<&Path> = path.map_or_else(|| installed.collect(), |path| vec![path]);
+        let candidates = match path.map(Path::to_path_buf).or_else(|| chosen("FDCONVERT_CUDA_LIB"))
+        {
+            Some(path) => vec![path],
+            None => LIBRARIES.iter().map(PathBuf::from).collect(),
+        };
         for candidate in candidates {
             // SAFETY: the initialisers of a CUDA driver make no demands on who loads it. A path of
             // the caller's choice is the caller's to vouch for, like any program it starts.
-            match unsafe { Library::new(candidate) } {
+            match unsafe { Library::new(&candidate) } {
                 Ok(library) => return Self::start(library),
                 Err(error) => {
                     let cause = error.source().map_or_else(|| error.to_string(), <_>::to_string);
@@ -217,6 +222,11 @@ impl Driver {
         // SAFETY: the driver gives out strings that end in 0 and live as long as it is loaded.
         unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
     }
+}
+
+/// The library that an environment variable names.
+pub(crate) fn chosen(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 fn load_error(found: String) -> GpuError {

@@ -1,4 +1,4 @@
-use super::{DeviceMemory, Gpu, Handle, PinnedMemory, Result};
+use super::{DeviceMemory, Gpu, Handle, PinnedMemory, Result, functions::Copy2d};
 use crate::{GpuError, Kernel, Machine, layout::BatchLayout};
 use std::ops::Range;
 
@@ -53,6 +53,11 @@ impl Stream {
             )
         };
         driver.check("cuLaunchKernel", code)
+    }
+
+    /// The driver's handle, for libraries that work in this stream.
+    pub(crate) fn handle(&self) -> Handle {
+        self.handle
     }
 
     /// Waits until all that was asked for is done.
@@ -249,6 +254,37 @@ impl<'a> StreamMachine<'a> {
         let code = unsafe { (driver.functions.cuMemsetD8Async)(address, byte, n_bytes, *handle) };
         driver.check("cuMemsetD8Async", code)
     }
+
+    /// Copies rows within the memory of the GPU.
+    pub(crate) fn copy(&mut self, from: Rows, to: Rows, row_bytes: u64, n_rows: u64) -> Result<()> {
+        const DEVICE_MEMORY: u32 = 2;
+        let Stream { gpu, handle } = self.stream;
+        let driver = gpu.driver();
+        let _entered = gpu.enter()?;
+        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let copy = Copy2d {
+            from_type: DEVICE_MEMORY,
+            from_device: from.address,
+            from_pitch: size(from.pitch),
+            to_type: DEVICE_MEMORY,
+            to_device: to.address,
+            to_pitch: size(to.pitch),
+            row_bytes: size(row_bytes),
+            n_rows: size(n_rows),
+            ..Copy2d::default()
+        };
+        // SAFETY: by the promise that `new` asks for; the driver reads `copy` before it returns.
+        let code = unsafe { (driver.functions.cuMemcpy2DAsync_v2)(&raw const copy, *handle) };
+        driver.check("cuMemcpy2DAsync", code)
+    }
+}
+
+/// Rows in the memory of the GPU.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows {
+    pub(crate) address: u64,
+    /// Bytes from the start of a row to that of the next.
+    pub(crate) pitch: u64,
 }
 
 impl Machine for StreamMachine<'_> {

@@ -27,7 +27,8 @@ use crate::{
 };
 use fdconvert_core::{Error, Result};
 use fdconvert_gpu::{
-    Crop, Decoder, Driver, Gpu, Limits, Order, Output, Pending, Request, SampleType, Status, Tensor,
+    Crop, Decoder, Driver, Gpu, LibraryShare, LibraryUse, Limits, NvJpeg, Order, Output, Pending,
+    Request, SampleType, Status, Tensor,
 };
 use keeper::{Filling, Keeper};
 use std::{
@@ -118,10 +119,13 @@ impl DeviceLoader {
         }
         let driver = Driver::load(device.driver.as_deref()).map_err(Error::device("open"))?;
         let gpu = Gpu::open(&driver, device.ordinal).map_err(Error::device("open"))?;
-        let decoder = Decoder::new(&gpu, Limits::DEFAULT).map_err(Error::device("open"))?;
-        let keeper = Arc::new(Keeper::new(device.decoder, false));
+        let mut decoder = Decoder::new(&gpu, Limits::DEFAULT).map_err(Error::device("open"))?;
+        let has_library = use_library(&mut decoder, &device)?;
+        let keeper = Arc::new(Keeper::new(device.decoder, has_library));
         let mut filling = None;
-        if device.store_bytes > 0 && is_constant(&datasets)? {
+        // What nvJPEG is to decode has to come by every time.
+        let is_kept = device.store_bytes > 0 && device.decoder != DeviceDecoder::NvJpeg;
+        if is_kept && is_constant(&datasets)? {
             filling = Some(Filling::new(&gpu, device.store_bytes)?);
         }
         let n_in_flight = device.in_flight.max(1);
@@ -234,6 +238,10 @@ impl DeviceLoader {
                     self.decoded.by_index += 1;
                     parcels.again.is_done(row);
                 }
+                (true, Status::Library) => {
+                    self.decoded.by_nvjpeg += 1;
+                    parcels.again.is_done(row);
+                }
                 (true, _) => {
                     let (new, bytes) = parcels.make(row)?;
                     *facts = new;
@@ -341,6 +349,24 @@ impl DeviceLoader {
     pub fn reset_stats(&mut self) {
         self.loader.reset_stats();
         self.decoded = Decoded::default();
+    }
+}
+
+/// Lets nvJPEG decode what the options say. Returns whether it does.
+fn use_library(decoder: &mut Decoder, device: &DeviceOptions) -> Result<bool> {
+    let share = match device.decoder {
+        DeviceDecoder::Auto => LibraryShare::Rest,
+        DeviceDecoder::NvJpeg => LibraryShare::All,
+        DeviceDecoder::Index | DeviceDecoder::Cpu => return Ok(false),
+    };
+    let how = LibraryUse { share, ..LibraryUse::default() };
+    let used = NvJpeg::load(device.nvjpeg.as_deref())
+        .and_then(|library| decoder.use_library(&library, how));
+    match used {
+        Ok(()) => Ok(true),
+        // It was not asked for by name: the CPU decodes what it would have, and that is counted.
+        Err(_) if share == LibraryShare::Rest => Ok(false),
+        Err(error) => Err(Error::device("load nvJPEG for")(error)),
     }
 }
 

@@ -1,6 +1,7 @@
 """Batches for training: the loader, and its batches as arrays of NumPy, torch or neither."""
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -217,7 +218,9 @@ class Loader:
         self._under_way = False
         # Who iterates; whoever did before is told.
         self._turn = 0
-        self._source = _fdconvert.BatchSource(parts, engine | {"device": ordinal})
+        engine |= {"device": ordinal, "nvjpeg": None if ordinal is None else _nvjpeg()}
+        self._is_told = decoder == "cpu"
+        self._source = _fdconvert.BatchSource(parts, engine)
 
     def __iter__(self) -> Iterator[Pair]:
         """Begin the next epoch, or go on in a restored one: ``(images, labels)`` of each batch."""
@@ -304,6 +307,19 @@ class Loader:
         self._turn += 1
         return self._turn
 
+    def _say_who_decoded(self) -> None:
+        """Warn, once, when the GPU has left much to the CPU."""
+        stats = self.stats()
+        if self._is_told or stats["decoded_by_cpu"] * 10 < stats["samples"]:
+            return
+        self._is_told = True
+        what = (
+            f"fdconvert.Loader: the CPU decoded {stats['decoded_by_cpu']} of {stats['samples']} "
+            "images. JPEGs are decoded on the GPU when they were packed with --jpeg-index on, or "
+            "by nvJPEG where it is installed"
+        )
+        warnings.warn(what, RuntimeWarning, stacklevel=4)
+
     def _next(self, turn: int) -> Batch | None:
         if turn != self._turn:
             raise UsageError("loader: it was closed, moved or iterated anew since this loop began")
@@ -319,6 +335,8 @@ class Loader:
             raise
         self._under_way = parts is not None
         if parts is None:
+            if self._on_device:
+                self._say_who_decoded()
             return None
         self._n_returned += 1
         *arrays, epoch, step, state = parts
@@ -410,6 +428,15 @@ def _ordinal(device: str | None) -> int | None:
     if kind != "cuda" or not (ordinal.isdecimal() or str(device) == "cuda"):
         raise UsageError(f'device: `{device}` is none of "cpu", "cuda", "cuda:0" and so on')
     return int(ordinal or 0)
+
+
+def _nvjpeg() -> str | None:
+    """Find NVIDIA's library where pip puts it; None leaves the search to where systems do."""
+    if "FDCONVERT_NVJPEG_LIB" in os.environ:
+        return None
+    places = ["cu13/lib/libnvjpeg.so.13", "nvjpeg/lib/libnvjpeg.so.12"]
+    found = (os.path.join(folder, "nvidia", place) for place in places for folder in sys.path)
+    return next(filter(os.path.isfile, found), None)
 
 
 def _available_on_device(output: str) -> str:

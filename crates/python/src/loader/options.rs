@@ -155,8 +155,8 @@ pub(super) fn device(options: &Bound<'_, PyDict>) -> PyResult<Option<DeviceOptio
         }
     };
     let store_bytes = get(options, "device_cache_bytes")?;
-    let driver = std::env::var_os("FDCONVERT_CUDA_LIB").map(Into::into);
-    Ok(Some(DeviceOptions { ordinal, decoder, store_bytes, driver, ..DeviceOptions::default() }))
+    let nvjpeg = get(options, "nvjpeg")?;
+    Ok(Some(DeviceOptions { ordinal, decoder, store_bytes, nvjpeg, ..DeviceOptions::default() }))
 }
 
 fn shuffle(options: &Bound<'_, PyDict>) -> PyResult<Shuffle> {

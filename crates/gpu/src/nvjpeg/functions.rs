@@ -1,0 +1,87 @@
+//! The functions of nvJPEG that are used, as `nvjpeg.h` of CUDA 12 and 13 declares them.
+use crate::driver::Handle;
+use libloading::Library;
+use std::{
+    ffi::{c_int, c_uint, c_void},
+    mem::ManuallyDrop,
+};
+
+/// `nvjpegImage_t`: where pixels go. Interleaved ones go to the first channel.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Destination {
+    pub(super) channel: [Handle; 4],
+    pub(super) pitch: [usize; 4],
+}
+
+/// `NVJPEG_OUTPUT_RGBI`: red, green and blue of a pixel, then the next pixel.
+pub(super) const RGB_INTERLEAVED: c_int = 5;
+
+/// `NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION`.
+pub(super) const SMOOTH_CHROMA: c_uint = 1 << 5;
+
+macro_rules! functions {
+    ($($name:ident($($argument:ty),*);)+) => {
+        /// nvJPEG's functions. Every one returns 0 or the number of an error.
+        #[allow(non_snake_case, reason = "the names are the library's")]
+        pub(super) struct Functions {
+            $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> c_int,)+
+            /// Never unloaded: it holds on to the driver, and has threads of its own.
+            _library: ManuallyDrop<Library>,
+        }
+
+        impl Functions {
+            /// The functions, or the name of one that is missing.
+            ///
+            /// # Safety
+            /// The library's functions of these names are those of nvJPEG.
+            pub(super) unsafe fn find(library: Library) -> Result<Self, &'static str> {
+                let library = ManuallyDrop::new(library);
+                Ok(Self {
+                    $($name: {
+                        let name = concat!(stringify!($name), "\0");
+                        // SAFETY: the type is that of the declaration in `nvjpeg.h`; the function
+                        // stays loaded.
+                        let found = unsafe { library.get(name.as_bytes()) };
+                        *found.map_err(|_| stringify!($name))?
+                    },)+
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    nvjpegGetProperty(c_int, *mut c_int);
+    nvjpegCreateEx(c_int, *const c_void, *const c_void, c_uint, *mut Handle);
+    nvjpegDestroy(Handle);
+    nvjpegGetHardwareDecoderInfo(Handle, *mut c_uint, *mut c_uint);
+    nvjpegJpegStateCreate(Handle, *mut Handle);
+    nvjpegJpegStateDestroy(Handle);
+    nvjpegJpegStreamCreate(Handle, *mut Handle);
+    nvjpegJpegStreamDestroy(Handle);
+    nvjpegJpegStreamParseHeader(Handle, *const u8, usize, Handle);
+    nvjpegJpegStreamGetFrameDimensions(Handle, *mut c_uint, *mut c_uint);
+    nvjpegDecodeBatchedSupported(Handle, Handle, *mut c_int);
+    nvjpegDecodeBatchedInitialize(Handle, Handle, c_int, c_int, c_int);
+    nvjpegDecodeBatched(Handle, Handle, *const *const u8, *const usize, *mut Destination, Handle);
+    nvjpegDecode(Handle, Handle, *const u8, usize, c_int, *mut Destination, Handle);
+}
+
+/// nvJPEG's name for an answer.
+pub(super) fn status_name(code: c_int) -> &'static str {
+    match code {
+        1 => "NVJPEG_STATUS_NOT_INITIALIZED",
+        2 => "NVJPEG_STATUS_INVALID_PARAMETER",
+        3 => "NVJPEG_STATUS_BAD_JPEG",
+        4 => "NVJPEG_STATUS_JPEG_NOT_SUPPORTED",
+        5 => "NVJPEG_STATUS_ALLOCATOR_FAILURE",
+        6 => "NVJPEG_STATUS_EXECUTION_FAILED",
+        7 => "NVJPEG_STATUS_ARCH_MISMATCH",
+        8 => "NVJPEG_STATUS_INTERNAL_ERROR",
+        9 => "NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED",
+        10 => "NVJPEG_STATUS_INCOMPLETE_BITSTREAM",
+        _ => "unknown",
+    }
+}

@@ -1,0 +1,141 @@
+//! Which images nvJPEG is asked for, where they go, and what became of them.
+use super::{
+    LibraryShare,
+    frame::{Frame, frame},
+};
+use crate::{
+    Fallback, Limits, Output, Place, Plan, Request, Source, Status, layout::CropLayout, window,
+};
+use std::ffi::c_int;
+
+/// What the kernels of a batch leave to nvJPEG.
+pub(crate) struct Rest {
+    pub(super) images: Vec<RestImage>,
+    /// Why nvJPEG is not even asked, by request, where the plan does not know a reason.
+    refused: Vec<(usize, Fallback)>,
+    n_bytes: u64,
+}
+
+/// An image that nvJPEG is asked for.
+pub(super) struct RestImage {
+    pub(super) request: usize,
+    pub(super) frame: Frame,
+    pub(super) crop: CropLayout,
+    /// Where it goes in the output, in bytes.
+    pub(super) output_at: u64,
+    /// What nvJPEG says: 0 when its pixels are there.
+    pub(super) answer: c_int,
+}
+
+impl RestImage {
+    /// Bytes of a row.
+    pub(super) fn pitch(&self) -> u64 {
+        3 * u64::from(self.frame.width)
+    }
+
+    /// Bytes of the pixels.
+    pub(super) fn n_bytes(&self) -> u64 {
+        self.pitch() * u64::from(self.frame.height)
+    }
+}
+
+impl Rest {
+    /// The plan of the kernels' part of a batch, and the rest.
+    pub(crate) fn divide(
+        requests: &[Request<'_>],
+        output: Output,
+        limits: Limits,
+        share: LibraryShare,
+    ) -> (Plan, Self) {
+        let plan = match share {
+            LibraryShare::Rest => Plan::new(requests, output, limits),
+            LibraryShare::All => {
+                let mut requests = requests.to_vec();
+                for request in &mut requests {
+                    // Stored images stay with the kernels: the host has no bytes of them.
+                    if let Source::Bytes { checkpoints, .. } = &mut request.image {
+                        *checkpoints = None;
+                    }
+                }
+                Plan::new(&requests, output, limits)
+            }
+        };
+        let mut rest = Self { images: Vec::new(), refused: Vec::new(), n_bytes: 0 };
+        for (number, (request, outcome)) in requests.iter().zip(&plan.outcomes).enumerate() {
+            // An output of no size is one for nobody.
+            if matches!(outcome, Ok(_) | Err(Fallback::OutputSize { .. })) {
+                continue;
+            }
+            match (look(request, &output, limits), share) {
+                (Ok((frame, crop)), _) => rest.add(number, frame, crop, &plan),
+                // The kernels' reason stands.
+                (Err(_), LibraryShare::Rest) => {}
+                (Err(reason), LibraryShare::All) => rest.refused.push((number, reason)),
+            }
+        }
+        (plan, rest)
+    }
+
+    fn add(&mut self, request: usize, frame: Frame, crop: CropLayout, plan: &Plan) {
+        let mut image = RestImage { request, frame, crop, output_at: 0, answer: 0 };
+        image.output_at = match plan.output {
+            Output::Tensor(tensor) => tensor.image_bytes() * request as u64,
+            Output::Native => {
+                let start = plan.output_bytes() + self.n_bytes;
+                self.n_bytes += image.n_bytes();
+                start
+            }
+        };
+        self.images.push(image);
+    }
+
+    /// The bytes that it adds to the output of the plan, at the end.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        self.n_bytes
+    }
+
+    /// Where in a native output a request's image lies.
+    pub(crate) fn place(&self, request: usize) -> Option<Place> {
+        let at = self.images.binary_search_by_key(&request, |image| image.request).ok()?;
+        let image = self.images.get(at)?;
+        let bytes = image.output_at..image.output_at + image.n_bytes();
+        let Frame { width, height, .. } = image.frame;
+        Some(Place { bytes, width, height, channels: 3 })
+    }
+
+    /// Says what became of its images.
+    pub(crate) fn report(&self, statuses: &mut [Status]) {
+        for image in &self.images {
+            if let Some(status) = statuses.get_mut(image.request) {
+                *status = match image.answer {
+                    0 => Status::Library,
+                    code => {
+                        let name = super::status_name(code);
+                        Status::Fallback(Fallback::Library { code, name })
+                    }
+                };
+            }
+        }
+        for (request, reason) in &self.refused {
+            if let Some(status) = statuses.get_mut(*request) {
+                *status = Status::Fallback(reason.clone());
+            }
+        }
+    }
+}
+
+/// What nvJPEG would be asked for.
+fn look(
+    request: &Request<'_>,
+    output: &Output,
+    limits: Limits,
+) -> Result<(Frame, CropLayout), Fallback> {
+    let frame = request.image.bytes().and_then(frame).ok_or(Fallback::NotForLibrary)?;
+    // The most that the samplings allow: as many blocks in each component.
+    let n_blocks = frame.width.div_ceil(8) * frame.height.div_ceil(8) * frame.n_components;
+    if n_blocks > limits.max_image_blocks {
+        return Err(Fallback::TooLarge { n_blocks, limit: limits.max_image_blocks });
+    }
+    let size = (frame.width, frame.height);
+    Ok((frame, window::crop(size, request, output).ok_or(Fallback::Crop)?))
+}
