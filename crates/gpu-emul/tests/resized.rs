@@ -25,9 +25,8 @@ fn tensor(width: u32, height: u32, sample_type: SampleType, order: Order) -> Ten
 
 /// The weighted mean that a triangle filter gives, in double precision.
 fn filtered(
-    n_in: u32,
-    start: f64,
-    part: f64,
+    (n_in, reach): (u32, bool),
+    (start, part): (f64, f64),
     n_out: u32,
     at: u32,
     pixel: impl Fn(u32) -> f64,
@@ -35,8 +34,10 @@ fn filtered(
     let step = part / f64::from(n_out);
     let support = step.max(1.0);
     let center = start + (f64::from(at) + 0.5) * step;
-    let first = (start + 1e-5).floor() as u32;
-    let end = ((start + part - 1e-5).ceil() as u32).clamp(first + 1, n_in);
+    // All pixels that have a weight, or those of them that the crop touches.
+    let first = if reach { 0 } else { (start + 1e-5).floor() as u32 };
+    let end =
+        if reach { n_in } else { ((start + part - 1e-5).ceil() as u32).clamp(first + 1, n_in) };
     let (mut sum, mut total) = (0.0, 0.0);
     for x in first..end {
         let weight = (1.0 - ((f64::from(x) + 0.5 - center) / support).abs()).max(0.0);
@@ -49,8 +50,7 @@ fn filtered(
 /// Samples 0 to 255 of one output pixel.
 fn expected(
     pixels: &Pixels,
-    crop: &Crop,
-    flip: bool,
+    &Request { crop, reach, flip, .. }: &Request<'_>,
     tensor: &Tensor,
     (x, y): (u32, u32),
 ) -> [f64; 3] {
@@ -61,8 +61,8 @@ fn expected(
         let (left, top) = (f64::from(crop.left) * width, f64::from(crop.top) * height);
         let part_x = (f64::from(crop.width) * width).min(width - left);
         let part_y = (f64::from(crop.height) * height).min(height - top);
-        filtered(pixels.height, top, part_y, tensor.height, y, |row| {
-            filtered(pixels.width, left, part_x, tensor.width, x, |column| {
+        filtered((pixels.height, reach), (top, part_y), tensor.height, y, |row| {
+            filtered((pixels.width, reach), (left, part_x), tensor.width, x, |column| {
                 let at = (row * pixels.width + column) as usize * channels;
                 f64::from(pixels.data[at + channel.min(channels - 1)])
             })
@@ -117,7 +117,8 @@ fn crops_are_resized_and_normalised() {
                 let height = (0.01 + fraction(0.99)).min(1.0 - top);
                 let part = Crop { left, top, width, height };
                 let crop = if number % 3 == 0 { Crop::WHOLE } else { part };
-                Request { crop, flip: number % 2 == 1, ..Request::whole(bytes, Some(checkpoints)) }
+                let (reach, flip) = (number % 5 < 2, number % 2 == 1);
+                Request { crop, reach, flip, ..Request::whole(bytes, Some(checkpoints)) }
             })
             .collect();
         // Small chunks, so that there are several.
@@ -133,7 +134,7 @@ fn crops_are_resized_and_normalised() {
             let output = &decoded.output[place.bytes.start as usize..place.bytes.end as usize];
             for y in 0..tensor.height {
                 for x in 0..tensor.width {
-                    let wanted = expected(&pixels, &request.crop, request.flip, &tensor, (x, y));
+                    let wanted = expected(&pixels, request, &tensor, (x, y));
                     for (channel, wanted) in wanted.into_iter().enumerate() {
                         let (width, height) = (tensor.width as usize, tensor.height as usize);
                         let pixel = y as usize * width + x as usize;

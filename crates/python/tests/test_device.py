@@ -73,13 +73,17 @@ def indexed(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def on_gpu(path: Any, batch_size: int = 4, **options: Any) -> Loader:
-    usual = {"seed": 7, "threads": 2, "size": 32, "output": "array", "device": "cuda"}
+    usual: dict[str, Any] = {"seed": 7, "threads": 2, "size": 32, "output": "array", "device": "cuda"}
     return Loader(path, batch_size, **usual | options)
 
 
 def test_batches_are_those_of_the_cpu(fake: Fake, indexed: Path) -> None:
-    for options in [{"crop": "rrc", "dtype": "f16"}, {"layout": "nchw", "dtype": "f32"}]:
-        cpu = Loader(indexed, 5, seed=7, size=32, **options)  # type: ignore[arg-type]
+    cases: list[dict[str, Any]] = [
+        {"crop": "rrc", "dtype": "f16"},
+        {"layout": "nchw", "dtype": "f32"},
+    ]
+    for options in cases:
+        cpu = Loader(indexed, 5, seed=7, size=32, **options)
         gpu = on_gpu(indexed, 5, **options)
         assert len(cpu) == len(gpu) == 3
         for ours, theirs in zip(gpu.batches(), cpu.batches(), strict=True):
@@ -203,7 +207,7 @@ def test_failures(fake: Fake, indexed: Path) -> None:
 
 
 def test_refusals(fake: Fake, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for options, said in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"device": "tpu"}, "device"),
         ({"device": "cuda:x"}, "device"),
         ({"output": "numpy"}, "NumPy has no arrays on a GPU"),
@@ -211,7 +215,8 @@ def test_refusals(fake: Fake, indexed: Path, monkeypatch: pytest.MonkeyPatch) ->
         ({"augment": "trivialaugment"}, "augment"),
         ({"out": bytearray(1 << 20)}, "out"),
         ({"pin_memory": True}, "pin_memory"),
-    ]:
+    ]
+    for options, said in cases:
         with pytest.raises(UsageError, match=said):
             on_gpu(indexed, **options)
     with pytest.raises(DeviceError, match="no GPU 5"):
