@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("fractal", &["core"]),
     ("gpu", &["core", "jpeg-index"]),
     ("gpu-emul", &["gpu"]),
-    ("codec", &["core", "probe"]),
+    ("codec", &["core", "probe", "jpeg-index"]),
     (FORMATS, &["core", "storage", "probe", "index", "jpeg-index"]),
     ("pipeline", &["core", "codec", "jpeg-index"]),
     ("profile", &["core", "codec", "storage"]),

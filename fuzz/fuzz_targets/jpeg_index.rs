@@ -1,7 +1,9 @@
 //! Any bytes as a JPEG, and the rest of them as its checkpoints. What the fast walk accepts the
 //! slow decoder must accept too, and decoding from checkpoints must give the same.
 #![no_main]
-use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, Jpeg, parse, reference, region, unstuff};
+use fdconvert_jpeg_index::{
+    Checkpoints, GRIDS_BITS, Jpeg, cut, parse, parse_header, reference, region, unstuff,
+};
 use libfuzzer_sys::fuzz_target;
 
 /// The slow decoder takes its time.
@@ -18,6 +20,13 @@ fuzz_target!(|data: &[u8]| {
             let sequential = reference::coefficients(&jpeg, bytes).expect("walked, not decoded");
             let parallel = reference::coefficients_from(&jpeg, bytes, &made).expect("walked");
             assert!(sequential == parallel);
+        }
+        let mut out = Vec::new();
+        let half = jpeg.height / 2..jpeg.height;
+        if cut(&jpeg, bytes, &made, half, 1, &mut out).is_some() {
+            let part = parse(&out).expect("a cut is a JPEG");
+            // Whose scan is as long as its blocks.
+            assert!(Checkpoints::build(&part, &out, grid_bits).is_ok());
         }
         let whole = region(&jpeg, &made, 0..jpeg.height, 0..jpeg.width);
         assert_eq!(whole.segments.len(), made.segments().len());
@@ -38,6 +47,13 @@ fn explore(jpeg: &Jpeg, bytes: &[u8], read: &Checkpoints, at: u32) {
     assert_eq!(block, jpeg.n_blocks);
     assert_eq!(Checkpoints::from_bytes(&read.to_bytes(), jpeg).as_ref(), Ok(read));
     let part = region(jpeg, read, at..at + 20, at / 2..at);
+    for number in 0..read.segments().len() {
+        let anchor = read.anchor_before(number).expect("segment 0 is one");
+        assert!(anchor.segment as usize <= number);
+    }
+    let header = parse_header(bytes).expect("parsed before");
+    let _ = cut(&header, bytes, read, at..at + 20, 1, &mut Vec::new());
+    let _ = cut(jpeg, bytes, read, at..at + 20, 8, &mut Vec::new());
     assert!(part.n_bits <= part.n_walked_bits);
     let Ok(data) = unstuff(jpeg, bytes) else { return };
     for segment in read.segments().iter().take(64) {

@@ -54,6 +54,6 @@ pub use jpeg::{JpegOptions, Subsampling, backend};
 pub use notes::Notes;
 pub use orient::{orient, orientation};
 pub use policy::{Alpha, By, Encode, Form, Gray, Mixture, Nanos, Outcome, Outlook, Policy, Worker};
-pub use region::{Part, Region};
+pub use region::{Part, Region, Wanted};
 pub use resize::{Filter, Resizer};
 pub use size::Size;

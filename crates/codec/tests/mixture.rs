@@ -7,8 +7,7 @@ mod common;
 
 use common::{deep, file, turned};
 use fdconvert_codec::{
-    Decoder, Encode, Encoder, Form, Gray, JpegOptions, Mixture, Notes, Outcome, Policy, Size,
-    Worker, orient,
+    Decoder, Encode, Form, Gray, Mixture, Notes, Outcome, Policy, Size, Worker, orient,
 };
 use fdconvert_core::{Bilevel, Codec, Encoded, Image, Limits, Pixels};
 use fdconvert_testkit::fake::FILES;

@@ -72,15 +72,25 @@ fn touched(start: f32, part: f32, n_pixels: u32) -> Range<u32> {
     first..(end.ceil() as u32).clamp(first + 1, n_pixels)
 }
 
-/// What `fdconvert_jpeg_index` says that a crop needs.
+/// What `fdconvert_jpeg_index` says that a crop needs, decoded without holes but between restarts:
+/// from where the prediction is known before the first segment, and from restarts before others.
 fn expected_work(jpeg: &Jpeg, checkpoints: &Checkpoints, crop: Crop) -> Work {
     let rows = touched(crop.top, crop.height, jpeg.height);
     let columns = touched(crop.left, crop.width, jpeg.width);
     let needed = region(jpeg, checkpoints, rows, columns);
+    let segments = checkpoints.segments();
+    let first = needed.segments.first().map_or(0, |first| *first as usize);
+    let start = checkpoints.anchor_before(first).map_or(0, |anchor| anchor.segment as usize);
+    let mut decoded = vec![false; segments.len()];
+    for last in needed.segments.iter().map(|last| *last as usize) {
+        let reset = segments[..=last].iter().rposition(|it| it.resets).unwrap_or(0);
+        let from = if last == first { start } else { reset.max(start) };
+        decoded[from..=last].fill(true);
+    }
     let n_mcus = needed.mcu_columns.len() as u64 * needed.mcu_rows.len() as u64;
     Work {
-        n_segments: checkpoints.segments().len() as u64,
-        n_decoded_segments: needed.walked.iter().map(|run| run.len() as u64).sum(),
+        n_segments: segments.len() as u64,
+        n_decoded_segments: decoded.iter().filter(|it| **it).count() as u64,
         n_blocks: jpeg.n_blocks.into(),
         n_transformed_blocks: n_mcus * u64::from(jpeg.blocks_per_mcu()),
     }

@@ -139,6 +139,7 @@ impl Builder {
         let mcus = if is_part { window::mcus(layout, &layout.crop) } else { all };
         let runs = window::walked(image, &mcus);
         layout.mcus = mcus;
+        layout.first_dc = window::first_dc(image, &runs);
         let first = self.segments.len();
         for run in &runs {
             if let Some(skipped) = self.segments.get_mut(first..).and_then(<[_]>::last_mut) {

@@ -3,7 +3,7 @@ use crate::{
     Fallback,
     layout::{ImageLayout, RESETS, SegmentLayout, TableLayout},
 };
-use fdconvert_jpeg_index::{Checkpoints, Color, HuffmanTable, Jpeg, parse};
+use fdconvert_jpeg_index::{Anchor, Checkpoints, Color, HuffmanTable, Jpeg, parse};
 use std::ops::Range;
 
 /// The most blocks that numbers beside the flags of a segment can count.
@@ -16,6 +16,8 @@ pub(crate) struct Parsed {
     pub(crate) layout: ImageLayout,
     /// One for each segment, and one that says where the last ends.
     pub(crate) segments: Box<[SegmentLayout]>,
+    /// Where decoding may start without what lies before.
+    pub(crate) anchors: Box<[Anchor]>,
 }
 
 impl Parsed {
@@ -57,7 +59,8 @@ pub(crate) fn read(
     layout.total_bits = checkpoints.total_bits();
     layout.n_restarts = n_restarts as u32;
     let segments = segments(&checkpoints, jpeg.n_blocks);
-    Ok((Parsed { layout, segments }, tables, jpeg.scan))
+    let anchors = checkpoints.anchors().into();
+    Ok((Parsed { layout, segments, anchors }, tables, jpeg.scan))
 }
 
 /// Whether an image has no more blocks than it may.

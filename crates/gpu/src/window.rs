@@ -8,6 +8,7 @@ use crate::{
     image::Parsed,
     layout::{CropLayout, ImageLayout, McusLayout, RESETS},
 };
+use fdconvert_jpeg_index::Anchor;
 use std::ops::Range;
 
 /// The crop in the pixels of an image of that size; `None` if there is none.
@@ -87,8 +88,8 @@ fn along<'a>(
 /// whose DC differences count, back to a start of the prediction. Ranges of positions, in order,
 /// with a hole between any two.
 ///
-/// Checkpoints that tell the prediction in the middle would be starts as well: the kernels take
-/// that of the first segment from [`ImageLayout::first_dc`], which is 0 until then.
+/// The prediction starts at restarts, and is known at anchors. Of these only the first segment of
+/// all can be one: the kernels take its prediction from [`first_dc`].
 pub(crate) fn walked(image: &Parsed, mcus: &McusLayout) -> Vec<Range<usize>> {
     let layout = &image.layout;
     let n_segments = image.segments.len().saturating_sub(1);
@@ -96,7 +97,7 @@ pub(crate) fn walked(image: &Parsed, mcus: &McusLayout) -> Vec<Range<usize>> {
     let with_block = |block: u32| {
         segments.partition_point(|segment| segment.first_block() <= block).saturating_sub(1)
     };
-    let starts = |at: &usize| segments.get(*at).is_none_or(|it| it.block & RESETS != 0);
+    let resets = |at: usize| segments.get(at).is_none_or(|it| it.block & RESETS != 0);
     // Without restarts nothing can be left out in between.
     let n_rows = if layout.n_restarts == 0 { mcus.end_y.saturating_sub(mcus.first_y) } else { 1 };
     let mut runs: Vec<Range<usize>> = Vec::new();
@@ -106,6 +107,8 @@ pub(crate) fn walked(image: &Parsed, mcus: &McusLayout) -> Vec<Range<usize>> {
         let first = with_block(first_mcu * layout.blocks_per_mcu);
         let end = with_block(end_mcu * layout.blocks_per_mcu - 1) + 1;
         let done = runs.last().map_or(0, |run| run.end);
+        let is_first = runs.is_empty();
+        let starts = |at: &usize| resets(*at) || (is_first && anchor(image, *at).is_some());
         let start = (done..=first).rev().find(starts).unwrap_or(done);
         match runs.last_mut() {
             Some(run) if run.end >= start => run.end = run.end.max(end),
@@ -113,6 +116,18 @@ pub(crate) fn walked(image: &Parsed, mcus: &McusLayout) -> Vec<Range<usize>> {
         }
     }
     runs
+}
+
+/// What the predictions are at the first of the walked segments.
+pub(crate) fn first_dc(image: &Parsed, walked: &[Range<usize>]) -> [u32; 3] {
+    let anchor = walked.first().and_then(|run| anchor(image, run.start));
+    anchor.map_or([0; 3], |anchor| anchor.dc.map(|dc| i32::from(dc) as u32))
+}
+
+/// The anchor at a segment, if there is one.
+fn anchor(image: &Parsed, segment: usize) -> Option<&Anchor> {
+    let found = image.anchors.binary_search_by_key(&segment, |anchor| anchor.segment as usize);
+    image.anchors.get(found.ok()?)
 }
 
 #[cfg(test)]

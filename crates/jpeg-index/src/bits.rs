@@ -65,6 +65,24 @@ pub fn unstuff(jpeg: &Jpeg, bytes: &[u8]) -> Result<Unstuffed, Refused> {
 }
 
 impl Unstuffed {
+    /// Some bytes of a scan without restarts, as many as are asked for when un-stuffed, from the
+    /// first of `scan`, which is none of the stuffed ones.
+    pub(crate) fn of_span(scan: &[u8], n_bytes: usize) -> Option<Self> {
+        let mut padded = Vec::with_capacity(n_bytes.min(scan.len()) + PADDING);
+        let mut from = 0;
+        while padded.len() < n_bytes {
+            let most = from + (n_bytes - padded.len());
+            let part = scan.get(from..most.min(scan.len())).filter(|part| !part.is_empty())?;
+            let n_before = find_ff(part, 0);
+            let with_ff = (n_before + 1).min(part.len());
+            padded.extend_from_slice(part.get(..with_ff)?);
+            // Behind it is the stuffed byte.
+            from += n_before + 2;
+        }
+        padded.resize(n_bytes + PADDING, 0);
+        Some(Self { padded, starts: vec![0] })
+    }
+
     /// The data bytes. Bit `i` is bit `7 - i % 8` of byte `i / 8`.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
@@ -92,12 +110,20 @@ impl Unstuffed {
     }
 }
 
-/// Where the next `FF` is, or the length if there is none. Eight bytes at a time, because there
-/// are hundreds of others for each.
+/// Where the next `FF` is, or the length if there is none. By as many bytes as vectors of the
+/// processor have, because there are hundreds of others for each.
 pub(crate) fn find_ff(bytes: &[u8], from: usize) -> usize {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
     let mut at = from;
+    while let Some(part) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
+        // No early end of this loop, which is what makes it one of vectors.
+        let found = part.iter().fold(false, |found, byte| found | (*byte == 0xFF));
+        if found {
+            break;
+        }
+        at += 32;
+    }
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        const ONES: u64 = u64::from_le_bytes([1; 8]);
         let inverted = !u64::from_le_bytes(*word);
         // The lowest bit set belongs to the first byte that is 0 in `inverted`.
         let zeros = inverted.wrapping_sub(ONES) & !inverted & (ONES << 7);

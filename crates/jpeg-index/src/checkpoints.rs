@@ -4,7 +4,7 @@ use std::ops::Range;
 /// How far apart checkpoints may be, in bits of the un-stuffed scan.
 pub const GRIDS_BITS: [u32; 4] = [512, 1024, 2048, 4096];
 
-/// A good distance for images of some hundred pixels: checkpoints are about 0.6 % of the file.
+/// A good distance for images of some hundred pixels: checkpoints are about 0.75 % of the file.
 pub const DEFAULT_GRID_BITS: u32 = 2048;
 
 /// The stored checkpoints of a JPEG: [`parse`](crate::parse), [`Checkpoints::build`] and
@@ -32,6 +32,10 @@ pub struct Checkpoints {
     pub(crate) total_bits: u32,
     /// Never empty, the first at bit 0 and block 0, without holes.
     pub(crate) segments: Vec<Segment>,
+    /// For the segments that [`anchored`] names, in order.
+    pub(crate) anchors: Vec<Anchor>,
+    /// Of the JPEG: as many predictions are stored with an anchor.
+    pub(crate) n_components: usize,
 }
 
 /// A run of blocks that can be decoded on its own, but for the DC prediction.
@@ -45,9 +49,21 @@ pub struct Segment {
     pub n_blocks: u32,
     /// The DC prediction of every component starts at 0: it is the first segment, or follows a
     /// restart marker. For any other, the prediction is the sum of the DC differences of all
-    /// segments since the last one for which this is true.
+    /// segments since the last one for which this is true, or since an [`Anchor`].
     pub resets: bool,
 }
+
+/// A segment at whose start the DC predictions are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Anchor {
+    /// Its position in [`Checkpoints::segments`].
+    pub segment: u32,
+    /// The prediction of each component; 0 for those that the JPEG does not have.
+    pub dc: [i16; 3],
+}
+
+/// Bits of the un-stuffed scan in which at most one anchor is stored.
+pub(crate) const ANCHOR_BITS: u32 = 1 << 14;
 
 impl Checkpoints {
     /// Walks the scan of a JPEG, given the bytes of the file. `grid_bits` is one of [`GRIDS_BITS`].
@@ -62,15 +78,21 @@ impl Checkpoints {
         let data = unstuff(jpeg, bytes)?;
         let n_expected = data.bytes().len() * 8 / grid_bits as usize + data.starts().len();
         let mut segments: Vec<Segment> = Vec::with_capacity(n_expected + 1);
+        let mut predictions = Vec::with_capacity(n_expected + 1);
         let (grid, mut next) = (u64::from(grid_bits), 0);
-        let total_bits = walk(jpeg, &data, |block, bit, resets| {
-            if bit >= next || resets {
-                segments.push(Segment { bit: bit as u32, block, n_blocks: 0, resets });
-                next = (bit / grid + 1) * grid;
+        let total_bits = walk(jpeg, &data, |at| {
+            let (bit, block, resets) = (at.bit as u32, at.block, at.resets);
+            if at.bit >= next || resets {
+                segments.push(Segment { bit, block, n_blocks: 0, resets });
+                predictions.push(at.dc);
+                next = (at.bit / grid + 1) * grid;
             }
         })?;
         count_blocks(&mut segments, jpeg.n_blocks);
-        Ok(Self { grid_bits, total_bits: total_bits as u32, segments })
+        let dc = |segment: u32| predictions.get(segment as usize).copied().unwrap_or_default();
+        let anchors = anchored(&segments).map(|it| Anchor { segment: it, dc: dc(it) }).collect();
+        let (total_bits, n_components) = (total_bits as u32, jpeg.components.len());
+        Ok(Self { grid_bits, total_bits, segments, anchors, n_components })
     }
 
     /// The bytes that `SPEC.md` specifies.
@@ -96,6 +118,26 @@ impl Checkpoints {
         &self.segments
     }
 
+    /// The places where the DC predictions are stored, in order, some 16 kbit apart. The start of
+    /// the scan and restarts, where they are 0, are not among them.
+    #[must_use]
+    pub fn anchors(&self) -> &[Anchor] {
+        &self.anchors
+    }
+
+    /// The last place at or before a segment where the DC predictions are known: the start of the
+    /// scan, a restart, or one that is stored, some 16 kbit apart. `None` when there is no such
+    /// segment.
+    #[must_use]
+    pub fn anchor_before(&self, segment_idx: usize) -> Option<Anchor> {
+        let behind = self.anchors.partition_point(|it| it.segment as usize <= segment_idx);
+        let stored = behind.checked_sub(1).and_then(|last| self.anchors.get(last)).copied();
+        let since = stored.map_or(0, |anchor| anchor.segment as usize);
+        let reset = self.segments.get(since..=segment_idx)?.iter().rposition(|it| it.resets);
+        let reset = reset.map(|it| Anchor { segment: (since + it) as u32, dc: [0; 3] });
+        reset.or(stored)
+    }
+
     /// Bits of the un-stuffed scan from one checkpoint to the next.
     #[must_use]
     pub fn grid_bits(&self) -> u32 {
@@ -116,6 +158,18 @@ impl Checkpoints {
         let end = self.segments.get(segment_idx + 1).map_or(self.total_bits, |it| it.bit);
         start..end
     }
+}
+
+/// The segments that have a stored anchor: the first one to start in each run of [`ANCHOR_BITS`]
+/// but the first run, unless it resets the predictions anyway.
+pub(crate) fn anchored(segments: &[Segment]) -> impl Iterator<Item = u32> {
+    let mut before = 0;
+    (0..).zip(segments).filter_map(move |(position, segment)| {
+        let run = segment.bit / ANCHOR_BITS;
+        let first = run != before && !segment.resets;
+        before = run;
+        first.then_some(position)
+    })
 }
 
 /// Tells every segment how many blocks there are up to the next one.

@@ -1,12 +1,12 @@
 //! Checkpoints as bytes, and back. `SPEC.md` is the specification.
 use crate::{
-    CheckpointError, Checkpoints, GRIDS_BITS, Jpeg, Segment,
-    checkpoints::count_blocks,
+    Anchor, CheckpointError, Checkpoints, GRIDS_BITS, Jpeg, Segment,
+    checkpoints::{ANCHOR_BITS, anchored, count_blocks},
     rice::{Reader, Writer, best_parameter, fold, unfold},
 };
 
 /// The version of the bytes that this build writes and reads.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 const MAX_PARAMETER: u32 = 15;
 const MAX_RESTART_PARAMETER: u32 = 31;
@@ -25,7 +25,7 @@ struct Interval {
 }
 
 pub(crate) fn encode(checkpoints: &Checkpoints) -> Vec<u8> {
-    let Checkpoints { grid_bits, total_bits, ref segments } = *checkpoints;
+    let Checkpoints { grid_bits, total_bits, ref segments, .. } = *checkpoints;
     let n_blocks: u32 = segments.iter().map(|segment| segment.n_blocks).sum();
     let intervals = intervals(checkpoints);
     let mean = n_blocks / intervals.len().max(1) as u32;
@@ -34,6 +34,7 @@ pub(crate) fn encode(checkpoints: &Checkpoints) -> Vec<u8> {
     let offsets: Vec<_> =
         intervals.iter().skip(1).filter(|it| it.n_blocks > 0).map(|it| it.offset).collect();
     let restarts = restart_bytes(segments);
+    let [luma, chroma] = anchor_codes(checkpoints);
 
     let count_k = best_parameter(&counts, MAX_PARAMETER);
     let offset_k = best_parameter(&offsets, MAX_PARAMETER);
@@ -44,6 +45,11 @@ pub(crate) fn encode(checkpoints: &Checkpoints) -> Vec<u8> {
         bytes.push(restart_k as u8);
     }
     push_leb128(&mut bytes, total_bits);
+    let luma_k = best_parameter(&luma, MAX_PARAMETER);
+    let chroma_k = best_parameter(&chroma, MAX_PARAMETER);
+    if total_bits > ANCHOR_BITS {
+        bytes.push((luma_k << 4 | chroma_k) as u8);
+    }
 
     let mut writer = Writer::new(bytes);
     // The first interval starts with block 0 at bit 0.
@@ -55,6 +61,11 @@ pub(crate) fn encode(checkpoints: &Checkpoints) -> Vec<u8> {
     }
     for n_bytes in restarts {
         writer.code(n_bytes, restart_k);
+    }
+    let mut chroma = chroma.chunks((checkpoints.n_components - 1).max(1));
+    for first in luma {
+        writer.code(first, luma_k);
+        chroma.next().unwrap_or_default().iter().for_each(|other| writer.code(*other, chroma_k));
     }
     writer.bytes
 }
@@ -85,13 +96,16 @@ pub(crate) fn decode(bytes: &[u8], jpeg: &Jpeg) -> Result<Checkpoints, Checkpoin
     if u64::from(total_bits) < n_blocks * MIN_BLOCK_BITS {
         return Err(damaged("bits of all blocks", total_bits, n_blocks * MIN_BLOCK_BITS));
     }
+    let anchors_k = if total_bits > ANCHOR_BITS { next()? } else { 0 };
     let mut reader = Reader::new(bytes, bytes.len() - header.len());
     let starts = read_intervals(&mut reader, jpeg, grid_bits, total_bits, (count_k, offset_k))?;
     let restarts = read_restarts(&mut reader, jpeg, restart_k, total_bits)?;
-    reader.finish()?;
     let mut segments = merge(&starts, &restarts, grid_bits)?;
     count_blocks(&mut segments, jpeg.n_blocks);
-    let checkpoints = Checkpoints { grid_bits, total_bits, segments };
+    let n_components = jpeg.components.len();
+    let anchors = read_anchors(&mut reader, &segments, n_components, anchors_k)?;
+    reader.finish()?;
+    let checkpoints = Checkpoints { grid_bits, total_bits, segments, anchors, n_components };
     check_spans(&checkpoints)?;
     Ok(checkpoints)
 }
@@ -115,6 +129,40 @@ fn intervals(checkpoints: &Checkpoints) -> Vec<Interval> {
 fn restart_bytes(segments: &[Segment]) -> Vec<u32> {
     let starts: Vec<_> = segments.iter().filter(|it| it.resets).map(|it| it.bit / 8).collect();
     starts.iter().zip(starts.iter().skip(1)).map(|(from, to)| to - from).collect()
+}
+
+/// What changes of the predictions from anchor to anchor, folded: of the first component, and of
+/// all others together.
+fn anchor_codes(checkpoints: &Checkpoints) -> [Vec<u32>; 2] {
+    let mut codes = [Vec::new(), Vec::new()];
+    let mut before = [0; 3];
+    for anchor in &checkpoints.anchors {
+        let changes = anchor.dc.iter().zip(before).take(checkpoints.n_components);
+        for (component, (dc, before)) in changes.enumerate() {
+            codes[usize::from(component > 0)].push(fold(dc.wrapping_sub(before).into()));
+        }
+        before = anchor.dc;
+    }
+    codes
+}
+
+fn read_anchors(
+    reader: &mut Reader<'_>,
+    segments: &[Segment],
+    n_components: usize,
+    parameters: u8,
+) -> Result<Vec<Anchor>, CheckpointError> {
+    let mut anchors = Vec::new();
+    let mut dc = [0i16; 3];
+    for segment in anchored(segments) {
+        for (component, value) in dc.iter_mut().take(n_components).enumerate() {
+            let k = if component == 0 { parameters >> 4 } else { parameters & 15 };
+            let change = reader.code(k.into(), u16::MAX.into(), "a change of the DC prediction")?;
+            *value = value.wrapping_add(unfold(change) as i16);
+        }
+        anchors.push(Anchor { segment, dc });
+    }
+    Ok(anchors)
 }
 
 /// The first segment of every interval in which a block starts.

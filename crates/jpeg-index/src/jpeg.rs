@@ -10,6 +10,8 @@ pub struct Jpeg {
     pub width: u32,
     /// Rows of pixels, at least 1.
     pub height: u32,
+    /// The byte of the file at which the two bytes of the height are.
+    pub height_at: usize,
     /// What the components mean.
     pub color: Color,
     /// One (gray) or three.

@@ -5,8 +5,9 @@
 //! [`Checkpoints::build`] walks the codes once and notes the first block after every so many bits,
 //! in less than a hundredth of the file's size; from then on many threads, or a GPU, decode the
 //! image's [`Segment`]s at the same time, and a [`region`] of the pixels needs only some of them.
-//! The DC prediction is not stored: what lies before a region since the last restart is still
-//! read for its DC differences.
+//! The DC prediction is stored for some places only, each an [`Anchor`]: what lies before a region
+//! since the last of them is still read for its DC differences.
+//! [`cut`](cut()) makes a smaller JPEG of some rows, which any decoder reads.
 //! The bytes of the JPEG stay as they are. `SPEC.md` beside this crate specifies the checkpoints.
 //!
 //! ```no_run
@@ -26,8 +27,8 @@
 //! ```
 //!
 //! Refused alternatives: restart markers (they change the file, cost more, and split it unevenly),
-//! DC predictors in the checkpoints (three of them are 4.5 to 6 bytes for each segment, where a
-//! checkpoint takes two; a sum over the segments replaces them), and speculative decoding that
+//! DC predictors for every segment (three of them are some 26 bits, where a checkpoint takes 13;
+//! a sum over the segments since an anchor replaces them), and speculative decoding that
 //! synchronises by itself (several passes, every time).
 //!
 //! Deliberately absent: pixels, files, progressive and arithmetic JPEGs. [`mod@reference`] decodes
@@ -36,6 +37,7 @@
 
 mod bits;
 mod checkpoints;
+mod cut;
 mod encoding;
 mod error;
 mod huffman;
@@ -44,15 +46,17 @@ mod markers;
 pub mod reference;
 mod region;
 mod rice;
+mod stand_in;
 mod walk;
 
 pub use bits::{Unstuffed, unstuff};
 pub use checkpoints::{
-    Checkpoints, DEFAULT_GRID_BITS, GRIDS_BITS, Segment, grid_of, stored_checkpoints,
+    Anchor, Checkpoints, DEFAULT_GRID_BITS, GRIDS_BITS, Segment, grid_of, stored_checkpoints,
 };
+pub use cut::{Cut, cut};
 pub use encoding::VERSION;
 pub use error::{CheckpointError, Refused};
 pub use huffman::{Class, Code, HuffmanTable, Lookup};
 pub use jpeg::{Color, Component, Jpeg, Slot};
-pub use markers::parse;
+pub use markers::{parse, parse_header};
 pub use region::{Region, region};

@@ -30,6 +30,18 @@ pub(crate) const ZIGZAG: [u8; 64] = [
 /// [`Refused`] when the file is damaged, or not a baseline (or extended sequential, 8 bits) JPEG
 /// of one or three components in one scan.
 pub fn parse(bytes: &[u8]) -> Result<Jpeg, Refused> {
+    let mut jpeg = parse_header(bytes)?;
+    jpeg.scan = entropy_coded(bytes, jpeg.scan.start, jpeg.restart_interval != 0)?;
+    Ok(jpeg)
+}
+
+/// As [`parse`], but without a look at what comes after the scan's header, which takes most of the
+/// time: the scan is all of the rest. For files that are known to be parsed, as those are that
+/// have checkpoints; of any other, decoding has to tell.
+///
+/// # Errors
+/// [`Refused`], as by [`parse`], for what is in front of the scan.
+pub fn parse_header(bytes: &[u8]) -> Result<Jpeg, Refused> {
     if !bytes.starts_with(&[0xFF, SOI]) {
         return Err(Refused::NotJpeg);
     }
@@ -63,7 +75,10 @@ pub fn parse(bytes: &[u8]) -> Result<Jpeg, Refused> {
         let body = bytes.get(body_at + 2..body_at + 2 + body_len).ok_or(ends)?;
         at = body_at + len;
         match marker {
-            0xC0..=0xCF if !matches!(marker, DHT | DAC) => state.frame(marker, offset, body)?,
+            0xC0..=0xCF if !matches!(marker, DHT | DAC) => {
+                // Behind the length and the precision.
+                state.frame(marker, offset, body_at + 3, body)?;
+            }
             0xDE | 0xDF => return Err(Refused::Hierarchical { offset }),
             DNL => return Err(Refused::LateHeight { offset }),
             DQT => state.quant_tables(offset, body)?,
@@ -76,8 +91,10 @@ pub fn parse(bytes: &[u8]) -> Result<Jpeg, Refused> {
             0xEE if body.starts_with(b"Adobe") => state.adobe = body.get(11).copied(),
             SOS => {
                 let components = state.scan_header(offset, body)?;
-                let scan = entropy_coded(bytes, at, state.restart_interval != 0)?;
-                return state.finish(offset, components, scan);
+                return match bytes.len() - at {
+                    n_bytes if n_bytes > MAX_SCAN_BYTES => Err(Refused::TooLong { n_bytes }),
+                    _ => state.finish(offset, components, at..bytes.len()),
+                };
             }
             // APPn, COM, DAC and reserved ones say nothing about a Huffman-coded scan.
             _ => {}
@@ -99,6 +116,7 @@ struct State {
 
 struct Frame {
     offset: usize,
+    height_at: usize,
     width: u32,
     height: u32,
     components: Vec<Component>,
@@ -106,7 +124,13 @@ struct Frame {
 
 impl State {
     /// The frame header (B.2.2).
-    fn frame(&mut self, marker: u8, offset: usize, body: &[u8]) -> Result<(), Refused> {
+    fn frame(
+        &mut self,
+        marker: u8,
+        offset: usize,
+        height_at: usize,
+        body: &[u8],
+    ) -> Result<(), Refused> {
         match marker {
             0xC0 | 0xC1 => {}
             0xC2 => return Err(Refused::Progressive { offset }),
@@ -150,7 +174,7 @@ impl State {
             return Err(Refused::BlocksPerMcu { offset, n_blocks });
         }
         let (width, height) = (width.into(), height.into());
-        self.frame = Some(Frame { offset, width, height, components });
+        self.frame = Some(Frame { offset, height_at, width, height, components });
         Ok(())
     }
 
@@ -247,6 +271,7 @@ impl State {
         let mut jpeg = Jpeg {
             width: frame.width,
             height: frame.height,
+            height_at: frame.height_at,
             color,
             components,
             quant_tables: self.quant_tables,
@@ -287,10 +312,7 @@ fn entropy_coded(bytes: &[u8], start: usize, restarts: bool) -> Result<Range<usi
             (marker, _) => return Err(Refused::AfterScan { offset: at, marker }),
         }
     };
-    match end - start {
-        n_bytes if n_bytes > MAX_SCAN_BYTES => Err(Refused::TooLong { n_bytes }),
-        _ => Ok(start..end),
-    }
+    Ok(start..end)
 }
 
 fn check_table(

@@ -12,9 +12,9 @@ pub struct Region {
     pub n_bits: u64,
     /// Blocks of those segments.
     pub n_blocks: u32,
-    /// Segments whose DC differences the rectangle needs: runs from a start of the prediction to
-    /// the last segment of the rectangle before the next such start. They include `segments`; of
-    /// the others nothing but the differences matters.
+    /// Segments whose DC differences the rectangle needs: runs that start at an
+    /// [`Anchor`](crate::Anchor), a restart or the start of the scan, and end with a segment of the
+    /// rectangle. They include `segments`; of the others nothing but the differences matters.
     pub walked: Vec<Range<u32>>,
     /// Bits of the walked segments.
     pub n_walked_bits: u64,
@@ -32,7 +32,7 @@ impl Region {
         self.n_bits as f64 / f64::from(checkpoints.total_bits.max(1))
     }
 
-    /// The share of the scan's bits that must be walked where only checkpoints are known.
+    /// The share of the scan's bits that must be walked with what the checkpoints know.
     #[must_use]
     pub fn walked_fraction(&self, checkpoints: &Checkpoints) -> f64 {
         self.n_walked_bits as f64 / f64::from(checkpoints.total_bits.max(1))
@@ -56,12 +56,7 @@ pub fn region(
     let mcu_columns = mcus(columns, jpeg.width, max_h, horizontal, jpeg.mcus_x);
     let mcu_rows = mcus(rows, jpeg.height, max_v, vertical, jpeg.mcus_y);
     let mut found = Region { mcu_columns, mcu_rows, ..Region::default() };
-    // The first segment of the current DC prediction, and its place among the walked ones.
-    let (mut start, mut run) = (0, None);
     for (position, segment) in (0..).zip(checkpoints.segments()) {
-        if segment.resets {
-            (start, run) = (position, None);
-        }
         let blocks = segment.block..segment.block.saturating_add(segment.n_blocks);
         if !touches(jpeg, &found, blocks) {
             continue;
@@ -70,9 +65,13 @@ pub fn region(
         found.n_bits += u64::from(bits.end.saturating_sub(bits.start));
         found.n_blocks += segment.n_blocks;
         found.segments.push(position);
-        let place = *run.get_or_insert(found.walked.len());
-        found.walked.truncate(place);
-        found.walked.push(start..position + 1);
+        let anchor = checkpoints.anchor_before(position as usize);
+        let start = anchor.map_or(0, |anchor| anchor.segment);
+        match found.walked.last_mut() {
+            // What is known behind the run before is no news.
+            Some(run) if start < run.end => run.end = position + 1,
+            _ => found.walked.push(start..position + 1),
+        }
     }
     let bit = |position: u32| u64::from(checkpoints.segment_bits(position as usize).start);
     found.n_walked_bits =

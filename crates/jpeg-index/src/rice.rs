@@ -71,6 +71,9 @@ impl<'a> Reader<'a> {
         max: u32,
         what: &'static str,
     ) -> Result<u32, CheckpointError> {
+        if let Some(value) = self.short_code(k, max) {
+            return Ok(value);
+        }
         let mut value = 0u64;
         while self.bit()? == 1 {
             value += 1;
@@ -85,6 +88,23 @@ impl<'a> Reader<'a> {
             Ok(value) if value <= max => Ok(value),
             _ => Err(too_large(what, value, max)),
         }
+    }
+
+    /// The same, where it is sound, and it and some bytes behind it are there.
+    fn short_code(&mut self, k: u32, max: u32) -> Option<u32> {
+        let word = self.bytes.get(self.at / 8..)?.first_chunk()?;
+        let word = u64::from_be_bytes(*word) << (self.at % 8);
+        let n_ones = word.leading_ones();
+        let n_bits = n_ones + 1 + k;
+        // So many are left when those of the byte before are shifted out.
+        if n_bits > 57 {
+            return None;
+        }
+        let rest = word << n_ones << 1 >> 1 >> (63 - k);
+        let value = u64::from(n_ones) << k | rest;
+        let value = u32::try_from(value).ok().filter(|value| *value <= max)?;
+        self.at += n_bits as usize;
+        Some(value)
     }
 
     /// Checks that only the padding is left: fewer than 8 bits, all of them 0.

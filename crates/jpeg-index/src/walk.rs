@@ -1,25 +1,39 @@
 //! The walk over the codes of a scan, from block to block.
 //!
-//! Neither values nor the DC prediction matter, only lengths: per code one lookup, one shift, and
-//! two additions.
+//! Only lengths matter, and the values of the DC codes: per code one lookup, one shift, and two
+//! additions.
 //!
 //! ```text
 //! for each restart interval
 //!     for each block of it
-//!         tell where it starts
-//!         skip a DC code and its value
+//!         tell where it starts, and the DC predictions there
+//!         take a DC code and its value
 //!         until 64 places are filled: skip an AC code and its value
 //!     fewer than 8 bits are left, the padding
 //! ```
-use crate::{Class, Jpeg, Lookup, Refused, Unstuffed};
+use crate::{Class, Code, Jpeg, Lookup, Refused, Unstuffed};
 
 /// What 64 bits at a position still hold when the position is within a byte.
 const PEEKED_BITS: u32 = 57;
 /// The longest code, 16 bits, with the longest value, 15.
 const MAX_TOTAL_BITS: u32 = 31;
 
-/// Calls `at_block` with number, position and whether the DC prediction starts again, for each
-/// block in the order of the scan, and returns the position behind the last one.
+/// A DC value of each component: that of its last block. Values that 16 bits do not hold wrap
+/// round, as they do in a decoder's coefficients.
+pub(crate) type Predictions = [i16; 3];
+
+/// A block of the scan, before it is read.
+pub(crate) struct At {
+    pub(crate) block: u32,
+    /// Where it starts.
+    pub(crate) bit: u64,
+    /// The DC prediction starts again.
+    pub(crate) resets: bool,
+    pub(crate) dc: Predictions,
+}
+
+/// Calls `at_block` for each block in the order of the scan, and returns the position behind the
+/// last one.
 ///
 /// # Errors
 /// [`Refused`] when there is no such code, a block is too long, or the data is too short or too
@@ -27,7 +41,7 @@ const MAX_TOTAL_BITS: u32 = 31;
 pub(crate) fn walk(
     jpeg: &Jpeg,
     data: &Unstuffed,
-    mut at_block: impl FnMut(u32, u64, bool),
+    mut at_block: impl FnMut(&At),
 ) -> Result<u64, Refused> {
     let tables = Tables::new(jpeg);
     let slots = tables.by_slot(jpeg);
@@ -41,13 +55,13 @@ pub(crate) fn walk(
         end = interval_end;
         let last = block.saturating_add(per_restart).min(jpeg.n_blocks);
         let mut resets = true;
+        let mut dc = Predictions::default();
         while block < last {
             // Restarts stand between MCUs, so that every interval starts with the first slot.
-            for (dc, ac) in &slots {
-                at_block(block, bit, resets);
+            for slot in &slots {
+                at_block(&At { block, bit, resets, dc });
                 resets = false;
-                let next = skip_block(data, dc, ac, bit);
-                bit = next.ok_or_else(|| why(data, dc, ac, block, bit))?;
+                bit = slot.skip(data, bit, &mut dc).ok_or_else(|| why(data, slot, block, bit))?;
                 if bit > end {
                     return Err(Refused::DataEnds { block, n_blocks: jpeg.n_blocks });
                 }
@@ -61,38 +75,80 @@ pub(crate) fn walk(
     Ok(bit)
 }
 
-/// The position behind the block at `bit`; `None` if a code is invalid or the block too long.
-#[inline]
-fn skip_block(data: &Unstuffed, dc: &Lookup, ac: &Lookup, mut bit: u64) -> Option<u64> {
-    let mut word = data.peek(bit);
-    let mut code = dc.find(word);
-    let mut used = code.total_bits();
-    word <<= used;
-    let mut valid = code.is_valid();
-    let mut filled = 1;
-    while filled < 64 {
-        if used > PEEKED_BITS - MAX_TOTAL_BITS {
-            bit += u64::from(used);
-            word = data.peek(bit);
-            used = 0;
-        }
-        code = ac.find(word);
-        valid &= code.is_valid();
-        word <<= code.total_bits();
-        used += code.total_bits();
-        filled += code.advance();
+/// Walks some blocks from a position inside a scan without restarts, given the predictions there;
+/// likewise tells of each block, and of the one behind the last. `None` when they are no blocks.
+pub(crate) fn walk_span(
+    slots: &[Slot<'_>],
+    data: &Unstuffed,
+    mut at: At,
+    n_blocks: u32,
+    mut at_block: impl FnMut(&At) -> Option<()>,
+) -> Option<()> {
+    let end = data.bytes().len() as u64 * 8;
+    let behind = at.block % slots.len().max(1) as u32;
+    let in_turn = slots.iter().cycle().skip(behind as usize);
+    for slot in in_turn.take(n_blocks as usize) {
+        at_block(&at)?;
+        at.bit = slot.skip(data, at.bit, &mut at.dc).filter(|bit| *bit <= end)?;
+        at.block += 1;
+        at.resets = false;
     }
-    (valid && (filled == 64 || code.ends_block())).then_some(bit + u64::from(used))
+    at_block(&at)
+}
+
+/// The tables of a block of an MCU.
+pub(crate) struct Slot<'a> {
+    dc: &'a Lookup,
+    ac: &'a Lookup,
+    component: usize,
+}
+
+impl Slot<'_> {
+    /// The position behind the block at `bit`; `None` if a code is invalid or the block too long.
+    #[inline]
+    fn skip(&self, data: &Unstuffed, mut bit: u64, dc: &mut Predictions) -> Option<u64> {
+        let mut word = data.peek(bit);
+        let mut code = self.dc.find(word);
+        let mut used = code.total_bits();
+        if let Some(prediction) = dc.get_mut(self.component) {
+            *prediction = prediction.wrapping_add(difference(code, word));
+        }
+        word <<= used;
+        let mut valid = code.is_valid();
+        let mut filled = 1;
+        while filled < 64 {
+            if used > PEEKED_BITS - MAX_TOTAL_BITS {
+                bit += u64::from(used);
+                word = data.peek(bit);
+                used = 0;
+            }
+            code = self.ac.find(word);
+            valid &= code.is_valid();
+            word <<= code.total_bits();
+            used += code.total_bits();
+            filled += code.advance();
+        }
+        (valid && (filled == 64 || code.ends_block())).then_some(bit + u64::from(used))
+    }
+}
+
+/// RECEIVE and EXTEND of T.81, F.2.2.1, for the value behind a DC code at the start of 64 bits.
+#[inline]
+fn difference(code: Code, word: u64) -> i16 {
+    let n_bits = code.value_bits();
+    let value = ((word << code.code_bits()) >> 1 >> (63 - n_bits)) as u32;
+    let below_half = value < (1 << n_bits) >> 1;
+    value.wrapping_sub(if below_half { (1 << n_bits) - 1 } else { 0 }) as i16
 }
 
 /// Why a block could not be skipped.
 #[cold]
-fn why(data: &Unstuffed, dc: &Lookup, ac: &Lookup, block: u32, start: u64) -> Refused {
-    let code = dc.find(data.peek(start));
+fn why(data: &Unstuffed, slot: &Slot<'_>, block: u32, start: u64) -> Refused {
+    let code = slot.dc.find(data.peek(start));
     let (mut valid, mut bit) = (code.is_valid(), start + u64::from(code.total_bits()));
     let mut filled = 1;
     while valid && filled < 64 {
-        let code = ac.find(data.peek(bit));
+        let code = slot.ac.find(data.peek(bit));
         valid = code.is_valid();
         filled += code.advance();
         bit += u64::from(code.total_bits());
@@ -101,13 +157,13 @@ fn why(data: &Unstuffed, dc: &Lookup, ac: &Lookup, block: u32, start: u64) -> Re
 }
 
 /// The tables that the components use, made for decoding.
-struct Tables {
+pub(crate) struct Tables {
     dc: [Option<Lookup>; 4],
     ac: [Option<Lookup>; 4],
 }
 
 impl Tables {
-    fn new(jpeg: &Jpeg) -> Self {
+    pub(crate) fn new(jpeg: &Jpeg) -> Self {
         let mut tables = Self { dc: Default::default(), ac: Default::default() };
         for component in &jpeg.components {
             for (class, made, defined, index) in [
@@ -124,13 +180,14 @@ impl Tables {
         tables
     }
 
-    /// The pair of tables of each block of an MCU.
-    fn by_slot(&self, jpeg: &Jpeg) -> Vec<(&Lookup, &Lookup)> {
-        let pair = |component: u8| {
-            let component = jpeg.components.get(usize::from(component))?;
+    /// The tables of each block of an MCU.
+    pub(crate) fn by_slot(&self, jpeg: &Jpeg) -> Vec<Slot<'_>> {
+        let slot = |number: u8| {
+            let component = jpeg.components.get(usize::from(number))?;
             let dc = self.dc.get(usize::from(component.dc_table))?.as_ref()?;
-            Some((dc, self.ac.get(usize::from(component.ac_table))?.as_ref()?))
+            let ac = self.ac.get(usize::from(component.ac_table))?.as_ref()?;
+            Some(Slot { dc, ac, component: number.into() })
         };
-        jpeg.slots.iter().filter_map(|slot| pair(slot.component)).collect()
+        jpeg.slots.iter().filter_map(|it| slot(it.component)).collect()
     }
 }

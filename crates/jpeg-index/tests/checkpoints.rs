@@ -8,7 +8,8 @@ use common::{
     synthetic::{self, Recipe},
 };
 use fdconvert_jpeg_index::{
-    Checkpoints, GRIDS_BITS, Jpeg, Segment, parse, reference, region, unstuff,
+    CheckpointError, Checkpoints, GRIDS_BITS, Jpeg, Segment, VERSION, parse, reference, region,
+    unstuff,
 };
 use proptest::prelude::*;
 
@@ -26,8 +27,43 @@ fn check(name: &str, bytes: &[u8], grids_bits: &[u32]) -> Vec<reference::Block> 
         let stored = made.to_bytes();
         assert_eq!(Checkpoints::from_bytes(&stored, &jpeg), Ok(made.clone()), "{name}");
         check_shape(name, &jpeg, bytes, &made);
+        check_anchors(name, &jpeg, &made, &expected);
     }
     expected
+}
+
+/// Each segment has an anchor within its 16384 bits, and anchors have the predictions that the
+/// blocks before them leave.
+#[track_caller]
+fn check_anchors(name: &str, jpeg: &Jpeg, made: &Checkpoints, blocks: &[reference::Block]) {
+    let segments = made.segments();
+    let component = |block: u32| {
+        let slot = (block % jpeg.blocks_per_mcu()) as usize;
+        usize::from(jpeg.slots[slot].component)
+    };
+    let (mut n_anchors, mut reset, mut before) = (0, 0, u32::MAX);
+    for (number, segment) in segments.iter().enumerate() {
+        if segment.resets {
+            reset = segment.block;
+        }
+        let anchor = made.anchor_before(number).unwrap();
+        let start = &segments[anchor.segment as usize];
+        assert!(anchor.segment as usize <= number, "{name}");
+        assert!(start.resets || start.bit / 16384 == segment.bit / 16384, "{name}");
+        assert!(segment.bit - start.bit < 16384, "{name}");
+        if anchor.segment == before {
+            continue;
+        }
+        (before, n_anchors) = (anchor.segment, n_anchors + 1);
+        let mut expected = [0; 3];
+        for block in reset..start.block {
+            expected[component(block)] = blocks[block as usize][0];
+        }
+        assert_eq!(anchor.dc, expected, "{name}: segment {number}");
+    }
+    // No block may start in the last run.
+    assert!(n_anchors + 1 >= made.total_bits().div_ceil(16384), "{name}");
+    assert_eq!(made.anchor_before(segments.len()), None, "{name}");
 }
 
 /// The segments start where the specification says.
@@ -129,7 +165,7 @@ fn same_image_same_bytes() {
     let (bytes, _) = synthetic::jpeg(&Recipe::new(64, 24, &[(2, 1), (1, 1), (1, 1)]));
     let jpeg = parse(&bytes).unwrap();
     let made = Checkpoints::build(&jpeg, &bytes, 2048).unwrap().to_bytes();
-    // Written by version 1; the specification allows nothing else.
+    // Written by version 2; the specification allows nothing else.
     assert_eq!(made, STORED, "{made:02x?}");
     // And what the example of the specification says about them.
     let made = Checkpoints::from_bytes(STORED, &jpeg).unwrap();
@@ -137,7 +173,44 @@ fn same_image_same_bytes() {
     assert_eq!((made.total_bits(), starts), (5132, vec![(0, 24), (2078, 15), (4146, 9)]));
 }
 
-const STORED: &[u8] = &[0x12, 0x35, 0x8c, 0x28, 0xc0, 0x5e, 0xad, 0x20];
+/// The last anchor in the bytes, written as the specification says.
+#[test]
+fn stored_anchors() {
+    let (bytes, _) = synthetic::jpeg(&Recipe::new(160, 160, &[(2, 2), (1, 1), (1, 1)]));
+    let jpeg = parse(&bytes).unwrap();
+    let made = Checkpoints::build(&jpeg, &bytes, 2048).unwrap();
+    assert!((1 << 15..1 << 21).contains(&made.total_bits()), "{}", made.total_bits());
+    let stored = made.to_bytes();
+    let last = made.anchor_before(made.segments().len() - 1).unwrap();
+    let before = made.anchor_before(last.segment as usize - 1).unwrap();
+    // Behind two bytes and the three of the total.
+    let parameters = u32::from(stored[5]);
+    let mut code = String::new();
+    for (component, (dc, before)) in last.dc.iter().zip(before.dc).enumerate() {
+        let k = if component == 0 { parameters >> 4 } else { parameters & 15 };
+        let change = i32::from(*dc) - i32::from(before);
+        let folded = if change < 0 { -2 * change - 1 } else { 2 * change };
+        code += &"1".repeat(folded as usize >> k);
+        code += "0";
+        code.extend((0..k).rev().map(|place| if folded >> place & 1 == 1 { '1' } else { '0' }));
+    }
+    let bits: String = stored.iter().map(|byte| format!("{byte:08b}")).collect();
+    let ends = (0..8).any(|n| bits.ends_with(&(code.clone() + &"0".repeat(n))));
+    assert!(ends, "{bits} does not end with {code}");
+}
+
+#[test]
+fn other_versions_are_refused_by_name() {
+    let (bytes, _) = synthetic::jpeg(&Recipe::new(64, 24, &[(2, 1), (1, 1), (1, 1)]));
+    let jpeg = parse(&bytes).unwrap();
+    for version in [0, 1, 3, 15] {
+        let stored = [&[version << 4 | 2], &STORED[1..]].concat();
+        let refused = CheckpointError::Version { found: version, supported: VERSION };
+        assert_eq!(Checkpoints::from_bytes(&stored, &jpeg), Err(refused));
+    }
+}
+
+const STORED: &[u8] = &[0x22, 0x35, 0x8c, 0x28, 0xc0, 0x5e, 0xad, 0x20];
 
 proptest! {
     #[test]

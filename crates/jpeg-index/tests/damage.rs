@@ -148,7 +148,7 @@ proptest! {
             explore_stored(&stored, &jpeg, &file);
             // Behind a sound start.
             let total = [n_bits as u8 | 128, (n_bits >> 7) as u8];
-            let start = [&[0x10, 0x33][..], &total].concat();
+            let start = [&[0x20, 0x33][..], &total].concat();
             stored.splice(..stored.len().min(4), start);
             explore_stored(&stored, &jpeg, &file);
         }

@@ -81,14 +81,14 @@ fn check(jpeg: &Jpeg, made: &Checkpoints, rows: Range<u32>, columns: Range<u32>)
     }
     assert_eq!(needed.segments, expected);
     assert_eq!((needed.n_bits, needed.n_blocks), (n_bits, n_blocks));
-    // The walked runs start where the prediction does, and lead to every segment.
+    // The walked runs start where the prediction is known, and lead to every segment.
     let mut previous = 0;
     for run in &needed.walked {
         assert!(run.start >= previous);
-        assert!(made.segments()[run.start as usize].resets);
-        assert!(
-            made.segments()[run.start as usize + 1..run.end as usize].iter().all(|it| !it.resets)
-        );
+        let first = run.start as usize;
+        assert_eq!(made.anchor_before(first).unwrap().segment, run.start);
+        let next = expected.iter().find(|number| **number >= run.start).unwrap();
+        assert_eq!(made.anchor_before(*next as usize).unwrap().segment, run.start);
         assert!(expected.contains(&(run.end - 1)));
         previous = run.end;
     }

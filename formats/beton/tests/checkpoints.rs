@@ -35,7 +35,7 @@ fn sample(i: u64) -> Sample<Encoded> {
 }
 
 fn checkpoints(i: u64) -> Vec<Option<Bytes>> {
-    let bytes = |seed| Some(Bytes::from([&[0x12][..], &noise(seed, 700)].concat()));
+    let bytes = |seed| Some(Bytes::from([&[0x22][..], &noise(seed, 700)].concat()));
     vec![(!i.is_multiple_of(4)).then(|| bytes(i)).flatten(), bytes(i + 1000)]
 }
 

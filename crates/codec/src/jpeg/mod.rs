@@ -5,6 +5,7 @@
 mod chroma;
 #[cfg(feature = "turbo")]
 mod ffi;
+mod part;
 #[cfg(any(test, not(feature = "turbo")))]
 mod pure;
 #[cfg(feature = "turbo")]
@@ -96,6 +97,9 @@ struct Frame {
     progressive: bool,
     /// The file had its end marker. Where we had to append one, doubtful data counts as missing.
     whole: bool,
+    /// No warning about the data is harmless.
+    #[cfg_attr(not(feature = "turbo"), allow(dead_code))]
+    strict: bool,
 }
 
 /// What a backend needs to know to encode: sizes and channels are proven.
@@ -125,6 +129,7 @@ pub(crate) struct DecodedPart {
 pub(crate) struct JpegDecoder {
     backend: chosen::Decoder,
     closed: Vec<u8>,
+    cut: Vec<u8>,
 }
 
 impl JpegDecoder {
@@ -135,20 +140,22 @@ impl JpegDecoder {
         header: &ImageHeader,
         out: &mut Vec<u8>,
     ) -> Result<(u8, Notes), String> {
-        let decoded = self.decode_any(jpeg, header, None, out)?;
+        let decoded = self.decode_any(jpeg, header, None, None, out)?;
         Ok((decoded.channels, decoded.notes))
     }
 
     /// As [`decode`](Self::decode), but a region of the image made `shrink` times smaller, both
-    /// only where the backend can; says which and by how much.
+    /// only where the backend can; says which and by how much. The region is in pixels of the
+    /// reduced image. Checkpoints save work where they can.
     pub(crate) fn decode_part(
         &mut self,
         jpeg: &[u8],
         header: &ImageHeader,
         wanted: (Region, u8),
+        checkpoints: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> Result<DecodedPart, String> {
-        self.decode_any(jpeg, header, Some(wanted), out)
+        self.decode_any(jpeg, header, Some(wanted), checkpoints, out)
     }
 
     fn decode_any(
@@ -156,6 +163,7 @@ impl JpegDecoder {
         jpeg: &[u8],
         header: &ImageHeader,
         wanted: Option<(Region, u8)>,
+        checkpoints: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> Result<DecodedPart, String> {
         let components = match header.color {
@@ -168,7 +176,7 @@ impl JpegDecoder {
         };
         let whole = check_complete(jpeg, header)? == Ending::Complete;
         let ImageHeader { width, height, progressive, .. } = *header;
-        let frame = Frame { width, height, components, progressive, whole };
+        let frame = Frame { width, height, components, progressive, whole, strict: false };
         // With the end marker in place, whatever else is missing shows as missing pixels.
         let jpeg = if whole {
             jpeg
@@ -184,6 +192,19 @@ impl JpegDecoder {
                 (Region { x: 0, y: 0, width, height }, 1)
             }
             Some((region, shrink)) => {
+                if let Some(checkpoints) = checkpoints
+                    && whole
+                    && let Some(part) = part::decode(
+                        (&mut self.backend, &mut self.cut),
+                        (jpeg, checkpoints),
+                        &frame,
+                        (region, shrink),
+                        out,
+                    )
+                {
+                    let channels = if components == 1 { 1 } else { 3 };
+                    return Ok(DecodedPart { region: part, shrink, channels, notes: Notes::NONE });
+                }
                 let shrink = if chosen::SHRINKS { shrink } else { 1 };
                 (self.backend.decode_part(jpeg, &frame, (region, shrink), out)?, shrink)
             }

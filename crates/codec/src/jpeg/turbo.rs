@@ -59,7 +59,7 @@ impl Decoder {
         let (warnings, part) = instance.decode(jpeg, size, layout, wanted, out)?;
         self.0 = Some(instance);
         if let Some(first) = warnings.first
-            && !(harmless(&first) || warnings.header && frame.whole)
+            && (frame.strict || !(harmless(&first) || warnings.header && frame.whole))
         {
             return Err(first);
         }

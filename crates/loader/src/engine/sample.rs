@@ -12,7 +12,7 @@ use crate::{
     stats::{Counters, Stage},
     supply::Supply,
 };
-use fdconvert_codec::{Decoder, Region, orient, orientation};
+use fdconvert_codec::{Decoder, Region, Wanted, orient, orientation};
 use fdconvert_core::{Encoded, Error, Pixels, Result};
 use std::{
     any::Any,
@@ -294,7 +294,7 @@ fn write_row(
     fetched: &Fetched,
     row: &mut [u8],
 ) -> Result<()> {
-    let Fetched { key: name, image, .. } = fetched;
+    let Fetched { key: name, image, checkpoints, .. } = fetched;
     let began = Instant::now();
     let key = Key { seed: options.seed, epoch: epoch.number, sample };
     let geometry = |size| geometry(epoch, options, sample, size);
@@ -309,8 +309,9 @@ fn write_row(
         let geometry = geometry((image.width, image.height));
         let Area { x, y, width, height } = geometry.needed;
         let shrink = scale_for(geometry.rect, options.output.size) as u8;
-        let wanted = Region { x, y, width, height };
-        let part = decoder.decode_part(name, image, &options.limits, wanted, shrink, pixels)?;
+        let region = Region { x, y, width, height };
+        let wanted = Wanted { region, shrink, checkpoints: checkpoints.as_deref() };
+        let part = decoder.decode_part_with(name, image, &options.limits, &wanted, pixels)?;
         let Region { x, y, width, height } = part.region;
         let area = Area { x, y, width, height };
         (area, part.channels, u32::from(part.shrink), geometry)

@@ -101,7 +101,7 @@ fn made_up(i: u64, sample: &Sample<Encoded>) -> Vec<Option<Bytes>> {
         Value::Image(image) => Some(image.codec == fdconvert_core::Codec::Jpeg),
         _ => None,
     });
-    let mut bytes = || Bytes::from([&[0x12][..], &random.bytes(40)].concat());
+    let mut bytes = || Bytes::from([&[0x22][..], &random.bytes(40)].concat());
     images.map(|is_jpeg| (is_jpeg && i % 4 != 3).then(&mut bytes)).collect()
 }
 
