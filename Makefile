@@ -4,6 +4,7 @@
 
 CARGO ?= cargo
 SECONDS_PER_TARGET ?= 60
+KERNEL_IMAGES ?= 100000
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,4 +70,4 @@ ptx: ## Check that the GPU's kernels are compiled from their sources (needs pip)
 	$(CARGO) xtask ptx --check --report
 
 kernels: ## Run the GPU's kernels on damaged images, on the CPU, with sanitizers.
-	$(CARGO) xtask kernels
+	$(CARGO) xtask kernels --images $(KERNEL_IMAGES)

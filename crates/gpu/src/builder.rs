@@ -1,7 +1,7 @@
 //! How a batch is laid out: each image's parts one behind the other, array by array.
 use crate::{
     Fallback, Limits, Output, Plan, Request, Source, Stored, Tensor,
-    image::{ImageTables, Parsed, check_size, read},
+    image::{ImageTables, Parsed, Read, check_size, read},
     layout::{FIRST_ENTRIES, ImageLayout, SKIPPED, SegmentLayout, StateLayout},
     plan::{Chunk, Sections, Work, Workspace},
     tables::Tables,
@@ -81,12 +81,14 @@ impl Builder {
         let max_blocks = self.limits.max_image_blocks;
         match request.image {
             Source::Bytes { bytes, checkpoints } => {
-                let (parsed, tables, scan) = read(bytes, checkpoints, max_blocks)?;
-                let mut layout = self.add(number, request, &parsed, &tables)?;
-                layout.scan = self.scan_bytes;
-                self.scan_bytes += u64::from(layout.scan_bytes).next_multiple_of(SCAN_UNIT);
-                self.images.push(layout);
-                self.scans.push(Some((number, scan)));
+                let Read { parsed, tables, scan } = read(bytes, checkpoints, max_blocks)?;
+                let layout = self.add(number, request, &parsed, &tables)?;
+                self.add_scan(number, layout, scan);
+            }
+            Source::Prepared { image, .. } => {
+                check_size(image.parsed().layout.n_blocks, max_blocks)?;
+                let layout = self.add(number, request, image.parsed(), image.tables())?;
+                self.add_scan(number, layout, image.scan());
             }
             Source::Stored(stored) => {
                 check_size(stored.parsed().layout.n_blocks, max_blocks)?;
@@ -98,6 +100,14 @@ impl Builder {
             }
         }
         Ok(self.images.len() - 1)
+    }
+
+    /// Adds an image whose scan travels with the batch.
+    fn add_scan(&mut self, number: usize, mut layout: ImageLayout, scan: Range<usize>) {
+        layout.scan = self.scan_bytes;
+        self.scan_bytes += u64::from(layout.scan_bytes).next_multiple_of(SCAN_UNIT);
+        self.images.push(layout);
+        self.scans.push(Some((number, scan)));
     }
 
     /// Adds all of an image to the arrays but its scan.

@@ -39,8 +39,13 @@ pub(crate) struct ImageTables {
     pub(crate) quantisation: Vec<[u16; 64]>,
 }
 
-/// An image, its tables, and the entropy-coded bytes within the file.
-pub(crate) type Read = (Parsed, ImageTables, Range<usize>);
+/// What a file says.
+pub(crate) struct Read {
+    pub(crate) parsed: Parsed,
+    pub(crate) tables: ImageTables,
+    /// The entropy-coded bytes within the file.
+    pub(crate) scan: Range<usize>,
+}
 
 /// Reads markers and checkpoints, and checks all that the kernels rely on.
 pub(crate) fn read(
@@ -60,7 +65,8 @@ pub(crate) fn read(
     layout.n_restarts = n_restarts as u32;
     let segments = segments(&checkpoints, jpeg.n_blocks);
     let anchors = checkpoints.anchors().into();
-    Ok((Parsed { layout, segments, anchors }, tables, jpeg.scan))
+    let parsed = Parsed { layout, segments, anchors };
+    Ok(Read { parsed, tables, scan: jpeg.scan })
 }
 
 /// Whether an image has no more blocks than it may.

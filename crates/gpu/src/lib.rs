@@ -65,6 +65,7 @@ mod image;
 pub mod layout;
 mod nvjpeg;
 mod plan;
+mod prepared;
 mod probe;
 mod request;
 mod schedule;
@@ -80,6 +81,7 @@ pub use error::GpuError;
 pub use fractal::{Canvas, Drawing, FractalImage, FractalSystem, Fractals};
 pub use nvjpeg::{Engine, LibraryShare, LibraryUse, NvJpeg};
 pub use plan::{Limits, Place, Plan, Work};
+pub use prepared::Prepared;
 pub use probe::{Backend, Probe, probe};
 pub use request::{
     Crop, Damage, Fallback, Order, Output, Request, SampleType, Source, Status, Tensor,

@@ -1,4 +1,4 @@
-use crate::Stored;
+use crate::{Prepared, Stored};
 use fdconvert_jpeg_index::{CheckpointError, Refused};
 
 /// One image that is to be decoded.
@@ -26,6 +26,13 @@ pub enum Source<'a> {
         /// to the caller.
         checkpoints: Option<&'a [u8]>,
     },
+    /// In the host's memory, and read already.
+    Prepared {
+        /// What was read.
+        image: &'a Prepared,
+        /// The bytes that it was read from. Those of another file give a damaged image.
+        bytes: &'a [u8],
+    },
     /// In the GPU's memory, put there by a [`Store`](crate::Store).
     Stored(&'a Stored),
 }
@@ -35,6 +42,13 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn whole(bytes: &'a [u8], checkpoints: Option<&'a [u8]>) -> Self {
         let image = Source::Bytes { bytes, checkpoints };
+        Self { image, crop: Crop::WHOLE, reach: false, flip: false }
+    }
+
+    /// All of an image that was read already, from these bytes.
+    #[must_use]
+    pub fn prepared(image: &'a Prepared, bytes: &'a [u8]) -> Self {
+        let image = Source::Prepared { image, bytes };
         Self { image, crop: Crop::WHOLE, reach: false, flip: false }
     }
 
@@ -51,7 +65,7 @@ impl<'a> Source<'a> {
     #[must_use]
     pub fn bytes(&self) -> Option<&'a [u8]> {
         match *self {
-            Self::Bytes { bytes, .. } => Some(bytes),
+            Self::Bytes { bytes, .. } | Self::Prepared { bytes, .. } => Some(bytes),
             Self::Stored(_) => None,
         }
     }

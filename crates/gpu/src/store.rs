@@ -1,9 +1,9 @@
 //! Compressed images that stay in the GPU's memory.
 use crate::{
-    Fallback, Gpu, GpuError, Limits,
+    Fallback, Gpu, GpuError, Limits, Prepared,
     builder::SCAN_UNIT,
     driver::{DeviceMemory, PinnedMemory, Stream},
-    image::{ImageTables, Parsed, read},
+    image::{ImageTables, Parsed, check_size},
 };
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -40,7 +40,7 @@ pub struct Stored {
 }
 
 struct Kept {
-    parsed: Parsed,
+    parsed: Arc<Parsed>,
     tables: Arc<ImageTables>,
     address: u64,
     memory: Arc<DeviceMemory>,
@@ -113,6 +113,32 @@ impl Store {
         &mut self,
         images: &[(&[u8], Option<&[u8]>)],
     ) -> Result<Vec<Result<Stored, NotStored>>, GpuError> {
+        let limits = self.limits;
+        let read = |(bytes, checkpoints): &(&[u8], Option<&[u8]>)| {
+            Prepared::new(bytes, *checkpoints, limits).map_err(NotStored::Fallback)
+        };
+        let read: Vec<_> = images.iter().map(read).collect();
+        let prepared: Vec<_> = read
+            .iter()
+            .zip(images)
+            .filter_map(|(read, (bytes, _))| Some((read.as_ref().ok()?, *bytes)))
+            .collect();
+        let mut stored = self.add_prepared(&prepared)?.into_iter();
+        let outcome = |read: Result<Prepared, NotStored>| {
+            read.and_then(|_| stored.next().flatten().ok_or(NotStored::Full))
+        };
+        Ok(read.into_iter().map(outcome).collect())
+    }
+
+    /// The same for images that were read already, each with its bytes; `None` for those that do
+    /// not fit. Those with more blocks than the limits allow do not, either.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn add_prepared(
+        &mut self,
+        images: &[(&Prepared, &[u8])],
+    ) -> Result<Vec<Option<Stored>>, GpuError> {
         let n_pieces = self.pieces.len();
         let used_bytes = self.pieces.last().map_or(0, |piece| piece.used_bytes);
         self.piece_bytes = PIECE_BYTES;
@@ -138,23 +164,20 @@ impl Store {
         self.capacity_bytes
     }
 
-    fn add_all(
-        &mut self,
-        images: &[(&[u8], Option<&[u8]>)],
-    ) -> Result<Vec<Result<Stored, NotStored>>, GpuError> {
-        let n_bytes = images.iter().map(|(bytes, _)| bytes.len() as u64 + SCAN_UNIT).sum::<u64>();
+    fn add_all(&mut self, images: &[(&Prepared, &[u8])]) -> Result<Vec<Option<Stored>>, GpuError> {
+        let n_bytes = images.iter().map(|(_, bytes)| bytes.len() as u64 + SCAN_UNIT).sum::<u64>();
         self.make_staging(n_bytes.min(STAGING_BYTES))?;
         let mut staged = Staged::default();
         let mut outcomes = Vec::with_capacity(images.len());
-        for (bytes, checkpoints) in images {
-            outcomes.push(match read(bytes, *checkpoints, self.limits.max_image_blocks) {
-                Ok((parsed, tables, scan)) => {
-                    let scan = bytes.get(scan).unwrap_or_default();
-                    let place = self.place(scan, &mut staged)?;
-                    place.map(|place| self.keep(parsed, tables, place)).ok_or(NotStored::Full)
-                }
-                Err(fallback) => Err(NotStored::Fallback(fallback)),
-            });
+        for (image, bytes) in images {
+            let n_blocks = image.parsed().layout.n_blocks;
+            if check_size(n_blocks, self.limits.max_image_blocks).is_err() {
+                outcomes.push(None);
+                continue;
+            }
+            let scan = bytes.get(image.scan()).unwrap_or_default();
+            let place = self.place(scan, &mut staged)?;
+            outcomes.push(place.map(|place| self.keep(image, place)));
         }
         self.flush(&mut staged)?;
         Ok(outcomes)
@@ -234,17 +257,16 @@ impl Store {
         Ok(())
     }
 
-    fn keep(&mut self, parsed: Parsed, tables: ImageTables, place: Place) -> Stored {
-        let tables = match self.tables.get(&tables) {
+    fn keep(&mut self, image: &Prepared, place: Place) -> Stored {
+        let tables = match self.tables.get(image.tables()) {
             Some(known) => known.clone(),
             None => {
-                let tables = Arc::new(tables);
-                self.tables.insert(tables.clone());
-                tables
+                self.tables.insert(image.tables().clone());
+                image.tables().clone()
             }
         };
         let Place { memory, at } = place;
-        let address = memory.address() + at;
+        let (address, parsed) = (memory.address() + at, image.parsed().clone());
         Stored { image: Arc::new(Kept { parsed, tables, address, memory }) }
     }
 }

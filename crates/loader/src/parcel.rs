@@ -12,15 +12,25 @@ use crate::{
 };
 use bytes::{Bytes, BytesMut};
 use fdconvert_core::{Encoded, Result};
-use fdconvert_gpu::Stored;
+use fdconvert_gpu::{Prepared, Stored};
 
 /// A decoder that is not the loader's own.
 pub(crate) trait Elsewhere: Send + Sync {
-    /// Whether it decodes such an image.
-    fn takes(&self, image: &Encoded, checkpoints: Option<&Bytes>) -> bool;
+    /// Whether it decodes such an image, and how.
+    fn takes(&self, image: &Encoded, checkpoints: Option<&Bytes>) -> Taken;
 
     /// What it knows of a sample that it keeps, which then needs not be read.
     fn kept(&self, sample: u64) -> Option<Kept>;
+}
+
+/// What becomes of an image.
+pub(crate) enum Taken {
+    /// It is decoded here.
+    No,
+    /// By the kernels, for which it was read.
+    Prepared(Prepared),
+    /// By something that reads it for itself.
+    AsItIs,
 }
 
 /// A sample that needs not be read again.
@@ -38,7 +48,7 @@ pub(crate) struct Parcel {
 
 /// What there is of its image.
 pub(crate) enum Content {
-    Read(Fetched),
+    Read(Fetched, Option<Prepared>),
     Kept(Kept),
 }
 
@@ -46,7 +56,7 @@ impl Parcel {
     /// Width and height of the image, in pixels.
     pub(crate) fn size(&self) -> (u32, u32) {
         match &self.content {
-            Content::Read(fetched) => (fetched.image.width, fetched.image.height),
+            Content::Read(fetched, _) => (fetched.image.width, fetched.image.height),
             Content::Kept(kept) => (kept.stored.width(), kept.stored.height()),
         }
     }
@@ -65,7 +75,7 @@ impl Parcels {
     /// Those of the sample, as the policy says.
     pub(crate) fn make(&mut self, row: usize) -> Result<(RowFacts, BytesMut)> {
         let fetched = match self.rows.get_mut(row).and_then(Option::take) {
-            Some(Parcel { content: Content::Read(fetched), .. }) => Some(fetched),
+            Some(Parcel { content: Content::Read(fetched, _), .. }) => Some(fetched),
             _ => None,
         };
         self.again.make(row, fetched)

@@ -1,8 +1,8 @@
 //! Time: whole batches by the clock, kernels by the GPU's own.
 use super::{Result, Settings, images::Set, rival};
 use fdconvert_gpu::{
-    Decoder, Diagnostics, Gpu, Limits, Order, Output, Pending, Request, SampleType, Source, Status,
-    Store, Stored, Tensor, Timings,
+    Decoder, Diagnostics, Gpu, Limits, Order, Output, Pending, Prepared, Request, SampleType,
+    Source, Status, Store, Stored, Tensor, Timings,
 };
 use fdconvert_jpeg_index::GRIDS_BITS;
 use std::time::Instant;
@@ -31,13 +31,17 @@ pub(crate) const MIN_IMAGES: usize = 2048;
 enum Residency {
     /// In the host's memory: they travel with every batch.
     Stream,
+    /// The same, and other threads have read their markers, as those of the loader do.
+    Prepared,
     /// In the GPU's memory.
     Device,
 }
 
-/// A set, and its images in the GPU's memory on the usual grid; none of those that cannot be there.
+/// A set, and its images as they were read, and in the GPU's memory, on the usual grid; none of
+/// those that cannot be there.
 struct Resident<'a> {
     set: &'a Set,
+    prepared: Vec<Option<Prepared>>,
     stored: Vec<Option<Stored>>,
 }
 
@@ -47,18 +51,22 @@ impl<'a> Resident<'a> {
         let capacity_bytes = (set.n_bytes() + 64 * set.images.len()) as u64;
         let mut store = Store::new(gpu, capacity_bytes, Limits::DEFAULT)?;
         let requests = set.requests(USUAL_GRID, 0, set.images.len());
-        let mut stored = Vec::new();
+        let (mut prepared, mut stored) = (Vec::new(), Vec::new());
         for requests in requests.chunks(STORED_AT_ONCE) {
             let files: Vec<_> = requests
                 .iter()
                 .filter_map(|request| match request.image {
                     Source::Bytes { bytes, checkpoints } => Some((bytes, checkpoints)),
-                    Source::Stored(_) => None,
+                    _ => None,
                 })
                 .collect();
+            let read = |(bytes, checkpoints): &(&[u8], Option<&[u8]>)| {
+                Prepared::new(bytes, *checkpoints, Limits::DEFAULT).ok()
+            };
+            prepared.extend(files.iter().map(read));
             stored.extend(store.add(&files)?.into_iter().map(std::result::Result::ok));
         }
-        Ok(Self { set, stored })
+        Ok(Self { set, prepared, stored })
     }
 }
 
@@ -95,20 +103,26 @@ impl Case {
         let set = measured.set_names.get(self.set).map_or("", String::as_str);
         let output = output_name(self.output);
         let grid_bits = GRIDS_BITS.get(self.grid).copied().unwrap_or(0);
-        let from = if self.residency == Residency::Device { "device" } else { "stream" };
+        let from = match self.residency {
+            Residency::Stream => "stream",
+            Residency::Prepared => "stream, read before",
+            Residency::Device => "device",
+        };
         format!("{set} | {output} | {} | {grid_bits} | {from}", self.batch)
     }
 
     /// The requests of a batch.
     fn requests<'a>(&self, resident: &'a Resident<'a>, first: usize) -> Vec<Request<'a>> {
         let mut requests = resident.set.requests(self.grid, first, self.batch);
-        if self.residency == Residency::Device {
-            let stored = resident.stored.iter().cycle();
-            let from = first % resident.stored.len().max(1);
-            for (request, stored) in requests.iter_mut().zip(stored.skip(from)) {
-                if let Some(stored) = stored {
-                    request.image = Source::Stored(stored);
+        let from = first % resident.stored.len().max(1);
+        let known = resident.prepared.iter().zip(&resident.stored).cycle().skip(from);
+        for (request, (prepared, stored)) in requests.iter_mut().zip(known) {
+            match (self.residency, prepared, stored, request.image.bytes()) {
+                (Residency::Prepared, Some(image), _, Some(bytes)) => {
+                    request.image = Source::Prepared { image, bytes };
                 }
+                (Residency::Device, _, Some(stored), _) => request.image = Source::Stored(stored),
+                _ => {}
             }
         }
         requests
@@ -216,6 +230,7 @@ fn cases(n_sets: usize, batches: &[usize]) -> Vec<Case> {
         kinds.extend([Output::Native, TENSOR].map(travelling));
     }
     let others = (0..GRIDS_BITS.len()).filter(|grid| *grid != USUAL_GRID);
+    kinds.push((usual, USUAL_GRID, TENSOR, Residency::Prepared));
     kinds.push((usual, USUAL_GRID, TENSOR, Residency::Device));
     kinds.extend(others.map(|grid| (usual, grid, TENSOR, Residency::Stream)));
     let all = (0..n_sets).flat_map(|set| kinds.iter().map(move |kind| (set, *kind)));

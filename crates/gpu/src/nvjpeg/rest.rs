@@ -53,8 +53,8 @@ impl Rest {
                 let mut requests = requests.to_vec();
                 for request in &mut requests {
                     // Stored images stay with the kernels: the host has no bytes of them.
-                    if let Source::Bytes { checkpoints, .. } = &mut request.image {
-                        *checkpoints = None;
+                    if let Some(bytes) = request.image.bytes() {
+                        request.image = Source::Bytes { bytes, checkpoints: None };
                     }
                 }
                 Plan::new(&requests, output, limits)

@@ -2,11 +2,11 @@
 use crate::{
     Batch,
     device::options::DeviceDecoder,
-    parcel::{Content, Elsewhere, Kept, Parcels},
+    parcel::{Content, Elsewhere, Kept, Parcels, Taken},
 };
 use bytes::Bytes;
 use fdconvert_core::{Codec, Encoded, Error, Result};
-use fdconvert_gpu::{Gpu, Limits, NotStored, Store};
+use fdconvert_gpu::{Gpu, Limits, Prepared, Store};
 use std::{
     collections::BTreeMap,
     sync::{PoisonError, RwLock},
@@ -31,13 +31,22 @@ impl Keeper {
 }
 
 impl Elsewhere for Keeper {
-    fn takes(&self, image: &Encoded, checkpoints: Option<&Bytes>) -> bool {
-        let decodes = match self.decoder {
-            DeviceDecoder::Cpu => false,
-            DeviceDecoder::NvJpeg => true,
-            DeviceDecoder::Auto | DeviceDecoder::Index => checkpoints.is_some() || self.has_library,
-        };
-        decodes && image.codec == Codec::Jpeg
+    fn takes(&self, image: &Encoded, checkpoints: Option<&Bytes>) -> Taken {
+        if image.codec != Codec::Jpeg || self.decoder == DeviceDecoder::Cpu {
+            return Taken::No;
+        }
+        if self.decoder == DeviceDecoder::NvJpeg {
+            return Taken::AsItIs;
+        }
+        let bytes = checkpoints.map(|bytes| &bytes[..]);
+        match Prepared::new(&image.bytes, bytes, Limits::DEFAULT) {
+            // The size in the dataset's tables is what crops are drawn for.
+            Ok(it) if (it.width(), it.height()) == (image.width, image.height) => {
+                Taken::Prepared(it)
+            }
+            Err(_) if self.has_library => Taken::AsItIs,
+            _ => Taken::No,
+        }
     }
 
     fn kept(&self, sample: u64) -> Option<Kept> {
@@ -82,27 +91,24 @@ impl Filling {
         // The sample of each row that is new, once.
         let mut new = BTreeMap::new();
         for ((row, parcel), sample) in parcels.rows.iter().enumerate().zip(batch.samples()) {
-            if let Some(Content::Read(fetched)) = parcel.as_ref().map(|parcel| &parcel.content)
-                && fetched.checkpoints.is_some()
-            {
-                new.entry(*sample).or_insert((row, fetched));
+            let content = parcel.as_ref().map(|parcel| &parcel.content);
+            if let Some(Content::Read(fetched, Some(prepared))) = content {
+                new.entry(*sample).or_insert((row, fetched, prepared));
             }
         }
         let images: Vec<_> = new
             .values()
-            .map(|(_, fetched)| (&fetched.image.bytes[..], fetched.checkpoints.as_deref()))
+            .map(|(_, fetched, prepared)| (*prepared, &fetched.image.bytes[..]))
             .collect();
         if images.is_empty() {
             return Ok(());
         }
-        let stored = self.store.add(&images).map_err(Error::device("copy to"))?;
+        let stored = self.store.add_prepared(&images).map_err(Error::device("copy to"))?;
         let mut kept = Vec::new();
-        for ((sample, (row, fetched)), stored) in new.iter().zip(stored) {
+        for ((sample, (row, fetched, _)), stored) in new.iter().zip(stored) {
             match stored {
-                Ok(stored) => kept.push((*sample, *row, Kept { stored, label: fetched.label })),
-                Err(NotStored::Full) => self.is_full = true,
-                // The batch finds out why.
-                Err(_) => {}
+                Some(stored) => kept.push((*sample, *row, Kept { stored, label: fetched.label })),
+                None => self.is_full = true,
             }
         }
         for (_, row, kept) in &kept {

@@ -406,9 +406,8 @@ fn request(parcel: &Option<Parcel>) -> Request<'_> {
     let Some(parcel) = parcel else { return Request::whole(&[], None) };
     let image = match &parcel.content {
         Content::Kept(kept) => Request::stored(&kept.stored),
-        Content::Read(fetched) => {
-            Request::whole(&fetched.image.bytes, fetched.checkpoints.as_deref())
-        }
+        Content::Read(fetched, Some(prepared)) => Request::prepared(prepared, &fetched.image.bytes),
+        Content::Read(fetched, None) => Request::whole(&fetched.image.bytes, None),
     };
     let (width, height) = parcel.size();
     let (width, height) = (f64::from(width.max(1)), f64::from(height.max(1)));

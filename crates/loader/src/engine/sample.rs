@@ -8,7 +8,7 @@ use crate::{
     image::{Area, Geometry, Key, Region as Decoded, Renderer, scale_for},
     options::Options,
     order::{Draw, Line, Place},
-    parcel::{Content, Elsewhere, Kept, Parcel},
+    parcel::{Content, Elsewhere, Kept, Parcel, Taken},
     stats::{Counters, Stage},
     supply::Supply,
 };
@@ -269,14 +269,18 @@ fn make_row(
     row: &mut [u8],
 ) -> Result<Option<Parcel>> {
     let Fetched { image, checkpoints, .. } = &fetched;
-    let takes = |elsewhere: &Arc<dyn Elsewhere>| elsewhere.takes(image, checkpoints.as_ref());
-    let is_left = !again && epoch.elsewhere.as_ref().is_some_and(takes);
-    // What a photo is turned by is not known there.
-    if !is_left || (options.orient && orientation(image) > 1) {
-        return write_row(epoch, options, worker, sample, &fetched, row).map(|()| None);
-    }
+    // What a photo is turned by is not known elsewhere.
+    let is_turned = options.orient && orientation(image) > 1;
+    let elsewhere = epoch.elsewhere.as_ref().filter(|_| !again && !is_turned);
+    let prepared = match elsewhere.map(|it| it.takes(image, checkpoints.as_ref())) {
+        None | Some(Taken::No) => {
+            return write_row(epoch, options, worker, sample, &fetched, row).map(|()| None);
+        }
+        Some(Taken::Prepared(prepared)) => Some(prepared),
+        Some(Taken::AsItIs) => None,
+    };
     let geometry = geometry(epoch, options, sample, (image.width, image.height));
-    Ok(Some(Parcel { content: Content::Read(fetched), geometry }))
+    Ok(Some(Parcel { content: Content::Read(fetched, prepared), geometry }))
 }
 
 /// Which part of an image of that size the row shows.
