@@ -3,7 +3,7 @@
 use libloading::{Library, Symbol};
 use std::{
     path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// One test at a time: the library is one for the whole process, and so is what it counts.
@@ -13,6 +13,32 @@ static TURN: Mutex<()> = Mutex::new(());
 pub struct FakeDriver {
     library: Library,
     _turn: MutexGuard<'static, ()>,
+}
+
+/// What a stream is asked to read.
+struct Reading {
+    address: u64,
+    n_bytes: usize,
+    found: Arc<Mutex<Vec<u8>>>,
+}
+
+/// # Safety
+/// As the library calls it: `reading` is one of [`FakeDriver::read_later`], and its memory is alive.
+unsafe extern "C" fn read(reading: *mut Reading) {
+    // SAFETY: by the caller's promise; the memory of the GPU is the host's here.
+    let (reading, bytes) = unsafe {
+        let reading = &*reading;
+        let start = std::ptr::with_exposed_provenance::<u8>(reading.address as usize);
+        (reading, std::slice::from_raw_parts(start, reading.n_bytes))
+    };
+    *reading.found.lock().unwrap_or_else(PoisonError::into_inner) = bytes.to_vec();
+}
+
+/// # Safety
+/// As the library calls it, once.
+unsafe extern "C" fn forget(reading: *mut Reading) {
+    // SAFETY: it was a box.
+    drop(unsafe { Box::from_raw(reading) });
 }
 
 /// What is alive, and what has happened since the test got its turn.
@@ -130,6 +156,28 @@ impl FakeDriver {
             unsafe { count(&raw mut counters) };
         }
         counters
+    }
+
+    /// Asks a stream to read memory of the GPU, as another library does that was handed a batch:
+    /// what it finds there when the stream comes to it. 1 and 2 are the default streams.
+    ///
+    /// # Errors
+    /// When the library is not what it was built to be.
+    pub fn read_later(
+        &self,
+        stream: u64,
+        address: u64,
+        n_bytes: usize,
+    ) -> Result<Arc<Mutex<Vec<u8>>>, libloading::Error> {
+        type Callback = unsafe extern "C" fn(*mut Reading);
+        type Issue = unsafe extern "C" fn(u64, Callback, Callback, *mut Reading) -> i32;
+        let found = Arc::new(Mutex::default());
+        let reading = Box::new(Reading { address, n_bytes, found: found.clone() });
+        // SAFETY: the type is that of the function in `fake_cuda.cpp`.
+        let issue = unsafe { self.function::<Issue>(b"fake_cuda_issue\0") }?;
+        // SAFETY: the box is given away, to be handed to `read` at most once and to `forget` once.
+        unsafe { issue(stream, read, forget, Box::into_raw(reading)) };
+        Ok(found)
     }
 
     /// Where a function of the library is.

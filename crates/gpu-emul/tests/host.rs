@@ -356,3 +356,63 @@ fn other_libraries_are_refused() {
     let error = Driver::load(Some(Path::new("libm.so.6"))).err().unwrap();
     assert!(matches!(error, GpuError::TooOld { .. } | GpuError::NoDriver { .. }), "{error:?}");
 }
+
+/// Who was handed a batch reads it on a stream of its own, perhaps after it has let the batch go.
+#[test]
+#[allow(unsafe_code, reason = "streams are handles")]
+fn memory_is_not_used_again_before_its_readers_are_done() {
+    const THEIR_STREAM: usize = 2;
+    let fake = FakeDriver::take().unwrap();
+    let set = Set::new(photographs(1).into_iter().take(8));
+    let all = set.requests();
+    {
+        let mut decoder = Decoder::new(&open().unwrap(), LIMITS).unwrap();
+        for is_said in [true, false] {
+            let mut first = decoder.decode(&all[..4], TENSOR).unwrap();
+            let (address, expected) = (first.address(), first.download().unwrap().unwrap());
+            let found = fake.read_later(THEIR_STREAM as u64, address, expected.len()).unwrap();
+            if is_said {
+                // SAFETY: 2 is the handle of a default stream.
+                unsafe { first.used_on(THEIR_STREAM) }.unwrap();
+            }
+            drop(first);
+            let second = decoder.decode(&all[4..], TENSOR).unwrap();
+            assert_eq!(second.address(), address, "the memory is used again");
+            assert_ne!(second.download().unwrap().unwrap(), expected);
+            // Without a word nothing makes the reader come first: it has not even begun.
+            let found = found.lock().unwrap();
+            assert_eq!(*found == expected, is_said);
+            assert_eq!(found.is_empty(), !is_said);
+        }
+    }
+    fake.reset();
+    assert!(fake.counters().is_clean(), "{:?}", fake.counters());
+}
+
+/// Images that were made elsewhere are put where the kernels have left a gap.
+#[test]
+fn rows_can_be_written() {
+    let fake = FakeDriver::take().unwrap();
+    let set = Set::new(photographs(1).into_iter().take(3));
+    let mut requests = set.requests();
+    requests[1] = Request::whole(b"", None);
+    {
+        let mut decoder = Decoder::new(&open().unwrap(), LIMITS).unwrap();
+        let batch = decoder.decode(&requests, TENSOR).unwrap();
+        let mut expected = batch.download().unwrap().unwrap();
+        let place = batch.place(1).unwrap().bytes;
+        let n_bytes = (place.end - place.start) as usize;
+        assert!(expected[place.start as usize..place.end as usize].iter().all(|it| *it == 0));
+        let row: Vec<u8> = (0..n_bytes).map(|at| at as u8).collect();
+        let (start, end) = (place.start, batch.n_bytes() - 3);
+        assert!(batch.write(&[(start, &row), (end, &[1, 2, 3])]).unwrap());
+        expected[start as usize..][..n_bytes].copy_from_slice(&row);
+        expected[end as usize..].copy_from_slice(&[1, 2, 3]);
+        assert!(batch.download().unwrap().unwrap() == expected);
+        let outside = batch.write(&[(start, &row), (end + 1, &[1, 2, 3])]);
+        assert!(matches!(outside, Err(GpuError::OutputSize { .. })), "{outside:?}");
+        assert!(batch.write(&[(u64::MAX, &[1])]).is_err());
+        assert!(batch.download().unwrap().unwrap() == expected, "nothing was written");
+    }
+    assert!(fake.counters().is_clean(), "{:?}", fake.counters());
+}
