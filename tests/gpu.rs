@@ -4,8 +4,9 @@
 mod common;
 
 use common::ok;
-use fdconvert_gpu_emul::FakeDriver;
+use fdconvert_gpu_emul::{FakeDriver, FakeNvJpeg};
 use serde_json::{Value, json};
+use std::process::Command;
 
 #[test]
 fn without_a_driver_it_says_so() {
@@ -44,4 +45,24 @@ fn with_a_gpu_it_says_which() {
     for key in ["ordinal", "name", "memory_bytes", "multiprocessors", "clock_khz"] {
         assert!(!device[key].is_null(), "{key} is missing in {device}");
     }
+}
+
+#[test]
+fn with_nvjpeg_it_tells_of_its_engines() {
+    let probe = |json: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fdconvert"));
+        command.args(["gpu", "probe", "--driver"]).arg(FakeDriver::path());
+        command.env("FDCONVERT_NVJPEG_LIB", FakeNvJpeg::path());
+        let output = command.args(json.then_some("--json")).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = probe(false);
+    for engine in ["auto", "hybrid", "GPU hybrid", "hardware"] {
+        assert!(text.contains(&format!("\n          engine {engine}: ")), "{text}");
+    }
+    let json: Value = serde_json::from_str(&probe(true)).unwrap();
+    assert!(json["nvjpeg"].is_string(), "{json}");
+    assert_eq!(json["nvjpeg_engines"].as_array().unwrap().len(), 4);
+    assert_eq!(json["backends"], json!(["checkpoints", "nvjpeg", "cpu"]));
 }

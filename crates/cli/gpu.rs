@@ -4,7 +4,7 @@ use crate::{
     args::{GpuArgs, GpuCommand, ProbeArgs},
 };
 use fdconvert_core::Result;
-use fdconvert_gpu::{Backend, Device, GpuError, Probe, probe};
+use fdconvert_gpu::{Backend, Device, EngineFound, GpuError, Probe, engines, probe};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -16,10 +16,15 @@ pub(crate) fn run(args: &GpuArgs, session: &Session) -> Result<Outcome> {
 
 fn run_probe(args: &ProbeArgs, session: &Session) -> Result<Outcome> {
     let found = probe(args.driver.as_deref());
+    let has_library = found.backends.contains(&Backend::NvJpeg);
+    let tried = usable(&found).filter(|_| has_library).map_or_else(Vec::new, |device| {
+        // What fails here has been told, or fails again with each engine.
+        engines(args.driver.as_deref(), None, device.ordinal).unwrap_or_default()
+    });
     if args.common.json {
-        session.print_json("gpu-probe", as_json(&found))?;
+        session.print_json("gpu-probe", as_json(&found, &tried))?;
     } else {
-        session.print(&as_text(&found))?;
+        session.print(&as_text(&found, &tried))?;
     }
     // That there is no GPU is an answer.
     Ok(Outcome::Complete)
@@ -66,7 +71,7 @@ fn library_version(found: &Probe) -> Option<String> {
     Some(format!("{major}.{minor}.{patch}"))
 }
 
-fn as_json(found: &Probe) -> Map<String, Value> {
+fn as_json(found: &Probe, tried: &[EngineFound]) -> Map<String, Value> {
     let backends: Vec<_> = found.backends.iter().map(name).collect();
     let devices: Vec<_> = found.devices.iter().map(device_json).collect();
     let mut fields = Map::new();
@@ -76,11 +81,33 @@ fn as_json(found: &Probe) -> Map<String, Value> {
     fields.insert("nvjpeg".into(), json!(library_version(found)));
     let missing = found.library.as_ref().err().map(ToString::to_string);
     fields.insert("nvjpeg_missing".into(), json!(missing));
+    let tried: Vec<_> = tried.iter().map(engine_json).collect();
+    fields.insert("nvjpeg_engines".into(), json!(tried));
     fields.insert("used".into(), json!(backends.first()));
     fields.insert("backends".into(), json!(backends));
     fields.insert("gpu".into(), json!(usable(found).map(|device| device.ordinal)));
     fields.insert("because".into(), json!(because(found)));
     fields
+}
+
+fn engine_json(found: &EngineFound) -> Value {
+    json!({
+        "name": found.engine.name(),
+        "missing": found.started.as_ref().err().map(ToString::to_string),
+        "decoders": found.hardware.map(|(decoders, _)| decoders),
+        "cores_per_decoder": found.hardware.map(|(_, cores)| cores),
+    })
+}
+
+fn engine_text(found: &EngineFound) -> String {
+    let name = found.engine.name();
+    match (&found.started, found.hardware) {
+        (Err(error), _) => format!("          engine {name}: none: {error}"),
+        (Ok(()), Some((decoders, cores))) => {
+            format!("          engine {name}: {decoders} decoders with {cores} cores each")
+        }
+        (Ok(()), None) => format!("          engine {name}: starts"),
+    }
 }
 
 fn device_json(device: &Device) -> Value {
@@ -100,7 +127,7 @@ fn device_json(device: &Device) -> Value {
     })
 }
 
-fn as_text(found: &Probe) -> String {
+fn as_text(found: &Probe, tried: &[EngineFound]) -> String {
     let mut text = match (&found.driver, version(found)) {
         (Err(error), _) => format!("driver    none: {error}\n"),
         (Ok(_), version) => format!("driver    for CUDA {}\n", version.unwrap_or_default()),
@@ -121,6 +148,9 @@ fn as_text(found: &Probe) -> String {
         (Err(error), _) => writeln!(text, "nvJPEG    none: {error}"),
         (Ok(_), version) => writeln!(text, "nvJPEG    {}", version.unwrap_or_default()),
     };
+    for found in tried {
+        let _infallible = writeln!(text, "{}", engine_text(found));
+    }
     let backends: Vec<_> = found.backends.iter().map(name).collect();
     let best = backends.first().copied().unwrap_or_default();
     let _infallible = writeln!(text, "backends  {}", backends.join(", "));

@@ -15,6 +15,7 @@ use fdconvert_core::{Encoded, Limits as CodecLimits};
 use fdconvert_gpu::{
     Backend, Batch, Crop, Decoder, Driver, Engine, Fallback, Gpu, GpuError, LibraryShare,
     LibraryUse, Limits, NvJpeg, Order, Output, Probe, Request, SampleType, Source, Status, Tensor,
+    engines,
 };
 use fdconvert_gpu_emul::{FakeDriver, FakeNvJpeg};
 use fdconvert_jpeg_index::{Checkpoints, parse};
@@ -539,4 +540,19 @@ fn the_environment_names_libraries() {
 fn libraries_of_the_environment() {
     let found = fdconvert_gpu::probe(None);
     println!("{:?} {:?}", found.driver, found.library);
+}
+
+#[test]
+fn engines_are_tried_one_by_one() {
+    let driver = FakeDriver::take().unwrap();
+    let library = fakes(&driver);
+    let (to_driver, to_library) = (Some(FakeDriver::path()), Some(FakeNvJpeg::path()));
+    let found = engines(to_driver, to_library, 0).unwrap();
+    assert!(found.iter().map(|it| it.engine).eq(Engine::ALL));
+    assert!(found.iter().all(|it| it.started.is_ok()), "{found:?}");
+    assert_clean(&driver, &library, "after engines were tried");
+    let error = engines(to_driver, Some(Path::new("/none")), 0).unwrap_err();
+    assert!(matches!(error, GpuError::NoLibrary { .. }), "{error}");
+    let error = engines(Some(Path::new("/none")), to_library, 0).unwrap_err();
+    assert!(matches!(error, GpuError::NoDriver { .. }), "{error}");
 }

@@ -82,7 +82,7 @@ pub use fractal::{Canvas, Drawing, FractalImage, FractalSystem, Fractals};
 pub use nvjpeg::{Engine, LibraryShare, LibraryUse, NvJpeg};
 pub use plan::{Limits, Place, Plan, Work};
 pub use prepared::Prepared;
-pub use probe::{Backend, Probe, probe};
+pub use probe::{Backend, EngineFound, Probe, engines, probe};
 pub use request::{
     Crop, Damage, Fallback, Order, Output, Request, SampleType, Source, Status, Tensor,
 };

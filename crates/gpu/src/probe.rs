@@ -1,4 +1,4 @@
-use crate::{Device, Driver, GpuError, NvJpeg};
+use crate::{Decoder, Device, Driver, Engine, Gpu, GpuError, LibraryUse, Limits, NvJpeg};
 use std::path::Path;
 
 /// What there is to decode with, found without starting anything.
@@ -35,6 +35,41 @@ pub enum Backend {
 #[must_use]
 pub fn probe(path: Option<&Path>) -> Probe {
     Probe::new(path, None)
+}
+
+/// An engine of nvJPEG on a GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EngineFound {
+    /// Which one.
+    pub engine: Engine,
+    /// Whether it starts there.
+    pub started: Result<(), GpuError>,
+    /// How many decoders beside the multiprocessors the GPU has, and how many cores each, as the
+    /// engine tells.
+    pub hardware: Option<(u32, u32)>,
+}
+
+/// Starts each engine of nvJPEG on a GPU, and ends it again. Unlike [`probe`] this opens the GPU,
+/// which takes about a second the first time on a machine.
+///
+/// # Errors
+/// When there is no driver, no such GPU, or no nvJPEG.
+pub fn engines(
+    driver: Option<&Path>,
+    library: Option<&Path>,
+    ordinal: u32,
+) -> Result<Vec<EngineFound>, GpuError> {
+    let library = NvJpeg::load(library)?;
+    let gpu = Gpu::open(&Driver::load(driver)?, ordinal)?;
+    let mut decoder = Decoder::new(&gpu, Limits::DEFAULT)?;
+    let mut start = |engine| {
+        let started = decoder.use_library(&library, LibraryUse { engine, ..LibraryUse::default() });
+        let hardware = decoder.hardware_decoders().filter(|_| started.is_ok());
+        decoder.without_library();
+        EngineFound { engine, started, hardware }
+    };
+    Ok(Engine::ALL.into_iter().map(&mut start).collect())
 }
 
 impl Probe {
