@@ -174,7 +174,8 @@ impl Batch {
     /// # Errors
     /// [`GpuError::OutputSize`] for what does not lie in the output, or when the driver fails.
     pub fn write(&self, parts: &[(u64, &[u8])]) -> Result<bool, GpuError> {
-        let Some(Target::Own(Keep { item: Some(OutputMemory { memory, .. }), .. })) = &self.target
+        let Some(Target::Own(Keep { item: Some(OutputMemory { memory, .. }), spare })) =
+            &self.target
         else {
             return Ok(false);
         };
@@ -186,22 +187,23 @@ impl Batch {
             }
         }
         let n_bytes = parts.iter().map(|(_, bytes)| bytes.len()).sum();
-        let mut host = PinnedMemory::new(&self.gpu, n_bytes)?;
-        let mut rest = host.bytes_mut();
-        for (_, bytes) in parts {
-            let (to, behind) = rest.split_at_mut(bytes.len().min(rest.len()));
-            to.copy_from_slice(bytes);
-            rest = behind;
-        }
         let stream = Stream::new(&self.gpu)?;
-        let mut start = 0;
-        let copied = parts.iter().try_for_each(|(at, bytes)| {
-            let range = start..start + bytes.len() as u64;
-            start = range.end;
-            stream.upload_part(&host, range, memory, *at)
-        });
-        let waited = stream.wait();
-        copied.and(waited).map(|()| true)
+        spare.with_staging(&self.gpu, n_bytes, |staging| {
+            let mut rest = staging.bytes_mut();
+            for (_, bytes) in parts {
+                let (to, behind) = rest.split_at_mut(bytes.len().min(rest.len()));
+                to.copy_from_slice(bytes);
+                rest = behind;
+            }
+            let mut start = 0;
+            let copied = parts.iter().try_for_each(|(at, bytes)| {
+                let range = start..start + bytes.len() as u64;
+                start = range.end;
+                stream.upload_part(staging, range, memory, *at)
+            });
+            let waited = stream.wait();
+            copied.and(waited).map(|()| true)
+        })
     }
 
     /// Says that what `stream` was asked for up to now still reads the output: memory of the

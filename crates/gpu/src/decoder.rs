@@ -43,6 +43,8 @@ pub struct Decoder {
 pub(crate) struct Spare {
     slabs: Mutex<Vec<Slab>>,
     outputs: Mutex<Vec<OutputMemory>>,
+    /// What rows that were made elsewhere go through.
+    staging: Mutex<Option<PinnedMemory>>,
 }
 
 /// Memory for what comes out.
@@ -310,6 +312,26 @@ impl Spare {
             uploaded: Event::new(gpu)?,
             done: Event::new(gpu)?,
         })
+    }
+
+    /// Lends pinned memory of at least that size.
+    ///
+    /// # Errors
+    /// When there is none left, or `work` fails.
+    pub(crate) fn with_staging<T>(
+        &self,
+        gpu: &Gpu,
+        n_bytes: usize,
+        work: impl FnOnce(&mut PinnedMemory) -> Result<T, GpuError>,
+    ) -> Result<T, GpuError> {
+        let kept = self.staging.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut staging = match kept.filter(|kept| kept.bytes().len() >= n_bytes) {
+            Some(kept) => kept,
+            None => PinnedMemory::new(gpu, n_bytes)?,
+        };
+        let done = work(&mut staging);
+        *self.staging.lock().unwrap_or_else(PoisonError::into_inner) = Some(staging);
+        done
     }
 
     fn output(&self, gpu: &Gpu, n_bytes: u64) -> Result<OutputMemory, GpuError> {

@@ -359,9 +359,12 @@ fn use_library(decoder: &mut Decoder, device: &DeviceOptions) -> Result<bool> {
         DeviceDecoder::NvJpeg => LibraryShare::All,
         DeviceDecoder::Index | DeviceDecoder::Cpu => return Ok(false),
     };
-    let how = LibraryUse { share, ..LibraryUse::default() };
-    let used = NvJpeg::load(device.nvjpeg.as_deref())
-        .and_then(|library| decoder.use_library(&library, how));
+    let how = |smooth_chroma| LibraryUse { share, smooth_chroma, ..LibraryUse::default() };
+    let used = NvJpeg::load(device.nvjpeg.as_deref()).and_then(|library| {
+        // Pixels nearest to libjpeg-turbo's, if that is to be had.
+        let smooth = decoder.use_library(&library, how(true));
+        smooth.or_else(|_| decoder.use_library(&library, how(false)))
+    });
     match used {
         Ok(()) => Ok(true),
         // It was not asked for by name: the CPU decodes what it would have, and that is counted.

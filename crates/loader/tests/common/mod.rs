@@ -106,6 +106,18 @@ impl Memory {
         })
     }
 
+    /// JPEGs so large that parts of them are worth a look at their checkpoints.
+    pub(crate) fn large(len: u64) -> Arc<Self> {
+        Self::new(len).change(|this| {
+            let mut encoder = Encoder::new();
+            let image = |number| {
+                let pixels = pixels(300, 400, 3, number);
+                encoder.encode("x", &pixels, Codec::Jpeg, &JpegOptions::default(), None).unwrap()
+            };
+            this.images = (0..len).map(image).collect();
+        })
+    }
+
     fn change(self: Arc<Self>, change: impl FnOnce(&mut Self)) -> Arc<Self> {
         let mut this = Arc::try_unwrap(self).unwrap_or_else(|_| panic!("still alone"));
         change(&mut this);

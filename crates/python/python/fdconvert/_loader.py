@@ -422,10 +422,12 @@ def _available(output: str) -> str:
 
 
 def _ordinal(device: str | None) -> int | None:
-    if device is None or device == "cpu":
+    # A device of torch has the same names.
+    name = "cpu" if device is None else str(device)
+    if name == "cpu":
         return None
-    kind, _, ordinal = str(device).partition(":")
-    if kind != "cuda" or not (ordinal.isdecimal() or str(device) == "cuda"):
+    kind, _, ordinal = name.partition(":")
+    if kind != "cuda" or not (ordinal.isdecimal() or name == "cuda"):
         raise UsageError(f'device: `{device}` is none of "cpu", "cuda", "cuda:0" and so on')
     return int(ordinal or 0)
 
