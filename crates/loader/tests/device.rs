@@ -275,19 +275,31 @@ fn a_failing_driver_ends_the_epoch_and_leaks_nothing() {
         let mut gpu = on_device(&reader, random_crop(), device());
         fake.reset();
         fake.fail(call, 700);
-        let batches = std::iter::from_fn(|| gpu.next_batch());
-        let seen: Result<Vec<_>, Error> = batches
-            .map(|batch| batch.and_then(|it| Ok((it.samples().collect(), it.to_host()?))))
-            .collect();
-        match &seen {
-            Err(error) => assert!(matches!(error, Error::Device { .. }), "call {call}: {error}"),
-            // Giving something back failed, which nobody could do anything about.
-            Ok(seen) => assert!(*seen == expected, "call {call} of {n_calls} failed unnoticed"),
-        }
-        n_noticed += u32::from(seen.is_err());
+        let (mut seen, mut n_delivered) = (Vec::new(), 0);
+        let mut next = || {
+            let batch = gpu.next_batch()?;
+            n_delivered += usize::from(batch.is_ok());
+            Some(batch.and_then(|it| Ok((it.samples().collect::<Vec<_>>(), it.to_host()?))))
+        };
+        let failed = loop {
+            match next() {
+                Some(Ok(batch)) => seen.push(batch),
+                Some(Err(error)) => break Some(error),
+                None => break None,
+            }
+        };
+        assert!(seen == expected[..seen.len()], "call {call}");
         fake.reset();
-        gpu.stop().unwrap();
-        on_all(&mut gpu);
+        match failed {
+            // It goes on after the last batch that was handed over.
+            Some(error) => {
+                assert!(matches!(error, Error::Device { .. }), "call {call}: {error}");
+                assert!(on_all(&mut gpu) == expected[n_delivered..], "call {call}");
+                n_noticed += 1;
+            }
+            // Giving something back failed, which nobody could do anything about.
+            None => assert_eq!(seen.len(), expected.len(), "call {call} failed unnoticed"),
+        }
         drop(gpu);
         assert!(fake.counters().is_clean(), "call {call}: {:?}", fake.counters());
     }

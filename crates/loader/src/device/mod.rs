@@ -180,9 +180,9 @@ impl DeviceLoader {
             },
         });
         if next.is_err() {
-            self.in_flight.clear();
-            self.end = None;
-            self.loader.stop();
+            // Batches that were in flight are made again if anybody goes on. It is this loader's
+            // own state that is restored, so nothing can be wrong with it.
+            let _ = self.stop();
         }
         next
     }
