@@ -97,7 +97,7 @@ impl Driver {
                 Ok(library) => return Self::start(library),
                 Err(error) => {
                     let cause = error.source().map_or_else(|| error.to_string(), <_>::to_string);
-                    tried.push(format!("{}: {cause}", candidate.display()));
+                    tried.push(not_loaded(&candidate, &cause));
                 }
             }
         }
@@ -222,6 +222,12 @@ impl Driver {
         // SAFETY: the driver gives out strings that end in 0 and live as long as it is loaded.
         unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
     }
+}
+
+/// Says why a library was not loaded, with its name once: most loaders say it, too.
+pub(crate) fn not_loaded(path: &Path, cause: &str) -> String {
+    let path = path.display().to_string();
+    if cause.starts_with(&path) { cause.into() } else { format!("{path}: {cause}") }
 }
 
 /// The library that an environment variable names.

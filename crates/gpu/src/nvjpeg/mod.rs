@@ -25,7 +25,7 @@ mod session;
 pub(crate) use library::Library;
 pub(crate) use rest::Rest;
 
-use crate::GpuError;
+use crate::{GpuError, driver::not_loaded};
 use functions::{Functions, status_name};
 use std::{error::Error, ffi::c_int, path::Path, sync::Arc};
 
@@ -116,7 +116,7 @@ impl NvJpeg {
         for candidate in &candidates.paths {
             match Self::open(candidate) {
                 Ok(library) => return Ok(library),
-                Err(cause) => tried.push(format!("{}: {cause}", candidate.display())),
+                Err(cause) => tried.push(not_loaded(candidate, &cause)),
             }
         }
         let folders = candidates.empty_folders.iter();
