@@ -180,9 +180,8 @@ impl DeviceLoader {
             },
         });
         if next.is_err() {
-            // Batches that were in flight are made again if anybody goes on. It is this loader's
-            // own state that is restored, so nothing can be wrong with it.
-            let _ = self.stop();
+            // Batches that were in flight are made again if anybody goes on.
+            self.stop();
         }
         next
     }
@@ -322,14 +321,10 @@ impl DeviceLoader {
     }
 
     /// As [`Loader::stop`]: batches in flight are dropped, and made again when they are asked for.
-    ///
-    /// # Errors
-    /// As [`Loader::restore`].
-    pub fn stop(&mut self) -> Result<()> {
+    pub fn stop(&mut self) {
         self.in_flight.clear();
         self.end = None;
-        self.loader.stop();
-        self.loader.restore(&self.state)
+        self.loader.rewind(self.state);
     }
 
     /// What the loader has done on the host.

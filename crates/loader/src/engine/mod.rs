@@ -302,6 +302,12 @@ impl Loader {
         running.stop();
     }
 
+    /// Ends the threads and goes back to a state that was the loader's own, an epoch's end included.
+    pub(crate) fn rewind(&mut self, state: State) {
+        self.stop();
+        self.state = state;
+    }
+
     /// What the loader has done since it was made or since [`reset_stats`](Self::reset_stats).
     #[must_use]
     pub fn stats(&self) -> Stats {
