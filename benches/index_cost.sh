@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 cc -O2 -shared -fPIC benches/slow_read.c -o "$work/slow.so" -ldl -lpthread
 echo "threads MB/s index seconds cpu-seconds"
 for _ in 1 2 3; do
-  for threads in "${@:-0}"; do
+  for threads in "${@:-$(nproc)}"; do
     for rate in 100 200 300 400 0; do
       for index in off on; do
         rm -rf "$work/out.beton"

@@ -136,7 +136,7 @@ def step_ms(run: Callable[[], None], n_steps: int = 20) -> float:
 
 
 def contention(beside: dict[str, Callable[[], int]], seconds: float) -> None:
-    """How much longer a step takes while images are decoded beside it, at 3 times what it eats."""
+    """How much longer a step takes while images are decoded beside it, as fast as that goes."""
     run = step()
     step_ms(run, 10)
     alone: list[float] = []

@@ -196,6 +196,17 @@ fn resumed_runs_go_on_exactly() {
         let samples: Vec<_> = third.map(|batch| batch.unwrap().samples().to_vec()).collect();
         assert!(samples.iter().eq(all[taken..].iter().map(|(samples, _)| samples)));
     }
+    // Not while batches are on their way, also when the last ones are.
+    let start = on_device(&reader, random_crop(), device()).state();
+    let mut under_way = on_device(&reader, random_crop(), device());
+    for _ in &all {
+        under_way.next_batch().unwrap().unwrap();
+        let refused = under_way.restore(&start).unwrap_err().to_string();
+        assert!(refused.contains("under way"), "{refused}");
+    }
+    assert!(under_way.next_batch().is_none());
+    under_way.restore(&start).unwrap();
+    assert_eq!(on_all(&mut under_way), all);
     // Stopped behind the last batch, the epoch's end is still to come.
     let mut whole = on_device(&reader, random_crop(), device());
     for expected in &all {

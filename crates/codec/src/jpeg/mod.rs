@@ -98,7 +98,10 @@ struct Frame {
     /// The file had its end marker. Where we had to append one, doubtful data counts as missing.
     whole: bool,
     /// No warning about the data is harmless.
-    #[cfg_attr(not(feature = "turbo"), allow(dead_code))]
+    #[cfg_attr(
+        not(feature = "turbo"),
+        allow(dead_code, reason = "the decoder in Rust has no warnings, only errors")
+    )]
     strict: bool,
 }
 

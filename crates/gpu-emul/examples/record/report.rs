@@ -118,7 +118,8 @@ impl Report {
              turn, after {n_warm_up} or more batches of each.\n\
              \"All\" is by the clock, with parsing, copies and kernels, two batches on their way; \
              \"GPU\" by its own events, without the copy to it. Images come from the host with \
-             every batch (\"stream\"), or were put into the GPU's memory before (\"device\").\n",
+             every batch (\"stream\"), their markers read by other threads before where it says \
+             so, or were put into the GPU's memory before (\"device\").\n",
             measured.n_rounds_asked
         ));
         self.table("set | output | batch | grid | from | all | GPU | not decoded per batch");

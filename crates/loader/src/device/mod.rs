@@ -20,7 +20,7 @@ pub use options::{DeviceDecoder, DeviceOptions};
 
 use crate::{
     Batch, DType, Datasets, Layout, Loader, Options, State, Stats, Waited,
-    engine::RowFacts,
+    engine::{RowFacts, under_way},
     image::Rect,
     options::CachePolicy,
     parcel::{Content, Parcel, Parcels},
@@ -301,6 +301,10 @@ impl DeviceLoader {
     /// # Errors
     /// As [`Loader::restore`].
     pub fn restore(&mut self, state: &State) -> Result<()> {
+        if !self.in_flight.is_empty() || self.end.is_some() {
+            // The loader itself may be at the end of the epoch already.
+            return Err(under_way());
+        }
         self.loader.restore(state)?;
         self.state = self.loader.state();
         Ok(())

@@ -195,8 +195,7 @@ impl Loader {
     /// taken already: they would come twice.
     pub fn restore(&mut self, state: &State) -> Result<()> {
         if self.running.is_some() {
-            let what = "an epoch is under way; restore before the first batch is taken, or stop";
-            return Err(Error::usage("state", what));
+            return Err(under_way());
         }
         let steps = self.steps(state.epoch)?;
         let cursor = steps.resume(self.fingerprint, state)?;
@@ -370,6 +369,12 @@ impl Loader {
         let queue = Queue::new(cursor, options.output.n_bytes(), n_buffers);
         Running::start(Shared::new(queue, epoch, options, self.quarantine.clone()))
     }
+}
+
+/// Why a loader that has handed over batches goes nowhere else.
+pub(crate) fn under_way() -> Error {
+    let what = "an epoch is under way; restore before the first batch is taken, or stop";
+    Error::usage("state", what)
 }
 
 /// Changes with all that decides which samples are at which position and is not in the order: the
