@@ -1,10 +1,17 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readers python lint lock fmt clippy doc deny bench miri fuzz ptx kernels
+.PHONY: help setup demo test readers python lint lock fmt clippy doc deny bench miri fuzz ptx kernels campaign
 
 CARGO ?= cargo
+# The build without C codecs. The Python package joins so that the libraries have the features that
+# they have in the whole workspace: with others Cargo would compile every one of them once more.
+LIGHT = -p fdconvert -p fdconvert-codec -p fdconvert-python --no-default-features
+# The chores, built as `cargo test` builds them: the example brings the features of tests.
+XTASK = $(CARGO) build --quiet --workspace --bin xtask --example fake_driver && "$${CARGO_TARGET_DIR:-target}/debug/xtask"
 SECONDS_PER_TARGET ?= 60
 KERNEL_IMAGES ?= 100000
+CODEC_TESTS = $(patsubst crates/codec/tests/%.rs,--test %,$(filter-out %/bad.rs,$(wildcard crates/codec/tests/*.rs)))
+CAMPAIGN ?=
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,13 +20,13 @@ setup: ## Install the C tools that the build needs, or say which are missing.
 	@scripts/setup.sh
 
 demo: setup ## Build, then pack, inspect, verify and unpack the sample images.
-	$(CARGO) build --release
-	$(CARGO) xtask demo
+	$(CARGO) build --release --workspace --bin fdconvert --bin xtask
+	"$${CARGO_TARGET_DIR:-target}/release/xtask" demo
 
 test: setup ## Run all tests, then those that pixels can fail in the build without C codecs.
 	$(CARGO) test --workspace
-	$(CARGO) test -p fdconvert-codec --no-default-features
-	$(CARGO) test --no-default-features --lib --test bad --test cli --test keep --test mixed
+	$(CARGO) test $(LIGHT) --lib --test bad --test cli --test keep --test mixed $(CODEC_TESTS)
+	$(CARGO) test $(LIGHT) --doc
 	scripts/check-abort.sh
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).
@@ -41,8 +48,7 @@ fmt: ## Check the formatting.
 
 clippy: ## Check the code, with and without the C codecs.
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --all-targets --no-default-features -- -D warnings
-	$(CARGO) clippy -p fdconvert-codec --all-targets --no-default-features -- -D warnings
+	$(CARGO) clippy $(LIGHT) --all-targets -- -D warnings
 
 doc: ## Check the documentation and its links.
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
@@ -64,10 +70,15 @@ miri: ## Run the portable samplers under Miri (needs a nightly toolchain with it
 
 fuzz: ## Run every fuzz target for SECONDS_PER_TARGET (60).
 	@scripts/setup.sh
-	$(CARGO) xtask fuzz --seconds $(SECONDS_PER_TARGET)
+	$(XTASK) fuzz --seconds $(SECONDS_PER_TARGET)
 
 ptx: ## Check that the GPU's kernels are compiled from their sources (needs pip).
-	$(CARGO) xtask ptx --check --report
+	$(XTASK) ptx --check --report
 
 kernels: ## Run the GPU's kernels on damaged images, on the CPU, with sanitizers.
-	$(CARGO) xtask kernels --images $(KERNEL_IMAGES)
+	$(XTASK) kernels --images $(KERNEL_IMAGES)
+
+campaign: setup ## Kill the command and fail its calls, at every point (CAMPAIGN=--quick: at some).
+	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver
+	$(XTASK) campaign kill $(CAMPAIGN)
+	$(XTASK) campaign faults $(CAMPAIGN)

@@ -71,6 +71,7 @@ fn write(path: &Path, compat: bool) {
         common: &Common::default(),
         provenance: &Provenance::default(),
         fingerprint: [0; 16],
+        stamp: [0; 16],
         overwrite: false,
         checkpoints: false,
     };

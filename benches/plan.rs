@@ -70,6 +70,7 @@ fn main() {
             n_samples: N_SAMPLES,
             schema,
             listing: Some(listing),
+            left_out: fdconvert_core::Ignored::default(),
         }],
         plan,
     };

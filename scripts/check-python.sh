@@ -28,7 +28,8 @@ CARGO_TARGET_DIR=$target "$venv/bin/maturin" build --profile "${PROFILE:-dev}" -
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
   --force-reinstall "$wheels"/*.whl
 # Stands in for the driver of a GPU, which it does not take to test the loader's batches there.
-FDCONVERT_FAKE_CUDA=$("${CARGO:-cargo}" run --quiet -p fdconvert-gpu-emul --example fake_driver)
+"${CARGO:-cargo}" build --quiet --workspace --example fake_driver
+FDCONVERT_FAKE_CUDA=$("$target/debug/examples/fake_driver")
 export FDCONVERT_FAKE_CUDA
 # Away from the sources, so that what is installed is what is tested.
 "$venv/bin/python" -P -m pytest -q -p no:cacheprovider

@@ -10,18 +10,41 @@ for photo in tests/fixtures/kodak/*.png; do
   cp "$photo" "$work/photos/$([ $((n % 2)) -eq 0 ] && echo even || echo odd)/"
   n=$((n + 1))
 done
-cargo run --quiet -- pack "$work/photos" "$work/shards" --format wds --shard-count 5 \
+# As `cargo test` builds it: the example brings the libraries' features of tests, without which all
+# of them would be compiled once more.
+"${CARGO:-cargo}" build --quiet --workspace --bin fdconvert --example fake_driver
+fdconvert=${CARGO_TARGET_DIR:-target}/debug/fdconvert
+"$fdconvert" pack "$work/photos" "$work/shards" --format wds --shard-count 5 \
   --jpeg-quality 90 --max-side 256 --quiet
-cargo run --quiet -- unpack "$work/shards" "$work/files" --quiet
-cargo run --quiet -- pack "$work/photos" "$work/mixed" --format mixed --shard-count 5 \
+"$fdconvert" unpack "$work/shards" "$work/files" --quiet
+"$fdconvert" pack "$work/photos" "$work/mixed" --format mixed --shard-count 5 \
   --ratio 0.4 --quiet
-cargo run --quiet -- unpack "$work/mixed" "$work/mixed-files" --quiet
+"$fdconvert" unpack "$work/mixed" "$work/mixed-files" --quiet
+# JPEGs and PNGs in one set, under names with capitals, marks and blanks.
+mkdir -p "$work/both/a" "$work/both/jack-o'-lantern"
+n=0
+find "$work/files" -name '*.jpg' | sort | head -4 | while read -r photo; do
+  n=$((n + 1))
+  case $n in
+    1) cp "$photo" "$work/both/a/x.JPEG" ;;
+    2) cp "$photo" "$work/both/a/y (2), v1.5.jpeg" ;;
+    3) cp "$photo" "$work/both/jack-o'-lantern/ONE.JPG" ;;
+    4) cp "$photo" "$work/both/jack-o'-lantern/w.jpg" ;;
+  esac
+done
+cp tests/fixtures/kodak/PhotoCD_PCD0992_01.png "$work/both/a/k.png"
+"$fdconvert" pack "$work/both" "$work/both-shards" --format wds --shard-count 2 --quiet
+"$fdconvert" unpack "$work/both-shards" "$work/both-files" --quiet
+diff -r "$work/both" "$work/both-files"
 python=python3
 if python3 -m venv "$work/venv" && "$work/venv/bin/pip" install --quiet datasets pillow; then
   python="$work/venv/bin/python"
+  "$work/venv/bin/pip" install --quiet webdataset ||
+    echo "webdataset: cannot be installed here"
 else
   echo "datasets: cannot be installed here, only the standard library judges"
 fi
 export HF_HOME="$PWD/$work/hf" HF_HUB_OFFLINE=1
 "$python" tests/readers/check.py "$work/files" "$work/shards"
 "$python" tests/readers/check.py "$work/mixed-files" "$work/mixed/png" "$work/mixed/bmp"
+"$python" tests/readers/check_both.py "$work/both" "$work/both-shards"

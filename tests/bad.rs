@@ -1,6 +1,8 @@
 //! Every broken or unusual file gives what it should: an error that names it, or an image.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 mod common;
+#[path = "damage/mod.rs"]
+mod damage;
 
 use common::{expect, ok};
 use fdconvert_testkit::fixtures;
@@ -103,4 +105,96 @@ fn bombs_take_no_memory() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", common::text(&output.stderr));
+}
+
+/// What a decoder panics over is one bad sample, for every command, and no backtrace is shown.
+#[test]
+fn a_decoder_that_panics_costs_one_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    fs::create_dir(&source).unwrap();
+    fs::write(source.join("tiled.tif"), fixtures::tiled_planar_tiff()).unwrap();
+    fs::write(source.join("good.jpg"), fixtures::JPEG_420).unwrap();
+    let out = folder.path().join("out");
+    ok(&[&"pack", &source, &out, &"--format", &"wds"]);
+    let verify = common::run(&[&"verify", &out, &"--deep"]);
+    let said = common::text(&verify.stdout) + &common::text(&verify.stderr);
+    assert_eq!(verify.status.code(), Some(1), "{said}");
+    assert!(said.contains("tiled.tif") && said.contains("fault of the decoder"), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+
+    let (stored, skipped) = pack(&source, &folder.path().join("x.beton"), &["--encode", "jpeg"]);
+    assert_eq!((stored, skipped.len()), (1, 1));
+    assert!(skipped["tiled.tif"].contains("fault of the decoder"), "{skipped:?}");
+}
+
+/// The source holds an image that cannot be decoded, which would be the error of a run that begins.
+#[test]
+fn what_the_format_cannot_hold_is_refused_before_anything_is_decoded() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    fs::create_dir(&source).unwrap();
+    fs::write(source.join("cut.jpg"), &fixtures::JPEG_420[..fixtures::JPEG_420.len() / 2]).unwrap();
+    let out = folder.path().join("out");
+    for format in ["wds", "mds", "folder"] {
+        for on_error in ["skip", "fail"] {
+            let how: [&dyn AsRef<std::ffi::OsStr>; 9] = [
+                &"pack",
+                &source,
+                &out,
+                &"--format",
+                &format,
+                &"--encode",
+                &"raw",
+                &"--on-error",
+                &on_error,
+            ];
+            let message = common::fails(&how);
+            assert!(message.contains("--encode") && message.contains("raw"), "{message}");
+        }
+    }
+}
+
+/// 2,048 x 1,024 RGB pixels are 6 MiB.
+#[test]
+fn a_page_that_is_too_small_is_refused_before_packing() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    fs::create_dir(&source).unwrap();
+    fs::write(source.join("a.jpg"), fixtures::JPEG_420).unwrap();
+    fs::write(source.join("z.bmp"), &fixtures::bmp(2048, 1024, 1).bytes).unwrap();
+    let out = folder.path().join("x.beton");
+    let pack = |page: &'static str, encode: &'static str| {
+        let args: [&dyn AsRef<std::ffi::OsStr>; 7] =
+            [&"pack", &source, &out, &"--page-size", &page, &"--encode", &encode];
+        common::run(&args)
+    };
+    for encode in ["raw", "mix:0"] {
+        let output = pack("2MiB", encode);
+        let message = common::text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("z.bmp") && message.contains("--page-size 8MiB"), "{message}");
+        assert_eq!(common::names(folder.path()), ["source"]);
+    }
+    assert!(pack("8MiB", "mix:0").status.success());
+}
+
+/// Most of the scans are missing; an end marker makes such a file legal.
+#[test]
+fn a_progressive_photo_cut_between_scans_is_named_or_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    fs::create_dir(&source).unwrap();
+    let whole: &[u8] = include_bytes!("../crates/codec/tests/fixtures/arithmetic-progressive.jpg");
+    let third = whole.windows(2).enumerate().filter(|(_, pair)| pair == b"\xff\xda").nth(2);
+    let cut = &whole[..third.unwrap().0];
+    fs::write(source.join("cut.jpg"), cut).unwrap();
+    fs::write(source.join("closed.jpg"), [cut, b"\xff\xd9"].concat()).unwrap();
+    fs::write(source.join("whole.jpg"), whole).unwrap();
+    let (stored, skipped) = pack(&source, &folder.path().join("x.beton"), &[]);
+    assert_eq!(stored, 2);
+    assert!(skipped["cut.jpg"].contains("coefficients"), "{skipped:?}");
+    let (stored, skipped) = pack(&source, &folder.path().join("x.beton"), &["--strict"]);
+    assert_eq!((stored, skipped.len()), (1, 2));
+    assert!(skipped["closed.jpg"].contains("--strict"), "{skipped:?}");
 }

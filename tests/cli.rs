@@ -26,6 +26,19 @@ fn short_help_fits_a_screen_and_every_command_explains_itself() {
 fn completions_and_manual_are_generated() {
     assert!(ok(&[&"completions", &"bash"]).contains("--page-size"));
     assert!(ok(&[&"man"]).contains(".TH"));
+    let page = ok(&[&"man", &"pack"]);
+    assert!(page.contains(".TH fdconvert-pack") && page.contains("page\\-size"), "{page}");
+    assert!(ok(&[&"man", &"fractal", &"search"]).contains(".TH fdconvert-fractal-search"));
+    assert!(fails(&[&"man", &"nothing"]).contains("pack"));
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("man1");
+    ok(&[&"man", &"--all", &pages]);
+    let names = common::names(&pages);
+    for name in ["fdconvert.1", "fdconvert-verify.1", "fdconvert-gpu-probe.1"] {
+        assert!(names.iter().any(|page| page == name), "{names:?}");
+    }
+    assert!(fails(&[&"man", &"--all", &pages]).contains("fdconvert.1"));
+    ok(&[&"man", &"--all", &pages, &"--overwrite"]);
 }
 
 #[test]
@@ -45,6 +58,8 @@ fn wrong_requests_are_refused_before_anything_is_written() {
         (&["--threads", "0"], "--threads"),
         (&["--format", "zip"], "beton"),
         (&["--max-side", "0"], "max-side"),
+        (&["--max-side", "500px"], "not a whole number"),
+        (&["--format", "wds", "--shards-multiple-of", "32"], "--shards-multiple-of: 32 shards"),
         (&["--max-side", "5", "--short-side", "5"], "short-side"),
         (&["--labels", "/nonexistent.csv"], "nonexistent.csv"),
     ];
@@ -93,6 +108,7 @@ fn json_documents_have_the_keys_that_are_promised() {
         parse(ok(&[&"inspect", &out, &"--json", &"--samples", &"2"])),
         parse(ok(&[&"verify", &out, &"--json", &"--deep"])),
         parse(ok(&[&"unpack", &out, &back, &"--json"])),
+        parse(ok(&[&"sample", &folder.path().join("photos"), &"--json"])),
     ];
     let contract = include_str!("../docs/json.md");
     for document in documents {
@@ -173,4 +189,112 @@ fn quiet_is_quiet_and_nothing_but_results_goes_to_standard_output() {
     let output = common::run(&[&"pack", &source, &out, &"--overwrite"]);
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
     assert_eq!(expect(0, &[&"verify", &out, &"-q"]), "");
+}
+
+/// Names that clear the screen, set the window's title, feign a line, and turn the order of letters.
+const HOSTILE: [&str; 3] =
+    ["cat\u{1b}[2J\u{1b}]0;x\u{7}", "dog\nx.beton: all sound\n", "eel\u{202e}gpj\u{9b}1m\u{2066}"];
+
+#[test]
+fn names_from_outside_cannot_steer_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let photo = fs::read(common::sorted(&fdconvert_testkit::fixtures::kodak())[0].clone()).unwrap();
+    let source = folder.path().join(HOSTILE[0]);
+    for name in HOSTILE {
+        fs::create_dir_all(source.join(name)).unwrap();
+        fs::write(source.join(name).join(format!("{name}.png")), &photo).unwrap();
+        fs::write(source.join(name).join(format!("broken{name}.png")), &photo[..999]).unwrap();
+    }
+    let out = folder.path().join(format!("{}.beton", HOSTILE[1]));
+    let nowhere = folder.path().join(HOSTILE[2]);
+    let runs: [(i32, &[&dyn AsRef<std::ffi::OsStr>]); 10] = [
+        (2, &[&"pack", &source, &out]),
+        (0, &[&"pack", &source, &out, &"--dry-run"]),
+        (1, &[&"pack", &source, &out, &"--on-error", &"skip", &"--max-side", &"64"]),
+        (0, &[&"inspect", &out, &"--samples", &"9"]),
+        (0, &[&"verify", &out]),
+        (1, &[&"verify", &source, &"--deep"]),
+        (0, &[&"bench", &out, &"--rounds", &"1", &"--seconds", &"0.01", &"--batch", &"1"]),
+        (2, &[&"inspect", &nowhere]),
+        (2, &[&"inspect", &out, &nowhere]),
+        (2, &[&"pack", &source, &folder.path().join("x"), &"--format", &HOSTILE[0]]),
+    ];
+    for (status, args) in runs {
+        let output = common::run(args);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        let steers = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{2066}".contains(c);
+        assert!(!said.contains(steers), "{said:?}");
+        assert!(!said.lines().any(|line| line.starts_with("x.beton")), "{said:?}");
+    }
+    // JSON has escapes of its own, and gives names as they are.
+    let document: Value = serde_json::from_str(&ok(&[&"inspect", &out, &"--json"])).unwrap();
+    for name in HOSTILE {
+        assert_eq!(document["stats"]["classes"][name], 1, "{document}");
+    }
+}
+
+#[test]
+fn inspect_counts_classes_codecs_and_sizes() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = folder.path().join("photos");
+    ok(&[&"sample", &photos]);
+    assert!(fails(&[&"sample", &photos]).contains("exists"));
+    let out = folder.path().join("x.beton");
+    ok(&[&"pack", &photos, &out]);
+    for dataset in [&photos, &out] {
+        let text = ok(&[&"inspect", dataset]);
+        for line in [
+            "images            12 jpg",
+            "image bytes       9.78 KiB to 18.86 KiB, median 11.90 KiB, 150.99 KiB in all",
+            "width             170 to 256, median 256",
+            "class             closeup: 4 samples",
+        ] {
+            assert!(text.contains(line), "{line} is missing in\n{text}");
+        }
+        let document: Value = serde_json::from_str(&ok(&[&"inspect", dataset, &"--json"])).unwrap();
+        assert_eq!(document["stats"]["classes"]["scene"], 4);
+        assert_eq!(document["stats"]["codecs"]["jpg"], 12);
+        assert_eq!(document["stats"]["height"]["min"], 170);
+        assert_eq!(document["stats"]["bytes"]["total"], 154_611);
+    }
+    assert!(ok(&[&"verify", &out]).contains("x.beton: 12 samples in"));
+}
+
+#[test]
+fn one_is_told_in_the_singular_and_a_reason_names_its_sample_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("s");
+    fs::create_dir(&source).unwrap();
+    let photo = fs::read(common::sorted(&fdconvert_testkit::fixtures::kodak())[0].clone()).unwrap();
+    fs::write(source.join("fine.png"), &photo).unwrap();
+    fs::write(source.join("cut.png"), &photo[..photo.len() / 2]).unwrap();
+    let out = folder.path().join("x.beton");
+    let skipping: [&dyn AsRef<std::ffi::OsStr>; 5] =
+        [&"pack", &source, &out, &"--on-error", &"skip"];
+    let texts = [
+        expect(1, &skipping),
+        ok(&[&"inspect", &out]),
+        expect(1, &[&"verify", &source, &"--deep"]),
+        ok(&[&"plan", &source, &"-o", &folder.path().join("p"), &"--format", &"wds"]),
+    ];
+    for text in texts {
+        for wrong in ["1 samples", "1 bad samples", "1 shards", "1 problems", "1 images"] {
+            assert!(!text.contains(wrong), "{wrong} in\n{text}");
+        }
+        for line in text.lines() {
+            assert!(line.matches("cut.png").count() <= 1, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_finished_dataset_is_said_to_be_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let (photos, out) = (folder.path().join("photos"), folder.path().join("shards"));
+    ok(&[&"sample", &photos]);
+    ok(&[&"pack", &photos, &out, &"--format", &"wds"]);
+    let again = ok(&[&"pack", &photos, &out, &"--format", &"wds", &"-vv"]);
+    assert!(again.contains("already complete") && !again.contains("interrupted"), "{again}");
+    assert!(!again.contains("samples/s"), "{again}");
 }

@@ -174,3 +174,119 @@ with tarfile.open(sys.argv[2],'w') as t:
     assert_eq!(common::names(root.path()), ["inner", "kodak"]);
     assert!(!Path::new("/tmp/fdconvert-evil.png").exists());
 }
+
+/// JPEGs and a PNG under names that differ in how they write their extension, and the members that
+/// the shards in `out` have, by DALI's list of them.
+fn write_mixed(folder: &Path) {
+    for (name, bytes) in [
+        ("a/x.JPEG", fixtures::JPEG_420),
+        ("a/y.jpeg", fixtures::JPEG_420),
+        ("jack-o'-lantern/ONE.JPG", fixtures::JPEG_420),
+        ("a/k.png", fixtures::PNG_RGB),
+    ] {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+}
+
+fn members(out: &Path) -> Vec<String> {
+    let list = std::fs::read_to_string(out.join("train-000000.idx")).unwrap();
+    let words = list.lines().skip(1).flat_map(|line| line.split(' ').skip(3).step_by(4));
+    words.filter(|name| !name.ends_with(".cls")).map(str::to_owned).collect()
+}
+
+#[test]
+fn each_image_in_a_shard_has_the_extension_of_its_own_codec() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    write_mixed(&path("source"));
+    let said = ok(&[&"pack", &path("source"), &path("set"), &"--format", &"wds"]);
+    assert!(said.contains("--image-field jpg"), "{said}");
+    let expected = ["a/k.png", "a/x.jpg", "a/y.jpg", "jack-o'-lantern/ONE.jpg"];
+    assert_eq!(members(&path("set")), expected);
+    let manifest = std::fs::read_to_string(path("set").join("fdconvert.json")).unwrap();
+    assert!(manifest.contains("\"jpg;png\""), "{manifest}");
+    ok(&[&"verify", &path("set"), &"--deep"]);
+    ok(&[&"unpack", &path("set"), &path("back")]);
+    assert_same_tree(&path("source"), &path("back"));
+
+    // Without the index, which is missed, and with one made again.
+    std::fs::remove_file(path("set").join("train-000000.fdx")).unwrap();
+    common::expect(1, &[&"verify", &path("set"), &"--deep"]);
+    ok(&[&"unpack", &path("set"), &path("names")]);
+    assert_eq!(common::names(&path("names").join("a")), ["k.png", "x.jpg", "y.jpg"]);
+    let index = |sidecars: &str, status| {
+        common::expect(status, &[&"index", &path("set"), &"--sidecars", &sidecars]);
+    };
+    index("fdx,energon", 0);
+    ok(&[&"verify", &path("set"), &"--deep"]);
+    let energon = std::fs::read_to_string(path("set").join(".nv-meta/dataset.yaml")).unwrap();
+    assert!(energon.contains("image: \"jpg,png\""), "{energon}");
+    // Hugging Face datasets knows one name of a field only.
+    index("fdx,hf", 2);
+    let said = ok(&[
+        &"pack",
+        &path("source"),
+        &path("hf"),
+        &"--format",
+        &"wds",
+        &"--sidecars",
+        &"dali,hf",
+    ]);
+    assert!(said.contains(".img"), "{said}");
+    assert_eq!(members(&path("hf"))[..2], ["a/k.img", "a/x.img"]);
+}
+
+#[test]
+fn keys_that_differ_only_in_their_extension_keep_it() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    write_mixed(&path("source"));
+    std::fs::copy(path("source/a/k.png"), path("source/a/x.png")).unwrap();
+    let said = ok(&[&"pack", &path("source"), &path("set"), &"--format", &"wds"]);
+    assert!(said.contains("%2E"), "{said}");
+    assert_eq!(members(&path("set"))[1..3], ["a/x%2EJPEG.jpg", "a/x%2Epng.png"]);
+    ok(&[&"unpack", &path("set"), &path("back")]);
+    assert_same_tree(&path("source"), &path("back"));
+}
+
+#[test]
+fn masks_are_not_called_by_the_codec_of_the_photos() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    for (folder, name, bytes) in
+        [("photos", "1.jpg", fixtures::JPEG_420), ("masks", "1.png", fixtures::PNG_RGB)]
+    {
+        std::fs::create_dir_all(path(folder).join("c")).unwrap();
+        std::fs::write(path(folder).join("c").join(name), bytes).unwrap();
+    }
+    let pair = format!("mask={}", path("masks").display());
+    let out = path("set");
+    ok(&[&"pack", &path("photos"), &out, &"--format", &"wds", &"--pair", &pair]);
+    assert_eq!(members(&out), ["c/1.jpg", "c/1.mask.png"]);
+    ok(&[&"verify", &out, &"--deep"]);
+}
+
+#[test]
+fn what_is_said_of_images_is_not_said_of_a_dataset_without_any() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    // A tar of one file: a header, the text, and the end.
+    let mut tar = vec![0; 512 + 512 + 1024];
+    tar[..5].copy_from_slice(b"1.txt");
+    tar[124..136].copy_from_slice(b"00000000004\0");
+    tar[156] = b'0';
+    tar[257..265].copy_from_slice(b"ustar\x0000");
+    tar[512..516].copy_from_slice(b"text");
+    tar[148..156].fill(b' ');
+    let sum: u32 = tar[..512].iter().map(|&byte| u32::from(byte)).sum();
+    tar[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    std::fs::write(path("x.tar"), tar).unwrap();
+    let said = ok(&[&"verify", &path("x.tar"), &"--deep"]);
+    assert!(said.contains("no image field: pixels not checked"), "{said}");
+    let pack: [&dyn AsRef<std::ffi::OsStr>; 7] =
+        [&"pack", &path("x.tar"), &path("set"), &"--format", &"wds", &"--max-side", &"64"];
+    let message = common::fails(&pack);
+    assert!(message.contains("--max-side") && message.contains("`txt` (text)"), "{message}");
+}

@@ -246,7 +246,10 @@ fn formulas_refuse_what_needs_images() {
     let plan = json(&[&"pack", &RECIPE, &out, &"--dry-run", &"--json"]);
     assert_eq!((&plan["samples"], &plan["format"]), (&600.into(), &"formula".into()));
     ok(&[&"pack", &RECIPE, &out, &"-q"]);
-    assert!(fails(&[&"pack", &RECIPE, &out]).contains("exists"));
+    // The same is there already; another one would have to replace it.
+    assert!(ok(&[&"pack", &RECIPE, &out]).contains("already complete"));
+    let other = "fractal:fractaldb?classes=1";
+    assert!(fails(&[&"pack", &other, &out]).contains("exists"));
     let report = json(&[&"pack", &RECIPE, &out, &"--overwrite", &"--json"]);
     assert_eq!((&report["samples"], &report["classes"]), (&600.into(), &3.into()));
 }

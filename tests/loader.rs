@@ -4,7 +4,9 @@
 mod common;
 
 use common::{kodak_classes, ok};
-use fdconvert_loader::{Crop, Datasets, Failures, Loader, OnError, Options, Output, Shuffle};
+use fdconvert_loader::{
+    Access, Crop, Datasets, Failures, Loader, OnError, Options, Output, Shuffle,
+};
 use std::{collections::BTreeMap, fs, path::Path};
 
 fn options() -> Options {
@@ -20,7 +22,9 @@ fn rows(path: &Path, options: Options) -> BTreeMap<u64, (i64, Vec<u8>)> {
     while let Some(batch) = loader.next_batch() {
         let batch = batch.unwrap();
         let images = batch.images().chunks(batch.shape().row_bytes());
-        for ((sample, label), image) in batch.samples().iter().zip(batch.labels()).zip(images) {
+        for ((sample, label), image) in
+            batch.samples().iter().zip(batch.labels().unwrap()).zip(images)
+        {
             rows.insert(*sample, (*label, image.to_vec()));
         }
     }
@@ -72,7 +76,7 @@ fn formulas_are_rendered_and_vary_with_the_epoch() {
     loader.set_epoch(1).unwrap();
     let batch = loader.next_batch().unwrap().unwrap();
     let row = &batch.images()[..batch.shape().row_bytes()];
-    assert_eq!((batch.samples()[0], batch.labels()[0]), (0, 0));
+    assert_eq!((batch.samples()[0], batch.labels().unwrap()[0]), (0, 0));
     assert_ne!(row, first[&0].1, "another instance of the same class");
 }
 
@@ -154,5 +158,73 @@ fn flipped_bits_are_never_delivered() {
         fs::write(&path, bytes).unwrap();
         let (n_valid, keys) = failures(&out);
         assert_eq!((n_valid, keys.len()), (11, 1), "{format}");
+    }
+}
+
+/// The end of a file that is cut while it is mapped raises SIGBUS at every look at it.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_cut_while_they_are_mapped_fail_their_samples_only() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = kodak_classes(root.path());
+    let small = root.path().join("small.beton");
+    ok(&[&"pack", &folder, &small, &"--jpeg-quality", &"90", &"--max-side", &"96", &"-q"]);
+    let files = |format: &str, path: &Path| match format {
+        "beton" => vec![path.to_owned()],
+        _ => fs::read_dir(path)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|file| file.extension().is_some_and(|it| it == "tar" || it == "mds"))
+            .collect(),
+    };
+    for format in ["beton", "wds", "mds"] {
+        let path = root.path().join(format!("x.{format}"));
+        ok(&[&"pack", &small, &path, &"--format", &format, &"-q"]);
+        let expected = rows(&path, options());
+        for (policy, fetch_threads, access) in [
+            (OnError::Raise, 0, Access::Mapped),
+            (OnError::Skip, 2, Access::Mapped),
+            (OnError::Skip, 0, Access::Mapped),
+            // Past the page cache tables and rows are mapped all the same.
+            (OnError::Raise, 2, Access::Direct),
+            (OnError::Skip, 2, Access::Direct),
+        ] {
+            let raises = policy == OnError::Raise;
+            let failures = Failures { policy, max: 1000, retries: 1, ..Failures::default() };
+            let options =
+                Options { failures, fetch_threads, access, batch: 1, verify: !raises, ..options() };
+            let mut loader = Loader::new(Datasets::open(&path).unwrap(), options).unwrap();
+            // Files are mapped by now.
+            let reader = loader.datasets().readers().next().unwrap().clone();
+            (0..12).for_each(|index| drop(reader.get(index).unwrap()));
+            let whole: Vec<Vec<u8>> =
+                files(format, &path).iter().map(|file| fs::read(file).unwrap()).collect();
+            for file in files(format, &path) {
+                let file = fs::OpenOptions::new().write(true).open(file).unwrap();
+                // Tables and the first images are left.
+                file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+            }
+            if raises {
+                let error = loader.find_map(Result::err).unwrap().to_string();
+                assert!(error.contains("cannot read") && error.contains("x."), "{error}");
+            } else {
+                let (mut n_valid, mut n_lost) = (0, 0);
+                while let Some(batch) = loader.next_batch() {
+                    let batch = batch.unwrap();
+                    if batch.valid()[0] {
+                        let sample = batch.samples()[0];
+                        assert!(batch.images() == expected[&sample].1, "{format} {sample}");
+                        n_valid += 1;
+                    } else {
+                        n_lost += 1;
+                    }
+                }
+                assert!(n_lost > 0 && n_valid + n_lost == 12, "{format}: {n_valid} {n_lost}");
+                assert!(format == "beton" || n_valid > 0, "{format}");
+            }
+            for (file, bytes) in files(format, &path).iter().zip(whole) {
+                fs::write(file, bytes).unwrap();
+            }
+        }
     }
 }

@@ -169,7 +169,7 @@ fn what_cannot_be_is_refused_by_name() {
     let missing = root.path().join("missing.json");
     assert!(refused(&[&"--format", &"mixed", &"--ratio", &missing]).contains("missing.json"));
     fs::write(&missing, "{}").unwrap();
-    assert!(refused(&[&"--format", &"mixed", &"--ratio", &missing]).contains("no profile"));
+    assert!(refused(&[&"--format", &"mixed", &"--ratio", &missing]).contains("not a profile"));
 }
 
 #[test]

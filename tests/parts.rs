@@ -167,3 +167,34 @@ fn the_array_script_of_the_guide_works() {
     ok(&[&"merge", &root.path().join("shards")]);
     ok(&[&"verify", &root.path().join("shards")]);
 }
+
+#[test]
+fn the_same_plan_again_is_no_error_and_another_one_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let plan = root.path().join("p.fdplan");
+    ok(&[&"plan", &source, &"-o", &plan, &"--format", &"wds"]);
+    let bytes = fs::read(&plan).unwrap();
+    ok(&[&"plan", &source, &"-o", &plan, &"--format", &"wds"]);
+    assert_eq!(fs::read(&plan).unwrap(), bytes);
+    let stderr = fails(&[&"plan", &source, &"-o", &plan, &"--format", &"mds"]);
+    assert!(stderr.contains("exists"), "{stderr}");
+    assert_eq!(fs::read(&plan).unwrap(), bytes);
+}
+
+#[test]
+fn merging_removes_what_killed_parts_left_of_the_plan_and_nothing_else() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let (plan, out) = (root.path().join("p.fdplan"), root.path().join("out"));
+    ok(&[&"plan", &source, &"-o", &plan, &"--format", &"wds"]);
+    ok(&[&"pack", &"--plan", &plan, &"--part", &"1/1", &out]);
+    let begun = out.join(".fdconvert/plan.4711.partial");
+    fs::write(&begun, &fs::read(&plan).unwrap()[..100]).unwrap();
+    let (others, named) = (out.join(".fdconvert/plan.4712.partial"), out.join("plan.mine.partial"));
+    fs::write(&others, "of somebody else").unwrap();
+    fs::write(&named, "of somebody else").unwrap();
+    ok(&[&"merge", &out]);
+    assert!(!begun.exists());
+    assert!(others.exists() && named.exists());
+}

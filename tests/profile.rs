@@ -135,7 +135,7 @@ fn targets_that_cannot_be_measured_are_named() {
     assert!(fails(&quick(&source, &missing)).contains("missing"));
     let file = source.join("even");
     let file = common::sorted(&file).remove(0);
-    assert!(fails(&quick(&source, &file)).contains("no folder"));
+    assert!(fails(&quick(&source, &file)).contains("not a folder"));
     let one: Args<'_> = vec![&"profile", &source, &"--formats", &"png"];
     assert!(fails(&one).contains("two"));
     let empty = root.path().join("empty");
@@ -245,4 +245,31 @@ fn bench_compares_forms_of_the_same_images() {
         &"0.2",
     ];
     ok(&liquid);
+}
+
+#[test]
+fn bench_reads_what_does_not_tell_where_its_images_lie() {
+    let root = tempfile::tempdir().unwrap();
+    let (photos, mds) = (root.path().join("photos"), root.path().join("shards"));
+    ok(&[&"sample", &photos]);
+    ok(&[&"pack", &photos, &mds, &"--format", &"mds"]);
+    let formula = root.path().join("x.formula");
+    ok(&[&"pack", &"fractal:fractaldb?classes=1&instances=100&size=64", &formula]);
+    let short: Args<'_> = vec![&"--rounds", &"1", &"--seconds", &"0.02", &"--size", &"64"];
+    let mut bench: Args<'_> = vec![&"bench", &mds];
+    bench.extend(&short);
+    ok(&bench);
+    for dataset in [&photos, &formula] {
+        let mut bench: Args<'_> = vec![&"bench", dataset];
+        bench.extend(&short);
+        let output = run(&bench);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("page cache"), "{}", text(&output.stderr));
+        bench.push(&"--json");
+        let result: Value = serde_json::from_str(&ok(&bench)).unwrap();
+        assert_eq!(result["direct"], false);
+        // Who asks for it is told that it cannot be had.
+        bench.extend([&"--access" as &dyn AsRef<OsStr>, &"direct"]);
+        assert!(fails(&bench).contains("cannot be read directly"));
+    }
 }

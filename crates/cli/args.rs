@@ -3,12 +3,13 @@ use crate::{
     bench::args::BenchArgs,
     fractal::args::FractalArgs,
     help::{
-        BENCH_EXAMPLES, INDEX_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES,
-        UNPACK_EXAMPLES, VERIFY_EXAMPLES,
+        BENCH_EXAMPLES, INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES,
+        PROFILE_EXAMPLES, SAMPLE_EXAMPLES, UNPACK_EXAMPLES, VERIFY_EXAMPLES,
     },
     jpeg_index::GridArg,
     profile::args::ProfileArgs,
     ratio::RatioArg,
+    values::{bytes, pair, part, range, share, split},
 };
 use clap::{Args, Command as Clap, FromArgMatches, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -17,8 +18,8 @@ use std::path::PathBuf;
 /// Packs image datasets once so that training reads them fast.
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100, infer_subcommands = true)]
-// All commands on a screen of 24 lines: no empty line before the usage.
-#[command(help_template = "{about}\n{usage-heading} {usage}\n\n{all-args}{after-help}")]
+// All commands on a screen of 24 lines: no empty line around the usage.
+#[command(help_template = "{about}\n{usage-heading} {usage}\n{all-args}{after-help}")]
 #[command(after_help = "Exit status: 0 complete, 1 samples skipped or damage found, 2 not done, \
                         130 interrupted.")]
 pub(crate) struct Cli {
@@ -55,7 +56,7 @@ pub(crate) enum Command {
     /// Check a dataset for damage
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
-    /// GPUs: what there is to decode with
+    /// Show the GPUs and what would decode JPEGs on them
     Gpu(GpuArgs),
     /// Print a completion script for a shell
     #[command(
@@ -65,9 +66,12 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
-    #[command(after_help = "Example:\n  fdconvert man | man -l -")]
-    Man,
+    /// Print the manual page of a command, or write all of them
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArgs),
+    /// Write twelve small photos in class folders, to try things on
+    #[command(after_help = SAMPLE_EXAMPLES)]
+    Sample(SampleArgs),
 }
 
 /// Options that every command understands.
@@ -80,8 +84,29 @@ pub(crate) struct Common {
     #[arg(long, short, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Say more: parameters, time by stage
-    #[arg(long, short)]
+    #[arg(long, short, overrides_with = "verbose")]
     pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The command, e.g. `pack` or `fractal search` [default: the page about all of them]
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// Write the pages of all commands into this folder, e.g. ~/.local/share/man/man1
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) all: Option<PathBuf>,
+    /// Replace pages that are there
+    #[arg(long, requires = "all")]
+    pub(crate) overwrite: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SampleArgs {
+    /// Folder to write; must not exist
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
@@ -96,6 +121,13 @@ pub(crate) struct PackArgs {
     /// Several are packed one after the other; their fields must be the same.
     #[arg(required = true, value_name = "SOURCE... OUT")]
     pub(crate) paths: Vec<PathBuf>,
+    /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again
+    ///
+    /// It is used as long as no folder in SOURCE has changed (time of its last change to the
+    /// nanosecond, device, number). Sizes of files are trusted while planning and checked when the
+    /// files are read: a file that was rewritten in place with another size is an error then.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
     /// Carry out this plan (see `fdconvert plan`); it fixes sources and every option that shapes
@@ -136,6 +168,13 @@ pub(crate) struct PlanArgs {
     /// Replace the plan if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
+    /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again
+    ///
+    /// It is used as long as no folder in SOURCE has changed (time of its last change to the
+    /// nanosecond, device, number). Sizes of files are trusted while planning and checked when the
+    /// files are read: a file that was rewritten in place with another size is an error then.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
     #[command(flatten)]
@@ -164,7 +203,7 @@ pub(crate) struct MergeArgs {
     /// Dataset whose parts are packed
     pub(crate) out: PathBuf,
     /// The plan they were packed by [default: the copy that they left in OUT]
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -178,17 +217,24 @@ pub(crate) struct RecipeArgs {
     /// Format of OUT [default: by the extension of OUT]
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
-    /// Table that lists the samples: CSV with a header or JSON lines
+    /// Table that lists the samples: .csv or .tsv with a header, or .jsonl
     ///
-    /// The column `path` is relative to SOURCE; `label` becomes the class (numbers stay numbers,
-    /// names are numbered in sorted order); every further column becomes a field of integers,
-    /// floats or text. Only the listed files are packed, in the order listed.
+    /// The column `path` (or `file_name`, `filename`, `image`) is relative to SOURCE; `label`
+    /// becomes the class (numbers stay numbers, names are numbered in sorted order); every further
+    /// column becomes a field of integers, floats or text. Only the listed files are packed, in
+    /// the order listed; a list of paths alone keeps the classes that the folders give.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
     /// One more image for every sample, e.g. mask=DIR: the file of the same name in DIR, whatever
     /// its extension; its pixels are never changed
     #[arg(long, value_name = "FIELD=DIR", value_parser = pair, hide_short_help = true)]
     pub(crate) pair: Vec<(String, PathBuf)>,
+    /// Follow links to wherever they lead; each folder is listed once
+    ///
+    /// Without it, links that lead out of SOURCE are counted and not followed.
+    #[arg(long, hide_short_help = true)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) follow_links: bool,
     /// Seed of every random choice
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -212,8 +258,15 @@ pub(crate) struct RecipeArgs {
     #[arg(long, help_heading = "Samples")]
     pub(crate) shuffle: bool,
     /// Parts of the dataset, e.g. train=0.9,val=0.1, drawn by --seed and the samples' names
+    ///
+    /// The shares add up to 1, or `rest=drop` says that the rest is left out. Without --split, a
+    /// source of nothing but the folders train, val (valid, validation) and test has these splits.
     #[arg(long, value_name = "NAME=SHARE", value_delimiter = ',', value_parser = split, help_heading = "Samples")]
-    pub(crate) split: Vec<(String, f64)>,
+    pub(crate) split: Vec<SplitArg>,
+    /// Take folders called train, val or test for classes, not for splits
+    #[arg(long, help_heading = "Samples", hide_short_help = true)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) no_split_folders: bool,
 
     /// At most N samples in a shard
     #[arg(
@@ -354,7 +407,8 @@ pub(crate) struct RecipeArgs {
     #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) no_exif_rotation: bool,
 
-    /// Treat a JPEG without its end marker as broken even if all its pixels are there
+    /// Treat a JPEG without its end marker as broken even if all its pixels are there, and a
+    /// progressive one whose scans leave coefficients out
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) strict: bool,
     /// Refuse images of more pixels than this
@@ -369,6 +423,10 @@ pub(crate) struct RecipeArgs {
     /// Refuse image files larger than this
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes, help_heading = "Safety", hide_short_help = true)]
     pub(crate) max_file_bytes: u64,
+    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Safety", hide_short_help = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_decompressed: Option<u64>,
 }
 
 impl RecipeArgs {
@@ -391,6 +449,9 @@ pub(crate) struct UnpackArgs {
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, hide_short_help = true)]
+    pub(crate) max_decompressed: Option<u64>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -402,6 +463,14 @@ pub(crate) struct InspectArgs {
     /// Also list the first N samples
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) samples: u64,
+    /// Count classes, codecs and sizes however many samples there are; without it up to 20,000
+    ///
+    /// Every sample is looked at: files of a folder are opened, fractals are rendered.
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, hide_short_help = true)]
+    pub(crate) max_decompressed: Option<u64>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -414,7 +483,7 @@ pub(crate) struct GpuArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GpuCommand {
-    /// Tell driver, GPUs, and what would decode JPEGs and why; having none is no error
+    /// Show the driver, the GPUs, and what would decode JPEGs and why; no GPU is not an error
     #[command(after_help = "Example:\n  fdconvert gpu probe --json")]
     Probe(ProbeArgs),
 }
@@ -432,7 +501,7 @@ pub(crate) struct ProbeArgs {
 pub(crate) struct VerifyArgs {
     /// Dataset to check
     pub(crate) dataset: PathBuf,
-    /// Decode every image too, and find its checkpoints anew
+    /// Decode every image too, and find its checkpoints again
     #[arg(long)]
     pub(crate) deep: bool,
     /// Refuse images of more pixels than this when decoding
@@ -441,6 +510,9 @@ pub(crate) struct VerifyArgs {
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    #[arg(long, value_name = "SIZE", value_parser = bytes, hide_short_help = true)]
+    pub(crate) max_decompressed: Option<u64>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -486,55 +558,12 @@ pub(crate) enum OnErrorArg {
     Skip,
 }
 
-/// A size in bytes with an optional unit: `8MiB`, `500kB`, `1048576`.
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    text.parse::<bytesize::ByteSize>().map(|size| size.as_u64()).map_err(|_| {
-        format!("`{text}` is not a size; write a number with an optional unit, e.g. 8MiB")
-    })
-}
-
-/// `0..1000`
-fn range(text: &str) -> Result<(u64, u64), String> {
-    let ends = text
-        .split_once("..")
-        .and_then(|(start, end)| Some((start.trim().parse().ok()?, end.trim().parse().ok()?)));
-    ends.ok_or_else(|| format!("`{text}` is not a range; write e.g. 0..1000"))
-}
-
-/// `10%` or `0.1`
-pub(crate) fn share(text: &str) -> Result<f64, String> {
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
-        None => text.trim().parse().ok(),
-    };
-    let share = share.filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| format!("`{text}` is not a share; write e.g. 10% or 0.1"))
-}
-
-/// `train=0.9`
-fn split(text: &str) -> Result<(String, f64), String> {
-    let (name, part) =
-        text.split_once('=').ok_or_else(|| format!("`{text}` is not NAME=SHARE, e.g. val=0.1"))?;
-    Ok((name.trim().to_owned(), share(part)?))
-}
-
-/// `1/4`: the first of four.
-fn part(text: &str) -> Result<(u64, u64), String> {
-    let numbers = text.split_once('/').and_then(|(index, of)| {
-        Some((index.trim().parse::<u64>().ok()?, of.trim().parse::<u64>().ok()?))
-    });
-    match numbers {
-        Some((index, of)) if (1..=of).contains(&index) => Ok((index - 1, of)),
-        _ => Err(format!("`{text}` is not a part; write I/N with I from 1 to N, e.g. 1/4")),
-    }
-}
-
-/// `mask=DIR`
-fn pair(text: &str) -> Result<(String, PathBuf), String> {
-    match text.split_once('=') {
-        Some((name, folder)) if !name.is_empty() && !folder.is_empty() => {
-            Ok((name.to_owned(), folder.into()))
-        }
-        _ => Err(format!("`{text}` is not FIELD=DIR, e.g. mask=annotations")),
-    }
+/// A part of the dataset, as a plan records it: `["train", 0.9]`, or `["rest", "drop"]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum SplitArg {
+    /// A split and its share of the samples.
+    Part(String, f64),
+    /// What is in no split is left out.
+    Rest(String, String),
 }

@@ -29,7 +29,7 @@ pub(crate) fn add_to(command: Command) -> Command {
             .help_heading(format!("Format {format}"));
         match option.kind {
             OptionKind::Flag => arg.action(ArgAction::SetTrue),
-            OptionKind::Bytes => arg.value_name("SIZE").value_parser(crate::args::bytes),
+            OptionKind::Bytes => arg.value_name("SIZE").value_parser(crate::values::bytes),
             OptionKind::Text(name) => arg.value_name(name),
             OptionKind::Choice(words) => {
                 arg.value_name("WORD").value_parser(PossibleValuesParser::new(words))

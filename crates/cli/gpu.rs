@@ -3,7 +3,7 @@ use crate::{
     Outcome, Session,
     args::{GpuArgs, GpuCommand, ProbeArgs},
 };
-use fdconvert_core::Result;
+use fdconvert_core::{Result, Shown};
 use fdconvert_gpu::{Backend, Device, EngineFound, GpuError, Probe, engines, probe};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -129,7 +129,7 @@ fn device_json(device: &Device) -> Value {
 
 fn as_text(found: &Probe, tried: &[EngineFound]) -> String {
     let mut text = match (&found.driver, version(found)) {
-        (Err(error), _) => format!("driver    none: {error}\n"),
+        (Err(error), _) => format!("driver    none: {}\n", Shown(error)),
         (Ok(_), version) => format!("driver    for CUDA {}\n", version.unwrap_or_default()),
     };
     for device in &found.devices {
@@ -145,7 +145,7 @@ fn as_text(found: &Probe, tried: &[EngineFound]) -> String {
         );
     }
     let _infallible = match (&found.library, library_version(found)) {
-        (Err(error), _) => writeln!(text, "nvJPEG    none: {error}"),
+        (Err(error), _) => writeln!(text, "nvJPEG    none: {}", Shown(error)),
         (Ok(_), version) => writeln!(text, "nvJPEG    {}", version.unwrap_or_default()),
     };
     for found in tried {

@@ -34,7 +34,11 @@ Examples:
       fdconvert pack photos /data/photos.mixed --ratio profile.json
 
   What a slow disk would make of it, at all tenths:
-      fdconvert profile photos --throttle-read 200MB/s --verify sweep";
+      fdconvert profile photos --throttle-read 200MB/s --verify sweep
+
+Columns: load/s and decode/s, the images/s that reading or decoding alone would allow by the model;
+model/s, the smaller of them; measured and min..max, the loader's median and range; limit, what the
+model says is waited for.";
 
 pub(crate) const BENCH_EXAMPLES: &str = "\
 Examples:
@@ -42,7 +46,12 @@ Examples:
       fdconvert bench train.beton --threads 8
 
   Three forms of the same images, in turn, on a slow disk:
-      fdconvert bench png/ --compare photos.mixed bmp/ --throttle-read 200MB/s --plot rates.svg";
+      fdconvert bench png/ --compare photos.mixed bmp/ --throttle-read 200MB/s --plot rates.svg
+
+Columns: images/s is the median of the rounds, min..max their range; CPU ms of the process for an
+image; loading/s and decoding/s, what reading or decoding alone would allow; read/image, bytes from
+storage; stall, the share of the time that training would have waited for a batch; hits, the share
+of images from --cache.";
 
 pub(crate) const PLAN_EXAMPLES: &str = "\
 Examples:
@@ -69,4 +78,17 @@ The images are written byte for byte as stored, under their recorded names; raw 
 pub(crate) const VERIFY_EXAMPLES: &str = "\
 Examples:
   fdconvert verify train.beton           structure, sizes and checksums
-  fdconvert verify train.beton --deep    and decode every image";
+  fdconvert verify train.beton --deep    and decode every image
+  fdconvert verify photos --deep         which images of a folder are broken";
+
+pub(crate) const MAN_EXAMPLES: &str = "\
+Examples:
+  fdconvert man pack | man -l -                       read one page
+  fdconvert man --all ~/.local/share/man/man1         for `man fdconvert-pack`";
+
+pub(crate) const SAMPLE_EXAMPLES: &str = "\
+Examples:
+  fdconvert sample photos
+  fdconvert pack photos photos.beton
+
+Twelve of Kodak's test photos, which are free of restrictions, made small: 256 pixels, JPEG.";

@@ -1,5 +1,5 @@
 //! `fdconvert index`.
-use crate::{Outcome, Session, args::IndexArgs, jpeg_index};
+use crate::{Outcome, Session, args::IndexArgs, jpeg_index, output};
 use bytes::Bytes;
 use fdconvert_core::{Error, Format as _, Result};
 use fdconvert_wds::{Checkpointing, Wds};
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
         session.print_json("indexed", fields)?;
     } else if !args.common.quiet {
         let mut text: String =
-            written.iter().map(|path| format!("wrote {}\n", path.display())).collect();
+            written.iter().map(|path| format!("wrote {}\n", output::path(path))).collect();
         if written.is_empty() {
             text = "everything was there already\n".into();
         }

@@ -13,10 +13,9 @@
 //! # Ok::<(), fdconvert_cli::Failure>(())
 //! ```
 #![forbid(unsafe_code)]
-// The command is the one place that talks to people.
-#![allow(clippy::print_stderr)]
 
 mod args;
+mod arguments;
 mod bench;
 mod format_options;
 mod formula;
@@ -26,18 +25,25 @@ mod help;
 mod index;
 mod inspect;
 mod jpeg_index;
+mod man;
+mod out;
 mod output;
 mod pack;
+mod page;
 mod plan;
 mod profile;
 mod progress;
 mod ratio;
 mod request;
 mod run;
+mod sample;
 mod session;
 mod sources;
+mod splits;
 mod summary;
+mod terminal;
 mod unpack;
+mod values;
 mod verify;
 
 pub use fdconvert_pipeline::Cancel;

@@ -1,6 +1,10 @@
-//! How numbers look in text, and whether anybody still reads it.
-use fdconvert_core::Error;
-use std::io;
+//! How numbers and names look in text, where it goes, and whether anybody still reads it.
+use fdconvert_core::{Error, Shown, ShownText};
+use std::{
+    fmt::Display,
+    io::{self, Write},
+    path::Path,
+};
 
 /// Whether the reader of our output has gone away, which is no failure.
 pub(crate) fn is_broken_pipe(error: &Error) -> bool {
@@ -15,4 +19,34 @@ pub(crate) fn size(bytes: u64) -> String {
 /// `1,281,167`.
 pub(crate) fn count(n: u64) -> String {
     indicatif::HumanCount(n).to_string()
+}
+
+/// `1 sample`, `12 classes`.
+pub(crate) fn counted(n: u64, what: &str) -> String {
+    let ending = match n {
+        1 => "",
+        _ if what.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {what}{ending}", count(n))
+}
+
+/// A path in a text: on one line, whatever it is called.
+pub(crate) fn path(path: &Path) -> String {
+    Shown(path.display()).to_string()
+}
+
+/// Why a sample is bad, without its name in front: for lines that begin with it.
+pub(crate) fn without_key<'a>(reason: &'a str, key: &str) -> &'a str {
+    let named = format!("sample `{}`: ", Shown(key));
+    let raw = format!("sample `{key}`: ");
+    let rest = reason.strip_prefix(&named).or_else(|| reason.strip_prefix(&raw));
+    rest.unwrap_or(reason)
+}
+
+/// Writes a line to standard error. Names in it are to be shown before; what else would steer the
+/// terminal is spelled out here.
+pub(crate) fn warn(text: &dyn Display) {
+    // Where standard error is closed, there is no other place to say so.
+    let _ = writeln!(io::stderr(), "{}", ShownText(text));
 }

@@ -1,22 +1,29 @@
 //! `fdconvert pack`.
 use crate::{
     Outcome, Session,
-    args::{Common, PackArgs},
-    formula, output, plan,
-    progress::PackProgress,
+    args::{Common, OnErrorArg, PackArgs},
+    formula, out, output, page, plan,
+    progress::{PackProgress, bar},
     ratio,
-    request::{Recipe, threads},
+    request::{Recipe, refuse_without_images, threads},
     sources::{self, Opening},
+    splits,
     summary::{self, Summary},
 };
-use fdconvert_core::{Error, Format as _, Kind, OptionValues, Result, Source};
+use fdconvert_core::{Error, Format as _, Kind, OptionValues, Result, Shown, Source};
 use fdconvert_formula::FormulaFormat;
 use fdconvert_pipeline::{Job, Part, Plan, pack};
 use serde_json::{Map, json};
 use std::path::Path;
 
+const UNLOCKED: &str = "files written without a lock, which the file system does not offer: nothing \
+                        keeps a second run from writing them at the same time";
+
 pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) -> Result<Outcome> {
-    let (out, paths) = match args.paths.split_last() {
+    if args.plan.is_some() && args.listing_cache.is_some() {
+        return Err(Error::usage("--listing-cache", "the plan has the listing; leave it out"));
+    }
+    let (target, paths) = match args.paths.split_last() {
         Some((out, [])) if args.plan.is_some() => (out, &[][..]),
         Some((_, [])) => {
             let what = "name what to pack and, last, what to write: fdconvert pack SOURCE... OUT";
@@ -29,27 +36,43 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
         None => return Err(Error::usage("OUT", "it is missing")),
     };
     let quiet = args.common.quiet || args.common.json;
+    let out = target.as_path();
+    let masks = args.recipe.pair.iter().map(|(_, path)| path);
+    out::check_place(out, paths.iter().chain(masks), args.overwrite)?;
     let (source, plan, recipe) = match &args.plan {
         Some(file) => {
             let loaded = plan::load(file, quiet, session)?;
+            out::check_place(out, loaded.paths.iter(), args.overwrite)?;
             if args.part.is_some() && loaded.recipe.format.is_sharded() {
                 plan::leave_copy(file, out)?;
             }
             (loaded.source, loaded.plan, loaded.recipe)
         }
         None => {
-            let left = (!args.dry_run).then_some(&**out);
+            let left = (!args.dry_run).then_some(out);
             let settled = ratio::settle(&args.recipe, paths, left, args.overwrite, quiet, session)?;
-            let recipe = Recipe::new(&settled, options, Some(out))?;
+            let mut recipe = Recipe::new(&settled, options, Some(out))?;
             if recipe.format.name() == FormulaFormat.name() {
                 return formula::run(args, paths, out, &recipe, session);
             }
-            let how = Opening { args: &args.recipe, quiet, session };
+            let cache = args.listing_cache.as_deref();
+            let how = Opening { args: &args.recipe, quiet, session, cache };
             let source = sources::open(paths, how)?;
+            refuse_without_images(&args.recipe, source.schema())?;
+            recipe.plan.on_error = Some(args.on_error.into());
+            recipe.plan.only_split = splits::only_split(paths, &*source, &*recipe.format);
+            // By size it looks at every sample.
+            let planning = bar("planning", quiet, session);
             let plan = Plan::new(&*source, &recipe.policy, &*recipe.format, &recipe.plan)?;
+            let is_beton = recipe.format.name() == "beton";
+            if is_beton && matches!(args.on_error, OnErrorArg::Fail) {
+                page::check(&*source, &recipe.policy, &plan, options)?;
+            }
+            planning.finish_and_clear();
             (source, plan, recipe)
         }
     };
+    out::check_name(out, &*recipe.format)?;
     if args.part.is_some() && !recipe.format.is_sharded() {
         let what = format!("a {} is one file and cannot be written in parts", recipe.format.name());
         return Err(Error::usage("--part", what));
@@ -57,7 +80,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
     if args.dry_run {
         return dry_run(out, &*source, &plan, &recipe, args.common, session);
     }
-    let job = Job {
+    let mut job = Job {
         source: &*source,
         policy: &recipe.policy,
         format: &*recipe.format,
@@ -71,11 +94,26 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
         overwrite: args.overwrite,
         part: args.part.map(|(index, of)| Part { index, of }),
     };
+    let before = match &recipe.plan.only_split {
+        Some(_) if !args.overwrite => splits::as_begun_before(&job)?,
+        _ => None,
+    };
+    job.plan = before.as_ref().unwrap_or(job.plan);
     let mut progress = PackProgress::new("packing", quiet, session);
+    let unlocked = fdconvert_storage::unlocked_files();
     let packed = pack(&job, session.cancel(), &mut progress);
     progress.clear();
-    let report = packed?;
-    let summary = Summary { verb: "packed", job: &job, report: &report };
+    let mut report = packed?;
+    let unlocked = fdconvert_storage::unlocked_files() - unlocked;
+    if unlocked > 0 {
+        report.notes.push(("unlocked", UNLOCKED, unlocked));
+    }
+    let summary = Summary {
+        verb: "packed",
+        job: &job,
+        report: &report,
+        is_default_format: recipe.is_default_format,
+    };
     summary::print(&summary, args.common, session)
 }
 
@@ -98,29 +136,39 @@ fn dry_run(
         fields.insert("schema".into(), json!(schema));
         fields.insert("params".into(), json!(recipe.policy.params()));
         fields.insert("jpeg_index".into(), json!(recipe.jpeg_index));
+        fields.insert("ignored".into(), json!(source.left_out()));
         session.print_json("plan", fields)?;
         return Ok(Outcome::Complete);
     }
     let mut text = format!(
-        "would pack {} samples of {} into {} ({})\n",
-        output::count(plan.len()),
-        source.name(),
-        out.display(),
+        "would pack {} of {} into {} ({})\n",
+        output::counted(plan.len(), "sample"),
+        Shown(source.name()),
+        output::path(out),
         recipe.format.about(),
     );
     text.push_str(&plan::shards_text(plan));
     for field in &schema.fields {
         let classes = match (&field.kind, &field.class_names) {
-            (Kind::Int, Some(names)) => format!(", {} classes", output::count(names.len() as u64)),
+            (Kind::Int, Some(names)) => {
+                format!(", {}", output::counted(names.len() as u64, "class"))
+            }
             _ => String::new(),
         };
-        text.push_str(&format!("  field    {}: {}{classes}\n", field.name, field.kind.name()));
+        text.push_str(&format!(
+            "  field    {}: {}{classes}\n",
+            Shown(&field.name),
+            field.kind.name()
+        ));
+    }
+    for note in summary::left_out(source, plan) {
+        text.push_str(&format!("  note     {note}\n"));
     }
     if let Some(grid_bits) = recipe.jpeg_index {
         text.push_str(&format!("  jpeg-index checkpoints every {grid_bits} bits\n"));
     }
     for (name, value) in recipe.policy.params().iter().chain(&recipe.params) {
-        text.push_str(&format!("  {name:8} {value}\n"));
+        text.push_str(&format!("  {name:8} {}\n", Shown(value)));
     }
     session.print(&text)?;
     Ok(Outcome::Complete)

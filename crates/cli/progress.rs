@@ -1,14 +1,36 @@
-//! The progress bar: samples, rate, time left, bytes in and out. Only on a terminal.
-use crate::{Gauge, Session, output::size};
-use fdconvert_core::Skipped;
+//! How far a run is, on standard error: a bar on a terminal, else a line now and then.
+use crate::{Gauge, Session, output, output::size, terminal};
+use console::{measure_text_width, truncate_str};
+use fdconvert_core::{Shown, Skipped};
 use fdconvert_pipeline::Observer;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use std::{fmt::Write, time::Duration};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use std::{
+    fmt::Write,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
 
-/// A bar on standard error, and the session's gauge.
+/// Between two lines where there is no terminal: often enough to see that it is alive, seldom
+/// enough for a log.
+const LINE_EVERY: Duration = Duration::from_secs(30);
+
+/// Between two pictures of a bar that does not move.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Columns where the terminal does not tell.
+const COLUMNS: usize = 80;
+
+/// A bar or lines on standard error, and the session's gauge. It goes off the screen at the latest
+/// when it is dropped.
 pub(crate) struct Bar {
     bar: ProgressBar,
     gauge: Gauge,
+    message: Arc<Mutex<String>>,
+    lines: Mutex<Option<mpsc::SyncSender<()>>>,
 }
 
 impl Bar {
@@ -28,34 +50,157 @@ impl Bar {
     }
 
     pub(crate) fn set_message(&self, text: String) {
-        self.bar.set_message(text);
+        *self.message.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        self.bar.tick();
     }
 
     /// Takes the bar off the screen.
     pub(crate) fn finish_and_clear(&self) {
         self.bar.finish_and_clear();
+        // The thread that writes lines ends when its channel is closed.
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
-/// A bar, which shows nothing when standard error is no terminal or `quiet`.
-pub(crate) fn bar(what: &str, quiet: bool, session: &Session) -> Bar {
-    let target = if quiet {
-        ProgressDrawTarget::hidden()
-    } else {
-        // Hides itself when standard error is not a terminal.
-        ProgressDrawTarget::stderr_with_hz(8)
-    };
-    let bar = ProgressBar::with_draw_target(Some(0), target);
-    let template = "{prefix} [{bar:30}] {human_pos}/{human_len}  {rate}/s  {eta} left  {msg}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        let rate = |state: &ProgressState, out: &mut dyn Write| {
-            // The bar is drawn without its rate if that cannot be written.
-            let _ = write!(out, "{:.0}", state.per_sec());
-        };
-        bar.set_style(style.with_key("rate", rate).progress_chars("=> "));
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.finish_and_clear();
     }
-    bar.set_prefix(what.to_owned());
-    Bar { bar, gauge: session.gauge().clone() }
+}
+
+/// Whether the number of things done in a second means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// Samples: the next takes as long as the last.
+    Even,
+    /// Steps of which each is another.
+    Uneven,
+}
+
+/// Progress through samples. It shows nothing when `quiet`, and in a session that is captured.
+pub(crate) fn bar(what: &'static str, quiet: bool, session: &Session) -> Bar {
+    begin(what, Pace::Even, quiet, session)
+}
+
+/// Progress through steps of different lengths: no rate, no time left.
+pub(crate) fn steps(what: &'static str, quiet: bool, session: &Session) -> Bar {
+    begin(what, Pace::Uneven, quiet, session)
+}
+
+fn begin(what: &'static str, pace: Pace, quiet: bool, session: &Session) -> Bar {
+    let message = Arc::new(Mutex::new(String::new()));
+    let gauge = session.gauge().clone();
+    let is_shown = !quiet && session.is_standard();
+    if !is_shown || !terminal::is_there() {
+        let bar = ProgressBar::hidden();
+        bar.set_length(0);
+        let lines = is_shown.then(|| write_lines(what, pace, &bar, &message));
+        return Bar { bar, gauge, message, lines: Mutex::new(lines) };
+    }
+    let bar = ProgressBar::with_draw_target(Some(0), terminal::target());
+    session.screen().show(&bar);
+    if let Ok(style) = ProgressStyle::with_template("{line}") {
+        let text = message.clone();
+        let draw = move |state: &ProgressState, out: &mut dyn Write| {
+            let message = text.lock().unwrap_or_else(PoisonError::into_inner);
+            let facts = Facts {
+                what,
+                done: state.pos(),
+                total: state.len().unwrap_or(0),
+                rate: state.per_sec(),
+                left: state.eta(),
+                pace,
+                message: &message,
+            };
+            let columns = terminal::columns().unwrap_or(COLUMNS);
+            // A line that cannot be written is not drawn.
+            let _ = out.write_str(&line(&facts, columns));
+        };
+        bar.set_style(style.with_key("line", draw));
+    }
+    // At once, and while nothing moves.
+    bar.tick();
+    bar.enable_steady_tick(TICK);
+    Bar { bar, gauge, message, lines: Mutex::new(None) }
+}
+
+/// Writes a line now and then until the sender is dropped.
+fn write_lines(
+    what: &'static str,
+    pace: Pace,
+    bar: &ProgressBar,
+    message: &Arc<Mutex<String>>,
+) -> mpsc::SyncSender<()> {
+    let (bar, message) = (bar.clone(), message.clone());
+    let (sender, stopped) = mpsc::sync_channel::<()>(0);
+    thread::spawn(move || {
+        while stopped.recv_timeout(LINE_EVERY) == Err(RecvTimeoutError::Timeout) {
+            let message = message.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let (done, total) = (bar.position(), bar.length().unwrap_or(0));
+            let (rate, left) = (bar.per_sec(), bar.eta());
+            let facts = Facts { what, done, total, rate, left, pace, message: &message };
+            output::warn(&parts(&facts).join("  "));
+        }
+    });
+    sender
+}
+
+/// What a line tells.
+struct Facts<'a> {
+    what: &'a str,
+    done: u64,
+    total: u64,
+    rate: f64,
+    left: Duration,
+    pace: Pace,
+    message: &'a str,
+}
+
+/// What is known: nothing is said of a rate or a time before something was done.
+fn parts(facts: &Facts<'_>) -> Vec<String> {
+    let mut parts = vec![facts.what.to_owned()];
+    if facts.total > 0 {
+        let total = output::count(facts.total);
+        parts.push(format!("{}/{total}", output::count(facts.done)));
+    }
+    if facts.pace == Pace::Even && facts.done > 0 && facts.rate.is_finite() && facts.rate > 0.0 {
+        let digits = usize::from(facts.rate < 10.0);
+        parts.push(format!("{:.digits$}/s", facts.rate));
+        if facts.done < facts.total && facts.left >= Duration::from_secs(1) {
+            parts.push(format!("{:#} left", HumanDuration(facts.left)));
+        }
+    }
+    if !facts.message.is_empty() {
+        parts.push(Shown(facts.message).to_string());
+    }
+    parts
+}
+
+/// All that fits into fewer than so many columns, so that the terminal never wraps the line: a
+/// wrapped one cannot be taken back.
+fn line(facts: &Facts<'_>, columns: usize) -> String {
+    let most = columns.saturating_sub(1);
+    let parts = parts(facts);
+    let n_with_message = parts.len();
+    let n_without = n_with_message - usize::from(!facts.message.is_empty());
+    for (n_cells, n_parts) in
+        [(30, n_with_message), (10, n_with_message), (0, n_with_message), (10, n_without)]
+    {
+        let mut shown: Vec<String> = parts.iter().take(n_parts).cloned().collect();
+        if let Some(first) = shown.first_mut().filter(|_| n_cells > 0 && facts.total > 0) {
+            let full =
+                (facts.done.min(facts.total) as f64 / facts.total as f64 * n_cells as f64) as usize;
+            let head = if full < n_cells { ">" } else { "" };
+            let empty = n_cells.saturating_sub(full + head.len());
+            let _ = write!(first, " [{}{head}{}]", "=".repeat(full), " ".repeat(empty));
+        }
+        let shown = shown.join("  ");
+        if measure_text_width(&shown) <= most {
+            return shown;
+        }
+    }
+    let shown = parts.get(..n_without).unwrap_or_default().join(" ");
+    truncate_str(&shown, most, "").into_owned()
 }
 
 /// Shows a packing run.
@@ -67,7 +212,7 @@ pub(crate) struct PackProgress {
 }
 
 impl PackProgress {
-    pub(crate) fn new(what: &str, quiet: bool, session: &Session) -> Self {
+    pub(crate) fn new(what: &'static str, quiet: bool, session: &Session) -> Self {
         Self { bar: bar(what, quiet, session), bytes_in: 0, bytes_stored: 0, skipped: 0 }
     }
 
@@ -110,6 +255,49 @@ impl Observer for PackProgress {
 
     fn committing(&mut self) {
         self.bar.set_message("syncing to disk".into());
-        self.bar.bar.enable_steady_tick(Duration::from_millis(500));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUNNING: Facts<'_> = Facts {
+        what: "packing",
+        done: 2_030,
+        total: 1_281_167,
+        rate: 982.4,
+        left: Duration::from_secs(1302),
+        pace: Pace::Even,
+        message: "32.25 MiB in, 12.98 MiB out",
+    };
+
+    #[test]
+    fn no_line_is_as_wide_as_the_terminal() {
+        let hostile =
+            Facts { message: "\u{1b}[2J\n\u{202e}深い学習".repeat(3).leak(), ..RUNNING };
+        let step = Facts { pace: Pace::Uneven, message: "loading at 50 % bmp", ..RUNNING };
+        let unknown = Facts { done: 0, total: 0, ..RUNNING };
+        for facts in [RUNNING, hostile, step, unknown] {
+            for columns in 0..200 {
+                let line = line(&facts, columns);
+                assert!(measure_text_width(&line) < columns.max(1), "{columns}: {line}");
+                assert!(!line.contains(['\u{1b}', '\n', '\u{202e}']), "{line:?}");
+            }
+        }
+        let (narrow, wide) = (line(&RUNNING, 50), line(&RUNNING, 120));
+        assert!(narrow.contains("2,030/1,281,167") && narrow.contains("left"), "{narrow}");
+        assert!(wide.contains("[>") && wide.contains("12.98 MiB out"), "{wide}");
+    }
+
+    #[test]
+    fn what_is_not_known_yet_is_not_said() {
+        let begun = Facts { done: 0, rate: 0.0, left: Duration::ZERO, message: "", ..RUNNING };
+        assert_eq!(parts(&begun), ["packing", "0/1,281,167"]);
+        assert_eq!(parts(&Facts { total: 0, ..begun }), ["packing"]);
+        let finished = Facts { done: RUNNING.total, message: "", ..RUNNING };
+        assert!(!parts(&finished).join(" ").contains("left"));
+        let step = Facts { pace: Pace::Uneven, ..RUNNING };
+        assert!(!parts(&step).join(" ").contains("/s"));
     }
 }

@@ -1,9 +1,10 @@
 //! `--ratio`: a number, or something that becomes one before anything is planned.
 use crate::{
     Session,
-    args::{ByArg, RecipeArgs, share},
+    args::{ByArg, RecipeArgs},
     output, profile,
     sources::{self, Opening},
+    values::share,
 };
 use fdconvert_core::{Error, Result};
 use fdconvert_profile::{Machine, Model, Report};
@@ -86,7 +87,8 @@ pub(crate) fn settle(
             let report = match known {
                 Some(copy) => read(copy)?,
                 None => {
-                    let source = sources::open(paths, Opening { args, quiet, session })?;
+                    let source =
+                        sources::open(paths, Opening { args, quiet, session, cache: None })?;
                     let report = profile::quick(&*source, args, out, quiet, session)?;
                     if let Some(copy) = &copy {
                         leave(&report, copy)?;
@@ -95,7 +97,7 @@ pub(crate) fn settle(
                 }
             };
             if !quiet {
-                eprintln!("{}", said(&report, known));
+                session.say(&said(&report, known));
             }
             report
         }
@@ -117,7 +119,7 @@ pub(crate) fn settle(
 fn said(report: &Report, known: Option<&Path>) -> String {
     let chosen = &report.solution.chosen;
     let from =
-        known.map_or(String::new(), |copy| format!(" (profiled before: {})", copy.display()));
+        known.map_or(String::new(), |copy| format!(" (profiled before: {})", output::path(copy)));
     format!(
         "ratio {:.3}{from}: {:.0} images/s predicted, {:.0} with everything {}; {} to store",
         chosen.share,
@@ -132,7 +134,7 @@ fn said(report: &Report, known: Option<&Path>) -> String {
 fn read(path: &Path) -> Result<Report> {
     let bytes = fs::read(path).map_err(Error::io("read", path))?;
     let report: Report = serde_json::from_slice(&bytes).map_err(|cause| {
-        let what = format!("{} is no profile: {cause}", path.display());
+        let what = format!("{} is not a profile: {cause}", path.display());
         Error::usage("--ratio", what)
     })?;
     if report.version != 1 {

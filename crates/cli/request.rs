@@ -1,13 +1,15 @@
 //! From flags to validated input: after this, illegal combinations cannot be expressed.
 use crate::{
-    args::{ByArg, FilterArg, OnErrorArg, RecipeArgs, SubsamplingArg},
+    args::{ByArg, FilterArg, OnErrorArg, RecipeArgs, SplitArg, SubsamplingArg},
     jpeg_index,
     ratio::RatioArg,
 };
 use fdconvert_codec::{
     Alpha, By, Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling,
 };
-use fdconvert_core::{Error, Format, Limits, OptionValues, Result};
+use fdconvert_core::{Error, Format, Limits, OptionValues, Result, Schema};
+use fdconvert_folder::Folder;
+use fdconvert_formula::FormulaFormat;
 use fdconvert_pipeline::{Balance, OnError, PlanRequest, Selection, ShardBy, Sharding, Split};
 use std::{collections::BTreeMap, path::Path};
 
@@ -20,6 +22,8 @@ pub(crate) struct Recipe {
     pub(crate) params: BTreeMap<String, String>,
     /// How far apart checkpoints inside the JPEGs are, in bits.
     pub(crate) jpeg_index: Option<u32>,
+    /// Neither a flag nor the extension of OUT chose the format.
+    pub(crate) is_default_format: bool,
 }
 
 impl Recipe {
@@ -37,8 +41,37 @@ impl Recipe {
         plan.balance = balance(args);
         let params = params(args, options, &*format);
         let jpeg_index = jpeg_index::checked(args.jpeg_index, &*format)?;
-        Ok(Self { format, policy, plan, params, jpeg_index })
+        refuse_shards_of_one_file(args, &*format)?;
+        let is_default_format = args.format.is_none() && format.name() == Folder::default().name();
+        Ok(Self { format, policy, plan, params, jpeg_index, is_default_format })
     }
+}
+
+/// Refuses options for images where the source has none: they would be ignored.
+pub(crate) fn refuse_without_images(args: &RecipeArgs, schema: &Schema) -> Result<()> {
+    if schema.first_image().is_some() {
+        return Ok(());
+    }
+    let given = [
+        ("--encode", args.encode.is_some()),
+        ("--jpeg-quality", args.jpeg_quality.is_some()),
+        ("--max-side", args.max_side.is_some()),
+        ("--short-side", args.short_side.is_some()),
+        ("--ratio", args.ratio.is_some()),
+        ("--baseline", args.baseline),
+    ];
+    let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
+    let fields: Vec<_> = schema
+        .fields
+        .iter()
+        .map(|field| format!("`{}` ({})", field.name, field.kind.name()))
+        .collect();
+    let what = format!(
+        "the source has no field of images, only {}: leave the option out; a column of bytes is one \
+         of images if all values looked at are",
+        fields.join(", ")
+    );
+    Err(Error::usage(option, what))
 }
 
 fn plan_request(args: &RecipeArgs) -> PlanRequest {
@@ -48,7 +81,11 @@ fn plan_request(args: &RecipeArgs) -> PlanRequest {
         (_, _, Some(number)) => ShardBy::Number(number),
         (None, None, None) => Sharding::default().by,
     };
-    let splits = args.split.iter().map(|(name, share)| Split { name: name.clone(), share: *share });
+    let split = |arg: &SplitArg| match arg {
+        SplitArg::Part(name, share) => Some(Split { name: name.clone(), share: *share }),
+        SplitArg::Rest(..) => None,
+    };
+    let splits: Vec<Split> = args.split.iter().filter_map(split).collect();
     PlanRequest {
         selection: Selection {
             ranges: args.select.iter().map(|&(start, end)| start..end).collect(),
@@ -56,10 +93,38 @@ fn plan_request(args: &RecipeArgs) -> PlanRequest {
             share: args.sample.map(|share| (share, args.seed)),
         },
         shuffle: args.shuffle.then_some(args.seed),
-        splits: splits.collect(),
+        drop_rest: splits.len() < args.split.len(),
+        splits,
+        only_split: None,
         split_seed: args.seed,
         sharding: Sharding { by, multiple_of: args.shards_multiple_of },
         balance: None,
+        on_error: None,
+    }
+}
+
+/// Options on shards say nothing about a format of one file.
+fn refuse_shards_of_one_file(args: &RecipeArgs, format: &dyn Format) -> Result<()> {
+    let given = [
+        ("--shard-count", args.shard_count.is_some()),
+        ("--shard-size", args.shard_size.is_some()),
+        ("--shards", args.shards.is_some()),
+        ("--shards-multiple-of", args.shards_multiple_of != 1),
+    ];
+    // A formula says itself what it cannot do.
+    if format.is_sharded() || format.name() == FormulaFormat.name() {
+        return Ok(());
+    }
+    match given.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let what = format!(
+                "a {} has no shards; leave it out, or choose a format of shards (--format wds, \
+                 mds or mixed)",
+                format.name()
+            );
+            Err(Error::usage(option, what))
+        }
     }
 }
 
@@ -92,7 +157,10 @@ fn params(
         put("shuffle", "on".into());
     }
     if !args.split.is_empty() {
-        let parts = args.split.iter().map(|(name, share)| format!("{name}={share}"));
+        let parts = args.split.iter().map(|arg| match arg {
+            SplitArg::Part(name, share) => format!("{name}={share}"),
+            SplitArg::Rest(name, what) => format!("{name}={what}"),
+        });
         put("split", parts.collect::<Vec<_>>().join(","));
     }
     let mixes = args.encode.as_deref().is_some_and(|how| how.starts_with("mix:"));

@@ -1,9 +1,9 @@
 //! From an argument list to an exit status or a result.
 use crate::{
-    Cancel, Outcome, Session,
+    Outcome, Session,
     args::{Cli, Command},
-    bench, format_options, fractal, gpu, index, inspect, output, pack, plan, profile, unpack,
-    verify,
+    arguments, bench, format_options, fractal, gpu, index, inspect, man, output, pack, plan,
+    profile, sample, unpack, verify,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use fdconvert_core::{Class, Error, Result};
@@ -45,22 +45,27 @@ where
     I: IntoIterator<Item = A>,
     A: Into<OsString> + Clone,
 {
-    let (cli, matches) = match parse(args) {
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let (cli, matches) = match parse(&args) {
         Ok(parsed) => parsed,
         Err(error) => {
-            // Where help cannot be printed, nothing else can.
-            let _ = error.print();
+            arguments::print(&error);
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
     let session = Session::standard();
-    stop_on_signals(session.cancel());
-    match carry_out(&cli, &matches, &session) {
+    session.set_command(&args);
+    stop_on_signals(&session);
+    let ended = carry_out(&cli, &matches, &session);
+    for left in fdconvert_storage::left_files() {
+        session.say(&format!("warning: {left}"));
+    }
+    match ended {
         Ok(Outcome::Complete) => 0,
         Ok(Outcome::DataProblems) => 1,
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
-            eprintln!("error: {}", error.chain());
+            session.say(&format!("error: {}", error.chain()));
             if error.class() == Class::Cancelled { 130 } else { 2 }
         }
     }
@@ -76,7 +81,10 @@ where
     I: IntoIterator<Item = A>,
     A: Into<OsString> + Clone,
 {
-    let (cli, matches) = parse(args).map_err(|error| Failure::Arguments(error.to_string()))?;
+    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+    let parsed = parse(&args);
+    let (cli, matches) = parsed.map_err(|error| Failure::Arguments(arguments::text(&error)))?;
+    session.set_command(&args);
     // Rayon's global pool would outlive this call, and be missing in a child of a later fork.
     let pool = rayon::ThreadPoolBuilder::new().build();
     let pool = pool
@@ -85,11 +93,7 @@ where
     Ok(Finished { complete: outcome == Outcome::Complete, output: session.take_output() })
 }
 
-fn parse<I, A>(args: I) -> Result<(Cli, ArgMatches), clap::Error>
-where
-    I: IntoIterator<Item = A>,
-    A: Into<OsString> + Clone,
-{
+fn parse(args: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
     let matches = format_options::add_to(Cli::command()).try_get_matches_from(args)?;
     let cli = Cli::from_arg_matches(&matches)?;
     Ok((cli, matches))
@@ -115,27 +119,24 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
             session.print_bytes(&script)?;
             Ok(Outcome::Complete)
         }
-        Command::Man => {
-            let mut page = Vec::new();
-            let man = clap_mangen::Man::new(format_options::add_to(Cli::command()));
-            man.render(&mut page).map_err(Error::io("render", "the manual page"))?;
-            session.print_bytes(&page)?;
-            Ok(Outcome::Complete)
-        }
+        Command::Man(args) => man::run(args, session),
+        Command::Sample(args) => sample::run(args, session),
     }
 }
 
 /// The first signal asks to stop, the second stops.
-fn stop_on_signals(cancel: &Cancel) {
-    let cancel = cancel.clone();
+fn stop_on_signals(session: &Session) {
+    let (cancel, screen) = (session.cancel().clone(), session.screen().clone());
     let installed = ctrlc::set_handler(move || {
         if cancel.is_cancelled() {
             std::process::exit(130);
         }
         cancel.cancel();
-        eprintln!("stopping; once more to stop at once and leave the unfinished file behind");
+        let hint = "stopping; once more to stop at once and leave the unfinished file behind";
+        // Above the bar, which would overwrite it.
+        screen.say(hint);
     });
     if let Err(cause) = installed {
-        eprintln!("warning: no handler for Ctrl-C: {}", io::Error::other(cause));
+        session.say(&format!("warning: no handler for Ctrl-C: {}", io::Error::other(cause)));
     }
 }

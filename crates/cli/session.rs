@@ -1,11 +1,14 @@
 //! What ties one run of a command to whoever started it.
-use fdconvert_core::{Error, Result};
+use crate::output;
+use fdconvert_core::{Error, Result, Shown, ShownText};
 use fdconvert_pipeline::Cancel;
+use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 use std::{
+    ffi::OsString,
     io::{self, Write},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -43,6 +46,26 @@ impl Gauge {
     }
 }
 
+/// The bar on standard error, if there is one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Screen(Arc<Mutex<Option<ProgressBar>>>);
+
+impl Screen {
+    /// Lines are written above this bar from now on.
+    pub(crate) fn show(&self, bar: &ProgressBar) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+    }
+
+    /// Writes a line to standard error, above the bar.
+    pub(crate) fn say(&self, text: &str) {
+        let bar = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match bar.filter(|bar| !bar.is_finished()) {
+            Some(bar) => bar.suspend(|| output::warn(&text)),
+            None => output::warn(&text),
+        }
+    }
+}
+
 /// One run of a command: the switch that stops it, the gauge it moves, and where its output goes.
 #[derive(Debug, Default)]
 pub struct Session {
@@ -50,6 +73,10 @@ pub struct Session {
     gauge: Gauge,
     /// What was printed; `None` when it goes to standard output.
     captured: Option<Mutex<Vec<u8>>>,
+    /// What is on standard error, so that a line can be written above it.
+    screen: Screen,
+    /// The arguments as typed.
+    command: OnceLock<String>,
 }
 
 impl Session {
@@ -77,6 +104,36 @@ impl Session {
         &self.gauge
     }
 
+    /// Whether it belongs to a process of its own, whose standard error may be written to.
+    pub(crate) fn is_standard(&self) -> bool {
+        self.captured.is_none()
+    }
+
+    pub(crate) fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    /// Writes a line to standard error, above any bar.
+    pub(crate) fn say(&self, text: &str) {
+        self.screen.say(text);
+    }
+
+    /// The command line, for reports; empty where there was none.
+    pub(crate) fn command(&self) -> &str {
+        self.command.get().map_or("", String::as_str)
+    }
+
+    pub(crate) fn set_command(&self, args: &[OsString]) {
+        let quoted = args.iter().map(|arg| {
+            let arg = Shown(arg.to_string_lossy()).to_string();
+            let is_plain = |c: char| c.is_alphanumeric() || "-_./=,:%+@".contains(c);
+            let plain = !arg.is_empty() && arg.chars().all(is_plain);
+            if plain { arg } else { format!("'{}'", arg.replace('\'', r"'\''")) }
+        });
+        // The first run of a session names it.
+        let _ = self.command.set(quoted.collect::<Vec<_>>().join(" "));
+    }
+
     pub(crate) fn take_output(&self) -> Vec<u8> {
         let take = |output: &Mutex<Vec<u8>>| {
             std::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner))
@@ -96,9 +153,10 @@ impl Session {
             .map_err(Error::io("write", "standard output"))
     }
 
-    /// Writes text that ends in a line break.
+    /// Writes text that ends in a line break. Names from outside are to be [`Shown`] before, so
+    /// that none begins a line; what else would steer a terminal is spelled out here.
     pub(crate) fn print(&self, text: &str) -> Result<()> {
-        self.print_bytes(text.as_bytes())
+        self.print_bytes(ShownText(text).to_string().as_bytes())
     }
 
     /// Writes one document: what it is, its version, and its fields.
@@ -110,6 +168,7 @@ impl Session {
         let mut text = serde_json::to_string_pretty(&whole)
             .map_err(|cause| Error::io("write", "standard output")(io::Error::other(cause)))?;
         text.push('\n');
-        self.print(&text)
+        // JSON has escapes of its own.
+        self.print_bytes(text.as_bytes())
     }
 }

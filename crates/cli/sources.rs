@@ -1,10 +1,13 @@
 //! Opening what is to be packed.
-use crate::{Session, args::RecipeArgs, fractal};
-use fdconvert_core::{Error, Limits, Result, Source};
+use crate::{Session, args::RecipeArgs, fractal, out, output, progress};
+use fdconvert_core::{Error, Limits, MaxDecompressed, Result, Source};
 use fdconvert_folder::{Folder, FolderReader};
 use fdconvert_fractal::Recipe;
 use fdconvert_pipeline::{Concat, Paired, PlannedSource};
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// How sources are opened.
 #[derive(Clone, Copy)]
@@ -13,6 +16,8 @@ pub(crate) struct Opening<'a> {
     /// No progress, however long a search for categories takes.
     pub(crate) quiet: bool,
     pub(crate) session: &'a Session,
+    /// Where the listing of the source is kept.
+    pub(crate) cache: Option<&'a Path>,
 }
 
 /// The recipe that a source is, if it is no path.
@@ -22,16 +27,24 @@ pub(crate) fn recipe(path: &Path) -> Option<&str> {
 
 /// All sources of a run, joined.
 pub(crate) fn open(paths: &[PathBuf], how: Opening<'_>) -> Result<Box<dyn Source>> {
+    check_cache(paths, how)?;
     let sources: Result<Vec<_>> = paths.iter().map(|path| open_one(path, how)).collect();
-    with_pairs(Concat::join(sources?)?, how.args)
+    join(sources?, how)
+}
+
+/// Opened sources as one.
+pub(crate) fn join(sources: Vec<Box<dyn Source>>, how: Opening<'_>) -> Result<Box<dyn Source>> {
+    with_pairs(Concat::join(sources)?, how.args)
 }
 
 /// Adds the images that `--pair` names.
 fn with_pairs(source: Box<dyn Source>, args: &RecipeArgs) -> Result<Box<dyn Source>> {
+    // Only the names of masks matter, not which folder is a class or a split.
+    let args = &RecipeArgs { no_split_folders: true, ..args.clone() };
     args.pair.iter().try_fold(source, |source, (name, path)| {
         let masks: Box<dyn Source> = match image_folder(path, args)? {
             Some(folder) => Box::new(folder),
-            None => fdconvert_reader::open(path)?,
+            None => reader(path, args)?,
         };
         Paired::join(source, name, masks)
     })
@@ -46,53 +59,104 @@ fn open_one(path: &Path, how: Opening<'_>) -> Result<Box<dyn Source>> {
         }
         return Ok(Box::new(fractal::open(recipe, how.quiet, how.session)?));
     }
-    std::fs::metadata(path).map_err(Error::io("open", path))?;
+    let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
+    // A million files take a while to list.
+    let opening = progress::bar("opening", how.quiet, how.session);
+    opening.set_message(path.display().to_string());
     if let Some(table) = &args.labels {
         return Ok(Box::new(folder(args).open_with_labels(path, table)?));
     }
-    if let Some(folder) = image_folder(path, args)? {
+    if let Some(folder) = cached_folder(path, how)? {
         return Ok(Box::new(folder));
     }
-    let reader: Box<dyn Source> = fdconvert_reader::open(path)?;
-    Ok(reader)
+    if metadata.is_file() && fdconvert_folder::is_image_name(path) {
+        let what = format!("{} is one image; give the folder that it lies in", path.display());
+        return Err(Error::usage("source", what));
+    }
+    reader(path, args)
+}
+
+fn reader(path: &Path, args: &RecipeArgs) -> Result<Box<dyn Source>> {
+    let limit = MaxDecompressed(args.max_decompressed);
+    Ok(fdconvert_reader::open_within(path, limit)?)
+}
+
+/// A cache keeps the listing of one folder, and lies outside of it.
+pub(crate) fn check_cache(paths: &[PathBuf], how: Opening<'_>) -> Result<()> {
+    let Some(cache) = how.cache else { return Ok(()) };
+    if let [path] = paths
+        && recipe(path).is_none()
+        && how.args.labels.is_none()
+    {
+        return out::check_place(cache, paths.iter(), false);
+    }
+    let what = "it keeps the listing of one folder of images; leave it out";
+    Err(Error::usage("--listing-cache", what))
+}
+
+/// The folder of images at `path`, by its cached listing if there is one.
+fn cached_folder(path: &Path, how: Opening<'_>) -> Result<Option<FolderReader>> {
+    let Some(cache) = how.cache else { return image_folder(path, how.args) };
+    if !is_image_folder(path, how.args)? {
+        let what = format!("{} is no folder of images; leave it out", path.display());
+        return Err(Error::usage("--listing-cache", what));
+    }
+    let (reader, why) = folder(how.args).open_cached(path, cache)?;
+    if let Some(why) = why.filter(|_| !how.quiet) {
+        how.session.say(&format!(
+            "note: {} was walked, not read from {}: {why}",
+            output::path(path),
+            output::path(cache)
+        ));
+    }
+    Ok(Some(reader))
 }
 
 /// The folder of images at `path`; `None` when a table lists them or it is something else.
 fn image_folder(path: &Path, args: &RecipeArgs) -> Result<Option<FolderReader>> {
+    let is_one = is_image_folder(path, args)?;
+    is_one.then(|| folder(args).open_folder(path)).transpose()
+}
+
+fn is_image_folder(path: &Path, args: &RecipeArgs) -> Result<bool> {
     let is_packed = fdconvert_reader::formats().iter().any(|format| {
         // Any folder is a folder of images, unless something in it says that it is more.
         format.name() != "folder" && format.detect(path)
     });
-    if args.labels.is_some() || is_packed || !path.is_dir() {
-        return Ok(None);
-    }
-    folder(args).open_folder(path).map(Some)
+    let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
+    Ok(args.labels.is_none() && !is_packed && is_folder)
 }
 
 fn folder(args: &RecipeArgs) -> Folder {
     Folder::with_limits(Limits { max_pixels: args.max_pixels, max_file_bytes: args.max_file_bytes })
+        .follow_links(args.follow_links)
+        .split_folders(!args.no_split_folders)
 }
 
-/// What a plan records of a source, so that other runs need not look again.
-pub(crate) fn describe(path: &Path, how: Opening<'_>) -> Result<PlannedSource> {
+/// What a plan records of a source, so that other runs need not look again; and the source.
+pub(crate) fn describe(path: &Path, how: Opening<'_>) -> Result<(PlannedSource, Box<dyn Source>)> {
     let text = path.to_str().ok_or_else(|| {
         let what = format!("{} is not UTF-8; plans name sources as text", path.display());
         Error::usage("source", what)
     })?;
-    let (source, listing): (Box<dyn Source>, _) = match image_folder(path, how.args)? {
+    let packed = recipe(path).is_some();
+    let folder = if packed { None } else { cached_folder(path, how)? };
+    let (source, listing): (Box<dyn Source>, _) = match folder {
         Some(folder) => {
             let listing = folder.listing();
             (Box::new(folder), listing)
         }
         None => (open_one(path, how)?, None),
     };
-    Ok(PlannedSource {
+    let planned = PlannedSource {
         path: text.to_owned(),
-        fingerprint: source.fingerprint(),
+        fingerprint: source.checked_fingerprint(true)?,
         n_samples: source.len(),
         schema: source.schema().clone(),
         listing,
-    })
+        left_out: source.left_out(),
+    };
+    Ok((planned, source))
 }
 
 /// The sources of a plan, as they were when it was made.
@@ -103,10 +167,13 @@ pub(crate) fn open_planned(planned: &[PlannedSource], how: Opening<'_>) -> Resul
             let schema = source.schema.clone();
             let folder =
                 folder(how.args).open_planned(path, schema, listing, source.fingerprint)?;
-            return Ok(Box::new(folder));
+            return Ok(Box::new(folder.with_ignored(source.left_out.clone())));
         }
         let opened = open_one(path, how)?;
-        if opened.fingerprint() != source.fingerprint || opened.len() != source.n_samples {
+        let is_same = opened.checked_fingerprint(true)? == source.fingerprint
+            && opened.len() == source.n_samples
+            && *opened.schema() == source.schema;
+        if !is_same {
             let what = format!("{} has changed since the plan was made; plan again", source.path);
             return Err(Error::usage("--plan", what));
         }

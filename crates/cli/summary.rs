@@ -1,9 +1,9 @@
 //! The closing summary of `pack` and `unpack`.
-use crate::{Outcome, Session, args::Common, output};
-use fdconvert_core::{Codec, Result};
-use fdconvert_pipeline::{Checkpointed, Job, Report, Stages};
+use crate::{Outcome, Session, args::Common, output, splits};
+use fdconvert_core::{Codec, Result, Shown, Source};
+use fdconvert_pipeline::{Checkpointed, Job, Plan, Report, Stages};
 use serde_json::{Map, Value, json};
-use std::{fmt::Write, time::Duration};
+use std::{collections::BTreeSet, fmt::Write, time::Duration};
 
 /// Skipped samples that are listed one by one; the output's record has them all.
 const LISTED: usize = 20;
@@ -16,6 +16,32 @@ pub(crate) struct Summary<'a> {
     pub(crate) verb: &'static str,
     pub(crate) job: &'a Job<'a>,
     pub(crate) report: &'a Report,
+    /// Neither a flag nor the name of OUT chose the format.
+    pub(crate) is_default_format: bool,
+}
+
+/// What lies in the source and will not lie in the output, for people.
+pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
+    let mut notes = Vec::new();
+    let ignored = source.left_out();
+    if !ignored.is_empty() {
+        notes.push(ignored.to_string());
+    }
+    for table in &ignored.tables {
+        notes.push(format!("{table} lies beside the images and was not read; --labels reads it"));
+    }
+    let n_others = source.len().saturating_sub(plan.len());
+    if n_others > 0 {
+        let (n, all) = (output::count(n_others), output::count(source.len()));
+        notes.push(format!("{n} of {all} samples left out by --select, --sample or --split"));
+    }
+    if !source.splits().is_empty() {
+        let names: BTreeSet<String> = source.splits().into_iter().map(|(name, _)| name).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        notes
+            .push(format!("the folders {names} are splits; --no-split-folders makes them classes"));
+    }
+    notes
 }
 
 /// Prints it as text or JSON and tells how the data was.
@@ -35,12 +61,36 @@ impl Summary<'_> {
         let seconds = report.elapsed.as_secs_f64();
         let mut text = String::new();
         let mut line = |name: &str, what: String| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {name:9} {what}");
+            // Writing to a string cannot fail. Whatever names say, this is one line.
+            let _ = writeln!(text, "  {name:9} {}", Shown(what));
         };
-        if report.resumed > 0 {
-            let n = output::count(report.resumed);
-            line("resumed", format!("{n} samples were already stored by an interrupted run"));
+        let by_default = if self.is_default_format { " (by default)" } else { "" };
+        line("format", format!("{}{by_default}", job.format.name()));
+        let splits = splits::written(job, report);
+        for split in splits.iter().filter(|_| splits.len() > 1) {
+            let n = output::counted(split.samples, "sample");
+            let place = match &split.file {
+                Some(file) => format!("in {}", file.display()),
+                None => format!("in {}", output::counted(split.shards, "shard")),
+            };
+            line(&split.name, format!("{n} {place}"));
+        }
+        for note in left_out(job.source, job.plan) {
+            line("note", note);
+        }
+        let was_complete = report.resumed > 0 && report.resumed == report.samples;
+        if report.resumed > 0 && !was_complete {
+            let n = output::counted(report.resumed, "sample");
+            let were = if report.resumed == 1 { "was" } else { "were" };
+            line("resumed", format!("{n} {were} already stored by an interrupted run"));
+        }
+        if report.checked.bytes > 0 {
+            let (size, time) = (output::size(report.checked.bytes), report.checked.time);
+            let seconds = time.as_secs_f64();
+            line(
+                "checked",
+                format!("{size} of finished files against their records, {seconds:.2} s"),
+            );
         }
         let codecs: Vec<_> = report
             .codecs
@@ -52,15 +102,22 @@ impl Summary<'_> {
         }
         let bytes_in = output::size(report.bytes_in);
         let file = output::size(report.bytes_out);
+        let stored = output::size(report.bytes_stored);
         line(
             "bytes",
-            format!("{bytes_in} in, {} stored, {file} on disk", output::size(report.bytes_stored)),
+            match was_complete {
+                true => format!("{file} on disk"),
+                false => format!("{bytes_in} in, {stored} stored, {file} on disk"),
+            },
         );
         for (name, explanation, n) in &report.notes {
             // The cost line below says more about these.
             if *name != FELL_BACK {
                 line("note", format!("{} {explanation}", output::count(*n)));
             }
+        }
+        for remark in self.remarks() {
+            line("note", remark);
         }
         if let Some(checkpoints) = &report.checkpoints {
             line("jpegs", checkpoints_text(checkpoints, report.bytes_stored));
@@ -79,7 +136,7 @@ impl Summary<'_> {
             );
             line("cost", what);
         }
-        if seconds > 0.0 {
+        if seconds > 0.0 && !was_complete {
             let done = report.samples.saturating_sub(report.resumed);
             let rate = format!(
                 "{:.0} samples/s, {}/s in, bound by {}",
@@ -91,31 +148,41 @@ impl Summary<'_> {
         }
         if verbose {
             for (name, time) in stages(&report.stages) {
-                line(name, format!("{:.3} s", time.as_secs_f64()));
+                let name = name.replace('_', " ");
+                line(&name, format!("{:.3} s", time.as_secs_f64()));
             }
             for (name, value) in job.policy.params() {
                 line("param", format!("{name} = {value}"));
             }
         }
         if !report.skipped.is_empty() {
-            let n = output::count(report.skipped.len() as u64);
-            line("skipped", format!("{n} bad samples:"));
+            let n = output::counted(report.skipped.len() as u64, "bad sample");
+            line("skipped", format!("{n}:"));
             for skipped in report.skipped.iter().take(LISTED) {
-                line("", format!("{}: {}", skipped.key, short(&skipped.reason, &skipped.key)));
+                let why = output::without_key(&skipped.reason, &skipped.key);
+                line("", format!("{}: {why}", skipped.key));
             }
             if report.skipped.len() > LISTED {
                 line("", format!("... `fdconvert inspect {}` lists all", job.out.display()));
             }
         }
+        let out = output::path(job.out);
+        if was_complete {
+            let n = output::counted(report.samples, "sample");
+            return format!("{out} is already complete: {n}, nothing to do\n") + &text;
+        }
         let head = format!(
-            "{} {} of {} samples into {} in {:.2} s\n",
+            "{} {} of {} into {out} in {seconds:.2} s\n",
             self.verb,
             output::count(report.samples),
-            output::count(report.planned),
-            job.out.display(),
-            seconds
+            output::counted(report.planned, "sample"),
         );
         head + &text
+    }
+
+    /// What the format has to say about such samples.
+    fn remarks(&self) -> Vec<String> {
+        self.job.format.remarks(self.job.source.schema(), &self.job.plan.common)
     }
 
     fn json(&self) -> Map<String, Value> {
@@ -136,6 +203,10 @@ impl Summary<'_> {
                 json!({"path": path, "samples": shard.samples, "bytes": shard.bytes})
             })
             .collect();
+        let splits: Vec<_> = splits::written(job, report)
+            .into_iter()
+            .map(|split| json!({"name": split.name, "samples": split.samples}))
+            .collect();
         let (fell_back, before, after) = report.fell_back;
         let fields = json!({
             "out": job.out.display().to_string(),
@@ -143,12 +214,18 @@ impl Summary<'_> {
             "planned": report.planned,
             "samples": report.samples,
             "resumed": report.resumed,
+            "checked_bytes": report.checked.bytes,
+            "checked_seconds": report.checked.time.as_secs_f64(),
             "skipped": report.skipped,
+            "ignored": job.source.left_out(),
+            "left_out": job.source.len().saturating_sub(job.plan.len()),
+            "splits": splits,
             "bytes_in": report.bytes_in,
             "bytes_stored": report.bytes_stored,
             "bytes_out": report.bytes_out,
             "codecs": codecs,
             "notes": notes,
+            "remarks": self.remarks(),
             "fell_back": {"images": fell_back, "bytes_before": before, "bytes_after": after},
             "jpeg_index": report.checkpoints,
             "shards": shards,
@@ -204,10 +281,4 @@ fn stages(stages: &Stages) -> [(&'static str, Duration); 9] {
         ("workers_waited", stages.workers_waited),
         ("writer_waited", stages.writer_waited),
     ]
-}
-
-/// A reason without the sample's name in front: the line has it already.
-fn short<'a>(reason: &'a str, key: &str) -> &'a str {
-    let rest = reason.strip_prefix("sample `").and_then(|rest| rest.strip_prefix(key));
-    rest.and_then(|rest| rest.strip_prefix("`: ")).unwrap_or(reason)
 }

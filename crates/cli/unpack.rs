@@ -7,7 +7,7 @@ use crate::{
     summary::{self, Summary},
 };
 use fdconvert_codec::Policy;
-use fdconvert_core::Result;
+use fdconvert_core::{MaxDecompressed, Result};
 use fdconvert_folder::Folder;
 use fdconvert_pipeline::{Job, Plan, pack};
 use std::collections::BTreeMap;
@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 const BUDGET_BYTES: u64 = 64 << 20;
 
 pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
-    let reader = fdconvert_reader::open(&args.dataset)?;
+    let reader =
+        fdconvert_reader::open_within(&args.dataset, MaxDecompressed(args.max_decompressed))?;
     let plan = Plan::single_file(reader.len());
     let job = Job {
         source: &*reader,
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
     let packed = pack(&job, session.cancel(), &mut progress);
     progress.clear();
     let report = packed?;
-    let summary = Summary { verb: "unpacked", job: &job, report: &report };
+    let summary =
+        Summary { verb: "unpacked", job: &job, report: &report, is_default_format: false };
     summary::print(&summary, args.common, session)
 }

@@ -1,7 +1,7 @@
 //! `fdconvert verify`.
 use crate::{Outcome, Session, args::VerifyArgs, jpeg_index, output, progress, request::threads};
 use fdconvert_codec::Decoder;
-use fdconvert_core::{Class, Error, Limits, Reader, Result, Value};
+use fdconvert_core::{Class, Error, Limits, MaxDecompressed, Reader, Result, Shown, Value};
 use rayon::prelude::*;
 use serde_json::{Map, json};
 use std::time::Instant;
@@ -22,8 +22,16 @@ pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
     let began = Instant::now();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(args.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage("--threads", cause.to_string()))?;
-    let (n_samples, problems) = match fdconvert_reader::open(&args.dataset) {
+    let mut facts = Facts { has_images: true, has_checksums: false };
+    let (n_samples, problems) = match fdconvert_reader::open_within(
+        &args.dataset,
+        MaxDecompressed(args.max_decompressed),
+    ) {
         Ok(reader) => {
+            facts = Facts {
+                has_images: reader.schema().first_image().is_some(),
+                has_checksums: reader.has_checksums(),
+            };
             let problems = pool.install(|| check(args, &*reader, session))?;
             (reader.len(), problems)
         }
@@ -34,7 +42,8 @@ pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
         Err(error) => return Err(error),
     };
     let seconds = began.elapsed().as_secs_f64();
-    report(args, n_samples, &problems, seconds, session)?;
+    let found = Found { n_samples, facts, problems: &problems };
+    report(args, &found, seconds, session)?;
     Ok(if problems.is_empty() { Outcome::Complete } else { Outcome::DataProblems })
 }
 
@@ -89,13 +98,24 @@ fn check_sample(
     jpeg_index::verify(reader, index, &sample)
 }
 
-fn report(
-    args: &VerifyArgs,
+/// What there is to check.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    /// Whether there are images whose pixels `--deep` could check.
+    has_images: bool,
+    /// Whether every sample has checksums of its own.
+    has_checksums: bool,
+}
+
+/// What there is to report.
+struct Found<'a> {
     n_samples: u64,
-    problems: &[Problem],
-    seconds: f64,
-    session: &Session,
-) -> Result<()> {
+    facts: Facts,
+    problems: &'a [Problem],
+}
+
+fn report(args: &VerifyArgs, found: &Found<'_>, seconds: f64, session: &Session) -> Result<()> {
+    let &Found { n_samples, facts: Facts { has_images, has_checksums }, problems } = found;
     if args.common.json {
         let list: Vec<_> = problems
             .iter()
@@ -108,6 +128,8 @@ fn report(
         fields.insert("dataset".into(), json!(args.dataset.display().to_string()));
         fields.insert("samples".into(), json!(n_samples));
         fields.insert("deep".into(), json!(args.deep));
+        fields.insert("has_images".into(), json!(has_images));
+        fields.insert("sample_checksums".into(), json!(has_checksums));
         fields.insert("problems".into(), json!(list));
         fields.insert("seconds".into(), json!(seconds));
         return session.print_json("verify", fields);
@@ -116,7 +138,8 @@ fn report(
     for problem in problems.iter().take(SHOWN) {
         match &problem.sample {
             Some((index, key)) => {
-                text.push_str(&format!("damaged: sample {index} (`{key}`): {}\n", problem.error));
+                let why = output::without_key(&problem.error, key);
+                text.push_str(&format!("damaged: sample {index} (`{}`): {why}\n", Shown(key)));
             }
             None => text.push_str(&format!("damaged: {}\n", problem.error)),
         }
@@ -125,16 +148,21 @@ fn report(
         text.push_str(&format!("... and {} more; --json lists all\n", problems.len() - SHOWN));
     }
     if !args.common.quiet || !problems.is_empty() {
-        let what =
-            if args.deep { "structure, checksums and pixels" } else { "structure and checksums" };
-        let n = output::count(n_samples);
+        let what = match (args.deep, has_images) {
+            (true, true) => "structure, checksums and pixels",
+            (true, false) => "structure and checksums; no image field: pixels not checked",
+            (false, _) => "structure and checksums",
+        };
+        let n = output::counted(n_samples, "sample");
         let verdict = match problems.len() {
             0 => format!("all sound ({what})"),
-            1 => "1 problem".into(),
-            n => format!("{n} problems"),
+            n => output::counted(n as u64, "problem"),
         };
-        let dataset = args.dataset.display();
-        text.push_str(&format!("{dataset}: {n} samples in {seconds:.2} s: {verdict}\n"));
+        let dataset = output::path(&args.dataset);
+        text.push_str(&format!("{dataset}: {n} in {seconds:.2} s: {verdict}\n"));
+        if n_samples > 0 && !has_checksums {
+            text.push_str("note: its samples have no checksums of their own: a value that was changed may pass\n");
+        }
     }
     session.print(&text)
 }

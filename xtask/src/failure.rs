@@ -8,6 +8,12 @@ pub(crate) struct Failure(String);
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
+impl Failure {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self(what.into())
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -16,7 +22,7 @@ impl fmt::Display for Failure {
 
 /// A failure in words.
 pub(crate) fn fail<T>(what: impl Into<String>) -> Result<T> {
-    Err(Failure(what.into()))
+    Err(Failure::new(what))
 }
 
 /// Says what was being done when something went wrong.

@@ -4,7 +4,13 @@
 //! coverage instrumentation, and that is a pass of LLVM which the stable compiler runs as well.
 //! The parsers under test forbid unsafe code, so the address sanitizer would have little to find.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    num::NonZero,
+    path::Path,
+    process::Command,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use crate::{
     failure::{Context, Result, fail},
@@ -59,10 +65,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let build = here.target()?.join("fuzz");
     let host = host()?;
     build_targets(&folder, &targets, &host, &build)?;
-    for target in &targets {
-        let program = build.join(&host).join("release").join(target);
-        run_target(&folder, target, &program, options.seconds)?;
-    }
+    let programs = build.join(&host).join("release");
+    run_targets(&folder, &targets, &programs, options.seconds)?;
     println!("\nfuzz: nothing found in {} s each of {}", options.seconds, targets.join(", "));
     Ok(())
 }
@@ -74,6 +78,27 @@ fn build_targets(folder: &Path, targets: &[String], host: &str, build: &Path) ->
     command.args(targets.iter().flat_map(|target| ["--bin", target]));
     command.current_dir(folder).env("CARGO_ENCODED_RUSTFLAGS", INSTRUMENTED.join("\x1f"));
     shell::run(&mut command)
+}
+
+/// As many at a time as there are cores; each is one thread. The first failure is returned when all
+/// have ended, so that no other finding is lost.
+fn run_targets(folder: &Path, targets: &[String], programs: &Path, seconds: u64) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut result = Ok(());
+        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            result = result.and(run_target(folder, target, &programs.join(target), seconds));
+        }
+        result
+    };
+    let n_workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..n_workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| match worker.join() {
+            Ok(result) => result,
+            Err(_) => fail("the thread of a fuzz target panicked"),
+        })
+    })
 }
 
 fn run_target(folder: &Path, target: &str, program: &Path, seconds: u64) -> Result<()> {
@@ -94,8 +119,7 @@ fn run_target(folder: &Path, target: &str, program: &Path, seconds: u64) -> Resu
     if seeds.is_dir() {
         command.arg(&seeds);
     }
-    println!("\nfuzz: {target}");
-    shell::run(command.current_dir(folder))
+    shell::run_beside(command.current_dir(folder), &format!("fuzz: {target}"))
         .context(format_args!("fuzz target {target} (see {})", artifacts.display()))
 }
 

@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
 
+mod campaign;
+mod damage;
 mod demo;
 mod failure;
 mod fuzz;
@@ -21,8 +23,10 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask")]
 enum Chore {
+    Campaign(campaign::Options),
     /// Pack, inspect, verify and unpack the sample images with the release build.
     Demo,
+    Damage(damage::Options),
     Fuzz(fuzz::Options),
     Kernels(kernels::Options),
     Ptx(ptx::Options),
@@ -30,7 +34,9 @@ enum Chore {
 
 fn main() -> ExitCode {
     let done = match Chore::parse() {
+        Chore::Campaign(options) => campaign::run(&options),
         Chore::Demo => demo::run(),
+        Chore::Damage(options) => damage::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Ptx(options) => ptx::run(&options),

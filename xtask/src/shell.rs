@@ -12,6 +12,15 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     if status.success() { Ok(()) } else { fail(format!("{line}: {status}")) }
 }
 
+/// As [`run`], for commands that run beside others: prints all of it when the command has ended.
+pub(crate) fn run_beside(command: &mut Command, heading: &str) -> Result<()> {
+    let line = line(command);
+    let output = command.output().context(format_args!("cannot start {line}"))?;
+    let text = [output.stdout, output.stderr].concat();
+    println!("\n{heading}\n$ {line}\n{}", String::from_utf8_lossy(&text).trim_end());
+    if output.status.success() { Ok(()) } else { fail(format!("{line}: {}", output.status)) }
+}
+
 /// The command line, with quotes where a shell needs them.
 fn line(command: &Command) -> String {
     let program = Path::new(command.get_program());
@@ -22,7 +31,8 @@ fn line(command: &Command) -> String {
     line
 }
 
-fn quoted(word: &str) -> String {
+/// The word, in quotes if a shell would not take it as it is.
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+@%".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_string()

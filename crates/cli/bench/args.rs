@@ -1,7 +1,8 @@
 //! Flags of `fdconvert bench`.
 use crate::{
-    args::{Common, bytes},
+    args::Common,
     profile::args::{rate, seconds},
+    values::bytes,
 };
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -20,9 +21,9 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) queue_depth: usize,
     /// How images are read: past the page cache, as a dataset that does not fit into memory is, or
-    /// through it
-    #[arg(long, value_enum, value_name = "HOW", default_value = "direct")]
-    pub(crate) access: AccessArg,
+    /// through it [default: direct where all datasets tell where their images lie, else mapped]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) access: Option<AccessArg>,
     /// Memory that keeps a part of the dataset from epoch to epoch
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
     pub(crate) cache: u64,

@@ -3,10 +3,12 @@ pub(crate) mod args;
 mod plot;
 mod text;
 
-use crate::{Outcome, Session, progress::bar, request};
+use crate::{Outcome, Session, progress::steps, request};
 use args::{AccessArg, BenchArgs, CacheArg, CropArg};
-use fdconvert_core::{Error, Result};
-use fdconvert_loader::{Access, CachePolicy, Crop, Datasets, Loader, Options, Output, Stats};
+use fdconvert_core::{Error, Result, Shown};
+use fdconvert_loader::{
+    Access, CachePolicy, Crop, Datasets, Label, Loader, Options, Output, Stats,
+};
 use fdconvert_storage::{Throttle, replace};
 use serde::Serialize;
 use serde_json::{Map, json};
@@ -57,8 +59,9 @@ struct Lane {
 pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
     let quiet = args.common.quiet || args.common.json;
     let paths = std::iter::once(&args.dataset).chain(&args.compare);
-    let mut lanes = paths.map(|path| Lane::new(path, args)).collect::<Result<Vec<_>>>()?;
-    let progress = bar("reading", quiet, session);
+    let paths: Vec<&Path> = paths.map(PathBuf::as_path).collect();
+    let (mut lanes, access) = lanes(&paths, args, session)?;
+    let progress = steps("reading", quiet, session);
     progress.set_length(u64::from(args.rounds) * lanes.len() as u64);
     let time = Duration::from_secs_f64(args.seconds);
     for lane in &mut lanes {
@@ -84,7 +87,7 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
         fields.insert("queue_depth".into(), json!(args.queue_depth));
         fields.insert("batch".into(), json!(args.batch));
         fields.insert("size".into(), json!(args.size));
-        fields.insert("direct".into(), json!(args.access == AccessArg::Direct));
+        fields.insert("direct".into(), json!(access == Access::Direct));
         fields.insert("cache_bytes".into(), json!(args.cache));
         fields.insert("throttle_bytes_per_s".into(), json!(args.throttle_read));
         session.print_json("bench", fields)?;
@@ -94,11 +97,40 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-fn options(args: &BenchArgs) -> Result<Options> {
+/// The datasets, all read in the same way: past the page cache where nothing else was asked for and
+/// each of them tells where its images lie.
+fn lanes(paths: &[&Path], args: &BenchArgs, session: &Session) -> Result<(Vec<Lane>, Access)> {
+    let open = |access: Access| -> Result<Vec<Lane>> {
+        paths.iter().map(|path| Lane::new(path, args, access)).collect()
+    };
+    match args.access {
+        Some(AccessArg::Direct) => Ok((open(Access::Direct)?, Access::Direct)),
+        Some(AccessArg::Mapped) => Ok((open(Access::Mapped)?, Access::Mapped)),
+        None => match open(Access::Direct) {
+            Ok(lanes) => Ok((lanes, Access::Direct)),
+            // Folders, MDS and formulas.
+            Err(Error::Usage { option: "access", .. }) => {
+                let lanes = open(Access::Mapped)?;
+                if !args.common.quiet && !args.common.json {
+                    let which = if paths.len() > 1 { "a dataset" } else { "it" };
+                    session.say(&format!(
+                        "note: reading through the page cache, because {which} does not tell where \
+                         its images lie; from the second round on that is the speed of memory"
+                    ));
+                }
+                Ok((lanes, Access::Mapped))
+            }
+            Err(error) => Err(error),
+        },
+    }
+}
+
+fn options(args: &BenchArgs, access: Access) -> Result<Options> {
     let size = args.size;
     Ok(Options {
         batch: args.batch,
         seed: args.seed,
+        label: Label::None,
         output: Output { size: (size, size), ..Options::default().output },
         crop: match args.crop {
             CropArg::Center => Crop::Center { resize: size.saturating_mul(8) / 7 },
@@ -106,10 +138,7 @@ fn options(args: &BenchArgs) -> Result<Options> {
         },
         threads: request::threads(args.threads)?,
         fetch_threads: args.queue_depth,
-        access: match args.access {
-            AccessArg::Direct => Access::Direct,
-            AccessArg::Mapped => Access::Mapped,
-        },
+        access,
         cache_bytes: args.cache,
         cache_policy: match args.cache_policy {
             CacheArg::Resident => CachePolicy::Resident,
@@ -121,8 +150,8 @@ fn options(args: &BenchArgs) -> Result<Options> {
 }
 
 impl Lane {
-    fn new(path: &Path, args: &BenchArgs) -> Result<Self> {
-        let loader = Loader::new(Datasets::open(path)?, options(args)?)?;
+    fn new(path: &Path, args: &BenchArgs, access: Access) -> Result<Self> {
+        let loader = Loader::new(Datasets::open(path)?, options(args, access)?)?;
         let path = path.to_path_buf();
         let cpu = Duration::ZERO;
         Ok(Self { path, loader, rounds: Vec::new(), cpu, images: 0, stats: Vec::new() })
@@ -219,6 +248,7 @@ fn forms(loader: &Loader) -> Vec<(String, f64)> {
     counts
 }
 
+/// The last part of a path, on one line.
 fn name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    Shown(path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()).to_string()
 }

@@ -6,6 +6,7 @@ const WIDTH: f64 = 720.0;
 const LEFT: f64 = 180.0;
 const RIGHT: f64 = 90.0;
 const ROW: f64 = 64.0;
+const TOP: f64 = 34.0;
 
 /// A picture that needs nothing else: for each dataset what loading and decoding would allow, and
 /// what was achieved, with its range.
@@ -14,14 +15,16 @@ pub(crate) fn svg(measured: &[Measured]) -> String {
     // What a resource allows that nobody waits for would make all others a line.
     let achieved = measured.iter().map(|one| one.images_per_s).fold(1.0, f64::max);
     let scale = (WIDTH - LEFT - RIGHT) / most.min(achieved * 3.0);
-    let height = ROW * measured.len() as f64 + 40.0;
+    let height = TOP + ROW * measured.len() as f64 + 40.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
          font-family=\"system-ui, sans-serif\" font-size=\"13\">\n\
          <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
     );
+    let title = "Images/s that the loader delivers, and what reading or decoding alone would allow";
+    line(&mut svg, WIDTH / 2.0, 20.0, "middle", title);
     for (row, one) in measured.iter().enumerate() {
-        let top = ROW * row as f64 + 12.0;
+        let top = TOP + ROW * row as f64 + 12.0;
         line(&mut svg, LEFT - 10.0, top + 26.0, "end", &escape(&one.dataset));
         let bars = [
             (one.images_per_s, "#1a1d21", "achieved"),
@@ -37,7 +40,7 @@ pub(crate) fn svg(measured: &[Measured]) -> String {
                 "<rect x=\"{LEFT}\" y=\"{y:.1}\" width=\"{len:.1}\" height=\"12\" fill=\"{colour}\"><title>{what}</title></rect>"
             );
             let value = if rate.is_finite() { format!("{rate:.0}") } else { "-".into() };
-            let value = if cut && rate.is_finite() { format!("&#8594; {value}") } else { value };
+            let value = if cut && rate.is_finite() { format!("&#8594; to {value}") } else { value };
             line(&mut svg, LEFT + len + 5.0, y + 11.0, "start", &value);
         }
     }

@@ -47,6 +47,13 @@ fn open_any(source: &str, quiet: bool, session: &Session) -> Result<FractalSourc
     if Recipe::is_recipe(source) {
         return open(source, quiet, session);
     }
+    if Path::new(source).is_dir() {
+        let what = format!(
+            "{source} is a folder, and this command is about fractals; give a recipe (see \
+             `fdconvert fractal recipes`) or a .formula file"
+        );
+        return Err(Error::usage("SOURCE", what));
+    }
     FormulaReader::open(Path::new(source)).map(FormulaReader::into_fractals)
 }
 

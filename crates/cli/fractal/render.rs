@@ -1,6 +1,6 @@
 //! `fdconvert fractal render`.
 use super::{args::RenderArgs, write_picture};
-use crate::{Outcome, Session};
+use crate::{Outcome, Session, output};
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{Codec, Error, Pixels, Result};
 use fdconvert_fractal::{
@@ -13,7 +13,7 @@ pub(crate) fn run(args: &RenderArgs, session: &Session) -> Result<Outcome> {
     let category = Category::read(&args.category)?;
     let frame = Frame::new(args.size, args.pad, args.points)?;
     let Shape::Ifs(system) = &category.shape else {
-        return Err(Error::usage("CATEGORY.csv", "it is no iterated function system"));
+        return Err(Error::usage("CATEGORY.csv", "it is not an iterated function system"));
     };
     let row = match (args.weight, args.weight_row) {
         (Some(step), Some(row)) => weights(step).get(usize::from(row)).copied(),
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &RenderArgs, session: &Session) -> Result<Outcome> {
     } else if !args.common.quiet {
         let (size, draw) = (args.size, args.draw.name());
         let what = format!("{size}x{size}, {draw}, {:.2} % lit", fill * 100.0);
-        session.print(&format!("wrote {}: {what}\n", args.out.display()))?;
+        session.print(&format!("wrote {}: {what}\n", output::path(&args.out)))?;
     }
     Ok(Outcome::Complete)
 }

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &SearchArgs, session: &Session) -> Result<Outcome> {
             "found {} categories among {} candidates in {seconds:.2} s: {}\n",
             output::count(n_found as u64),
             output::count(search.tried()),
-            args.out.display()
+            output::path(&args.out)
         ))?;
     }
     Ok(Outcome::Complete)

@@ -1,8 +1,8 @@
 //! `fdconvert fractal sheet`.
 use super::{args::SheetArgs, open_any, write_picture};
-use crate::{Outcome, Session};
+use crate::{Outcome, Session, output};
 use fdconvert_codec::{Encoder, Filter, JpegOptions, Resizer};
-use fdconvert_core::{Codec, Pixels, Result, Source};
+use fdconvert_core::{Codec, Pixels, Result, Shown, Source};
 use fdconvert_fractal::FractalSource;
 use rayon::prelude::*;
 use serde_json::{Map, json};
@@ -48,8 +48,11 @@ pub(crate) fn run(args: &SheetArgs, session: &Session) -> Result<Outcome> {
         let (n_rows, n_columns) = (rows.len(), columns.len());
         let (first, last) = (keys.first(), keys.last());
         let (first, last) = (first.map_or("", String::as_str), last.map_or("", String::as_str));
-        let what = format!("{n_rows} classes by {n_columns} images, {first} to {last}");
-        session.print(&format!("wrote {}: {what}\n", args.out.display()))?;
+        let (n_rows, n_columns) =
+            (output::counted(n_rows as u64, "class"), output::counted(n_columns as u64, "image"));
+        let (first, last) = (Shown(first), Shown(last));
+        let what = format!("{n_rows} by {n_columns}, {first} to {last}");
+        session.print(&format!("wrote {}: {what}\n", output::path(&args.out)))?;
     }
     Ok(Outcome::Complete)
 }

@@ -1,5 +1,5 @@
 //! Flags of `fdconvert profile`.
-use crate::args::{Common, bytes};
+use crate::{args::Common, values::bytes};
 use clap::{Args, ValueEnum};
 use fdconvert_core::Codec;
 use std::path::PathBuf;
@@ -88,7 +88,7 @@ fn codec(text: &str) -> Result<Codec, String> {
 /// `200MB/s`, `200MB`
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let rate = bytes(text.strip_suffix("/s").unwrap_or(text)).ok().filter(|rate| *rate > 0);
-    rate.ok_or_else(|| format!("`{text}` is no rate of reading; write e.g. 200MB/s"))
+    rate.ok_or_else(|| format!("`{text}` is not a rate of reading; write e.g. 200MB/s"))
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {

@@ -104,4 +104,9 @@ impl Reader for Blend {
         let (reader, image) = self.place(index)?;
         reader.verify_sample(image)
     }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        let (reader, image) = self.place(index)?;
+        reader.verify_row(image)
+    }
 }

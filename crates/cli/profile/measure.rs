@@ -1,9 +1,10 @@
 //! Measuring, solving and verifying, in that order.
 use super::{
     args::Verify,
+    machine::measured_on,
     trial::{Running, Trial},
 };
-use crate::{Session, progress::bar};
+use crate::{Session, progress::steps};
 use fdconvert_codec::JpegOptions;
 use fdconvert_core::{Codec, Error, Limits, Result, Source};
 use fdconvert_profile::{
@@ -54,8 +55,10 @@ pub(crate) fn profile(
     session: &Session,
 ) -> Result<Report> {
     let cancelled = || session.cancel().is_cancelled();
-    let steps = bar("profiling", quiet, session);
-    steps.set_length(4);
+    let steps = steps("profiling", quiet, session);
+    // At most: how many shares are worth a try is known when the model is.
+    let most = shares_at_most(setup.verify);
+    steps.set_length(4 + u64::from(setup.runs) * most);
     let formats = formats(source, setup)?;
 
     steps.set_message("decoding samples".into());
@@ -125,6 +128,7 @@ pub(crate) fn profile(
     report.measured = Some(measured);
     report.read = Some(read);
     report.warnings = warnings;
+    report.measured_on = Some(measured_on(&setup.target, session));
     if let Some(trial) = &trial {
         let shares = shares(setup.verify, &report);
         steps.set_length(4 + u64::from(setup.runs) * shares.len() as u64);
@@ -133,7 +137,8 @@ pub(crate) fn profile(
         // Shares take turns, so that what disturbs the machine for a while disturbs all of them.
         for _ in 0..setup.runs {
             for verified in &mut verified {
-                steps.set_message(format!("loading at {:.0} % bmp", verified.share * 100.0));
+                let raw = names.get(pair[1]).copied().unwrap_or_default();
+                steps.set_message(format!("loading at {:.0} % {raw}", verified.share * 100.0));
                 verified.runs.push(trial.run(pair, verified.share, &running, session)?);
                 steps.inc(1);
             }
@@ -271,6 +276,15 @@ fn all_formats(
     let formats = formats.map(|(name, cost)| FormatReport { name: (*name).into(), cost: *cost });
     let mixture = best_mixture(&resources(costs, machine, n_images), None)?;
     Ok(MixtureReport { formats: formats.collect(), mixture })
+}
+
+/// How many shares there are to try, before some of them turn out to be the same.
+fn shares_at_most(verify: Verify) -> u64 {
+    match verify {
+        Verify::Off => 0,
+        Verify::Around => 5,
+        Verify::Sweep => 16,
+    }
 }
 
 /// The shares to try: ascending, each once.

@@ -1,6 +1,7 @@
 //! `fdconvert profile`: which share of the images to store as BMP on this machine.
 pub(crate) mod args;
 mod blend;
+mod machine;
 mod measure;
 mod text;
 mod trial;
@@ -13,7 +14,7 @@ use crate::{
 };
 use args::{ProfileArgs, Search, Verify};
 use fdconvert_codec::JpegOptions;
-use fdconvert_core::{Codec, Error, Limits, Result, Source};
+use fdconvert_core::{Codec, Error, Limits, Result, Shown, Source};
 use fdconvert_profile::{Report, to_html};
 use fdconvert_storage::replace;
 use measure::{Setup, profile};
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &ProfileArgs, session: &Session) -> Result<Outcome> {
     let quiet = args.common.quiet || args.common.json;
     let recipe =
         RecipeArgs::defaults().map_err(|cause| Error::usage("profile", cause.to_string()))?;
-    let how = Opening { args: &recipe, quiet, session };
+    let how = Opening { args: &recipe, quiet, session, cache: None };
     let source = sources::open(std::slice::from_ref(&args.source), how)?;
     let target = match &args.target {
         Some(target) => existing(target)?,
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &ProfileArgs, session: &Session) -> Result<Outcome> {
         let cached =
             cached.map(|why| format!("read speed is that of memory, not of a disk: {why}"));
         for warning in report.warnings.iter().chain(&cached) {
-            eprintln!("warning: {warning}");
+            session.say(&format!("warning: {}", Shown(warning)));
         }
     }
     if args.common.json {
@@ -132,7 +133,7 @@ fn value(report: &Report) -> Result<Value> {
 fn existing(target: &Path) -> Result<PathBuf> {
     let found = fs::metadata(target).map_err(Error::io("open", target))?;
     if !found.is_dir() {
-        return Err(Error::usage("--target", format!("{} is no folder", target.display())));
+        return Err(Error::usage("--target", format!("{} is not a folder", target.display())));
     }
     Ok(target.to_path_buf())
 }

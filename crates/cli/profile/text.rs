@@ -1,14 +1,15 @@
 //! A profile for people at a terminal.
 use super::measure::Setup;
 use crate::output;
-use fdconvert_profile::{Binding, Choice, Model, Report, Throughput, Verdict};
+use fdconvert_core::Shown;
+use fdconvert_profile::{Binding, Choice, Model, Report, SLACK, Throughput, Verdict, Verified};
 
 pub(crate) fn report(report: &Report, setup: &Setup) -> String {
     let mut text = format!(
-        "profile of {}: {} images, read from {}\n",
-        report.dataset,
-        output::count(report.n_images),
-        report.target
+        "profile of {}: {}, read from {}\n",
+        Shown(&report.dataset),
+        output::counted(report.n_images, "image"),
+        Shown(&report.target)
     );
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:10} {value}\n"));
     for format in [&report.encoded, &report.raw] {
@@ -35,7 +36,9 @@ pub(crate) fn report(report: &Report, setup: &Setup) -> String {
             ),
         );
     }
-    line("threads", format!("{} that decode", setup.threads));
+    let threads = output::counted(setup.threads as u64, "thread");
+    let how = if setup.threads == 1 { "that decodes" } else { "that decode" };
+    line("decoding", format!("{threads} {how}"));
     if setup.cache > 0 {
         line("cache", output::size(setup.cache));
     }
@@ -64,35 +67,43 @@ pub(crate) fn report(report: &Report, setup: &Setup) -> String {
     text
 }
 
-/// Predicted and measured, side by side.
+/// Predicted and measured, side by side, in fewer than 80 columns.
 fn table(report: &Report) -> String {
     let mut text = format!(
-        "\n  {:>7}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {}\n",
-        report.raw.name, "loading/s", "decoding/s", "images/s", "measured", "dataset", "waits for"
+        "\n  {:>7}  {:>7}  {:>8}  {:>7}  {:>8}  {:>10}  {:>10}  {}\n",
+        report.raw.name,
+        "load/s",
+        "decode/s",
+        "model/s",
+        "measured",
+        "min..max",
+        "dataset",
+        "limit"
     );
-    let row = |choice: &Choice, measured: Option<f64>| {
+    let row = |choice: &Choice, measured: Option<&Verified>| {
         let Throughput { loading, decoding } = choice.throughput;
         format!(
-            "  {:>5.1} %  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {}\n",
+            "  {:>5.1} %  {:>7}  {:>8}  {:>7}  {:>8}  {:>10}  {:>10}  {}\n",
             choice.share * 100.0,
             rate(loading),
             rate(decoding),
             rate(choice.throughput.images_per_s()),
-            measured.map_or("-".into(), rate),
+            measured.map_or("-".into(), |verified| rate(verified.images_per_s())),
+            measured
+                .and_then(Verified::range)
+                .map_or("-".into(), |(least, most)| { format!("{}..{}", rate(least), rate(most)) }),
             output::size(choice.dataset_bytes as u64),
             binding(choice.throughput.binding()),
         )
     };
     // What was measured, else every tenth.
-    let mut choices: Vec<(Choice, Option<f64>)> =
+    let mut choices: Vec<(Choice, Option<&Verified>)> =
         report.tenths.iter().map(|choice| (*choice, None)).collect();
     let costs = [&report.encoded, &report.raw].map(|format| format.cost);
     let model = Model::new(costs[0], costs[1], report.machine, report.n_images);
     if let (Ok(model), false) = (model, report.verified.is_empty()) {
         let tried = report.verified.iter();
-        choices = tried
-            .map(|verified| (model.choice(verified.share), Some(verified.images_per_s())))
-            .collect();
+        choices = tried.map(|verified| (model.choice(verified.share), Some(verified))).collect();
     }
     choices.into_iter().for_each(|(choice, measured)| text.push_str(&row(&choice, measured)));
     text.push('\n');
@@ -115,17 +126,35 @@ fn verdict(report: &Report) -> String {
         Verdict::NoGain => {
             format!("no gain: keep everything {encoded}; a part in {raw} is not 3 % faster here\n")
         }
-        Verdict::Gain => format!(
-            "store {:.1} % as {raw}: {} images/s, {:.2} times everything {encoded}; {} instead of \
+        Verdict::Gain => {
+            format!(
+                "store {:.1} % as {raw}: {} images/s, {:.2} times everything {encoded}; {} instead of \
              {}\n  pack it with --format mixed --ratio {:.3}\n",
-            chosen.share * 100.0,
-            rate(now),
-            now / before,
-            output::size(chosen.dataset_bytes as u64),
-            output::size(solution.encoded_only.dataset_bytes as u64),
-            chosen.share,
-        ),
+                chosen.share * 100.0,
+                rate(now),
+                now / before,
+                output::size(chosen.dataset_bytes as u64),
+                output::size(solution.encoded_only.dataset_bytes as u64),
+                chosen.share,
+            ) + &explained(report)
+        }
     }
+}
+
+/// Why something else was chosen than what the model finds fastest.
+fn explained(report: &Report) -> String {
+    let (chosen, optimum) = (&report.solution.chosen, &report.solution.optimum);
+    let predicted = optimum.throughput.images_per_s();
+    if report.verified.is_empty() || chosen.throughput.images_per_s() >= predicted * 0.99 {
+        return String::new();
+    }
+    format!(
+        "  the model predicts more at {:.1} % ({} images/s), but measurements decide: the smallest \
+         share within {:.0} % of the fastest\n",
+        optimum.share * 100.0,
+        rate(predicted),
+        SLACK * 100.0
+    )
 }
 
 fn rate(images_per_s: f64) -> String {
@@ -134,9 +163,9 @@ fn rate(images_per_s: f64) -> String {
 
 fn binding(binding: Binding) -> &'static str {
     match binding {
-        Binding::Loading => "the disk",
-        Binding::Decoding => "the processor",
+        Binding::Loading => "disk",
+        Binding::Decoding => "CPU",
         Binding::Both => "both",
-        Binding::Nothing => "nothing",
+        Binding::Nothing => "none",
     }
 }

@@ -5,7 +5,7 @@ use fdconvert_codec::Policy;
 use fdconvert_core::{
     Error, FieldSpec, Image, Kind, OptionValues, Reader, Result, Sample, Schema, Source, Value,
 };
-use fdconvert_loader::{Access, Datasets, Loader, Options};
+use fdconvert_loader::{Access, Datasets, Label, Loader, Options};
 use fdconvert_pipeline::{Job, OnError, Plan, pack};
 use fdconvert_profile::{Sampled, choose};
 use fdconvert_storage::Throttle;
@@ -157,7 +157,8 @@ impl Trial {
 }
 
 fn options(running: &Running) -> Options {
-    Options { batch: BATCH, prefetch: PREFETCH, seed: running.seed, ..Options::default() }
+    let label = Label::None;
+    Options { batch: BATCH, prefetch: PREFETCH, seed: running.seed, label, ..Options::default() }
 }
 
 /// Images/s after some batches.

@@ -3,15 +3,21 @@
 //! with and without checkpoints, and prints tables for `crates/jpeg-index/README.md`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
+#[path = "../tests/common/smaller.rs"]
+mod smaller;
+
 use cpu_time::ThreadTime;
-use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Region, Resizer, Size, Wanted};
-use fdconvert_core::{Codec, Encoded, Limits, Pixels};
+use fdconvert_codec::{Decoder, Region, Wanted};
+use fdconvert_core::{Codec, Encoded, Limits};
 use fdconvert_jpeg_index::{
     Checkpoints, DEFAULT_GRID_BITS, cut, parse, parse_header, stored_checkpoints,
 };
-use fdconvert_testkit::fixtures::Random;
-use std::error::Error;
-use std::path::{Path, PathBuf};
+use fdconvert_testkit::{
+    fixtures::Random,
+    workload::{Part, files_below, resized_crop},
+};
+use smaller::smaller;
+use std::{error::Error, path::PathBuf};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -35,7 +41,7 @@ fn main() -> Result<()> {
     let folder = PathBuf::from(args.next().ok_or("name a folder of JPEGs")?);
     let n_rounds: usize = args.next().map_or(Ok(5), |rounds| rounds.parse())?;
     let mut originals = Vec::new();
-    for file in files(&folder)? {
+    for file in files_below(&folder)? {
         originals.extend(image(std::fs::read(file)?));
     }
     println!("| set | crops | {} | ratio |", WAYS.map(|way| format!("{way} µs")).join(" | "));
@@ -43,7 +49,7 @@ fn main() -> Result<()> {
     measure("originals", &originals, n_rounds)?;
     for (side, quality) in [(500, 90), (224, 90), (224, 50)] {
         let made = originals.iter().filter_map(|it| smaller(&it.encoded, side, quality).ok());
-        let made: Vec<_> = made.filter_map(image).collect();
+        let made: Vec<_> = made.filter_map(|it| image(it.bytes.into())).collect();
         measure(&format!("{side} q{quality}"), &made, n_rounds)?;
     }
     Ok(())
@@ -157,64 +163,10 @@ fn decode(
     Ok(())
 }
 
-/// A square of 224 pixels, or 500 on the long side.
-fn smaller(image: &Encoded, side: u32, quality: u8) -> Result<Vec<u8>> {
-    let pixels = Decoder::new().decode("", image, &Limits::DEFAULT)?.pixels;
-    let size = if side == 224 { Size::ShortSide(side) } else { Size::MaxSide(side) };
-    let (width, height) = size.target(image.width, image.height);
-    let mut data = Vec::new();
-    Resizer::new().resize("", &pixels, (width, height), Filter::Area, &mut data)?;
-    let mut pixels = Pixels { width, height, channels: pixels.channels, data };
-    if side == 224 {
-        pixels = center(&pixels, side.min(width), side.min(height));
-    }
-    let options = JpegOptions { quality, ..JpegOptions::default() };
-    Ok(Encoder::new().encode("", &pixels, Codec::Jpeg, &options, None)?.bytes.to_vec())
-}
-
-fn center(pixels: &Pixels, width: u32, height: u32) -> Pixels {
-    let channels = usize::from(pixels.channels);
-    let left = (pixels.width - width) as usize / 2 * channels;
-    let top = (pixels.height - height) as usize / 2;
-    let rows = pixels.data.chunks_exact(pixels.width as usize * channels).skip(top);
-    let data = rows
-        .take(height as usize)
-        .flat_map(|row| row.iter().skip(left).take(width as usize * channels).copied())
-        .collect();
-    Pixels { width, height, channels: pixels.channels, data }
-}
-
-/// Area 8 % to all, sides 3:4 to 4:3, ten attempts, else the largest square; made smaller as the
-/// loader does for an output of 224x224.
+/// One as training draws them, made smaller as the loader does for an output of 224x224.
 fn random_crop(random: &mut Random, width: u32, height: u32) -> Crop {
-    let mut unit = || random.below(1 << 30) as f64 / f64::from(1 << 30);
-    let (full_width, full_height) = (f64::from(width), f64::from(height));
-    let side = full_width.min(full_height);
-    let mut crop = (side, side);
-    for _ in 0..10 {
-        let area = full_width * full_height * (0.08 + 0.92 * unit());
-        let ratio = (0.75f64.ln() * (1.0 - 2.0 * unit())).exp();
-        let sides = ((area * ratio).sqrt(), (area / ratio).sqrt());
-        if sides.0 <= full_width && sides.1 <= full_height {
-            crop = sides;
-            break;
-        }
-    }
-    let (x, y) = ((full_width - crop.0) * unit(), (full_height - crop.1) * unit());
-    let (width, height) = ((crop.0 as u32).max(1), (crop.1 as u32).max(1));
+    let Part { x, y, width, height } = resized_crop(random, width, height);
+    let (width, height) = ((width as u32).max(1), (height as u32).max(1));
     let shrink = [8, 4, 2].into_iter().find(|by| width.min(height) >= by * 224).unwrap_or(1) as u8;
     Crop { region: Region { x: x as u32, y: y as u32, width, height }, shrink }
-}
-
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
-        }
-    }
-    files.sort();
-    Ok(files)
 }

@@ -66,6 +66,18 @@ pub(crate) fn blend_alpha(rgba: &[u8], background: [u8; 3], out: &mut Vec<u8>) {
     }));
 }
 
+/// Divides colours by the alpha channel behind them, by which they were multiplied; rounded. Where
+/// alpha is 0 no colour is known, and it stays as stored.
+pub(crate) fn unpremultiply<const N: usize>(pixels: &mut [u8]) {
+    for pixel in pixels.as_chunks_mut::<N>().0 {
+        let Some((alpha, colors)) = pixel.split_last_mut() else { continue };
+        let alpha = u32::from(*alpha);
+        for color in colors.iter_mut().filter(|_| alpha > 0) {
+            *color = ((u32::from(*color) * 255 + alpha / 2) / alpha).min(255) as u8;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 use crate::{
-    Notes, Region, bmp::PlainBmp, claim::claim, jpeg::JpegDecoder, lossless::decode_png,
-    other::decode_other,
+    Notes, Region, bmp::PlainBmp, claim::claim, guard::guarded, jpeg::JpegDecoder,
+    lossless::decode_png, other::decode_other,
 };
 use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
 use fdconvert_probe::check_complete;
@@ -10,8 +10,10 @@ use fdconvert_probe::check_complete;
 /// One per thread: it keeps handles and buffers from image to image. An error leaves it usable.
 ///
 /// What cannot be trusted is not: an image that is not of the declared codec and size, that is
-/// over a limit, or whose pixels are not all there is an error that names the sample. Only a JPEG
-/// that lacks nothing but its end marker is let through, with [`Notes::NO_END_MARKER`].
+/// over a limit, or whose pixels are not all there is an error that names the sample, and so is one
+/// that a decoder panics over. Only a JPEG that lacks nothing but its end marker is let through,
+/// with [`Notes::NO_END_MARKER`], and a progressive one that ends, with its end marker, before all
+/// coefficients were sent, with [`Notes::COEFFICIENTS_LEFT_OUT`].
 #[derive(Default)]
 pub struct Decoder {
     jpeg: JpegDecoder,
@@ -58,9 +60,9 @@ impl Decoder {
         out: &mut Vec<u8>,
     ) -> Result<(ImageHeader, u8, Notes)> {
         let header = claim(key, encoded, limits)?;
-        let (channels, notes) = self
-            .decode_claimed(&encoded.bytes, &header, limits, out)
-            .map_err(|what| Error::sample(key, undecodable(&encoded.bytes, &header, what)))?;
+        let (channels, notes) =
+            guarded(|| self.decode_claimed(&encoded.bytes, &header, limits, out))
+                .map_err(|what| Error::sample(key, undecodable(&encoded.bytes, &header, what)))?;
         if out.len() as u64 != Pixels::byte_len(header.width, header.height, channels) {
             return Err(Error::sample(key, "decodes to an unexpected number of bytes"));
         }

@@ -6,7 +6,7 @@ use std::{fmt, ops};
 /// [`FELL_BACK`](Self::FELL_BACK), [`MADE`](Self::MADE) and [`BASELINE`](Self::BASELINE) is in what
 /// a policy returns; the others say more.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Notes(u16);
+pub struct Notes(u32);
 
 impl Notes {
     /// Nothing to say.
@@ -43,9 +43,11 @@ impl Notes {
     pub const BMP_SMALLER: Self = Self(1 << 14);
     /// A progressive JPEG became a baseline one with the same coefficients and markers.
     pub const BASELINE: Self = Self(1 << 15);
+    /// A progressive JPEG that ends, with its end marker, before every coefficient was sent.
+    pub const COEFFICIENTS_LEFT_OUT: Self = Self(1 << 16);
 
     /// Every note with its name in reports and one line for a person.
-    pub const ALL: [(Self, &'static str, &'static str); 16] = [
+    pub const ALL: [(Self, &'static str, &'static str); 17] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
         (Self::REENCODED, "re-encoded", "decoded and encoded anew"),
         (
@@ -89,6 +91,11 @@ impl Notes {
             Self::BASELINE,
             "baseline",
             "rewritten from progressive to baseline JPEG, every coefficient the same",
+        ),
+        (
+            Self::COEFFICIENTS_LEFT_OUT,
+            "coefficients-left-out",
+            "progressive JPEGs whose scans do not send all coefficients (perhaps cut)",
         ),
     ];
 

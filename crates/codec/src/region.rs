@@ -1,6 +1,6 @@
 //! Decoding only what a crop needs.
 
-use crate::{Decoder, Notes, bmp::PlainBmp, claim::claim, decode::undecodable};
+use crate::{Decoder, Notes, bmp::PlainBmp, claim::claim, decode::undecodable, guard::guarded};
 use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
 
 /// A rectangle of pixels.
@@ -112,12 +112,11 @@ impl Decoder {
                 let ((x, width), (y, height)) =
                     (span(wanted.x, wanted.width), span(wanted.y, wanted.height));
                 let region = Region { x, y, width, height };
-                let decoded = self
-                    .jpeg()
-                    .decode_part(&encoded.bytes, &header, (region, shrink), checkpoints, out)
-                    .map_err(|what| {
-                        Error::sample(key, undecodable(&encoded.bytes, &header, what))
-                    })?;
+                let wanted = (region, shrink);
+                let decoded = guarded(|| {
+                    self.jpeg().decode_part(&encoded.bytes, &header, wanted, checkpoints, out)
+                })
+                .map_err(|what| Error::sample(key, undecodable(&encoded.bytes, &header, what)))?;
                 let (region, shrink) = (decoded.region, decoded.shrink);
                 let (channels, notes) = (decoded.channels, decoded.notes);
                 Part { region, shrink, channels, header, notes }

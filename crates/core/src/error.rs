@@ -1,3 +1,4 @@
+use crate::Shown;
 use std::{io, path::PathBuf};
 
 /// Shorthand used across the workspace.
@@ -6,12 +7,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Everything that can go wrong, named by who has to act.
 ///
 /// Messages read on one line, name file, sample or offset where there is one, and end without a
-/// full stop. The cause is in [`source`](std::error::Error::source), not twice in the text.
+/// full stop. Names from outside cannot break that: all text is [`Shown`]. The cause is in
+/// [`source`](std::error::Error::source), not twice in the text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused.
-    #[error("cannot {action} {}", path.display())]
+    #[error("cannot {action} {}", Shown(path.display()))]
     Io {
         /// Verb phrase: "open", "write", "list the folder".
         action: &'static str,
@@ -21,7 +23,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A packed file breaks its own specification.
-    #[error("damaged {format} file {}: at byte {offset}: {what}", path.display())]
+    #[error("damaged {format} file {}: at byte {offset}: {}", Shown(path.display()), Shown(what))]
     Corrupt {
         /// Format name.
         format: &'static str,
@@ -33,7 +35,7 @@ pub enum Error {
         what: String,
     },
     /// A packed file is of a version this build does not read.
-    #[error("{format} file {} has version {found}; this build reads {supported}", path.display())]
+    #[error("{format} file {} has version {found}; this build reads {supported}", Shown(path.display()))]
     Version {
         /// Format name.
         format: &'static str,
@@ -45,7 +47,7 @@ pub enum Error {
         supported: &'static str,
     },
     /// A packed file is sound but holds something this build cannot read.
-    #[error("{format} file {}: {what}", path.display())]
+    #[error("{format} file {}: {}", Shown(path.display()), Shown(what))]
     Unsupported {
         /// Format name.
         format: &'static str,
@@ -55,7 +57,7 @@ pub enum Error {
         what: String,
     },
     /// One sample cannot be read, decoded, encoded or stored.
-    #[error("sample `{key}`: {what}")]
+    #[error("sample `{}`: {}", Shown(key), Shown(what))]
     Sample {
         /// Sample key; for a file, its path.
         key: String,
@@ -63,7 +65,7 @@ pub enum Error {
         what: String,
     },
     /// A limit that protects the machine was hit. Every limit can be raised by its name.
-    #[error("{what} is {asked}, over the limit `{limit}`")]
+    #[error("{} is {asked}, over the limit `{}`", Shown(what), Shown(limit))]
     Limit {
         /// What was too big, and of which file or sample.
         what: String,
@@ -73,7 +75,7 @@ pub enum Error {
         asked: u64,
     },
     /// The caller asked for something impossible.
-    #[error("{option}: {what}")]
+    #[error("{option}: {}", Shown(what))]
     Usage {
         /// Option or argument name.
         option: &'static str,
@@ -162,7 +164,8 @@ impl Error {
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
             text.push_str(": ");
-            text.push_str(&error.to_string());
+            // A cause is of another library, which may quote names as they are.
+            text.push_str(&Shown(error).to_string());
             cause = error.source();
         }
         text
@@ -178,5 +181,25 @@ mod tests {
         let error = Error::io("open", "a.jpg")(io::Error::other("disk on fire"));
         assert_eq!(error.chain(), "cannot open a.jpg: disk on fire");
         assert_eq!(error.class(), Class::System);
+    }
+
+    #[test]
+    fn names_cannot_steer_a_terminal_or_begin_a_line() {
+        let hostile = "a\u{1b}[2J\nall sound\u{202e}\u{9b}";
+        let errors = [
+            Error::io("open", hostile)(io::Error::other(hostile)),
+            Error::corrupt("tar", hostile, 7, hostile),
+            Error::Version { format: "tar", path: hostile.into(), found: 9, supported: "1" },
+            Error::Unsupported { format: "tar", path: hostile.into(), what: hostile.into() },
+            Error::sample(hostile, hostile),
+            Error::Limit { what: hostile.into(), limit: hostile.into(), asked: 1 },
+            Error::usage("--labels", hostile),
+            Error::device("open")(io::Error::other(hostile)),
+        ];
+        for error in errors {
+            let chain = error.chain();
+            assert!(!chain.contains(['\u{1b}', '\n', '\u{202e}', '\u{9b}']), "{chain:?}");
+            assert!(chain.contains(r"a\x1b[2J\nall sound\u{202e}\x9b"), "{chain}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 use crate::{
-    Codec, Encoded, FormatOption, ImageHeader, OptionValues, Provenance, Reader, Result, Sample,
-    Schema, Skipped,
+    Codec, Encoded, FormatOption, ImageHeader, MaxDecompressed, OptionValues, Provenance, Reader,
+    Result, Sample, Schema, Skipped,
 };
 use bytes::Bytes;
 use std::{
@@ -41,6 +41,9 @@ pub struct Common {
     pub codec: Option<Codec>,
     /// The extension of all keys, without the dot and as written, where it is one.
     pub extension: Option<String>,
+    /// Whether the keys stay different when each loses the extension of an image that it ends in,
+    /// where extensions differ. False also where this was not looked at.
+    pub distinct_stems: bool,
 }
 
 /// Everything a format needs to know before the first sample of a shard.
@@ -59,6 +62,10 @@ pub struct Create<'a> {
     /// Identity of the whole run (source listing, plan, policy, options, tool version). An
     /// unfinished file of the same fingerprint may be continued, any other must not be.
     pub fingerprint: [u8; 16],
+    /// The same identity, and with it when the files of the source were written last: what an
+    /// unfinished output is compared with before a run goes on with it. It must not get into a
+    /// finished one, whose bytes do not depend on times.
+    pub stamp: [u8; 16],
     /// Replace an existing output, and an unfinished one of another run.
     pub overwrite: bool,
     /// Whether samples come with the checkpoints of their JPEGs, by
@@ -132,6 +139,20 @@ pub trait Format: Send + Sync {
     /// beside the images, with these options.
     fn stores_checkpoints(&self) -> bool {
         false
+    }
+
+    /// What a user should know of how such samples will be stored, each on one line: for the
+    /// summary.
+    fn remarks(&self, _schema: &Schema, _common: &Common) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Opens a dataset under this limit. The default has nothing compressed.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); `Limit`.
+    fn open_within(&self, path: &Path, _limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
+        self.open(path)
     }
 
     /// Starts a shard. Dropping the writer unfinished leaves nothing behind; a killed process

@@ -1,6 +1,7 @@
 use crate::Bilevel;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// How image bytes are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,6 +56,15 @@ impl Codec {
             "gif" => Self::Gif,
             _ => return None,
         })
+    }
+
+    /// A key without its dot and extension, where that is one of an image. A last part that is all
+    /// extension has none.
+    #[must_use]
+    pub fn strip_extension(key: &str) -> Option<&str> {
+        let (stem, extension) = key.rsplit_once('.')?;
+        let is_name = !stem.is_empty() && !stem.ends_with('/');
+        (is_name && Self::from_extension(extension).is_some()).then_some(stem)
     }
 }
 
@@ -156,8 +166,9 @@ impl Pixels {
     }
 }
 
-/// An image in its stored form. `bytes` may view a memory map; cloning is cheap.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An image in its stored form. `bytes` may view a memory map; cloning is cheap. `{:?}` tells how
+/// many bytes there are and shows the first.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Encoded {
     /// How `bytes` is stored.
     pub codec: Codec,
@@ -167,6 +178,32 @@ pub struct Encoded {
     pub height: u32,
     /// The stored bytes.
     pub bytes: Bytes,
+}
+
+impl fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoded")
+            .field("codec", &self.codec)
+            .field("width", &self.width)
+            .field("height", &self.height)
+            .field("bytes", &Abbreviated(&self.bytes))
+            .finish()
+    }
+}
+
+/// Bytes for `{:?}`: a reader of a printed sample wants to see what it is, not a screen of escapes.
+pub(crate) struct Abbreviated<'a>(pub(crate) &'a Bytes);
+
+impl fmt::Debug for Abbreviated<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 16;
+        match self.0.get(..SHOWN) {
+            Some(first) if self.0.len() > SHOWN => {
+                write!(f, "{:?}... ({} bytes)", Bytes::copy_from_slice(first), self.0.len())
+            }
+            _ => self.0.fmt(f),
+        }
+    }
 }
 
 /// What a source yields.

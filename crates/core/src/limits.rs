@@ -1,4 +1,5 @@
 use crate::{Error, ImageHeader, Result};
+use std::path::Path;
 
 /// Bounds that keep hostile or broken input from taking the machine down. Each has a name on the
 /// command line and can be raised there.
@@ -37,5 +38,57 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self::DEFAULT
+    }
+}
+
+/// `--max-decompressed`: bytes that compressed shards may take once they are decompressed, all
+/// those of a WebDataset together, of MDS each. `None` for what every set of images stays below:
+/// 4 GiB, and a hundred times its compressed size unless that is below 64 MiB.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MaxDecompressed(pub Option<u64>);
+
+impl MaxDecompressed {
+    const BYTES: u64 = 4 << 30;
+    const RATIO: u64 = 100;
+    /// Less than this is no danger at any ratio.
+    const HARMLESS: u64 = 64 << 20;
+
+    /// What all shards may take.
+    #[must_use]
+    pub fn total(self) -> u64 {
+        self.0.unwrap_or(Self::BYTES)
+    }
+
+    /// What a shard of that many compressed bytes may take.
+    #[must_use]
+    pub fn of(self, stored: u64) -> u64 {
+        let plausible = stored.saturating_mul(Self::RATIO).max(Self::HARMLESS);
+        self.0.unwrap_or(plausible.min(Self::BYTES))
+    }
+
+    /// The error for a file of `stored` bytes that takes `asked` or more.
+    #[must_use]
+    pub fn refuse(self, path: &Path, stored: u64, asked: u64) -> Error {
+        let path = path.display();
+        Error::Limit {
+            what: format!("the decompressed size of {path}, which has {stored} bytes,"),
+            limit: format!("--max-decompressed {}", self.of(stored)),
+            asked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_implausible_ratios_are_refused_unless_a_size_is_given() {
+        let limit = MaxDecompressed::default();
+        assert_eq!(limit.of(7_300_000), 730_000_000);
+        assert_eq!(limit.of(134_000), 64 << 20);
+        assert_eq!(limit.of(u64::MAX), 4 << 30);
+        assert_eq!(MaxDecompressed(Some(5)).of(134_000), 5);
+        assert_eq!(MaxDecompressed(Some(5 << 30)).total(), 5 << 30);
     }
 }

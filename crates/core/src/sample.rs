@@ -1,7 +1,7 @@
-use crate::{ArraySpec, Error, Result};
+use crate::{ArraySpec, Error, Result, image::Abbreviated};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 /// The ordered fields of every sample in a dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,8 +44,8 @@ pub enum Kind {
 }
 
 /// One field's value. `I` is the image representation at this stage: `Image` before the policy,
-/// `Encoded` after it.
-#[derive(Debug, Clone, PartialEq)]
+/// `Encoded` after it. `{:?}` abbreviates long bytes.
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value<I> {
     /// Image.
@@ -62,6 +62,22 @@ pub enum Value<I> {
     Json(Bytes),
     /// Row-major little-endian elements; the length is the field's `ArraySpec::byte_len`.
     Array(Bytes),
+}
+
+impl<I: fmt::Debug> fmt::Debug for Value<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut tuple =
+            |name: &str, value: &dyn fmt::Debug| f.debug_tuple(name).field(value).finish();
+        match self {
+            Self::Image(image) => tuple("Image", image),
+            Self::Int(int) => tuple("Int", int),
+            Self::Float(float) => tuple("Float", float),
+            Self::Bytes(bytes) => tuple("Bytes", &Abbreviated(bytes)),
+            Self::Text(text) => tuple("Text", text),
+            Self::Json(json) => tuple("Json", &Abbreviated(json)),
+            Self::Array(array) => tuple("Array", &Abbreviated(array)),
+        }
+    }
 }
 
 /// One training example; `values` lines up with [`Schema::fields`].
@@ -208,6 +224,7 @@ impl<I> Sample<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Codec, Encoded};
 
     #[test]
     fn schema_refuses_what_it_cannot_address() {
@@ -215,6 +232,16 @@ mod tests {
         assert!(Schema::new(vec![FieldSpec::new("", Kind::Int)]).is_err());
         let twice = vec![FieldSpec::new("a", Kind::Int), FieldSpec::new("a", Kind::Float)];
         assert!(Schema::new(twice).is_err());
+    }
+
+    #[test]
+    fn a_printed_sample_does_not_hold_a_whole_image() {
+        let bytes = Bytes::from(vec![0xff; 55_079]);
+        let image = Encoded { codec: Codec::Jpeg, width: 5, height: 4, bytes: bytes.clone() };
+        let values = vec![Value::Image(image), Value::Bytes(bytes), Value::Int(3)];
+        let printed = format!("{:?}", Sample { key: "a.jpg".into(), values });
+        assert!(printed.len() < 400 && printed.contains("(55079 bytes)"), "{printed}");
+        assert!(printed.contains("Jpeg") && printed.contains("Int(3)"), "{printed}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
-use crate::{Codec, Encoded, Error, Image, Provenance, Result, Sample, Schema, Value};
+use crate::{Codec, Encoded, Error, Ignored, Image, Provenance, Result, Sample, Schema, Value};
 use bytes::Bytes;
-use std::{convert::Infallible, path::Path, sync::Arc};
+use std::{convert::Infallible, ops::Range, path::Path, sync::Arc};
 
 /// A finite, indexable dataset that many threads may read at the same time.
 pub trait Source: Send + Sync {
@@ -59,6 +59,26 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// [`image_bytes`](Self::image_bytes) for plans, which must not change because a look failed.
+    /// The default is for sources that know it without looking.
+    ///
+    /// # Errors
+    /// `Sample` when the file is missing or may not be read; `Io` when the system fails otherwise.
+    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
+        Ok(self.image_bytes(index))
+    }
+
+    /// Parts that the source itself has, such as its folders `train` and `val`: names, and indices
+    /// that cover the source once. A name may have several ranges. Empty, the default, for none.
+    fn splits(&self) -> Vec<(String, Range<u64>)> {
+        Vec::new()
+    }
+
+    /// What lies in the source and is no sample, so that nothing is left out in silence.
+    fn left_out(&self) -> Ignored {
+        Ignored::default()
+    }
+
     /// A short name for people and for the record of how a dataset was made: the last part of a
     /// path, never the whole (the bytes written must not depend on where the source lies).
     fn name(&self) -> String;
@@ -66,6 +86,27 @@ pub trait Source: Send + Sync {
     /// Sixteen bytes that change when the listing of the source changes: the keys, and for files
     /// their sizes. Resuming an interrupted run compares them; no content is read for this.
     fn fingerprint(&self) -> [u8; 16];
+
+    /// Sixteen bytes that also change when a file of the source is written to and keeps its size,
+    /// where that is known: by its modification time. Resuming compares them; nothing stores them
+    /// in a finished output. The default is the [`fingerprint`](Self::fingerprint) alone.
+    ///
+    /// # Errors
+    /// `Io` when a file cannot be looked at; one that is missing counts as such.
+    fn stamp(&self) -> Result<[u8; 16]> {
+        Ok(self.fingerprint())
+    }
+
+    /// [`fingerprint`](Self::fingerprint) for runs, which must not take a failed look for a change.
+    /// With `spare_samples`, a file that is missing or may not be read counts as such and does not
+    /// fail the whole: the run leaves that sample out. The default is for sources that know it
+    /// without looking.
+    ///
+    /// # Errors
+    /// `Sample` without `spare_samples`; `Io` when the system fails otherwise.
+    fn checked_fingerprint(&self, _spare_samples: bool) -> Result<[u8; 16]> {
+        Ok(self.fingerprint())
+    }
 }
 
 /// Where bytes lie: for loaders that read past the page cache.
@@ -157,6 +198,25 @@ pub trait Reader: Source {
     /// # Errors
     /// `Sample` or `Corrupt`, naming what is wrong.
     fn verify_sample(&self, index: u64) -> Result<()>;
+
+    /// Checks what the dataset's tables say of sample `index` against recorded checksums: its key,
+    /// its numbers such as the label, and where its values lie, but none of the values. The tables
+    /// are read as a whole by the first call (about 100 bytes per sample), and not again.
+    /// [`verify_layout`](Self::verify_layout) covers it. The default, for datasets without such
+    /// checksums, finds nothing.
+    ///
+    /// # Errors
+    /// `Sample`, also when checksums were recorded and cannot be read any more; `Usage` when
+    /// `index` is not below [`len`](Source::len).
+    fn verify_row(&self, _index: u64) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether every sample has checksums of its own, by which
+    /// [`verify_sample`](Self::verify_sample) sees a changed value.
+    fn has_checksums(&self) -> bool {
+        false
+    }
 }
 
 impl From<Encoded> for Image {

@@ -15,7 +15,7 @@ use common::{Named, originals, photographs, small};
 use fdconvert_gpu::{Crop, Limits, Order, Output, Plan, Request, SampleType, Status, Tensor, Work};
 use fdconvert_gpu_emul::decode;
 use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, Jpeg, parse, region};
-use fdconvert_testkit::fixtures::Random;
+use fdconvert_testkit::{fixtures::Random, workload::resized_crop};
 use std::ops::Range;
 
 /// Of whole pixels, so that any other pixel is another output.
@@ -36,21 +36,13 @@ fn fraction(random: &mut Random) -> f64 {
     random.below(1 << 20) as f64 / f64::from(1 << 20)
 }
 
-/// As training takes them: 0.08 to all of the area, sides of 3 to 4 up to 4 to 3.
-fn resized_crop(random: &mut Random, width: u32, height: u32) -> Crop {
+/// As training takes them.
+fn for_training(random: &mut Random, width: u32, height: u32) -> Crop {
+    let part = resized_crop(random, width, height);
     let (width, height) = (f64::from(width), f64::from(height));
-    loop {
-        let area = (0.08 + 0.92 * fraction(random)) * width * height;
-        let ratio = (0.75_f64.ln() + fraction(random) * (16.0_f64 / 9.0).ln()).exp();
-        let (part_x, part_y) = ((area * ratio).sqrt() / width, (area / ratio).sqrt() / height);
-        if part_x <= 1.0 && part_y <= 1.0 {
-            let left = (fraction(random) * (1.0 - part_x)) as f32;
-            let top = (fraction(random) * (1.0 - part_y)) as f32;
-            let (part_x, part_y) =
-                ((part_x as f32).min(1.0 - left), (part_y as f32).min(1.0 - top));
-            return Crop { left, top, width: part_x, height: part_y };
-        }
-    }
+    let (left, top) = ((part.x / width) as f32, (part.y / height) as f32);
+    let (width, height) = ((part.width / width) as f32, (part.height / height) as f32);
+    Crop { left, top, width: width.min(1.0 - left), height: height.min(1.0 - top) }
 }
 
 /// Any part: single pixels and narrow stripes as well.
@@ -222,7 +214,7 @@ fn crops_for_training() {
     for (name, bytes) in &images {
         let Ok(jpeg) = parse(bytes) else { continue };
         let crops: Vec<_> =
-            (0..4).map(|_| resized_crop(&mut random, jpeg.width, jpeg.height)).collect();
+            (0..4).map(|_| for_training(&mut random, jpeg.width, jpeg.height)).collect();
         check(name, bytes, 2048, &crops, &mut sums);
     }
     sums.report("originals, crops for training");

@@ -95,6 +95,19 @@ impl Builder {
         row.iter().for_each(|cell| self.rows.extend_from_slice(cell));
     }
 
+    /// Moves all regions so far towards the start of the data file by `by` bytes: for formats that
+    /// learn only at the end how long what stands before them is.
+    pub fn move_regions(&mut self, by: u64) {
+        if by == 0 {
+            return;
+        }
+        for record in self.regions.chunks_exact_mut(REGION_LEN) {
+            if let Some(offset) = record.first_chunk_mut::<8>() {
+                *offset = u64::from_le_bytes(*offset).saturating_sub(by).to_le_bytes();
+            }
+        }
+    }
+
     /// Samples so far.
     #[must_use]
     pub fn n_samples(&self) -> u64 {

@@ -8,6 +8,7 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{FieldSpec, Kind};
+use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A block that was read back. Cloning is cheap; nothing but META is copied.
@@ -26,6 +27,8 @@ pub struct Index {
     pub(crate) image_regions: Vec<u32>,
     /// Integers and floats per sample: the cells of a row.
     n_cells: u64,
+    /// What [`check_tables`](Self::check_tables) found.
+    tables: OnceLock<Result<(), IndexError>>,
 }
 
 impl Index {
@@ -94,6 +97,7 @@ impl Index {
             checkpoints,
             image_regions,
             n_cells,
+            tables: OnceLock::new(),
         };
         index.check_sizes()?;
         Ok(index)
@@ -240,9 +244,8 @@ impl Index {
         let mut errors = Vec::new();
         for number in 0..self.header.n_sections {
             let Some(section) = Section::parse(&self.block, number) else { continue };
-            if xxh3_64(self.section_bytes(&section)) != section.xxh3 {
-                let what = format!("the checksum of section kind {} does not match", section.kind);
-                errors.push(IndexError::damaged(section.offset, what));
+            if let Err(error) = self.check_section(&section) {
+                errors.push(error);
             }
             let end = section.offset + section.len;
             let padding = section.padded_end().map_or(&[][..], |next| self.slice(end, next));
@@ -259,6 +262,31 @@ impl Index {
             errors.push(error);
         }
         errors
+    }
+
+    /// Checks the checksums of all that is said of samples: regions, keys, rows and ranges. The
+    /// first call reads them all, about 100 bytes per sample; later ones give its result again.
+    /// Checkpoints have seals of their own.
+    ///
+    /// # Errors
+    /// `Damaged`, for the first section that is.
+    pub fn check_tables(&self) -> Result<(), IndexError> {
+        let check = || {
+            let tables = [Some(&self.regions), self.keys.as_ref(), self.rows.as_ref()];
+            for section in tables.into_iter().chain([self.ranges.as_ref()]).flatten() {
+                self.check_section(section)?;
+            }
+            self.keys.as_ref().map_or(Ok(()), |keys| self.check_keys(keys))
+        };
+        self.tables.get_or_init(check).clone()
+    }
+
+    fn check_section(&self, section: &Section) -> Result<(), IndexError> {
+        if xxh3_64(self.section_bytes(section)) == section.xxh3 {
+            return Ok(());
+        }
+        let what = format!("the checksum of section kind {} does not match", section.kind);
+        Err(IndexError::damaged(section.offset, what))
     }
 
     fn check_sizes(&self) -> Result<(), IndexError> {

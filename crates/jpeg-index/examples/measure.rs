@@ -2,17 +2,20 @@
 //! folder, and the same images made smaller and encoded anew, and prints tables for `README.md`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
+#[path = "../../codec/tests/common/smaller.rs"]
+mod smaller;
+
 use cpu_time::ThreadTime;
-use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer, Size};
-use fdconvert_core::{Codec, Encoded, Limits, Pixels};
+use fdconvert_core::{Codec, Encoded};
 use fdconvert_jpeg_index::{
     Checkpoints, DEFAULT_GRID_BITS, GRIDS_BITS, Jpeg, cut, parse, region, unstuff,
 };
-use fdconvert_testkit::fixtures::Random;
-use std::error::Error;
-use std::hint::black_box;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use fdconvert_testkit::{
+    fixtures::Random,
+    workload::{files_below, resized_crop},
+};
+use smaller::smaller;
+use std::{error::Error, hint::black_box, path::PathBuf, time::Duration};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -21,51 +24,33 @@ fn main() -> Result<()> {
     let folder = PathBuf::from(args.next().ok_or("name a folder of JPEGs")?);
     let n_rounds = args.next().map_or(Ok(7), |rounds| rounds.parse())?;
     let mut originals = Vec::new();
-    for file in files(&folder)? {
+    for file in files_below(&folder)? {
         originals.push(std::fs::read(file)?);
     }
     println!(
         "| set | images | refused | mean bytes | mean megapixels | parse µs | un-stuff µs | build µs | \
-         encode µs | decode µs | cut µs | 512 | 1024 | 2048 | 4096 | touched | walked |"
+         encode µs | decode µs | cut µs | {} | {} |",
+        GRIDS_BITS.map(|bits| format!("grid {bits}")).join(" | "),
+        GRIDS_BITS.map(|bits| format!("{bits}: touched, walked")).join(" | "),
     );
-    println!("|{}", "---|".repeat(17));
+    println!("|{}", "---|".repeat(19));
     measure("originals", &originals, n_rounds)?;
     for (side, quality) in [(224, 50), (224, 90), (500, 50), (500, 90)] {
-        let made: Vec<_> =
-            originals.iter().filter_map(|image| smaller(image, side, quality).ok()).collect();
+        let made: Vec<_> = originals
+            .iter()
+            .filter_map(|image| encoded(image).and_then(|it| smaller(&it, side, quality).ok()))
+            .map(|image| image.bytes.to_vec())
+            .collect();
         measure(&format!("{side} q{quality}"), &made, n_rounds)?;
     }
     Ok(())
 }
 
-/// A square of 224 pixels, or 500 on the long side.
-fn smaller(image: &[u8], side: u32, quality: u8) -> Result<Vec<u8>> {
-    let header = parse(image)?;
-    let (width, height) = (header.width, header.height);
-    let image = Encoded { codec: Codec::Jpeg, width, height, bytes: image.to_vec().into() };
-    let pixels = Decoder::new().decode("", &image, &Limits::DEFAULT)?.pixels;
-    let size = if side == 224 { Size::ShortSide(side) } else { Size::MaxSide(side) };
-    let (width, height) = size.target(width, height);
-    let mut data = Vec::new();
-    Resizer::new().resize("", &pixels, (width, height), Filter::Area, &mut data)?;
-    let mut pixels = Pixels { width, height, channels: pixels.channels, data };
-    if side == 224 {
-        pixels = center(&pixels, side.min(width), side.min(height));
-    }
-    let options = JpegOptions { quality, ..JpegOptions::default() };
-    Ok(Encoder::new().encode("", &pixels, Codec::Jpeg, &options, None)?.bytes.to_vec())
-}
-
-fn center(pixels: &Pixels, width: u32, height: u32) -> Pixels {
-    let channels = usize::from(pixels.channels);
-    let left = (pixels.width - width) as usize / 2 * channels;
-    let top = (pixels.height - height) as usize / 2;
-    let rows = pixels.data.chunks_exact(pixels.width as usize * channels).skip(top);
-    let data = rows
-        .take(height as usize)
-        .flat_map(|row| row.iter().skip(left).take(width as usize * channels).copied())
-        .collect();
-    Pixels { width, height, channels: pixels.channels, data }
+/// `None` for what is no JPEG of the usual kind.
+fn encoded(image: &[u8]) -> Option<Encoded> {
+    let jpeg = parse(image).ok()?;
+    let (width, height, bytes) = (jpeg.width, jpeg.height, image.to_vec().into());
+    Some(Encoded { codec: Codec::Jpeg, width, height, bytes })
 }
 
 fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
@@ -119,10 +104,14 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
         }
         overheads += &format!(" {:.2} % |", 100.0 * n_stored as f64 / n_bytes as f64);
     }
-    let (touched, walked) = fractions(&fit);
+    let mut shares = String::new();
+    for grid_bits in GRIDS_BITS {
+        let (touched, walked) = fractions(&fit, grid_bits)?;
+        shares += &format!(" {touched:.3}, {walked:.3} |");
+    }
     println!(
         "| {name} | {} | {} | {:.0} | {:.3} | {parsing:.1} | {unstuffing:.1} | {building:.1} | \
-         {encoding:.1} | {decoding:.1} | {cutting:.1} |{overheads} {touched:.3} | {walked:.3} |",
+         {encoding:.1} | {decoding:.1} | {cutting:.1} |{overheads}{shares}",
         fit.len(),
         images.len() - fit.len(),
         n_bytes as f64 / n_images,
@@ -132,39 +121,23 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
 }
 
 /// The mean shares of the bits that random resized crops touch, and that have to be walked.
-fn fractions(fit: &[(&Vec<u8>, Jpeg, Checkpoints)]) -> (f64, f64) {
+fn fractions(fit: &[(&Vec<u8>, Jpeg, Checkpoints)], grid_bits: u32) -> Result<(f64, f64)> {
     const CROPS_PER_IMAGE: usize = 20;
     let mut random = Random::new(1);
     let (mut touched, mut walked) = (0.0, 0.0);
-    for (_, jpeg, made) in fit {
+    for (image, jpeg, _) in fit {
+        let made = Checkpoints::build(jpeg, image, grid_bits)?;
         for _ in 0..CROPS_PER_IMAGE {
-            let (x, y, width, height) = random_crop(&mut random, jpeg.width, jpeg.height);
-            let needed = region(jpeg, made, y..y + height, x..x + width);
-            touched += needed.fraction(made);
-            walked += needed.walked_fraction(made);
+            let crop = resized_crop(&mut random, jpeg.width, jpeg.height);
+            let (x, y) = (crop.x as u32, crop.y as u32);
+            let (width, height) = ((crop.width as u32).max(1), (crop.height as u32).max(1));
+            let needed = region(jpeg, &made, y..y + height, x..x + width);
+            touched += needed.fraction(&made);
+            walked += needed.walked_fraction(&made);
         }
     }
     let n_crops = (fit.len() * CROPS_PER_IMAGE) as f64;
-    (touched / n_crops, walked / n_crops)
-}
-
-/// Area 8 % to all, sides 3:4 to 4:3, ten attempts; else the largest square.
-fn random_crop(random: &mut Random, width: u32, height: u32) -> (u32, u32, u32, u32) {
-    let mut unit = || random.below(1 << 30) as f64 / f64::from(1 << 30);
-    let (full_width, full_height) = (f64::from(width), f64::from(height));
-    let side = full_width.min(full_height);
-    let mut crop = (side, side);
-    for _ in 0..10 {
-        let area = full_width * full_height * (0.08 + 0.92 * unit());
-        let ratio = (0.75f64.ln() * (1.0 - 2.0 * unit())).exp();
-        let sides = ((area * ratio).sqrt(), (area / ratio).sqrt());
-        if sides.0 <= full_width && sides.1 <= full_height {
-            crop = sides;
-            break;
-        }
-    }
-    let (x, y) = ((full_width - crop.0) * unit(), (full_height - crop.1) * unit());
-    (x as u32, y as u32, (crop.0 as u32).max(1), (crop.1 as u32).max(1))
+    Ok((touched / n_crops, walked / n_crops))
 }
 
 fn median(n_rounds: usize, work: &mut dyn FnMut()) -> Duration {
@@ -177,21 +150,4 @@ fn median(n_rounds: usize, work: &mut dyn FnMut()) -> Duration {
         .collect();
     times.sort();
     times[times.len() / 2]
-}
-
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
 }

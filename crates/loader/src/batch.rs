@@ -4,7 +4,7 @@ use crate::{
     parcel::Parcels,
 };
 use bytes::BytesMut;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 /// Who is told that a buffer came back.
 pub(crate) trait Home: Send + Sync {
@@ -54,7 +54,7 @@ impl Shape {
 pub struct Batch {
     pub(crate) images: BytesMut,
     pub(crate) shape: Shape,
-    pub(crate) labels: Vec<i64>,
+    pub(crate) labels: Option<Vec<i64>>,
     pub(crate) samples: Vec<u64>,
     pub(crate) valid: Vec<bool>,
     pub(crate) substituted: Vec<bool>,
@@ -64,6 +64,8 @@ pub struct Batch {
     /// What was left to a decoder elsewhere, if there is one.
     pub(crate) parcels: Option<Box<Parcels>>,
     pub(crate) home: Weak<dyn Home>,
+    /// As many of these as there are batches.
+    pub(crate) _token: Arc<()>,
 }
 
 impl Batch {
@@ -89,10 +91,11 @@ impl Batch {
         self.shape
     }
 
-    /// The class of each row; -1 for datasets without labels and rows without a sample.
+    /// The label of each row, 0 for rows without a sample, which are not
+    /// [`valid`](Self::valid); `None` where [`Label::None`](crate::Label::None) was asked for.
     #[must_use]
-    pub fn labels(&self) -> &[i64] {
-        &self.labels
+    pub fn labels(&self) -> Option<&[i64]> {
+        self.labels.as_deref()
     }
 
     /// The number of each row's sample in the dataset; of several datasets, counted through them.
@@ -116,13 +119,13 @@ impl Batch {
     /// Rows, all of them.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.labels.len()
+        self.samples.len()
     }
 
     /// Whether there is no row: the share of a rank in a short last batch.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.labels.is_empty()
+        self.samples.is_empty()
     }
 
     /// The epoch it belongs to.

@@ -1,8 +1,9 @@
 //! Several datasets as one numbered set of samples.
 
-use crate::groups::Located;
+use crate::{groups::Located, options::Label};
 use bytes::Bytes;
 use fdconvert_core::{Encoded, Error, Extent, Kind, Reader, Result, Sample, Value};
+use fdconvert_storage::sigbus;
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -19,6 +20,7 @@ struct Part {
     /// Samples of the parts before it.
     offset: u64,
     image: usize,
+    /// `None` where no labels are asked for.
     label: Option<usize>,
 }
 
@@ -29,8 +31,10 @@ pub(crate) struct Fetched {
     pub(crate) image: Encoded,
     /// Where a decoder may start inside of it, where that is stored.
     pub(crate) checkpoints: Option<Bytes>,
-    /// -1 without one.
+    /// 0 where no labels are asked for.
     pub(crate) label: i64,
+    /// Whether the bytes are its own, and no part of a mapped file.
+    pub(crate) is_owned: bool,
 }
 
 impl Fetched {
@@ -38,7 +42,7 @@ impl Fetched {
     pub(crate) fn owned(self) -> Self {
         let bytes = Bytes::copy_from_slice(&self.image.bytes);
         let checkpoints = self.checkpoints.as_deref().map(Bytes::copy_from_slice);
-        Self { image: Encoded { bytes, ..self.image }, checkpoints, ..self }
+        Self { image: Encoded { bytes, ..self.image }, checkpoints, is_owned: true, ..self }
     }
 }
 
@@ -80,15 +84,53 @@ impl Datasets {
             if reader.is_empty() {
                 return Err(Error::usage("dataset", format!("{} is empty", reader.name())));
             }
-            let label = reader.schema().label();
             let len = reader.len();
-            parts.push(Part { reader, weight, offset, image, label });
+            parts.push(Part { reader, weight, offset, image, label: None });
             offset += len;
         }
         if parts.is_empty() {
             return Err(Error::usage("dataset", "there is none"));
         }
         Ok(Self { parts })
+    }
+
+    /// The same with that field as label.
+    ///
+    /// # Errors
+    /// `Usage`, naming the fields there are, when a dataset has no such field or one that does not
+    /// hold integers.
+    pub(crate) fn labelled(mut self, label: &Label) -> Result<Self> {
+        for part in &mut self.parts {
+            let schema = part.reader.schema();
+            part.label = match label {
+                Label::None => None,
+                Label::Auto => Some(schema.label().ok_or_else(|| no_label(&*part.reader, None))?),
+                Label::Field(name) => {
+                    let is_label = |field: &&usize| {
+                        schema.fields.get(**field).map(|it| &it.kind) == Some(&Kind::Int)
+                    };
+                    let field = schema.position(name);
+                    let field = field.as_ref().filter(is_label).copied();
+                    Some(field.ok_or_else(|| no_label(&*part.reader, Some(name)))?)
+                }
+            };
+        }
+        Ok(self)
+    }
+
+    /// Names of the fields that no batch shows: all but the first images and the label of each
+    /// dataset of a loader. A [`Reader`] gives every field.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for part in &self.parts {
+            for (field, spec) in part.reader.schema().fields.iter().enumerate() {
+                if field != part.image && Some(field) != part.label && !names.contains(&spec.name) {
+                    names.push(spec.name.clone());
+                }
+            }
+        }
+        names
     }
 
     /// Samples of all of them.
@@ -162,7 +204,8 @@ impl Datasets {
     /// # Errors
     /// Those of the reader.
     pub(crate) fn extent(&self, Located { dataset, index }: Located) -> Result<Option<Extent>> {
-        self.part(dataset)?.reader.image_extent(index)
+        let part = self.part(dataset)?;
+        sigbus::caught(|| part.reader.image_extent(index))
     }
 
     /// Bytes of the image of a sample, without reading it.
@@ -174,7 +217,7 @@ impl Datasets {
             return Ok(extent.len);
         }
         let reader = &self.part(located.dataset)?.reader;
-        reader.image_bytes(located.index).ok_or_else(|| {
+        sigbus::caught(|| Ok(reader.image_bytes(located.index)))?.ok_or_else(|| {
             let what = format!(
                 "{} does not know the size of sample {} without reading it, so what fits into \
                  the cache cannot be chosen",
@@ -192,10 +235,21 @@ impl Datasets {
 
     /// The key of a sample, for messages.
     pub(crate) fn key(&self, Located { dataset, index }: Located) -> String {
-        self.parts.get(dataset as usize).map_or_else(String::new, |part| part.reader.key(index))
+        let Some(part) = self.parts.get(dataset as usize) else { return String::new() };
+        sigbus::caught(|| Ok(part.reader.key(index))).unwrap_or_default()
     }
 
-    /// Reads a sample, and checks its stored checksum if that is asked for.
+    /// Checks the key and the label of a sample, but not its image. Part of the work of
+    /// [`sigbus::caught`].
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn verify_row(&self, located: Located) -> Result<()> {
+        self.part(located.dataset)?.reader.verify_row(located.index)
+    }
+
+    /// Reads a sample, and checks its stored checksums if that is asked for. Part of the work of
+    /// [`sigbus::caught`].
     ///
     /// # Errors
     /// Those of the reader.
@@ -203,12 +257,14 @@ impl Datasets {
         let Located { dataset, index } = located;
         let part = self.part(dataset)?;
         if verify {
+            part.reader.verify_row(index)?;
             part.reader.verify_sample(index)?;
         }
         let Sample { key, mut values } = part.reader.get(index)?;
-        let label = match part.label.and_then(|label| values.get(label)) {
-            Some(Value::Int(label)) => *label,
-            _ => -1,
+        let label = match part.label.map(|label| values.get(label)) {
+            None => 0,
+            Some(Some(Value::Int(label))) => *label,
+            Some(_) => return Err(Error::sample(key, "it has no label")),
         };
         if part.image >= values.len() {
             return Err(Error::sample(key, "it has no image"));
@@ -218,7 +274,7 @@ impl Datasets {
                 // Damage there is no damage of the image, which only takes longer without them;
                 // `verify` finds it.
                 let checkpoints = part.reader.checkpoints(index, part.image).unwrap_or_default();
-                Ok(Fetched { key, image, checkpoints, label })
+                Ok(Fetched { key, image, checkpoints, label, is_owned: false })
             }
             _ => Err(Error::sample(key, "it has no image")),
         }
@@ -228,4 +284,29 @@ impl Datasets {
         let part = self.parts.get(dataset as usize);
         part.ok_or_else(|| Error::usage("dataset", format!("there is no {dataset}")))
     }
+}
+
+/// Why a dataset has no labels to offer, and what it has.
+fn no_label(reader: &dyn Reader, name: Option<&str>) -> Error {
+    let fields = &reader.schema().fields;
+    let listed: Vec<String> =
+        fields.iter().map(|field| format!("`{}` ({})", field.name, field.kind.name())).collect();
+    let ints: Vec<String> = fields
+        .iter()
+        .filter(|field| field.kind == Kind::Int)
+        .map(|field| format!("`{}`", field.name))
+        .collect();
+    let wanted = name.map_or_else(|| "label".to_owned(), |name| format!("field `{name}`"));
+    let cure = if ints.is_empty() {
+        "none of them can be the label".to_owned()
+    } else {
+        format!("name {} as the label", ints.join(" or "))
+    };
+    let what = format!(
+        "{} has no {wanted} of integers, and batches hold no other labels; its fields are {}: \
+         {cure}, or ask for no labels (None) and read the fields sample by sample from the dataset",
+        reader.name(),
+        listed.join(", "),
+    );
+    Error::usage("label", what)
 }

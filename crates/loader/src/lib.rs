@@ -62,7 +62,7 @@ pub use image::{
     Area, Augment, Augmenter, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Policy,
     Purpose, Rect, Region, Renderer, scale_for,
 };
-pub use options::{Access, CachePolicy, Options};
+pub use options::{Access, CachePolicy, Label, Options};
 pub use order::{
     Assignment, Batching, Cursor, Last, Order, Permutation, Place, Places, Row, Shuffle, State,
     Step, Steps, Stratum, Transfer, Worker, World, assign,

@@ -16,7 +16,7 @@ pub enum Access {
     Mapped,
     /// Past the page cache, an image at a time, for datasets larger than the memory and for memory
     /// that is better used otherwise. [`Options::fetch_threads`] is the number of reads in flight.
-    /// For betons and for WebDataset shards with indexes, mixed sets included. One file descriptor
+    /// For betons, and for WebDataset and MDS shards with indexes, mixed sets included. One file descriptor
     /// stays open for each file.
     Direct,
 }
@@ -40,6 +40,19 @@ pub enum CachePolicy {
     Liquid,
 }
 
+/// Which field of the samples is the label of their rows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Label {
+    /// The label of each dataset: its first field of integers with class names, else the field of
+    /// integers called `label`. A dataset without one is refused.
+    #[default]
+    Auto,
+    /// The field of integers of that name, which every dataset has to have.
+    Field(String),
+    /// None: batches have no labels.
+    None,
+}
+
 /// How batches are made. The images, labels and their order depend on the fields up to
 /// `cache_policy` and never on those after it.
 #[derive(Debug, Clone)]
@@ -60,6 +73,9 @@ pub struct Options {
     pub crop: Crop,
     /// Probability of a left-right flip.
     pub flip: f64,
+    /// Which field is the label. All other fields but the first one of images are left out of
+    /// batches; see [`Datasets::left_out`](crate::Datasets::left_out).
+    pub label: Label,
     /// What is done to the small image; `None` for nothing.
     pub augment: Option<Augment>,
     /// Turn images upright by their EXIF orientation.
@@ -113,6 +129,7 @@ impl Default for Options {
             },
             crop: Crop::Center { resize: 256 },
             flip: 0.0,
+            label: Label::Auto,
             augment: None,
             orient: true,
             failures: Failures::default(),

@@ -149,6 +149,7 @@ impl Counters {
             samples: self.samples.load(Relaxed),
             strata: self.strata.iter().map(|samples| samples.load(Relaxed)).collect(),
             batches: self.batches.load(Relaxed),
+            kept: 0,
             failures: self.failures.load(Relaxed),
             substituted: self.substituted.load(Relaxed),
             retries: self.retries.load(Relaxed),
@@ -207,6 +208,10 @@ pub struct Stats {
     pub strata: Vec<u64>,
     /// Batches that were handed over.
     pub batches: u64,
+    /// Batches that were handed over and not dropped yet. Each keeps memory that the loader makes
+    /// batches in: once that is all there is, as [`Options::prefetch`](crate::Options::prefetch)
+    /// and `prefetch_bytes` say, the next batch is waited for until one is dropped.
+    pub kept: u64,
     /// Samples that could not be read or decoded.
     pub failures: u64,
     /// Rows that show another sample in place of a failed one.

@@ -25,7 +25,7 @@ fn assert_alike(cpu: &Batch, gpu: &DeviceBatch) {
     assert_eq!((cpu.epoch(), cpu.step(), cpu.state()), (gpu.epoch(), gpu.step(), gpu.state()));
     assert_eq!(cpu.shape(), gpu.shape());
     assert_eq!(cpu.samples(), gpu.samples().collect::<Vec<_>>());
-    assert_eq!(cpu.labels(), gpu.labels().collect::<Vec<_>>());
+    assert_eq!(cpu.labels().unwrap(), gpu.labels().unwrap().collect::<Vec<_>>());
     assert_eq!(cpu.valid(), gpu.valid().collect::<Vec<_>>());
     assert_eq!(cpu.substituted(), gpu.substituted().collect::<Vec<_>>());
     let host = gpu.to_host().unwrap();

@@ -13,6 +13,7 @@ use fdconvert_core::{
 use fdconvert_loader::{
     Access, CachePolicy, Datasets, Failures, Loader, OnError, Options, Shuffle,
 };
+use fdconvert_mds::Mds;
 use fdconvert_mixed::Mixed;
 use fdconvert_storage::Throttle;
 use fdconvert_testkit::fixtures;
@@ -41,6 +42,7 @@ fn pack(format: &dyn Format, out: &Path, images: &[Encoded]) -> Arc<dyn Reader> 
         common,
         provenance,
         fingerprint,
+        stamp: fingerprint,
         overwrite: false,
         checkpoints: false,
     };
@@ -72,9 +74,10 @@ fn images(format: &dyn Format) -> Vec<Encoded> {
 }
 
 fn each_format(check: impl Fn(&dyn Format, &Path, Arc<dyn Reader>)) {
-    let formats: [(&dyn Format, &str); 3] = [
+    let formats: [(&dyn Format, &str); 4] = [
         (&Beton::default(), "a.beton"),
         (&Wds::default(), "a.wds"),
+        (&Mds::default(), "a.mds"),
         (&Mixed::default(), "a.mixed"),
     ];
     for (format, name) in formats {
@@ -151,6 +154,25 @@ fn a_flipped_bit_is_not_delivered() {
         let said = loader(&reader, direct).find_map(Result::err).unwrap().chain();
         assert!(said.contains("checksum") && said.contains("0017"), "{said}");
     });
+}
+
+/// Nothing about a wrong label looks wrong.
+#[test]
+fn a_flipped_label_is_not_delivered() {
+    let folder = tempfile::tempdir().unwrap();
+    let (format, out) = (Beton::default(), folder.path().join("a.beton"));
+    pack(&format, &out, &images(&format));
+    // The label of the first row, behind the header, two descriptors and the image's cell.
+    let (file, at) = (File::options().write(true).open(&out).unwrap(), 24 + 2 * 1041 + 16);
+    file.write_all_at(&[7], at).unwrap();
+    let reader: Arc<dyn Reader> = format.open(&out).unwrap().into();
+    for access in [Access::Mapped, Access::Direct] {
+        let checked = Options { access, ..options(7, 8) };
+        let said = loader(&reader, checked.clone()).find_map(Result::err).unwrap().chain();
+        assert!(said.contains("checksum"), "{said}");
+        let mut unchecked = loader(&reader, Options { verify: false, ..checked });
+        assert_eq!(epoch(&mut unchecked).len(), 6);
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@
 mod common;
 
 use common::{Memory, epoch, loader, options};
-use fdconvert_core::Error;
-use fdconvert_loader::{Batch, Failures, OnError, Options, Shuffle};
+use fdconvert_core::{Error, Value};
+use fdconvert_loader::{Batch, Datasets, Failures, Label, Loader, OnError, Options, Shuffle};
 
 fn with_policy(policy: OnError) -> Options {
     let failures = Failures { policy, max: 5, ..Failures::default() };
@@ -38,6 +38,11 @@ fn failed_rows_are_skipped_or_substituted() {
     let bytes = batches[2].shape().row_bytes();
     assert!(batches[2].images()[3 * bytes..5 * bytes].iter().all(|value| *value == 0));
     assert_eq!(skipping.stats().failures, 2);
+    // No number of a class stands for "none".
+    assert!(batches.iter().flat_map(|batch| batch.labels().unwrap()).all(|label| *label >= 0));
+    assert_eq!(skipping.stats().kept, 3);
+    drop(batches);
+    assert_eq!(skipping.stats().kept, 0);
 
     let mut substituting = loader(&reader, with_policy(OnError::Substitute));
     let batches: Vec<Batch> = (&mut substituting).map(Result::unwrap).take(3).collect();
@@ -112,4 +117,32 @@ fn panics_are_errors_of_their_sample() {
     let said = failed.unwrap().to_string();
     assert!(said.contains("sample-5") && said.contains("panic"), "{said}");
     assert_eq!(epoch(&mut loader(&reader, with_policy(OnError::Skip))).len(), 2);
+}
+
+#[test]
+fn sets_without_a_label_of_integers_are_refused_or_have_none() {
+    let with = |label| Options { label, ..options(4, 16) };
+    let open = |reader, label| Loader::new(Datasets::one(reader).unwrap(), with(label));
+    let no_labels = |reader| {
+        let mut loader = open(reader, Label::None).unwrap();
+        let batch = loader.next_batch().unwrap().unwrap();
+        batch.labels().is_none() && batch.len() == 4
+    };
+    let regression =
+        || Memory::new(8).with_fields(&[("label", Value::Float(0.5)), ("id", Value::Int(3))]);
+    let said = open(regression(), Label::Auto).err().unwrap().to_string();
+    for part in ["label: memory", "`label` (float)", "name `id`", "(None)"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(no_labels(regression()));
+    let mut named = open(regression(), Label::Field("id".into())).unwrap();
+    assert_eq!(named.next_batch().unwrap().unwrap().labels(), Some(&[3; 4][..]));
+    assert_eq!(named.datasets().left_out(), ["label"]);
+
+    let captions = || Memory::new(8).with_fields(&[("text", Value::Text("a".into()))]);
+    for label in [Label::Auto, Label::Field("text".into()), Label::Field("none".into())] {
+        let said = open(captions(), label).err().unwrap().to_string();
+        assert!(said.contains("`text` (text): none of them can be the label"), "{said}");
+    }
+    assert!(no_labels(captions()) && no_labels(Memory::new(8)));
 }

@@ -1,5 +1,7 @@
-use fdconvert_core::{Codec, Error, FieldSpec, Image, Kind, Result, Sample, Schema, Source, Value};
-use std::{collections::BTreeSet, sync::Arc};
+use fdconvert_core::{
+    Codec, Error, FieldSpec, Ignored, Image, Kind, Result, Sample, Schema, Source, Value,
+};
+use std::{collections::BTreeSet, ops::Range, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Several sources one after the other, as one. Their fields must be the same; classes are joined
@@ -17,7 +19,7 @@ impl Concat {
     /// Joins sources; one alone stays what it is.
     ///
     /// # Errors
-    /// `Usage` when there is none or their fields differ.
+    /// `Usage` when there is none, their fields differ, or only some have splits of their own.
     pub fn join(mut sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
         if sources.len() == 1 {
             return sources.pop().ok_or_else(|| Error::usage("source", "there is none"));
@@ -25,6 +27,17 @@ impl Concat {
         let Some(first) = sources.first() else {
             return Err(Error::usage("source", "there is none"));
         };
+        let whole = sources.iter().find(|source| source.splits().is_empty());
+        let divided = sources.iter().find(|source| !source.splits().is_empty());
+        if let (Some(whole), Some(divided)) = (whole, divided) {
+            let what = format!(
+                "{} has split folders and {} has none; pack the folders of one split together, or \
+                 take them for classes with --no-split-folders",
+                divided.name(),
+                whole.name()
+            );
+            return Err(Error::usage("source", what));
+        }
         let mut fields = first.schema().fields.clone();
         for source in &sources {
             let shape = |fields: &[FieldSpec]| -> Vec<(String, Kind)> {
@@ -134,6 +147,28 @@ impl Source for Concat {
         self.locate(index).and_then(|(at, inner)| self.sources[at].image_bytes(inner))
     }
 
+    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
+        self.locate(index).map_or(Ok(None), |(at, inner)| self.sources[at].planned_bytes(inner))
+    }
+
+    fn splits(&self) -> Vec<(String, Range<u64>)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let mut splits = Vec::new();
+        for (source, start) in self.sources.iter().zip(starts) {
+            for (name, range) in source.splits() {
+                splits.push((name, start + range.start..start + range.end));
+            }
+        }
+        splits
+    }
+
+    fn left_out(&self) -> Ignored {
+        self.sources.iter().fold(Ignored::default(), |mut all, source| {
+            all.add(source.left_out());
+            all
+        })
+    }
+
     fn name(&self) -> String {
         let names: Vec<_> = self.sources.iter().map(|source| source.name()).collect();
         names.join(" + ")
@@ -145,5 +180,21 @@ impl Source for Concat {
             hash.update(&source.fingerprint());
         }
         hash.digest128().to_le_bytes()
+    }
+
+    fn stamp(&self) -> Result<[u8; 16]> {
+        let mut hash = Xxh3::new();
+        for source in &self.sources {
+            hash.update(&source.stamp()?);
+        }
+        Ok(hash.digest128().to_le_bytes())
+    }
+
+    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
+        let mut hash = Xxh3::new();
+        for source in &self.sources {
+            hash.update(&source.checked_fingerprint(spare_samples)?);
+        }
+        Ok(hash.digest128().to_le_bytes())
     }
 }

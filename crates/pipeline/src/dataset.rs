@@ -1,7 +1,7 @@
 //! What concerns a dataset as a whole: its identity, its parts, its completion.
-use crate::{Job, Positions};
+use crate::{Checked, Job, OnError, Positions};
 use fdconvert_core::{Complete, Create, Error, Provenance, Result, Shard, ShardSummary};
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Instant};
 use xxhash_rust::xxh3::Xxh3;
 
 /// One of several runs that write a dataset together: shard `s` is written by part `s mod of`.
@@ -20,6 +20,16 @@ impl Part {
 }
 
 pub(crate) fn provenance(job: &Job<'_>) -> Provenance {
+    let mut provenance = identity(job);
+    let ignored = job.source.left_out();
+    if !ignored.is_empty() {
+        provenance.params.insert("ignored".into(), ignored.to_string());
+    }
+    provenance
+}
+
+/// What of the record tells runs apart: not what the source holds beside its samples.
+fn identity(job: &Job<'_>) -> Provenance {
     let mut params = job.policy.params();
     params.insert("format".into(), job.format.name().into());
     if let Some(grid_bits) = job.jpeg_index {
@@ -37,17 +47,19 @@ pub(crate) fn provenance(job: &Job<'_>) -> Provenance {
 /// Identity of a run: equal for runs that must write the same bytes. The source's listing, the
 /// schema, every recorded parameter, the tool's version and the shard borders go in; threads,
 /// paths and what is done about bad samples do not.
-#[must_use]
-pub fn fingerprint(job: &Job<'_>, provenance: &Provenance) -> [u8; 16] {
+///
+/// # Errors
+/// Those of `Source::checked_fingerprint`; samples are spared where bad ones are skipped.
+pub fn fingerprint(job: &Job<'_>) -> Result<[u8; 16]> {
     let mut hash = Xxh3::new();
     let mut field = |bytes: &[u8]| {
         hash.update(&(bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     };
-    field(&job.source.fingerprint());
+    field(&job.source.checked_fingerprint(job.on_error == OnError::Skip)?);
     // Maps keep their order, so equal values give equal text.
     field(&serde_json::to_vec(job.source.schema()).unwrap_or_default());
-    field(&serde_json::to_vec(provenance).unwrap_or_default());
+    field(&serde_json::to_vec(&identity(job)).unwrap_or_default());
     for shard in &job.plan.shards {
         field(shard.split.as_bytes());
         field(&shard.samples.start.to_le_bytes());
@@ -59,7 +71,18 @@ pub fn fingerprint(job: &Job<'_>, provenance: &Provenance) -> [u8; 16] {
     for word in job.plan.bmp.iter().flat_map(Positions::words) {
         field(&word.to_le_bytes());
     }
-    hash.digest128().to_le_bytes()
+    Ok(hash.digest128().to_le_bytes())
+}
+
+/// The same identity and the times of the source's files: for [`Create::stamp`].
+///
+/// # Errors
+/// `Io` when a file of the source cannot be looked at.
+pub(crate) fn stamp(job: &Job<'_>, fingerprint: [u8; 16]) -> Result<[u8; 16]> {
+    let mut hash = Xxh3::new();
+    hash.update(&fingerprint);
+    hash.update(&job.source.stamp()?);
+    Ok(hash.digest128().to_le_bytes())
 }
 
 /// Completes a dataset whose shards are all committed: what [`pack`](crate::pack()) does last, and what a run
@@ -69,7 +92,7 @@ pub fn fingerprint(job: &Job<'_>, provenance: &Provenance) -> [u8; 16] {
 /// Those of `Format::complete`.
 pub fn complete(job: &Job<'_>, shards: &[(Shard, ShardSummary)]) -> Result<Vec<PathBuf>> {
     let base = provenance(job);
-    let fingerprint = fingerprint(job, &base);
+    let fingerprint = fingerprint(job)?;
     let skipped = shards.iter().flat_map(|(_, summary)| summary.skipped.iter().cloned());
     let provenance = Provenance { skipped: skipped.collect(), ..base };
     job.format.complete(&Complete {
@@ -82,13 +105,41 @@ pub fn complete(job: &Job<'_>, shards: &[(Shard, ShardSummary)]) -> Result<Vec<P
     })
 }
 
-/// What every shard's record says, where all parts are done.
+/// Whether a shard of this very run is finished already.
+///
+/// # Errors
+/// Those of [`fingerprint`].
+pub fn has_begun(job: &Job<'_>) -> Result<bool> {
+    let provenance = provenance(job);
+    let fingerprint = fingerprint(job)?;
+    let stamp = stamp(job, fingerprint)?;
+    Ok(job.plan.shards.iter().any(|shard| {
+        let request = Create {
+            out: &shard_out(job, shard),
+            schema: job.source.schema(),
+            shard,
+            common: &job.plan.common,
+            provenance: &provenance,
+            fingerprint,
+            stamp,
+            overwrite: false,
+            checkpoints: job.jpeg_index.is_some(),
+        };
+        // What is there and is of another run is no business of this question.
+        matches!(job.format.finished(&request), Ok(Some(_)))
+    }))
+}
+
+/// What every shard's record says, where all parts are done, and what it took to compare the shards
+/// with their records.
 ///
 /// # Errors
 /// `Usage` naming the shards that are missing; those of `Format::finished`.
-pub fn finished_shards(job: &Job<'_>) -> Result<Vec<(Shard, ShardSummary)>> {
+pub fn finished_shards(job: &Job<'_>) -> Result<(Vec<(Shard, ShardSummary)>, Checked)> {
+    let began = Instant::now();
     let provenance = provenance(job);
-    let fingerprint = fingerprint(job, &provenance);
+    let fingerprint = fingerprint(job)?;
+    let stamp = stamp(job, fingerprint)?;
     let (mut done, mut missing) = (Vec::new(), Vec::new());
     for shard in &job.plan.shards {
         let out = shard_out(job, shard);
@@ -99,6 +150,7 @@ pub fn finished_shards(job: &Job<'_>) -> Result<Vec<(Shard, ShardSummary)>> {
             common: &job.plan.common,
             provenance: &provenance,
             fingerprint,
+            stamp,
             overwrite: false,
             checkpoints: job.jpeg_index.is_some(),
         };
@@ -108,12 +160,13 @@ pub fn finished_shards(job: &Job<'_>) -> Result<Vec<(Shard, ShardSummary)>> {
         }
     }
     if missing.is_empty() {
-        return Ok(done);
+        let bytes = done.iter().map(|(_, summary)| summary.bytes).sum();
+        return Ok((done, Checked { bytes, time: began.elapsed() }));
     }
     let shown = missing.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
     let more = if missing.len() > 10 { ", ..." } else { "" };
     let what = format!(
-        "{} of {} shards are not there yet: {shown}{more}; run their parts again",
+        "{} of {} shards are not there, or not as their records say: {shown}{more}; run their parts again",
         missing.len(),
         job.plan.shards.len()
     );

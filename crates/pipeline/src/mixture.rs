@@ -1,9 +1,9 @@
 //! Which images of a mixture become BMP: `../../../formats/mixed/SPEC.md`, "Which sample is in
 //! which codec".
 
-use crate::{Plan, Positions};
+use crate::{Plan, Positions, unreadable::Unreadable};
 use fdconvert_codec::{By, Mixture, Outlook, Policy};
-use fdconvert_core::{Codec, Format, Result, Sample, Source, Value};
+use fdconvert_core::{Codec, Error, Format, Result, Sample, Source, Value};
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -23,42 +23,63 @@ pub struct Balance {
     pub bmp_seconds: f64,
 }
 
-/// Positions in the order of the plan. A sample that cannot be read is none of them: the run will
-/// say what is wrong with it.
-pub(crate) fn choose(
-    source: &dyn Source,
-    policy: &Policy,
-    mixture: Mixture,
-    balance: Option<&Balance>,
-    format: &dyn Format,
-    plan: &Plan,
-    n_samples: u64,
-) -> Positions {
-    let mut chosen = Positions::new(n_samples);
-    if mixture.share <= 0.0 {
-        return chosen;
-    }
-    let mut candidates: Vec<Candidate> = (0..n_samples)
-        .into_par_iter()
-        .filter_map(|position| {
-            let sample = source.read(plan.source_index(position)).ok()?;
+/// What decides which images become BMP.
+pub(crate) struct Choice<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) mixture: Mixture,
+    pub(crate) balance: Option<&'a Balance>,
+}
+
+impl Choice<'_> {
+    /// Positions in the order of the plan. A sample that has no say is none of them: the run will
+    /// say what is wrong with it.
+    pub(crate) fn choose(
+        &self,
+        source: &dyn Source,
+        format: &dyn Format,
+        plan: &Plan,
+        n_samples: u64,
+        unreadable: &Unreadable,
+    ) -> Result<Positions> {
+        if self.mixture.share <= 0.0 {
+            return Ok(Positions::new(n_samples));
+        }
+        let look = |position: u64| -> Result<Option<Candidate>> {
+            let sample = source.read(plan.source_index(position))?;
             let key = sample.key.clone();
-            let outlook = outlook(policy, sample, format).ok()??;
-            Candidate::new(position, &key, &outlook, mixture)
-        })
-        .collect();
-    let wanted = half_up(mixture.share, n_samples);
-    candidates.sort_unstable_by(|a, b| a.rank.total_cmp(&b.rank).then(a.draw.cmp(&b.draw)));
-    let n_free = candidates.partition_point(|candidate| candidate.rank < FORCED);
-    let (free, forced) = candidates.split_at(n_free);
-    let missing = match balance.filter(|_| mixture.by == By::Benefit) {
-        Some(balance) => balance.n_images(free, forced, n_samples),
-        None => usize::try_from(wanted.saturating_sub(forced.len() as u64)).unwrap_or(usize::MAX),
-    };
-    for candidate in free.iter().take(missing).chain(forced) {
-        chosen.insert(candidate.position);
+            let outlook = outlook(self.policy, sample, format)?;
+            Ok(outlook.and_then(|it| Candidate::new(position, &key, &it, self.mixture)))
+        };
+        let looks: Vec<Result<Candidate, Error>> = (0..n_samples)
+            .into_par_iter()
+            .filter_map(|position| {
+                let settled = unreadable.settle(position, look(position));
+                settled.map(Option::flatten).transpose()
+            })
+            .collect();
+        // In order, so that the first bad sample is named whatever the threads did.
+        let candidates: Vec<Candidate> = looks.into_iter().collect::<Result<_>>()?;
+        Ok(self.take(candidates, n_samples))
     }
-    chosen
+
+    fn take(&self, mut candidates: Vec<Candidate>, n_samples: u64) -> Positions {
+        let mut chosen = Positions::new(n_samples);
+        let (mixture, balance) = (self.mixture, self.balance);
+        let wanted = half_up(mixture.share, n_samples);
+        candidates.sort_unstable_by(|a, b| a.rank.total_cmp(&b.rank).then(a.draw.cmp(&b.draw)));
+        let n_free = candidates.partition_point(|candidate| candidate.rank < FORCED);
+        let (free, forced) = candidates.split_at(n_free);
+        let missing = match balance.filter(|_| mixture.by == By::Benefit) {
+            Some(balance) => balance.n_images(free, forced, n_samples),
+            None => {
+                usize::try_from(wanted.saturating_sub(forced.len() as u64)).unwrap_or(usize::MAX)
+            }
+        };
+        for candidate in free.iter().take(missing).chain(forced) {
+            chosen.insert(candidate.position);
+        }
+        chosen
+    }
 }
 
 /// Share times number, rounded half up. 0.7 of 45 are 31.5 and so 32, although the number that a

@@ -1,7 +1,7 @@
 use crate::{
     Cancel, Part, Plan, Report, checkpoints,
     checkpoints::Made,
-    dataset::{complete, fingerprint, provenance, shard_out},
+    dataset::{complete, fingerprint, provenance, shard_out, stamp},
     ordered::ordered,
     tally::Tally,
 };
@@ -101,7 +101,8 @@ pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
     }
     let began = Instant::now();
     let provenance = provenance(job);
-    let fingerprint = fingerprint(job, &provenance);
+    let fingerprint = fingerprint(job)?;
+    let stamp = stamp(job, fingerprint)?;
     let pool = (job.threads > 1).then(|| pool(job.threads)).transpose()?;
     let mut tally = Tally::default();
     let mine = |number: usize| job.part.is_none_or(|part| part.has(number));
@@ -119,11 +120,15 @@ pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
                 common: &job.plan.common,
                 provenance: &provenance,
                 fingerprint,
+                stamp,
                 overwrite: job.overwrite,
                 checkpoints: job.jpeg_index.is_some(),
             };
+            let began = Instant::now();
             match job.format.finished(&request)? {
                 Some(summary) => {
+                    tally.checked.bytes += summary.bytes;
+                    tally.checked.time += began.elapsed();
                     let n_samples = shard.samples.end - shard.samples.start;
                     observer.resumed(n_samples);
                     tally.resumed += n_samples;
@@ -257,7 +262,7 @@ fn fill(
 
 /// Whether other samples can still be fine. A failed write is the disk's fault and ends the run:
 /// errors of writers other than `Sample` are told apart by their action.
-fn is_of_one_sample(error: &Error) -> bool {
+pub(crate) fn is_of_one_sample(error: &Error) -> bool {
     match error {
         Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. } => true,
         Error::Io { action, .. } => matches!(*action, "open" | "read" | "look at" | "map"),
@@ -284,6 +289,10 @@ fn pack_one(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<Packed>
 }
 
 fn read_and_encode(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
+    if let Some(reason) = job.plan.unreadable.get(&position) {
+        let key = job.source.key(job.plan.source_index(position));
+        return Err(Error::sample(key, format!("unreadable when the run was planned: {reason}")));
+    }
     let began = Instant::now();
     let sample = job.source.read(job.plan.source_index(position))?;
     let read = began.elapsed();

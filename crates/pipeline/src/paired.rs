@@ -1,5 +1,7 @@
-use fdconvert_core::{Codec, Error, FieldSpec, Image, Kind, Result, Sample, Schema, Source, Value};
-use std::collections::BTreeMap;
+use fdconvert_core::{
+    Codec, Error, FieldSpec, Ignored, Image, Kind, Result, Sample, Schema, Source, Value,
+};
+use std::{collections::BTreeMap, ops::Range};
 use xxhash_rust::xxh3::Xxh3;
 
 /// A source with one more image for every sample, e.g. its segmentation mask: the first image of
@@ -96,6 +98,22 @@ impl Source for Paired {
         Some(self.inner.image_bytes(index)? + self.masks.image_bytes(mask)?)
     }
 
+    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
+        let mask = self.mask(&self.key(index))?;
+        let bytes = (self.inner.planned_bytes(index)?, self.masks.planned_bytes(mask)?);
+        Ok(bytes.0.zip(bytes.1).map(|(image, mask)| image + mask))
+    }
+
+    fn splits(&self) -> Vec<(String, Range<u64>)> {
+        self.inner.splits()
+    }
+
+    fn left_out(&self) -> Ignored {
+        let mut all = self.inner.left_out();
+        all.add(self.masks.left_out());
+        all
+    }
+
     fn name(&self) -> String {
         format!("{} with {}", self.inner.name(), self.masks.name())
     }
@@ -105,6 +123,20 @@ impl Source for Paired {
         hash.update(&self.inner.fingerprint());
         hash.update(&self.masks.fingerprint());
         hash.digest128().to_le_bytes()
+    }
+
+    fn stamp(&self) -> Result<[u8; 16]> {
+        let mut hash = Xxh3::new();
+        hash.update(&self.inner.stamp()?);
+        hash.update(&self.masks.stamp()?);
+        Ok(hash.digest128().to_le_bytes())
+    }
+
+    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
+        let mut hash = Xxh3::new();
+        hash.update(&self.inner.checked_fingerprint(spare_samples)?);
+        hash.update(&self.masks.checked_fingerprint(spare_samples)?);
+        Ok(hash.digest128().to_le_bytes())
     }
 }
 

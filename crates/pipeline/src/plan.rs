@@ -1,7 +1,11 @@
-use crate::{Balance, Positions, Selection, Sharding, Split, mixture};
+use crate::{
+    Balance, OnError, Positions, Selection, Sharding, Split, mixture, own_splits,
+    sharding::Measure, unreadable::Unreadable,
+};
 use fdconvert_codec::{Encode, Form, Policy};
 use fdconvert_core::{Codec, Color, Common, Error, Format, ImageHeader, Result, Shard, Source};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Which samples go into which file, in which order. A pure function of source and request: no
 /// clock, no machine, no thread.
@@ -16,6 +20,10 @@ pub struct Plan {
     pub common: Common,
     /// Positions in the order whose images become BMP; `None` unless the policy is a mixture.
     pub bmp: Option<Positions>,
+    /// Positions whose samples could not be read when the plan needed them, each with the reason.
+    /// The run leaves them out even if they can be read by then: what else is planned depends on
+    /// it. Empty unless the plan was made with [`OnError::Skip`].
+    pub unreadable: BTreeMap<u64, String>,
 }
 
 /// What to plan.
@@ -25,14 +33,24 @@ pub struct PlanRequest {
     pub selection: Selection,
     /// Seed of a global shuffle; `None` keeps the source's order.
     pub shuffle: Option<u64>,
-    /// Parts of the dataset, e.g. `train` and `val`; empty for one called `train`.
+    /// Parts of the dataset, e.g. `train` and `val`; empty for those that the source itself has,
+    /// or else for one.
     pub splits: Vec<Split>,
+    /// Samples that are in none of the splits are left out. Without it, shares that do not add up
+    /// to 1 are an error.
+    pub drop_rest: bool,
+    /// Name of the only split; `None` for `train`.
+    pub only_split: Option<String>,
     /// Seed of the choice which sample goes into which split.
     pub split_seed: u64,
     /// How a split is cut into shards; formats of one file take no notice.
     pub sharding: Sharding,
     /// What a mixture by benefit balances, in place of its share.
     pub balance: Option<Balance>,
+    /// What to do when the plan needs a sample that cannot be read. `None` leaves it to the runs
+    /// that carry the plan out: such a sample has no say in the plan. Failures of the system that
+    /// concern no single sample, or may pass, are errors unless samples are skipped.
+    pub on_error: Option<OnError>,
 }
 
 impl Plan {
@@ -44,6 +62,7 @@ impl Plan {
             shards: vec![Shard::whole(n_samples)],
             common: Common::default(),
             bmp: None,
+            unreadable: BTreeMap::new(),
         }
     }
 
@@ -52,13 +71,15 @@ impl Plan {
     /// headers of all are looked at.
     ///
     /// # Errors
-    /// `Usage` for a selection or splits that cannot be; those of the source.
+    /// `Usage` for a selection or splits that cannot be, and for an encoding that the format cannot
+    /// hold; those of the source.
     pub fn new(
         source: &dyn Source,
         policy: &Policy,
         format: &dyn Format,
         request: &PlanRequest,
     ) -> Result<Self> {
+        policy.check_format(format)?;
         let mut order = request.selection.apply(source)?;
         if let Some(seed) = request.shuffle {
             let mut indices = order.unwrap_or_else(|| (0..source.len()).collect());
@@ -69,19 +90,32 @@ impl Plan {
         if n_samples == 0 {
             return Err(Error::usage("source", "there is no sample to pack"));
         }
+        let own = source.splits();
         let splits = match &request.splits[..] {
-            [] => vec![(Shard::DEFAULT_SPLIT.to_owned(), n_samples)],
-            splits => {
+            [] if own.is_empty() => {
+                let name = request.only_split.as_deref().unwrap_or(Shard::DEFAULT_SPLIT);
+                vec![(name.to_owned(), n_samples)]
+            }
+            [] => own_splits::group(&own, &mut order, n_samples),
+            _ if !own.is_empty() => return Err(own_splits::refused(&own)),
+            _ => {
                 let mut indices = order.unwrap_or_else(|| (0..source.len()).collect());
-                let sizes = crate::select::split(source, &mut indices, splits, request.split_seed)?;
+                let sizes = crate::select::split(source, &mut indices, request)?;
                 order = Some(indices);
                 sizes
             }
         };
-        let mut plan = Self { order, shards: Vec::new(), common: Common::default(), bmp: None };
+        let unreadable = Unreadable::new(request.on_error);
+        let mut plan = Self {
+            order,
+            shards: Vec::new(),
+            common: Common::default(),
+            bmp: None,
+            unreadable: BTreeMap::new(),
+        };
         if let Some(mixture) = policy.mixture {
-            let balance = request.balance.as_ref();
-            let bmp = mixture::choose(source, policy, mixture, balance, format, &plan, n_samples);
+            let choice = mixture::Choice { policy, mixture, balance: request.balance.as_ref() };
+            let bmp = choice.choose(source, format, &plan, n_samples, &unreadable)?;
             plan.bmp = Some(bmp);
         }
         let mut start = 0;
@@ -89,7 +123,8 @@ impl Plan {
             let range = start..start + len;
             start = range.end;
             let cuts = if format.is_sharded() {
-                request.sharding.cut(source, policy, format, &plan, range.clone())?
+                let how = Measure { source, policy, format, plan: &plan, unreadable: &unreadable };
+                request.sharding.cut(&how, range.clone())?
             } else {
                 vec![range]
             };
@@ -104,6 +139,7 @@ impl Plan {
         if format.is_sharded() {
             plan.common = common(source, policy, format, &plan);
         }
+        plan.unreadable = unreadable.into_reasons();
         Ok(plan)
     }
 
@@ -161,7 +197,22 @@ fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan
             break;
         }
     }
-    Common { codec: codec.value(), extension: extension.value() }
+    let (codec, extension) = (codec.value(), extension.value());
+    let distinct_stems = extension.is_none() && has_distinct_stems(source, plan);
+    Common { codec, extension, distinct_stems }
+}
+
+/// Whether no two keys differ only in the extension of an image. Takes eight bytes for each
+/// sample; a collision of hashes costs nothing but extensions that keys could have lost.
+fn has_distinct_stems(source: &dyn Source, plan: &Plan) -> bool {
+    let positions = 0..plan.len();
+    let hash = |position| {
+        let key = source.key(plan.source_index(position));
+        xxh3_64(Codec::strip_extension(&key).unwrap_or(&key).as_bytes())
+    };
+    let mut hashes: Vec<u64> = positions.map(hash).collect();
+    hashes.sort_unstable();
+    hashes.is_sorted_by(|before, after| before < after)
 }
 
 /// What an image of that codec will probably be stored as.

@@ -14,7 +14,8 @@
 //! ```text
 //! 8 bytes  head_len, then the head: a JSON object in UTF-8 with `recipe` (the options of the run
 //!          by name), `sources` (each with `path`, `fingerprint` in hexadecimal,
-//!          `n_samples`, `schema`), `shards` (each with `split`, `number`, `of`, `start`, `end`)
+//!          `n_samples`, `schema` and, unless it is nothing, `left_out`: what lies in it beside
+//!          its samples), `shards` (each with `split`, `number`, `of`, `start`, `end`)
 //!          and `common` (`codec`, `extension`)
 //! 8 bytes  n_order, then so many integers of 8 bytes: the index in the source of every planned
 //!          sample; 0 for all of the source in its order
@@ -25,9 +26,12 @@
 //!          again, in a form of its own; 0 bytes for none
 //! ```
 use crate::{Plan, Positions};
-use fdconvert_core::{Codec, Common, Error, Result, Schema, Shard};
+use fdconvert_core::{Codec, Common, Error, Ignored, Result, Schema, Shard};
 use serde::{Deserialize, Serialize};
-use std::io::{self, Read, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Read, Write},
+};
 use xxhash_rust::xxh3::Xxh3Default;
 
 const MAGIC: &[u8; 8] = b"FDPLAN\r\n";
@@ -64,6 +68,8 @@ pub struct PlannedSource {
     pub schema: Schema,
     /// What spares it from looking again.
     pub listing: Option<Vec<u8>>,
+    /// What lies in it and is no sample.
+    pub left_out: Ignored,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,6 +86,8 @@ struct HeadSource {
     fingerprint: String,
     n_samples: u64,
     schema: Schema,
+    #[serde(default, skip_serializing_if = "Ignored::is_empty")]
+    left_out: Ignored,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -95,6 +103,9 @@ struct HeadShard {
 struct HeadCommon {
     codec: Option<Codec>,
     extension: Option<String>,
+    // Plans of earlier versions lack it, and their keys keep their extensions.
+    #[serde(default)]
+    distinct_stems: bool,
 }
 
 impl PlanFile {
@@ -128,6 +139,7 @@ impl PlanFile {
             fingerprint: u128::from_be_bytes(source.fingerprint).to_hex(),
             n_samples: source.n_samples,
             schema: source.schema.clone(),
+            left_out: source.left_out.clone(),
         });
         let shards = self.plan.shards.iter().map(|shard| HeadShard {
             split: shard.split.clone(),
@@ -141,7 +153,11 @@ impl PlanFile {
             recipe: self.recipe.clone(),
             sources: sources.collect(),
             shards: shards.collect(),
-            common: HeadCommon { codec: common.codec, extension: common.extension.clone() },
+            common: HeadCommon {
+                codec: common.codec,
+                extension: common.extension.clone(),
+                distinct_stems: common.distinct_stems,
+            },
         })?;
         body.write_all(&(head.len() as u64).to_le_bytes())?;
         body.write_all(&head)?;
@@ -212,6 +228,7 @@ impl PlanFile {
                 fingerprint: fingerprint.to_be_bytes(),
                 n_samples: source.n_samples,
                 schema: source.schema,
+                left_out: source.left_out,
                 listing: (!listing.is_empty()).then_some(listing),
             });
         }
@@ -224,8 +241,13 @@ impl PlanFile {
         let plan = Plan {
             order: (!order.is_empty()).then_some(order),
             shards: shards.collect(),
-            common: Common { codec: head.common.codec, extension: head.common.extension },
+            common: Common {
+                codec: head.common.codec,
+                extension: head.common.extension,
+                distinct_stems: head.common.distinct_stems,
+            },
             bmp: (!words.is_empty()).then(|| Positions::from_words(words)),
+            unreadable: BTreeMap::new(),
         };
         Ok(Self { recipe: head.recipe, sources, plan })
     }
@@ -350,6 +372,7 @@ mod tests {
             n_samples,
             schema: schema.clone(),
             listing: listing.map(<[u8]>::to_vec),
+            left_out: Ignored::default(),
         };
         let shard = |number, samples| Shard { number, of: 2, samples, split: "train".into() };
         PlanFile {
@@ -358,8 +381,9 @@ mod tests {
             plan: Plan {
                 order: Some(vec![4, 0, 2]),
                 shards: vec![shard(0, 0..2), shard(1, 2..3)],
-                common: Common { codec: Some(Codec::Jpeg), extension: None },
+                common: Common { codec: Some(Codec::Jpeg), extension: None, distinct_stems: true },
                 bmp: Some(Positions::from_words(vec![0b101])),
+                unreadable: BTreeMap::new(),
             },
         }
     }

@@ -29,6 +29,8 @@ pub struct Report {
     pub fell_back: (u64, u64, u64),
     /// Checkpoints of the JPEGs, where they were asked for.
     pub checkpoints: Option<Checkpointed>,
+    /// Finished output files of an earlier run that were compared with its records.
+    pub checked: Checked,
     /// Where the time went.
     pub stages: Stages,
     /// Wall-clock time of the run.
@@ -44,6 +46,15 @@ pub struct Checkpointed {
     pub bytes: u64,
     /// JPEGs that got none, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
+}
+
+/// What it took to find out whether output files of an earlier run are what it has written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Their size.
+    pub bytes: u64,
+    /// Wall-clock time.
+    pub time: Duration,
 }
 
 /// Time by stage. Working times add up over threads.

@@ -1,5 +1,6 @@
 //! Subsets, shuffles and splits. Every random choice is a comparison of keyed hashes (XXH3), so
 //! it is the same on every machine and for every version of every library.
+use crate::PlanRequest;
 use fdconvert_core::{Error, Result, Source};
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -106,13 +107,20 @@ pub(crate) fn shuffle(indices: &mut [u64], seed: u64) {
 pub(crate) fn split(
     source: &dyn Source,
     indices: &mut Vec<u64>,
-    splits: &[Split],
-    seed: u64,
+    request: &PlanRequest,
 ) -> Result<Vec<(String, u64)>> {
+    let PlanRequest { splits, split_seed: seed, drop_rest, .. } = request;
     let wrong = |what: String| Err(Error::usage("--split", what));
     let total: f64 = splits.iter().map(|split| split.share).sum();
     if splits.iter().any(|split| split.share.is_nan() || split.share <= 0.0) || total > 1.0 + 1e-9 {
         return wrong("shares must be above 0 and add up to at most 1".into());
+    }
+    if total < 1.0 - 1e-9 && !drop_rest {
+        let rest = (1.0 - total) * 100.0;
+        return wrong(format!(
+            "the shares leave {rest:.3} % of the samples out; make them add up to 1, or add \
+             rest=drop"
+        ));
     }
     for (at, split) in splits.iter().enumerate() {
         let named = |name: &str| {
@@ -126,7 +134,7 @@ pub(crate) fn split(
     let mut ranked: Vec<(u64, usize)> = indices
         .iter()
         .enumerate()
-        .map(|(position, &index)| (key_hash(source, index, seed), position))
+        .map(|(position, &index)| (key_hash(source, index, *seed), position))
         .collect();
     ranked.sort_unstable();
     let mut sizes = Vec::new();

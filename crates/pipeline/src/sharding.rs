@@ -1,5 +1,5 @@
 //! Where a split is cut into shards.
-use crate::Plan;
+use crate::{Plan, unreadable::Unreadable};
 use fdconvert_codec::{Encode, Policy, Worker};
 use fdconvert_core::{Error, Format, Result, Source, Value};
 use std::ops::Range;
@@ -34,16 +34,18 @@ impl Default for Sharding {
     }
 }
 
+/// What the sizes of samples depend on.
+pub(crate) struct Measure<'a> {
+    pub(crate) source: &'a dyn Source,
+    pub(crate) policy: &'a Policy,
+    pub(crate) format: &'a dyn Format,
+    pub(crate) plan: &'a Plan,
+    pub(crate) unreadable: &'a Unreadable,
+}
+
 impl Sharding {
     /// Ranges of positions that cover `range` in order, none empty.
-    pub(crate) fn cut(
-        &self,
-        source: &dyn Source,
-        policy: &Policy,
-        format: &dyn Format,
-        plan: &Plan,
-        range: Range<u64>,
-    ) -> Result<Vec<Range<u64>>> {
+    pub(crate) fn cut(&self, how: &Measure<'_>, range: Range<u64>) -> Result<Vec<Range<u64>>> {
         let n_samples = range.end - range.start;
         let n_shards = match self.by {
             ShardBy::Count(0) => return Err(Error::usage("--shard-count", "give 1 or more")),
@@ -55,7 +57,7 @@ impl Sharding {
             ShardBy::Count(count) => n_samples.div_ceil(count),
             ShardBy::Number(number) => number,
             ShardBy::Bytes(bytes) => {
-                let sizes = sizes(source, policy, format, plan, &range)?;
+                let sizes = how.sizes(&range)?;
                 let cuts = by_bytes(&range, &sizes, bytes);
                 if self.multiple_of <= 1 {
                     return Ok(cuts);
@@ -67,7 +69,9 @@ impl Sharding {
         let n_shards = n_shards.div_ceil(multiple).saturating_mul(multiple);
         if n_shards > n_samples {
             let what = format!("{n_shards} shards of {n_samples} samples would leave some empty");
-            return Err(Error::usage("--shards", what));
+            // The option that asked for so many.
+            let option = if multiple > 1 { "--shards-multiple-of" } else { "--shards" };
+            return Err(Error::usage(option, what));
         }
         Ok(equal(&range, n_shards))
     }
@@ -124,48 +128,57 @@ impl Sizes {
     }
 }
 
-fn sizes(
-    source: &dyn Source,
-    policy: &Policy,
-    format: &dyn Format,
-    plan: &Plan,
-    range: &Range<u64>,
-) -> Result<Sizes> {
-    let is_kept = policy.encode == Encode::Keep && policy.size.is_none();
-    if is_kept && policy.mixture.is_none() && !policy.baseline {
-        let known: Option<Vec<u64>> = range
-            .clone()
-            .map(|position| {
-                let bytes = source.image_bytes(plan.source_index(position))?;
-                Some(format.sample_bytes(source.schema(), bytes))
-            })
-            .collect();
-        if let Some(known) = known {
+impl Measure<'_> {
+    fn sizes(&self, range: &Range<u64>) -> Result<Sizes> {
+        let policy = self.policy;
+        let is_kept = policy.encode == Encode::Keep && policy.size.is_none();
+        if is_kept
+            && policy.mixture.is_none()
+            && !policy.baseline
+            && let Some(known) = range.clone().map(|at| self.known(at)).collect::<Result<_>>()?
+        {
             return Ok(Sizes::Known(known));
         }
+        let mut worker = Worker::default();
+        let (mut n_good, mut total) = (0, 0);
+        let n_samples = range.end - range.start;
+        let n_probed = n_samples.min(PROBED);
+        for n in 0..n_probed {
+            // Evenly spread, so that the plan does not depend on chance.
+            let position = range.start + n * n_samples / n_probed;
+            let encoded = self.encoded(position, &mut worker);
+            if let Some(bytes) = self.unreadable.settle(position, encoded)? {
+                total += bytes;
+                n_good += 1;
+            }
+        }
+        // No image could be read: the run will say so, sample by sample.
+        Ok(Sizes::Mean(total.checked_div(n_good).unwrap_or(1).max(1)))
     }
-    let mut worker = Worker::default();
-    let (mut n_good, mut total) = (0, 0);
-    let n_samples = range.end - range.start;
-    let n_probed = n_samples.min(PROBED);
-    for n in 0..n_probed {
-        // Evenly spread, so that the plan does not depend on chance.
-        let position = range.start + n * n_samples / n_probed;
-        let Ok(sample) = source.read(plan.source_index(position)) else { continue };
-        let key = sample.key.clone();
-        let form = plan.form(position);
-        let encoded =
-            sample.try_map_image(|image| policy.apply_as(form, &key, image, format, &mut worker));
-        let Ok(encoded) = encoded else { continue };
+
+    /// Bytes of a sample that stays as it is, where the source knows them; 0 for one that the run
+    /// will leave out.
+    fn known(&self, position: u64) -> Result<Option<u64>> {
+        let bytes = self.source.planned_bytes(self.plan.source_index(position));
+        Ok(match self.unreadable.settle(position, bytes)? {
+            Some(bytes) => bytes.map(|n| self.format.sample_bytes(self.source.schema(), n)),
+            None => Some(0),
+        })
+    }
+
+    /// Bytes of a sample, encoded.
+    fn encoded(&self, position: u64, worker: &mut Worker) -> Result<u64> {
+        let Self { source, policy, format, plan, .. } = self;
+        let sample = source.read(plan.source_index(position))?;
+        let (key, form) = (sample.key.clone(), plan.form(position));
+        let apply = |image| policy.apply_as(form, &key, image, *format, worker);
+        let encoded = sample.try_map_image(apply)?;
         let image_bytes = encoded.values.iter().map(|value| match value {
             Value::Image(outcome) => outcome.encoded.bytes.len() as u64,
             _ => 0,
         });
-        total += format.sample_bytes(source.schema(), image_bytes.sum());
-        n_good += 1;
+        Ok(format.sample_bytes(source.schema(), image_bytes.sum()))
     }
-    // No image could be read: the run will say so, sample by sample.
-    Ok(Sizes::Mean(total.checked_div(n_good).unwrap_or(1).max(1)))
 }
 
 #[cfg(test)]

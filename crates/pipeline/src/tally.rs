@@ -1,4 +1,4 @@
-use crate::{Checkpointed, Report, Stages, pack::Packed};
+use crate::{Checked, Checkpointed, Report, Stages, pack::Packed};
 use fdconvert_codec::Notes;
 use fdconvert_core::{Codec, Shard, ShardSummary};
 use std::{collections::BTreeMap, time::Duration};
@@ -15,6 +15,7 @@ pub(crate) struct Tally {
     pub(crate) fell_back: (u64, u64, u64),
     pub(crate) shards: Vec<(Shard, ShardSummary)>,
     pub(crate) checkpoints: Checkpointed,
+    pub(crate) checked: Checked,
     pub(crate) stages: Stages,
 }
 
@@ -62,6 +63,7 @@ impl Tally {
             notes: self.notes.into_iter().map(|(name, (text, n))| (name, text, n)).collect(),
             fell_back: self.fell_back,
             checkpoints: checkpoints.then_some(self.checkpoints),
+            checked: self.checked,
             stages: self.stages,
             elapsed: Duration::ZERO,
         }

@@ -4,7 +4,7 @@ use fdconvert_codec::{By, Form, Mixture, Policy};
 use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Image, Kind, Pixels, Result, Sample, Schema, Source, Value,
 };
-use fdconvert_pipeline::{Balance, Plan, PlanRequest, Selection};
+use fdconvert_pipeline::{Balance, OnError, Plan, PlanRequest, Selection};
 use fdconvert_testkit::fake::SHARDS;
 use proptest::prelude::*;
 
@@ -17,6 +17,8 @@ enum What {
     Alpha,
     /// It cannot be read.
     Broken,
+    /// The disk fails.
+    Failing,
 }
 
 struct Images {
@@ -44,6 +46,10 @@ impl Source for Images {
         let (side, channels) = match self.what[index as usize] {
             What::Plain(side) => (side, 3),
             What::Alpha => (4, 4),
+            What::Failing => {
+                let cause = std::io::Error::from_raw_os_error(5);
+                return Err(Error::io("read", self.key(index))(cause));
+            }
             What::Broken => return Err(Error::sample(self.key(index), "is broken")),
         };
         let data = vec![7; (side * side * u32::from(channels)) as usize];
@@ -67,6 +73,34 @@ impl Source for Images {
 fn policy(share: f64, by: By) -> Policy {
     let mixture = Mixture { share, by, seed: 5, max_bytes: Mixture::MAX_BYTES };
     Policy { mixture: Some(mixture), ..Policy::default() }
+}
+
+/// What a failed read does to a plan must be seen: another image would become BMP.
+#[test]
+fn a_failed_read_never_changes_the_choice_in_silence() {
+    let policy = policy(0.5, By::Random);
+    let plan = |what: &[What], on_error| {
+        let request = PlanRequest { on_error, ..PlanRequest::default() };
+        Plan::new(&Images::new(what.to_vec()), &policy, &SHARDS, &request)
+    };
+    let fine = [What::Plain(4); 6];
+    let with = |what: What| {
+        let mut all = fine;
+        all[2] = what;
+        all
+    };
+    for on_error in [None, Some(OnError::Fail)] {
+        let error = plan(&with(What::Failing), on_error).unwrap_err();
+        assert!(error.to_string().contains("image 2"), "{error}");
+    }
+    // What is skipped is skipped even if a second look succeeds.
+    let skipping = plan(&with(What::Failing), Some(OnError::Skip)).unwrap();
+    assert_eq!(skipping.unreadable.keys().copied().collect::<Vec<_>>(), [2]);
+    assert!(skipping.unreadable[&2].contains("image 2"));
+    // A broken image is found broken by every look.
+    assert!(plan(&with(What::Broken), Some(OnError::Fail)).is_err());
+    assert!(plan(&with(What::Broken), None).unwrap().unreadable.is_empty());
+    assert!(plan(&fine, Some(OnError::Skip)).unwrap().unreadable.is_empty());
 }
 
 fn plan(source: &Images, share: f64, by: By) -> Plan {

@@ -7,7 +7,7 @@ use fdconvert_core::{
 };
 use fdconvert_pipeline::{Concat, Plan, PlanRequest, Selection, ShardBy, Sharding, Split};
 use fdconvert_testkit::fake::SHARDS;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 /// Samples `0..n` of `n_classes` classes; sample `i` has `100 + i` bytes.
 struct Listing {
@@ -64,6 +64,63 @@ impl Source for Listing {
     fn fingerprint(&self) -> [u8; 16] {
         [self.n as u8; 16]
     }
+}
+
+/// A listing with splits of its own: the first `n` samples, the rest.
+struct Divided(Listing, u64);
+
+impl Source for Divided {
+    fn schema(&self) -> &Schema {
+        self.0.schema()
+    }
+
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        self.0.read(index)
+    }
+
+    fn key(&self, index: u64) -> String {
+        self.0.key(index)
+    }
+
+    fn splits(&self) -> Vec<(String, Range<u64>)> {
+        vec![("test".into(), 0..self.1), ("train".into(), self.1..self.0.n)]
+    }
+
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        self.0.fingerprint()
+    }
+}
+
+#[test]
+fn splits_of_the_source_stay_whatever_the_order() {
+    let divided = |prefix, n| Box::new(Divided(listing(10, prefix, &["cat"]), n));
+    let by = |request: PlanRequest, source: &dyn Source| {
+        let plan = plan(source, &request).unwrap();
+        let shards = plan.shards.iter();
+        shards.map(|s| (s.split.clone(), s.samples.end - s.samples.start)).collect::<Vec<_>>()
+    };
+    let both = |test, train| vec![("test".to_owned(), test), ("train".to_owned(), train)];
+    let source = divided("a", 3);
+    assert_eq!(by(PlanRequest::default(), &*source), both(3, 7));
+    let shuffled = PlanRequest { shuffle: Some(1), ..PlanRequest::default() };
+    let order = plan(&*source, &shuffled).unwrap().order.unwrap();
+    assert!(order[..3].iter().all(|index| *index < 3) && order[3..].iter().all(|i| *i >= 3));
+    let joined = Concat::join(vec![divided("a", 3), divided("b", 4)]).unwrap();
+    assert_eq!(by(PlanRequest::default(), &*joined), both(7, 13));
+    let whole = Box::new(listing(5, "c", &["cat"]));
+    let mixed = Concat::join(vec![divided("a", 3), whole]).map(drop).unwrap_err();
+    assert!(mixed.to_string().contains("--no-split-folders"), "{mixed}");
+    let splits = vec![Split { name: "x".into(), share: 1.0 }];
+    let error = plan(&*source, &PlanRequest { splits, ..PlanRequest::default() }).unwrap_err();
+    assert!(error.to_string().contains("--split"), "{error}");
 }
 
 fn plan(source: &dyn Source, request: &PlanRequest) -> Result<Plan> {
@@ -145,8 +202,12 @@ fn splits_are_disjoint_and_of_the_size_asked_for() {
     let request = PlanRequest {
         splits: splits.iter().map(|&(name, share)| Split { name: name.into(), share }).collect(),
         sharding: Sharding { by: ShardBy::Count(100), multiple_of: 1 },
+        drop_rest: true,
         ..PlanRequest::default()
     };
+    // A twentieth of the samples is not left out unless that is asked for.
+    let silent = PlanRequest { drop_rest: false, ..request.clone() };
+    assert!(plan(&source, &silent).unwrap_err().to_string().contains("rest=drop"));
     let plan = plan(&source, &request).unwrap();
     assert_eq!(plan.len(), 950);
     let names: Vec<_> = plan.shards.iter().map(|s| (s.split.as_str(), s.number, s.of)).collect();

@@ -1,15 +1,32 @@
 //! JPEG (ITU-T T.81): markers up to the frame header, EXIF orientation.
-use crate::{
-    Ending,
-    bytes::{array, u16_be},
-    exif,
-};
+use crate::{Ending, bytes::u16_be, exif, scans};
 use fdconvert_core::{Codec, Color, ImageHeader};
 
 const SOI: u8 = 0xD8;
-const EOI: u8 = 0xD9;
-const SOS: u8 = 0xDA;
+pub(crate) const EOI: u8 = 0xD9;
+pub(crate) const SOS: u8 = 0xDA;
 const APP1: u8 = 0xE1;
+
+/// The marker at or behind `at` and the byte behind it. As in libjpeg, whatever else is in front of
+/// a marker is passed over: fill bytes, entropy-coded data, and what a careless tool left there.
+#[must_use]
+pub fn next_marker(bytes: &[u8], mut at: usize) -> Option<(u8, usize)> {
+    loop {
+        at += bytes.get(at..)?.iter().position(|byte| *byte == 0xFF)?;
+        at += bytes.get(at..)?.iter().position(|byte| *byte != 0xFF)?;
+        let marker = *bytes.get(at)?;
+        at += 1;
+        if marker != 0 {
+            return Some((marker, at));
+        }
+    }
+}
+
+/// Whether a marker has no length and no content.
+#[must_use]
+pub fn stands_alone(marker: u8) -> bool {
+    matches!(marker, 0x01 | 0xD0..=SOI)
+}
 
 /// Walks the segments to the frame header (SOF).
 pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
@@ -17,27 +34,16 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let mut orientation = 1;
     loop {
         let ends = || format!("the JPEG ends at byte {} before its frame header", bytes.len());
-        let [lead, marker] = array(bytes, at).ok_or_else(ends)?;
-        if lead != 0xFF {
-            return Err(format!("byte {at} of the JPEG should start a marker and is {lead:#04x}"));
+        let (marker, body_at) = next_marker(bytes, at).ok_or_else(ends)?;
+        if stands_alone(marker) {
+            at = body_at;
+            continue;
         }
-        match marker {
-            // Fill bytes before a marker (B.1.1.2).
-            0xFF => {
-                at += 1;
-                continue;
-            }
-            // Markers without a length.
-            0x01 | 0xD0..=0xD7 | SOI => {
-                at += 2;
-                continue;
-            }
-            SOS | EOI => {
-                return Err(format!("the JPEG has no frame header before byte {at}"));
-            }
-            _ => {}
+        at = body_at - 2;
+        if matches!(marker, SOS | EOI) {
+            return Err(format!("the JPEG has no frame header before byte {at}"));
         }
-        let len = usize::from(u16_be(bytes, at + 2).ok_or_else(ends)?);
+        let len = usize::from(u16_be(bytes, body_at).ok_or_else(ends)?);
         let bad_len = || format!("the JPEG segment at byte {at} has a bad length of {len}");
         // The length counts its own two bytes.
         let body_len = len.checked_sub(2).ok_or_else(bad_len)?;
@@ -90,9 +96,14 @@ fn frame(marker: u8, body: &[u8], orientation: u8) -> Option<Result<ImageHeader,
     }))
 }
 
+/// Whether the image data is there, as far as the markers tell.
+pub(crate) fn ending(bytes: &[u8]) -> Result<Ending, String> {
+    scans::ending(bytes).unwrap_or_else(|| Ok(tail(bytes)))
+}
+
 /// Whether the end marker is there. Cameras and download tools add zeros and other trailing
 /// bytes, so the last few KiB are searched; in entropy-coded data `FF D9` can only be a marker.
-pub(crate) fn ending(bytes: &[u8]) -> Ending {
+fn tail(bytes: &[u8]) -> Ending {
     const TAIL: usize = 4096;
     let tail = &bytes[bytes.len().saturating_sub(TAIL)..];
     if tail.ends_with(&[0xFF, EOI]) || tail.windows(2).any(|pair| pair == [0xFF, EOI]) {

@@ -22,6 +22,9 @@ mod exif;
 mod jpeg;
 mod other;
 mod png;
+mod scans;
+
+pub use jpeg::{next_marker, stands_alone};
 
 use fdconvert_core::{Codec, ImageHeader};
 
@@ -67,18 +70,23 @@ pub fn probe(bytes: &[u8]) -> Result<ImageHeader, String> {
 pub enum Ending {
     /// As its codec demands, as far as can be told without decoding.
     Complete,
-    /// A JPEG without its end marker: only decoding can tell whether pixels are missing.
+    /// A JPEG without its end marker: only decoding can tell whether pixels are missing. Every
+    /// coefficient of a progressive one has been sent, at least for its first blocks.
     NoEndMarker,
+    /// A progressive JPEG with its end marker whose scans leave out coefficients, or bits of them.
+    /// The standard allows it; it is also what a cut file with an end marker put behind it is.
+    CoefficientsLeftOut,
 }
 
-/// Checks that a file is complete without decoding it: a JPEG has its end marker, every chunk of
-/// a PNG is there with the right CRC, a BMP has all its rows. Other codecs are left to decoding.
+/// Checks that a file is complete without decoding it: a JPEG has its end marker and, where it has
+/// several scans, all of them; every chunk of a PNG is there with the right CRC; a BMP has all its
+/// rows. Other codecs are left to decoding.
 ///
 /// # Errors
 /// What is missing or damaged, with the offset.
 pub fn check_complete(bytes: &[u8], header: &ImageHeader) -> Result<Ending, String> {
     match header.codec {
-        Codec::Jpeg => Ok(jpeg::ending(bytes)),
+        Codec::Jpeg => jpeg::ending(bytes),
         Codec::Png => png::check_chunks(bytes).map(|()| Ending::Complete),
         Codec::Bmp => bmp::check_rows(bytes).map(|()| Ending::Complete),
         _ => Ok(Ending::Complete),

@@ -63,9 +63,90 @@ fn fill_bytes_and_huge_app_segments_are_walked_over() {
 fn missing_end_markers_are_seen() {
     let mut bytes = jpeg(&[], 0xC0, 3, 7, 5);
     let header = probe(&bytes).unwrap();
+    assert!(check_complete(&bytes, &header).unwrap_err().contains("no image data"));
+    bytes.extend(scan(&[0, 1, 2], 0, 63, 0));
     assert_eq!(check_complete(&bytes, &header), Ok(Ending::NoEndMarker));
     bytes.extend([0xFF, 0xD9, 0, 0]);
     assert_eq!(check_complete(&bytes, &header), Ok(Ending::Complete));
+}
+
+/// The header of a scan with some entropy-coded bytes, a restart and a stuffed byte among them.
+fn scan(components: &[u8], first: u8, last: u8, bits: u8) -> Vec<u8> {
+    let mut body = vec![components.len() as u8];
+    body.extend(components.iter().flat_map(|id| [*id, 0]));
+    body.extend([first, last, bits]);
+    let mut out = segment(0xDA, &body);
+    out.extend([1, 2, 0xFF, 0, 3, 0xFF, 0xD0, 4]);
+    out
+}
+
+#[test]
+fn the_scans_of_a_progressive_jpeg_have_to_send_every_bit() {
+    let scans = [
+        scan(&[0, 1, 2], 0, 0, 1),
+        scan(&[0], 1, 5, 2),
+        scan(&[1], 1, 63, 0),
+        scan(&[2], 1, 63, 0),
+        scan(&[0], 6, 63, 0),
+        scan(&[0], 1, 5, 0x21),
+        scan(&[0, 1, 2], 0, 0, 0x10),
+        scan(&[0], 1, 5, 0x10),
+    ];
+    for n_scans in 0..=scans.len() {
+        for marker in [0xC2, 0xCA] {
+            let mut bytes = jpeg(&[], marker, 3, 7, 5);
+            bytes.extend(scans.iter().take(n_scans).flatten());
+            let header = probe(&bytes).unwrap();
+            let cut = check_complete(&bytes, &header);
+            bytes.extend([0xFF, 0xD9, 0]);
+            let closed = check_complete(&bytes, &header);
+            if n_scans == scans.len() {
+                assert_eq!((cut, closed), (Ok(Ending::NoEndMarker), Ok(Ending::Complete)));
+            } else {
+                assert!(cut.is_err(), "{n_scans} scans: {cut:?}");
+                let legal = (n_scans > 0).then_some(Ending::CoefficientsLeftOut);
+                assert_eq!(closed.ok(), legal, "{n_scans} scans");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_component_that_no_scan_sends_is_missed() {
+    for (n_sent, complete) in [(1, false), (2, false), (3, true)] {
+        let mut bytes = jpeg(&[], 0xC0, 3, 7, 5);
+        for id in 0..n_sent {
+            bytes.extend(scan(&[id], 0, 63, 0));
+        }
+        let header = probe(&bytes).unwrap();
+        assert_eq!(check_complete(&bytes, &header).is_ok(), complete, "{n_sent}");
+        bytes.extend([0xFF, 0xD9]);
+        assert_eq!(check_complete(&bytes, &header).is_ok(), complete, "{n_sent}");
+    }
+}
+
+#[test]
+fn no_damage_to_the_scans_trips_it() {
+    let mut whole = jpeg(&[], 0xC2, 3, 7, 5);
+    whole.extend(scan(&[0, 1, 2], 0, 0, 0));
+    (0..3).for_each(|id| whole.extend(scan(&[id], 1, 63, 0)));
+    whole.extend([0xFF, 0xD9]);
+    let header = probe(&whole).unwrap();
+    for at in 0..whole.len() {
+        let _ = check_complete(&whole[..at], &header);
+        for flip in 1..=u8::MAX {
+            let mut bytes = whole.clone();
+            bytes[at] ^= flip;
+            let _ = check_complete(&bytes, &header);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_marker_between_segments_is_passed_over() {
+    let mut before = segment(0xE0, b"JFIF");
+    before.extend([0, 7, 0xFF, 0, 9]);
+    assert_eq!(probe(&jpeg(&before, 0xC0, 3, 7, 5)).unwrap().width, 7);
 }
 
 /// The set of broken files: those that a header check must catch, and those it must pass.

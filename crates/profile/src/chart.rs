@@ -1,6 +1,9 @@
 //! The curves of a report as an SVG picture.
 
-use crate::{Choice, Report, html::images_per_s};
+use crate::{
+    Choice, Report,
+    html::{escape, images_per_s},
+};
 use std::fmt::Write;
 
 const WIDTH: f64 = 720.0;
@@ -22,7 +25,7 @@ pub(crate) fn svg(report: &Report) -> String {
         WIDTH - LEFT - RIGHT,
         HEIGHT - TOP - BOTTOM
     );
-    axes(&mut svg, &scale);
+    axes(&mut svg, &scale, &report.raw.name);
     for (class, value) in [
         ("both", (|point| point.throughput.images_per_s()) as fn(&Choice) -> f64),
         ("loading", |point| point.throughput.loading),
@@ -39,9 +42,19 @@ pub(crate) fn svg(report: &Report) -> String {
             &format!("<polyline class=\"{class}\" clip-path=\"url(#plot)\" points=\"{points}\"/>"),
         );
     }
-    chosen(&mut svg, &scale, &report.solution.chosen);
+    chosen(&mut svg, &scale, &report.solution.chosen, &report.raw.name);
     for verified in &report.verified {
         let (x, y) = (scale.x(verified.share), scale.y(verified.images_per_s()));
+        if let Some((least, most)) = verified.range() {
+            let (low, high) = (scale.y(least), scale.y(most));
+            line(
+                &mut svg,
+                &format!(
+                    "<line class=\"range\" clip-path=\"url(#plot)\" x1=\"{x:.1}\" x2=\"{x:.1}\" \
+                     y1=\"{low:.1}\" y2=\"{high:.1}\"/>"
+                ),
+            );
+        }
         line(
             &mut svg,
             &format!(
@@ -51,7 +64,7 @@ pub(crate) fn svg(report: &Report) -> String {
             ),
         );
     }
-    legend(&mut svg, !report.verified.is_empty());
+    legend(&mut svg, &scale, report);
     svg.push_str("</svg>\n");
     svg
 }
@@ -81,14 +94,14 @@ fn top_value(report: &Report) -> f64 {
     let finite = |value: &f64| value.is_finite();
     let values = report.curve.iter().flat_map(|p| [p.throughput.loading, p.throughput.decoding]);
     let highest = values.filter(finite).fold(0.0, f64::max);
-    let measured = report.verified.iter().map(|verified| verified.images_per_s());
+    let measured = report.verified.iter().filter_map(|verified| Some(verified.range()?.1));
     let measured = measured.filter(finite).fold(0.0, f64::max);
     let top = if best.is_finite() { highest.min(2.2 * best) } else { highest };
     let top = top.max(measured) * 1.08;
     if top > 0.0 && top.is_finite() { top } else { 1.0 }
 }
 
-fn axes(svg: &mut String, scale: &Scale) {
+fn axes(svg: &mut String, scale: &Scale, raw: &str) {
     let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
     let step = tick(scale.top);
     let mut value = 0.0;
@@ -120,15 +133,19 @@ fn axes(svg: &mut String, scale: &Scale) {
     line(
         svg,
         &format!(
-            "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">images stored raw\
-         </text>",
+            "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">share of images \
+             stored as {}</text>\
+             <text class=\"tick\" transform=\"translate(14 {:.1}) rotate(-90)\" \
+             text-anchor=\"middle\">images/s</text>",
             (LEFT + right) / 2.0,
-            bottom + 40.0
+            bottom + 40.0,
+            escape(raw),
+            (TOP + bottom) / 2.0
         ),
     );
 }
 
-fn chosen(svg: &mut String, scale: &Scale, chosen: &Choice) {
+fn chosen(svg: &mut String, scale: &Scale, chosen: &Choice, raw: &str) {
     let (x, y) = (scale.x(chosen.share), scale.y(chosen.throughput.images_per_s()));
     // On the side with more room.
     let (anchor, text_x) = if chosen.share > 0.6 { ("end", x - 10.0) } else { ("start", x + 10.0) };
@@ -138,19 +155,31 @@ fn chosen(svg: &mut String, scale: &Scale, chosen: &Choice) {
         &format!(
             "<line class=\"chosen\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{y:.1}\" y2=\"{bottom}\"/>\
          <circle class=\"point\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\"/>\
-         <text x=\"{text_x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">chosen: {:.1} % raw</text>",
+         <text x=\"{text_x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">chosen: {:.1} % {}</text>",
             bottom - 12.0,
-            chosen.share * 100.0
+            chosen.share * 100.0,
+            escape(raw)
         ),
     );
 }
 
-fn legend(svg: &mut String, has_measured: bool) {
+/// What is what. A curve that is above the picture everywhere is told of all the same: it is the
+/// one that does not matter.
+fn legend(svg: &mut String, scale: &Scale, report: &Report) {
+    let is_above =
+        |value: fn(&Choice) -> f64| report.curve.iter().all(|point| value(point) > scale.top);
+    let named = |text: &'static str, is_above: bool| match (text, is_above) {
+        ("loading", true) => ("loading (above)", 155.0),
+        ("decoding", true) => ("decoding (above)", 165.0),
+        (text, _) => (text, 100.0),
+    };
+    let (loading, loading_width) = named("loading", is_above(|point| point.throughput.loading));
+    let (decoding, decoding_width) = named("decoding", is_above(|point| point.throughput.decoding));
     let mut x = LEFT;
     for (class, text, width) in [
-        ("loading", "loading", 100.0),
-        ("decoding", "decoding", 110.0),
-        ("both", "throughput: the slower", 200.0),
+        ("loading", loading, loading_width),
+        ("decoding", decoding, decoding_width),
+        ("both", "the slower of them", 180.0),
     ] {
         line(
             svg,
@@ -163,12 +192,12 @@ fn legend(svg: &mut String, has_measured: bool) {
         );
         x += width;
     }
-    if has_measured {
+    if !report.verified.is_empty() {
         line(
             svg,
             &format!(
                 "<rect class=\"measured\" x=\"{x}\" y=\"16\" width=\"8\" height=\"8\"/>\
-             <text x=\"{:.1}\" y=\"24\">measured with the loader</text>",
+             <text x=\"{:.1}\" y=\"24\">measured: median, range</text>",
                 x + 14.0
             ),
         );

@@ -1,5 +1,9 @@
-use crate::{Binding, Choice, Report, Verdict, chart};
+use crate::{Binding, Choice, Report, SLACK, Verdict, chart};
+use fdconvert_core::Codec;
 use std::fmt::Write;
+
+/// A measurement that is so many times the prediction, or so small a part of it, is remarked on.
+const FAR_OFF: f64 = 1.25;
 
 /// Colours for screens, dark screens and paper. Nothing is loaded from elsewhere.
 const STYLE: &str = "
@@ -27,6 +31,7 @@ svg .grid { stroke: var(--faint); } svg .loading { stroke: var(--loading); }
 svg .decoding { stroke: var(--decoding); stroke-dasharray: 7 4; }
 svg .both { stroke: var(--both); stroke-width: 8; }
 svg .chosen { stroke: var(--ink); stroke-dasharray: 2 4; } svg .point { fill: var(--ink); }
+svg .range { stroke: var(--ink); stroke-width: 2; }
 svg .measured { fill: var(--paper); stroke: var(--ink); stroke-width: 2; }
 ";
 
@@ -40,11 +45,12 @@ pub fn to_html(report: &Report) -> String {
          <meta name=\"viewport\" content=\"width=device-width\"/>\n\
          <title>Profile of {dataset}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <h1>Profile of {dataset}</h1>\n\
-         <p class=\"quiet\">{} images, read from {}; {}</p>\n",
-        report.n_images,
+         <p class=\"quiet\">{}, read from {}; {}</p>\n",
+        plural(report.n_images, "image"),
         escape(&report.target),
         escape(&report.tool)
     );
+    page.push_str(&provenance(report));
     page.push_str(&verdict(report));
     if let Some(why) = report.read.as_ref().and_then(|read| read.cached_because.as_ref()) {
         add(
@@ -64,6 +70,26 @@ pub fn to_html(report: &Report) -> String {
     page.push_str(&measurements(report));
     page.push_str("</body>\n</html>\n");
     page
+}
+
+/// Where and how it was measured.
+fn provenance(report: &Report) -> String {
+    let Some(made) = &report.measured_on else { return String::new() };
+    let processor = made.processor.as_deref().unwrap_or("unknown processor");
+    let disk = made.disk.as_deref().unwrap_or("unknown file system");
+    format!(
+        "<p class=\"quiet\">Measured on {}: {}, {}; {}<br/><code>{}</code></p>\n",
+        escape(&made.system),
+        escape(processor),
+        plural(made.n_cpus, "CPU"),
+        escape(disk),
+        escape(&made.command)
+    )
+}
+
+/// `1 thread`, `2 threads`
+fn plural(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn verdict(report: &Report) -> String {
@@ -97,12 +123,40 @@ fn achieved(report: &Report) -> String {
     };
     match (at(report.solution.chosen.share), at(0.0)) {
         (Some(chosen), Some(encoded)) if encoded > 0.0 => format!(
-            " Measured with the loader: {} images/s, {} as fast.",
+            " Measured with the loader: {} images/s, {} as fast.{}",
             images_per_s(chosen),
-            times(chosen / encoded)
+            times(chosen / encoded),
+            explained(report, chosen)
         ),
         _ => String::new(),
     }
+}
+
+/// Why something else was chosen than what the model finds fastest, and how far the model is off.
+fn explained(report: &Report, measured: f64) -> String {
+    let (chosen, optimum) = (&report.solution.chosen, &report.solution.optimum);
+    let mut text = String::new();
+    let predicted = chosen.throughput.images_per_s();
+    if predicted < optimum.throughput.images_per_s() * 0.99 {
+        text.push_str(&format!(
+            " The model predicts more at {:.1} % ({} images/s), but measurements decide: of the \
+             shares that were tried, {:.1} % is the smallest within {:.0} % of the fastest.",
+            optimum.share * 100.0,
+            images_per_s(optimum.throughput.images_per_s()),
+            chosen.share * 100.0,
+            SLACK * 100.0
+        ));
+    }
+    let off = measured / predicted;
+    if off.is_finite() && !(1.0 / FAR_OFF..=FAR_OFF).contains(&off) {
+        text.push_str(&format!(
+            " That is {} what the model predicts there: this machine was not equally busy while \
+             the inputs were measured, or the sample is too small. Repeat it, or give more \
+             <code>--runs</code> and <code>--samples</code>.",
+            times(off)
+        ));
+    }
+    text
 }
 
 /// The mixture of more than two formats.
@@ -142,7 +196,8 @@ fn predictions(report: &Report) -> String {
             bytes(choice.dataset_bytes),
         ]
     };
-    let head = ["", "raw", "loading/s", "decoding/s", "images/s", "waits for", "cached", "dataset"];
+    let raw = escape(&report.raw.name);
+    let head = ["", &raw, "loading/s", "decoding/s", "images/s", "waits for", "cached", "dataset"];
     let named = named.into_iter().map(|(name, choice)| row(name, choice)).collect();
     let tenths = report.tenths.iter().zip(0..);
     let tenths = tenths.map(|(choice, k)| row(format!("{k}/10"), choice)).collect();
@@ -167,8 +222,16 @@ fn inputs(report: &Report) -> String {
         vec!["effective cores".into(), format!("{:.2}", machine.effective_cores)],
         vec!["cached bytes".into(), bytes(machine.cache_bytes)],
     ];
+    // Two tables tell of decoding times; without a word they seem to contradict each other.
+    let how = if report.verified.is_empty() {
+        ""
+    } else {
+        "<p class=\"quiet\">Times are those of the loader with the bytes in memory and all threads at \
+         work: decoding, cropping, resizing, checksums. Decoding alone is below, under Formats, \
+         measured.</p>\n"
+    };
     format!(
-        "<h2>What went in</h2>\n{}<p></p>\n{}",
+        "<h2>What went into the model</h2>\n{how}{}<p></p>\n{}",
         table(&["format", "bytes per image", "time of a thread"], formats.into()),
         table(&["machine", ""], machine)
     )
@@ -176,10 +239,11 @@ fn inputs(report: &Report) -> String {
 
 fn measurements(report: &Report) -> String {
     let mut page = String::new();
+    let raw = escape(&report.raw.name);
     if let Some(measured) = &report.measured {
         let rows = measured.formats.iter().map(|format| {
             vec![
-                format.codec.extension().into(),
+                if format.codec == Codec::Jpeg { "jpeg" } else { format.codec.extension() }.into(),
                 bytes(format.cost.bytes_per_image),
                 seconds(format.cost.cpu_seconds_per_image),
                 seconds(format.cpu_seconds_all_threads),
@@ -187,16 +251,17 @@ fn measurements(report: &Report) -> String {
                 format.n_cannot_hold.to_string(),
             ]
         });
-        let all = format!("on {} threads", measured.threads);
+        let all = format!("on {}", plural(measured.threads as u64, "thread"));
         let head = ["format", "bytes", "on 1 thread", &all, "effective cores", "cannot hold"];
         let full =
             if measured.memory_was_full { ", where the memory for samples ended" } else { "" };
         add(
             &mut page,
             &format!(
-                "<h2>Formats, measured</h2>\n<p class=\"quiet\">Means over {} images{full}; {} could \
-             not be read.</p>",
-                measured.n_images, measured.n_unreadable
+                "<h2>Formats, measured</h2>\n<p class=\"quiet\">Decoding alone, means over \
+                 {}{full}; {} could not be read.</p>",
+                plural(measured.n_images, "image"),
+                measured.n_unreadable
             ),
         );
         page.push_str(&table(&head, rows.collect()));
@@ -225,22 +290,25 @@ fn measurements(report: &Report) -> String {
         add(
             &mut page,
             &format!(
-                "<h2>Search over tenths</h2>\n<p>It ends at {:.0} % raw.</p>",
+                "<h2>Search over tenths</h2>\n<p>It ends at {:.0} % {raw}.</p>",
                 search.share * 100.0
             ),
         );
-        page.push_str(&table(&["raw", "loading/s", "decoding/s"], asked.collect()));
+        page.push_str(&table(&[&raw, "loading/s", "decoding/s"], asked.collect()));
     }
     if !report.verified.is_empty() {
         let rows = report.verified.iter().map(|verified| {
             vec![
                 format!("{:.1} %", verified.share * 100.0),
                 images_per_s(verified.images_per_s()),
+                verified.range().map_or_else(String::new, |(least, most)| {
+                    format!("{} to {}", images_per_s(least), images_per_s(most))
+                }),
                 verified.runs.len().to_string(),
             ]
         });
         page.push_str("<h2>Measured with the loader</h2>\n");
-        page.push_str(&table(&["raw", "images/s, median", "runs"], rows.collect()));
+        page.push_str(&table(&[&raw, "images/s, median", "range", "runs"], rows.collect()));
     }
     page
 }
@@ -257,7 +325,7 @@ fn table(head: &[&str], rows: Vec<Vec<String>>) -> String {
 }
 
 /// Text that is safe in HTML, also in attributes.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -292,21 +360,17 @@ fn gain_of(choice: &Choice, over: &Choice) -> f64 {
     choice.throughput.images_per_s() / over.throughput.images_per_s()
 }
 
-/// In units of 1000, as disks are sold.
+/// In units of 1024, as everywhere in the command.
 fn bytes(value: f64) -> String {
     let mut scaled = value;
-    for unit in ["B", "kB", "MB", "GB", "TB"] {
-        if scaled < 999.5 {
-            let digits = match scaled {
-                _ if unit == "B" => 0,
-                _ if scaled < 9.995 => 2,
-                _ => usize::from(scaled < 99.95),
-            };
+    for unit in ["B", "KiB", "MiB", "GiB", "TiB"] {
+        if scaled < 1024.0 {
+            let digits = if unit == "B" { 0 } else { 2 };
             return format!("{scaled:.digits$} {unit}");
         }
-        scaled /= 1000.0;
+        scaled /= 1024.0;
     }
-    format!("{scaled:.1} PB")
+    format!("{scaled:.2} PiB")
 }
 
 fn seconds(value: f64) -> String {

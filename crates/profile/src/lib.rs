@@ -68,7 +68,7 @@ pub use lp::{MAX_FORMATS, MAX_RESOURCES, Mixture, Resource, Space, best_mixture,
 pub use measure::{FormatCost, Measured, Measuring, measure_formats, time_formats};
 pub use model::{Binding, Cost, Machine, Model, Throughput};
 pub use read::{Bandwidth, Pattern, ReadPlan, Target, measure_read};
-pub use report::{FormatReport, MixtureReport, Report, Verified};
+pub use report::{FormatReport, MeasuredOn, MixtureReport, Report, Verified};
 pub use sampling::{Sampled, Stored, choose, sample};
 pub use solve::{
     Choice, GAIN, PaperSearch, SLACK, Solution, Verdict, fixed_point, paper_search, sweep,

@@ -42,6 +42,25 @@ pub struct Report {
     pub formats: Option<MixtureReport>,
     /// Why nothing was verified, or figures are to be taken with care.
     pub warnings: Vec<String>,
+    /// Where it was measured and how it was asked for; `None` in reports of older versions.
+    #[serde(default)]
+    pub measured_on: Option<MeasuredOn>,
+}
+
+/// Where a report comes from, for people who compare two of them. Without a date and the name of a
+/// host: neither explains a number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasuredOn {
+    /// Operating system and architecture.
+    pub system: String,
+    /// Model of the processor, where the system tells.
+    pub processor: Option<String>,
+    /// Threads that it runs at once.
+    pub n_cpus: u64,
+    /// File system and device of the target, where the system tells.
+    pub disk: Option<String>,
+    /// The command line.
+    pub command: String,
 }
 
 /// The mixture of more than two formats that the model finds fastest.
@@ -72,6 +91,14 @@ pub struct Verified {
 }
 
 impl Verified {
+    /// The slowest and the fastest run; nothing without any.
+    #[must_use]
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let least = self.runs.iter().copied().min_by(f64::total_cmp)?;
+        let most = self.runs.iter().copied().max_by(f64::total_cmp)?;
+        Some((least, most))
+    }
+
     /// The median of the runs, the upper of the middle two; 0 without any.
     #[must_use]
     pub fn images_per_s(&self) -> f64 {
@@ -105,6 +132,7 @@ impl Report {
             verified: Vec::new(),
             formats: None,
             warnings: Vec::new(),
+            measured_on: None,
         }
     }
 

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use fdconvert_profile::{
-    Bandwidth, Cost, Machine, Model, ReadPlan, Report, Verified, paper_search, to_html,
+    Bandwidth, Cost, Machine, MeasuredOn, Model, ReadPlan, Report, Verdict, Verified, paper_search,
+    to_html,
 };
 
 fn report(cache_bytes: f64, names: [&str; 2]) -> Report {
@@ -16,6 +17,13 @@ fn report(cache_bytes: f64, names: [&str; 2]) -> Report {
         Verified { share: 0.3, runs: vec![540.0, 550.0, 545.0] },
         Verified { share: 0.4, runs: vec![590.0] },
     ];
+    report.measured_on = Some(MeasuredOn {
+        system: "linux x86_64".into(),
+        processor: None,
+        n_cpus: 8,
+        disk: Some("ext4 on /dev/<sda>".into()),
+        command: "fdconvert profile <photos>".into(),
+    });
     report.read = Some(Bandwidth {
         bytes_per_s: 500e6,
         bytes: 1 << 30,
@@ -66,9 +74,32 @@ fn page_is_well_formed_and_names_are_escaped() {
         "memory, not of the disk: tmpfs &lt;keeps&gt;",
         "chosen: ",
         "545",
+        // Where it was measured, and one system of units and of names.
+        "540 to 550",
+        "8 CPUs",
+        "fdconvert profile &lt;photos&gt;",
+        "1.14 MiB",
+        "share of images stored as &lt;b&gt;bmp",
+        "images/s</text>",
     ] {
         assert!(page.contains(text), "{text}");
     }
+    assert!(!page.contains("MB") && !page.contains("% raw"), "{page}");
+}
+
+#[test]
+fn a_choice_that_is_slower_than_predicted_is_explained() {
+    let mut report = report(0.0, ["png", "bmp"]);
+    report.solution.verdict = Verdict::Gain;
+    report.verified =
+        [0.0, 0.3].map(|share| Verified { share, runs: vec![share * 5e3 + 9e2] }).into();
+    let model = Model::new(report.encoded.cost, report.raw.cost, report.machine, 100_000).unwrap();
+    report.solution.chosen = model.choice(0.3);
+    let page = to_html(&report);
+    assert!(
+        page.contains("measurements decide") && page.contains("times what the model"),
+        "{page}"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::{
     sample::{Decode, How, Picture, fetch, fetch_many, from_json, to_dict},
 };
 use fdconvert_core::{Limits, Reader, Sample};
+use fdconvert_reader::sigbus;
 use pyo3::{
     PyTraverseError, PyVisit,
     exceptions::{PyIndexError, PyRuntimeError, PyTypeError},
@@ -24,9 +25,11 @@ const LABELS_PER_LOOK: u64 = 4096;
 ///
 /// `path` is anything that `fdconvert inspect` opens. Images become arrays of height, width and
 /// three channels of 8 bits with `decode="rgb"`; with `decode=None` they stay as they are stored,
-/// as `get` returns them. EXIF orientations are not applied. `transform` is called with every
+/// as `get` returns them. Photos stay as the camera held them, unless `orient=True` turns them
+/// upright by their EXIF orientation, as `Loader` does by default. `transform` is called with every
 /// sample. `threads` is for several samples at once: by default one per core, and one alone in a
-/// process that multiprocessing has started. Images over the limits are refused.
+/// process that multiprocessing has started. With `verify` samples are compared with their stored
+/// checksums, where there are any, and a damaged one is an error. Images over the limits are refused.
 ///
 /// It can be pickled, and used on both sides of a fork: no threads are kept between calls.
 #[pyclass(frozen, subclass, module = "fdconvert")]
@@ -45,17 +48,20 @@ pub(crate) struct Dataset {
 impl Dataset {
     #[new]
     #[pyo3(signature = (
-        path, *, decode=Some("rgb"), transform=None, threads=None,
-        max_pixels=100_000_000, max_file_bytes=1_073_741_824
-    ), text_signature = "(path, *, decode='rgb', transform=None, threads=None, max_pixels=100000000, max_file_bytes=1073741824)")]
+        path, *, decode=Some("rgb"), transform=None, threads=None, verify=true,
+        max_pixels=100_000_000, max_file_bytes=1_073_741_824, orient=false
+    ), text_signature = "(path, *, decode='rgb', transform=None, threads=None, verify=True, max_pixels=100000000, max_file_bytes=1073741824, orient=False)")]
+    #[allow(clippy::too_many_arguments, reason = "in Python they have names")]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         decode: Option<&str>,
         transform: Option<Py<PyAny>>,
         threads: Option<usize>,
+        verify: bool,
         max_pixels: u64,
         max_file_bytes: u64,
+        orient: bool,
     ) -> PyResult<Self> {
         let decode = match decode {
             None => Decode::No,
@@ -74,8 +80,10 @@ impl Dataset {
             return Err(PyTypeError::new_err("transform: it cannot be called"));
         }
         let absolute = std::path::absolute(&path)?;
-        let reader = py.detach(|| fdconvert_reader::open(&path)).map_err(|error| raise(&error))?;
-        let how = How { decode, limits: Limits { max_pixels, max_file_bytes } };
+        let open = || sigbus::caught(|| fdconvert_reader::open(&path));
+        let reader = py.detach(open).map_err(|error| raise(&error))?;
+        let limits = Limits { max_pixels, max_file_bytes };
+        let how = How { decode, orient, limits, verify };
         Ok(Self { reader, path, absolute, how, threads, transform })
     }
 
@@ -104,6 +112,8 @@ impl Dataset {
         py: Python<'py>,
         indices: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
+        // Then torch, where it is loaded, knows how to make tensors of arrays.
+        py.import("fdconvert._collate")?.call_method0("register")?;
         let positions: PyResult<Vec<u64>> =
             indices.try_iter()?.map(|index| self.position(&index?)).collect();
         self.list(py, &positions?)
@@ -133,10 +143,12 @@ impl Dataset {
     /// source's folder.
     fn key(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<String> {
         let index = self.position(index)?;
-        Ok(py.detach(|| self.reader.key(index)))
+        let key = || sigbus::caught(|| Ok(self.reader.key(index)));
+        py.detach(key).map_err(|error| raise(&error))
     }
 
-    /// The labels of all samples, in order; `None` for a dataset without labels.
+    /// The labels of all samples, in order; `None` for a dataset without a label of integers. Other
+    /// labels are fields of the samples.
     fn labels(&self, py: Python<'_>) -> PyResult<Option<Vec<i64>>> {
         if self.reader.schema().label().is_none() {
             return Ok(None);
@@ -145,9 +157,11 @@ impl Dataset {
         let mut labels = Vec::with_capacity(self.__len__()?);
         for start in (0..len).step_by(LABELS_PER_LOOK as usize) {
             let chunk = start..len.min(start + LABELS_PER_LOOK);
-            let read =
-                || chunk.map(|index| self.reader.label(index)).collect::<Result<Vec<_>, _>>();
-            for label in py.detach(read).map_err(|error| raise(&error))? {
+            let read = || {
+                let labels = chunk.clone().map(|index| self.label_at(index));
+                labels.collect::<Result<Vec<_>, _>>()
+            };
+            for label in py.detach(|| sigbus::caught(read)).map_err(|error| raise(&error))? {
                 labels.push(label.ok_or_else(|| DataError::new_err("a sample has no label"))?);
             }
             py.check_signals()?;
@@ -192,8 +206,10 @@ impl Dataset {
         options.set_item("decode", (self.how.decode == Decode::Rgb).then_some("rgb"))?;
         options.set_item("transform", &self.transform)?;
         options.set_item("threads", self.threads)?;
+        options.set_item("verify", self.how.verify)?;
         options.set_item("max_pixels", self.how.limits.max_pixels)?;
         options.set_item("max_file_bytes", self.how.limits.max_file_bytes)?;
+        options.set_item("orient", self.how.orient)?;
         Ok((PyTuple::new(py, [path_object(py, &self.absolute)?])?, options))
     }
 
@@ -203,6 +219,13 @@ impl Dataset {
 }
 
 impl Dataset {
+    fn label_at(&self, index: u64) -> fdconvert_core::Result<Option<i64>> {
+        if self.how.verify {
+            self.reader.verify_row(index)?;
+        }
+        self.reader.label(index)
+    }
+
     fn n_samples(&self) -> PyResult<isize> {
         Ok(isize::try_from(self.reader.len())?)
     }
@@ -214,6 +237,13 @@ impl Dataset {
             let py = index.py();
             if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(py) {
                 return PyIndexError::new_err("dataset index out of range");
+            }
+            if error.is_instance_of::<PyTypeError>(py) {
+                let kind = index.get_type().to_string();
+                return PyTypeError::new_err(format!(
+                    "a dataset is indexed by integers and slices, not by {kind}; several samples at \
+                     once: dataset.__getitems__([0, 1])"
+                ));
             }
             error
         })?;

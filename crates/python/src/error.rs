@@ -13,19 +13,16 @@ pyo3::import_exception!(fdconvert._errors, UsageError);
 
 /// The exception for an error of the libraries.
 pub(crate) fn raise(error: &Error) -> PyErr {
-    if let Error::Io { action, path, source } = error
+    if let Error::Io { path, source, .. } = error
         && let Some(number) = source.raw_os_error()
     {
-        // Python chooses the subclass by the number: FileNotFoundError, PermissionError.
+        // Python chooses the subclass by the number: FileNotFoundError, PermissionError. It puts
+        // the text together as for its own calls.
         let why = source.to_string();
-        let why = why.split(" (os error").next().unwrap_or_default();
-        return PyOSError::new_err((
-            number,
-            format!("cannot {action}: {why}"),
-            path.clone().into_os_string(),
-        ));
+        let why = why.split(" (os error").next().unwrap_or_default().to_owned();
+        return PyOSError::new_err((number, why, path.clone().into_os_string()));
     }
-    let message = error.chain();
+    let message = keywords(&error.chain());
     if let Error::Device { .. } = error {
         return DeviceError::new_err(message);
     }
@@ -45,7 +42,67 @@ pub(crate) fn raise_failure(failure: &Failure) -> PyErr {
             // How to call the command from a shell is of no use here.
             let text = text.split("\n\nUsage:").next().unwrap_or_default();
             let text = text.split("\n\nFor more information").next().unwrap_or_default();
-            UsageError::new_err(text.trim_start_matches("error: ").trim_end().to_owned())
+            UsageError::new_err(arguments(text.trim_start_matches("error: ").trim_end()))
         }
     }
+}
+
+/// The exception for options of a loader, some of which have other names in Python.
+pub(crate) fn raise_option(error: Error) -> PyErr {
+    let Error::Usage { option, what } = error else { return raise(&error) };
+    let option = match option {
+        "batch" => "batch_size",
+        "world" => "world_size",
+        "store_bytes" => "device_cache_bytes",
+        other => other,
+    };
+    raise(&Error::Usage { option, what })
+}
+
+/// What the command says of its arguments, said of keyword arguments.
+fn arguments(text: &str) -> String {
+    let quoted = |text: &str, before: &str| {
+        let (_, rest) = text.split_once(before)?;
+        let (flag, _) = rest.split_once('\'')?;
+        Some(flag.trim_start_matches('-').replace('-', "_"))
+    };
+    if let Some(unknown) = quoted(text, "unexpected argument '--") {
+        let similar = quoted(text, "a similar argument exists: '--");
+        let similar = similar.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        return format!("`{unknown}` is unknown{similar}");
+    }
+    keywords(text)
+}
+
+/// Options that are `True` or left out.
+const FLAGS: &[&str] = &["overwrite", "compact", "deep", "shuffle", "strict", "json"];
+
+/// The text with options of the command as keyword arguments: `max_pixels=5` for `--max-pixels 5`.
+fn keywords(text: &str) -> String {
+    let mut said = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("--") {
+        said.push_str(before);
+        let is_option = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+        let len = after.bytes().take_while(|byte| is_option(*byte)).count();
+        let (name, tail) = after.split_at(len);
+        let begins = before.is_empty() || before.ends_with([' ', '`', '(', '\'']);
+        rest = tail;
+        if !begins || name.is_empty() || name == "help" || name.starts_with('-') {
+            said.push_str("--");
+            said.push_str(name);
+            continue;
+        }
+        said.push_str(&name.replace('-', "_"));
+        if FLAGS.contains(&name) {
+            said.push_str("=True");
+        } else if tail.starts_with(' ') && tail[1..].starts_with(|c: char| c.is_ascii_digit()) {
+            said.push('=');
+            rest = &tail[1..];
+        } else if !tail.starts_with('=') {
+            said.push('=');
+        }
+    }
+    said.push_str(rest);
+    said
 }

@@ -1,10 +1,12 @@
 //! From a stored sample to Python objects, in two steps: the work without the interpreter, then
 //! the objects.
 use crate::array::Array;
-use fdconvert_codec::Decoder;
+use bytes::Bytes;
+use fdconvert_codec::{Decoder, orient, orientation};
 use fdconvert_core::{
-    ArraySpec, Codec, DType, Encoded, Kind, Limits, Reader, Result, Sample, Schema, Value,
+    ArraySpec, Codec, DType, Encoded, Kind, Limits, Pixels, Reader, Result, Sample, Schema, Value,
 };
+use fdconvert_reader::sigbus;
 use pyo3::{
     exceptions::PyRuntimeError,
     prelude::*,
@@ -29,7 +31,11 @@ pub(crate) enum Decode {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct How {
     pub(crate) decode: Decode,
+    /// Whether photos are turned upright by EXIF.
+    pub(crate) orient: bool,
     pub(crate) limits: Limits,
+    /// Whether stored checksums are compared.
+    pub(crate) verify: bool,
 }
 
 /// An image on its way to Python.
@@ -54,15 +60,66 @@ fn fetch_with(
     how: How,
     decoder: &mut Decoder,
 ) -> Result<Sample<Picture>> {
-    let sample = reader.get(index)?;
-    if how.decode == Decode::No {
-        return sample.try_map_image(|image| Ok(Picture::Stored(image)));
+    loop {
+        // Bytes that stay, or are decoded after reads of other threads began to fail, are copied.
+        let is_copied = how.decode == Decode::No || sigbus::happened();
+        let sample = sigbus::caught(|| read(reader, index, how.verify, is_copied))?;
+        if how.decode == Decode::No {
+            return sample.try_map_image(|image| Ok(Picture::Stored(image)));
+        }
+        let decode = || decoded(sample, how, decoder);
+        // Else reads of other threads failed meanwhile, and this one may have seen zeros.
+        if let Some(decoded) = if is_copied { Some(decode()) } else { sigbus::caught_once(decode) }
+        {
+            return decoded;
+        }
     }
+}
+
+fn read(
+    reader: &dyn Reader,
+    index: u64,
+    is_verified: bool,
+    is_copied: bool,
+) -> Result<Sample<Encoded>> {
+    if is_verified {
+        reader.verify_row(index)?;
+        // Of one without checksums it would only look at the images' headers.
+        if reader.has_checksums() {
+            reader.verify_sample(index)?;
+        }
+    }
+    let mut sample = reader.get(index)?;
+    for value in &mut sample.values {
+        match value {
+            Value::Image(image) => {
+                sigbus::populate(&image.bytes)?;
+                if is_copied {
+                    image.bytes = Bytes::copy_from_slice(&image.bytes);
+                }
+            }
+            // Mostly short, and looked at later.
+            Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => {
+                *bytes = Bytes::copy_from_slice(bytes);
+            }
+            _ => {}
+        }
+    }
+    Ok(sample)
+}
+
+fn decoded(sample: Sample<Encoded>, how: How, decoder: &mut Decoder) -> Result<Sample<Picture>> {
     let key = sample.key.clone();
     sample.try_map_image(|image| {
         let (width, height) = (image.width, image.height);
         let mut data = Vec::new();
         let (_, channels, _) = decoder.decode_into(&key, &image, &how.limits, &mut data)?;
+        let turned = if how.orient { orientation(&image) } else { 1 };
+        if turned > 1 {
+            let upright = orient(Pixels { width, height, channels, data }, turned);
+            let (width, height) = (upright.width, upright.height);
+            return Ok(Picture::Rgb { width, height, data: to_rgb(upright.data, channels) });
+        }
         Ok(Picture::Rgb { width, height, data: to_rgb(data, channels) })
     })
 }

@@ -279,3 +279,18 @@ def test_what_cannot_be_opened(tmp_path: Path, beton: Path) -> None:
         small[0]
     with pytest.raises(fdconvert.DataError):
         small[:]
+
+
+def test_damaged_samples_are_refused(beton: Path, tmp_path: Path) -> None:
+    content = bytearray(beton.read_bytes())
+    image = Dataset(beton).get(4)["image"]["bytes"]
+    content[content.index(image) + len(image) // 2] ^= 1
+    damaged = tmp_path / "damaged.beton"
+    damaged.write_bytes(content)
+    dataset = Dataset(damaged)
+    assert dataset[3]["label"] == Dataset(beton)[3]["label"]
+    with pytest.raises(fdconvert.DataError, match="checksum"):
+        dataset[4]
+    with pytest.raises(fdconvert.DataError, match="checksum"):
+        pickle.loads(pickle.dumps(dataset)).get(4)
+    assert Dataset(damaged, verify=False).get(4)["image"]["bytes"] != image

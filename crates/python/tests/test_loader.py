@@ -385,7 +385,9 @@ def test_the_interpreter_runs_while_it_waits(beton: Path) -> None:
 
 def test_ctrl_c_ends_the_waiting(beton: Path) -> None:
     script = f"""
-        import fdconvert, sys
+        import fdconvert, signal, sys
+        # A shell that started the tests in the background ignores it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         loader = fdconvert.Loader({str(beton)!r}, 1, size=32, prefetch=1)
         batches = iter(loader)
         kept = [next(batches), next(batches)]

@@ -14,9 +14,12 @@
 //! outlive it. Deliberately absent: decoding (`fdconvert-codec`), orders and batches.
 #![forbid(unsafe_code)]
 
+/// Errors instead of the end of the process where a mapped file cannot be read.
+pub use fdconvert_storage::sigbus;
+
 pub use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Format, Kind, Provenance, Reader, Result, Sample, Schema,
-    Skipped, Source, Value,
+    Codec, Encoded, Error, FieldSpec, Format, Kind, MaxDecompressed, Provenance, Reader, Result,
+    Sample, Schema, Skipped, Source, Value,
 };
 use std::path::Path;
 
@@ -41,6 +44,14 @@ pub fn formats() -> Vec<Box<dyn Format>> {
 /// `Io` when there is nothing there, `Usage` when no format recognises it, else what the format
 /// says.
 pub fn open(path: &Path) -> Result<Box<dyn Reader>> {
+    open_within(path, MaxDecompressed::default())
+}
+
+/// As [`open`], with this limit for what is compressed.
+///
+/// # Errors
+/// As for [`open`]; `Limit`.
+pub fn open_within(path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
     std::fs::metadata(path).map_err(Error::io("open", path))?;
     let formats = formats();
     let recognised = formats.iter().find(|format| format.detect(path));
@@ -48,7 +59,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Reader>> {
     let has_extension = path.is_file() && path.extension().is_some();
     let claimed = || formats.iter().find(|format| has_extension && format.suits(path));
     match recognised.or_else(claimed) {
-        Some(format) => format.open(path),
+        Some(format) => format.open_within(path, limit),
         None => {
             let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
             let what = format!("{} is none of: {}", path.display(), names.join(", "));

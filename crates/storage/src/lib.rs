@@ -1,10 +1,12 @@
 //! Bytes from paths and to paths, for everything that must not tear, leak or lie.
 //!
 //! Reading: [`map`] gives a whole file as [`Bytes`](bytes::Bytes) over a memory map,
+//! [`sigbus::caught`] makes pages that cannot be read errors,
 //! [`read_file`] reads a small file under a limit, a [`DirectFile`] is read past the page cache,
-//! and a [`Throttle`] slows readers down to a rate. Writing: a [`Scratch`] file or a
+//! [`spill`] gives bytes that are not a file a file without a name, and a [`Throttle`] slows readers down to a rate. Writing: a [`Scratch`] file or a
 //! [`ScratchDir`] carries another name until it is complete, synced and renamed; dropped before
-//! that it is removed, and after a kill it can be told apart and continued.
+//! that it is removed, and after a kill it can be told apart and continued. A [`Claim`] says whose
+//! the files of a shard are, from before the first of them is opened until its record is there.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -17,6 +19,8 @@
 //! assert_eq!(&map(&out)?[..], b"hello");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! [`seal_json`] and [`unseal_json`] protect small documents, such as manifests, by a checksum.
 //!
 //! Deliberately absent: what the bytes mean.
 #![deny(unsafe_code)]
@@ -36,16 +40,36 @@ mod fault {
         Ok(())
     }
 }
+mod claim;
 mod direct;
+mod folders;
+mod left;
+mod lock;
 mod map;
 mod read;
+mod rename;
 mod scratch;
 mod scratch_dir;
+mod sealed;
+pub mod sigbus;
+mod spill;
+mod stamp;
 mod throttle;
+mod writeback;
 
+pub use claim::{Claim, check_record, fingerprint_hex, is_of_run, seal_record};
 pub use direct::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
+pub use folders::{Folders, make_folder, refuse_link, sync_folder_of};
+pub use left::left_files;
+pub use lock::unlocked_files;
 pub use map::map;
-pub use read::read_file;
-pub use scratch::{Scratch, create_new, partial_path, replace, sync_folder_of};
+pub use read::{hash_file, read_file};
+pub use scratch::{
+    Scratch, create_new, partial_path, refuse_foreign_partial, replace, take_back, write_new,
+    write_partial,
+};
 pub use scratch_dir::ScratchDir;
+pub use sealed::{SEALED_START, seal_json, unseal_json};
+pub use spill::spill;
+pub use stamp::{SourceStamp, remove_source_stamp};
 pub use throttle::Throttle;

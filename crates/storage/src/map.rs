@@ -1,3 +1,4 @@
+use crate::sigbus::Mapping;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use memmap2::Mmap;
@@ -8,14 +9,20 @@ use std::{fs::File, path::Path};
 ///
 /// The one duty that no program can prove is the operator's: a file that another process cuts
 /// shorter while it is mapped makes access beyond its new end fail with SIGBUS, as with every
-/// program that maps files. Datasets are written once, under another name, and renamed when
-/// complete (see [`Scratch`](crate::Scratch)), so that nothing of ours ever does that.
+/// program that maps files; so does a page that cannot be read. Within
+/// [`sigbus::caught`](crate::sigbus::caught) that is an error. Datasets are written once, under
+/// another name, and renamed when complete (see [`Scratch`](crate::Scratch)), so that nothing of
+/// ours ever does that.
 ///
 /// # Errors
 /// `Io` when the file cannot be opened or mapped, or is not a regular file.
 pub fn map(path: &Path) -> Result<Bytes> {
     crate::fault::on_read(path, 0).map_err(Error::io("map", path))?;
-    let file = File::open(path).map_err(Error::io("open", path))?;
+    map_open(&File::open(path).map_err(Error::io("open", path))?, path)
+}
+
+/// Maps an open file, which messages call `path`; see [`map`].
+pub(crate) fn map_open(file: &File, path: &Path) -> Result<Bytes> {
     let metadata = file.metadata().map_err(Error::io("look at", path))?;
     if !metadata.is_file() {
         let cause = std::io::Error::other("it is not a regular file");
@@ -27,9 +34,10 @@ pub fn map(path: &Path) -> Result<Bytes> {
     // SAFETY: the mapping is private to this `Bytes`, read-only, and lives as long as any slice of
     // it. Its contents can change only if another process writes to the file in place, which
     // the function's contract hands to the operator (the same duty `memmap2` documents); no code
-    // of this workspace writes to a file under its final name.
+    // of this workspace writes to a file under its final name, or to one that it has mapped.
     #[allow(unsafe_code)]
-    let mapping = unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?;
+    let mapping = unsafe { Mmap::map(file) }.map_err(Error::io("map", path))?;
+    let mapping = Mapping::new(mapping, file, path).map_err(Error::io("map", path))?;
     Ok(Bytes::from_owner(mapping))
 }
 

@@ -5,6 +5,7 @@ use std::{
     io::{ErrorKind, Read},
     path::Path,
 };
+use xxhash_rust::xxh3::Xxh3Default;
 
 /// Reads a whole file of at most `max_bytes`.
 ///
@@ -42,6 +43,35 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     }
     bytes.truncate(filled);
     Ok(bytes.into())
+}
+
+const HASH_BLOCK: usize = 4 << 20;
+
+/// Length and XXH3 (64 bits, seed 0) of a whole file, read once.
+///
+/// # Errors
+/// `Io`, also when it is no regular file.
+pub fn hash_file(path: &Path) -> Result<(u64, u64)> {
+    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    let metadata = file.metadata().map_err(Error::io("look at", path))?;
+    if !metadata.is_file() {
+        let cause = std::io::Error::other("it is not a regular file");
+        return Err(Error::io("read", path)(cause));
+    }
+    crate::fault::on_read(path, metadata.len()).map_err(Error::io("read", path))?;
+    let size = usize::try_from(metadata.len()).unwrap_or(HASH_BLOCK).clamp(1, HASH_BLOCK);
+    let (mut block, mut hash, mut len) = (vec![0; size], Xxh3Default::new(), 0);
+    loop {
+        match file.read(&mut block) {
+            Ok(0) => return Ok((len, hash.digest())),
+            Ok(n) => {
+                hash.update(block.get(..n).unwrap_or_default());
+                len += n as u64;
+            }
+            Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
+            Err(cause) => return Err(Error::io("read", path)(cause)),
+        }
+    }
 }
 
 #[cfg(test)]

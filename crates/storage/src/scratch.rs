@@ -1,13 +1,17 @@
-use crate::fault;
+use crate::left;
+use crate::{fault, folders::open_folder_of, lock, rename, writeback::Writeback};
 use fdconvert_core::{Error, Result};
+use rustix::fs::OFlags;
 use std::{
     ffi::OsString,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, Metadata, OpenOptions},
     io::{self, Write},
-    os::unix::fs::{FileExt, MetadataExt},
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
-    thread::{self, JoinHandle},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Where the unfinished form of `out` lies: the same folder, the same name, `.partial` appended.
@@ -21,8 +25,12 @@ pub fn partial_path(out: &Path) -> PathBuf {
 /// A file this run owns until it is committed under its final name.
 ///
 /// Dropped uncommitted it is removed; a killed process leaves it, and the next run finds its
-/// bytes in [`existing`](Self::existing) and decides whether to go on with them. An exclusive
+/// bytes in [`existing`](Self::existing) and decides whether to go on with them. What was there
+/// already becomes this run's with the first change and stays as it is before that. An exclusive
 /// lock keeps two runs from writing the same one.
+///
+/// No link is followed, and only a regular file with a single name is taken: a user who may write to
+/// the folder cannot lead the run to a file elsewhere.
 ///
 /// While a large file is written, a thread syncs what is there already, so that the commit does
 /// not have to wait for all of it.
@@ -31,86 +39,92 @@ pub struct Scratch {
     file: File,
     path: PathBuf,
     existing: u64,
-    remove_on_drop: bool,
+    /// Device and number of the file: what has its name later may be another one.
+    identity: (u64, u64),
+    is_ours: AtomicBool,
     writeback: Mutex<Writeback>,
 }
 
-/// Written bytes after which syncing begins anew.
-const WRITEBACK_BYTES: u64 = 32 << 20;
-
-#[derive(Debug, Default)]
-struct Writeback {
-    /// Written since the last sync began.
-    dirty: u64,
-    running: Option<JoinHandle<io::Result<()>>>,
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
 }
 
-impl Writeback {
-    /// Notes that bytes were written, and begins to sync when they are many and no sync is under
-    /// way.
-    fn wrote(&mut self, file: &File, bytes: u64) -> io::Result<()> {
-        self.dirty += bytes;
-        let busy = self.running.as_ref().is_some_and(|running| !running.is_finished());
-        if self.dirty < WRITEBACK_BYTES || busy {
-            return Ok(());
+/// Creates the file, or opens the one that is there; the second value tells which.
+fn create_or_open(path: &Path) -> Result<(File, bool)> {
+    loop {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        match options.clone().create_new(true).open(path) {
+            Ok(file) => return Ok((file, true)),
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(cause) => return Err(Error::io("create", path)(cause)),
         }
-        self.wait()?;
-        self.dirty = 0;
-        let file = file.try_clone()?;
-        let sync = move || file.sync_data();
-        // Without a thread the commit has more to do, and that is all.
-        self.running = thread::Builder::new().name("writeback".into()).spawn(sync).ok();
-        Ok(())
+        match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_symlink() => {
+                return Err(refuse(path, "is a symbolic link, which is not followed; remove it"));
+            }
+            // A pipe or a device might block.
+            Ok(metadata) if !metadata.is_file() => {
+                return Err(refuse(path, "is not a regular file; move it away"));
+            }
+            Ok(_) => {}
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
+            Err(cause) => return Err(Error::io("look at", path)(cause)),
+        }
+        match options.open(path) {
+            Ok(file) => return Ok((file, false)),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => return Err(Error::io("create", path)(cause)),
+        }
     }
+}
 
-    /// Waits for the sync under way. The system reports a failed write only once, so its error is
-    /// the file's.
-    fn wait(&mut self) -> io::Result<()> {
-        match self.running.take().map(JoinHandle::join) {
-            None => Ok(()),
-            Some(Ok(synced)) => synced,
-            Some(Err(_)) => Err(io::Error::other("the thread that syncs has died")),
-        }
-    }
+fn refuse(path: &Path, why: &str) -> Error {
+    Error::usage("output", format!("{} {why}", path.display()))
 }
 
 impl Scratch {
-    /// Opens or creates the scratch file `path`, with whatever an earlier run left in it.
+    /// Opens or creates the scratch file `path`, with whatever an earlier run left in it. Whether
+    /// those bytes are ours to replace is for the caller to find out before it changes them.
     ///
     /// # Errors
-    /// `Usage` when another process holds it, `Io` when the system refuses.
+    /// `Usage` when another process holds it, or it is a link, no regular file, or has another
+    /// name as well; `Io` when the system refuses. A file that was there stays as it was.
     pub fn open(path: &Path) -> Result<Self> {
         fault::on_write(path, 0).map_err(Error::io("create", path))?;
         // Another run may commit (rename) or remove the file between our opening and locking it;
         // then the lock is on a file that has lost its name, and we look again.
         loop {
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)
-                .map_err(Error::io("create", path))?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    let what = format!("{} is being written by another run", path.display());
-                    return Err(Error::usage("output", what));
-                }
-                Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => {}
-                Err(TryLockError::Error(cause)) => return Err(Error::io("lock", path)(cause)),
-            }
+            let (file, created) = create_or_open(path)?;
             let held = file.metadata().map_err(Error::io("look at", path))?;
-            match fs::metadata(path) {
-                Ok(named) if (named.dev(), named.ino()) == (held.dev(), held.ino()) => {
-                    let path = path.to_path_buf();
-                    return Ok(Self {
-                        file,
-                        path,
-                        existing: held.len(),
-                        remove_on_drop: true,
-                        writeback: Mutex::default(),
-                    });
+            // Dropped from here on, a file that was created now is removed.
+            let mut this = Self {
+                file,
+                path: path.to_path_buf(),
+                existing: held.len(),
+                identity: identity(&held),
+                is_ours: AtomicBool::new(created),
+                writeback: Mutex::default(),
+            };
+            if !held.is_file() {
+                return Err(refuse(path, "is not a regular file; move it away"));
+            }
+            if held.nlink() > 1 {
+                return Err(refuse(path, "has another name as well (a hard link); remove it"));
+            }
+            if let Err(error) = lock::hold(&this.file, path) {
+                if matches!(error, Error::Usage { .. }) {
+                    // Its holder has opened it since.
+                    this.leave();
+                }
+                return Err(error);
+            }
+            // Its size may have changed while another run held it.
+            let held = this.file.metadata().map_err(Error::io("look at", path))?;
+            match fs::symlink_metadata(path) {
+                Ok(named) if identity(&named) == this.identity => {
+                    this.existing = held.len();
+                    return Ok(this);
                 }
                 Ok(_) => {}
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
@@ -119,10 +133,29 @@ impl Scratch {
         }
     }
 
+    /// The same, emptied. `claimed` tells whether a claim or journal of a run of ours stands for
+    /// what may be there; without one only an empty file is taken, of which nothing can be lost.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open); `Usage` also when the file has bytes that are not claimed.
+    pub fn start(path: &Path, claimed: bool) -> Result<Self> {
+        let scratch = Self::open(path)?;
+        if scratch.existing > 0 && !claimed {
+            return Err(refuse_unclaimed(path));
+        }
+        scratch.set_len(0)?;
+        Ok(scratch)
+    }
+
     /// Bytes that were already there when it was opened; 0 for a new file.
     #[must_use]
     pub fn existing(&self) -> u64 {
         self.existing
+    }
+
+    /// Takes over what was there as well: it is removed with the rest.
+    pub fn own(&self) {
+        self.is_ours.store(true, Ordering::Relaxed);
     }
 
     /// Its path.
@@ -132,8 +165,12 @@ impl Scratch {
     }
 
     /// Gives the file back as it is: it will not be removed.
-    pub fn leave(mut self) {
-        self.remove_on_drop = false;
+    pub fn leave(self) {
+        self.disown();
+    }
+
+    pub(crate) fn disown(&self) {
+        self.is_ours.store(false, Ordering::Relaxed);
     }
 
     /// Writes all of `bytes` at `offset`, growing the file as needed.
@@ -141,6 +178,7 @@ impl Scratch {
     /// # Errors
     /// `Io`, e.g. when the disk is full.
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        self.is_ours.store(true, Ordering::Relaxed);
         fault::on_write(&self.path, bytes.len() as u64)
             .and_then(|()| self.file.write_all_at(bytes, offset))
             .and_then(|()| self.writeback().wrote(&self.file, bytes.len() as u64))
@@ -166,45 +204,111 @@ impl Scratch {
     /// # Errors
     /// `Io`.
     pub fn set_len(&self, bytes: u64) -> Result<()> {
+        self.is_ours.store(true, Ordering::Relaxed);
         self.file.set_len(bytes).map_err(Error::io("resize", &self.path))
+    }
+
+    /// Makes what was written durable, and the file's name as well.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn sync(&self) -> Result<()> {
+        self.sync_contents()?;
+        crate::sync_folder_of(&self.path)
+    }
+
+    fn sync_contents(&self) -> Result<()> {
+        fault::on_write(&self.path, 0)
+            .and_then(|()| self.writeback().wait())
+            .and_then(|()| self.file.sync_all())
+            .map_err(Error::io("sync", &self.path))
     }
 
     /// Makes the contents durable and gives the file its final name, replacing whatever has that
     /// name: whether that is allowed was asked before the first byte was written.
     ///
     /// # Errors
-    /// `Io`; then the scratch file is removed.
-    pub fn commit(mut self, out: &Path) -> Result<()> {
-        fault::on_write(&self.path, 0)
-            .and_then(|()| self.writeback().wait())
-            .and_then(|()| self.file.sync_all())
-            .map_err(Error::io("sync", &self.path))?;
-        fs::rename(&self.path, out).map_err(Error::io("rename into place", out))?;
-        self.remove_on_drop = false;
-        sync_folder_of(out)
+    /// `Io`. The scratch file is removed then, or, where only the sync of the folder failed, has
+    /// its final name.
+    pub fn commit(self, out: &Path) -> Result<()> {
+        self.commit_by(out, rename::replace)
+    }
+
+    /// The same for one that outlives it, to be left where it is or removed by the caller.
+    pub(crate) fn commit_in_place(&self, out: &Path) -> Result<()> {
+        self.commit_by(out, rename::replace)
+    }
+
+    /// The same, if nothing has that name: also not since it was looked at last, where the file
+    /// system can tell.
+    ///
+    /// # Errors
+    /// `Usage` when something has that name, `Io` as for [`commit`](Self::commit).
+    pub fn commit_new(self, out: &Path) -> Result<()> {
+        self.commit_by(out, rename::keep)
+    }
+
+    fn commit_by(&self, out: &Path, rename: fn(&Path, &Path) -> Result<()>) -> Result<()> {
+        self.sync_contents()?;
+        // Before the file gets its name: what can fail without consequences fails first.
+        let folder = open_folder_of(out)?;
+        rename(&self.path, out)?;
+        self.is_ours.store(false, Ordering::Relaxed);
+        folder.sync()
+    }
+
+    /// Device and number of the file, which it keeps under another name.
+    #[must_use]
+    pub fn identity(&self) -> (u64, u64) {
+        self.identity
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if self.remove_on_drop {
-            // Nobody is left to tell; the file keeps its `.partial` name if this fails.
-            let _ = fs::remove_file(&self.path);
+        if !self.is_ours.load(Ordering::Relaxed) {
+            return;
+        }
+        let removed = match fs::symlink_metadata(&self.path) {
+            // The name may have come to stand for another file.
+            Ok(named) if identity(&named) != self.identity => return,
+            named => named.and_then(|_| fs::remove_file(&self.path)),
+        };
+        match removed {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => left::note(&self.path, &cause),
+            _ => {}
         }
     }
 }
 
-/// Makes the names in the folder of `path` durable.
+/// Removes `path` if it is the file of this [`identity`](Scratch::identity), which a run has
+/// committed and takes back; what else has the name stays. Whether the file is gone.
+#[must_use]
+pub fn take_back(path: &Path, identity_of_ours: (u64, u64)) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(named) if identity(&named) == identity_of_ours => fs::remove_file(path).is_ok(),
+        Ok(_) => true,
+        Err(cause) => cause.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// Refuses the unfinished form of `out` where it holds bytes that no claim or journal of ours
+/// stands for. To be asked before a claim is set, which would make them ours.
 ///
 /// # Errors
-/// `Io`.
-pub fn sync_folder_of(path: &Path) -> Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(Error::io("sync the folder", folder))
+/// `Usage`, naming the file; `Io`.
+pub fn refuse_foreign_partial(out: &Path) -> Result<()> {
+    let path = partial_path(out);
+    match fs::symlink_metadata(&path) {
+        Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Ok(()),
+        Ok(_) => Err(refuse_unclaimed(&path)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(Error::io("look at", &path)(cause)),
+    }
+}
+
+fn refuse_unclaimed(path: &Path) -> Error {
+    refuse(path, "exists and was not made by an unfinished run of fdconvert; move it away")
 }
 
 /// Writes a new file of these bytes; it must not exist yet. Not synced: for the many files of a
@@ -220,17 +324,48 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Writes a file of these bytes, in the place of any that is there: the whole of it, synced, or
-/// nothing.
+/// nothing. What a killed run left of the same bytes is replaced; of other bytes it is refused, as
+/// it may be anything.
 ///
 /// # Errors
-/// `Usage` when another process is writing it, `Io` when the system refuses. What was there before
-/// stays then.
+/// `Usage` when another process is writing it, or a file that is not ours has the name that the
+/// unfinished one takes; `Io` when the system refuses. What was there before stays then.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_partial(path, bytes)?.commit(path)
+}
+
+/// The same, if nothing has that name yet.
+///
+/// # Errors
+/// As for [`replace`]; `Usage` also when the file exists.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_partial(path, bytes)?.commit_new(path)
+}
+
+/// The first half of [`replace`]: the unfinished form of `path` with all its bytes, to be committed.
+///
+/// # Errors
+/// As for [`replace`].
+pub fn write_partial(path: &Path, bytes: &[u8]) -> Result<Scratch> {
     let scratch = Scratch::open(&partial_path(path))?;
-    // A killed run may have left more bytes than these.
+    if !is_begun(&scratch, bytes)? {
+        return Err(refuse_unclaimed(&scratch.path));
+    }
     scratch.set_len(0)?;
     scratch.write_all_at(bytes, 0)?;
-    scratch.commit(path)
+    Ok(scratch)
+}
+
+/// Whether the file holds nothing that will not be there again: a start of these bytes, in which
+/// some may be zeros, as a power loss leaves them.
+fn is_begun(scratch: &Scratch, bytes: &[u8]) -> Result<bool> {
+    let Some(wanted) = usize::try_from(scratch.existing).ok().and_then(|len| bytes.get(..len))
+    else {
+        return Ok(false);
+    };
+    let mut found = vec![0; wanted.len()];
+    scratch.read_exact_at(&mut found, 0)?;
+    Ok(found.iter().zip(wanted).all(|(found, wanted)| found == wanted || *found == 0))
 }
 
 #[cfg(test)]
@@ -243,9 +378,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("x");
         replace(&out, b"first").unwrap();
-        fs::write(partial_path(&out), "left by a run that was killed").unwrap();
-        replace(&out, b"2nd").unwrap();
-        assert_eq!(fs::read(&out).unwrap(), b"2nd");
+        for left in [&b""[..], b"2", b"2\0", b"2nd"] {
+            fs::write(partial_path(&out), left).unwrap();
+            replace(&out, b"2nd").unwrap();
+            assert_eq!(fs::read(&out).unwrap(), b"2nd");
+        }
+        assert!(write_new(&out, b"new").is_err());
+        for foreign in [&b"3"[..], b"2nd and more"] {
+            fs::write(partial_path(&out), foreign).unwrap();
+            assert!(matches!(replace(&out, b"2nd"), Err(Error::Usage { .. })));
+            assert_eq!(fs::read(partial_path(&out)).unwrap(), foreign);
+        }
+        fs::remove_file(partial_path(&out)).unwrap();
         let full = fault::arm(folder.path(), Operation::Write, 1, io::ErrorKind::StorageFull);
         assert!(replace(&out, b"third").is_err());
         drop(full);
@@ -306,5 +450,69 @@ mod tests {
         assert!(scratch.write_all_at(&[0; 1], 10).is_err());
         drop(scratch);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn links_are_neither_followed_nor_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, path) = (folder.path().join("victim"), folder.path().join("x.partial"));
+        fs::write(&victim, b"precious").unwrap();
+        let refused = || {
+            for claimed in [false, true] {
+                let opened = Scratch::start(&path, claimed);
+                assert!(matches!(opened, Err(Error::Usage { .. })), "{opened:?}");
+            }
+            assert_eq!(fs::read(&victim).unwrap(), b"precious");
+        };
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        refused();
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("missing"), &path).unwrap();
+        refused();
+        assert!(!folder.path().join("missing").exists());
+        fs::remove_file(&path).unwrap();
+        fs::hard_link(&victim, &path).unwrap();
+        refused();
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        refused();
+    }
+
+    #[test]
+    fn bytes_without_a_claim_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.partial");
+        fs::write(&path, b"precious").unwrap();
+        assert!(matches!(Scratch::start(&path, false), Err(Error::Usage { .. })));
+        drop(Scratch::open(&path).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"precious");
+        drop(Scratch::start(&path, true).unwrap());
+        assert!(!path.exists());
+        fs::write(&path, b"").unwrap();
+        drop(Scratch::start(&path, false).unwrap());
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_has_the_name_by_now_is_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.partial");
+        let scratch = Scratch::start(&path, false).unwrap();
+        fs::rename(&path, folder.path().join("elsewhere")).unwrap();
+        fs::write(&path, b"precious").unwrap();
+        drop(scratch);
+        assert_eq!(fs::read(&path).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn a_name_that_was_taken_meanwhile_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("x");
+        let scratch = Scratch::start(&partial_path(&out), false).unwrap();
+        scratch.write_all_at(b"ours", 0).unwrap();
+        fs::write(&out, b"precious").unwrap();
+        assert!(matches!(scratch.commit_new(&out), Err(Error::Usage { .. })));
+        assert_eq!(fs::read(&out).unwrap(), b"precious");
+        assert!(!partial_path(&out).exists());
     }
 }

@@ -1,4 +1,4 @@
-use crate::{partial_path, scratch::Scratch, sync_folder_of};
+use crate::{folders::open_folder_of, partial_path, read_file, scratch::Scratch, sync_folder_of};
 use fdconvert_core::{Error, Result};
 use std::{
     fs, io,
@@ -39,7 +39,7 @@ impl ScratchDir {
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => is_empty(&path),
             Err(cause) => return Err(Error::io("create the folder", &path)(cause)),
         };
-        if !fresh && !path.join(MARK).is_file() {
+        if !fresh && !is_marked(&path) {
             return refuse("exists and was not made by fdconvert; move it away");
         }
         let opened = Scratch::open(&path.join(MARK)).and_then(|mark| {
@@ -81,6 +81,7 @@ impl ScratchDir {
             }
             return Ok(this);
         }
+        mark.own();
         Ok(Self { path, mark: Some(mark), resumed: !fresh && same })
     }
 
@@ -102,16 +103,43 @@ impl ScratchDir {
     /// `Io`; then the folder is removed.
     pub fn commit(mut self, out: &Path) -> Result<()> {
         sync_files_below(&self.path)?;
+        // Before the folder gets its name: what can fail without consequences fails first.
+        let above = open_folder_of(out)?;
         fs::rename(&self.path, out).map_err(Error::io("rename into place", out))?;
         if let Some(mark) = self.mark.take() {
             mark.leave();
         }
-        // Only now: a run killed between the two leaves a finished folder with a mark that says
-        // nothing any more, not a finished one under an unfinished one's name.
+        above.sync()?;
+        // Only now: a run killed between the two leaves a finished folder whose mark says which run
+        // has finished it.
+        let mark = out.join(MARK);
+        // Not synced: a mark that comes back after a power loss says the same again.
+        fs::remove_file(&mark).map_err(Error::io("remove", &mark))
+    }
+
+    /// Whether a run of that fingerprint has given the folder `out` its name and was stopped
+    /// before it said so: all of it is there, and its mark as well.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn is_finished(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
+        let is_folder = fs::symlink_metadata(out).is_ok_and(|metadata| metadata.is_dir());
+        if !is_folder || !is_marked(out) {
+            return Ok(false);
+        }
+        let mark = out.join(MARK);
+        Ok(read_file(&mark, 16)? == fingerprint[..])
+    }
+
+    /// Removes the mark of such a folder.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn confirm(out: &Path) -> Result<()> {
+        sync_folder_of(out)?;
         let mark = out.join(MARK);
         fs::remove_file(&mark).map_err(Error::io("remove", &mark))?;
-        sync_folder_of(&mark)?;
-        sync_folder_of(out)
+        sync_folder_of(&mark)
     }
 }
 
@@ -144,8 +172,23 @@ fn sync_files_below(folder: &Path) -> Result<()> {
     synced.map_err(Error::io("sync the folder", folder))
 }
 
+/// Whether it is an empty folder, and no link to one.
 fn is_empty(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+    fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir())
+        && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Whether it is a folder, and no link to one, that has our mark. One that is not whole has
+/// nothing beside it yet.
+fn is_marked(folder: &Path) -> bool {
+    let is_folder = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
+    let mark = fs::symlink_metadata(folder.join(MARK));
+    is_folder
+        && mark.is_ok_and(|mark| {
+            let is_alone =
+                || fs::read_dir(folder).is_ok_and(|mut entries| entries.nth(1).is_none());
+            mark.is_file() && (mark.len() == 16 || (mark.len() < 16 && is_alone()))
+        })
 }
 
 fn empty_but_mark(folder: &Path) -> Result<()> {
@@ -218,6 +261,27 @@ mod tests {
         fs::create_dir(partial_path(&torn)).unwrap();
         fs::write(partial_path(&torn).join(MARK), [1; 7]).unwrap();
         assert!(!ScratchDir::open(&torn, [2; 16], false).unwrap().resumed());
+
+        // A torn mark beside a file is none of ours: nothing is written before the mark is whole.
+        fs::create_dir(partial_path(&torn)).unwrap();
+        fs::write(partial_path(&torn).join(MARK), [1; 7]).unwrap();
+        fs::write(partial_path(&torn).join("precious"), b"x").unwrap();
+        assert!(ScratchDir::open(&torn, [2; 16], true).is_err());
+        assert!(partial_path(&torn).join("precious").is_file());
+        // A link to a folder is not followed.
+        let linked = folder.path().join("linked");
+        fs::create_dir(folder.path().join("empty")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("empty"), partial_path(&linked)).unwrap();
+        assert!(ScratchDir::open(&linked, [2; 16], true).is_err());
+        // Killed after the folder got its name.
+        let named = folder.path().join("named");
+        fs::create_dir(&named).unwrap();
+        assert!(!ScratchDir::is_finished(&named, [1; 16]).unwrap());
+        fs::write(named.join(MARK), [1; 16]).unwrap();
+        assert!(!ScratchDir::is_finished(&named, [2; 16]).unwrap());
+        assert!(ScratchDir::is_finished(&named, [1; 16]).unwrap());
+        ScratchDir::confirm(&named).unwrap();
+        assert_eq!(fs::read_dir(&named).unwrap().count(), 0);
 
         // What a killed run leaves: our mark and some files.
         fs::write(partial.join(MARK), [1; 16]).unwrap();

@@ -114,6 +114,41 @@ pub fn png(width: u32, height: u32, seed: u64) -> Encoded {
     Encoded { codec: Codec::Png, width, height, bytes: bytes.into() }
 }
 
+/// A sound TIFF of 10x10 pixels that makes the `tiff` crate (0.11.3) panic: one tile of 16x16 for
+/// each of three planes, uncompressed.
+#[must_use]
+pub fn tiled_planar_tiff() -> Vec<u8> {
+    const TILE_BYTES: u32 = 256;
+    let entries: [(u16, u16, u32, u32); 12] = [
+        (256, 3, 1, 10),
+        (257, 3, 1, 10),
+        (258, 3, 3, 158),
+        (259, 3, 1, 1),
+        (262, 3, 1, 2),
+        (277, 3, 1, 3),
+        (284, 3, 1, 2),
+        (322, 3, 1, 16),
+        (323, 3, 1, 16),
+        (324, 4, 3, 164),
+        (325, 4, 3, 176),
+        (339, 3, 3, 188),
+    ];
+    let mut bytes = b"II\x2a\0\x08\0\0\0\x0c\0".to_vec();
+    for (tag, kind, count, value) in entries {
+        bytes.extend(tag.to_le_bytes());
+        bytes.extend(kind.to_le_bytes());
+        bytes.extend(count.to_le_bytes());
+        bytes.extend(value.to_le_bytes());
+    }
+    bytes.extend([0; 4]);
+    bytes.extend([8, 0, 8, 0, 8, 0]);
+    bytes.extend((0..3).flat_map(|tile| (194 + tile * TILE_BYTES).to_le_bytes()));
+    bytes.extend([TILE_BYTES; 3].into_iter().flat_map(u32::to_le_bytes));
+    bytes.extend([1, 0, 1, 0, 1, 0]);
+    bytes.resize(194 + 3 * TILE_BYTES as usize, 100);
+    bytes
+}
+
 /// Baseline JPEG, 32x24, 4:2:0.
 pub const JPEG_420: &[u8] = include_bytes!("../fixtures/rgb-420.jpg");
 /// Baseline JPEG, 32x24, 4:4:4.

@@ -3,6 +3,8 @@
 //! [`conformance`] is the suite every format passes: [`conformance_tests!`] turns it into tests.
 //! [`fixtures`] makes images and samples without any codec, and finds the image sets.
 //! [`fake`] stands in for a format where nothing is written.
+//! [`damage`] flips every bit of a dataset and cuts it at every length.
+//! [`workload`] lists the files of a folder and draws crops as training does.
 //! [`compare`] tells how far two images or two folders are apart.
 //!
 //! ```
@@ -25,5 +27,7 @@
 
 pub mod compare;
 pub mod conformance;
+pub mod damage;
 pub mod fake;
 pub mod fixtures;
+pub mod workload;

@@ -1,11 +1,11 @@
 use crate::{
-    BetonReader,
+    BetonReader, journal,
     layout::{BadField, DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, VERSION, parse_descriptor},
     writer::BetonWriter,
 };
 use fdconvert_core::{
     Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OptionKind, OptionValues,
-    Reader, Result, ShardWriter,
+    Reader, Result, ShardSummary, ShardWriter,
 };
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 
@@ -127,6 +127,11 @@ impl Format for Beton {
     fn stores_checkpoints(&self) -> bool {
         // They are in the index block, which FFCV does not write.
         !self.compat
+    }
+
+    fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
+        // Who asks for another one gets it.
+        if request.overwrite { Ok(None) } else { journal::finished(request.out, request.stamp) }
     }
 
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {

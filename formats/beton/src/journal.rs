@@ -8,10 +8,14 @@
 //! The journal is private to one version of this crate: another magic is another version, whose
 //! unfinished files are refused.
 use crate::{layout::u64_at, spool::Spool};
-use fdconvert_core::{Error, Result, Skipped};
+use fdconvert_core::{Error, Result, ShardSummary, Skipped};
 use fdconvert_index::{REGION_LEN, Region};
-use fdconvert_storage::{Scratch, partial_path};
-use std::{fs, path::Path};
+use fdconvert_storage::{Scratch, partial_path, sync_folder_of};
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 const MAGIC: [u8; 8] = *b"FDXJNL\x00\x01";
@@ -66,43 +70,31 @@ pub(crate) struct Unfinished {
     pub(crate) spool: Option<Spool>,
 }
 
-/// Opens the unfinished file of `out`, its journal, and the spool of its checkpoints. The journal has records to replay if, and
-/// only if, an interrupted run of the same plan left them.
+/// Where the journal of `out` lies.
+fn journal_path(out: &Path) -> PathBuf {
+    let mut path = partial_path(out).into_os_string();
+    path.push(".journal");
+    path.into()
+}
+
+/// Opens the unfinished file of `out`, its journal, and the spool of its checkpoints. The journal
+/// has records to replay if, and only if, an interrupted run of the same plan left them.
 ///
 /// # Errors
 /// `Usage` when they belong to another run or are not ours (unless `overwrite`), or are in use;
 /// then all are left as they were.
 pub(crate) fn open_files(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<Unfinished> {
     let path = partial_path(out);
-    let mut journal_path = path.clone().into_os_string();
-    journal_path.push(".journal");
-    let journal_path = Path::new(&journal_path);
-    let existed = |path: &Path| fs::symlink_metadata(path).is_ok();
-    let (had_file, had_journal) = (existed(&path), existed(journal_path));
-    let give_back = |scratch: Scratch, had: bool| if had { scratch.leave() } else { drop(scratch) };
-
+    // What was there before is not removed on a way out: see `Scratch`.
     let file = Scratch::open(&path)?;
-    let journal = match Scratch::open(journal_path) {
-        Ok(journal) => journal,
-        Err(error) => {
-            give_back(file, had_file);
-            return Err(error);
-        }
-    };
-    let found = match Found::look(&journal, plan) {
-        Ok(found) => found,
-        Err(error) => {
-            give_back(file, had_file);
-            give_back(journal, had_journal);
-            return Err(error);
-        }
-    };
+    let journal = Scratch::open(&journal_path(out))?;
+    let found = Found::look(&journal, plan)?;
     let nothing_to_lose = file.existing() == 0 && found != Found::Foreign;
     if found != Found::Same && !nothing_to_lose && !overwrite {
         let what = match found {
             Found::Other | Found::OtherWithSpool => format!(
-                "{} is the unfinished output of a run with another source or other options; \
-                 finish that run, or replace it with --overwrite",
+                "{} is the unfinished output of a run with another source, one that was written to \
+                 since, or other options; finish that run, or replace it with --overwrite",
                 path.display()
             ),
             _ => format!(
@@ -111,36 +103,118 @@ pub(crate) fn open_files(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<
                 path.display()
             ),
         };
-        give_back(file, had_file);
-        give_back(journal, had_journal);
         return Err(Error::usage("output", what));
     }
-    let spool = match plan.n_entries {
-        Some(_) => match Spool::open(&path, overwrite || found.had_spool()) {
-            Ok(spool) => Some(spool),
-            Err(error) => {
-                give_back(file, had_file);
-                give_back(journal, had_journal);
-                return Err(error);
-            }
-        },
-        None => {
-            // What the run that is replaced had spooled goes with it.
-            if found == Found::OtherWithSpool {
-                drop(Spool::open(&path, true)?);
-            }
-            None
-        }
-    };
+    let spool_is_ours = overwrite || found.had_spool();
+    if plan.n_entries.is_some() && !spool_is_ours {
+        // Before the header says that a spool is ours.
+        Spool::refuse_foreign(&path)?;
+    }
+    if found == Found::OtherWithSpool {
+        // What the run that is replaced had spooled goes with it.
+        drop(Spool::open(&path, true)?);
+    }
+    let open_spool = |ours| plan.n_entries.map(|_| Spool::open(&path, ours)).transpose();
     if found == Found::Same {
+        let spool = open_spool(true)?;
         let journal = Journal { end: journal.existing(), file: journal };
         return Ok(Unfinished { file, journal, spool });
     }
     file.set_len(0)?;
     journal.set_len(0)?;
     journal.write_all_at(&plan.encode(), 0)?;
+    // Before anything that it stands for is there.
+    journal.sync()?;
+    let spool = open_spool(spool_is_ours)?;
     let journal = Journal { file: journal, end: HEADER_LEN as u64 };
     Ok(Unfinished { file, journal, spool })
+}
+
+/// The file that a run of that fingerprint has given its name and was stopped before it could say
+/// so: its journal is still there, and its last record says which file it was.
+///
+/// # Errors
+/// `Usage` when another run holds the journal, `Io`.
+pub(crate) fn finished(out: &Path, fingerprint: [u8; 16]) -> Result<Option<ShardSummary>> {
+    let path = journal_path(out);
+    let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    if !is_file(out) || !is_file(&path) || fs::symlink_metadata(partial_path(out)).is_ok() {
+        return Ok(None);
+    }
+    let journal = Scratch::open(&path)?;
+    let Some(end) = End::read(&journal, fingerprint) else { return Ok(None) };
+    let found = fs::symlink_metadata(out).map_err(Error::io("look at", out))?;
+    if (found.ino(), found.len()) != (end.number, end.bytes) {
+        return Ok(None);
+    }
+    sync_folder_of(out)?;
+    if let Ok(spool) = Spool::open(&partial_path(out), true) {
+        drop(spool);
+    }
+    // It goes as a whole: cut first, a kill between the two would leave what says nothing.
+    journal.own();
+    let End { bytes, samples, skipped, .. } = end;
+    Ok(Some(ShardSummary { path: out.to_path_buf(), samples, bytes, skipped }))
+}
+
+/// The last record: the file is complete and about to get its name.
+struct End {
+    /// The number of the file (inode), which it keeps.
+    number: u64,
+    bytes: u64,
+    samples: u64,
+    skipped: Vec<Skipped>,
+}
+
+const END_MARK: [u8; 8] = *b"FDXDONE\0";
+const END_LEN: usize = 32;
+
+impl End {
+    fn encode(&self) -> Vec<u8> {
+        let mut out = END_MARK.to_vec();
+        for number in [self.number, self.bytes, self.samples] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        // Strings and integers: nothing that JSON cannot hold.
+        out.extend_from_slice(&serde_json::to_vec(&self.skipped).unwrap_or_default());
+        out
+    }
+
+    /// The last record of a journal of that run, if it is one.
+    fn read(journal: &Scratch, fingerprint: [u8; 16]) -> Option<Self> {
+        let mut header = [0; HEADER_LEN];
+        journal.read_exact_at(&mut header, 0).ok()?;
+        let sealed = u64_at(&header, HEADER_LEN - 8) == Some(xxh3_64(&header[..HEADER_LEN - 8]));
+        if !header.starts_with(&MAGIC) || !sealed || header[8..24] != fingerprint {
+            return None;
+        }
+        let mut at = HEADER_LEN as u64;
+        loop {
+            let mut frame = [0; FRAME_LEN as usize];
+            journal.read_exact_at(&mut frame, at).ok()?;
+            let len = u64_at(&frame, 0)?;
+            let next = at.checked_add(FRAME_LEN)?.checked_add(len)?;
+            if next < journal.existing() {
+                at = next;
+                continue;
+            }
+            if next > journal.existing() {
+                return None;
+            }
+            let mut payload = vec![0; usize::try_from(len).ok()?];
+            journal.read_exact_at(&mut payload, at + FRAME_LEN).ok()?;
+            let is_whole = u64_at(&frame, 8) == Some(xxh3_64_with_seed(&payload, at));
+            if !is_whole || !payload.starts_with(&END_MARK) {
+                return None;
+            }
+            return Some(Self {
+                number: u64_at(&payload, 8)?,
+                bytes: u64_at(&payload, 16)?,
+                samples: u64_at(&payload, 24)?,
+                skipped: serde_json::from_slice(payload.get(END_LEN..)?).ok()?,
+            });
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,11 +238,16 @@ impl Found {
     }
 
     fn look(journal: &Scratch, plan: &RunPlan) -> Result<Self> {
-        if journal.existing() < HEADER_LEN as u64 {
+        let mut header = [0; HEADER_LEN];
+        let len = usize::try_from(journal.existing()).unwrap_or(HEADER_LEN).min(HEADER_LEN);
+        journal.read_exact_at(&mut header[..len], 0)?;
+        let known = len.min(MAGIC.len());
+        if header[..len].iter().all(|byte| *byte == 0)
+            || (len < HEADER_LEN && header[..known] == MAGIC[..known])
+        {
+            // A header that was never completed: nothing else was written before that.
             return Ok(Self::Nothing);
         }
-        let mut header = [0; HEADER_LEN];
-        journal.read_exact_at(&mut header, 0)?;
         let sealed = u64_at(&header, HEADER_LEN - 8) == Some(xxh3_64(&header[..HEADER_LEN - 8]));
         Ok(match (header.starts_with(&MAGIC) && sealed, header == plan.encode()) {
             (false, _) => Self::Foreign,
@@ -210,12 +289,30 @@ impl Journal {
 
     /// Appends a record.
     pub(crate) fn push(&mut self, record: &Record) -> Result<()> {
-        let payload = record.encode();
+        self.push_payload(&record.encode())
+    }
+
+    /// Appends the last record and makes it durable, before `file`, which has so many bytes, gets
+    /// its name.
+    pub(crate) fn push_end(
+        &mut self,
+        file: &Scratch,
+        bytes: u64,
+        samples: u64,
+        skipped: &[Skipped],
+    ) -> Result<()> {
+        let number = file.identity().1;
+        let end = End { number, bytes, samples, skipped: skipped.to_vec() };
+        self.push_payload(&end.encode())?;
+        self.file.sync()
+    }
+
+    fn push_payload(&mut self, payload: &[u8]) -> Result<()> {
         let mut framed = Vec::with_capacity(payload.len() + FRAME_LEN as usize);
         framed.extend_from_slice(&(payload.len() as u64).to_le_bytes());
         // The place is part of the checksum: records cannot be mistaken for one another.
-        framed.extend_from_slice(&xxh3_64_with_seed(&payload, self.end).to_le_bytes());
-        framed.extend_from_slice(&payload);
+        framed.extend_from_slice(&xxh3_64_with_seed(payload, self.end).to_le_bytes());
+        framed.extend_from_slice(payload);
         self.file.write_all_at(&framed, self.end)?;
         self.end += framed.len() as u64;
         Ok(())

@@ -17,6 +17,7 @@
 //!     common: &Common::default(),
 //!     provenance: &Provenance::default(),
 //!     fingerprint: [0; 16],
+//!     stamp: [0; 16],
 //!     overwrite: false,
 //!     checkpoints: false,
 //! };

@@ -10,7 +10,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema};
 use fdconvert_index::Index;
-use std::path::Path;
+use std::{path::Path, sync::OnceLock};
 
 impl BetonReader {
     /// Maps and opens the file at `path`.
@@ -81,6 +81,7 @@ impl BetonReader {
             table,
             index,
             index_problem,
+            tables: OnceLock::new(),
         };
         match reader.find_index() {
             Ok(None) => {}

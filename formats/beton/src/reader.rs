@@ -11,7 +11,10 @@ use fdconvert_core::{
 use fdconvert_index::Index;
 use fdconvert_jpeg_index::grid_of;
 use serde_json::{Map, json};
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 use xxhash_rust::xxh3::Xxh3;
 
 /// An open `.beton`. Opening is constant work, and nothing is copied: values are slices of the
@@ -29,6 +32,8 @@ pub struct BetonReader {
     pub(crate) index: Option<Index>,
     /// Why the index block that is there is not used.
     pub(crate) index_problem: Option<String>,
+    /// Whether tables and rows are what was written, once that was looked at.
+    pub(crate) tables: OnceLock<Result<(), String>>,
 }
 
 impl BetonReader {
@@ -311,5 +316,14 @@ impl Reader for BetonReader {
 
     fn verify_sample(&self, index: u64) -> Result<()> {
         crate::verify::sample(self, index)
+    }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        self.row(index)?;
+        let found = self.tables.get_or_init(|| crate::verify::tables(self));
+        found.clone().map_err(|what| self.bad_sample(index, &what))
+    }
+    fn has_checksums(&self) -> bool {
+        self.index.is_some()
     }
 }

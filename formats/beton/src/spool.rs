@@ -7,7 +7,7 @@ use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::Scratch;
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 use xxhash_rust::xxh3::xxh3_64;
@@ -27,23 +27,40 @@ impl Spool {
         path.into()
     }
 
+    /// Refuses another file of its name.
+    ///
+    /// # Errors
+    /// `Usage`, `Io`.
+    pub(crate) fn refuse_foreign(partial: &Path) -> Result<()> {
+        let path = Self::path(partial);
+        match fs::symlink_metadata(&path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(cause) => Err(Error::io("look at", &path)(cause)),
+            Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Ok(()),
+            Ok(_) => {
+                let what = format!(
+                    "{} exists and is of no run that this one can continue; move it away, or \
+                     replace it with --overwrite",
+                    path.display()
+                );
+                Err(Error::usage("output", what))
+            }
+        }
+    }
+
     /// Opens it. `ours` tells whether what may be there was left by a run that could be continued
     /// or replaced.
     ///
     /// # Errors
     /// `Usage` when another file has its name, which is then left as it was; `Io`.
     pub(crate) fn open(partial: &Path, ours: bool) -> Result<Self> {
-        let path = Self::path(partial);
-        let existed = fs::symlink_metadata(&path).is_ok();
-        let file = Scratch::open(&path)?;
-        if existed && !ours {
-            file.leave();
-            let what = format!(
-                "{} exists and is of no run that this one can continue; move it away, or replace \
-                 it with --overwrite",
-                path.display()
-            );
-            return Err(Error::usage("output", what));
+        if !ours {
+            Self::refuse_foreign(partial)?;
+        }
+        let file = Scratch::open(&Self::path(partial))?;
+        if ours {
+            // From here on it goes with the run.
+            file.set_len(file.existing())?;
         }
         Ok(Self { file, end: 0 })
     }

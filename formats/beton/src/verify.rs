@@ -4,10 +4,14 @@ use crate::{
     layout::{Column, FORMAT, ImageCell, MODE_RAW, Storage, u64_at},
 };
 use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value};
+use fdconvert_index::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Problems listed before the rest is only counted: a shifted table makes every sample one.
 const MAX_LISTED: usize = 100;
+
+/// What gaps are compared with.
+static ZEROS: [u8; 4096] = [0; 4096];
 
 /// Collects problems, and counts what it does not list.
 struct Problems<'a> {
@@ -32,6 +36,7 @@ pub(crate) fn layout(reader: &BetonReader) -> Vec<Error> {
     index(reader, &mut problems);
     table(reader, &mut problems);
     rows(reader, &mut problems);
+    gaps(reader, &mut problems);
     let n_more = problems.n_more;
     if n_more > 0 {
         let what = format!("{n_more} more problems");
@@ -69,15 +74,59 @@ fn index(reader: &BetonReader, problems: &mut Problems<'_>) {
     for error in index.verify() {
         problems.add(index.data_len(), || error.to_string());
     }
-    for range in index.ranges() {
-        let bytes = range.offset.checked_add(range.len).and_then(|end| {
-            reader.file.get(usize::try_from(range.offset).ok()?..usize::try_from(end).ok()?)
-        });
-        if bytes.map(xxh3_64) != Some(range.xxh3) {
-            problems.add(range.offset, || {
-                format!("the checksum of the {} bytes from here does not match", range.len)
-            });
+    let broken = index.ranges().filter(|range| !is_sound(reader, range));
+    for range in broken {
+        problems.add(range.offset, || bad_range(&range));
+    }
+}
+
+/// Whether a part of the file that is no value is what its writer wrote.
+fn is_sound(reader: &BetonReader, range: &Range) -> bool {
+    let bytes = range.offset.checked_add(range.len).and_then(|end| {
+        reader.file.get(usize::try_from(range.offset).ok()?..usize::try_from(end).ok()?)
+    });
+    bytes.map(xxh3_64) == Some(range.xxh3)
+}
+
+fn bad_range(range: &Range) -> String {
+    format!("the checksum of the {} bytes from here does not match", range.len)
+}
+
+/// The checksums of the index's tables, the header and the rows: what a row says can be believed
+/// then. A file without an index has none.
+pub(crate) fn tables(reader: &BetonReader) -> Result<(), String> {
+    if let Some(problem) = &reader.index_problem {
+        return Err(problem.clone());
+    }
+    let Some(index) = &reader.index else { return Ok(()) };
+    index.check_tables().map_err(|error| error.to_string())?;
+    match index.ranges().find(|range| !is_sound(reader, range)) {
+        Some(range) => Err(format!("at byte {}: {}", range.offset, bad_range(&range))),
+        None => Ok(()),
+    }
+}
+
+/// Between the values there is nothing but zeros. Only where the file is ours: FFCV leaves what a
+/// worker wrote of a sample that it then started again in the next page.
+fn gaps(reader: &BetonReader, problems: &mut Problems<'_>) {
+    let Some(index) = &reader.index else { return };
+    let values = reader.table.entries().filter(|entry| entry.len > 0);
+    let mut values: Vec<_> =
+        values.map(|entry| (entry.pointer, entry.pointer.saturating_add(entry.len))).collect();
+    values.sort_unstable();
+    let mut gap_start = reader.rows_end();
+    for (start, end) in values.into_iter().chain([(index.data_len(), u64::MAX)]) {
+        let range = usize::try_from(gap_start).ok().zip(usize::try_from(start).ok());
+        let gap = range.and_then(|(from, to)| reader.file.get(from..to)).unwrap_or_default();
+        // Whole blocks are compared at once: gaps are most of a small file.
+        let blocks = gap.chunks(ZEROS.len()).zip((gap_start..).step_by(ZEROS.len()));
+        let broken = blocks.filter(|(block, _)| ZEROS.get(..block.len()) != Some(*block));
+        let at = broken
+            .map(|(block, at)| at + block.iter().take_while(|&&byte| byte == 0).count() as u64);
+        if let Some(at) = at.min() {
+            problems.add(at, || "a byte between the values is not zero; no sample has it".into());
         }
+        gap_start = gap_start.max(end);
     }
 }
 

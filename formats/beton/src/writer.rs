@@ -15,6 +15,7 @@ use fdconvert_index::{Builder, Region, seal_all};
 use fdconvert_storage::Scratch;
 use std::{
     fs, mem,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -83,7 +84,8 @@ impl BetonWriter {
         let images = schema.fields.iter().filter(|field| field.kind == Kind::Image);
         let n_images = u32::try_from(images.count()).unwrap_or(u32::MAX);
         let plan = RunPlan {
-            fingerprint: request.fingerprint,
+            // Of unfinished files only: times may be part of it.
+            fingerprint: request.stamp,
             page_bytes: format.page_bytes,
             reserved_samples,
             data_start,
@@ -361,13 +363,25 @@ impl ShardWriter for BetonWriter {
         let bytes = self.store_tables(data_end)?;
         // Asked again: hours may have passed.
         refuse_existing(&self.out, self.overwrite)?;
-        let Self { out, file, spool, journal, index, .. } = *self;
-        file.commit(&out)?;
+        let Self { out, file, spool, mut journal, index, overwrite, .. } = *self;
+        let samples = index.n_samples();
+        journal.push_end(&file, bytes, samples, &skipped)?;
+        let identity = file.identity();
+        let commit = if overwrite { Scratch::commit } else { Scratch::commit_new };
+        if let Err(error) = commit(file, &out) {
+            let named = fs::symlink_metadata(&out);
+            if named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
+                // Only the sync of the folder failed: the same command finds it complete.
+                spool.into_iter().for_each(Spool::leave);
+                journal.leave();
+            }
+            return Err(error);
+        }
         // After the file has its name: a journal alone does no harm, and is replaced. A spool
         // without its journal would be in the way.
         drop(spool);
         drop(journal);
-        Ok(ShardSummary { path: out, samples: index.n_samples(), bytes, skipped })
+        Ok(ShardSummary { path: out, samples, bytes, skipped })
     }
 }
 

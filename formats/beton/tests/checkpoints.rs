@@ -52,6 +52,7 @@ fn start(
         common: &Common::default(),
         provenance: &provenance(),
         fingerprint: [7; 16],
+        stamp: [7; 16],
         overwrite,
         checkpoints,
     })

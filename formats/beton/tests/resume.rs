@@ -222,3 +222,34 @@ fn foreign_files_are_left_alone() {
     let other = create_as(&*paged(), &out, &schema(), N_SAMPLES, [8; 16], false).unwrap();
     assert_eq!(other.resumed(), 0);
 }
+
+/// A kill between the rename and the end of the run: the journal is still there, and proves it.
+#[test]
+fn killed_after_the_file_got_its_name_it_is_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a.beton");
+    let kept = folder.path().join("kept");
+    let mut writer = start(&*paged(), &out).unwrap();
+    go_on(&mut *writer, N_SAMPLES);
+    fs::hard_link(journal(&out), &kept).unwrap();
+    let summary = writer.finish().unwrap();
+    let bytes = fs::read(&out).unwrap();
+    let finished = |fingerprint| common::finished(&*paged(), &out, &schema(), fingerprint);
+    assert_eq!(finished([7; 16]).unwrap(), None, "nothing proves it any more");
+    for other in [true, false] {
+        fs::copy(&kept, journal(&out)).unwrap();
+        if other {
+            // Another run, and another file in its place.
+            assert_eq!(finished([8; 16]).unwrap(), None);
+            fs::rename(&out, folder.path().join("ours")).unwrap();
+            fs::write(&out, &bytes).unwrap();
+            assert_eq!(finished([7; 16]).unwrap(), None);
+            assert!(matches!(start(&*paged(), &out), Err(Error::Usage { .. })));
+            fs::rename(folder.path().join("ours"), &out).unwrap();
+        } else {
+            assert_eq!(finished([7; 16]).unwrap(), Some(summary.clone()));
+            assert!(!journal(&out).exists());
+        }
+    }
+    assert!(fs::read(&out).unwrap() == bytes);
+}

@@ -1,13 +1,19 @@
-use crate::{FolderReader, writer::Writer};
+use crate::{
+    FolderReader,
+    writer::{self, Writer},
+};
 use fdconvert_core::{
-    Codec, Create, Format, ImageHeader, Limits, OptionValues, Reader, Result, Schema, ShardWriter,
+    Codec, Create, Format, ImageHeader, Limits, OptionValues, Reader, Result, Schema, ShardSummary,
+    ShardWriter,
 };
 use std::path::Path;
 
 /// Folders of image files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Folder {
-    limits: Limits,
+    pub(crate) limits: Limits,
+    pub(crate) follow_links: bool,
+    pub(crate) split_folders: bool,
 }
 
 impl Folder {
@@ -15,7 +21,20 @@ impl Folder {
     /// for those who decode.
     #[must_use]
     pub fn with_limits(limits: Limits) -> Self {
-        Self { limits }
+        Self { limits, ..Self::default() }
+    }
+
+    /// Follows links to wherever they lead; every folder is listed once.
+    #[must_use]
+    pub fn follow_links(self, follow_links: bool) -> Self {
+        Self { follow_links, ..self }
+    }
+
+    /// Takes first-level folders with the names of splits for splits, and the folders in them for
+    /// classes.
+    #[must_use]
+    pub fn split_folders(self, split_folders: bool) -> Self {
+        Self { split_folders, ..self }
     }
 
     /// Opens `root`: what was unpacked with its table, a folder of class folders, or a flat one.
@@ -24,7 +43,18 @@ impl Folder {
     /// `Usage` when there is no image, or images lie beside class folders; `Corrupt` or `Version`
     /// when its table is damaged or of another version; `Io` when a folder cannot be listed.
     pub fn open_folder(&self, root: &Path) -> Result<FolderReader> {
-        FolderReader::open(root, self.limits)
+        FolderReader::open(root, *self)
+    }
+
+    /// Opens `root` as [`open_folder`](Self::open_folder) does, without walking it where `cache`
+    /// says what is in it; else walks it and keeps what it found there. With it comes why the
+    /// cache was not used, if it was not.
+    ///
+    /// # Errors
+    /// Those of [`open_folder`](Self::open_folder); `Usage` when `cache` is another file; `Io` when
+    /// it cannot be written.
+    pub fn open_cached(&self, root: &Path, cache: &Path) -> Result<(FolderReader, Option<String>)> {
+        FolderReader::open_cached(root, cache, *self)
     }
 
     /// Opens `root` as it was when a plan was made, without walking it: `schema`, `listing` and
@@ -40,16 +70,17 @@ impl Folder {
         listing: &[u8],
         fingerprint: [u8; 16],
     ) -> Result<FolderReader> {
-        FolderReader::open_planned(root, schema, listing, fingerprint, self.limits)
+        FolderReader::open_planned(root, schema, listing, fingerprint, *self)
     }
 
-    /// Opens exactly the files below `root` that the table `labels` (`.csv` or `.jsonl`) lists,
-    /// in its order and with its columns. Files that are missing are errors of their samples.
+    /// Opens exactly the files below `root` that the table `labels` (`.csv`, `.tsv` or `.jsonl`)
+    /// lists, in its order and with its columns. One that has no column but the paths keeps the
+    /// classes that the folders give. Files that are missing are errors of their samples.
     ///
     /// # Errors
     /// `Usage`, naming line and column, when the table is not one; `Io` when it cannot be read.
     pub fn open_with_labels(&self, root: &Path, labels: &Path) -> Result<FolderReader> {
-        FolderReader::open_with_labels(root, labels, self.limits)
+        FolderReader::open_with_labels(root, labels, *self)
     }
 }
 
@@ -87,6 +118,10 @@ impl Format for Folder {
 
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         Ok(Box::new(Writer::create(request)?))
+    }
+
+    fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
+        writer::finished(request)
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {

@@ -1,4 +1,8 @@
 //! `--labels FILE`: a table of samples that people or other tools wrote.
+mod classes;
+
+pub(crate) use classes::{keep_classes, keep_splits};
+
 use crate::{
     columns::{json_column, text_column},
     layout::{check_relative, key_of_path},
@@ -11,8 +15,8 @@ use serde_json::{Map, Value as Json};
 use std::{collections::BTreeSet, path::Path};
 
 const OPTION: &str = "--labels";
-/// The column that names the file.
-const PATH: &str = "path";
+/// What the column that names the file may be called, the first one that there is.
+const PATHS: [&str; 4] = ["path", "file_name", "filename", "image"];
 /// The field that the file itself becomes.
 const IMAGE: &str = "image";
 
@@ -21,9 +25,10 @@ pub(crate) fn read(file: &Path, limits: &Limits) -> Result<(Schema, Table, Bytes
     let extension = file.extension().unwrap_or_default().to_ascii_lowercase();
     let parse = match extension.to_str() {
         Some("csv") => parse_csv,
+        Some("tsv") => parse_tsv,
         Some("jsonl" | "ndjson") => parse_jsonl,
         _ => {
-            let what = format!("{} is neither .csv nor .jsonl", file.display());
+            let what = format!("{} is none of: .csv, .tsv, .jsonl", file.display());
             return Err(Error::usage(OPTION, what));
         }
     };
@@ -44,26 +49,36 @@ struct Rows {
 }
 
 fn parse_csv(text: &[u8]) -> Result<Rows, String> {
+    parse_separated(text, b',')
+}
+
+fn parse_tsv(text: &[u8]) -> Result<Rows, String> {
+    parse_separated(text, b'\t')
+}
+
+fn parse_separated(text: &[u8], separator: u8) -> Result<Rows, String> {
     // The reader counts lines itself: cells may hold line breaks.
-    let mut reader = csv::ReaderBuilder::new().has_headers(true).from_reader(text);
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(true).delimiter(separator).from_reader(text);
     let headers = reader.headers().map_err(|error| csv_error(text, &error))?.clone();
     let names: Vec<String> = headers.iter().map(str::to_owned).collect();
-    check_names(&names)?;
+    let path_column = check_names(&names)?;
     let (mut paths, mut lines) = (Vec::new(), Vec::new());
     let mut cells = vec![Vec::new(); names.len()];
     for record in reader.records() {
         let record = record.map_err(|error| csv_error(text, &error))?;
         let line = record.position().map_or(0, |position| line_of(text, position));
         for ((name, cell), column) in names.iter().zip(record.iter()).zip(&mut cells) {
-            if name == PATH {
-                paths.push(relative(cell, line)?);
+            if *name == path_column {
+                paths.push(relative(cell, line, &path_column)?);
                 lines.push(line);
             } else {
+                check_label(name, cell, line)?;
                 column.push(cell.to_owned());
             }
         }
     }
-    let columns = names.into_iter().zip(cells).filter(|(name, _)| name != PATH);
+    let columns = names.into_iter().zip(cells).filter(|(name, _)| *name != path_column);
     let columns = columns.map(|(name, cells)| {
         let (kind, column) = text_column(cells);
         (name, kind, column)
@@ -95,7 +110,7 @@ fn line_of(text: &[u8], position: &csv::Position) -> u64 {
 
 fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
     let (mut paths, mut lines) = (Vec::new(), Vec::new());
-    let mut names: Vec<String> = Vec::new();
+    let (mut names, mut path_column): (Vec<String>, String) = Default::default();
     let mut cells: Vec<Vec<Json>> = Vec::new();
     for (line, text) in (1..).zip(text.split(|&byte| byte == b'\n')) {
         if text.trim_ascii().is_empty() {
@@ -105,18 +120,23 @@ fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
             let column = error.column();
             format!("line {line}, character {column}: not a JSON object: {error}")
         })?;
-        let Some(Json::String(path)) = object.get(PATH) else {
-            return Err(format!("line {line} has no text under `{PATH}`"));
-        };
-        paths.push(relative(path, line)?);
-        lines.push(line);
         if names.is_empty() {
             names = object.keys().cloned().collect();
             cells = vec![Vec::new(); names.len()];
-            check_names(&names)?;
+            path_column = check_names(&names)?;
         }
+        let Some(Json::String(path)) = object.get(&path_column) else {
+            return Err(format!("line {line} has no text under `{path_column}`"));
+        };
+        paths.push(relative(path, line, &path_column)?);
+        lines.push(line);
         for (name, column) in names.iter().zip(&mut cells) {
             let cell = object.remove(name);
+            match &cell {
+                Some(Json::String(text)) => check_label(name, text, line)?,
+                Some(Json::Null) => check_label(name, "", line)?,
+                _ => {}
+            }
             column.push(
                 cell.ok_or_else(|| {
                     format!("line {line} has no `{name}`, which earlier lines have")
@@ -127,7 +147,7 @@ fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
             return Err(format!("line {line} has `{name}`, which earlier lines do not have"));
         }
     }
-    let columns = names.into_iter().zip(cells).filter(|(name, _)| name != PATH);
+    let columns = names.into_iter().zip(cells).filter(|(name, _)| *name != path_column);
     let columns = columns.map(|(name, cells)| {
         let (kind, column) = json_column(cells);
         (name, kind, column)
@@ -135,7 +155,9 @@ fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
     Ok(Rows { paths, lines, columns: columns.collect() })
 }
 
-fn check_names(names: &[String]) -> Result<(), String> {
+/// Checks the names of the columns and gives the one that names the file.
+fn check_names(names: &[String]) -> Result<String, String> {
+    let path = PATHS.into_iter().find(|path| names.iter().any(|name| name == path));
     for (i, name) in names.iter().enumerate() {
         if name.is_empty() {
             return Err(format!("column {} has no name", i + 1));
@@ -143,26 +165,38 @@ fn check_names(names: &[String]) -> Result<(), String> {
         if names.iter().take(i).any(|earlier| earlier == name) {
             return Err(format!("two columns are called `{name}`"));
         }
-        if name == IMAGE {
+        if name == IMAGE && path != Some(IMAGE) {
             return Err(format!(
-                "a column is called `{IMAGE}`, which is the field of the file itself; call the \
-                 column of file names `{PATH}` and others something else"
+                "a column is called `{IMAGE}`, which is the field of the file itself; call it \
+                 something else"
             ));
         }
     }
-    if names.iter().any(|name| name == PATH) {
+    path.map(str::to_owned).ok_or_else(|| {
+        let (paths, seen) = (PATHS.join("`, `"), names.join("`, `"));
+        let cure = match names {
+            [only] if only.contains(';') => "; separate cells by commas",
+            [only] if only.contains('\t') => "; call a file whose cells tabs separate .tsv",
+            _ => "",
+        };
+        format!("the first line has to name a column `{paths}`; it names `{seen}`{cure}")
+    })
+}
+
+/// An empty text would be one more class, and all numbers behind it would be others.
+fn check_label(column: &str, cell: &str, line: u64) -> Result<(), String> {
+    if column != "label" || !cell.trim().is_empty() {
         return Ok(());
     }
-    let seen = names.join("`, `");
-    Err(format!("the first line has to name a column `{PATH}`; it names `{seen}`"))
+    Err(format!("line {line}, column `{column}`: the cell is empty; write a class or drop the row"))
 }
 
 /// A path as tables write them; `./` in front is dropped.
-fn relative(path: &str, line: u64) -> Result<Box<[u8]>, String> {
+fn relative(path: &str, line: u64, column: &str) -> Result<Box<[u8]>, String> {
     let path = path.trim_start_matches("./").as_bytes();
     match check_relative(path) {
         Ok(()) => Ok(path.into()),
-        Err(why) => Err(format!("line {line}, column `{PATH}`: `{}` {why}", key_of_path(path))),
+        Err(why) => Err(format!("line {line}, column `{column}`: `{}` {why}", key_of_path(path))),
     }
 }
 
@@ -240,6 +274,19 @@ mod tests {
     }
 
     #[test]
+    fn columns_of_file_names_may_be_called_as_other_tools_do() {
+        for name in ["filename", "file_name", "image"] {
+            let (_, table) = csv(&format!("label,{name}\n7,b.jpg\n")).unwrap();
+            assert_eq!(&*table.paths[0], b"b.jpg", "{name}");
+            assert_eq!(table.columns.len(), 2);
+            let line = format!("{{\"text\": \"x\", \"{name}\": \"b.jpg\"}}\n");
+            assert_eq!(&*jsonl(&line).unwrap().1.paths[0], b"b.jpg", "{name}");
+        }
+        let rows = parse_tsv(b"path\tlabel\na, b.jpg\tdog\n").unwrap();
+        assert_eq!(&*rows.paths[0], b"a, b.jpg");
+    }
+
+    #[test]
     fn json_types_decide() {
         let lines = r#"{"path": "a.jpg", "label": "x", "box": [1, 2], "score": 1, "n": 3}
             {"n": 4, "path": "b.jpg", "label": "w", "box": {}, "score": 0.5}"#;
@@ -268,6 +315,11 @@ mod tests {
         check(csv("file,label\na,b\n"), &["`path`", "`file`, `label`"]);
         check(csv("path,\na,b\n"), &["column 2"]);
         check(csv("path,a,a\n"), &["`a`"]);
+        check(csv("path;label\na;b\n"), &["commas"]);
+        check(csv("path,image\na,b\n"), &["`image`"]);
+        check(csv("path,label\na,x\nb,\n"), &["line 3", "`label`", "empty"]);
+        check(jsonl("{\"path\": \"a\", \"label\": \"\"}\n"), &["line 1", "`label`", "empty"]);
+        check(jsonl("{\"path\": \"a\", \"label\": null}\n"), &["line 1", "`label`", "empty"]);
         check(csv("path,label\na.jpg\n"), &["line 2", "1 cells"]);
         check(csv("path,label\na.jpg,1\nb.jpg,2\n\n../c.jpg,3\n"), &["line 5", "`path`", ".."]);
         check(csv("path\n/etc/x.jpg\n"), &["line 2", "absolute"]);

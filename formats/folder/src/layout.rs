@@ -37,6 +37,12 @@ pub(crate) fn promised(name: &[u8]) -> Option<Codec> {
     known.map(|&(_, codec)| codec)
 }
 
+/// Whether a file of that name is taken for an image.
+#[must_use]
+pub fn is_image_name(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| promised(name.as_bytes()).is_some())
+}
+
 /// The extensions we look for, for messages.
 pub(crate) fn extensions() -> String {
     EXTENSIONS.map(|(text, _)| format!(".{text}")).join(" ")

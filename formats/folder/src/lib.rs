@@ -3,7 +3,7 @@
 //! [`Folder`] is the format; `open` finds the samples of `root/class/**/*.jpg`, of a flat folder,
 //! or of what it has unpacked itself. [`Folder::open_with_labels`] takes exactly the samples that
 //! a CSV or JSON-lines table names. All give a [`FolderReader`], which remembers in
-//! [`Ignored`] what it saw and did not take.
+//! [`Ignored`](fdconvert_core::Ignored) what it saw and did not take.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -26,6 +26,7 @@
 //! told by its header; nobody here decodes it.
 #![forbid(unsafe_code)]
 
+mod cache;
 mod columns;
 mod entries;
 mod format;
@@ -36,10 +37,12 @@ mod plain;
 mod planned;
 mod reader;
 mod sidecar;
+mod split_folders;
 mod table;
 mod walk;
 mod writer;
 
 pub use format::Folder;
+pub use layout::is_image_name;
 pub use reader::FolderReader;
-pub use walk::Ignored;
+pub use split_folders::split_named;

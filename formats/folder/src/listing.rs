@@ -62,6 +62,13 @@ impl Listing {
         self.folders.iter().map(|folder| (&*folder.path, folder.label))
     }
 
+    /// Gives every folder the label that its path has.
+    pub(crate) fn relabel(&mut self, label_of: impl Fn(&[u8]) -> u32) {
+        for folder in &mut self.folders {
+            folder.label = label_of(folder.path.strip_suffix(b"/").unwrap_or(&folder.path));
+        }
+    }
+
     /// Files in order: number of the folder, name.
     pub(crate) fn files(&self) -> impl Iterator<Item = (u32, &[u8])> {
         let numbered = (0_u64..).zip(&self.folder_of);

@@ -1,4 +1,7 @@
-use crate::layout::{is_hidden, key_of_path};
+use crate::{
+    layout::{is_hidden, key_of_path},
+    split_folders::are_splits,
+};
 use fdconvert_core::{Kind, Schema};
 use std::collections::BTreeMap;
 
@@ -10,6 +13,8 @@ pub(crate) struct Plain {
     has_label: bool,
     /// The label of each class folder.
     labels: BTreeMap<Vec<u8>, i64>,
+    /// No image lies right in a first-level folder.
+    is_deep: bool,
 }
 
 impl Plain {
@@ -17,7 +22,7 @@ impl Plain {
         let fields: Vec<_> = schema.fields.iter().map(|f| (f.name.as_str(), &f.kind)).collect();
         let has_label = fields == [("image", &Kind::Image), ("label", &Kind::Int)];
         let possible = has_label || fields == [("image", &Kind::Image)];
-        Self { possible, has_label, labels: BTreeMap::new() }
+        Self { possible, has_label, labels: BTreeMap::new(), is_deep: true }
     }
 
     /// Notes the path of a sample's image, and its label.
@@ -27,6 +32,7 @@ impl Plain {
             self.possible = false;
             return;
         }
+        self.is_deep &= parts.clone().nth(2).is_some();
         let folder = parts.next().filter(|folder| folder.len() < path.len());
         match (folder, label) {
             (None, None) => {}
@@ -47,7 +53,9 @@ impl Plain {
         let named = class_names.is_none_or(|class_names| {
             self.labels.keys().map(|folder| key_of_path(folder)).eq(class_names.iter().cloned())
         });
-        self.possible && numbered && named
+        // Classes of such names would come back as splits.
+        let splits = are_splits(self.labels.keys().map(Vec::as_slice), || self.is_deep);
+        self.possible && numbered && named && !splits
     }
 }
 
@@ -82,6 +90,10 @@ mod tests {
         assert!(!labelled(None, &[("a/1.jpg", 0), ("a/2.jpg", 1)]));
         assert!(!labelled(None, &[("1.jpg", 0)]));
         assert!(!labelled(None, &[("a/.hidden/1.jpg", 0)]));
+        // These would come back as splits.
+        assert!(!labelled(None, &[("train/1.jpg", 0), ("val/1.jpg", 1)]));
+        assert!(!labelled(None, &[("train/a/1.jpg", 0)]));
+        assert!(labelled(None, &[("train/1.jpg", 0)]));
     }
 
     #[test]

@@ -1,26 +1,31 @@
 use crate::{
-    Ignored, labels,
+    Folder, cache, labels,
     layout::{join, key_of_path},
     listing::Listing,
     sidecar,
     table::{Cell, Table},
-    walk::walk,
+    walk::{Found, Traces, walk},
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Encoded, Error, FieldSpec, Image, ImageHeader, Kind, Limits, Provenance, Reader, Result,
+    Encoded, Error, FieldSpec, Ignored, Image, ImageHeader, Kind, Provenance, Reader, Result,
     Sample, Schema, Source, Value,
 };
 use fdconvert_storage::read_file;
 use std::{
     borrow::Cow,
     fs, io,
+    ops::Range,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
 const MISSING: &str = "the file is missing";
+
+/// Names of splits, and the samples in each.
+type Splits = Vec<(String, Range<u64>)>;
 
 /// An open folder of images.
 #[derive(Debug)]
@@ -31,8 +36,26 @@ pub struct FolderReader {
     samples: Samples,
     ignored: Ignored,
     provenance: Option<Provenance>,
-    limits: Limits,
+    /// Splits that the folders are, and the samples in each.
+    splits: Splits,
+    how: Folder,
     fingerprint: OnceLock<[u8; 16]>,
+    stamp: OnceLock<[u8; 16]>,
+    cached: Option<Cached>,
+}
+
+/// Sizes of the files that need not be asked for again.
+#[derive(Debug)]
+struct Cached {
+    sizes: Vec<u64>,
+    /// The cache they come from, where they were not asked for by this run.
+    file: Option<PathBuf>,
+}
+
+impl Cached {
+    fn size(&self, index: u64) -> Option<u64> {
+        self.sizes.get(usize::try_from(index).ok()?).copied()
+    }
 }
 
 /// Where the list of samples came from.
@@ -53,22 +76,66 @@ enum Samples {
 }
 
 impl FolderReader {
-    pub(crate) fn open(root: &Path, limits: Limits) -> Result<Self> {
-        if let Some(found) = sidecar::read(root, &limits)? {
+    pub(crate) fn open(root: &Path, how: Folder) -> Result<Self> {
+        Self::open_table(root, how)?.map_or_else(|| Self::of_walk(root, how, None), Ok)
+    }
+
+    pub(crate) fn open_cached(
+        root: &Path,
+        cache: &Path,
+        how: Folder,
+    ) -> Result<(Self, Option<String>)> {
+        if let Some(reader) = Self::open_table(root, how)? {
+            return Ok((reader, Some("the folder has a table".to_owned())));
+        }
+        let why = match cache::load(cache, root)? {
+            Ok((found, sizes)) if !how.follow_links => {
+                let mut reader = Self::of_walk(root, how, Some(found))?;
+                reader.cached = Some(Cached { sizes, file: Some(cache.to_path_buf()) });
+                return Ok((reader, None));
+            }
+            Ok(_) => "links are followed".to_owned(),
+            Err(why) => why,
+        };
+        let (began, mut traces) = (cache::now(), Traces::default());
+        let found = walk(root, how.follow_links, Some(&mut traces))?;
+        if traces.any_link || how.follow_links {
+            let why = "the folder has links, whose targets may change unseen; nothing was kept";
+            return Ok((Self::of_walk(root, how, Some(found))?, Some(why.to_owned())));
+        }
+        let size = |index| {
+            let file = found.listing.get(index).map(|listed| join(root, &listed.path()));
+            let file = file.unwrap_or_default();
+            fs::metadata(&file).map(|it| it.len()).map_err(Error::io("look at", &file))
+        };
+        let sizes = (0..found.listing.len()).map(size).collect::<Result<Vec<u64>>>()?;
+        cache::store(cache, root, began, traces.folders, &found, &sizes)?;
+        let mut reader = Self::of_walk(root, how, Some(found))?;
+        reader.cached = Some(Cached { sizes, file: None });
+        Ok((reader, Some(why)))
+    }
+
+    /// A folder that was unpacked with its table.
+    fn open_table(root: &Path, how: Folder) -> Result<Option<Self>> {
+        if let Some(found) = sidecar::read(root, &how.limits)? {
             let (table, origin) = (found.table, "labels.jsonl");
             let samples = Samples::Listed { table, real: real(root)?, bytes: found.rows, origin };
-            let mut reader = Self::new(root, found.schema, samples, limits)?;
+            let mut reader = Self::new(root, found.schema, samples, how)?;
             reader.provenance = Some(found.provenance);
-            return Ok(reader);
+            return Ok(Some(reader));
         }
-        let found = walk(root)?;
+        Ok(None)
+    }
+
+    fn of_walk(root: &Path, how: Folder, found: Option<Found>) -> Result<Self> {
+        let (found, splits) = find(root, how, found)?;
         let mut fields = vec![FieldSpec::new("image", Kind::Image)];
         if !found.class_names.is_empty() {
             fields.push(FieldSpec::label("label", found.class_names.into()));
         }
         let samples = Samples::Walked(found.listing);
-        let mut reader = Self::new(root, Schema::new(fields)?, samples, limits)?;
-        reader.ignored = found.ignored;
+        let mut reader = Self::new(root, Schema::new(fields)?, samples, how)?;
+        (reader.ignored, reader.splits) = (found.ignored, splits);
         Ok(reader)
     }
 
@@ -77,23 +144,42 @@ impl FolderReader {
         schema: Schema,
         listing: &[u8],
         fingerprint: [u8; 16],
-        limits: Limits,
+        how: Folder,
     ) -> Result<Self> {
         let listing = Listing::from_bytes(listing).ok_or_else(|| {
             Error::usage("plan", format!("the listing of {} is damaged", root.display()))
         })?;
-        let mut reader = Self::new(root, schema, Samples::Walked(listing), limits)?;
+        let splits = if how.split_folders { listing.splits() } else { Vec::new() };
+        let mut reader = Self::new(root, schema, Samples::Walked(listing), how)?;
         reader.fingerprint = OnceLock::from(fingerprint);
+        // Parts may read copies of the source, written at other times.
+        reader.stamp = OnceLock::from(fingerprint);
+        reader.splits = splits;
         Ok(reader)
     }
 
-    pub(crate) fn open_with_labels(root: &Path, file: &Path, limits: Limits) -> Result<Self> {
-        let (schema, table, bytes) = labels::read(file, &limits)?;
+    pub(crate) fn open_with_labels(root: &Path, file: &Path, how: Folder) -> Result<Self> {
+        let (mut schema, mut table, bytes) = labels::read(file, &how.limits)?;
+        let mut splits = Vec::new();
+        if schema.fields.len() == 1 {
+            match find(root, how, None) {
+                Ok((found, own)) => {
+                    let (depth, names) = (usize::from(!own.is_empty()), found.class_names);
+                    splits = labels::keep_splits(&table, &own);
+                    labels::keep_classes(&mut schema, &mut table, names, depth)?;
+                }
+                // Without classes there is nothing to keep; missing files are told one by one.
+                Err(Error::Usage { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let samples = Samples::Listed { table, real: real(root)?, bytes, origin: "--labels" };
-        Self::new(root, schema, samples, limits)
+        let mut reader = Self::new(root, schema, samples, how)?;
+        reader.splits = splits;
+        Ok(reader)
     }
 
-    fn new(root: &Path, schema: Schema, samples: Samples, limits: Limits) -> Result<Self> {
+    fn new(root: &Path, schema: Schema, samples: Samples, how: Folder) -> Result<Self> {
         let name = match root.file_name() {
             Some(name) => name.to_string_lossy().into_owned(),
             // `.` and `..` have names only once they are resolved.
@@ -108,9 +194,18 @@ impl FolderReader {
             samples,
             ignored: Ignored::default(),
             provenance: None,
-            limits,
+            splits: Vec::new(),
+            how,
             fingerprint: OnceLock::new(),
+            stamp: OnceLock::new(),
+            cached: None,
         })
+    }
+
+    /// With what was ignored when the folder was planned.
+    #[must_use]
+    pub fn with_ignored(self, ignored: Ignored) -> Self {
+        Self { ignored, ..self }
     }
 
     /// What was seen in the folder and not taken. Empty when a table says what to take.
@@ -127,6 +222,12 @@ impl FolderReader {
             Samples::Walked(listing) => Some(listing.to_bytes()),
             Samples::Listed { .. } => None,
         }
+    }
+
+    /// Names of the folders that packing takes for splits, whether this reader does so or not.
+    fn walked_splits(&self) -> Vec<String> {
+        let Samples::Walked(listing) = &self.samples else { return Vec::new() };
+        listing.splits().into_iter().map(|(name, _)| name).collect()
     }
 
     /// The path of a sample's file relative to the root.
@@ -166,9 +267,57 @@ impl FolderReader {
         Ok((self.key_of(&path), cells, path))
     }
 
+    /// Asks the system for the size of a file.
+    fn file_bytes(&self, index: u64, path: &[u8]) -> Result<u64> {
+        if let Some(size) = self.cached.as_ref().and_then(|cached| cached.size(index)) {
+            return Ok(size);
+        }
+        let file = join(&self.root, path);
+        match fs::metadata(&file) {
+            Ok(metadata) => Ok(metadata.len()),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                Err(Error::sample(self.key_of(path), MISSING))
+            }
+            // Also where permission is missing: that is the folder's, not the file's.
+            Err(cause) => Err(Error::io("look at", file)(cause)),
+        }
+    }
+
+    /// A file that was rewritten in place leaves its folder as it was: only reading it tells.
+    fn check_cached(&self, index: u64, key: &str, len: u64) -> Result<()> {
+        let Some(Cached { file: Some(file), .. }) = &self.cached else { return Ok(()) };
+        let cached = self.cached.as_ref().and_then(|cached| cached.size(index));
+        if cached.is_none_or(|size| size == len) {
+            return Ok(());
+        }
+        let what = format!(
+            "`{key}` has {len} bytes, {} when {} was written; remove that file and run again",
+            cached.unwrap_or(0),
+            file.display()
+        );
+        Err(Error::usage("--listing-cache", what))
+    }
+
+    /// The fingerprint, of the sizes that `size` gives.
+    fn hashed(&self, size: impl Fn(u64, &[u8]) -> Result<u64>) -> Result<[u8; 16]> {
+        let mut hash = Xxh3Default::new();
+        if let Samples::Listed { bytes, .. } = &self.samples {
+            hash.update(bytes);
+        }
+        for (index, path) in (0..self.len()).filter_map(|at| Some((at, self.path(at)?))) {
+            let size = size(index, &path)?;
+            hash.update(&path);
+            hash.update(&[0]);
+            hash.update(&size.to_le_bytes());
+        }
+        Ok(hash.digest128().to_le_bytes())
+    }
+
     fn read_image(&self, key: &str, path: &[u8]) -> Result<(ImageHeader, Bytes)> {
         let path = join(&self.root, path);
-        if let Samples::Listed { real, origin, .. } = &self.samples {
+        if let Samples::Listed { real, origin, .. } = &self.samples
+            && !self.how.follow_links
+        {
             let target = fs::canonicalize(&path).map_err(|cause| match cause.kind() {
                 io::ErrorKind::NotFound => Error::sample(key, MISSING),
                 _ => Error::sample(key, cause.to_string()),
@@ -178,8 +327,8 @@ impl FolderReader {
                 return Err(Error::sample(key, what));
             }
         }
-        let bytes =
-            read_file(&path, self.limits.max_file_bytes).map_err(|error| of_sample(key, error))?;
+        let bytes = read_file(&path, self.how.limits.max_file_bytes)
+            .map_err(|error| of_sample(key, error))?;
         let header = fdconvert_probe::probe(&bytes).map_err(|what| {
             let codec = fdconvert_probe::sniff(&bytes);
             let codec = codec.map_or_else(String::new, |codec| format!("{}: ", codec.extension()));
@@ -229,21 +378,55 @@ impl Source for FolderReader {
     }
 
     /// Asks the system for the size of every file, which takes as long as the walk again: on the
-    /// first call only.
+    /// first call only. A file that cannot be looked at has the largest size there is.
     fn fingerprint(&self) -> [u8; 16] {
         *self.fingerprint.get_or_init(|| {
-            let mut hash = Xxh3Default::new();
-            if let Samples::Listed { bytes, .. } = &self.samples {
-                hash.update(bytes);
-            }
-            for path in (0..self.len()).filter_map(|index| self.path(index)) {
-                let size = fs::metadata(join(&self.root, &path)).map_or(u64::MAX, |m| m.len());
-                hash.update(&path);
-                hash.update(&[0]);
-                hash.update(&size.to_le_bytes());
-            }
-            hash.digest128().to_le_bytes()
+            let size = |at, path: &[u8]| Ok(self.file_bytes(at, path).unwrap_or(u64::MAX));
+            self.hashed(size).unwrap_or_default()
         })
+    }
+
+    /// Asks the system for the time of every file, on the first call only.
+    fn stamp(&self) -> Result<[u8; 16]> {
+        if let Some(known) = self.stamp.get() {
+            return Ok(*known);
+        }
+        let mut hash = Xxh3Default::new();
+        for path in (0..self.len()).filter_map(|index| self.path(index)) {
+            let path = join(&self.root, &path);
+            let times = match fs::metadata(&path) {
+                Ok(metadata) => (metadata.mtime(), metadata.mtime_nsec()),
+                // Reading it fails, or leaves it out.
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => (i64::MIN, 0),
+                Err(cause) => return Err(Error::io("look at", path)(cause)),
+            };
+            hash.update(&times.0.to_le_bytes());
+            hash.update(&times.1.to_le_bytes());
+        }
+        Ok(*self.stamp.get_or_init(|| hash.digest128().to_le_bytes()))
+    }
+
+    fn checked_fingerprint(&self, spare_samples: bool) -> Result<[u8; 16]> {
+        if let Some(known) = self.fingerprint.get() {
+            return Ok(*known);
+        }
+        let hashed = self.hashed(|index, path| match self.file_bytes(index, path) {
+            Err(Error::Sample { .. }) if spare_samples => Ok(u64::MAX),
+            size => size,
+        })?;
+        Ok(*self.fingerprint.get_or_init(|| hashed))
+    }
+
+    fn planned_bytes(&self, index: u64) -> Result<Option<u64>> {
+        self.path(index).map(|path| self.file_bytes(index, &path)).transpose()
+    }
+
+    fn splits(&self) -> Vec<(String, Range<u64>)> {
+        self.splits.clone()
+    }
+
+    fn left_out(&self) -> Ignored {
+        self.ignored.clone()
     }
 }
 
@@ -261,6 +444,7 @@ impl Reader for FolderReader {
                 }
             };
             let (header, bytes) = self.read_image(&key, path)?;
+            self.check_cached(index, &key, bytes.len() as u64)?;
             let ImageHeader { codec, width, height, .. } = header;
             values.push(Value::Image(Encoded { codec, width, height, bytes }));
         }
@@ -286,7 +470,14 @@ impl Reader for FolderReader {
             add("ignored extensions", serde_json::json!(ignored.extensions));
             add("hidden names", ignored.hidden.into());
             add("links not followed", ignored.links.into());
+            if ignored.repeats > 0 {
+                add("folders reached twice", ignored.repeats.into());
+            }
             add("folders without images", serde_json::json!(ignored.folders));
+            let splits = self.walked_splits();
+            if !splits.is_empty() {
+                add("split folders", splits.into());
+            }
         }
         details
     }
@@ -311,6 +502,16 @@ impl Reader for FolderReader {
         }
         Ok(())
     }
+}
+
+/// Walks the folder unless that is done; with splits, the folders in them are the classes.
+fn find(root: &Path, how: Folder, found: Option<Found>) -> Result<(Found, Splits)> {
+    let mut found = found.map_or_else(|| walk(root, how.follow_links, None), Ok)?;
+    let splits = if how.split_folders { found.listing.splits() } else { Vec::new() };
+    if !splits.is_empty() {
+        found.class_names = found.listing.relabel_below_splits(root)?;
+    }
+    Ok((found, splits))
 }
 
 fn real(root: &Path) -> Result<PathBuf> {

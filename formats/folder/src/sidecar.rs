@@ -11,7 +11,7 @@ use fdconvert_core::{
 use fdconvert_storage::read_file;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
-use std::path::Path;
+use std::{fs, io, path::Path};
 
 const FORMAT: &str = "folder";
 const VERSION: u64 = 1;
@@ -112,7 +112,7 @@ pub(crate) struct Sidecar {
 /// Reads both files if both are there.
 pub(crate) fn read(root: &Path, limits: &Limits) -> Result<Option<Sidecar>> {
     let (meta_path, rows_path) = (root.join(META), root.join(ROWS));
-    if !meta_path.is_file() || !rows_path.is_file() {
+    if !is_file(&meta_path)? || !is_file(&rows_path)? {
         return Ok(None);
     }
     let text = read_file(&meta_path, limits.max_file_bytes)?;
@@ -136,6 +136,17 @@ pub(crate) fn read(root: &Path, limits: &Limits) -> Result<Option<Sidecar>> {
         return Err(Error::corrupt(FORMAT, &rows_path, rows.len() as u64, what));
     }
     Ok(Some(Sidecar { schema, table, provenance: meta.provenance, rows }))
+}
+
+/// Whether it is there. Only its absence is a no: any other failure would make another dataset of
+/// the folder.
+fn is_file(path: &Path) -> Result<bool> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(metadata.is_file()),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(cause) if cause.kind() == io::ErrorKind::NotADirectory => Ok(false),
+        Err(cause) => Err(Error::io("look at", path)(cause)),
+    }
 }
 
 /// Every line has exactly the fields of the schema. The error says at which byte its line starts.

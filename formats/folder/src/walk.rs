@@ -1,35 +1,23 @@
 use crate::{
+    cache::SeenFolder,
     entries::{Entries, Entry},
     layout::{extensions, is_hidden, join, key_of_path, promised, split_extension},
     listing::Listing,
 };
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Ignored, Result};
 use std::{
-    collections::BTreeMap,
-    fmt,
+    collections::BTreeSet,
     fs::{self, DirEntry},
-    os::unix::ffi::OsStrExt,
+    io,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
 };
 
-/// Kinds of other files that are told apart in messages.
-const MAX_EXTENSIONS: usize = 8;
+/// ELOOP: links lead in a circle.
+const TOO_MANY_LINKS: i32 = 40;
 
-/// What was seen in a folder and not taken.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ignored {
-    /// Files whose extension is not one of an image, and things that are no files.
-    pub others: u64,
-    /// Files and folders whose name starts with a dot.
-    pub hidden: u64,
-    /// Symbolic links that lead nowhere, out of the folder, in a circle, or from one linked
-    /// folder to another.
-    pub links: u64,
-    /// First-level folders without any image: they are no classes.
-    pub folders: Vec<String>,
-    /// Some of the extensions among `others`, and how often each was seen.
-    pub extensions: BTreeMap<String, u64>,
-}
+/// Tables of samples that other tools leave beside the images.
+const TABLES: [&[u8]; 4] = [b"metadata.csv", b"metadata.jsonl", b"labels.csv", b"labels.tsv"];
 
 /// A walked folder.
 #[derive(Debug)]
@@ -40,15 +28,30 @@ pub(crate) struct Found {
     pub(crate) ignored: Ignored,
 }
 
+/// What the listing depends on beside the names in its folders.
+#[derive(Debug, Default)]
+pub(crate) struct Traces {
+    /// Every folder that was listed, as it was before.
+    pub(crate) folders: Vec<SeenFolder>,
+    /// A link was met: what it leads to may change without a trace in any of the folders.
+    pub(crate) any_link: bool,
+}
+
 /// Finds the images below `root` in the order of their paths, compared part by part and byte by
 /// byte. Reads folders only: no file is opened, and none but links is looked at.
-pub(crate) fn walk(root: &Path) -> Result<Found> {
+///
+/// With `follow_links`, links may lead anywhere, and every folder is listed once.
+///
+/// `traces` is filled where the listing is to be kept.
+pub(crate) fn walk(root: &Path, follow_links: bool, traces: Option<&mut Traces>) -> Result<Found> {
     let real = fs::canonicalize(root).map_err(Error::io("open", root))?;
     let mut walker = Walker {
         root: root.to_path_buf(),
         real: real.clone(),
         listing: Listing::default(),
         ignored: Ignored::default(),
+        seen: follow_links.then(BTreeSet::new),
+        traces,
     };
     let mut class_names = Vec::new();
     let mut flat = Listing::default();
@@ -60,23 +63,20 @@ pub(crate) fn walk(root: &Path) -> Result<Found> {
             Entry::File => flat.add_file(flat_folder, name),
             Entry::Folder(target) => {
                 let label = u32::try_from(class_names.len()).unwrap_or(u32::MAX);
-                let before = walker.listing.len();
+                let before = (walker.listing.len(), walker.ignored.repeats);
                 walker.descend(&top.child(name, target), label)?;
-                if walker.listing.len() > before {
+                if walker.listing.len() > before.0 {
                     class_names.push(key_of_path(name));
-                } else {
+                } else if walker.ignored.repeats == before.1 {
                     walker.ignored.folders.push(key_of_path(name));
                 }
             }
         }
     }
-    let Walker { mut listing, ignored, .. } = walker;
+    let Walker { mut listing, mut ignored, .. } = walker;
+    ignored.shorten();
     match (flat.get(0), class_names.first()) {
-        (None, None) => {
-            let (root, extensions) = (root.display(), extensions());
-            let what = format!("{root} holds no image: {ignored}; looked for {extensions}");
-            return Err(Error::usage("source", what));
-        }
+        (None, None) => return Err(no_image(root, &ignored, follow_links)),
         (Some(_), Some(class_name)) => return Err(mixed(root, &flat, class_name)),
         (Some(_), None) => listing = flat,
         (None, Some(_)) => {}
@@ -85,12 +85,15 @@ pub(crate) fn walk(root: &Path) -> Result<Found> {
     Ok(Found { listing, class_names, ignored })
 }
 
-struct Walker {
+struct Walker<'a> {
     root: PathBuf,
     /// Where the root really is; links must not leave it.
     real: PathBuf,
     listing: Listing,
     ignored: Ignored,
+    /// Device and number of every folder that was listed, where links may lead anywhere.
+    seen: Option<BTreeSet<(u64, u64)>>,
+    traces: Option<&'a mut Traces>,
 }
 
 /// A folder during the walk.
@@ -118,7 +121,7 @@ impl Place {
     }
 }
 
-impl Walker {
+impl Walker<'_> {
     /// Adds every image at and below `place`, depth first.
     fn descend(&mut self, place: &Place, label: u32) -> Result<()> {
         let mut names = self.list(place)?;
@@ -147,6 +150,17 @@ impl Walker {
     fn list(&mut self, place: &Place) -> Result<Entries> {
         let folder = join(&self.root, &place.path);
         let mut names = Entries::default();
+        if let Some(traces) = &mut self.traces {
+            traces.folders.push(SeenFolder::look(&self.root, &place.path)?);
+        }
+        if let Some(seen) = &mut self.seen {
+            let metadata = fs::metadata(&folder).map_err(Error::io("look at", &folder))?;
+            if !seen.insert((metadata.dev(), metadata.ino())) {
+                // Linked twice, or in a circle.
+                self.ignored.repeats += 1;
+                return Ok(names);
+            }
+        }
         for entry in fs::read_dir(&folder).map_err(Error::io("list", &folder))? {
             let entry = entry.map_err(Error::io("list", &folder))?;
             let name = entry.file_name();
@@ -154,6 +168,9 @@ impl Walker {
             if is_hidden(name) {
                 self.ignored.hidden += 1;
             } else {
+                if place.path.is_empty() && TABLES.contains(&name) {
+                    self.ignored.tables.push(key_of_path(name));
+                }
                 match self.judge(place, &entry, name)? {
                     Judged::Ignored => {}
                     Judged::File => names.add_file(name),
@@ -175,13 +192,21 @@ impl Walker {
         if !kind.is_symlink() {
             return Ok(self.judge_file(name, kind.is_file()));
         }
-        let target = fs::canonicalize(entry.path()).ok();
-        let inside = target.filter(|target| target.starts_with(&self.real));
-        let known = inside.and_then(|target| Some((fs::metadata(&target).ok()?, target)));
+        if let Some(traces) = &mut self.traces {
+            traces.any_link = true;
+        }
+        let target = look(&entry.path(), fs::canonicalize(entry.path()))?;
+        let reachable = |target: &PathBuf| self.seen.is_some() || target.starts_with(&self.real);
+        let known = match target.filter(reachable) {
+            Some(target) => look(&target, fs::metadata(&target))?.map(|known| (known, target)),
+            None => None,
+        };
         match known {
             Some((metadata, _)) if !metadata.is_dir() => {
                 Ok(self.judge_file(name, metadata.is_file()))
             }
+            // Folders that were listed already are counted when it is their turn.
+            Some((_, target)) if self.seen.is_some() => Ok(Judged::LinkTo(target)),
             Some((_, target)) if !place.through_link && !place.real.starts_with(&target) => {
                 Ok(Judged::LinkTo(target))
             }
@@ -196,7 +221,11 @@ impl Walker {
         if regular && promised(name).is_some() {
             return Judged::File;
         }
-        self.ignored.count_other(name);
+        let extension = split_extension(name).map_or_else(
+            || "no extension".to_owned(),
+            |(_, extension)| format!(".{}", key_of_path(&extension.to_ascii_lowercase())),
+        );
+        self.ignored.count_file(extension);
         Judged::Ignored
     }
 }
@@ -210,34 +239,30 @@ enum Judged {
     Ignored,
 }
 
-impl Ignored {
-    fn count_other(&mut self, name: &[u8]) {
-        self.others += 1;
-        let extension = split_extension(name).map_or_else(
-            || "no extension".to_owned(),
-            |(_, extension)| format!(".{}", key_of_path(&extension.to_ascii_lowercase())),
-        );
-        if self.extensions.len() < MAX_EXTENSIONS || self.extensions.contains_key(&extension) {
-            *self.extensions.entry(extension).or_default() += 1;
-        }
+/// What a link leads to, `None` where that is nothing. Any other failure would change what is
+/// packed without a word, so it is an error.
+fn look<T>(link: &Path, looked: io::Result<T>) -> Result<Option<T>> {
+    match looked {
+        Ok(found) => Ok(Some(found)),
+        Err(cause) => match cause.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            _ if cause.raw_os_error() == Some(TOO_MANY_LINKS) => Ok(None),
+            _ => Err(Error::io("look at", link)(cause)),
+        },
     }
 }
 
-/// For messages: `3 other files (.txt 2, .csv 1), 1 hidden`.
-impl fmt::Display for Ignored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "saw {} other files", self.others)?;
-        for (i, (extension, n_files)) in self.extensions.iter().enumerate() {
-            write!(f, "{}{extension} {n_files}", if i == 0 { " (" } else { ", " })?;
-        }
-        let close = if self.extensions.is_empty() { "" } else { ")" };
-        let (folders, hidden, links) = (self.folders.len(), self.hidden, self.links);
-        write!(
-            f,
-            "{close}, {folders} folders without images, {hidden} hidden names, {links} links that \
-             were not followed"
-        )
-    }
+fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Error {
+    let (root, extensions) = (root.display(), extensions());
+    let saw = ignored.to_string();
+    let saw = if saw.is_empty() { "it is empty".to_owned() } else { saw };
+    let cure = if ignored.links > 0 && !follow_links {
+        "; --follow-links follows links that lead out of it"
+    } else {
+        ""
+    };
+    let what = format!("{root} holds no image: {saw}{cure}; looked for {extensions}");
+    Error::usage("source", what)
 }
 
 fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {

@@ -1,12 +1,14 @@
 use crate::{
+    Folder,
     layout::{META, ROWS, class_folder, extra_image_path, image_path, join, key_of_path},
     plain::Plain,
+    reader::FolderReader,
     sidecar,
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
-    Skipped, Value,
+    Codec, Create, Encoded, Error, Provenance, Reader as _, Result, Sample, Schema, ShardSummary,
+    ShardWriter, Skipped, Source as _, Value,
 };
 use fdconvert_storage::{Scratch, ScratchDir, create_new, partial_path, read_file};
 use std::{
@@ -54,8 +56,8 @@ impl Writer {
             return Err(Error::usage("output", what));
         }
         check_free(&out, request.overwrite)?;
-        let folder = ScratchDir::open(&out, request.fingerprint, request.overwrite)?;
-        let rows = Rows::create(&folder.path().join(ROWS))?;
+        let folder = ScratchDir::open(&out, request.stamp, request.overwrite)?;
+        let rows = Rows::create(&folder)?;
         Ok(Self {
             rows,
             folder,
@@ -240,6 +242,30 @@ impl ShardWriter for Writer {
     }
 }
 
+/// The folder that the same run has finished, if it was stopped before it could say so.
+pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
+    let out: PathBuf = request.out.components().collect();
+    if !ScratchDir::is_finished(&out, request.stamp)? {
+        return Ok(None);
+    }
+    let reader = FolderReader::open(&out, Folder::default())?;
+    let skipped = reader.provenance().map_or_else(Vec::new, |made| made.skipped.clone());
+    let samples = reader.len();
+    ScratchDir::confirm(&out)?;
+    Ok(Some(ShardSummary { bytes: size_below(&out)?, path: out, samples, skipped }))
+}
+
+/// Bytes of all files below a folder.
+fn size_below(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let entry = entry.map_err(Error::io("list", folder))?;
+        let metadata = entry.metadata().map_err(Error::io("look at", entry.path()))?;
+        bytes += if metadata.is_dir() { size_below(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}
+
 /// The rows on their way to the disk.
 struct Rows {
     file: Scratch,
@@ -248,9 +274,8 @@ struct Rows {
 }
 
 impl Rows {
-    fn create(path: &Path) -> Result<Self> {
-        let file = Scratch::open(&partial_path(path))?;
-        file.set_len(0)?;
+    fn create(folder: &ScratchDir) -> Result<Self> {
+        let file = Scratch::start(&partial_path(&folder.path().join(ROWS)), folder.resumed())?;
         Ok(Self { file, pending: Vec::new(), offset: 0 })
     }
 

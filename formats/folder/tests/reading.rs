@@ -208,6 +208,77 @@ fn the_fingerprint_is_of_names_and_sizes() {
     assert_ne!(open(root.path()).fingerprint(), resized);
 }
 
+/// A look that fails otherwise than by absence is an error, never another dataset.
+#[test]
+fn a_failed_look_is_an_error() {
+    let root = tempfile::tempdir().unwrap();
+    tree(root.path(), &["a/1.png", "a/2.png"]);
+    let (known, reader) = (open(root.path()).fingerprint(), open(root.path()));
+    assert_eq!(open(root.path()).checked_fingerprint(false).unwrap(), known);
+    fs::remove_file(root.path().join("a/2.png")).unwrap();
+    assert!(matches!(reader.checked_fingerprint(false), Err(Error::Sample { .. })));
+    assert!(matches!(reader.planned_bytes(1), Err(Error::Sample { .. })));
+    assert_ne!(reader.checked_fingerprint(true).unwrap(), known);
+
+    tree(root.path(), &["a/2.png"]);
+    let reader = open(root.path());
+    fs::remove_file(root.path().join("a/2.png")).unwrap();
+    symlink("2.png", root.path().join("a/2.png")).unwrap();
+    for spare_samples in [false, true] {
+        let error = reader.checked_fingerprint(spare_samples).unwrap_err();
+        assert!(matches!(error, Error::Io { .. }) && error.to_string().contains("a/2.png"));
+    }
+    // Nobody can say whether such a link leads outside.
+    symlink("x".repeat(300), root.path().join("a/3.png")).unwrap();
+    let error = Folder::default().open_folder(root.path()).unwrap_err();
+    assert!(matches!(error, Error::Io { .. }) && error.to_string().contains("a/3.png"));
+}
+
+#[test]
+fn followed_links_lead_anywhere_and_every_folder_is_listed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+    tree(&root, &["a/1.png"]);
+    tree(&outside, &["b/2.png", "b/deep/3.png"]);
+    let link = |target: &Path, name: &str| symlink(target, root.join(name)).unwrap();
+    link(&outside.join("b"), "b");
+    link(&outside.join("b"), "c");
+    link(&outside.join("b/2.png"), "a/file.png");
+    symlink(&root, outside.join("b/deep/back")).unwrap();
+    link(Path::new("nowhere"), "a/dangling");
+    let follow = Folder::default().follow_links(true);
+    let reader = follow.open_folder(&root).unwrap();
+    assert_eq!(keys(&reader), ["a/1.png", "a/file.png", "b/2.png", "b/deep/3.png"]);
+    assert_eq!(labels(&reader), [0, 0, 1, 1]);
+    // A class that is another one's folder is told apart from links that lead nowhere.
+    let ignored = reader.ignored();
+    assert_eq!((ignored.links, ignored.repeats, ignored.folders.len()), (1, 2, 0));
+
+    fs::remove_dir_all(root.join("a")).unwrap();
+    assert!(usage(&root).contains("2 links not followed; --follow-links"), "{}", usage(&root));
+    assert_eq!(follow.open_folder(&root).unwrap().len(), 2);
+}
+
+#[test]
+fn a_list_of_paths_keeps_classes_and_splits() {
+    let root = tempfile::tempdir().unwrap();
+    tree(root.path(), &["train/a/1.png", "train/b/2.png", "val/b/3.png", "val/c/4.png"]);
+    let table = root.path().join("list.csv");
+    fs::write(&table, "file_name\ntrain/b/2.png\nval/c/4.png\n").unwrap();
+    let open = |split_folders| {
+        let folder = Folder::default().split_folders(split_folders);
+        folder.open_with_labels(root.path(), &table).unwrap()
+    };
+    let reader = open(true);
+    // The numbers are those of the whole folder.
+    assert_eq!(labels(&reader), [1, 2]);
+    assert_eq!(reader.splits(), [("train".to_owned(), 0..1), ("val".to_owned(), 1..2)]);
+    assert_eq!(labels(&open(false)), [0, 1]);
+    fs::write(&table, "path\nelsewhere/2.png\n").unwrap();
+    let error = Folder::default().open_with_labels(root.path(), &table).unwrap_err();
+    assert!(error.to_string().contains("none of the class folders"), "{error}");
+}
+
 #[test]
 fn a_table_decides_samples_order_and_values() {
     let folder = tempfile::tempdir().unwrap();

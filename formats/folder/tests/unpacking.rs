@@ -27,6 +27,7 @@ fn create(out: &Path, schema: &Schema) -> Result<Box<dyn ShardWriter>> {
         common: &Common::default(),
         provenance: &Provenance::default(),
         fingerprint: FINGERPRINT,
+        stamp: FINGERPRINT,
         overwrite: false,
         checkpoints: false,
     })

@@ -157,6 +157,11 @@ impl Reader for FormulaReader {
         self.probes.iter().filter_map(check).collect()
     }
 
+    /// Samples follow from the file, all of which was checked when it was opened.
+    fn has_checksums(&self) -> bool {
+        true
+    }
+
     fn verify_sample(&self, index: u64) -> Result<()> {
         if index < self.len() {
             return Ok(());

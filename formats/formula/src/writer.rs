@@ -1,7 +1,7 @@
 use crate::layout::{self, Contents, MAX_FILE_BYTES, Probe};
 use fdconvert_core::{Error, Provenance, Result, ShardSummary, Source};
 use fdconvert_fractal::{Formula, FractalSource};
-use fdconvert_storage::{create_new, replace};
+use fdconvert_storage::{replace, write_new};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -31,7 +31,7 @@ pub fn write(
     if overwrite {
         replace(out, &bytes)?;
     } else {
-        create_new(out, &bytes)?;
+        write_new(out, &bytes)?;
     }
     let path = out.to_owned();
     Ok(ShardSummary { path, samples: source.len(), bytes: n_bytes, skipped: Vec::new() })

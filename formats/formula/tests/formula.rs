@@ -231,6 +231,7 @@ fn samples_cannot_be_written() {
         common: &Common::default(),
         provenance: &Provenance::default(),
         fingerprint: [0; 16],
+        stamp: [0; 16],
         overwrite: false,
         checkpoints: false,
     };

@@ -1,14 +1,14 @@
 //! The indexes of all splits from the done-records, then our manifest.
 use crate::{
     layout::{FORMAT, INDEX, Index, VERSION, hex},
-    manifest::{self, Manifest, ShardName},
-    place::{Found, Place},
+    manifest::{self, FileFacts, Manifest, ShardName},
+    place::{Found, Place, STATE},
     python_json::dumps,
     record::Record,
     writer::Columns,
 };
 use fdconvert_core::{Complete, Error, Result};
-use fdconvert_storage::replace;
+use fdconvert_storage::{remove_source_stamp, replace};
 use std::path::PathBuf;
 
 pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
@@ -31,6 +31,7 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
             split: shard.split.clone(),
             basename: record.entry.raw_data.basename.clone(),
             samples: record.samples,
+            index: Some(place.index_name()),
         });
         let path = place.folder.join(INDEX);
         match indexes.iter_mut().find(|(known, _)| *known == path) {
@@ -38,6 +39,11 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
             None => indexes.push((path, Index { shards: vec![record.entry], version: VERSION })),
         }
     }
+    let indexes: Vec<_> = indexes.iter().map(|(path, index)| (path, dumps(index))).collect();
+    let files = indexes.iter().map(|(path, text)| {
+        let name = path.strip_prefix(request.out).unwrap_or(path).to_string_lossy();
+        FileFacts::new(name.into_owned(), text)
+    });
     let manifest = Manifest {
         format: FORMAT.to_owned(),
         version: manifest::VERSION,
@@ -47,19 +53,23 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         schema: request.schema.clone(),
         shards,
         provenance: request.provenance.clone(),
+        files: files.collect(),
     };
-    let manifest = serde_json::to_vec_pretty(&manifest)
-        .map_err(|cause| Error::usage("schema", format!("cannot be written as JSON: {cause}")))?;
-    for (path, index) in &indexes {
-        replace(path, &dumps(index))?;
+    let manifest = manifest.to_json()?;
+    let mut written = Vec::with_capacity(indexes.len() + 1);
+    for (path, text) in &indexes {
+        replace(path, text)?;
+        written.push(path.to_path_buf());
     }
     let path = request.out.join(manifest::NAME);
     replace(&path, &manifest)?;
-    Ok(indexes.into_iter().map(|(path, _)| path).chain([path]).collect())
+    remove_source_stamp(&request.out.join(STATE))?;
+    written.push(path);
+    Ok(written)
 }
 
 fn record(place: &Place, fingerprint: [u8; 16]) -> Result<Record> {
-    match place.look(fingerprint)? {
+    match place.look(fingerprint, false)? {
         Found::Finished(record) => Ok(*record),
         _ => {
             let what = "there is no done-record of this run, or its shard is not as it says";

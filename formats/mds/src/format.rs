@@ -5,8 +5,8 @@ use crate::{
     writer::Writer,
 };
 use fdconvert_core::{
-    Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, OptionKind,
-    OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
+    Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, MaxDecompressed,
+    OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
 };
 use std::{
     ffi::OsStr,
@@ -120,7 +120,7 @@ impl Format for Mds {
 
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         let place = Place::new(request.out, request.shard)?;
-        match place.look(request.fingerprint)? {
+        match place.find(request)? {
             Found::Finished(record) => Ok(Some(record.summary(&place.folder))),
             Found::Foreign(what) if !request.overwrite => {
                 let what = format!("{what}; move it away, or replace it with --overwrite");
@@ -135,7 +135,11 @@ impl Format for Mds {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(MdsReader::open(path)?))
+        self.open_within(path, MaxDecompressed::default())
+    }
+
+    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(MdsReader::open_within(path, limit)?))
     }
 }
 

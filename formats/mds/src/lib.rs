@@ -16,7 +16,8 @@
 //! let overwrite = false;
 //! let checkpoints = false;
 //! let request = Create {
-//!     out, schema, shard: &shard, common, provenance, fingerprint, overwrite, checkpoints,
+//!     out, schema, shard: &shard, common, provenance, fingerprint, stamp: fingerprint, overwrite,
+//!     checkpoints,
 //! };
 //!
 //! let mds = Mds::default();
@@ -42,6 +43,7 @@ mod complete;
 mod encoding;
 mod format;
 mod hash;
+mod images;
 mod layout;
 mod manifest;
 mod open;
@@ -51,6 +53,7 @@ mod reader;
 mod record;
 mod seal;
 mod shard;
+mod sidecar;
 mod verify;
 mod writer;
 

@@ -2,13 +2,15 @@
 use crate::{
     MdsReader,
     encoding::Encoding,
+    images,
     layout::{Entry, FORMAT, INDEX, Index, MAX_SHARD_BYTES, VERSION, config_offset, hex},
     manifest::{self, Manifest},
-    place::split_folder,
+    place::{STATE, split_folder},
     shard::{Inflated, ShardFile, is_safe_name},
+    sidecar::ShardIndex,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, Result, Schema};
+use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Result, Schema};
 use fdconvert_storage::read_file;
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -20,6 +22,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Of `index.json` and `fdconvert.json`.
 const MAX_JSON_BYTES: u64 = 1 << 28;
+pub(crate) const MISSING: &str =
+    "it is missing: the dataset was not finished, or the file was removed";
 /// A size that only a hostile shard of a fuzzer would pass.
 const MAX_GIVEN_BYTES: u64 = 1 << 26;
 
@@ -42,11 +46,19 @@ pub(crate) struct Fields {
 
 impl MdsReader {
     /// Opens the dataset in the folder `path`: only its indexes are read, shards when they are
-    /// needed.
+    /// needed; of a dataset of others also a few values of columns of bytes, which may be images.
     ///
     /// # Errors
     /// `Io`; `Version` and `Unsupported` for what this build does not read; `Corrupt`.
     pub fn open(path: &Path) -> Result<Self> {
+        Self::open_within(path, MaxDecompressed::default())
+    }
+
+    /// As [`open`](Self::open), with this limit for each compressed shard.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn open_within(path: &Path, limit: MaxDecompressed) -> Result<Self> {
         let text = match read_file(&path.join(manifest::NAME), MAX_JSON_BYTES) {
             Ok(text) => Some(text),
             Err(Error::Io { source, .. })
@@ -69,7 +81,7 @@ impl MdsReader {
         if let Some(manifest) = manifest {
             match shards_of(path, &manifest, &mut hash)? {
                 Ok(shards) => {
-                    let made = Self::new(path, shards, Some(manifest), hash.digest128())?;
+                    let made = Self::new(path, shards, Some(manifest), hash.digest128(), limit)?;
                     if made.problem.is_none() {
                         return Ok(made);
                     }
@@ -86,8 +98,12 @@ impl MdsReader {
                 entries.into_iter().map(|entry| ShardFile::new(entry, folder.clone(), None));
             shards.extend(files);
         }
-        let mut reader = Self::new(path, shards, None, hash.digest128())?;
-        reader.problem = problem;
+        let mut reader = Self::new(path, shards, None, hash.digest128(), limit)?;
+        // Whoever made done-records has also made a manifest in the end.
+        let is_split = path.parent().is_some_and(|above| above.join(manifest::NAME).is_file());
+        let is_ours =
+            !is_split && reader.shards.iter().any(|shard| shard.folder.join(STATE).is_dir());
+        reader.problem = problem.or_else(|| is_ours.then(|| MISSING.to_owned()));
         Ok(reader)
     }
 
@@ -105,9 +121,8 @@ impl MdsReader {
             ShardFile::new(entry, folder.to_path_buf(), Some(shards.next().unwrap_or_default()))
         });
         let hash = xxhash_rust::xxh3::xxh3_128(index);
-        let mut reader = Self::new(folder, files.collect(), None, hash)?;
-        reader.max_raw_bytes = MAX_GIVEN_BYTES;
-        Ok(reader)
+        let limit = MaxDecompressed(Some(MAX_GIVEN_BYTES));
+        Self::new(folder, files.collect(), None, hash, limit)
     }
 
     fn new(
@@ -115,6 +130,7 @@ impl MdsReader {
         mut shards: Vec<ShardFile>,
         manifest: Option<Manifest>,
         hash: u128,
+        limit: MaxDecompressed,
     ) -> Result<Self> {
         let index_path = shards.first().map_or(path, |shard| &shard.folder).join(INDEX);
         let corrupt = |what: String| Error::corrupt(FORMAT, &index_path, 0, what);
@@ -143,7 +159,7 @@ impl MdsReader {
             Some(Err(problem)) => (plain(&columns)?, Some(problem)),
             None => (plain(&columns)?, None),
         };
-        Ok(Self {
+        let mut reader = Self {
             path: path.to_path_buf(),
             columns,
             fields,
@@ -153,8 +169,12 @@ impl MdsReader {
             problem,
             fingerprint: hash.to_le_bytes(),
             inflated: Inflated::default(),
-            max_raw_bytes: MAX_SHARD_BYTES,
-        })
+            limit,
+        };
+        if reader.manifest.is_none() {
+            images::recognise(&mut reader);
+        }
+        Ok(reader)
     }
 }
 
@@ -184,7 +204,9 @@ fn shards_of(
             Some((folder, entry))
                 if entry.raw_data.basename == shard.basename && entry.samples == shard.samples =>
             {
-                files.push(ShardFile::new(entry, folder, None));
+                let mut file = ShardFile::new(entry, folder, None);
+                file.index = ShardIndex::named(shard.index.clone());
+                files.push(file);
             }
             _ => return Ok(Err(format!("its shard `{}` is not in the index", shard.basename))),
         }

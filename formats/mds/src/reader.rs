@@ -1,15 +1,17 @@
 use crate::{
     encoding::{Encoding, half_to_f64},
     layout::u32_at,
-    manifest::Manifest,
-    open::{Column, Fields},
+    manifest::{self, Manifest},
+    open::{Column, Fields, MISSING},
     shard::{Inflated, ShardFile, sample_range},
+    sidecar::is_cell,
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Image, Kind, Provenance, Reader, Result, Sample, Schema,
-    Source, Value,
+    Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Provenance, Reader,
+    Result, Sample, Schema, Source, Value,
 };
+use fdconvert_index::{ImageFacts, Index, IndexError};
 use serde_json::{Map, json};
 use std::{ops::Range, path::PathBuf};
 
@@ -27,25 +29,32 @@ pub struct MdsReader {
     pub(crate) problem: Option<String>,
     pub(crate) fingerprint: [u8; 16],
     pub(crate) inflated: Inflated,
-    pub(crate) max_raw_bytes: u64,
+    pub(crate) limit: MaxDecompressed,
 }
 
 /// A sample as it lies in its shard.
-struct Stored<'a> {
+pub(crate) struct Stored<'a> {
     shard: &'a ShardFile,
+    /// Where its bytes begin in the shard.
+    offset: u64,
     bytes: Bytes,
     /// Where the values of all columns lie in it.
     values: Vec<Range<usize>>,
 }
 
 impl Stored<'_> {
-    fn value(&self, column: usize) -> Bytes {
+    /// Where the value of a column begins in the shard.
+    pub(crate) fn offset(&self, column: usize) -> u64 {
+        self.offset + self.values.get(column).map_or(0, |range| range.start as u64)
+    }
+
+    pub(crate) fn value(&self, column: usize) -> Bytes {
         self.values.get(column).map_or_else(Bytes::new, |range| self.bytes.slice(range.clone()))
     }
 }
 
 impl MdsReader {
-    fn shard_of(&self, index: u64) -> Result<&ShardFile> {
+    pub(crate) fn shard_of(&self, index: u64) -> Result<&ShardFile> {
         if index >= self.n_samples {
             let what = format!("there is no sample {index}, only {}", self.n_samples);
             return Err(Error::usage("sample", what));
@@ -56,22 +65,31 @@ impl MdsReader {
     }
 
     pub(crate) fn raw(&self, shard: &ShardFile) -> Result<Bytes> {
-        shard.raw(&self.inflated, self.max_raw_bytes)
+        shard.raw(&self.inflated, self.limit)
     }
 
-    fn stored(&self, index: u64) -> Result<Stored<'_>> {
+    pub(crate) fn stored(&self, index: u64) -> Result<Stored<'_>> {
         let shard = self.shard_of(index)?;
         let raw = self.raw(shard)?;
         let number = index - shard.first;
         let range = sample_range(&raw, number)
             .ok_or_else(|| bad(shard, index, None, "its offsets are outside the samples"))?;
+        let offset = range.start as u64;
         let bytes = raw.slice(range);
         let values = split(&self.columns, &bytes)
             .ok_or_else(|| bad(shard, index, None, "the sizes of its values do not add up"))?;
-        Ok(Stored { shard, bytes, values })
+        Ok(Stored { shard, offset, bytes, values })
     }
 
-    fn key_of(&self, index: u64, stored: &Stored<'_>) -> Result<String> {
+    /// The index of a shard, if the manifest names one; or why it cannot be used.
+    pub(crate) fn index_of<'a>(
+        &'a self,
+        shard: &'a ShardFile,
+    ) -> Result<Option<&'a Index>, String> {
+        shard.index.open(&shard.folder, &shard.entry, &self.fields.schema)
+    }
+
+    pub(crate) fn key_of(&self, index: u64, stored: &Stored<'_>) -> Result<String> {
         let Some(column) = self.fields.key else { return Ok(format!("{index:08}")) };
         String::from_utf8(stored.value(column).into())
             .map_err(|_| bad(stored.shard, index, None, "its key is not UTF-8"))
@@ -108,6 +126,52 @@ impl MdsReader {
         })
     }
 
+    /// A sample by the index of its shard: of an image nothing is looked at.
+    fn indexed(&self, shard: &ShardFile, block: &Index, index: u64) -> Result<Sample<Encoded>> {
+        let (raw, number) = (self.raw(shard)?, index - shard.first);
+        let refuse = |what: &str| bad(shard, index, None, what);
+        let damaged = |error: IndexError| refuse(&error.to_string());
+        let key = block.key(number).map_err(damaged)?.ok_or_else(|| refuse("it has no key"))?;
+        let row = block.row(number).map_err(damaged)?.unwrap_or_default();
+        let (mut cells, mut position) = (row.as_chunks::<8>().0.iter(), 0);
+        let mut values = Vec::with_capacity(self.fields.columns.len());
+        for (field, &column) in self.fields.schema.fields.iter().zip(&self.fields.columns) {
+            if is_cell(field) {
+                let cell = *cells.next().ok_or_else(|| refuse("its row is cut short"))?;
+                values.push(match field.kind {
+                    Kind::Int => Value::Int(i64::from_le_bytes(cell)),
+                    _ => Value::Float(f64::from_le_bytes(cell)),
+                });
+                continue;
+            }
+            let region = block.region(number, position).map_err(damaged)?;
+            position += 1;
+            let start = usize::try_from(region.offset).ok();
+            let range = start.zip(usize::try_from(region.len).ok()).and_then(|(start, len)| {
+                let end = start.checked_add(len)?;
+                (end <= raw.len()).then_some(start..end)
+            });
+            let range = range.ok_or_else(|| refuse("a value is outside the shard"))?;
+            let bytes = raw.slice(range);
+            values.push(match (&field.kind, region.image) {
+                (Kind::Image, Some(ImageFacts { codec, width, height })) => {
+                    Value::Image(Encoded { codec, width, height, bytes })
+                }
+                _ => self.value(field, column, bytes).map_err(|what| {
+                    bad(shard, index, Some(key), &format!("field `{}`: {what}", field.name))
+                })?,
+            });
+        }
+        Ok(Sample { key: key.to_owned(), values })
+    }
+
+    /// The index of a sample's shard, where it can be used.
+    fn block_of(&self, index: u64) -> Option<(&ShardFile, &Index)> {
+        let shard = self.shard_of(index).ok()?;
+        Some((shard, self.index_of(shard).ok()??))
+    }
+
+    /// A sample by what its shard says, as other readers read it.
     pub(crate) fn sample(&self, index: u64) -> Result<Sample<Encoded>> {
         let stored = self.stored(index)?;
         let key = self.key_of(index, &stored)?;
@@ -124,7 +188,7 @@ impl MdsReader {
 }
 
 /// An error about one sample that says in which file it lies.
-fn bad(shard: &ShardFile, index: u64, key: Option<&str>, what: &str) -> Error {
+pub(crate) fn bad(shard: &ShardFile, index: u64, key: Option<&str>, what: &str) -> Error {
     let number = index.saturating_sub(shard.first);
     let what = format!("{what} (sample {number} of {})", shard.path().display());
     Error::sample(key.map_or_else(|| format!("{index:08}"), str::to_owned), what)
@@ -195,6 +259,10 @@ impl Source for MdsReader {
     }
 
     fn key(&self, index: u64) -> String {
+        let block = self.block_of(index);
+        if let Some(key) = block.and_then(|(shard, block)| block.key(index - shard.first).ok()?) {
+            return key.to_owned();
+        }
         if self.fields.key.is_none() {
             return format!("{index:08}");
         }
@@ -204,6 +272,13 @@ impl Source for MdsReader {
 
     fn label(&self, index: u64) -> Result<Option<i64>> {
         let Some(position) = self.fields.schema.label() else { return Ok(None) };
+        if let Some((shard, block)) = self.block_of(index) {
+            let before = self.fields.schema.fields.iter().take(position);
+            let at = before.filter(|field| is_cell(field)).count() * 8;
+            let row = block.row(index - shard.first).ok().flatten();
+            let cell = row.and_then(|row| row.get(at..)?.first_chunk::<8>());
+            return Ok(cell.map(|cell| i64::from_le_bytes(*cell)));
+        }
         let stored = self.stored(index)?;
         let column = self.fields.columns.get(position).copied().unwrap_or(usize::MAX);
         let signed = match self.columns.get(column).map(|column| &column.encoding) {
@@ -250,7 +325,28 @@ impl Source for MdsReader {
 
 impl Reader for MdsReader {
     fn get(&self, index: u64) -> Result<Sample<Encoded>> {
-        self.sample(index)
+        match self.block_of(index) {
+            Some((shard, block)) => self.indexed(shard, block, index),
+            None => self.sample(index),
+        }
+    }
+
+    fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
+        let shard = self.shard_of(index)?;
+        let fields = &self.fields.schema.fields;
+        let (Some((_, block)), Some(image)) =
+            (self.block_of(index), self.fields.schema.first_image())
+        else {
+            return Ok(None);
+        };
+        if shard.is_compressed() {
+            return Ok(None);
+        }
+        let position = fields.iter().take(image).filter(|field| !is_cell(field)).count();
+        let region = block.region(index - shard.first, u32::try_from(position).unwrap_or(u32::MAX));
+        let region = region.map_err(|error| bad(shard, index, None, &error.to_string()))?;
+        let (offset, len, xxh3) = (region.offset, region.len, Some(region.xxh3));
+        Ok(Some(Extent { path: shard.path().into(), offset, len, xxh3 }))
     }
 
     fn provenance(&self) -> Option<&Provenance> {
@@ -290,5 +386,22 @@ impl Reader for MdsReader {
 
     fn verify_sample(&self, index: u64) -> Result<()> {
         crate::verify::sample(self, index)
+    }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        let shard = self.shard_of(index)?;
+        if let Some(problem) = self.problem.as_ref().filter(|problem| *problem != MISSING) {
+            let what =
+                format!("{}, which names its checksums, is damaged: {problem}", manifest::NAME);
+            return Err(bad(shard, index, None, &what));
+        }
+        let checked = self.index_of(shard).and_then(|block| {
+            block.map_or(Ok(()), Index::check_tables).map_err(|error| error.to_string())
+        });
+        checked.map_err(|what| bad(shard, index, None, &what))
+    }
+
+    fn has_checksums(&self) -> bool {
+        self.shards.iter().all(|shard| matches!(self.index_of(shard), Ok(Some(_))))
     }
 }

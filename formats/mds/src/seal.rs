@@ -6,6 +6,7 @@ use crate::{
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::{Scratch, partial_path};
 use std::{io::Write as _, path::PathBuf};
+use xxhash_rust::xxh3::Xxh3Default;
 
 const BLOCK_BYTES: u64 = 1 << 20;
 
@@ -14,6 +15,8 @@ pub(crate) struct Sealed {
     pub(crate) file: Scratch,
     pub(crate) raw_data: FileInfo,
     pub(crate) zip_data: Option<FileInfo>,
+    /// XXH3 of the file.
+    pub(crate) xxh3: u64,
 }
 
 /// Moves the samples, which start at `from`, up to where they belong now that their number is
@@ -50,24 +53,27 @@ pub(crate) fn seal(
     hashes: &[String],
     raw_name: String,
     zip: Option<(PathBuf, String)>,
+    claimed: bool,
 ) -> Result<Sealed> {
     let len = len_of(&raw)?;
     let mut raw_hashes = Hashes::new(hashes);
+    let mut xxh3 = Xxh3Default::new();
     let Some((zip_path, zip_name)) = zip else {
         each_block(&raw, len, |block| {
             raw_hashes.update(block);
+            xxh3.update(block);
             Ok(())
         })?;
         let raw_data = FileInfo { basename: raw_name, bytes: len, hashes: raw_hashes.finish() };
-        return Ok(Sealed { file: raw, raw_data, zip_data: None });
+        return Ok(Sealed { file: raw, raw_data, zip_data: None, xxh3: xxh3.digest() });
     };
-    let file = Scratch::open(&partial_path(&zip_path))?;
-    file.set_len(0)?;
+    let file = Scratch::start(&partial_path(&zip_path), claimed)?;
     let mut zip_hashes = Hashes::new(hashes);
     let mut zip_bytes = 0;
     let failed = || Error::io("compress", &zip_path);
     let mut drain = |compressed: &mut Vec<u8>| {
         zip_hashes.update(compressed);
+        xxh3.update(compressed);
         file.write_all_at(compressed, zip_bytes)?;
         zip_bytes += compressed.len() as u64;
         compressed.clear();
@@ -86,7 +92,7 @@ pub(crate) fn seal(
     let raw_data = FileInfo { basename: raw_name, bytes: len, hashes: raw_hashes.finish() };
     let hashes = zip_hashes.finish();
     let zip_data = Some(FileInfo { basename: zip_name, bytes: zip_bytes, hashes });
-    Ok(Sealed { file, raw_data, zip_data })
+    Ok(Sealed { file, raw_data, zip_data, xxh3: xxh3.digest() })
 }
 
 fn len_of(raw: &Scratch) -> Result<u64> {

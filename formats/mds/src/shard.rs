@@ -1,7 +1,10 @@
 //! The bytes of shards: mapped on first use, or decompressed and kept for a while.
-use crate::layout::{Entry, FORMAT, FileInfo, ZSTD, config_offset, u32_at};
+use crate::{
+    layout::{Entry, FORMAT, FileInfo, ZSTD, config_offset, u32_at},
+    sidecar::ShardIndex,
+};
 use bytes::Bytes;
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, MaxDecompressed, Result};
 use std::{
     collections::VecDeque,
     io::Read as _,
@@ -23,6 +26,8 @@ pub(crate) struct ShardFile {
     /// In place of a file.
     given: Option<Bytes>,
     mapped: OnceLock<Bytes>,
+    /// Its index block, if the manifest names one.
+    pub(crate) index: ShardIndex,
     /// So that two threads do not decompress the same.
     busy: Mutex<()>,
 }
@@ -33,8 +38,8 @@ pub(crate) struct Inflated(Mutex<VecDeque<(u64, Bytes)>>);
 
 impl ShardFile {
     pub(crate) fn new(entry: Entry, folder: PathBuf, given: Option<Bytes>) -> Self {
-        let (mapped, busy) = (OnceLock::new(), Mutex::new(()));
-        Self { entry, folder, first: 0, given, mapped, busy }
+        let (mapped, index, busy) = Default::default();
+        Self { entry, folder, first: 0, given, mapped, index, busy }
     }
 
     /// What is read: the raw file, or if that is not there the compressed one.
@@ -89,7 +94,7 @@ impl ShardFile {
     }
 
     /// The raw shard.
-    pub(crate) fn raw(&self, inflated: &Inflated, max_bytes: u64) -> Result<Bytes> {
+    pub(crate) fn raw(&self, inflated: &Inflated, limit: MaxDecompressed) -> Result<Bytes> {
         if let Some(bytes) = self.mapped.get() {
             return Ok(bytes.clone());
         }
@@ -105,22 +110,19 @@ impl ShardFile {
         if let Some(bytes) = inflated.get(self.first) {
             return Ok(bytes);
         }
-        let bytes = self.inflate(max_bytes)?;
+        let bytes = self.inflate(limit)?;
         self.check(&bytes)?;
         inflated.put(self.first, bytes.clone());
         Ok(bytes)
     }
 
-    fn inflate(&self, max_bytes: u64) -> Result<Bytes> {
+    fn inflate(&self, limit: MaxDecompressed) -> Result<Bytes> {
         let expected = self.entry.raw_data.bytes;
-        if expected > max_bytes {
-            return Err(Error::Limit {
-                what: format!("the decompressed size of {}", self.path().display()),
-                limit: format!("decompressed shard bytes {max_bytes}"),
-                asked: expected,
-            });
-        }
         let stored = self.stored_bytes()?;
+        let n_stored = stored.len() as u64;
+        if expected > limit.of(n_stored) {
+            return Err(limit.refuse(&self.path(), n_stored, expected));
+        }
         let mut raw = Vec::new();
         let decoder = zstd::stream::Decoder::with_buffer(&stored[..]);
         // One byte more than there should be, so that too much is noticed and not read.

@@ -2,17 +2,17 @@ use crate::{
     Mds,
     encoding::Encoding,
     layout::{Config, FORMAT, MAX_SHARD_BYTES, VERSION, ZSTD, config_offset},
-    place::{Claim, Place, remove_if_there},
+    place::{Held, Place, remove_if_there},
     python_json::dumps,
     record::Record,
-    seal,
+    seal, sidecar,
 };
 use fdconvert_core::{
-    Codec, Common, Create, Encoded, Error, Result, Sample, Schema, ShardSummary, ShardWriter,
-    Skipped, Value,
+    Codec, Common, Create, Encoded, Error, Provenance, Result, Sample, Schema, ShardSummary,
+    ShardWriter, Skipped, Value,
 };
-use fdconvert_storage::{Scratch, partial_path, replace};
-use std::fs;
+use fdconvert_index::{Builder, Meta};
+use fdconvert_storage::{Scratch, partial_path, take_back, write_partial};
 
 /// Samples are written in pieces of about this size.
 const FLUSH_BYTES: usize = 1 << 20;
@@ -128,18 +128,21 @@ fn check_image(image: &Encoded) -> Result<(), String> {
 pub(crate) struct Writer {
     raw: Scratch,
     // After the file: with it go the folders.
-    claim: Claim,
+    held: Held,
     place: Place,
     schema: Schema,
     columns: Columns,
     config: Config,
     config_json: Vec<u8>,
     fingerprint: [u8; 16],
+    overwrite: bool,
     n_planned: u64,
     /// Where samples start and end, counted from the first of them.
     ends: Vec<u64>,
     pending: Vec<u8>,
     skipped: Vec<Skipped>,
+    index: Builder,
+    provenance: Provenance,
 }
 
 impl Writer {
@@ -156,12 +159,26 @@ impl Writer {
             return Err(Error::usage("--shard-size", what));
         }
         place.check_free(request)?;
-        let claim = place.claim_for(request)?;
-        let raw = Scratch::open(&partial_path(&place.folder.join(place.raw_name())))?;
-        raw.set_len(0)?;
+        let mut names = vec![place.raw_name(), place.index_name()];
+        names.extend(mds.zstd.then(|| place.zip_name()));
+        let held = place.claim_for(request, &names)?;
+        let claimed = held.claim.stands_for_leftovers();
+        for name in [place.raw_name(), place.zip_name(), place.index_name()] {
+            let path = place.folder.join(name);
+            if claimed {
+                // What an interrupted run has left unfinished.
+                drop(Scratch::start(&partial_path(&path), true)?);
+            }
+            if held.claim.resumes() && !held.had_record {
+                // What it has committed without its record.
+                remove_if_there(&path)?;
+            }
+        }
+        let raw = Scratch::start(&partial_path(&place.folder.join(place.raw_name())), claimed)?;
         Ok(Self {
             raw,
-            claim,
+            held,
+            overwrite: request.overwrite,
             place,
             schema: request.schema.clone(),
             columns,
@@ -172,6 +189,8 @@ impl Writer {
             ends: vec![0],
             pending: Vec::new(),
             skipped: Vec::new(),
+            index: sidecar::builder(request.schema),
+            provenance: request.provenance.clone(),
         })
     }
 
@@ -212,9 +231,18 @@ impl ShardWriter for Writer {
             let size = u32::try_from(value.bytes().len()).unwrap_or(u32::MAX);
             self.pending.extend_from_slice(&size.to_le_bytes());
         }
-        for (value, _) in &staged {
-            self.pending.extend_from_slice(value.bytes());
+        let n_sizes = staged.iter().filter(|(_, is_variable)| *is_variable).count() as u64;
+        let mut at = self.data_offset() + self.data_bytes() + 4 * n_sizes;
+        let mut places = vec![(0, &[][..]); sample.values.len()];
+        for ((value, _), (.., field)) in staged.iter().zip(&self.columns.columns) {
+            let bytes = value.bytes();
+            self.pending.extend_from_slice(bytes);
+            if let Some(place) = field.and_then(|field| places.get_mut(field)) {
+                *place = (at, bytes);
+            }
+            at += bytes.len() as u64;
         }
+        sidecar::push(&mut self.index, sample, &places);
         self.ends.push(end);
         if self.pending.len() >= FLUSH_BYTES { self.flush() } else { Ok(()) }
     }
@@ -233,35 +261,57 @@ impl ShardWriter for Writer {
         let this = *self;
         seal::write_header(&this.raw, from, &this.config_json, &this.ends)?;
         let n_samples = this.ends.len() as u64 - 1;
+        let to = config_offset(n_samples).unwrap_or(0) + this.config_json.len() as u64;
+        let mut index = this.index;
+        index.move_regions(from.saturating_sub(to));
         let raw_name = this.place.raw_name();
         let raw_path = this.place.folder.join(&raw_name);
         let zip_name = this.config.compression.is_some().then(|| this.place.zip_name());
         let zip_path = zip_name.as_ref().map(|name| this.place.folder.join(name));
         let hashes = this.config.hashes.clone();
-        let sealed = seal::seal(this.raw, &hashes, raw_name, zip_path.clone().zip(zip_name))?;
+        let Held { had_record, listed, mut folders, claim } = this.held;
+        let zip = zip_path.clone().zip(zip_name);
+        let sealed = seal::seal(this.raw, &hashes, raw_name, zip, claim.stands_for_leftovers())?;
         let entry = this.config.into_entry(n_samples, sealed.raw_data, sealed.zip_data);
-        let record = Record::new(this.fingerprint, entry, this.skipped);
+        let mut provenance = this.provenance;
+        provenance.skipped.extend_from_slice(&this.skipped);
+        let meta = Meta { schema: this.schema, provenance }.to_json();
+        let block = sidecar::block(&index, &meta, entry.raw_data.bytes)?;
+        let record = Record::new(this.fingerprint, entry, sealed.xxh3, this.skipped);
 
+        let json = serde_json::to_vec(&record).map_err(|cause| {
+            Error::usage("schema", format!("cannot be written as JSON: {cause}"))
+        })?;
         this.place.withdraw()?;
         let path = zip_path.as_ref().unwrap_or(&raw_path);
-        sealed.file.commit(path)?;
-        let other = if zip_path.is_some() {
-            raw_path.clone()
-        } else {
-            this.place.folder.join(this.place.zip_name())
-        };
-        let text = serde_json::to_vec(&record)
-            .map_err(|cause| Error::usage("schema", format!("cannot be written as JSON: {cause}")));
-        let recorded = text
-            .and_then(|text| replace(&this.place.record(), &text))
-            // What an overwritten run wrote under the other name.
-            .and_then(|()| remove_if_there(&other));
-        if let Err(error) = recorded {
-            let _ = fs::remove_file(this.place.record());
-            let _ = fs::remove_file(path);
+        let (file, index_path) = (sealed.file.identity(), this.place.index_path());
+        let mut index_file = None;
+        let is_ours = this.overwrite || had_record || claim.resumes();
+        let commit = if is_ours { Scratch::commit } else { Scratch::commit_new };
+        let committed = commit(sealed.file, path)
+            .and_then(|()| match listed {
+                // What the replaced record listed under the other name.
+                Some(listed) if listed != record.file => {
+                    remove_if_there(&this.place.folder.join(listed))
+                }
+                _ => Ok(()),
+            })
+            .and_then(|()| write_partial(&index_path, &block))
+            .and_then(|scratch| {
+                index_file = Some(scratch.identity());
+                commit(scratch, &index_path)
+            });
+        let undo =
+            || index_file.is_none_or(|file| take_back(&index_path, file)) & take_back(path, file);
+        if let Err(error) = committed {
+            // Also where it has its name, and only the sync of the folder failed.
+            if !undo() {
+                claim.leave();
+            }
             return Err(error);
         }
-        drop(this.claim);
+        claim.commit(&json, undo)?;
+        folders.keep_stamp();
         Ok(record.summary(&this.place.folder))
     }
 }

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use common::{Run, mds, shards};
 use fdconvert_core::{
-    Common, Encoded, Error, FieldSpec, Kind, Reader as _, Sample, Schema, Shard, Skipped,
-    Source as _,
+    Common, Encoded, Error, FieldSpec, Kind, MaxDecompressed, Reader as _, Sample, Schema, Shard,
+    Skipped, Source as _, Value,
 };
 use fdconvert_mds::MdsReader;
 use fdconvert_testkit::{
@@ -25,6 +25,11 @@ fn dataset(n_samples: usize) -> (Schema, Vec<Sample<Encoded>>) {
     let images = [fixtures::png(5, 4, 1), fixtures::bmp(4, 3, 2)];
     let samples = fixtures::samples(&schema, &images, n_samples, 1);
     (schema, samples)
+}
+
+/// What lies in a record's place while a run of that fingerprint writes its shard.
+fn claim(byte: u8) -> String {
+    format!("{{\"fingerprint\":\"{}\"", format!("{byte:02x}").repeat(16))
 }
 
 fn assert_holds(out: &Path, schema: &Schema, samples: &[Sample<Encoded>]) {
@@ -155,7 +160,7 @@ fn only_records_make_shards_finished() {
     // Without its record a shard is nobody's, unless a claim says whose: killed in between.
     fs::remove_file(&record).unwrap();
     assert!(usage(run.finished(&plan[1]).map(drop)) && usage(run.create(&plan[1]).map(drop)));
-    fs::write(out.join(".fdconvert/shard.00001.claim"), [7; 16]).unwrap();
+    fs::write(out.join(".fdconvert/shard.00001.json.partial"), claim(7)).unwrap();
     assert!(run.finished(&plan[1]).unwrap().is_none());
     assert!(usage(other.create(&plan[1]).map(drop)));
     let summary = run.shard(&plan[1], &samples).unwrap();
@@ -177,7 +182,7 @@ fn a_shard_left_unfinished_by_another_run_is_refused() {
     let out = folder.path().join("set");
     let run = Run::new(&*format, &out, &schema);
     fs::create_dir_all(out.join(".fdconvert")).unwrap();
-    fs::write(out.join(".fdconvert/shard.00000.claim"), [8; 16]).unwrap();
+    fs::write(out.join(".fdconvert/shard.00000.json.partial"), claim(8)).unwrap();
     fs::write(out.join("shard.00000.mds.partial"), [1; 100_000]).unwrap();
     let before = tree(&out);
     let shard = Shard::whole(4);
@@ -216,7 +221,12 @@ fn a_manifest_that_disagrees_is_reported_and_not_used() {
     let run = Run::new(&*format, &out, &schema);
     run.all(&[Shard::whole(4)], &samples).unwrap();
     let path = out.join("fdconvert.json");
-    let text = fs::read_to_string(&path).unwrap();
+    // As it was before manifests had a checksum: everything else is still compared.
+    let sealed = fs::read_to_string(&path).unwrap();
+    let (_, members) = sealed.split_once("\",\n").unwrap();
+    let text = format!("{{\n{members}");
+    fs::write(&path, &text).unwrap();
+    assert_holds(&out, &schema, &samples);
     for (from, to) in
         [("\"label\"", "\"lable\""), ("\"samples\": 4", "\"samples\": 5"), ("\"mds\"", "\"x\"")]
     {
@@ -226,6 +236,43 @@ fn a_manifest_that_disagrees_is_reported_and_not_used() {
         assert!(!reader.verify_layout().is_empty(), "{to}");
         assert_eq!((reader.schema().fields.len(), reader.key(1).as_str()), (4, "00000001"));
     }
+}
+
+/// The pixels of a flipped bit look like pixels: only the checksum of the sample tells.
+#[test]
+fn a_flipped_bit_is_an_error_of_its_sample() {
+    let (schema, samples) = dataset(4);
+    for options in [[("hashes", "none")], [("compression", "none")]] {
+        let format = mds(&options);
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("set");
+        Run::new(&*format, &out, &schema).all(&[Shard::whole(4)], &samples).unwrap();
+        let extent = format.open(&out).unwrap().image_extent(1).unwrap().unwrap();
+        let path = out.join("shard.00000.mds");
+        let mut shard = fs::read(&path).unwrap();
+        shard[(extent.offset + extent.len - 3) as usize] ^= 4;
+        fs::write(&path, &shard).unwrap();
+        let reader = format.open(&out).unwrap();
+        assert!(reader.verify_sample(0).is_ok() && reader.verify_row(1).is_ok());
+        let said = reader.verify_sample(1).unwrap_err().to_string();
+        assert!(said.contains("checksum"), "{said}");
+    }
+}
+
+#[test]
+fn an_index_that_the_manifest_names_is_missed() {
+    let (schema, samples) = dataset(4);
+    let format = mds(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("set");
+    Run::new(&*format, &out, &schema).all(&[Shard::whole(4)], &samples).unwrap();
+    fs::remove_file(out.join("shard.00000.fdx")).unwrap();
+    let reader = format.open(&out).unwrap();
+    assert!(!reader.has_checksums());
+    assert_eq!(reader.get(2).unwrap(), samples[2]);
+    let problems = reader.verify_layout();
+    assert!(problems.iter().any(|error| error.to_string().contains("shard.00000.fdx")));
+    assert!(reader.verify_row(2).is_err());
 }
 
 #[test]
@@ -272,4 +319,61 @@ fn columns_are_named_after_the_common_codec() {
         // A BMP in a column of PNGs comes back as what it is.
         assert_holds(&out, &schema, &samples);
     }
+}
+
+/// One shard of these values of a field of bytes, as others would have written it.
+fn foreign(out: &Path, values: &[&[u8]], options: &[(&str, &str)]) {
+    let schema = Schema::new(vec![FieldSpec::new("photo", Kind::Bytes)]).unwrap();
+    let samples: Vec<_> = values
+        .iter()
+        .zip(0..)
+        .map(|(value, n): (&&[u8], u64)| Sample {
+            key: n.to_string(),
+            values: vec![Value::Bytes(value.to_vec().into())],
+        })
+        .collect();
+    let format = mds(options);
+    let run = Run::new(&*format, out, &schema);
+    run.all(&shards(&[(samples.len() as u64, "train")]), &samples).unwrap();
+    fs::remove_file(out.join("fdconvert.json")).unwrap();
+}
+
+#[test]
+fn bytes_of_others_that_are_all_images_are_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let (jpg, png) = (fixtures::JPEG_420, fixtures::PNG_RGB);
+    let kind = |name: &str, values: &[&[u8]], options: &[(&str, &str)]| {
+        let out = folder.path().join(name);
+        foreign(&out, values, options);
+        let reader = MdsReader::open(&out).unwrap();
+        let photo = reader.schema().position("photo").unwrap();
+        reader.get(0).unwrap();
+        reader.schema().fields[photo].kind.clone()
+    };
+    assert_eq!(kind("images", &[jpg, png, jpg], &[]), Kind::Image);
+    assert_eq!(kind("zstd", &[jpg, png, jpg], &[("compression", "zstd")]), Kind::Image);
+    assert_eq!(kind("one-is-none", &[jpg, b"text", jpg], &[]), Kind::Bytes);
+    assert_eq!(kind("empty", &[b""], &[]), Kind::Bytes);
+    // What our manifest calls bytes stays so.
+    let out = folder.path().join("ours");
+    let schema = Schema::new(vec![FieldSpec::new("photo", Kind::Bytes)]).unwrap();
+    let sample = Sample { key: "0".into(), values: vec![Value::Bytes(jpg.into())] };
+    let format = mds(&[]);
+    Run::new(&*format, &out, &schema).all(&shards(&[(1, "train")]), &[sample]).unwrap();
+    assert_eq!(MdsReader::open(&out).unwrap().schema(), &schema);
+}
+
+#[test]
+fn shards_that_decompress_to_more_than_images_do_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("bomb");
+    foreign(&out, &[&vec![0; 65 << 20]], &[("compression", "zstd"), ("hashes", "none")]);
+    let get = |limit| mds(&[]).open_within(&out, MaxDecompressed(limit)).unwrap().get(0);
+    let message = match get(None) {
+        Err(error @ Error::Limit { .. }) => error.to_string(),
+        other => panic!("{:?}", other.map(|sample| sample.key)),
+    };
+    assert!(message.contains("--max-decompressed") && message.contains("mds.zstd"), "{message}");
+    assert!(get(Some(1 << 20)).is_err());
+    get(Some(1 << 30)).unwrap();
 }

@@ -10,8 +10,8 @@ use crate::{
 use fdconvert_core::{
     Codec, Complete, Error, Format as _, Provenance, Result, Shard, ShardSummary,
 };
-use fdconvert_storage::replace;
-use fdconvert_wds::{self as wds, hex};
+use fdconvert_storage::{fingerprint_hex as hex, remove_source_stamp, replace};
+use fdconvert_wds as wds;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -54,6 +54,7 @@ pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<Pat
     let path = request.out.join(MANIFEST);
     replace(&path, &manifest.to_json())?;
     written.push(path);
+    remove_source_stamp(&request.out.join(wds::RECORDS))?;
     Ok(written)
 }
 

@@ -21,7 +21,9 @@ pub struct Mixed {
 impl Default for Mixed {
     fn default() -> Self {
         // The name is a constant that the check lets pass.
-        Self { wds: Wds::default().with_image_field(IMAGE_FIELD).unwrap_or_default() }
+        Self {
+            wds: Wds::default().with_image_field(IMAGE_FIELD).unwrap_or_default().with_one_suffix(),
+        }
     }
 }
 
@@ -53,7 +55,9 @@ impl Format for Mixed {
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
         values.check(FORMAT, self.options())?;
         let mut wds = match values.choice("sidecars") {
-            Some(list) => Wds::with_sidecars(list)?.with_image_field(IMAGE_FIELD)?,
+            Some(list) => {
+                Wds::with_sidecars(list)?.with_image_field(IMAGE_FIELD)?.with_one_suffix()
+            }
             None => self.wds.clone(),
         };
         if let Some(name) = values.choice("image-field") {

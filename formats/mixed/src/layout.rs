@@ -24,7 +24,7 @@ pub(crate) fn folder(out: &Path, codec: Codec) -> PathBuf {
 
 /// What all samples of a codec's folder have in common.
 pub(crate) fn common_of(common: &Common, codec: Codec) -> Common {
-    Common { codec: Some(codec), extension: common.extension.clone() }
+    Common { codec: Some(codec), ..common.clone() }
 }
 
 /// The request for the part of a shard that is in one codec.

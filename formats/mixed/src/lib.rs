@@ -14,13 +14,22 @@
 //!
 //! let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
 //! let (shard, common) = (Shard::whole(2), Common::default());
-//! let (provenance, fingerprint) = (Provenance::default(), [0; 16]);
+//! let (provenance, fingerprint, stamp) = (Provenance::default(), [0; 16], [0; 16]);
 //! let (schema, shard, common) = (&schema, &shard, &common);
 //! let provenance = &provenance;
 //! let overwrite = false;
 //! let checkpoints = false;
-//! let create =
-//!     Create { out, schema, shard, common, provenance, fingerprint, overwrite, checkpoints };
+//! let create = Create {
+//!     out,
+//!     schema,
+//!     shard,
+//!     common,
+//!     provenance,
+//!     fingerprint,
+//!     stamp,
+//!     overwrite,
+//!     checkpoints,
+//! };
 //! let mut writer = Mixed::default().create(&create)?;
 //! for (key, image) in [("1.png", fixtures::png(4, 3, 1)), ("2.png", fixtures::bmp(4, 3, 2))] {
 //!     writer.write(&Sample { key: key.into(), values: vec![Value::Image(image)] })?;

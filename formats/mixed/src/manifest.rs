@@ -5,19 +5,13 @@ use crate::{
     record::{decode, present},
 };
 use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
-use fdconvert_storage::read_file;
+use fdconvert_storage::{SEALED_START, read_file, seal_json, unseal_json};
 use fdconvert_wds::parse_manifest;
 use serde::{Deserialize, Serialize};
 use std::{fs::File, io::Read, path::Path};
-use xxhash_rust::xxh3::xxh3_128;
 
 const VERSION: u64 = 1;
 const MAX_BYTES: u64 = 1 << 30;
-/// What is around the checksum, at the start of the file.
-const BEFORE: &[u8] = b"{\n  \"xxh3\": \"";
-const AFTER: &[u8] = b"\",\n";
-const HASH_DIGITS: usize = 32;
-const HEAD_BYTES: usize = BEFORE.len() + HASH_DIGITS + AFTER.len();
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
@@ -51,9 +45,9 @@ pub(crate) struct ShardFacts {
 
 /// Whether a file begins as a manifest does.
 pub(crate) fn begins(path: &Path) -> bool {
-    let mut start = [0; BEFORE.len()];
+    let mut start = [0; SEALED_START.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *BEFORE
+    read.is_ok() && start == *SEALED_START
 }
 
 impl Manifest {
@@ -77,10 +71,7 @@ impl Manifest {
         // Strings, numbers and maps with string keys: nothing that JSON cannot hold.
         let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
         text.push(b'\n');
-        // Without its own opening: the head has one.
-        let body = text.get(b"{\n".len()..).unwrap_or_default();
-        let hash = format!("{:032x}", xxh3_128(body));
-        [BEFORE, hash.as_bytes(), AFTER, body].concat()
+        seal_json(&text)
     }
 
     /// The manifest at `path`, checked by itself, and the order of the samples.
@@ -91,8 +82,8 @@ impl Manifest {
     /// The same of its text; `path` is for messages.
     pub(crate) fn parse(text: &[u8], path: &Path) -> Result<(Self, Order)> {
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
-        let body = checked_body(text).map_err(damaged)?;
-        let manifest: Self = parse_manifest(&[b"{", body].concat(), FORMAT, path)?;
+        let object = unseal_json(text).map_err(damaged)?;
+        let manifest: Self = parse_manifest(&object, FORMAT, path)?;
         let order = manifest.check().map_err(damaged)?;
         Ok((manifest, order))
     }
@@ -128,17 +119,4 @@ pub fn manifest_codecs(text: &[u8]) -> Result<Vec<(Codec, u64)>> {
     let (manifest, order) = Manifest::parse(text, Path::new(MANIFEST))?;
     debug_assert_eq!(manifest.samples, order.len());
     Ok(present(&order))
-}
-
-/// What the checksum is of, if it is right.
-fn checked_body(text: &[u8]) -> Result<&[u8], String> {
-    let (head, body) = text.split_at_checked(HEAD_BYTES).ok_or("it is cut short")?;
-    let stored = head
-        .strip_prefix(BEFORE)
-        .and_then(|rest| rest.strip_suffix(AFTER))
-        .ok_or("it does not begin with its checksum")?;
-    if stored != format!("{:032x}", xxh3_128(body)).as_bytes() {
-        return Err("the checksum is wrong: it was changed or cut short".into());
-    }
-    Ok(body)
 }

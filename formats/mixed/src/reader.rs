@@ -269,4 +269,13 @@ impl Reader for MixedReader {
     fn verify_sample(&self, index: u64) -> Result<()> {
         verify::sample(self, index)
     }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        let (part, position) = self.locate(index)?;
+        part.verify_row(position)
+    }
+
+    fn has_checksums(&self) -> bool {
+        self.parts.iter().flatten().all(Reader::has_checksums)
+    }
 }

@@ -5,12 +5,13 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use fdconvert_core::{Codec, Error, Result, Skipped};
-use fdconvert_storage::read_file;
+use fdconvert_storage::{check_record, is_of_run, read_file};
 use serde::{Deserialize, Serialize};
 use std::{io, path::Path};
 use xxhash_rust::xxh3::Xxh3;
 
-const VERSION: u64 = 1;
+/// Version 1 has no checksum.
+const VERSION: u64 = 2;
 const MAX_BYTES: u64 = 1 << 30;
 
 /// `.fdconvert/STEM.json`.
@@ -57,9 +58,12 @@ impl Record {
 
     pub(crate) fn to_json(&self) -> Vec<u8> {
         // Strings and numbers: nothing that JSON cannot hold.
-        let mut text = serde_json::to_vec(self).unwrap_or_default();
-        text.push(b'\n');
-        text
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Whether the file at `path` begins as the records of a run do, however damaged the rest is.
+    pub(crate) fn is_of(path: &Path, fingerprint: [u8; 16]) -> Result<bool> {
+        Ok(is_of_run(&read_file(path, MAX_BYTES)?, fingerprint))
     }
 
     /// The record at `path`, if there is one, and the order of its samples.
@@ -72,14 +76,22 @@ impl Record {
             Err(error) => return Err(error),
         };
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
+        let sealed = check_record(&bytes).map_err(damaged)?.is_some();
         let record: Self =
             serde_json::from_slice(&bytes).map_err(|cause| damaged(cause.to_string()))?;
         if !bytes.ends_with(b"\n") {
             return Err(damaged("it is cut short".into()));
         }
-        if record.version != VERSION {
-            let (path, found) = (path.to_path_buf(), record.version);
-            return Err(Error::Version { format: FORMAT, path, found, supported: "1" });
+        match record.version {
+            1 => {}
+            VERSION if sealed => {}
+            VERSION => {
+                return Err(damaged("its checksum is missing: it was changed or damaged".into()));
+            }
+            found => {
+                let path = path.to_path_buf();
+                return Err(Error::Version { format: FORMAT, path, found, supported: "1 and 2" });
+            }
         }
         let order = decode(&record.order, record.samples).map_err(damaged)?;
         let counted: Vec<_> = record.parts.iter().map(|part| (part.codec, part.samples)).collect();

@@ -10,7 +10,10 @@ use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, Shard,
     ShardSummary, ShardWriter, Skipped, Value,
 };
-use fdconvert_wds::{self as wds, Folders, Pending, Wds, hex};
+use fdconvert_storage::{
+    Claim, Folders, SourceStamp, fingerprint_hex as hex, refuse_link, remove_source_stamp,
+};
+use fdconvert_wds::{self as wds, Wds};
 use std::{
     collections::HashSet,
     fs,
@@ -28,9 +31,9 @@ pub(crate) struct Writer {
     keys: Keys,
     seen: HashSet<u128>,
     skipped: Vec<Skipped>,
-    record: Pending,
+    claim: Claim,
     // Last, so that what lies in them is gone before they are dropped.
-    _folders: Folders,
+    folders: Folders,
 }
 
 /// The shard of one codec that is being written.
@@ -48,6 +51,7 @@ struct Run {
     common: Common,
     provenance: Provenance,
     fingerprint: [u8; 16],
+    stamp: [u8; 16],
     overwrite: bool,
     checkpoints: bool,
 }
@@ -60,9 +64,15 @@ impl Writer {
         })?;
         let stem = wds::stem(shard)?;
         make_way(format, request, &stem)?;
-        let folders = Folders::make(out)?;
-        let (record, _) = Pending::open(out, &stem, fingerprint, overwrite)?;
-        record.mark()?;
+        let records = out.join(wds::RECORDS);
+        let source = SourceStamp::new(&records, fingerprint, request.stamp);
+        if !overwrite {
+            source.check()?;
+        }
+        let mut folders = Folders::make(&[out], &records)?;
+        let claim = Claim::open(&wds::record_path(out, &stem), fingerprint, overwrite)?;
+        folders.stamp(source)?;
+        claim.hold()?;
         let run = Run {
             wds: format.wds.clone(),
             out: out.to_path_buf(),
@@ -71,6 +81,7 @@ impl Writer {
             common: request.common.clone(),
             provenance: request.provenance.clone(),
             fingerprint,
+            stamp: request.stamp,
             overwrite,
             checkpoints: request.checkpoints,
         };
@@ -88,8 +99,8 @@ impl Writer {
             keys: Keys::default(),
             seen: HashSet::new(),
             skipped: Vec::new(),
-            record,
-            _folders: folders,
+            claim,
+            folders,
         })
     }
 
@@ -159,7 +170,7 @@ impl ShardWriter for Writer {
 
     fn finish(self: Box<Self>) -> Result<ShardSummary> {
         // The folders first, so that they go last.
-        let Self { _folders, run, record, mut open, order, keys, skipped, .. } = *self;
+        let Self { mut folders, claim, run, mut open, order, keys, skipped, .. } = *self;
         let stem = wds::stem(&run.shard)?;
         if order.len() == 0 {
             let what = match run.shard.of {
@@ -177,15 +188,20 @@ impl ShardWriter for Writer {
         wds::remove(&path)?;
         open.sort_by_key(|open| code_of(open.codec));
         let mut parts = Vec::with_capacity(open.len());
-        let committed = run.commit(open, &mut parts).and_then(|()| {
-            let mut done = Record::new(hex(run.fingerprint), parts.clone(), &order, &keys);
-            done.skipped.clone_from(&skipped);
-            record.commit_text(&done.to_json())
-        });
-        if let Err(error) = committed {
-            parts.iter().for_each(|part| run.undo(part.codec));
+        let undo = |parts: &[Part]| {
+            let gone = parts.iter().map(|part| run.undo(part.codec));
+            gone.fold(true, |all, gone| all & gone)
+        };
+        if let Err(error) = run.commit(open, &mut parts) {
+            if !undo(&parts) {
+                claim.leave();
+            }
             return Err(error);
         }
+        let mut done = Record::new(hex(run.fingerprint), parts.clone(), &order, &keys);
+        done.skipped.clone_from(&skipped);
+        claim.commit(&done.to_json(), || undo(&parts))?;
+        folders.keep_stamp();
         let bytes = parts.iter().map(|part| part.bytes).sum();
         Ok(ShardSummary { path, samples: order.len(), bytes, skipped })
     }
@@ -202,6 +218,7 @@ impl Run {
             common: &self.common,
             provenance: &self.provenance,
             fingerprint: self.fingerprint,
+            stamp: self.stamp,
             overwrite: self.overwrite,
             // In each codec: images of further fields may be of another one.
             checkpoints: self.checkpoints,
@@ -228,18 +245,26 @@ impl Run {
         Ok(())
     }
 
-    /// Takes back a part that was committed; what else went wrong is told already.
-    fn undo(&self, codec: Codec) {
+    /// Takes back a part that was committed, and tells whether it is gone; what else went wrong is
+    /// told already.
+    fn undo(&self, codec: Codec) -> bool {
         let folder = folder(&self.out, codec);
-        let _ = wds::remove_shard(&folder, &self.shard);
+        let removed = wds::remove_shard(&folder, &self.shard);
         remove_empty(&folder);
+        removed.is_ok()
     }
 }
 
 /// Removes a codec's folder in which nothing is left.
 pub(crate) fn remove_empty(folder: &Path) {
+    let records = folder.join(wds::RECORDS);
+    let count = fs::read_dir(&records).map_or(0, Iterator::count);
+    if count == 1 {
+        // The times of the source, where no shard relies on them any more.
+        let _ = remove_source_stamp(&records);
+    }
     // Only empty folders can be removed.
-    let _ = fs::remove_dir(folder.join(wds::RECORDS));
+    let _ = fs::remove_dir(&records);
     let _ = fs::remove_dir(folder);
 }
 
@@ -267,16 +292,29 @@ fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
     if finished(format, request)?.is_some() {
         return Err(exists(&path));
     }
-    // One that cannot be read is no proof of whose it is.
+    // One that cannot be read is no proof, unless its start says whose it is.
     match Record::read(&path) {
         Ok(_) => Ok(()),
-        Err(Error::Corrupt { .. } | Error::Version { .. }) => Err(exists(&path)),
+        Err(Error::Corrupt { .. } | Error::Version { .. })
+            if Record::is_of(&path, request.fingerprint)? =>
+        {
+            Ok(())
+        }
+        Err(error @ (Error::Corrupt { .. } | Error::Version { .. })) => {
+            let what = format!(
+                "{error}; it does not say any more whose shard it is: remove it, or replace the \
+                 shard with --overwrite"
+            );
+            Err(Error::usage("output", what))
+        }
         Err(error) => Err(error),
     }
 }
 
 /// The shard, if its record says so: see [`Format::finished`](fdconvert_core::Format::finished).
 pub(crate) fn finished(format: &Mixed, request: &Create<'_>) -> Result<Option<ShardSummary>> {
+    refuse_link(request.out)?;
+    refuse_link(&request.out.join(wds::RECORDS))?;
     let path = wds::record_path(request.out, &wds::stem(request.shard)?);
     let record = match Record::read(&path) {
         Ok(Some((record, _))) => record,
@@ -293,6 +331,13 @@ pub(crate) fn finished(format: &Mixed, request: &Create<'_>) -> Result<Option<Sh
             path.display()
         );
         return Err(Error::usage("output", what));
+    }
+    let records = request.out.join(wds::RECORDS);
+    match SourceStamp::new(&records, request.fingerprint, request.stamp).check() {
+        Ok(()) => {}
+        // All of it is written again.
+        Err(Error::Usage { .. }) if request.overwrite => return Ok(None),
+        Err(error) => return Err(error),
     }
     for found in &record.parts {
         let folder = folder(request.out, found.codec);

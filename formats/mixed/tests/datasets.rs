@@ -54,9 +54,10 @@ impl Run {
             out: &self.out,
             schema: &schema(),
             shard,
-            common: &Common { codec: None, extension: Some("png".into()) },
+            common: &Common { extension: Some("png".into()), ..Common::default() },
             provenance: &provenance(),
             fingerprint: self.fingerprint,
+            stamp: self.fingerprint,
             overwrite: self.overwrite,
             checkpoints: false,
         })
@@ -81,7 +82,7 @@ impl Run {
             out: &self.out,
             schema: &schema(),
             shards,
-            common: &Common { codec: None, extension: Some("png".into()) },
+            common: &Common { extension: Some("png".into()), ..Common::default() },
             provenance: &provenance(),
             fingerprint: self.fingerprint,
         })
@@ -251,7 +252,8 @@ fn parts_that_were_committed_without_their_shard_are_written_anew() {
     run.write(&shard(0, 1), &all).unwrap();
     // As a kill between the parts' records and the shard's leaves it.
     let record = run.out.join(".fdconvert/train-000000.json");
-    let mark = format!("{{\"fingerprint\":\"{}\"", fdconvert_wds::hex(run.fingerprint));
+    let mark =
+        format!("{{\"fingerprint\":\"{}\"", fdconvert_storage::fingerprint_hex(run.fingerprint));
     fs::write(record.with_extension("json.partial"), &mark).unwrap();
     fs::remove_file(&record).unwrap();
     assert_eq!(run.finished(&shard(0, 1)).unwrap(), None);

@@ -4,23 +4,26 @@ use crate::{
     format::FORMAT,
     layout,
     manifest::{FileFacts, Manifest, ShardFacts},
-    record::{self, Record},
+    names::{self, Column},
+    record::Record,
     sidecar::{ShardFile, Shards, Sidecar},
 };
 use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary};
-use fdconvert_storage::replace;
+use fdconvert_storage::{fingerprint_hex, make_folder, remove_source_stamp, replace};
 use std::{
     collections::HashSet,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
     let out = request.out;
-    let members = fields::names(request.schema, format.image_field.as_deref(), request.common)?;
-    let fingerprint = record::hex(request.fingerprint);
-    let mut manifest = Manifest::new(fingerprint, request.schema.clone(), members);
+    let names = fields::names(request.schema, format, request.common)?;
+    let columns: Vec<Column> =
+        names.iter().map(|name| Column::parse(&name.all().join(";"))).collect();
+    let fingerprint = fingerprint_hex(request.fingerprint);
+    let mut manifest = Manifest::new(fingerprint, request.schema.clone(), Vec::new());
     manifest.common = request.common.into();
     manifest.provenance = request.provenance.clone();
     for (shard, summary) in request.shards {
@@ -29,11 +32,15 @@ pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathB
         manifest.shards.push(facts);
     }
     refuse_leftovers(request)?;
+    let paths =
+        request.shards.iter().map(|(shard, _)| Ok(layout::tar_path(out, &layout::stem(shard)?)));
+    let paths = paths.collect::<Result<Vec<_>>>()?;
+    manifest.members = names::found(paths.iter().map(PathBuf::as_path), &columns)?;
     let before = Manifest::read(out)?.map_or_else(Vec::new, |manifest| manifest.sidecars);
     let mut written = Vec::new();
     for (path, bytes) in sidecars(format, request, &manifest.members)? {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
+            make_folder(folder)?;
         }
         let facts = facts_of(out, &path, &bytes)?;
         if before.iter().all(|known| known.name != facts.name) {
@@ -46,6 +53,7 @@ pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathB
     let path = out.join(layout::MANIFEST);
     replace(&path, &manifest.to_json())?;
     written.push(path);
+    remove_source_stamp(&out.join(layout::RECORDS))?;
     Ok(written)
 }
 
@@ -62,19 +70,22 @@ fn check_shard(
     let record_path = layout::record_path(request.out, &stem);
     let record = Record::read(&record_path)?
         .ok_or_else(|| wrong(format!("{} is missing: pack it again", record_path.display())))?;
-    if record.fingerprint != record::hex(request.fingerprint) {
+    if record.fingerprint != fingerprint_hex(request.fingerprint) {
         return Err(wrong("its record is of another run".into()));
     }
     let bytes = fs::metadata(&path).map_err(Error::io("look at", &path))?.len();
     if bytes != record.bytes || (summary.bytes, summary.samples) != (bytes, record.samples) {
         return Err(wrong(format!("it has {bytes} bytes, its record says {}", record.bytes)));
     }
-    let index = layout::index_path(&path);
-    if format.sidecars.contains(&"fdx") && !index.is_file() {
-        return Err(wrong(format!("{} is missing: pack it again", index.display())));
+    let index_path = layout::index_path(&path);
+    let with_index = format.sidecars.contains(&"fdx");
+    if with_index && !index_path.is_file() {
+        return Err(wrong(format!("{} is missing: pack it again", index_path.display())));
     }
+    let index_name = index_path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let index = index_name.filter(|_| with_index);
     let (samples, xxh3, split) = (record.samples, record.xxh3, shard.split.clone());
-    Ok(ShardFacts { name: format!("{stem}.tar"), split, samples, bytes, xxh3 })
+    Ok(ShardFacts { name: format!("{stem}.tar"), split, samples, bytes, xxh3, index })
 }
 
 /// Readers that take all shards of a split would take those of an earlier run as well. We delete
@@ -114,8 +125,12 @@ fn refuse_leftovers(request: &Complete<'_>) -> Result<()> {
 /// A file of this name that we did not write, as a `README.md` may be, stays. What an interrupted
 /// run has left has the same bytes.
 pub(crate) fn refuse_foreign(path: &Path, bytes: &[u8]) -> Result<()> {
-    if !path.exists() || fdconvert_storage::map(path)? == bytes {
-        return Ok(());
+    match fs::symlink_metadata(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Ok(metadata) if metadata.is_file() && fdconvert_storage::map(path)? == bytes => {
+            return Ok(());
+        }
+        _ => {}
     }
     let what = format!(
         "{} exists and is not of this dataset: move it away and run again, which goes on from \

@@ -2,39 +2,78 @@
 use crate::{
     layout,
     manifest::Manifest,
-    record::{Record, hex},
+    record::{Proof, Record},
 };
 use fdconvert_core::{Create, Error, Result, Shard, ShardSummary};
-use fdconvert_storage::partial_path;
+use fdconvert_storage::{
+    Claim, SourceStamp, fingerprint_hex, partial_path, refuse_foreign_partial, refuse_link,
+};
 use std::{fs, io, path::Path};
 
+/// Which files of a shard that are there may be replaced or removed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ours {
+    /// The shard itself.
+    pub(crate) tar: bool,
+    /// The index beside it.
+    pub(crate) index: bool,
+}
+
 /// Refuses to replace a shard, unless asked to, or an interrupted run of the same fingerprint left
-/// it without its record, or it is no longer what the record of such a run says.
-pub(crate) fn make_way(request: &Create<'_>, stem: &str, resumed: bool) -> Result<()> {
+/// it without its record, or it is no longer what the record of such a run says; and whatever no
+/// record or claim of ours stands for.
+pub(crate) fn make_way(
+    request: &Create<'_>,
+    stem: &str,
+    claim: &Claim,
+    with_index: bool,
+) -> Result<Ours> {
     let Create { out, overwrite, .. } = *request;
     let (tar, record) = (layout::tar_path(out, stem), layout::record_path(out, stem));
-    let (has_tar, has_record) = (tar.exists(), record.exists());
-    let is_free = if has_record {
-        finished(request)?.is_none() && ours(request, &record)
-    } else {
-        !has_tar || resumed
+    let index = layout::index_path(&tar);
+    let exists = |path: &Path, cure: &str| {
+        let what = format!("{} exists; {cure}", path.display());
+        Err(Error::usage("output", what))
+    };
+    let (has_tar, has_record) = (is_there(&tar), is_there(&record));
+    let is_free = match Record::proof(&record, request.fingerprint)? {
+        Proof::Missing => !has_tar || claim.resumes(),
+        Proof::Record(found) => {
+            found.is_of(request.fingerprint) && finished(request, with_index)?.is_none()
+        }
+        Proof::OfThisRun => true,
+        Proof::Damaged(error) if !overwrite => {
+            let what = format!(
+                "{error}; it does not say any more whose shard it is: remove it and {}, or replace \
+                 both with --overwrite",
+                tar.display()
+            );
+            return Err(Error::usage("output", what));
+        }
+        Proof::Damaged(_) => false,
     };
     if !overwrite && !is_free {
-        let what =
-            format!("{} exists; name another folder or replace it with --overwrite", tar.display());
-        return Err(Error::usage("output", what));
+        return exists(&tar, "name another folder or replace it with --overwrite");
     }
-    if has_tar && resumed && !has_record {
-        remove(&layout::index_path(&tar))?;
-        remove(&tar)?;
+    let is_known = has_record || claim.stands_for_leftovers();
+    if is_there(&index) && !is_known && !(overwrite && with_index) {
+        return exists(&index, "no record says that fdconvert has made it; move it away");
     }
-    Ok(())
+    if !claim.stands_for_leftovers() {
+        refuse_foreign_partial(&tar)?;
+        refuse_foreign_partial(&index)?;
+    }
+    Ok(Ours { tar: overwrite || has_record || claim.resumes(), index: is_known || overwrite })
+}
+
+fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
 }
 
 /// A manifest goes when the first shard is replaced: only one of our own may.
 pub(crate) fn refuse_other_dataset(request: &Create<'_>) -> Result<()> {
     let Some(manifest) = Manifest::read(request.out)? else { return Ok(()) };
-    if request.overwrite || manifest.fingerprint == hex(request.fingerprint) {
+    if request.overwrite || manifest.fingerprint == fingerprint_hex(request.fingerprint) {
         return Ok(());
     }
     let what = format!(
@@ -42,12 +81,6 @@ pub(crate) fn refuse_other_dataset(request: &Create<'_>) -> Result<()> {
         request.out.display()
     );
     Err(Error::usage("output", what))
-}
-
-/// Whether a record is readable and of the same run.
-fn ours(request: &Create<'_>, record: &Path) -> bool {
-    let found = Record::read(record).ok().flatten();
-    found.is_some_and(|found| found.fingerprint == hex(request.fingerprint))
 }
 
 /// The manifest, and first the sidecars that it lists.
@@ -66,7 +99,7 @@ pub fn has_traces(out: &Path, shard: &Shard) -> Result<bool> {
     let record = layout::record_path(out, &stem);
     let unfinished = partial_path(&record);
     let paths = [layout::tar_path(out, &stem), record, unfinished, out.join(layout::MANIFEST)];
-    Ok(paths.iter().any(|path| path.exists()))
+    Ok(paths.iter().any(|path| is_there(path)))
 }
 
 /// Whether a dataset has a shard, be it finished or left by an interrupted run.
@@ -76,7 +109,7 @@ pub fn has_traces(out: &Path, shard: &Shard) -> Result<bool> {
 pub fn has_shard(out: &Path, shard: &Shard) -> Result<bool> {
     let stem = layout::stem(shard)?;
     let paths = [layout::tar_path(out, &stem), layout::record_path(out, &stem)];
-    Ok(paths.iter().any(|path| path.exists()))
+    Ok(paths.iter().any(|path| is_there(path)))
 }
 
 /// Removes a shard that its dataset no longer has, with its index and record, and the dataset's
@@ -107,18 +140,19 @@ pub fn remove(path: &Path) -> Result<()> {
 }
 
 /// The shard, if its record says so: see [`Format::finished`](fdconvert_core::Format::finished).
-pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
+pub(crate) fn finished(request: &Create<'_>, with_index: bool) -> Result<Option<ShardSummary>> {
     let stem = layout::stem(request.shard)?;
     let path = layout::tar_path(request.out, &stem);
     let record_path = layout::record_path(request.out, &stem);
-    let record = match Record::read(&record_path) {
-        Ok(Some(record)) => record,
-        Ok(None) => return Ok(None),
-        // What cannot be read is no proof; `create` refuses it.
-        Err(Error::Corrupt { .. } | Error::Version { .. }) => return Ok(None),
-        Err(error) => return Err(error),
+    let records = request.out.join(layout::RECORDS);
+    refuse_link(request.out)?;
+    refuse_link(&records)?;
+    let record = match Record::proof(&record_path, request.fingerprint)? {
+        Proof::Record(record) => record,
+        // What cannot be read is no proof; `create` refuses it if it may be of another run.
+        Proof::Missing | Proof::OfThisRun | Proof::Damaged(_) => return Ok(None),
     };
-    if record.fingerprint != hex(request.fingerprint) {
+    if !record.is_of(request.fingerprint) {
         if request.overwrite {
             return Ok(None);
         }
@@ -129,14 +163,16 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
         );
         return Err(Error::usage("output", what));
     }
-    let bytes = match fs::metadata(&path) {
-        Ok(metadata) => metadata.len(),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(cause) => return Err(Error::io("look at", &path)(cause)),
-    };
-    if bytes != record.bytes {
+    let source = SourceStamp::new(&records, request.fingerprint, request.stamp);
+    match source.check() {
+        Ok(()) => {}
+        // All of it is written again.
+        Err(Error::Usage { .. }) if request.overwrite => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    if !record.agrees(&path, with_index)? {
         return Ok(None);
     }
-    let Record { samples, skipped, .. } = record;
+    let Record { samples, bytes, skipped, .. } = record;
     Ok(Some(ShardSummary { path, samples, bytes, skipped }))
 }

@@ -1,10 +1,10 @@
 //! Fields of a schema as members of a sample, and back.
-use crate::{format::FORMAT, layout::MAX_NAME_BYTES, npy};
+use crate::{Wds, format::FORMAT, layout::MAX_NAME_BYTES, names::Name, npy};
 use bytes::Bytes;
 use fdconvert_core::{Common, Encoded, Error, FieldSpec, Kind, Result, Schema, Value};
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
 
-/// The name of the images where their codec is not the same.
+/// The name of images whose codecs differ, for readers that know one name of a field only.
 pub(crate) const ANY_IMAGE: &str = "img";
 /// No key needs more than this much of a name to be told from others.
 const MIN_KEY_BYTES: usize = 24;
@@ -22,53 +22,106 @@ pub(crate) fn is_cell(field: &FieldSpec) -> bool {
 }
 
 /// The names of the members, without key and dot, in schema order.
-pub(crate) fn names(
-    schema: &Schema,
-    image_field: Option<&str>,
-    common: &Common,
-) -> Result<Vec<String>> {
-    let image = image_field.or(common.codec.map(|codec| codec.extension())).unwrap_or(ANY_IMAGE);
+pub(crate) fn names(schema: &Schema, format: &Wds, common: &Common) -> Result<Vec<Name>> {
+    let one_name = format.sidecars.contains(&"hf");
+    let image = match (&format.image_field, common.codec) {
+        (Some(name), _) => Name::Fixed(name.clone()),
+        (None, Some(codec)) => Name::Fixed(codec.extension().to_owned()),
+        // Hugging Face datasets takes the fields of all samples from the first ones.
+        (None, None) if one_name => Name::Fixed(ANY_IMAGE.to_owned()),
+        (None, None) => Name::ByCodec(String::new()),
+    };
+    let further = |plain: &str| match &image {
+        Name::Fixed(first) if format.one_suffix => {
+            let suffix = first.rsplit('.').next().unwrap_or(first);
+            Name::Fixed(format!("{plain}.{suffix}"))
+        }
+        _ if one_name => Name::Fixed(format!("{plain}.{ANY_IMAGE}")),
+        _ => Name::ByCodec(format!("{plain}.")),
+    };
     let first_image = schema.first_image();
     let label = schema.label().filter(|&i| schema.fields[i].kind == Kind::Int);
-    let suffix = image.rsplit('.').next().unwrap_or(image);
     let mut names = Vec::with_capacity(schema.fields.len());
     for (i, field) in schema.fields.iter().enumerate() {
         let plain = plain_name(&field.name);
-        names.push(match &field.kind {
-            Kind::Image if Some(i) == first_image => image.to_owned(),
-            Kind::Int if Some(i) == label => "cls".to_owned(),
-            Kind::Image => format!("{plain}.{suffix}"),
-            Kind::Int => format!("{plain}.cls"),
-            Kind::Float | Kind::Json => format!("{plain}.json"),
-            Kind::Text => format!("{plain}.txt"),
-            Kind::Bytes => format!("{plain}.bin"),
+        let fixed = match &field.kind {
+            Kind::Image => None,
+            Kind::Int if Some(i) == label => Some("cls".to_owned()),
+            Kind::Int => Some(format!("{plain}.cls")),
+            Kind::Float | Kind::Json => Some(format!("{plain}.json")),
+            Kind::Text => Some(format!("{plain}.txt")),
+            Kind::Bytes => Some(format!("{plain}.bin")),
             Kind::Array(spec) if npy::header(spec).len() > 4096 => {
                 let what = format!("field `{}` has too many dimensions", field.name);
                 return Err(Error::usage("schema", what));
             }
-            Kind::Array(_) => format!("{plain}.npy"),
+            Kind::Array(_) => Some(format!("{plain}.npy")),
             _ => {
                 let what = format!("a shard cannot hold field `{}`", field.name);
                 return Err(Error::usage("schema", what));
             }
+        };
+        names.push(match fixed {
+            Some(name) => Name::Fixed(name),
+            None if Some(i) == first_image => image.clone(),
+            None => further(&plain),
         });
     }
+    check(schema, &names)?;
+    Ok(names)
+}
+
+/// What a user should know of names that are not the same for all samples.
+pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let image = schema.first_image();
+    let names = image.and_then(|image| names(schema, format, common).ok()?.get(image).cloned());
+    match names {
+        Some(Name::ByCodec(_)) => remarks.push(
+            "images of several codecs are members of several names, such as .jpg and .png: \
+             webdataset and DALI read them as `jpg;png`; Hugging Face datasets takes one name \
+             only: --image-field jpg gives all images one"
+                .to_owned(),
+        ),
+        Some(Name::Fixed(name)) if name == ANY_IMAGE && format.image_field.is_none() => {
+            remarks.push(format!(
+                "images of several codecs are all called .{ANY_IMAGE}, because Hugging Face \
+                 datasets (`hf`) takes one name only; for webdataset's decoders add --image-field \
+                 jpg"
+            ));
+        }
+        _ => {}
+    }
+    if image.is_some() && common.extension.is_none() && !common.distinct_stems {
+        remarks.push(
+            "some keys differ only in their extension: keys in the shards keep theirs, with %2E \
+             for the dot"
+                .to_owned(),
+        );
+    }
+    remarks
+}
+
+/// Refuses names that readers could not tell apart, and those too long to leave room for a key.
+fn check(schema: &Schema, names: &[Name]) -> Result<()> {
     let mut seen = BTreeMap::new();
     for (name, field) in names.iter().zip(&schema.fields) {
-        // WebDataset reads names in lower case.
-        if let Some(earlier) = seen.insert(name.to_ascii_lowercase(), &field.name) {
-            let what = format!(
-                "the fields `{earlier}` and `{}` would both be stored as `{name}`: rename one",
-                field.name
-            );
-            return Err(Error::usage("schema", what));
+        for name in name.all() {
+            // WebDataset reads names in lower case.
+            if let Some(earlier) = seen.insert(name.to_ascii_lowercase(), &field.name) {
+                let what = format!(
+                    "the fields `{earlier}` and `{}` would both be stored as `{name}`: rename one",
+                    field.name
+                );
+                return Err(Error::usage("schema", what));
+            }
         }
-        if name.len() + 1 + MIN_KEY_BYTES > MAX_NAME_BYTES {
+        if name.max_bytes() + 1 + MIN_KEY_BYTES > MAX_NAME_BYTES {
             let what = format!("the name of field `{}` is too long for a shard", field.name);
             return Err(Error::usage("schema", what));
         }
     }
-    Ok(names)
+    Ok(())
 }
 
 /// A field's name without what is not allowed in the name of a member.
@@ -186,25 +239,38 @@ mod tests {
             ("score", Kind::Float),
             ("caption", Kind::Text),
         ]);
-        let check = |option, codec, expected: &[&str]| {
-            let common = Common { codec, extension: None };
-            assert_eq!(names(&schema, option, &common).unwrap(), expected);
+        let wds = Wds::default();
+        let check = |wds: &Wds, codec, expected: [&str; 3]| {
+            let common = Common { codec, ..Common::default() };
+            let rest = ["age%20in%20years.cls", "score.json", "caption.txt"];
+            let png = Encoded { codec: Codec::Png, width: 1, height: 1, bytes: Bytes::new() };
+            let png = Value::Image(png);
+            let names = names(&schema, wds, &common).unwrap();
+            let names: Vec<_> = names.iter().map(|name| name.of(&png)).collect();
+            assert_eq!(names, [&expected[..], &rest].concat());
         };
-        let rest = ["age%20in%20years.cls", "score.json", "caption.txt"];
-        check(None, Some(Codec::Png), &[&["cls", "png", "mask.png"][..], &rest].concat());
-        check(None, None, &[&["cls", "img", "mask.img"][..], &rest].concat());
-        check(Some("a.jpg"), None, &[&["cls", "a.jpg", "mask.jpg"][..], &rest].concat());
+        check(&wds, Some(Codec::Png), ["cls", "png", "mask.png"]);
+        // Each of its own codec.
+        check(&wds, Some(Codec::Jpeg), ["cls", "jpg", "mask.png"]);
+        check(&wds, None, ["cls", "png", "mask.png"]);
+        let named = wds.clone().with_image_field("a.jpg").unwrap();
+        check(&named, None, ["cls", "a.jpg", "mask.png"]);
+        check(&named.with_one_suffix(), None, ["cls", "a.jpg", "mask.jpg"]);
+        let hf = Wds::with_sidecars("fdx,hf").unwrap();
+        check(&hf, None, ["cls", "img", "mask.img"]);
+        check(&hf, Some(Codec::Jpeg), ["cls", "jpg", "mask.img"]);
         assert_eq!(order(&schema), [1, 2, 0, 3, 4, 5]);
     }
 
     #[test]
     fn names_that_others_cannot_tell_apart_are_refused() {
+        let wds = Wds::default();
         let twice = schema(&[("a", Kind::Text), ("A", Kind::Text)]);
-        assert!(names(&twice, None, &Common::default()).is_err());
+        assert!(names(&twice, &wds, &Common::default()).is_err());
         let float_and_json = schema(&[("a", Kind::Float), ("b", Kind::Json)]);
-        assert!(names(&float_and_json, None, &Common::default()).is_ok());
+        assert!(names(&float_and_json, &wds, &Common::default()).is_ok());
         let long = schema(&[(&"n".repeat(80), Kind::Text)]);
-        assert!(names(&long, None, &Common::default()).is_err());
+        assert!(names(&long, &wds, &Common::default()).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
-use crate::{WdsReader, complete, existing, layout, npy, open, writer::Writer};
+use crate::{WdsReader, complete, existing, fields, layout, npy, open, writer::Writer};
 use fdconvert_core::{
-    Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, OptionKind,
-    OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
+    Codec, Common, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind,
+    MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
 };
 use std::{
     ffi::OsStr,
@@ -19,7 +19,7 @@ const OPTIONS: &[FormatOption] = &[
     FormatOption {
         name: "image-field",
         kind: OptionKind::Text("NAME"),
-        help: "Name of the images in the tar: small letters, digits, `_`, `-` and dots [default: their common extension, else img]",
+        help: "Name of the images in the tar: small letters, digits, `_`, `-` and dots [default: the extension of each image's codec]",
     },
     FormatOption {
         name: "sidecars",
@@ -32,13 +32,15 @@ const OPTIONS: &[FormatOption] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wds {
     pub(crate) image_field: Option<String>,
+    /// Whether further images have the last part of the first one's name, whatever they are.
+    pub(crate) one_suffix: bool,
     /// Of [`SIDECARS`], in their order.
     pub(crate) sidecars: Vec<&'static str>,
 }
 
 impl Default for Wds {
     fn default() -> Self {
-        Self { image_field: None, sidecars: vec!["fdx", "dali", "wids"] }
+        Self { image_field: None, one_suffix: false, sidecars: vec!["fdx", "dali", "wids"] }
     }
 }
 
@@ -60,6 +62,13 @@ impl Wds {
         Ok(Self { image_field: Some(name.to_owned()), ..self })
     }
 
+    /// With further images under the suffix of the first one's name, whatever their codec: for
+    /// sets of several datasets whose readers take the names of all from one.
+    #[must_use]
+    pub fn with_one_suffix(self) -> Self {
+        Self { one_suffix: true, ..self }
+    }
+
     /// The files beside the shards, by the names of the option.
     #[must_use]
     pub fn sidecars(&self) -> &[&'static str] {
@@ -72,7 +81,7 @@ impl Wds {
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for a compressed shard that is too large.
     pub fn open_dataset(&self, path: &Path) -> Result<WdsReader> {
-        WdsReader::open(path)
+        WdsReader::open(path, MaxDecompressed::default())
     }
 }
 
@@ -156,15 +165,23 @@ impl Format for Wds {
     }
 
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
-        existing::finished(request)
+        existing::finished(request, self.sidecars.contains(&"fdx"))
     }
 
     fn complete(&self, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         complete::complete(self, request)
     }
 
+    fn remarks(&self, schema: &Schema, common: &Common) -> Vec<String> {
+        fields::remarks(self, schema, common)
+    }
+
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(WdsReader::open(path)?))
+        self.open_within(path, MaxDecompressed::default())
+    }
+
+    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(WdsReader::open(path, limit)?))
     }
 }
 

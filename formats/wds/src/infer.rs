@@ -1,12 +1,12 @@
 //! The schema of shards that say nothing about it: by the names in the first sample, as the
 //! decoders of WebDataset go by them.
-use crate::{npy, scan::Member};
+use crate::{names::Column, npy, scan::Member};
 use fdconvert_core::{Codec, FieldSpec, Kind, Result, Schema};
 
-/// Fields and, in the same order, the names of their members.
-pub(crate) fn infer(archive: &[u8], members: &[Member]) -> Result<(Schema, Vec<Vec<u8>>)> {
+/// Fields and, in the same order, what their members are called.
+pub(crate) fn infer(archive: &[u8], members: &[Member]) -> Result<(Schema, Vec<Column>)> {
     let mut fields: Vec<FieldSpec> = Vec::new();
-    let mut names: Vec<Vec<u8>> = Vec::new();
+    let mut columns: Vec<Column> = Vec::new();
     let (mut has_image, mut has_label) = (false, false);
     for member in members {
         let full = String::from_utf8_lossy(&member.name).into_owned();
@@ -27,10 +27,10 @@ pub(crate) fn infer(archive: &[u8], members: &[Member]) -> Result<(Schema, Vec<V
         let is_free = |name: &str| !name.is_empty() && fields.iter().all(|f| f.name != name);
         let name = [preferred, full.clone()].into_iter().find(|name| is_free(name));
         let number = fields.len();
+        columns.push(Column::seen(&member.name, &kind));
         fields.push(FieldSpec::new(name.unwrap_or_else(|| format!("field {number}")), kind));
-        names.push(member.name.clone());
     }
-    Ok((Schema::new(fields)?, names))
+    Ok((Schema::new(fields)?, columns))
 }
 
 fn kind(suffix: &str, bytes: &[u8]) -> Kind {
@@ -55,7 +55,7 @@ mod tests {
         let members =
             ["mask.png", "JPG", "cls", "x.cls", "json", "a.txt", "a.json", "pickle", "npy"]
                 .map(member);
-        let (schema, names) = infer(&[], &members).unwrap();
+        let (schema, columns) = infer(&[], &members).unwrap();
         let found: Vec<_> =
             schema.fields.iter().map(|field| (field.name.as_str(), field.kind.name())).collect();
         assert_eq!(
@@ -72,6 +72,6 @@ mod tests {
                 ("npy", "bytes"),
             ]
         );
-        assert_eq!(names[1], b"JPG");
+        assert_eq!(columns[1].first(), b"JPG");
     }
 }

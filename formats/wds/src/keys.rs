@@ -1,19 +1,32 @@
 //! Keys as names in a tar, and back.
 //!
 //! Other readers split a name at the first dot of its last part, list names separated by blanks,
-//! and take some names for something else. So all but letters, digits, `_`, `-` and `/` are
-//! written as `%XX`, and a slash only stands between two parts that are not empty.
+//! and take some names for something else. So all but ASCII letters, digits and the marks that no
+//! reader and no file system stumbles over are written as `%XX`, and a slash only stands between
+//! two parts that are not empty.
+use fdconvert_core::Codec;
 use std::fmt::Write as _;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How keys of one dataset are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyCodec {
-    /// The extension that is left out, without its dot.
-    pub(crate) extension: String,
+    pub(crate) omitted: Omitted,
     /// What a name may take.
     pub(crate) max_bytes: usize,
 }
+
+/// The extension that the names of keys lack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Omitted {
+    /// This one, without its dot; empty for none.
+    One(String),
+    /// That of any image: no two keys of the dataset differ in nothing else.
+    AnyImage,
+}
+
+/// What is written as it is beside letters, digits, `_` and `-`.
+const MARKS: &[u8] = b"!#$&'()+,;=@[]^`{}";
 
 /// `~` and the hash of the key, at the end of names that would be too long.
 pub(crate) const HASH_BYTES: usize = 17;
@@ -22,7 +35,7 @@ impl KeyCodec {
     /// The name of a key, without dot and field. Two keys have the same only if one is the other
     /// with the extension, or by a collision of 64-bit hashes.
     pub(crate) fn encode(&self, key: &str) -> String {
-        let encoded = encode(self.strip(key));
+        let encoded = encode(self.strip(key), MARKS);
         if encoded.len() <= self.max_bytes {
             return encoded;
         }
@@ -39,20 +52,19 @@ impl KeyCodec {
     }
 
     fn strip<'a>(&self, key: &'a str) -> &'a str {
-        let stem = key.strip_suffix(&self.extension).and_then(|stem| stem.strip_suffix('.'));
-        match stem {
-            // A file that is all extension keeps it.
-            Some(stem)
-                if !self.extension.is_empty() && !stem.is_empty() && !stem.ends_with('/') =>
-            {
-                stem
-            }
-            _ => key,
-        }
+        let stem = match &self.omitted {
+            Omitted::AnyImage => Codec::strip_extension(key),
+            Omitted::One(extension) => key
+                .strip_suffix(extension.as_str())
+                .and_then(|stem| stem.strip_suffix('.'))
+                // A file that is all extension keeps it.
+                .filter(|stem| !extension.is_empty() && !stem.is_empty() && !stem.ends_with('/')),
+        };
+        stem.unwrap_or(key)
     }
 }
 
-fn encode(key: &str) -> String {
+fn encode(key: &str, marks: &[u8]) -> String {
     let mut name = String::with_capacity(key.len());
     // Names in `__` are about the archive for some readers, not samples.
     let first_part = key.split('/').next().unwrap_or_default();
@@ -67,7 +79,7 @@ fn encode(key: &str) -> String {
                 before && after
             }
             b'_' => at > 0 || !is_meta,
-            byte => byte.is_ascii_alphanumeric() || byte == b'-',
+            byte => byte.is_ascii_alphanumeric() || byte == b'-' || marks.contains(&byte),
         };
         if plain {
             name.push(char::from(byte));
@@ -87,7 +99,10 @@ pub(crate) fn decode(name: &[u8]) -> String {
         return as_it_is();
     }
     let key = unescape(name).and_then(|bytes| String::from_utf8(bytes).ok());
-    key.filter(|key| encode(key).as_bytes() == name).unwrap_or_else(as_it_is)
+    // Shards of earlier versions have no marks as they are.
+    let is_ours =
+        |key: &String| [MARKS, &[]].iter().any(|marks| encode(key, marks).as_bytes() == name);
+    key.filter(is_ours).unwrap_or_else(as_it_is)
 }
 
 fn unescape(name: &[u8]) -> Option<Vec<u8>> {
@@ -115,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn codec() -> KeyCodec {
-        KeyCodec { extension: "jpg".into(), max_bytes: 90 }
+        KeyCodec { omitted: Omitted::One("jpg".into()), max_bytes: 90 }
     }
 
     #[test]
@@ -136,6 +151,32 @@ mod tests {
         check("", "%");
         check("%41", "%2541");
         check("é", "%C3%A9");
+        check("jack-o'-lantern/1 (2).jpg", "jack-o'-lantern/1%20(2)");
+        check("a:b*c?\"<>|\\~.jpg", "a%3Ab%2Ac%3F%22%3C%3E%7C%5C%7E");
+    }
+
+    #[test]
+    fn names_of_earlier_versions_lead_to_the_same_keys() {
+        for name in ["jack-o%27-lantern/1%20%282%29", "jack-o'-lantern/1%20(2)"] {
+            assert_eq!(decode(name.as_bytes()), "jack-o'-lantern/1 (2)");
+        }
+        // Neither version has written this one.
+        assert_eq!(decode(b"a'%27"), "a'%27");
+    }
+
+    #[test]
+    fn any_extension_of_an_image_is_left_out() {
+        let codec = KeyCodec { omitted: Omitted::AnyImage, max_bytes: 90 };
+        for (key, name) in [
+            ("a/x.JPEG", "a/x"),
+            ("ONE.JPG", "ONE"),
+            ("k.png", "k"),
+            ("v1.2.webp", "v1%2E2"),
+            ("a/.png", "a/%2Epng"),
+            ("n.txt", "n%2Etxt"),
+        ] {
+            assert_eq!(codec.encode(key), name);
+        }
     }
 
     #[test]
@@ -154,7 +195,7 @@ mod tests {
         fn names_are_legal_and_lead_back(key in key()) {
             let name = codec().encode(&key);
             prop_assert!(!name.is_empty() && name.len() <= 90);
-            let legal = |b: u8| b.is_ascii_alphanumeric() || b"_/-%~".contains(&b);
+            let legal = |b: u8| b.is_ascii_alphanumeric() || b"_/-%~".contains(&b) || MARKS.contains(&b);
             prop_assert!(name.bytes().all(legal), "{}", name);
             prop_assert!(!name.starts_with('/') && !name.ends_with('/') && !name.contains("//"));
             if name.contains('~') {

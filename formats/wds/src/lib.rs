@@ -12,7 +12,7 @@
 //!
 //! let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
 //! let (shard, provenance) = (Shard::whole(1), Provenance::default());
-//! let common = Common { codec: Some(Codec::Png), extension: Some("png".into()) };
+//! let common = Common { codec: Some(Codec::Png), extension: Some("png".into()), ..Common::default() };
 //! let create = Create {
 //!     out,
 //!     schema: &schema,
@@ -20,14 +20,17 @@
 //!     common: &common,
 //!     provenance: &provenance,
 //!     fingerprint: [0; 16],
+//!     stamp: [0; 16],
 //!     overwrite: false,
 //!     checkpoints: false,
 //! };
 //! let mut writer = Wds::default().create(&create)?;
 //! let image = Encoded { codec: Codec::Png, width: 4, height: 3, bytes };
 //! writer.write(&Sample { key: "cat/1.png".into(), values: vec![Value::Image(image)] })?;
-//! let summary = writer.finish()?;
-//! assert_eq!(summary.path, out.join("train-000000.tar"));
+//! let shards = &[(shard.clone(), writer.finish()?)];
+//! assert_eq!(shards[0].1.path, out.join("train-000000.tar"));
+//! let (schema, common, provenance, fingerprint) = (&schema, &common, &provenance, [0; 16]);
+//! Wds::default().complete(&Complete { out, schema, shards, common, provenance, fingerprint })?;
 //!
 //! let reader = Wds::default().open(out)?;
 //! assert_eq!(reader.get(0)?.key, "cat/1.png");
@@ -48,6 +51,7 @@ mod infer;
 mod keys;
 mod layout;
 mod manifest;
+mod names;
 mod npy;
 mod open;
 mod reader;
@@ -67,4 +71,3 @@ pub use format::Wds;
 pub use layout::{RECORDS, record_path, stem};
 pub use manifest::parse_manifest;
 pub use reader::WdsReader;
-pub use record::{Folders, Pending, hex};

@@ -1,12 +1,14 @@
 //! `fdconvert.json`: what the dataset is, written when all of it is there.
 use crate::{format::FORMAT, layout::MANIFEST};
 use fdconvert_core::{Codec, Common, Error, Provenance, Result, Schema};
-use fdconvert_storage::read_file;
+use fdconvert_storage::{read_file, seal_json, unseal_json};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{io, path::Path};
 
 const VERSION: u64 = 1;
 const MAX_BYTES: u64 = 1 << 30;
+/// How manifests begin that were written before they had a checksum.
+const UNSEALED_START: &[u8] = b"{\n  \"format\": ";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
@@ -36,6 +38,9 @@ pub(crate) struct ShardFacts {
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
     pub(crate) xxh3: String,
+    /// Name of its index, if it was written with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) index: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +99,7 @@ impl Manifest {
         // Strings, numbers and maps with string keys: nothing that JSON cannot hold.
         let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
         text.push(b'\n');
-        text
+        seal_json(&text)
     }
 
     /// The manifest of a folder, if it has one and it is of this format.
@@ -108,10 +113,12 @@ impl Manifest {
             Err(error) => return Err(error),
         };
         let damaged = |what: String| Error::corrupt(FORMAT, &path, 0, what);
-        let manifest: Self = parse_manifest(&text, FORMAT, &path)?;
-        if !text.ends_with(b"\n") {
-            return Err(damaged("it is cut short".into()));
-        }
+        let object = match text.starts_with(UNSEALED_START) {
+            true if !text.ends_with(b"\n") => Err("it is cut short".into()),
+            true => Ok(text.to_vec()),
+            false => unseal_json(&text),
+        };
+        let manifest: Self = parse_manifest(&object.map_err(damaged)?, FORMAT, &path)?;
         manifest.check().map_err(damaged)?;
         Ok(Some(manifest))
     }
@@ -123,6 +130,7 @@ impl Manifest {
             return Err(format!("{members} members for {fields} fields"));
         }
         let names = self.shards.iter().map(|shard| &shard.name);
+        let names = names.chain(self.shards.iter().filter_map(|shard| shard.index.as_ref()));
         let mut names = names.chain(self.sidecars.iter().map(|file| &file.name));
         // Names below the folder, never a way out of it.
         let is_below = |name: &str| {

@@ -1,24 +1,23 @@
 //! Finding and opening shards, and deciding what their fields are.
 use crate::{
-    WdsReader, fields,
+    WdsReader,
     infer::infer,
     manifest::Manifest,
+    names::{self, Column},
     scan::{Scanned, samples},
     shard::{Contents, Shard, find_index, slots},
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Provenance, Result, Schema};
+use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema};
 use fdconvert_index::Index;
 use std::{
     fs::{self, File},
-    io::{self, Read},
+    io::Read,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
 const FORMAT: &str = crate::format::FORMAT;
-/// What all compressed shards of a dataset may take in memory together.
-const MAX_DECOMPRESSED: u64 = 4 << 30;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -66,12 +65,12 @@ impl WdsReader {
     /// Opens a folder of shards (those its manifest lists, else all), or a single one.
     ///
     /// A shard with an index is opened in constant time. Of another one all headers are read, and
-    /// a compressed one is decompressed into memory.
+    /// a compressed one is decompressed into a temporary file.
     ///
     /// # Errors
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for compressed shards that are too large.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path, limit: MaxDecompressed) -> Result<Self> {
         let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
         let manifest = if is_folder { Manifest::read(path)? } else { None };
         let paths = match &manifest {
@@ -83,9 +82,19 @@ impl WdsReader {
             let what = format!("{} has no .tar file in it", path.display());
             return Err(Error::usage("source", what));
         }
-        let mut budget = MAX_DECOMPRESSED;
-        let shards = paths.into_iter().map(|path| load(path, &mut budget));
-        Self::assemble(path, manifest, shards.collect::<Result<Vec<Unscanned>>>()?)
+        let mut budget = limit.total();
+        let shards = paths.into_iter().map(|path| load(path, limit, &mut budget));
+        let mut shards = shards.collect::<Result<Vec<Unscanned>>>()?;
+        let listed = manifest.iter().flat_map(|manifest| &manifest.shards);
+        for (shard, facts) in shards.iter_mut().zip(listed) {
+            if let (Some(name), None, None) = (&facts.index, &shard.index, &shard.problem) {
+                shard.problem = Some(format!(
+                    "its index {name} is missing, and with it the checksums of its samples; \
+                     `fdconvert index` makes it again"
+                ));
+            }
+        }
+        Self::assemble(path, manifest, shards)
     }
 
     /// Opens a single shard that is in memory, without an index; `path` is what messages call it.
@@ -103,8 +112,10 @@ impl WdsReader {
         mut shards: Vec<Unscanned>,
     ) -> Result<Self> {
         let (schema, columns) = decide(&mut shards, manifest.as_ref())?;
-        let shards =
-            shards.into_iter().map(|shard| shard.scan(&columns)).collect::<Result<Vec<_>>>()?;
+        let shards = shards
+            .into_iter()
+            .map(|shard| shard.scan(&columns, schema.first_image()))
+            .collect::<Result<Vec<_>>>()?;
         let mut end = 0;
         let ends = shards.iter().map(|shard| {
             end += shard.len();
@@ -131,40 +142,36 @@ impl WdsReader {
 }
 
 impl Unscanned {
-    fn scan(self, columns: &[Vec<u8>]) -> Result<Shard> {
+    fn scan(self, columns: &[Column], image: Option<usize>) -> Result<Shard> {
         let Self { path, archive, is_mapped, index, problem: index_problem } = self;
         let contents = match index {
             Some(index) => Contents::Indexed(Box::new(index)),
             None => {
-                Contents::Scanned(Scanned::new(&archive, columns).map_err(|error| error.at(&path))?)
+                let scanned = Scanned::new(&archive, columns, image);
+                Contents::Scanned(scanned.map_err(|error| error.at(&path))?)
             }
         };
         Ok(Shard { path: path.into(), archive, is_mapped, contents, index_problem })
     }
 
-    /// The names of the first sample's members, in the order of the fields they belong to.
-    fn columns(&self, schema: &Schema) -> Option<Vec<Vec<u8>>> {
+    /// What the first sample's members are called, in the order of the fields they belong to.
+    fn columns(&self, schema: &Schema) -> Option<Vec<Column>> {
         let (_, members) = samples(&self.archive).next()?.ok()?;
-        let order = fields::order(schema);
-        let mut columns = vec![Vec::new(); order.len()];
-        for (member, &field) in members.iter().zip(&order) {
-            columns[field].clone_from(&member.name);
-        }
-        (members.len() == order.len()).then_some(columns)
+        names::in_our_order(&members, schema)
     }
 }
 
 /// Schema and names of members: as the manifest says, else the first index, else by the names in
 /// the first sample. Indexes that say otherwise are not used.
-fn decide(shards: &mut [Unscanned], manifest: Option<&Manifest>) -> Result<(Schema, Vec<Vec<u8>>)> {
-    let as_bytes = |names: &[String]| names.iter().map(|name| name.clone().into_bytes()).collect();
+fn decide(shards: &mut [Unscanned], manifest: Option<&Manifest>) -> Result<(Schema, Vec<Column>)> {
+    let parse = |names: &[String]| names.iter().map(|name| Column::parse(name)).collect();
     let from_index = |shard: &Unscanned| {
         let schema = shard.index.as_ref()?.meta().schema.clone();
         let columns = shard.columns(&schema)?;
         Some((schema, columns))
     };
     let (schema, columns) = match manifest {
-        Some(manifest) => (manifest.schema.clone(), as_bytes(&manifest.members)),
+        Some(manifest) => (manifest.schema.clone(), parse(&manifest.members)),
         None => match shards.iter().find_map(from_index) {
             Some(found) => found,
             None => first_sample(shards)?,
@@ -179,7 +186,7 @@ fn decide(shards: &mut [Unscanned], manifest: Option<&Manifest>) -> Result<(Sche
     Ok((schema, columns))
 }
 
-fn first_sample(shards: &[Unscanned]) -> Result<(Schema, Vec<Vec<u8>>)> {
+fn first_sample(shards: &[Unscanned]) -> Result<(Schema, Vec<Column>)> {
     for shard in shards {
         if let Some(sample) = samples(&shard.archive).next() {
             let (_, members) = sample.map_err(|error| error.at(&shard.path))?;
@@ -190,16 +197,19 @@ fn first_sample(shards: &[Unscanned]) -> Result<(Schema, Vec<Vec<u8>>)> {
     Err(Error::corrupt(FORMAT, path, 0, "no sample: no file whose name has a dot"))
 }
 
-fn load(path: PathBuf, budget: &mut u64) -> Result<Unscanned> {
+/// `budget` is what this shard and those after it may take decompressed.
+fn load(path: PathBuf, limit: MaxDecompressed, budget: &mut u64) -> Result<Unscanned> {
     let file = fdconvert_storage::map(&path)?;
     let is_mapped = !file.starts_with(&GZIP) && !file.starts_with(&ZSTD);
+    let mut inflate =
+        |decoder: &mut dyn Read| decompress(&path, file.len() as u64, decoder, limit, budget);
     let archive = if file.starts_with(&GZIP) {
-        decompress(&path, flate2::read::MultiGzDecoder::new(&file[..]), budget)?
+        inflate(&mut flate2::read::MultiGzDecoder::new(&file[..]))?
     } else if file.starts_with(&ZSTD) {
         let decoder = zstd::stream::read::Decoder::with_buffer(&file[..]);
-        decompress(&path, decoder.map_err(Error::io("decompress", &path))?, budget)?
+        inflate(&mut decoder.map_err(Error::io("decompress", &path))?)?
     } else {
-        file
+        file.clone()
     };
     let (index, problem) = match find_index(&path, &archive)? {
         None => (None, None),
@@ -209,29 +219,39 @@ fn load(path: PathBuf, budget: &mut u64) -> Result<Unscanned> {
     Ok(Unscanned { path, archive, is_mapped, index, problem })
 }
 
-fn decompress(path: &Path, decoder: impl Read, budget: &mut u64) -> Result<Bytes> {
-    let mut bytes = Vec::new();
-    let read = decoder.take(*budget + 1).read_to_end(&mut bytes);
-    read.map_err(|cause| match cause.kind() {
-        io::ErrorKind::OutOfMemory => Error::io("decompress", path)(cause),
-        _ => Error::corrupt(
-            FORMAT,
-            path,
-            bytes.len() as u64,
-            format!("cannot be decompressed: {cause}"),
-        ),
+fn decompress(
+    path: &Path,
+    stored: u64,
+    decoder: &mut dyn Read,
+    limit: MaxDecompressed,
+    budget: &mut u64,
+) -> Result<Bytes> {
+    let most = limit.of(stored).min(*budget);
+    let mut len = 0_u64;
+    let archive = fdconvert_storage::spill(|buffer| {
+        let n_read = decoder.read(buffer).map_err(|cause| {
+            Error::corrupt(FORMAT, path, len, format!("cannot be decompressed: {cause}"))
+        })?;
+        len += n_read as u64;
+        if len > most { Err(over(path, stored, len, limit)) } else { Ok(n_read) }
     })?;
-    let len = bytes.len() as u64;
-    *budget = budget.checked_sub(len).ok_or_else(|| Error::Limit {
+    *budget -= len;
+    Ok(archive)
+}
+
+fn over(path: &Path, stored: u64, len: u64, limit: MaxDecompressed) -> Error {
+    if len > limit.of(stored) {
+        return limit.refuse(path, stored, len);
+    }
+    Error::Limit {
         what: format!(
-            "the decompressed size of {} and the shards before it, which are read into memory; \
-             decompress them to files first, which are mapped instead; it",
+            "the decompressed size of {} and the shards before it, which can also be decompressed \
+             to files first,",
             path.display()
         ),
-        limit: format!("{MAX_DECOMPRESSED} bytes"),
-        asked: len,
-    })?;
-    Ok(bytes.into())
+        limit: format!("--max-decompressed {}", limit.total()),
+        asked: limit.total().saturating_add(1),
+    }
 }
 
 /// What the indexes of all shards say together.

@@ -1,6 +1,7 @@
 use crate::{
     keys,
     manifest::Manifest,
+    names::Column,
     shard::{Contents, Shard, Slot},
 };
 use bytes::Bytes;
@@ -21,8 +22,8 @@ pub struct WdsReader {
     pub(crate) name: String,
     pub(crate) schema: Schema,
     pub(crate) slots: Vec<Slot>,
-    /// Names of the members, in schema order.
-    pub(crate) columns: Vec<Vec<u8>>,
+    /// What the members are called, in schema order.
+    pub(crate) columns: Vec<Column>,
     pub(crate) manifest: Option<Manifest>,
     pub(crate) provenance: Option<Provenance>,
     pub(crate) shards: Vec<Shard>,
@@ -71,18 +72,28 @@ impl WdsReader {
             },
             Contents::Scanned(scanned) => {
                 let stored = scanned.key(sample).ok_or("there is no such sample")?;
-                Ok(self.with_extension(keys::decode(stored)))
+                Ok(self.with_extension(keys::decode(stored), shard, sample))
             }
         }
     }
 
+    /// What the first image of a sample is called; none where there is none.
+    fn image_name<'a>(&'a self, shard: &'a Shard, sample: u64) -> Option<&'a [u8]> {
+        let column = self.columns.get(self.schema.first_image()?)?.first();
+        let name = match &shard.contents {
+            Contents::Indexed(_) => column,
+            Contents::Scanned(scanned) => scanned.image_name(sample).unwrap_or(column),
+        };
+        Some(name).filter(|name| !name.is_empty())
+    }
+
     /// The extension that the name in the tar lacks: files are unpacked by it.
-    fn with_extension(&self, mut key: String) -> String {
+    fn with_extension(&self, mut key: String, shard: &Shard, sample: u64) -> String {
         let last_part = key.rsplit('/').next().unwrap_or(&key);
         let known = last_part.rsplit_once('.').and_then(|(_, e)| Codec::from_extension(e));
         let common = self.manifest.as_ref().and_then(|m| m.common.extension.as_deref());
-        let column = self.schema.first_image().and_then(|image| self.columns.get(image));
-        let extension = common.map(Into::into).or(column.map(|name| String::from_utf8_lossy(name)));
+        let own = || self.image_name(shard, sample).map(String::from_utf8_lossy);
+        let extension = common.map(Into::into).or_else(own);
         if let (Some(extension), None) = (extension, known) {
             key.push('.');
             key.push_str(&extension);
@@ -126,7 +137,7 @@ impl Source for WdsReader {
                 Some(index.region(sample, region).ok()?.image?.codec)
             }
             _ => {
-                let name = std::str::from_utf8(self.columns.get(image)?).ok()?;
+                let name = std::str::from_utf8(self.image_name(shard, sample)?).ok()?;
                 Codec::from_extension(name.rsplit('.').next().unwrap_or(name))
             }
         }
@@ -215,7 +226,7 @@ impl Reader for WdsReader {
     fn details(&self) -> Map<String, serde_json::Value> {
         let indexed = |shard: &&Shard| matches!(shard.contents, Contents::Indexed(_));
         let bytes: u64 = self.shards.iter().map(|shard| shard.archive.len() as u64).sum();
-        let columns = self.columns.iter().map(|name| String::from_utf8_lossy(name));
+        let columns = self.columns.iter().map(Column::text);
         let facts = [
             ("shards", json!(self.shards.len())),
             ("bytes", json!(bytes)),
@@ -234,5 +245,21 @@ impl Reader for WdsReader {
 
     fn verify_sample(&self, index: u64) -> Result<()> {
         crate::verify::sample(self, index)
+    }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        let (shard, _) = self.locate(index)?;
+        let checked = match (&shard.index_problem, &shard.contents) {
+            (Some(problem), _) => Err(problem.clone()),
+            (None, Contents::Indexed(index)) => {
+                index.check_tables().map_err(|error| error.to_string())
+            }
+            (None, Contents::Scanned(_)) => Ok(()),
+        };
+        checked.map_err(|what| self.bad_sample(index, &what))
+    }
+
+    fn has_checksums(&self) -> bool {
+        self.shards.iter().all(|shard| matches!(shard.contents, Contents::Indexed(_)))
     }
 }

@@ -1,20 +1,19 @@
 //! Done-records: which shards are complete, and of which run they are.
 use crate::{format::FORMAT, layout};
 use fdconvert_core::{Error, Result, Skipped};
-use fdconvert_storage::{Scratch, partial_path, read_file};
+use fdconvert_index::Index;
+use fdconvert_storage::{check_record, fingerprint_hex, hash_file, is_of_run, read_file};
 use serde::{Deserialize, Serialize};
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
-const VERSION: u64 = 1;
+/// Version 1 has no checksum.
+const VERSION: u64 = 2;
 const MAX_BYTES: u64 = 1 << 30;
 
 /// `.fdconvert/STEM.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// First, so that an unfinished record tells whose it is: see [`Pending`].
+    /// First, so that an unfinished record tells whose it is: see `fdconvert_storage::Claim`.
     pub(crate) fingerprint: String,
     pub(crate) version: u64,
     pub(crate) samples: u64,
@@ -24,10 +23,61 @@ pub(crate) struct Record {
     pub(crate) skipped: Vec<Skipped>,
 }
 
+/// What a done-record proves.
+pub(crate) enum Proof {
+    /// Nothing: there is none.
+    Missing,
+    Record(Record),
+    /// It is damaged, but it is of this run: the shard may be written again.
+    OfThisRun,
+    /// It is damaged and does not say of which run it is.
+    Damaged(Error),
+}
+
 impl Record {
     pub(crate) fn new(fingerprint: [u8; 16], samples: u64, bytes: u64, xxh3: u64) -> Self {
-        let (fingerprint, xxh3) = (hex(fingerprint), format!("{xxh3:016x}"));
+        let (fingerprint, xxh3) = (fingerprint_hex(fingerprint), format!("{xxh3:016x}"));
         Self { fingerprint, version: VERSION, samples, bytes, xxh3, skipped: Vec::new() }
+    }
+
+    pub(crate) fn is_of(&self, fingerprint: [u8; 16]) -> bool {
+        self.fingerprint == fingerprint_hex(fingerprint)
+    }
+
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        // Strings and numbers: nothing that JSON cannot hold.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Whether the shard is, byte for byte, what the record says, and its index sound.
+    pub(crate) fn agrees(&self, tar: &Path, with_index: bool) -> Result<bool> {
+        let is_missing = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound);
+        if with_index {
+            match fdconvert_storage::map(&layout::index_path(tar)).map(Index::parse) {
+                Ok(Ok(index)) if index.data_len() == self.bytes && index.verify().is_empty() => {}
+                Err(error) if !is_missing(&error) => return Err(error),
+                _ => return Ok(false),
+            }
+        }
+        match hash_file(tar) {
+            Ok((bytes, hash)) => Ok(bytes == self.bytes && format!("{hash:016x}") == self.xxh3),
+            Err(error) if is_missing(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the record at `path` proves to a run of that fingerprint.
+    pub(crate) fn proof(path: &Path, fingerprint: [u8; 16]) -> Result<Proof> {
+        match Self::read(path) {
+            Ok(None) => Ok(Proof::Missing),
+            Ok(Some(record)) => Ok(Proof::Record(record)),
+            Err(error @ (Error::Corrupt { .. } | Error::Version { .. })) => {
+                let text = read_file(path, MAX_BYTES)?;
+                let ours = is_of_run(&text, fingerprint);
+                Ok(if ours { Proof::OfThisRun } else { Proof::Damaged(error) })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The record at `path`, if there is one.
@@ -39,143 +89,21 @@ impl Record {
             }
             Err(error) => return Err(error),
         };
-        let damaged = |cause: serde_json::Error| Error::corrupt(FORMAT, path, 0, cause.to_string());
-        let record: Self = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
+        let sealed = check_record(&bytes).map_err(damaged)?.is_some();
+        let record: Self =
+            serde_json::from_slice(&bytes).map_err(|cause| damaged(cause.to_string()))?;
         if !bytes.ends_with(b"\n") {
             return Err(Error::corrupt(FORMAT, path, bytes.len() as u64, "it is cut short"));
         }
-        if record.version != VERSION {
-            let (path, found) = (path.to_path_buf(), record.version);
-            return Err(Error::Version { format: FORMAT, path, found, supported: "1" });
-        }
-        Ok(Some(record))
-    }
-}
-
-/// A fingerprint as records and manifests have it.
-#[must_use]
-pub fn hex(fingerprint: [u8; 16]) -> String {
-    fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A record whose shard is being written. It already says of which run: what a killed process
-/// has left of a shard belongs to whoever has the same fingerprint.
-#[derive(Debug)]
-pub struct Pending {
-    scratch: Scratch,
-    path: PathBuf,
-    mark: Vec<u8>,
-}
-
-impl Pending {
-    /// Takes the shard for this run; the second value tells whether an interrupted run of the same
-    /// fingerprint had it before.
-    ///
-    /// # Errors
-    /// `Usage` when the unfinished record is of another run (unless `overwrite`) or held by one
-    /// that runs, `Io`.
-    pub fn open(
-        out: &Path,
-        stem: &str,
-        fingerprint: [u8; 16],
-        overwrite: bool,
-    ) -> Result<(Self, bool)> {
-        let path = layout::record_path(out, stem);
-        let scratch = Scratch::open(&partial_path(&path))?;
-        let mark = format!("{{\"fingerprint\":\"{}\"", hex(fingerprint)).into_bytes();
-        let mut found = vec![0; mark.len()];
-        // Of a run that was killed before its mark was whole nothing else is there.
-        let marked = scratch.existing() >= mark.len() as u64;
-        if marked && let Err(error) = scratch.read_exact_at(&mut found, 0) {
-            scratch.leave();
-            return Err(error);
-        }
-        if marked && found != mark && !overwrite {
-            let what = format!(
-                "{} is the unfinished output of a run with another source or other options; \
-                 finish that run, or replace it with --overwrite",
-                out.join(stem).display()
-            );
-            scratch.leave();
-            return Err(Error::usage("output", what));
-        }
-        let resumed = marked && found == mark;
-        Ok((Self { scratch, path, mark }, resumed))
-    }
-
-    /// Says durably enough whose shard it is: after this, what is there may be replaced.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn mark(&self) -> Result<()> {
-        self.scratch.write_all_at(&self.mark, 0)?;
-        self.scratch.set_len(self.mark.len() as u64)
-    }
-
-    /// Commits the record: from now on the shard is complete.
-    pub(crate) fn commit(self, record: &Record) -> Result<()> {
-        // Strings and numbers: nothing that JSON cannot hold.
-        let mut text = serde_json::to_vec(record).unwrap_or_default();
-        text.push(b'\n');
-        self.commit_text(&text)
-    }
-
-    /// Commits a record of this text, which is JSON and begins with the fingerprint.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn commit_text(self, text: &[u8]) -> Result<()> {
-        debug_assert!(text.starts_with(&self.mark));
-        self.scratch.write_all_at(text, 0)?;
-        self.scratch.set_len(text.len() as u64)?;
-        self.scratch.commit(&self.path)
-    }
-}
-
-/// The folders of a dataset. Those that this run has made and that are still empty go again with
-/// it.
-#[derive(Debug)]
-pub struct Folders {
-    out: PathBuf,
-    made_out: bool,
-}
-
-impl Folders {
-    /// The dataset's folder and that of its records; the folder above has to be there.
-    ///
-    /// # Errors
-    /// `Usage` when there is something else of that name, `Io`.
-    pub fn make(out: &Path) -> Result<Self> {
-        let made_out = make(out)?;
-        let folders = Self { out: out.to_path_buf(), made_out };
-        make(&out.join(layout::RECORDS))?;
-        Ok(folders)
-    }
-}
-
-impl Drop for Folders {
-    fn drop(&mut self) {
-        // Only empty folders can be removed.
-        let _ = fs::remove_dir(self.out.join(layout::RECORDS));
-        if self.made_out {
-            let _ = fs::remove_dir(&self.out);
-        }
-    }
-}
-
-fn make(folder: &Path) -> Result<bool> {
-    match fs::create_dir(folder) {
-        Ok(()) => {
-            fdconvert_storage::sync_folder_of(folder)?;
-            Ok(true)
-        }
-        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
-            if folder.is_dir() {
-                return Ok(false);
+        match record.version {
+            1 => Ok(Some(record)),
+            VERSION if sealed => Ok(Some(record)),
+            VERSION => Err(damaged("its checksum is missing: it was changed or damaged".into())),
+            found => {
+                let path = path.to_path_buf();
+                Err(Error::Version { format: FORMAT, path, found, supported: "1 and 2" })
             }
-            let what = format!("{} exists and is no folder; move it away", folder.display());
-            Err(Error::usage("output", what))
         }
-        Err(cause) => Err(Error::io("create the folder", folder)(cause)),
     }
 }

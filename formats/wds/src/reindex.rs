@@ -3,7 +3,7 @@ use crate::{
     Wds, WdsReader,
     checkpoints::{self, Checkpointing, Entries},
     complete::refuse_foreign,
-    fields, layout,
+    fields, layout, names,
     shard::{Contents, Shard},
     sidecar::{ShardFile, Shards, Sidecar},
     writer::{cell, write_index},
@@ -162,8 +162,11 @@ impl Wds {
     }
 
     fn others(&self, reader: &WdsReader) -> Result<Vec<(PathBuf, Vec<u8>)>> {
-        let members: Vec<String> =
-            reader.columns.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        let paths = reader.shards.iter().map(|shard| &*shard.path);
+        let members = match self.sidecars[..] {
+            ["fdx"] | [] => Vec::new(),
+            _ => names::found(paths, &reader.columns)?,
+        };
         let splits: Vec<String> = reader.shards.iter().map(|shard| split_of(&shard.path)).collect();
         let files: Vec<ShardFile<'_>> = reader
             .shards
@@ -176,7 +179,10 @@ impl Wds {
                 bytes: shard.archive.len() as u64,
             })
             .collect();
-        let out = if reader.path.is_dir() {
+        // A look that failed must not put the files beside the dataset.
+        let is_folder =
+            fs::metadata(&reader.path).map_err(Error::io("look at", &reader.path))?.is_dir();
+        let out = if is_folder {
             reader.path.as_path()
         } else {
             reader.path.parent().unwrap_or(Path::new(""))

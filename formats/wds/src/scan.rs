@@ -1,5 +1,8 @@
 //! Samples of a shard found by walking its headers, where there is no index.
-use crate::tar::{Entry, TarError, groups, split_key};
+use crate::{
+    names::{Column, places},
+    tar::{Entry, TarError, groups, split_key},
+};
 use std::{collections::BTreeMap, ops::Range};
 
 /// A member of one sample.
@@ -64,28 +67,61 @@ pub(crate) struct Scanned {
     key_ends: Vec<usize>,
     places: Vec<(u64, u64)>,
     n_columns: usize,
+    /// What the first images are called, and which of these names each sample has; empty where
+    /// all have the same.
+    image_names: Vec<Vec<u8>>,
+    image_name: Vec<u16>,
     /// Members that are no field of the schema, with their number.
     pub(crate) extra: BTreeMap<Vec<u8>, u64>,
 }
 
 impl Scanned {
-    /// Walks an archive whose samples have members of these names.
-    pub(crate) fn new(archive: &[u8], columns: &[Vec<u8>]) -> Result<Self, TarError> {
+    /// Walks an archive whose samples have members of these fields, of which `image` is the first
+    /// one of images.
+    pub(crate) fn new(
+        archive: &[u8],
+        columns: &[Column],
+        image: Option<usize>,
+    ) -> Result<Self, TarError> {
+        let image = image.filter(|&image| columns.get(image).is_some_and(Column::is_open));
         let mut scanned = Self { n_columns: columns.len(), ..Self::default() };
         for sample in samples(archive) {
             let (key, members) = sample?;
             scanned.keys.extend_from_slice(&key);
             scanned.key_ends.push(scanned.keys.len());
-            let first = scanned.places.len();
-            scanned.places.resize(first + columns.len(), MISSING);
-            for member in members {
-                match columns.iter().position(|name| *name == member.name) {
-                    Some(column) => scanned.places[first + column] = (member.data, member.len),
-                    None => *scanned.extra.entry(member.name).or_default() += 1,
+            let found = places(&members, columns);
+            for &at in &found {
+                let member = at.and_then(|at| members.get(at));
+                scanned.places.push(member.map_or(MISSING, |member| (member.data, member.len)));
+            }
+            if let Some(image) = image {
+                let at = found.get(image).copied().flatten();
+                scanned.note_image(at.and_then(|at| members.get(at)));
+            }
+            for (at, member) in members.into_iter().enumerate() {
+                if !found.contains(&Some(at)) {
+                    *scanned.extra.entry(member.name).or_default() += 1;
                 }
             }
         }
         Ok(scanned)
+    }
+
+    fn note_image(&mut self, member: Option<&Member>) {
+        let name = member.map(|member| member.name.as_slice()).unwrap_or_default();
+        let known = self.image_names.iter().position(|known| known == name);
+        let number = known.unwrap_or_else(|| {
+            self.image_names.push(name.to_vec());
+            self.image_names.len() - 1
+        });
+        // Extensions of images are few, in capital letters or not.
+        self.image_name.push(u16::try_from(number).unwrap_or(u16::MAX));
+    }
+
+    /// What the first image of a sample is called, where that may differ; empty where it has none.
+    pub(crate) fn image_name(&self, sample: u64) -> Option<&[u8]> {
+        let number = *self.image_name.get(usize::try_from(sample).ok()?)?;
+        self.image_names.get(usize::from(number)).map(Vec::as_slice)
     }
 
     pub(crate) fn len(&self) -> u64 {

@@ -4,6 +4,10 @@ use fdconvert_core::{Encoded, Error, Extent, FieldSpec, Kind, Result, Schema, Va
 use fdconvert_index::Index;
 use std::{io, path::Path, sync::Arc};
 
+/// What is wrong with a sample that lacks a field.
+const MISSING: &str =
+    "is missing from the sample, and the first sample has it; --on-error skip leaves out such ones";
+
 /// An open shard.
 #[derive(Debug)]
 pub(crate) struct Shard {
@@ -105,7 +109,7 @@ impl Shard {
         match &self.contents {
             Contents::Indexed(index) => self.indexed(index, sample, field, slot),
             Contents::Scanned(scanned) => {
-                let place = scanned.place(sample, column).ok_or("is missing from the sample")?;
+                let place = scanned.place(sample, column).ok_or(MISSING)?;
                 fields::decode(&field.kind, self.archive.slice(place))
             }
         }

@@ -76,6 +76,10 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
             all.push(Error::corrupt(FORMAT, reader.path.join(layout::MANIFEST), 0, what));
         }
         all.extend(manifest.sidecars.iter().filter_map(|file| sidecar(&reader.path, file)));
+    } else if reader.path.join(layout::RECORDS).is_dir() {
+        // Whoever made done-records has also made a manifest in the end.
+        let what = "it is missing: the dataset was not finished, or the file was removed";
+        all.push(Error::corrupt(FORMAT, reader.path.join(layout::MANIFEST), 0, what));
     }
     all
 }
@@ -99,8 +103,7 @@ fn framing(reader: &WdsReader, shard: &Shard, index: &Index, problems: &mut Prob
             return;
         }
         for (member, &column) in members.iter().zip(&order) {
-            let name = reader.columns.get(column);
-            if name.is_some_and(|name| *name != member.name) {
+            if reader.columns.get(column).is_some_and(|column| !column.takes(&member.name)) {
                 let name = String::from_utf8_lossy(&member.name);
                 problems.add(member.header, format!("`{name}` is not the field expected here"));
             }

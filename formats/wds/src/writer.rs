@@ -1,10 +1,11 @@
 use crate::{
     Wds,
-    existing::{make_way, refuse_other_dataset, remove, remove_manifest},
+    existing::{Ours, make_way, refuse_other_dataset, remove, remove_manifest},
     fields,
-    keys::KeyCodec,
+    keys::{KeyCodec, Omitted},
     layout::{self, BLOCK, END, MAX_MEMBER_BYTES, MAX_NAME_BYTES},
-    record::{Folders, Pending, Record},
+    names::Name,
+    record::Record,
 };
 use bytes::Bytes;
 use fdconvert_core::{
@@ -12,7 +13,9 @@ use fdconvert_core::{
     ShardWriter, Skipped, Value,
 };
 use fdconvert_index::{Builder, ImageFacts, Meta, Region, seal_all};
-use fdconvert_storage::{Scratch, partial_path};
+use fdconvert_storage::{
+    Claim, Folders, Scratch, SourceStamp, partial_path, replace, take_back, write_partial,
+};
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
@@ -33,7 +36,7 @@ pub(crate) struct Writer {
     schema: Schema,
     provenance: Provenance,
     /// Names of the members, and their order.
-    names: Vec<String>,
+    names: Vec<Name>,
     order: Vec<usize>,
     keys: KeyCodec,
     seen: HashSet<u128>,
@@ -41,9 +44,11 @@ pub(crate) struct Writer {
     /// Sealed checkpoints; `None` where none are stored.
     entries: Option<Vec<u8>>,
     tar: Archive,
-    record: Pending,
+    ours: Ours,
+    // After the files that it stands for.
+    claim: Claim,
     // Last, so that what lies in them is gone before they are dropped.
-    _folders: Folders,
+    folders: Folders,
 }
 
 /// The tar itself.
@@ -59,21 +64,40 @@ impl Writer {
     pub(crate) fn create(format: &Wds, request: &Create<'_>) -> Result<Self> {
         let Create { out, schema, shard, .. } = *request;
         let stem = layout::stem(shard)?;
-        let names = fields::names(schema, format.image_field.as_deref(), request.common)?;
-        let longest = names.iter().map(String::len).max().unwrap_or(0);
-        let extension = match (&request.common.extension, schema.first_image()) {
-            (Some(extension), _) => extension.clone(),
-            (None, Some(image)) => names[image].clone(),
-            (None, None) => String::new(),
+        let names = fields::names(schema, format, request.common)?;
+        let longest = names.iter().map(Name::max_bytes).max().unwrap_or(0);
+        let image = schema.first_image().and_then(|image| names.get(image));
+        let omitted = match (&request.common.extension, image) {
+            (Some(extension), _) => Omitted::One(extension.clone()),
+            (None, _) if request.common.distinct_stems => Omitted::AnyImage,
+            (None, Some(Name::Fixed(name))) => Omitted::One(name.clone()),
+            (None, _) => Omitted::One(String::new()),
         };
-        let keys = KeyCodec { extension, max_bytes: MAX_NAME_BYTES - 1 - longest };
+        let keys = KeyCodec { omitted, max_bytes: MAX_NAME_BYTES - 1 - longest };
         refuse_other_dataset(request)?;
-        let folders = Folders::make(out)?;
-        let (record, resumed) = Pending::open(out, &stem, request.fingerprint, request.overwrite)?;
-        make_way(request, &stem, resumed)?;
-        record.mark()?;
-        let scratch = Scratch::open(&partial_path(&layout::tar_path(out, &stem)))?;
-        scratch.set_len(0)?;
+        let records = out.join(layout::RECORDS);
+        let source = SourceStamp::new(&records, request.fingerprint, request.stamp);
+        if !request.overwrite {
+            source.check()?;
+        }
+        let mut folders = Folders::make(&[out], &records)?;
+        let record_path = layout::record_path(out, &stem);
+        let claim = Claim::open(&record_path, request.fingerprint, request.overwrite)?;
+        let with_index = format.sidecars.contains(&"fdx");
+        let ours = make_way(request, &stem, &claim, with_index)?;
+        let tar = layout::tar_path(out, &stem);
+        let claimed = claim.stands_for_leftovers();
+        folders.stamp(source)?;
+        claim.hold()?;
+        if claim.resumes() && !record_path.exists() {
+            // What an interrupted run has committed without its record.
+            remove(&layout::index_path(&tar))?;
+            remove(&tar)?;
+        }
+        let scratch = Scratch::start(&partial_path(&tar), claimed)?;
+        if claimed {
+            drop(Scratch::start(&partial_path(&layout::index_path(&tar)), true)?);
+        }
         let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
         // More fields than 32 bits count do not fit into memory.
         let index = Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX));
@@ -81,7 +105,7 @@ impl Writer {
         let index = if stores { index.with_checkpoints() } else { index };
         Ok(Self {
             out: out.to_path_buf(),
-            with_index: format.sidecars.contains(&"fdx"),
+            with_index,
             n_shards: shard.of,
             fingerprint: request.fingerprint,
             schema: schema.clone(),
@@ -93,9 +117,10 @@ impl Writer {
             index,
             entries: stores.then(Vec::new),
             tar: Archive { scratch, buffer: Vec::new(), flushed: 0, hash: Xxh3::new() },
-            record,
+            ours,
+            claim,
             stem,
-            _folders: folders,
+            folders,
         })
     }
 
@@ -115,7 +140,8 @@ impl Writer {
         }
         let key = self.keys.encode(&sample.key);
         let mut headers = Vec::with_capacity(members.len());
-        for (name, contents) in self.names.iter().zip(&members) {
+        for ((name, value), contents) in self.names.iter().zip(&sample.values).zip(&members) {
+            let name = name.of(value);
             let header = layout::header(&format!("{key}.{name}"), contents.len());
             headers.push(header.map_err(|error| bad(error.to_string()))?);
         }
@@ -174,7 +200,8 @@ impl ShardWriter for Writer {
 
     fn finish(self: Box<Self>) -> Result<ShardSummary> {
         // The folders first, so that they go last.
-        let Self { _folders, out, stem, mut tar, record, mut provenance, index, .. } = *self;
+        let Self { mut folders, claim, out, stem, mut tar, mut provenance, index, ours, .. } =
+            *self;
         let samples = index.n_samples();
         if samples == 0 {
             let what = match self.n_shards {
@@ -197,25 +224,45 @@ impl ShardWriter for Writer {
         let path = layout::tar_path(&out, &stem);
         remove_manifest(&out)?;
         remove(&layout::record_path(&out, &stem))?;
-        remove(&layout::index_path(&path))?;
+        if ours.index {
+            remove(&layout::index_path(&path))?;
+        }
         let index = self.with_index.then_some((
             index,
             self.entries.unwrap_or_default(),
             Meta { schema: self.schema, provenance: std::mem::take(&mut provenance) },
         ));
-        tar.scratch.commit(&path)?;
-        let rest = || {
-            if let Some((index, entries, meta)) = index {
-                let at = layout::index_path(&path);
-                write_index(&at, &index, &entries, &meta.to_json(), bytes)?;
+        let at = layout::index_path(&path);
+        let tar_file = tar.scratch.identity();
+        let undo_tar = || take_back(&path, tar_file);
+        let commit = if ours.tar { Scratch::commit } else { Scratch::commit_new };
+        if let Err(error) = commit(tar.scratch, &path) {
+            // Also where it has its name, and only the sync of the folder failed.
+            if !undo_tar() {
+                claim.leave();
             }
-            record.commit(&done)
-        };
-        if let Err(error) = rest() {
-            let _ = remove(&layout::index_path(&path));
-            let _ = remove(&path);
             return Err(error);
         }
+        let mut index_file = None;
+        if let Some((index, entries, meta)) = index {
+            let written = index_block(&index, &entries, &meta.to_json(), bytes)
+                .and_then(|block| write_partial(&at, &block))
+                .and_then(|scratch| {
+                    index_file = Some(scratch.identity());
+                    let commit = if ours.index { Scratch::commit } else { Scratch::commit_new };
+                    commit(scratch, &at)
+                });
+            if let Err(error) = written {
+                if !(index_file.is_none_or(|file| take_back(&at, file)) & undo_tar()) {
+                    claim.leave();
+                }
+                return Err(error);
+            }
+        }
+        claim.commit(&done.to_json(), || {
+            index_file.is_none_or(|file| take_back(&at, file)) & undo_tar()
+        })?;
+        folders.keep_stamp();
         Ok(ShardSummary { path, samples, bytes, skipped: done.skipped })
     }
 }
@@ -259,6 +306,16 @@ pub(crate) fn cell(value: &Value<Encoded>) -> Option<[u8; 8]> {
     }
 }
 
+/// The block of an index as one piece: what it is made of is in memory as well.
+fn index_block(index: &Builder, entries: &[u8], meta: &[u8], data_len: u64) -> Result<Vec<u8>> {
+    let mut block = Vec::new();
+    index.emit_with(meta, data_len, &[], entries, |part| {
+        block.extend_from_slice(part);
+        Ok::<(), Error>(())
+    })?;
+    Ok(block)
+}
+
 pub(crate) fn write_index(
     path: &Path,
     index: &Builder,
@@ -266,20 +323,5 @@ pub(crate) fn write_index(
     meta: &[u8],
     data_len: u64,
 ) -> Result<()> {
-    let scratch = Scratch::open(&partial_path(path))?;
-    scratch.set_len(0)?;
-    let mut block = Vec::new();
-    let mut at = 0;
-    let mut store = |block: &mut Vec<u8>| {
-        scratch.write_all_at(block, at)?;
-        at += block.len() as u64;
-        block.clear();
-        Ok::<(), Error>(())
-    };
-    index.emit_with(meta, data_len, &[], entries, |part| {
-        block.extend_from_slice(part);
-        if block.len() < BUFFER_BYTES { Ok(()) } else { store(&mut block) }
-    })?;
-    store(&mut block)?;
-    scratch.commit(path)
+    replace(path, &index_block(index, entries, meta, data_len)?)
 }

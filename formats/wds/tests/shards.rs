@@ -3,7 +3,7 @@
 use fdconvert_core::*;
 use fdconvert_testkit::{compare, fixtures};
 use fdconvert_wds::Wds;
-use std::{fs, path::Path, process::Command};
+use std::{fs, io::Read as _, path::Path, process::Command};
 
 const FINGERPRINT: [u8; 16] = [7; 16];
 
@@ -49,6 +49,7 @@ impl Run<'_> {
             common: &common,
             provenance: &Provenance::default(),
             fingerprint: self.fingerprint,
+            stamp: self.fingerprint,
             overwrite: self.overwrite,
             checkpoints: false,
         })
@@ -77,7 +78,7 @@ impl Run<'_> {
 }
 
 fn common() -> Common {
-    Common { codec: Some(Codec::Png), extension: Some("png".into()) }
+    Common { codec: Some(Codec::Png), extension: Some("png".into()), ..Common::default() }
 }
 
 fn run<'a>(format: &'a dyn Format, out: &'a Path) -> Run<'a> {
@@ -171,7 +172,19 @@ fn shards_are_one_dataset_with_and_without_their_index() {
 
     // By the manifest alone; then by the index of one shard; then by names.
     fs::remove_file(out.join("train-000001.fdx")).unwrap();
+    let reader = format.open(&out).unwrap();
+    assert_holds(&*reader, &all);
+    let problems = reader.verify_layout();
+    assert!(problems.iter().any(|error| error.to_string().contains("train-000001.fdx is missing")));
+    assert!(!reader.has_checksums());
+    // Before manifests had a checksum.
+    let path = out.join("fdconvert.json");
+    let sealed = fs::read_to_string(&path).unwrap();
+    let (_, members) = sealed.split_once("\",\n").unwrap();
+    fs::write(&path, format!("{{\n{members}")).unwrap();
     assert_holds(&*format.open(&out).unwrap(), &all);
+    fs::write(&path, sealed.replace("train-000000.tar", "train-000009.tar")).unwrap();
+    assert!(format.open(&out).err().unwrap().to_string().contains("checksum"));
     fs::remove_file(out.join("fdconvert.json")).unwrap();
     assert_holds(&*format.open(&out).unwrap(), &all);
     for stem in ["train-000000", "val-000000"] {
@@ -355,4 +368,50 @@ fn shards_of_others_are_read() {
     let twice = tar(&[("1.png", png), ("1.png", png)]);
     fs::write(&path, twice).unwrap();
     assert!(matches!(Wds::default().open(&path), Err(Error::Corrupt { .. })));
+}
+
+#[test]
+fn a_png_among_the_jpegs_of_others_is_of_the_same_field() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.tar");
+    let (png, jpg) = (fixtures::PNG_RGB, fixtures::JPEG_420);
+    let bytes =
+        tar(&[("1.jpg", jpg), ("1.txt", b"a"), ("2.PNG", png), ("2.txt", b"b"), ("3.jpg", jpg)]);
+    fs::write(&path, bytes).unwrap();
+    let reader = Wds::default().open(&path).unwrap();
+    assert!(reader.verify_layout().is_empty());
+    let codecs: Vec<_> = (0..2)
+        .map(|index| match &reader.get(index).unwrap().values[0] {
+            Value::Image(image) => image.codec,
+            value => panic!("{value:?}"),
+        })
+        .collect();
+    assert_eq!(codecs, [Codec::Jpeg, Codec::Png]);
+    assert_eq!((reader.codec_hint(1), reader.key(1).as_str()), (Some(Codec::Png), "2.PNG"));
+    let lacking = reader.get(2).unwrap_err().to_string();
+    assert!(lacking.contains("`caption`") || lacking.contains("`txt`"), "{lacking}");
+    assert!(lacking.contains("--on-error skip"), "{lacking}");
+}
+
+#[test]
+fn what_decompresses_to_more_than_images_do_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.tar.zst");
+    let open = |limit| Wds::default().open_within(&path, MaxDecompressed(limit));
+    let refused = |limit| match open(limit) {
+        Err(error @ Error::Limit { .. }) => error.to_string(),
+        other => panic!("{:?}", other.map(|reader| reader.len())),
+    };
+    fs::write(&path, zstd::encode_all(std::io::repeat(0).take(65 << 20), 1).unwrap()).unwrap();
+    let message = refused(None);
+    assert!(message.contains("--max-decompressed") && message.contains("x.tar.zst"), "{message}");
+
+    let bytes = tar(&[("1.jpg", fixtures::JPEG_420), ("1.cls", b"0")]);
+    fs::write(&path, zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
+    assert!(refused(Some(1000)).contains("--max-decompressed 1000"));
+    assert_eq!(open(Some(bytes.len() as u64)).unwrap().len(), 1);
+    // Both together are too much.
+    fs::copy(&path, folder.path().join("y.tar.zst")).unwrap();
+    let both = Wds::default().open_within(folder.path(), MaxDecompressed(Some(bytes.len() as u64)));
+    assert!(matches!(both, Err(Error::Limit { .. })));
 }

@@ -51,8 +51,25 @@ impl Handle {
         // SAFETY: the instance is live, and its message is a NUL-terminated string in memory that
         // it owns and that nothing changes before it is copied here.
         let text = unsafe { CStr::from_ptr(tj::tj3GetErrorStr(self.0.as_ptr())) };
-        text.to_string_lossy().into_owned()
+        own_words(&text.to_string_lossy())
     }
+}
+
+/// The message without TurboJPEG's names of functions and parameters: those of libjpeg are about
+/// the file and stay, those of TurboJPEG are about its own interface.
+fn own_words(message: &str) -> String {
+    let Some((_, what)) = message.split_once("(): ").filter(|_| message.starts_with("tj3")) else {
+        return message.to_owned();
+    };
+    let known = [
+        ("Image is too large", "the file changes while it is read"),
+        ("Unexplained mismatch", "the file changes while it is read"),
+        ("The cropping region", "the file changes while it is read"),
+        ("Could not determine colorspace", "its colours are in a form that libjpeg does not know"),
+        ("Memory allocation failure", "memory ran out"),
+    ];
+    let known = known.into_iter().find(|(start, _)| what.starts_with(start));
+    known.map_or_else(|| format!("libjpeg-turbo refuses it ({what})"), |(_, own)| own.to_owned())
 }
 
 impl Drop for Handle {
@@ -88,13 +105,18 @@ impl Layout {
     }
 }
 
-/// What libjpeg-turbo had to say about a JPEG that it did decode.
-#[derive(Default)]
-pub(super) struct Warnings {
+/// What was decoded, and what libjpeg-turbo had to say about it.
+pub(super) struct Found {
     /// Something in front of the first scan was odd.
-    pub(super) header: bool,
+    pub(super) odd_header: bool,
     /// The first warning of the whole file.
-    pub(super) first: Option<String>,
+    pub(super) warning: Option<String>,
+    /// The scans are arithmetic-coded.
+    pub(super) arithmetic: bool,
+    /// In pixels of the reduced image.
+    pub(super) region: Region,
+    /// How many times smaller the image was made.
+    pub(super) shrink: u8,
 }
 
 /// What is to be decoded of an image.
@@ -118,9 +140,9 @@ impl Decompressor {
     }
 
     /// Decodes `jpeg`, which has to be of exactly this size: all of it, or the part that is asked
-    /// for, made wider so that it begins and ends where libjpeg can, and exact to its edges.
-    /// Returns which pixels of the reduced image `out` holds. After an error the decompressor may
-    /// be in the middle of a header: drop it.
+    /// for, made wider so that it begins and ends where libjpeg can, and exact to its edges. What
+    /// it cannot cut or reduce it decodes whole. After an error the decompressor may be in the
+    /// middle of a header: drop it.
     pub(super) fn decode(
         &mut self,
         jpeg: &[u8],
@@ -128,77 +150,102 @@ impl Decompressor {
         layout: Layout,
         wanted: Option<Wanted>,
         out: &mut Vec<u8>,
-    ) -> Result<(Warnings, Region), String> {
-        let mut warnings = Warnings::default();
+    ) -> Result<Found, String> {
         let handle = self.0.0.as_ptr();
         // SAFETY: the instance is live, and pointer and length are those of one slice, which the
         // call only reads.
         let status =
             unsafe { tj::tj3DecompressHeader(handle, jpeg.as_ptr(), jpeg.len() as tj::size_t) };
-        if status != 0 {
-            if self.0.failed() {
-                return Err(self.0.message());
-            }
-            warnings.header = true;
+        if status != 0 && self.0.failed() {
+            return Err(self.0.message());
         }
-        let found_width = self.0.get(tj::TJPARAM_TJPARAM_JPEGWIDTH);
-        let found_height = self.0.get(tj::TJPARAM_TJPARAM_JPEGHEIGHT);
-        if (i64::from(found_width), i64::from(found_height)) != (width.into(), height.into()) {
-            return Err(format!("decodes to {found_width}x{found_height}, not {width}x{height}"));
-        }
-        let reduced = |side: u32, shrink: u8| side.div_ceil(shrink.max(1).into());
-        let whole = |shrink| Region {
-            x: 0,
-            y: 0,
-            width: reduced(width, shrink),
-            height: reduced(height, shrink),
+        let odd_header = status != 0;
+        self.check_size(width, height)?;
+        let part = wanted.and_then(|wanted| self.widen(wanted, (width, height)));
+        let (region, shrink) = match (part, wanted) {
+            (Some(part), Some(wanted)) => (part, wanted.shrink.max(1)),
+            _ => (Region { x: 0, y: 0, width, height }, 1),
         };
-        let part = match wanted {
-            None => whole(1),
-            Some(wanted) => {
-                let whole = whole(wanted.shrink);
-                self.widen(wanted, whole).unwrap_or(whole)
+        let n_pixels = c_int::try_from(u64::from(width) * u64::from(height)).ok();
+        let row = region.width as usize * layout.channels();
+        let length = row * region.height as usize;
+        // SAFETY of the call below rests on what is set here and on the length of `out`, not on
+        // what was read: `jpeg` may be a mapped file that another process writes to, so that the
+        // call finds another header than the one above.
+        let (pitch, longest_row) = match (part, n_pixels) {
+            (None, Some(n_pixels)) => {
+                self.set_part(None, 1)?;
+                self.0.set(tj::TJPARAM_TJPARAM_MAXPIXELS, n_pixels)?;
+                (0, row)
+            }
+            _ => {
+                self.set_part(Some(region), shrink)?;
+                self.0.set(tj::TJPARAM_TJPARAM_MAXPIXELS, 0)?;
+                // Both sides of a JPEG are below 2^16.
+                (row as c_int, row * usize::from(shrink))
             }
         };
-        let shrink = wanted.map_or(1, |wanted| wanted.shrink);
-        self.set_part(part, shrink)?;
-        let pitch = part.width as usize * layout.channels();
         // Every row is written or an error is returned: only growth is filled.
-        out.resize(pitch * part.height as usize, 0);
-        // SAFETY: the instance is live; `jpeg` is as above. The call parses the same bytes as the
-        // one before, so it finds the same size, for which `set_part` has accepted the scaling and
-        // the region. It writes the region's rows of the region's width, one every `pitch` bytes:
-        // exactly the length of `out`. `pitch` fits: both sides of a JPEG are below 2^16.
+        out.resize(length - row + longest_row, 0);
+        // SAFETY: the instance is live; `jpeg` is as above. Whatever header the call finds, the
+        // channels of a pixel are those of `layout`, and:
+        // - Without a region and with a pitch of 0 the call writes rows of the width that it finds,
+        //   without gaps, as many as it finds, not reduced (the factor is 1). MAXPIXELS, which it
+        //   compares with their product first, is `width * height`, and `out` holds as many.
+        // - With a region it writes `region.height` rows, one every `pitch` bytes, which is a row
+        //   of the region. It cuts them to the region's width or fails, except where the reduced
+        //   width that it finds is the region's: then it leaves them as they are, and they are as
+        //   wide, or, in a lossless JPEG, which is not reduced, up to `shrink` times as wide. For
+        //   that the last row has room behind it.
         let status = unsafe {
             tj::tj3Decompress8(
                 handle,
                 jpeg.as_ptr(),
                 jpeg.len() as tj::size_t,
                 out.as_mut_ptr(),
-                pitch as c_int,
+                pitch,
                 layout.code(),
             )
         };
-        if status != 0 {
-            if self.0.failed() {
-                return Err(self.0.message());
-            }
-            warnings.first = Some(self.0.message());
+        out.truncate(length);
+        if status != 0 && self.0.failed() {
+            return Err(self.0.message());
         }
-        Ok((warnings, part))
+        let warning = (status != 0).then(|| self.0.message());
+        self.check_size(width, height).map_err(|_| "the file changes while it is read")?;
+        let arithmetic = self.0.get(tj::TJPARAM_TJPARAM_ARITHMETIC) == 1;
+        Ok(Found { odd_header, warning, arithmetic, region, shrink })
+    }
+
+    /// Refuses a JPEG whose header, which was read last, is of another size.
+    fn check_size(&mut self, width: u32, height: u32) -> Result<(), String> {
+        let found_width = self.0.get(tj::TJPARAM_TJPARAM_JPEGWIDTH);
+        let found_height = self.0.get(tj::TJPARAM_TJPARAM_JPEGHEIGHT);
+        if found_width < 1 || found_height < 1 {
+            return Err("it has no scan, so no image data".into());
+        }
+        if (i64::from(found_width), i64::from(found_height)) != (width.into(), height.into()) {
+            return Err(format!("decodes to {found_width}x{found_height}, not {width}x{height}"));
+        }
+        Ok(())
     }
 
     /// A region around the wanted one that begins at a column of blocks, with enough around it that
-    /// smooth upsampling sees the same neighbours as in the whole image. `None` where the JPEG's
-    /// sampling is none that libjpeg-turbo cuts.
-    fn widen(&mut self, wanted: Wanted, whole: Region) -> Option<Region> {
+    /// smooth upsampling sees the same neighbours as in the whole image. `None` where libjpeg-turbo
+    /// cuts no such JPEG: a lossless one, or one of unusual sampling.
+    fn widen(&mut self, wanted: Wanted, (width, height): (u32, u32)) -> Option<Region> {
+        if self.0.get(tj::TJPARAM_TJPARAM_LOSSLESS) != 0 {
+            return None;
+        }
+        let reduced = |side: u32| side.div_ceil(u32::from(wanted.shrink).max(1));
+        let whole = Region { x: 0, y: 0, width: reduced(width), height: reduced(height) };
         let block = match self.0.get(tj::TJPARAM_TJPARAM_SUBSAMP) {
             tj::TJSAMP_TJSAMP_444 | tj::TJSAMP_TJSAMP_GRAY | tj::TJSAMP_TJSAMP_440 => 8,
             tj::TJSAMP_TJSAMP_422 | tj::TJSAMP_TJSAMP_420 => 16,
             tj::TJSAMP_TJSAMP_411 => 32,
             _ => return None,
         };
-        let block = (block / u32::from(wanted.shrink)).max(1);
+        let block = (block / u32::from(wanted.shrink).max(1)).max(1);
         let Region { x, y, width, height } = wanted.region;
         let span = |from: u32, len: u32, margin: u32, whole: u32| {
             let end = from.saturating_add(len).saturating_add(margin).min(whole);
@@ -212,19 +259,22 @@ impl Decompressor {
         (part.width > 0 && part.height > 0).then_some(part)
     }
 
-    /// Sets scaling and region for the JPEG whose header was read last.
-    fn set_part(&mut self, part: Region, shrink: u8) -> Result<(), String> {
+    /// Sets scaling and region for the JPEG whose header was read last; no region is all of it.
+    fn set_part(&mut self, part: Option<Region>, shrink: u8) -> Result<(), String> {
         let handle = self.0.0.as_ptr();
         let factor = tj::tjscalingfactor { num: 1, denom: shrink.into() };
         let side = |side: u32| c_int::try_from(side).map_err(|_| "a region too large".to_owned());
-        let region = tj::tjregion {
-            x: side(part.x)?,
-            y: side(part.y)?,
-            w: side(part.width)?,
-            h: side(part.height)?,
+        let none = tj::tjregion { x: 0, y: 0, w: 0, h: 0 };
+        let region = match part {
+            None => none,
+            Some(part) => tj::tjregion {
+                x: side(part.x)?,
+                y: side(part.y)?,
+                w: side(part.width)?,
+                h: side(part.height)?,
+            },
         };
         // The region of the image before would be checked against the new scaling.
-        let none = tj::tjregion { x: 0, y: 0, w: 0, h: 0 };
         // SAFETY: the instance is live, and the structures are passed by value.
         let status = unsafe {
             match tj::tj3SetCroppingRegion(handle, none) {

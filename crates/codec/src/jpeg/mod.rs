@@ -5,6 +5,7 @@
 mod chroma;
 #[cfg(feature = "turbo")]
 mod ffi;
+mod markers;
 mod part;
 #[cfg(any(test, not(feature = "turbo")))]
 mod pure;
@@ -177,7 +178,13 @@ impl JpegDecoder {
                 return Err("a JPEG with an alpha channel cannot be decoded".into());
             }
         };
-        let whole = check_complete(jpeg, header)? == Ending::Complete;
+        if header.bits != 8 {
+            let what =
+                format!("its samples have {} bits, and only those of 8 are decoded", header.bits);
+            return Err(what);
+        }
+        let ending = check_complete(jpeg, header)?;
+        let whole = ending != Ending::NoEndMarker;
         let ImageHeader { width, height, progressive, .. } = *header;
         let frame = Frame { width, height, components, progressive, whole, strict: false };
         // With the end marker in place, whatever else is missing shows as missing pixels.
@@ -208,11 +215,12 @@ impl JpegDecoder {
                     let channels = if components == 1 { 1 } else { 3 };
                     return Ok(DecodedPart { region: part, shrink, channels, notes: Notes::NONE });
                 }
-                let shrink = if chosen::SHRINKS { shrink } else { 1 };
-                (self.backend.decode_part(jpeg, &frame, (region, shrink), out)?, shrink)
+                self.backend.decode_part(jpeg, &frame, (region, shrink), out)?
             }
         };
-        let notes = Notes::NO_END_MARKER.when(!whole) | Notes::CMYK_CONVERTED.when(components == 4);
+        let notes = Notes::NO_END_MARKER.when(!whole)
+            | Notes::COEFFICIENTS_LEFT_OUT.when(ending == Ending::CoefficientsLeftOut)
+            | Notes::CMYK_CONVERTED.when(components == 4);
         Ok(DecodedPart { region, shrink, channels: if components == 1 { 1 } else { 3 }, notes })
     }
 }

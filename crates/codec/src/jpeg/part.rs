@@ -35,9 +35,9 @@ pub(super) fn decode(
     let above = cut.first_row / by;
     let frame = Frame { height: cut.n_rows, strict: true, ..*frame };
     let wanted = Region { y: region.y.checked_sub(above)?, ..region };
-    let part = backend.decode_part(buffer, &frame, (wanted, shrink), out).ok()?;
+    let (part, reduced) = backend.decode_part(buffer, &frame, (wanted, shrink), out).ok()?;
     // Rows above and below are not those of the image.
-    let exact = (part.y, part.height) == (wanted.y, wanted.height);
+    let exact = (part.y, part.height, reduced) == (wanted.y, wanted.height, shrink);
     exact.then_some(Region { y: region.y, ..part })
 }
 

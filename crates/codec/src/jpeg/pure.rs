@@ -73,9 +73,9 @@ impl Decoder {
         frame: &Frame,
         _: (Region, u8),
         out: &mut Vec<u8>,
-    ) -> Result<Region, String> {
+    ) -> Result<(Region, u8), String> {
         self.decode(jpeg, frame, out)?;
-        Ok(Region { x: 0, y: 0, width: frame.width, height: frame.height })
+        Ok((Region { x: 0, y: 0, width: frame.width, height: frame.height }, 1))
     }
 
     /// Whether pixels are missing: then bytes behind the data change what is decoded. Leaves the

@@ -121,6 +121,79 @@ fn missing_end_is_noted_and_missing_data_is_an_error() {
     assert_eq!((out == whole, notes), (true, Notes::NONE));
 }
 
+/// `scan` is what tells one progressive file from another: its header and entropy-coded bytes.
+#[cfg(feature = "turbo")]
+fn scans(jpeg: &[u8]) -> Vec<usize> {
+    let mut at = 2;
+    let mut found = Vec::new();
+    while let Some((marker, body_at)) = fdconvert_probe::next_marker(jpeg, at) {
+        at = body_at;
+        if marker == 0xda {
+            found.push(body_at - 2);
+        }
+        if !fdconvert_probe::stands_alone(marker) && marker != 0xd9 {
+            at += usize::from(u16::from_be_bytes([jpeg[at], jpeg[at + 1]]));
+        }
+    }
+    found
+}
+
+#[cfg(feature = "turbo")]
+#[test]
+fn a_progressive_jpeg_cut_anywhere_is_an_error() {
+    let jpeg = encode(&photo(200, 150, 3), &JpegOptions::default(), None);
+    let jpeg = turbo::to_progressive(&jpeg).unwrap();
+    let (whole, ..) = decode(&jpeg).unwrap();
+    let scans = scans(&jpeg);
+    assert!(scans.len() > 5, "{scans:?}");
+    let (out, _, notes) = decode(&jpeg[..jpeg.len() - 2]).unwrap();
+    assert_eq!((out == whole, notes), (true, Notes::NO_END_MARKER));
+    let last = scans[scans.len() - 1];
+    // Between two scans, within each, and within the last one.
+    let within = scans.iter().map(|at| at + 40);
+    for end in scans.iter().copied().chain(within).chain((last..jpeg.len() - 2).step_by(29)) {
+        let what = decode(&jpeg[..end]).expect_err("cut");
+        assert!(!what.contains("tj3"), "{what}");
+    }
+    // An end marker behind a whole scan is legal, and told.
+    for end in scans.iter().skip(1) {
+        let (_, _, notes) = decode(&[&jpeg[..*end], &[0xff, 0xd9]].concat()).unwrap();
+        assert_eq!(notes, Notes::COEFFICIENTS_LEFT_OUT);
+    }
+}
+
+/// libjpeg tells its first warning only; where that is of the header, others may follow.
+#[cfg(feature = "turbo")]
+#[test]
+fn a_harmless_warning_hides_no_missing_data() {
+    let jpeg = encode(&photo(64, 200, 3), &JpegOptions::default(), None);
+    let (whole, ..) = decode(&jpeg).unwrap();
+    let version = jpeg.windows(5).position(|bytes| bytes == b"JFIF\0").unwrap() + 5;
+    let scan = scans(&jpeg)[0];
+    let parameters = scan + 2 + 1 + 1 + 1 + 6;
+    let mut odd_version = jpeg.clone();
+    odd_version[version] = 9;
+    let mut odd_parameters = jpeg.clone();
+    odd_parameters[parameters..parameters + 3].copy_from_slice(&[0, 0, 0]);
+    let adobe = b"\xff\xee\0\x0eAdobe\0\x64\0\0\0\0\x07";
+    let odd_transform = [&jpeg[..2], adobe, &jpeg[2..]].concat();
+    let surplus = [&jpeg[..20], &[1, 2, 3], &jpeg[20..]].concat();
+    for (which, odd) in [odd_version, odd_parameters, odd_transform, surplus].iter().enumerate() {
+        assert!(decode(odd).unwrap().0 == whole, "{which}");
+        let cut = [&odd[..odd.len() / 2], &[0xff, 0xd9]].concat();
+        let what = decode(&cut).expect_err("cut");
+        assert!(what.contains("premature end"), "{which}: {what}");
+    }
+}
+
+#[test]
+fn a_jpeg_without_a_scan_is_refused_in_our_own_words() {
+    let jpeg = encode(&photo(64, 64, 3), &JpegOptions::default(), None);
+    let scan = jpeg.windows(2).position(|pair| pair == [0xff, 0xda]).unwrap();
+    let what = decode(&[&jpeg[..scan], &[0xff, 0xd9]].concat()).unwrap_err();
+    assert!(what.contains("no image data"), "{what}");
+}
+
 #[test]
 fn a_decoder_that_failed_goes_on() {
     let jpeg = encode(&photo(64, 64, 3), &JpegOptions::default(), None);

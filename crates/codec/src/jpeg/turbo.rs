@@ -2,7 +2,8 @@
 
 use super::{
     Chroma, Frame, Settings,
-    ffi::{Compressor, Decompressor, Layout, Parameters, Transformer, Wanted},
+    ffi::{Compressor, Decompressor, Found, Layout, Parameters, Transformer, Wanted},
+    markers::{is_arithmetic, with_tail, without_oddities},
 };
 use crate::{Region, convert};
 use turbojpeg_sys as tj;
@@ -13,9 +14,13 @@ pub(super) const NAME: &str = "libjpeg-turbo 3.1.0";
 /// Whether images can be made smaller while they are decoded.
 pub(super) const SHRINKS: bool = true;
 
-/// Decodes; keeps its instance between images.
+/// Decodes; keeps its instance and buffers between images.
 #[derive(Default)]
-pub(super) struct Decoder(Option<Decompressor>);
+pub(super) struct Decoder {
+    instance: Option<Decompressor>,
+    copy: Vec<u8>,
+    again: Vec<u8>,
+}
 
 impl Decoder {
     pub(super) fn decode(
@@ -24,61 +29,136 @@ impl Decoder {
         frame: &Frame,
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
-        self.decode_any(jpeg, frame, None, out).map(drop)
+        let found = self.decode_sound(jpeg, frame, None, out)?;
+        if found.arithmetic {
+            self.check_arithmetic(jpeg, frame, out)?;
+        }
+        finish(frame, out);
+        Ok(())
     }
 
-    /// Decodes a region of the image, reduced `shrink` times; says which region it became.
+    /// Decodes a region of the image, reduced `shrink` times; says which region it became, and how
+    /// much smaller.
     pub(super) fn decode_part(
         &mut self,
         jpeg: &[u8],
         frame: &Frame,
         (region, shrink): (Region, u8),
         out: &mut Vec<u8>,
-    ) -> Result<Region, String> {
-        self.decode_any(jpeg, frame, Some(Wanted { region, shrink }), out)
+    ) -> Result<(Region, u8), String> {
+        let found = self.decode_sound(jpeg, frame, Some(Wanted { region, shrink }), out)?;
+        finish(frame, out);
+        Ok((found.region, found.shrink))
     }
 
-    fn decode_any(
+    /// Decodes what libjpeg knows to be sound.
+    fn decode_sound(
         &mut self,
         jpeg: &[u8],
         frame: &Frame,
         wanted: Option<Wanted>,
         out: &mut Vec<u8>,
-    ) -> Result<Region, String> {
+    ) -> Result<Found, String> {
+        let found = self.call(jpeg, frame, wanted, out)?;
+        let Some(first) = &found.warning else { return Ok(found) };
+        if frame.strict {
+            return Err(first.clone());
+        }
+        if !(found.odd_header || hides_others(first)) {
+            return if harmless(first) { Ok(found) } else { Err(first.clone()) };
+        }
+        let mut copy = std::mem::take(&mut self.copy);
+        let again = if without_oddities(jpeg, frame.components, &mut copy) {
+            self.call(&copy, frame, wanted, out)
+        } else {
+            Err(first.clone())
+        };
+        self.copy = copy;
+        match again?.warning {
+            Some(second) if !harmless(&second) => Err(second),
+            _ => Ok(found),
+        }
+    }
+
+    fn call(
+        &mut self,
+        jpeg: &[u8],
+        frame: &Frame,
+        wanted: Option<Wanted>,
+        out: &mut Vec<u8>,
+    ) -> Result<Found, String> {
         let layout = match frame.components {
             1 => Layout::Gray,
             4 => Layout::Cmyk,
             _ => Layout::Rgb,
         };
         // Taken, not borrowed: an instance that failed may be in the middle of a header.
-        let mut instance = match self.0.take() {
+        let mut instance = match self.instance.take() {
             Some(instance) => instance,
             None => Decompressor::new()?,
         };
         let size = (frame.width, frame.height);
-        let (warnings, part) = instance.decode(jpeg, size, layout, wanted, out)?;
-        self.0 = Some(instance);
-        if let Some(first) = warnings.first
-            && (frame.strict || !(harmless(&first) || warnings.header && frame.whole))
-        {
-            return Err(first);
+        let found = instance.decode(jpeg, size, layout, wanted, out)?;
+        self.instance = Some(instance);
+        Ok(found)
+    }
+
+    /// Refuses arithmetic-coded data that stops before the image does, for which libjpeg has no
+    /// warning: then bytes behind the data change the pixels.
+    fn check_arithmetic(
+        &mut self,
+        jpeg: &[u8],
+        frame: &Frame,
+        pixels: &[u8],
+    ) -> Result<(), String> {
+        let (mut copy, mut again) =
+            (std::mem::take(&mut self.copy), std::mem::take(&mut self.again));
+        let decoded = with_tail(jpeg, n_zeros(frame.whole), &mut copy)
+            && self.call(&copy, frame, None, &mut again).is_ok();
+        let same = if decoded {
+            let pairs = pixels.iter().zip(&again);
+            pairs.take_while(|(before, after)| before == after).count()
+        } else {
+            0
+        };
+        (self.copy, self.again) = (copy, again);
+        if same == pixels.len() {
+            return Ok(());
         }
-        if frame.components == 4 {
-            convert::inverted_cmyk_to_rgb(out);
-        }
-        Ok(part)
+        let n_rows = frame.height as usize;
+        let row = same / (pixels.len() / n_rows.max(1)).max(1);
+        Err(format!(
+            "its arithmetic-coded data stops before the image does, at row {row} of {n_rows} (if \
+             the file is complete and of one colour from there, rewrite it with Huffman codes: \
+             jpegtran -copy all)"
+        ))
     }
 }
 
-/// Whether a warning leaves every pixel as it was meant.
-///
-/// libjpeg decodes on after a warning and reports only the first. Warnings in front of the scans
-/// (a strange JFIF version, an unknown Adobe transform) touch no pixel, and surplus bytes after
-/// the last scan come when all pixels are there. Surplus bytes anywhere else mean that a decoder
-/// lost its place, and the other warnings all mean missing data.
+/// Bytes behind arithmetic-coded data that may be read as zeros: its last two, if they are. A file
+/// without its end marker may have lost one.
+fn n_zeros(whole: bool) -> usize {
+    if whole { 2 } else { 1 }
+}
+
+fn finish(frame: &Frame, out: &mut Vec<u8>) {
+    if frame.components == 4 {
+        convert::inverted_cmyk_to_rgb(out);
+    }
+}
+
+/// Whether a warning leaves every pixel as it was meant, and is the last that can come: surplus
+/// bytes after the last scan come when all pixels are there. Surplus bytes anywhere else mean that
+/// a decoder lost its place, and the other warnings all mean missing data.
 fn harmless(warning: &str) -> bool {
     warning.ends_with("extraneous bytes before marker 0xd9")
-        || warning.starts_with("Warning: unknown JFIF revision")
+}
+
+/// Whether a warning touches no pixel, as do all about what is in front of the scans (a strange
+/// JFIF version, an unknown Adobe transform). libjpeg decodes on and reports only the first
+/// warning, so that data may be missing all the same.
+fn hides_others(warning: &str) -> bool {
+    warning.starts_with("Warning: unknown JFIF revision")
         || warning.starts_with("Unknown Adobe color transform")
         || warning.starts_with("Invalid SOS parameters for sequential JPEG")
 }
@@ -123,10 +203,24 @@ impl Encoder {
 /// The JPEG with the same coefficients and markers, in one scan of Huffman codes.
 pub(super) fn to_baseline(jpeg: &[u8]) -> Result<Vec<u8>, String> {
     let (bytes, warning) = Transformer::new()?.reorder(jpeg, false)?;
-    match warning.filter(|warning| !harmless(warning)) {
-        None => Ok(bytes),
-        Some(warning) => Err(warning),
+    if let Some(first) = warning.filter(|warning| !harmless(warning)) {
+        let mut copy = Vec::new();
+        // Three or four components, which matters for nothing that is kept of the copy.
+        let copied = hides_others(&first) && without_oddities(jpeg, 3, &mut copy);
+        let again = if copied { Transformer::new()?.reorder(&copy, false)?.1 } else { Some(first) };
+        if let Some(warning) = again.filter(|warning| !harmless(warning)) {
+            return Err(warning);
+        }
     }
+    if is_arithmetic(jpeg) {
+        let mut copy = Vec::new();
+        let complete = with_tail(jpeg, n_zeros(true), &mut copy)
+            && Transformer::new()?.reorder(&copy, false).is_ok_and(|(again, _)| again == bytes);
+        if !complete {
+            return Err("its arithmetic-coded data stops before the image does".into());
+        }
+    }
+    Ok(bytes)
 }
 
 /// The other way round, to have something to try it with.

@@ -127,7 +127,11 @@ impl Policy {
         let mut nanos = Nanos::default();
         let mut notes = Notes::KEPT | Notes::ROTATION_LEFT.when(header.orientation > 1);
         let ending = check_complete(&encoded.bytes, header);
-        if ending.map_err(|what| Error::sample(key, what))? == Ending::NoEndMarker {
+        let ending = ending.map_err(|what| Error::sample(key, what))?;
+        let left_out = Notes::COEFFICIENTS_LEFT_OUT.when(ending == Ending::CoefficientsLeftOut);
+        self.check_end(key, left_out)?;
+        notes |= left_out;
+        if ending == Ending::NoEndMarker {
             self.check_end(key, Notes::NO_END_MARKER)?;
             // Only decoding tells whether pixels are missing too.
             let mut pixels = worker.take();
@@ -156,6 +160,11 @@ impl Policy {
     fn check_end(&self, key: &str, notes: Notes) -> Result<()> {
         if self.strict && notes.contains(Notes::NO_END_MARKER) {
             let what = "the JPEG has no end marker, which `--strict` does not let pass";
+            return Err(Error::sample(key, what));
+        }
+        if self.strict && notes.contains(Notes::COEFFICIENTS_LEFT_OUT) {
+            let what = "the JPEG's scans do not send all coefficients, which `--strict` does not \
+                        let pass";
             return Err(Error::sample(key, what));
         }
         Ok(())

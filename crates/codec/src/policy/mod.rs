@@ -104,7 +104,8 @@ pub struct Policy {
     /// A progressive JPEG whose bytes could stay is rewritten as a baseline one, with the same
     /// coefficients and markers. Only with the feature `turbo`.
     pub baseline: bool,
-    /// A JPEG without its end marker is an error even if all its pixels are there.
+    /// A JPEG without its end marker is an error even if all its pixels are there, and so is a
+    /// progressive one that leaves coefficients out.
     pub strict: bool,
     /// What no image may exceed.
     pub limits: Limits,

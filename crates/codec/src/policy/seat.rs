@@ -35,6 +35,39 @@ pub(super) struct Shape {
 }
 
 impl Policy {
+    /// Refuses an encoding that the format cannot hold, whatever the image.
+    ///
+    /// # Errors
+    /// `Usage`, naming `--encode`.
+    pub fn check_format(&self, format: &dyn Format) -> Result<()> {
+        let codec = match self.encode {
+            Encode::Jpeg => Codec::Jpeg,
+            Encode::Png => Codec::Png,
+            Encode::Bmp => Codec::Bmp,
+            Encode::Raw => Codec::Raw,
+            // These take another codec where the format cannot hold one.
+            Encode::Keep | Encode::Smart { .. } | Encode::Mix { .. } => return Ok(()),
+        };
+        let colors = [Color::Rgb, Color::Gray, Color::Rgba, Color::GrayAlpha];
+        let blank = ImageHeader::raw(1, 1, 3);
+        if colors.iter().any(|&color| format.holds(&ImageHeader { codec, color, ..blank })) {
+            return Ok(());
+        }
+        let (name, codec) = (format.name(), self.encode.name());
+        let what = format!("the format `{name}` cannot hold {codec} images; choose another");
+        Err(Error::usage("--encode", what))
+    }
+
+    /// Whether the image of that key is to be stored as raw pixels, whatever it is.
+    #[must_use]
+    pub fn wants_raw(&self, key: &str) -> bool {
+        match self.encode {
+            Encode::Raw => true,
+            Encode::Mix { jpeg_share, seed } => !draws_jpeg(key, jpeg_share, seed),
+            _ => false,
+        }
+    }
+
     /// What an image of this source, if it was encoded, is to become.
     pub(super) fn goal(
         &self,
@@ -50,9 +83,7 @@ impl Policy {
             Encode::Raw => Goal::Exact(Codec::Raw),
             Encode::Smart { ratio } => Goal::Smart(ratio),
             Encode::Mix { jpeg_share, seed } => {
-                // The upper 53 bits, as a number from 0 to below 1.
-                let draw = (xxh3_64_with_seed(key.as_bytes(), seed) >> 11) as f64;
-                let jpeg = draw * 2f64.powi(-53) < jpeg_share;
+                let jpeg = draws_jpeg(key, jpeg_share, seed);
                 Goal::Prefer(if jpeg { Codec::Jpeg } else { Codec::Raw })
             }
             Encode::Keep => match source {
@@ -125,4 +156,10 @@ impl Policy {
             holds(Color::Rgb).then_some(3)
         }
     }
+}
+
+fn draws_jpeg(key: &str, jpeg_share: f64, seed: u64) -> bool {
+    // The upper 53 bits, as a number from 0 to below 1.
+    let draw = (xxh3_64_with_seed(key.as_bytes(), seed) >> 11) as f64;
+    draw * 2f64.powi(-53) < jpeg_share
 }

@@ -10,6 +10,7 @@ pub struct DeviceBatch {
     pub(super) ordinal: u32,
     pub(super) shape: Shape,
     pub(super) rows: Vec<RowFacts>,
+    pub(super) has_labels: bool,
     pub(super) epoch: u64,
     pub(super) step: u64,
     pub(super) state: State,
@@ -51,9 +52,10 @@ impl DeviceBatch {
         self.images.as_mut()
     }
 
-    /// The class of each row; -1 for datasets without labels and rows without a sample.
-    pub fn labels(&self) -> impl ExactSizeIterator<Item = i64> {
-        self.rows.iter().map(|row| row.label)
+    /// The label of each row, as in [`Batch::labels`](crate::Batch::labels).
+    #[must_use]
+    pub fn labels(&self) -> Option<impl ExactSizeIterator<Item = i64>> {
+        self.has_labels.then(|| self.rows.iter().map(|row| row.label))
     }
 
     /// The number of each row's sample in the dataset; of several datasets, counted through them.

@@ -30,6 +30,7 @@ use fdconvert_gpu::{
     Crop, Decoder, Driver, Gpu, LibraryShare, LibraryUse, Limits, NvJpeg, Order, Output, Pending,
     Request, SampleType, Status, Tensor,
 };
+use fdconvert_storage::sigbus;
 use keeper::{Filling, Keeper};
 use std::{
     collections::VecDeque,
@@ -213,8 +214,11 @@ impl DeviceLoader {
         let pending = if requests.is_empty() {
             None
         } else {
-            let submitted = self.decoder.submit(&requests, Output::Tensor(self.tensor));
-            Some(submitted.map_err(Error::device("decode on"))?)
+            let submit = || {
+                let submitted = self.decoder.submit(&requests, Output::Tensor(self.tensor));
+                submitted.map_err(Error::device("decode on"))
+            };
+            Some(sigbus::caught(submit)?)
         };
         self.in_flight.push_back(InFlight { batch, parcels, pending });
         Ok(())
@@ -265,6 +269,7 @@ impl DeviceLoader {
             ordinal: self.ordinal,
             shape: batch.shape(),
             rows,
+            has_labels: batch.labels().is_some(),
             epoch: batch.epoch(),
             step: batch.step(),
             state: batch.state(),
@@ -281,6 +286,12 @@ impl DeviceLoader {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.loader.is_empty()
+    }
+
+    /// The datasets.
+    #[must_use]
+    pub fn datasets(&self) -> &Datasets {
+        self.loader.datasets()
     }
 
     /// The epoch that the next batch belongs to.
@@ -426,14 +437,14 @@ fn request(parcel: &Option<Parcel>) -> Request<'_> {
 }
 
 fn facts(batch: &Batch) -> Vec<RowFacts> {
-    let rows = batch.samples().iter().zip(batch.labels());
     let flags = batch.valid().iter().zip(batch.substituted());
-    rows.zip(flags)
-        .map(|((&sample, &label), (&filled, &substituted))| RowFacts {
-            sample,
-            label,
-            filled,
-            substituted,
-        })
-        .collect()
+    let label = |row| batch.labels().and_then(|labels| labels.get(row)).copied().unwrap_or(0);
+    let rows = batch.samples().iter().enumerate().zip(flags);
+    rows.map(|((row, &sample), (&filled, &substituted))| RowFacts {
+        sample,
+        label: label(row),
+        filled,
+        substituted,
+    })
+    .collect()
 }

@@ -77,6 +77,8 @@ pub struct Loader {
     /// Statistics of all epochs.
     counters: Arc<Counters>,
     since: Instant,
+    /// Each batch has one, for counting them.
+    token: Arc<()>,
 }
 
 /// What became of waiting for a batch.
@@ -110,6 +112,7 @@ impl Loader {
         elsewhere: Option<Arc<dyn Elsewhere>>,
     ) -> Result<Self> {
         options.check()?;
+        let datasets = datasets.labelled(&options.label)?;
         let quarantine = match &options.failures.policy {
             OnError::Quarantine(path) => Some(Arc::new(Quarantine::open(path)?)),
             _ => None,
@@ -132,6 +135,7 @@ impl Loader {
             running: None,
             counters: Arc::new(Counters::of_strata(n_strata)),
             since: Instant::now(),
+            token: Arc::default(),
         };
         loader.state = loader.steps(0)?.start(fingerprint).state();
         Ok(loader)
@@ -273,7 +277,7 @@ impl Loader {
                 // It may have been the last one.
                 shared.wake_workers();
                 shared.epoch.counters.delivered(began.elapsed(), running.began.elapsed());
-                let batch = threads::batch(shared, done);
+                let batch = threads::batch(shared, done, &self.token);
                 self.state = batch.state;
                 Ok(Waited::Batch(batch))
             }
@@ -310,7 +314,8 @@ impl Loader {
     /// What the loader has done since it was made or since [`reset_stats`](Self::reset_stats).
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.counters.read(self.options.n_threads(), self.since.elapsed())
+        let stats = self.counters.read(self.options.n_threads(), self.since.elapsed());
+        Stats { kept: Arc::strong_count(&self.token).saturating_sub(1) as u64, ..stats }
     }
 
     /// Begins the statistics anew.

@@ -14,6 +14,7 @@ use crate::{
 };
 use fdconvert_codec::{Decoder, Region, Wanted, orient, orientation};
 use fdconvert_core::{Encoded, Error, Pixels, Result};
+use fdconvert_storage::sigbus;
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -147,12 +148,16 @@ pub(crate) fn fetch_at(
     }
     let draw = if draws { epoch.line.draw(position) } else { None };
     let fetched = fetch(epoch, options, place, draw);
-    if let Ok(fetched) = &fetched {
+    let fetched = fetched.and_then(|fetched| {
         // Of a memory map nothing is read before it is looked at, and that is what this thread
         // is for.
-        let pages = fetched.image.bytes.iter().step_by(PAGE_BYTES);
-        std::hint::black_box(pages.fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
-    }
+        let look = || {
+            let pages = fetched.image.bytes.iter().step_by(PAGE_BYTES);
+            std::hint::black_box(pages.fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
+            Ok(())
+        };
+        if fetched.is_owned { look() } else { sigbus::caught(look) }.map(|()| fetched)
+    });
     Some(fetched)
 }
 
@@ -194,10 +199,20 @@ pub(crate) fn fill_row(
             }
             None => {
                 let fetched = given.unwrap_or_else(|| fetch(epoch, options, place, draw()));
-                fetched.and_then(|fetched| {
-                    let label = fetched.label;
-                    let make = || make_row(epoch, options, worker, (sample, again), fetched, row);
-                    guarded(epoch, located, make).map(|parcel| (label, parcel))
+                fetched.and_then(|mut fetched| {
+                    loop {
+                        let (label, is_owned) = (fetched.label, fetched.is_owned);
+                        let make =
+                            || make_row(epoch, options, worker, (sample, again), fetched, row);
+                        let make = || guarded(epoch, located, make);
+                        let made = if is_owned { Some(make()) } else { sigbus::caught_once(make) };
+                        match made {
+                            Some(made) => break made.map(|parcel| (label, parcel)),
+                            // Another sample could not be read meanwhile, so that this one may
+                            // have been zeros. It is read again: from now on as a copy.
+                            None => fetched = read(epoch, options, place)?,
+                        }
+                    }
                 })
             }
         };
@@ -235,7 +250,7 @@ pub(crate) fn fill_row(
             }
             OnError::Skip => {
                 row.fill(0);
-                return Ok(RowFacts { sample, label: -1, filled: false, substituted: false });
+                return Ok(RowFacts { sample, label: 0, filled: false, substituted: false });
             }
             OnError::Substitute => {}
             OnError::Quarantine(_) => {

@@ -9,7 +9,7 @@ use crate::{
     buffer,
     dataset::Fetched,
     failure::Quarantine,
-    options::Options,
+    options::{Label, Options},
     order::Row,
     parcel::Parcels,
 };
@@ -221,7 +221,7 @@ impl Home for Shared {
 }
 
 /// A batch for the consumer.
-pub(super) fn batch(shared: &Arc<Shared>, done: Done) -> Batch {
+pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Batch {
     let Done { step, images, rows, facts, parcels, state } = done;
     let output = shared.options.output;
     let home: Weak<dyn Home> = Arc::downgrade(&(shared.clone() as Arc<dyn Home>));
@@ -235,7 +235,8 @@ pub(super) fn batch(shared: &Arc<Shared>, done: Done) -> Batch {
             layout: output.layout,
             dtype: output.dtype,
         },
-        labels: facts.iter().map(|facts| facts.label).collect(),
+        labels: (shared.options.label != Label::None)
+            .then(|| facts.iter().map(|facts| facts.label).collect()),
         samples: facts.iter().map(|facts| facts.sample).collect(),
         valid: rows.iter().zip(&facts).map(|(row, facts)| row.valid && facts.filled).collect(),
         substituted: facts.iter().map(|facts| facts.substituted).collect(),
@@ -247,6 +248,7 @@ pub(super) fn batch(shared: &Arc<Shared>, done: Done) -> Batch {
             Box::new(Parcels { rows: parcels, again })
         }),
         home,
+        _token: token.clone(),
     }
 }
 

@@ -4,9 +4,8 @@ use super::augment::{Augment, Augmenter};
 use super::geometry::{Area, Geometry, Rect};
 use super::keyed::Key;
 use super::output::{DType, Layout, Output, Tables};
-use fast_image_resize as fir;
 use fdconvert_core::{Error, Result};
-use fir::images::{TypedCroppedImage, TypedImage, TypedImageRef};
+use fdconvert_resize::{Source, Stretcher};
 
 /// Decoded pixels of a part of an image, possibly at a fraction of its size.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +29,7 @@ pub struct Renderer {
     output: Output,
     augment: Option<Augment>,
     tables: Tables,
-    resizer: fir::Resizer,
+    stretcher: Stretcher,
     augmenter: Augmenter,
     /// The resized image before flip and conversion.
     image: Vec<u8>,
@@ -52,7 +51,7 @@ impl Renderer {
             tables: Tables::new(&output),
             output,
             augment,
-            resizer: fir::Resizer::new(),
+            stretcher: Stretcher::new(),
             augmenter: Augmenter::default(),
             image: Vec::new(),
             gray: Vec::new(),
@@ -104,13 +103,12 @@ impl Renderer {
         };
         let resized = if gray {
             self.gray.resize(n_pixels, 0);
-            let resized =
-                plan.resize::<fir::pixels::U8>(&mut self.resizer, region, size, &mut self.gray);
+            let resized = self.stretcher.gray(&plan.source(region), size, &mut self.gray);
             let (pixels, _) = rgb.as_chunks_mut::<3>();
             pixels.iter_mut().zip(&self.gray).for_each(|(pixel, &level)| *pixel = [level; 3]);
             resized
         } else {
-            plan.resize::<fir::pixels::U8x3>(&mut self.resizer, region, size, rgb)
+            self.stretcher.rgb(&plan.source(region), size, rgb)
         };
         resized.map_err(|what| Error::sample(name, format!("cannot be resized: {what}")))?;
         if as_is {
@@ -178,25 +176,14 @@ impl Plan {
         Ok(Self { view, rect: Rect { x, y, width, height } })
     }
 
-    fn resize<P: fir::PixelTrait>(
-        &self,
-        resizer: &mut fir::Resizer,
-        region: &Region<'_>,
-        size: (u32, u32),
-        dst: &mut [u8],
-    ) -> Result<(), String> {
+    fn source<'a>(&self, region: &Region<'a>) -> Source<'a> {
         let Self { view, rect } = *self;
-        let whole =
-            TypedImageRef::<P>::from_buffer(region.area.width, region.area.height, region.pixels)
-                .map_err(|error| error.to_string())?;
-        let from = TypedCroppedImage::new(whole, view.x, view.y, view.width, view.height)
-            .map_err(|error| error.to_string())?;
-        let mut to =
-            TypedImage::<P>::from_buffer(size.0, size.1, dst).map_err(|error| error.to_string())?;
-        let options = fir::ResizeOptions::new()
-            .resize_alg(fir::ResizeAlg::Convolution(fir::FilterType::Bilinear))
-            .crop(rect.x, rect.y, rect.width, rect.height);
-        resizer.resize_typed(&from, &mut to, &options).map_err(|error| error.to_string())
+        Source {
+            pixels: region.pixels,
+            size: (region.area.width, region.area.height),
+            view: (view.x, view.y, view.width, view.height),
+            rect: (rect.x, rect.y, rect.width, rect.height),
+        }
     }
 }
 

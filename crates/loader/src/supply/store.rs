@@ -4,8 +4,9 @@ use crate::{
     options::{Access, Options},
     stats::Counters,
 };
+use bytes::Bytes;
 use fdconvert_core::{Error, Result};
-use fdconvert_storage::{DirectFile, Throttle};
+use fdconvert_storage::{DirectFile, Throttle, sigbus};
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -45,7 +46,7 @@ impl Store {
                 let every = reader.len().div_ceil(PROBED).max(1);
                 let probes = (0..reader.len()).step_by(usize::try_from(every).unwrap_or(1));
                 for index in probes {
-                    if reader.image_extent(index)?.is_none() {
+                    if sigbus::caught(|| reader.image_extent(index))?.is_none() {
                         return Err(no_extent(&datasets.name(dataset), index));
                     }
                 }
@@ -68,7 +69,12 @@ impl Store {
         stopped: &AtomicBool,
     ) -> Result<Fetched> {
         let fetched = match self.access {
-            Access::Mapped => datasets.fetch(located, self.verify)?,
+            Access::Mapped => sigbus::caught(|| {
+                let fetched = datasets.fetch(located, self.verify)?;
+                // Here, where it can be tried again, and not while it is decoded.
+                sigbus::populate(&fetched.image.bytes)?;
+                Ok(if sigbus::happened() { fetched.owned() } else { fetched })
+            })?,
             Access::Direct => self.read_direct(datasets, located)?,
         };
         let n_bytes = fetched.image.bytes.len() as u64;
@@ -90,7 +96,14 @@ impl Store {
     fn read_direct(&self, datasets: &Datasets, located: Located) -> Result<Fetched> {
         // Key, label and codec are in the dataset's tables; the image that comes with them is a
         // piece of a map that nobody looks at.
-        let mut fetched = datasets.fetch(located, false)?;
+        let mut fetched = sigbus::caught(|| {
+            if self.verify {
+                datasets.verify_row(located)?;
+            }
+            let fetched = datasets.fetch(located, false)?;
+            let checkpoints = fetched.checkpoints.as_deref().map(Bytes::copy_from_slice);
+            Ok(Fetched { checkpoints, ..fetched })
+        })?;
         let extent = datasets
             .extent(located)?
             .ok_or_else(|| no_extent(&datasets.name(located.dataset), located.index))?;
@@ -105,7 +118,7 @@ impl Store {
             return Err(Error::sample(fetched.key, what));
         }
         fetched.image.bytes = bytes;
-        Ok(fetched)
+        Ok(Fetched { is_owned: true, ..fetched })
     }
 
     fn file(&self, path: &Arc<Path>) -> Result<Arc<DirectFile>> {

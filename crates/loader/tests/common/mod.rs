@@ -53,7 +53,7 @@ pub(crate) struct Seen {
 pub(crate) fn seen(batch: &Batch) -> Seen {
     Seen {
         samples: batch.samples().to_vec(),
-        labels: batch.labels().to_vec(),
+        labels: batch.labels().unwrap().to_vec(),
         valid: batch.valid().to_vec(),
         pixels: xxh3_64(batch.images()),
     }
@@ -80,6 +80,8 @@ pub(crate) struct Memory {
     flaky: AtomicI64,
     latency: Duration,
     reads: AtomicU64,
+    /// What each sample has beside the image, if that is not the label.
+    others: Option<Vec<Value<Encoded>>>,
 }
 
 impl Memory {
@@ -103,6 +105,7 @@ impl Memory {
             flaky: AtomicI64::new(0),
             latency: Duration::ZERO,
             reads: AtomicU64::new(0),
+            others: None,
         })
     }
 
@@ -115,6 +118,23 @@ impl Memory {
                 encoder.encode("x", &pixels, Codec::Jpeg, &JpegOptions::default(), None).unwrap()
             };
             this.images = (0..len).map(image).collect();
+        })
+    }
+
+    /// Each sample has these values beside its image, and no other label.
+    pub(crate) fn with_fields(self: Arc<Self>, others: &[(&str, Value<Encoded>)]) -> Arc<Self> {
+        let kind = |value: &Value<Encoded>| match value {
+            Value::Int(_) => Kind::Int,
+            Value::Float(_) => Kind::Float,
+            Value::Text(_) => Kind::Text,
+            other => panic!("{other:?}"),
+        };
+        let field = |(name, value): &(&str, _)| FieldSpec::new(*name, kind(value));
+        let fields = std::iter::once(FieldSpec::new("image", Kind::Image));
+        let fields = fields.chain(others.iter().map(field)).collect();
+        self.change(|this| {
+            this.schema = Schema::new(fields).unwrap();
+            this.others = Some(others.iter().map(|(_, value)| value.clone()).collect());
         })
     }
 
@@ -198,7 +218,11 @@ impl Reader for Memory {
         if self.broken.contains(&index) {
             image.bytes = image.bytes.slice(..image.bytes.len() / 2);
         }
-        let values = vec![Value::Image(image), Value::Int(index as i64 % 7)];
+        let mut values = vec![Value::Image(image)];
+        match &self.others {
+            Some(others) => values.extend(others.iter().cloned()),
+            None => values.push(Value::Int(index as i64 % 7)),
+        }
         Ok(Sample { key: self.key(index), values })
     }
 

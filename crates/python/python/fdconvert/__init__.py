@@ -35,6 +35,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, "TorchIterable"])
+
+
 def __getattr__(name: str) -> object:
     # Torch takes seconds to import and may not be there, so only who asks for this imports it.
     if name == "TorchIterable":

@@ -15,6 +15,17 @@ Option: TypeAlias = Scalar | Iterable[Scalar] | Mapping[str, Scalar] | None
 """``True`` gives a flag, ``None`` and ``False`` leave an option out, a list repeats it, and a
 mapping gives ``NAME=VALUE`` for each of its items."""
 
+_SIZES = {
+    "buffer",
+    "cache",
+    "max_bmp_size",
+    "max_file_bytes",
+    "page_size",
+    "shard_size",
+    "throttle_read",
+}
+"""Options that take a size: a number is meant in bytes."""
+
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with how many samples are done and how many there are."""
 
@@ -31,7 +42,7 @@ def pack(
     short_side: int | None = None,
     shuffle: bool = False,
     seed: int | None = None,
-    split: Mapping[str, float] | None = None,
+    split: Mapping[str, float | str] | None = None,
     shard_size: int | str | None = None,
     shards: int | None = None,
     on_error: str | None = None,
@@ -150,6 +161,8 @@ def _run(
 ) -> dict[str, Any]:
     args = ["fdconvert", command, "--json"]
     for name, value in options.items():
+        if name in _SIZES and isinstance(value, int) and not isinstance(value, bool):
+            value = f"{value}B"
         args.extend(_flags("--" + name.replace("_", "-"), value))
     # Nothing after this is an option, whatever a file is called.
     args.append("--")

@@ -16,7 +16,7 @@ Part: TypeAlias = StrPath | tuple[StrPath, float]
 """A dataset, or a dataset with how often each of its samples comes in an epoch."""
 
 Pair: TypeAlias = tuple[Any, Any]
-"""Images and labels."""
+"""Images and labels; ``None`` for the labels with ``label=None``."""
 
 STATE_VERSION = 1
 
@@ -25,7 +25,8 @@ STATE_VERSION = 1
 class Batch:
     """Samples side by side. Arrays are of the kind that the loader's ``output`` says.
 
-    Images and labels are what a loop over the loader gets. ``samples`` are the numbers of the
+    Images and labels are what a loop over the loader gets; ``labels`` is ``None`` with
+    ``label=None``, and 0 in rows without a sample, which are not valid. ``samples`` are the numbers of the
     samples in the dataset. ``valid`` is false for rows that do not count: what fills up the last
     batch, and samples that were left out. ``substituted`` is true for rows that show another
     sample than their own. ``step`` is the number of the batch in its epoch, and ``state`` says
@@ -43,7 +44,7 @@ class Batch:
 
     def __len__(self) -> int:
         """How many rows there are."""
-        return len(self.labels)
+        return len(self.samples)
 
 
 class Loader:
@@ -55,6 +56,11 @@ class Loader:
     What comes, and in which order, follows from these alone; not from threads, prefetching or the
     failures of other samples:
 
+    - ``label``: the field that labels are taken from. ``"auto"`` is the label of the dataset: its
+      first field of integers with class names, else the one called ``label``. The name of a field
+      of integers takes that one, and ``None`` is for datasets without such a field. Labels of other
+      kinds and all other fields do not reach batches (``stats()`` names them in
+      ``fields_left_out``): ``Dataset`` returns them.
     - ``batch_size``: rows on this rank; ``seed`` draws the order, crops, flips and augmentations.
     - ``shuffle``: ``True``, ``False`` for the dataset's order, or ``(chunk, window)`` for storage
       that reads in large pieces: chunks in a random order, shuffled within a window.
@@ -69,13 +75,14 @@ class Loader:
     - ``augment``: ``"autoaugment"``, ``"autoaugment-cifar10"``, ``"autoaugment-svhn"``,
       ``"randaugment"``, ``("randaugment", n, magnitude)`` or ``"trivialaugment"``.
     - ``dtype``: ``"u8"``; ``"f16"`` and ``"f32"`` are from 0 to 1, or normalised by ``mean`` and
-      ``std``. ``layout``: ``"nhwc"`` or ``"nchw"``. ``orient`` turns photos upright by EXIF.
+      ``std``. NumPy's names work, too. ``layout``: ``"nhwc"`` or ``"nchw"``. ``orient`` turns photos upright by EXIF.
 
     A sample that cannot be read or decoded ends the epoch with ``errors="raise"``, leaves a row
     that is not valid with ``"skip"``, and is replaced by another with ``"substitute"`` and
     ``"quarantine:FILE"``; the file lists such samples, and they are not tried again. More than
     ``max_failures`` in an epoch are an error in any case. ``retries`` are for reads that failed for
-    a reason that may pass. ``verify`` checks stored checksums.
+    a reason that may pass. ``verify`` checks stored checksums. A file that is cut or cannot be read
+    while it is mapped is a failure of the samples in it like any other (on Linux).
 
     ``threads`` decode, by default one per core. ``fetch_threads`` only read, for storage that
     takes its time. ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``.
@@ -112,8 +119,9 @@ class Loader:
         threads: int = 0,
         size: int | tuple[int, int] = 224,
         crop: Literal["center", "rrc"] | None = "center",
-        dtype: Literal["u8", "f16", "f32"] = "u8",
-        layout: Literal["nhwc", "nchw"] = "nhwc",
+        label: str | None = "auto",
+        dtype: Literal["u8", "f16", "f32", "uint8", "float16", "float32"] = "u8",
+        layout: Literal["nhwc", "nchw", "NHWC", "NCHW"] = "nhwc",
         shuffle: bool | tuple[int, int] = True,
         flip: float | None = None,
         resize: int | None = None,
@@ -159,6 +167,7 @@ class Loader:
             "threads": threads,
             "size": size,
             "crop": crop,
+            "label": label,
             "dtype": dtype,
             "layout": layout,
             "shuffle": shuffle,
@@ -247,9 +256,9 @@ class Loader:
         self._turn += 1
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where to go on after the last batch that was returned; JSON can hold it.
+        """Return where to go on after the last batch that was returned.
 
-        It is the same on every rank. Number of ranks, batch size and threads may change.
+        It is a small dictionary of text and numbers, which JSON and ``torch.save`` can hold. It is the same on every rank. Number of ranks, batch size and threads may change.
         """
         return {"state": self._source.state(), "version": STATE_VERSION}
 
@@ -270,8 +279,9 @@ class Loader:
         Times end in ``_s``, are in seconds and, for ``fetch``, ``decode`` and ``render``, summed
         over threads. ``stalled_s`` is how long the loop waited for batches, ``stall_p99_s`` the
         wait that 99 % of the batches did not exceed. ``verdict`` is what bounds the rate:
-        ``"consumer-bound"``, ``"disk-bound"`` or ``"decode-bound"``. ``batches_kept`` are those
-        whose memory is still in use.
+        ``"consumer-bound"``, ``"disk-bound"`` or ``"decode-bound"``, and ``None`` before the first
+        batch. ``batches_kept`` are those whose memory is still in use. ``fields_left_out`` are
+        fields of the dataset that no batch shows.
         """
         return self._source.stats()
 
@@ -320,6 +330,9 @@ class Loader:
         )
         warnings.warn(what, RuntimeWarning, stacklevel=4)
 
+    def _converted(self, array: Any) -> Any:
+        return array if array is None else self._convert(array)
+
     def _next(self, turn: int) -> Batch | None:
         if turn != self._turn:
             raise UsageError("loader: it was closed, moved or iterated anew since this loop began")
@@ -340,15 +353,17 @@ class Loader:
             return None
         self._n_returned += 1
         *arrays, epoch, step, state = parts
-        images, labels, samples, valid, substituted = map(self._convert, arrays)
+        images, labels, samples, valid, substituted = map(self._converted, arrays)
         # The converted arrays alone decide how long the memory is in use.
         del parts, arrays
         if self._on_device and self._options["output"] == "torch":
-            labels = labels.to(images.device, non_blocking=True)
+            if labels is not None:
+                labels = labels.to(images.device, non_blocking=True)
             if target is not None:
                 images = _into(target, images)
         if self._pin is not None:
-            images, labels = self._pin(images), self._pin(labels)
+            images = self._pin(images)
+            labels = labels if labels is None else self._pin(labels)
         return Batch(images, labels, samples, valid, substituted, epoch, step, state)
 
 

@@ -98,6 +98,14 @@ impl Engine {
         }
     }
 
+    /// Fields that no batch shows.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        match self {
+            Self::Host(loader) => loader.datasets().left_out(),
+            Self::Device(loader) => loader.datasets().left_out(),
+        }
+    }
+
     pub(super) fn reset_stats(&mut self) {
         match self {
             Self::Host(loader) => loader.reset_stats(),

@@ -7,11 +7,12 @@ mod options;
 
 use crate::{
     array::{Array, DeviceArray, Target},
-    error::{UsageError, raise},
+    error::{UsageError, raise, raise_option},
 };
 use engine::{Engine, Next};
 use fdconvert_core::{ArraySpec, DType, Error};
 use fdconvert_loader::{Batch, Datasets, DeviceBatch, Shape, State};
+use fdconvert_reader::sigbus;
 use pyo3::{
     exceptions::PyRuntimeWarning,
     prelude::*,
@@ -65,11 +66,13 @@ impl BatchSource {
         let open = || {
             let readers = parts
                 .into_iter()
-                .map(|(path, weight)| Ok((fdconvert_reader::open(&path)?.into(), weight)))
+                .map(|(path, weight)| {
+                    Ok((sigbus::caught(|| fdconvert_reader::open(&path))?.into(), weight))
+                })
                 .collect::<Result<_, Error>>()?;
             Engine::new(Datasets::weighted(readers)?, options, device)
         };
-        let loader = py.detach(open).map_err(|error| raise(&error))?;
+        let loader = py.detach(open).map_err(raise_option)?;
         Ok(Self { loader: Mutex::new(Some(loader)), shape, lent: Arc::default() })
     }
 
@@ -136,7 +139,8 @@ impl BatchSource {
 
     /// What has been done so far; times in seconds.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (stats, decoded) = self.with(py, |loader| Ok((loader.stats(), loader.decoded())))?;
+        let (stats, decoded, left_out) =
+            self.with(py, |loader| Ok((loader.stats(), loader.decoded(), loader.left_out())))?;
         let dict = PyDict::new(py);
         for (name, count) in [
             ("samples", stats.samples),
@@ -177,7 +181,9 @@ impl BatchSource {
         dict.set_item("first_batch_s", stats.first_batch.map(|time| time.as_secs_f64()))?;
         dict.set_item("batches_kept", self.lent.load(Ordering::Relaxed))?;
         dict.set_item("threads", stats.threads)?;
-        dict.set_item("verdict", stats.verdict.name())?;
+        dict.set_item("fields_left_out", left_out)?;
+        // Before the first batch nothing was waited for, and nothing is known.
+        dict.set_item("verdict", (stats.batches > 0).then(|| stats.verdict.name()))?;
         Ok(dict)
     }
 
@@ -217,7 +223,7 @@ impl BatchSource {
         batch: Batch,
         target: Option<Target>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let labels = numbers(batch.labels().iter().copied())?;
+        let labels = batch.labels().map(|labels| numbers(labels.iter().copied())).transpose()?;
         // Datasets of more samples than fit here do not fit anywhere.
         let samples = numbers(batch.samples().iter().map(|&sample| sample as i64))?;
         let (valid, substituted) = (flags(batch.valid())?, flags(batch.substituted())?);
@@ -235,7 +241,7 @@ impl BatchSource {
         py: Python<'py>,
         batch: DeviceBatch,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let labels = numbers(batch.labels())?;
+        let labels = batch.labels().map(numbers).transpose()?;
         let samples = numbers(batch.samples().map(|sample| sample as i64))?;
         let (valid, substituted): (Vec<_>, Vec<_>) = batch.valid().zip(batch.substituted()).unzip();
         let (valid, substituted) = (flags(&valid)?, flags(&substituted)?);

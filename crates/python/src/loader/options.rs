@@ -1,7 +1,7 @@
 //! The options of `fdconvert.Loader`, as its caller gave them.
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
-    Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, Failures, Last,
+    Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, Failures, Label, Last,
     Layout, Normalise, OnError, Options, Output, Policy, Shuffle, World,
 };
 use pyo3::{
@@ -62,6 +62,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         output,
         crop,
         flip: flip.unwrap_or(if matches!(crop, Crop::Random { .. }) { 0.5 } else { 0.0 }),
+        label: label(options)?,
         augment,
         orient: get(options, "orient")?,
         failures: Failures {
@@ -90,6 +91,14 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
     })
 }
 
+fn label(options: &Bound<'_, PyDict>) -> PyResult<Label> {
+    Ok(match get::<Option<String>>(options, "label")? {
+        None => Label::None,
+        Some(name) if name == "auto" => Label::Auto,
+        Some(name) => Label::Field(name),
+    })
+}
+
 fn output(options: &Bound<'_, PyDict>) -> PyResult<Output> {
     // Height and width, as torchvision has them.
     let (height, width) = match value(options, "size")?.extract() {
@@ -102,12 +111,15 @@ fn output(options: &Bound<'_, PyDict>) -> PyResult<Output> {
     Ok(Output {
         size: (width, height),
         dtype: match get::<String>(options, "dtype")?.as_str() {
-            "u8" => DType::U8,
-            "f16" => DType::F16,
-            "f32" => DType::F32,
-            other => return unknown("dtype", other, "\"u8\", \"f16\", \"f32\""),
+            "u8" | "uint8" => DType::U8,
+            "f16" | "float16" => DType::F16,
+            "f32" | "float32" => DType::F32,
+            other => {
+                let known = "\"u8\", \"f16\", \"f32\", \"uint8\", \"float16\", \"float32\"";
+                return unknown("dtype", other, known);
+            }
         },
-        layout: match get::<String>(options, "layout")?.as_str() {
+        layout: match get::<String>(options, "layout")?.to_ascii_lowercase().as_str() {
             "nhwc" => Layout::Nhwc,
             "nchw" => Layout::Nchw,
             other => return unknown("layout", other, "\"nhwc\", \"nchw\""),

@@ -55,6 +55,7 @@ impl<'a> Bench<'a> {
             common: &Common::default(),
             provenance: &provenance,
             fingerprint: FINGERPRINT,
+            stamp: FINGERPRINT,
             overwrite,
             checkpoints,
         })?;
@@ -111,6 +112,7 @@ impl<'a> Bench<'a> {
             common: &Common::default(),
             provenance: &provenance(),
             fingerprint: FINGERPRINT,
+            stamp: FINGERPRINT,
             overwrite: false,
             checkpoints: false,
         });

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use fdconvert_beton::{Beton, BetonReader};
 use fdconvert_core::{
     Codec, Common, Create, Encoded, FieldSpec, Format, Kind, OptionValues, Provenance, Reader,
-    Result, Sample, Schema, Shard, ShardWriter, Source, Value,
+    Result, Sample, Schema, Shard, ShardSummary, ShardWriter, Source, Value,
 };
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,28 @@ pub fn create_as(
         common: &common,
         provenance,
         fingerprint,
+        stamp: fingerprint,
         overwrite,
+        checkpoints: false,
+    })
+}
+
+/// What is there of a run of that fingerprint that has finished.
+pub fn finished(
+    format: &dyn Format,
+    out: &Path,
+    schema: &Schema,
+    fingerprint: [u8; 16],
+) -> Result<Option<ShardSummary>> {
+    format.finished(&Create {
+        out,
+        schema,
+        shard: &Shard::whole(1),
+        common: &Common::default(),
+        provenance: &provenance(),
+        fingerprint,
+        stamp: fingerprint,
+        overwrite: false,
         checkpoints: false,
     })
 }

@@ -36,6 +36,7 @@ impl<'a> Run<'a> {
             common: &self.common,
             provenance: &Provenance::default(),
             fingerprint: self.fingerprint,
+            stamp: self.fingerprint,
             overwrite: self.overwrite,
             checkpoints: false,
         })

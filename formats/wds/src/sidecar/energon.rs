@@ -49,7 +49,8 @@ fn split_yaml(shards: &Shards<'_>) -> Result<String> {
 
 /// What a sample is: an image with a label where there are both, else whatever the names say.
 fn dataset_yaml(shards: &Shards<'_>) -> String {
-    let member = |i: Option<usize>| i.and_then(|i| shards.members.get(i));
+    // Alternatives have commas between them there.
+    let member = |i: Option<usize>| Some(shards.members.get(i?)?.replace(';', ","));
     let label = shards
         .schema
         .label()

@@ -9,6 +9,13 @@ const MARK: &str = "<!-- Written by fdconvert. -->";
 const MAX_README_BYTES: u64 = 1 << 30;
 
 pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
+    if let Some(names) = shards.members.iter().find(|names| names.contains(';')) {
+        let what = format!(
+            "Hugging Face datasets takes one name for a field, and loses samples of another; here \
+             are {names}: pack again with --image-field jpg, or leave out `hf`"
+        );
+        return Err(Error::usage("--sidecars", what));
+    }
     let path = shards.out.join("README.md");
     if path.try_exists().map_err(Error::io("look at", &path))? {
         let text = read_file(&path, MAX_README_BYTES)?;

@@ -56,7 +56,7 @@ pub(crate) struct Shards<'a> {
     pub(crate) files: &'a [ShardFile<'a>],
     /// Fields of every sample.
     pub(crate) schema: &'a Schema,
-    /// Names of the fields in the tar, in schema order.
+    /// Names of the fields in the tar, in schema order; those of one field with `;` between them.
     pub(crate) members: &'a [String],
 }
 

@@ -1,4 +1,5 @@
-use super::{area::Area, oracle, simd::Level, *};
+use super::*;
+use crate::{area::Area, oracle, simd::Level};
 use proptest::prelude::*;
 
 fn noise(width: u32, height: u32, channels: u8, seed: u64) -> Pixels {

@@ -1,16 +1,9 @@
 //! Making images smaller.
 
-mod area;
-mod axis;
-mod kernel;
-#[cfg(test)]
-mod oracle;
-mod simd;
-
-use area::Area;
+use super::area::Area;
 use fast_image_resize as fir;
 use fdconvert_core::{Error, Pixels, Result};
-use std::mem;
+use fir::images::{TypedImage, TypedImageRef};
 
 /// How a smaller image is computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -83,21 +76,29 @@ impl Resizer {
         pixels: &Pixels,
         (width, height): (u32, u32),
         kind: fir::FilterType,
-        out: &mut Vec<u8>,
+        out: &mut [u8],
     ) -> Result<(), String> {
-        let layout = match pixels.channels {
-            1 => fir::PixelType::U8,
-            3 => fir::PixelType::U8x3,
-            _ => fir::PixelType::U8x4,
-        };
-        let from = fir::images::ImageRef::new(pixels.width, pixels.height, &pixels.data, layout)
+        match pixels.channels {
+            1 => self.convolve_as::<fir::pixels::U8>(pixels, (width, height), kind, out),
+            3 => self.convolve_as::<fir::pixels::U8x3>(pixels, (width, height), kind, out),
+            _ => self.convolve_as::<fir::pixels::U8x4>(pixels, (width, height), kind, out),
+        }
+    }
+
+    /// The untyped call of `fast_image_resize` would compile ten kinds of pixels more.
+    fn convolve_as<P: fir::PixelTrait>(
+        &mut self,
+        pixels: &Pixels,
+        (width, height): (u32, u32),
+        kind: fir::FilterType,
+        out: &mut [u8],
+    ) -> Result<(), String> {
+        let from = TypedImageRef::<P>::from_buffer(pixels.width, pixels.height, &pixels.data)
             .map_err(|error| error.to_string())?;
-        let mut to = fir::images::Image::from_vec_u8(width, height, mem::take(out), layout)
-            .map_err(|error| error.to_string())?;
+        let mut to =
+            TypedImage::<P>::from_buffer(width, height, out).map_err(|error| error.to_string())?;
         let options = fir::ResizeOptions::new().resize_alg(fir::ResizeAlg::Convolution(kind));
-        self.other.resize(&from, &mut to, &options).map_err(|error| error.to_string())?;
-        *out = to.into_vec();
-        Ok(())
+        self.other.resize_typed(&from, &mut to, &options).map_err(|error| error.to_string())
     }
 }
 
@@ -117,4 +118,5 @@ fn check(pixels: &Pixels, width: u32, height: u32) -> Result<(), String> {
 }
 
 #[cfg(test)]
+#[path = "tests.rs"]
 mod tests;

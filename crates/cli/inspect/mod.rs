@@ -1,31 +1,44 @@
 //! `fdconvert inspect`.
+mod stats;
+
 use crate::{Outcome, Session, args::InspectArgs, output};
-use fdconvert_core::{Encoded, Kind, Reader, Result, Sample, Value};
+use fdconvert_core::{Encoded, Kind, MaxDecompressed, Reader, Result, Sample, Shown, Value};
 use serde_json::{Map, Value as Json, json};
+use stats::Stats;
 use std::fmt::Write;
 
 /// Class names shown before the rest is only counted.
 const CLASSES_SHOWN: usize = 8;
 
 pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
-    let reader = fdconvert_reader::open(&args.dataset)?;
+    let reader =
+        fdconvert_reader::open_within(&args.dataset, MaxDecompressed(args.max_decompressed))?;
     let samples = (0..args.samples.min(reader.len()))
         .map(|index| reader.get(index))
         .collect::<Result<Vec<_>>>()?;
+    let quiet = args.common.quiet || args.common.json;
+    let is_counted = args.stats || reader.len() <= stats::UNASKED;
+    let stats = is_counted.then(|| stats::count(&*reader, quiet, session)).transpose()?;
     if args.common.json {
-        session.print_json("inspect", as_json(&*reader, &samples))?;
+        session.print_json("inspect", as_json(&*reader, &samples, stats.as_ref()))?;
     } else {
-        session.print(&as_text(args, &*reader, &samples))?;
+        session.print(&as_text(args, &*reader, &samples, stats.as_ref()))?;
     }
     Ok(Outcome::Complete)
 }
 
-fn as_json(reader: &dyn Reader, samples: &[Sample<Encoded>]) -> Map<String, Json> {
+fn as_json(
+    reader: &dyn Reader,
+    samples: &[Sample<Encoded>],
+    stats: Option<&Stats>,
+) -> Map<String, Json> {
     let mut fields = Map::new();
     fields.insert("samples".into(), json!(reader.len()));
     fields.insert("schema".into(), json!(reader.schema()));
+    fields.insert("sample_checksums".into(), json!(reader.has_checksums()));
     fields.insert("details".into(), Json::Object(reader.details()));
     fields.insert("provenance".into(), json!(reader.provenance()));
+    fields.insert("stats".into(), json!(stats.map(Stats::to_json)));
     let first: Vec<_> = samples.iter().map(|sample| sample_json(reader, sample)).collect();
     if !first.is_empty() {
         fields.insert("first".into(), json!(first));
@@ -56,27 +69,44 @@ fn sample_json(reader: &dyn Reader, sample: &Sample<Encoded>) -> Json {
     Json::Object(out)
 }
 
-fn as_text(args: &InspectArgs, reader: &dyn Reader, samples: &[Sample<Encoded>]) -> String {
+fn as_text(
+    args: &InspectArgs,
+    reader: &dyn Reader,
+    samples: &[Sample<Encoded>],
+    stats: Option<&Stats>,
+) -> String {
     let mut text = String::new();
     let mut line = |name: &str, what: &str| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {name:17} {what}");
+        // Writing to a string cannot fail. Whatever names say, this is one line.
+        let _ = writeln!(text, "  {:17} {}", Shown(name).to_string(), Shown(what));
     };
     for (name, value) in reader.details() {
+        if value.is_null() {
+            continue;
+        }
         line(&name.replace('_', " "), &plain(&name, &value));
     }
+    let sums = if reader.has_checksums() { "of every sample" } else { "none of single samples" };
+    line("checksums", sums);
     for field in &reader.schema().fields {
         let mut what = match &field.kind {
-            Kind::Array(spec) => format!("array {} {:?}", spec.dtype.numpy(), spec.shape),
+            Kind::Array(spec) => {
+                let shape: Vec<_> = spec.shape.iter().map(ToString::to_string).collect();
+                format!("array {} {}", spec.dtype.numpy(), shape.join("x"))
+            }
             kind => kind.name().to_owned(),
         };
         if let Some(names) = &field.class_names {
             let shown: Vec<_> = names.iter().take(CLASSES_SHOWN).map(String::as_str).collect();
             let more = if names.len() > CLASSES_SHOWN { ", ..." } else { "" };
-            let n = output::count(names.len() as u64);
-            let _ = write!(what, ", {n} classes: {}{more}", shown.join(", "));
+            let n = output::counted(names.len() as u64, "class");
+            let _ = write!(what, ", {n}: {}{more}", shown.join(", "));
         }
         line(&format!("field {}", field.name), &what);
+    }
+    match stats {
+        Some(stats) => stats.lines().iter().for_each(|(name, what)| line(name, what)),
+        None => line("classes, sizes", "not counted for so many samples; --stats counts them"),
     }
     if let Some(provenance) = reader.provenance() {
         line("made by", &provenance.tool);
@@ -85,10 +115,11 @@ fn as_text(args: &InspectArgs, reader: &dyn Reader, samples: &[Sample<Encoded>])
             line(&format!("param {name}"), value);
         }
         if !provenance.skipped.is_empty() {
-            let n = output::count(provenance.skipped.len() as u64);
-            line("skipped", &format!("{n} samples of the source:"));
+            let n = output::counted(provenance.skipped.len() as u64, "sample");
+            line("skipped", &format!("{n} of the source:"));
             for skipped in &provenance.skipped {
-                line("", &format!("{}: {}", skipped.key, skipped.reason));
+                let why = output::without_key(&skipped.reason, &skipped.key);
+                line("", &format!("{}: {why}", skipped.key));
             }
         }
     }
@@ -96,8 +127,8 @@ fn as_text(args: &InspectArgs, reader: &dyn Reader, samples: &[Sample<Encoded>])
         let values: Vec<_> = sample.values.iter().map(shown).collect();
         line("sample", &format!("{}  {}", sample.key, values.join("  ")));
     }
-    let n = output::count(reader.len());
-    format!("{}: {n} samples\n{text}", args.dataset.display())
+    let n = output::counted(reader.len(), "sample");
+    format!("{}: {n}\n{text}", output::path(&args.dataset))
 }
 
 /// A value for people; sizes in bytes get their unit.
@@ -110,6 +141,7 @@ fn plain(name: &str, value: &Json) -> String {
             number.as_u64().map_or_else(|| number.to_string(), output::size)
         }
         Json::Number(number) => number.as_u64().map_or_else(|| number.to_string(), output::count),
+        Json::Object(parts) if parts.is_empty() => "none".into(),
         Json::Object(parts) => {
             let parts: Vec<_> = parts
                 .iter()
@@ -118,7 +150,10 @@ fn plain(name: &str, value: &Json) -> String {
             parts.join(", ")
         }
         Json::Null => "none".into(),
-        other @ Json::Array(_) => other.to_string(),
+        Json::Array(parts) if parts.is_empty() => "none".into(),
+        Json::Array(parts) => {
+            parts.iter().map(|part| plain(name, part)).collect::<Vec<_>>().join(", ")
+        }
     }
 }
 
@@ -133,7 +168,7 @@ fn shown(value: &Value<Encoded>) -> String {
         ),
         Value::Int(int) => int.to_string(),
         Value::Float(float) => float.to_string(),
-        Value::Text(text) => format!("{text:?}"),
+        Value::Text(text) => format!("\"{text}\""),
         Value::Json(json) => String::from_utf8_lossy(json).into_owned(),
         Value::Bytes(bytes) | Value::Array(bytes) => output::size(bytes.len() as u64),
         _ => String::new(),

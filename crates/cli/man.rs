@@ -1,0 +1,68 @@
+//! `fdconvert man`: a page for the command and for each of its commands.
+use crate::{
+    Outcome, Session,
+    args::{Cli, ManArgs},
+    format_options, output,
+};
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use fdconvert_core::{Error, Result};
+use fdconvert_storage::{create_new, replace};
+use std::{fs, path::Path};
+
+pub(crate) fn run(args: &ManArgs, session: &Session) -> Result<Outcome> {
+    let mut top = format_options::add_to(Cli::command());
+    // Gives every command its full name, `fdconvert-fractal-search`.
+    top.build();
+    if let Some(folder) = &args.all {
+        fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
+        let n = write_all(&top, folder, args.overwrite)?;
+        let n = output::counted(n, "page");
+        session.print(&format!("wrote {n} into {}\n", output::path(folder)))?;
+        return Ok(Outcome::Complete);
+    }
+    let mut command = &top;
+    for name in &args.command {
+        command = command.find_subcommand(name).ok_or_else(|| {
+            let mut names: Vec<_> = shown(command).map(Command::get_name).collect();
+            names.sort_unstable();
+            let what = match names.is_empty() {
+                true => format!("`{}` has no further commands", command.get_name()),
+                false => format!("`{name}` is none of: {}", names.join(", ")),
+            };
+            Error::usage("COMMAND", what)
+        })?;
+    }
+    session.print_bytes(&page(command)?)?;
+    Ok(Outcome::Complete)
+}
+
+/// The commands below one, without those that only explain others.
+fn shown(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help")
+}
+
+fn page(command: &Command) -> Result<Vec<u8>> {
+    let mut page = Vec::new();
+    let version = concat!("fdconvert ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.clone()).source(version).manual("fdconvert");
+    man.render(&mut page).map_err(Error::io("render", "the manual page"))?;
+    Ok(page)
+}
+
+/// Writes the page of a command and those below it; gives how many there are.
+fn write_all(command: &Command, folder: &Path, overwrite: bool) -> Result<u64> {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let path = folder.join(format!("{name}.1"));
+    let page = page(command)?;
+    if overwrite {
+        replace(&path, &page)?;
+    } else {
+        create_new(&path, &page)?;
+    }
+    let mut n_written = 1;
+    for below in shown(command) {
+        n_written += write_all(below, folder, overwrite)?;
+    }
+    Ok(n_written)
+}

@@ -1,0 +1,72 @@
+//! Where an output may lie, and what its name may say.
+use crate::sources;
+use fdconvert_core::{Error, Format, Result};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Refuses names that look like something that is not done.
+pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
+    let extension = out.extension().unwrap_or_default();
+    if format.is_sharded() && extension.eq_ignore_ascii_case("tar") && !out.is_dir() {
+        let what = format!(
+            "{} would become a folder of tar shards; give it the name of a folder, e.g. {}",
+            out.display(),
+            out.with_extension("wds").display()
+        );
+        return Err(Error::usage("OUT", what));
+    }
+    Ok(())
+}
+
+/// Refuses outputs that the next run would take for a part of its source, and those that would
+/// replace it.
+pub(crate) fn check_place<'a>(
+    out: &Path,
+    inputs: impl Iterator<Item = &'a PathBuf>,
+    overwrite: bool,
+) -> Result<()> {
+    if out == Path::new("-") {
+        let what = "nothing is packed to standard output; name a file or a folder (./- for one \
+                    that is called so)";
+        return Err(Error::usage("OUT", what));
+    }
+    let real_out = resolve(out)?;
+    for input in inputs.filter(|input| sources::recipe(input).is_none()) {
+        let real = fs::canonicalize(input).map_err(Error::io("open", input))?;
+        let (out, input) = (out.display(), input.display());
+        let what = if real_out == real {
+            format!("{out} is its own source; choose another place")
+        } else if real_out.starts_with(&real) {
+            format!(
+                "{out} lies in {input}, which the next run would pack with it; choose a place outside"
+            )
+        } else if overwrite && real.starts_with(&real_out) {
+            format!("{input} lies in {out}, which --overwrite replaces; choose another place")
+        } else {
+            continue;
+        };
+        return Err(Error::usage("OUT", what));
+    }
+    Ok(())
+}
+
+/// Where a path really is, or will be.
+fn resolve(path: &Path) -> Result<PathBuf> {
+    let mut missing = Vec::new();
+    let mut there = path;
+    loop {
+        let known = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+        match fs::canonicalize(known) {
+            Ok(real) => return Ok(missing.iter().rev().fold(real, |path, name| path.join(name))),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => return Err(Error::io("look at", known)(cause)),
+        }
+        let Some((parent, name)) = there.parent().zip(there.file_name()) else {
+            return Ok(path.to_path_buf());
+        };
+        missing.push(name);
+        there = parent;
+    }
+}

@@ -1,0 +1,142 @@
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, fmt};
+
+/// Kinds of other files that are told apart.
+const MAX_EXTENSIONS: usize = 8;
+/// Longer extensions are none that a person knows.
+const MAX_EXTENSION_BYTES: usize = 16;
+/// Files whose extension is not among those that are told apart.
+const REST: &str = "others";
+
+/// What a source holds and does not give as a sample.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ignored {
+    /// Files whose extension is not one of an image, and things that are no files.
+    pub others: u64,
+    /// Files and folders whose name starts with a dot.
+    pub hidden: u64,
+    /// Symbolic links that were not followed: they lead nowhere, out of the folder, or in a circle.
+    pub links: u64,
+    /// Folders that were reached again, by a link or behind one; the images in them are taken once,
+    /// under the name that comes first.
+    pub repeats: u64,
+    /// First-level folders without any image: they are no classes.
+    pub folders: Vec<String>,
+    /// The most frequent extensions among `others`, and how often each was seen.
+    pub extensions: BTreeMap<String, u64>,
+    /// Tables of samples beside the images, such as `metadata.csv`, that were not read.
+    pub tables: Vec<String>,
+}
+
+impl Ignored {
+    /// Counts a file; `extension` is in lower case and starts with a dot, or is `no extension`.
+    pub fn count_file(&mut self, extension: String) {
+        self.others += 1;
+        let known = if extension.len() > MAX_EXTENSION_BYTES { REST.to_owned() } else { extension };
+        *self.extensions.entry(known).or_default() += 1;
+    }
+
+    /// Keeps the most frequent extensions, the same ones in whatever order files were counted.
+    pub fn shorten(&mut self) {
+        if self.extensions.len() <= MAX_EXTENSIONS {
+            return;
+        }
+        let mut ranked: Vec<_> = std::mem::take(&mut self.extensions).into_iter().collect();
+        ranked.sort_by(|(a, n_a), (b, n_b)| {
+            (a == REST).cmp(&(b == REST)).then(n_b.cmp(n_a)).then(a.cmp(b))
+        });
+        let rest: u64 = ranked.iter().skip(MAX_EXTENSIONS).map(|(_, n)| n).sum();
+        ranked.truncate(MAX_EXTENSIONS);
+        self.extensions = ranked.into_iter().collect();
+        *self.extensions.entry(REST.to_owned()).or_default() += rest;
+    }
+
+    /// Adds what another source holds.
+    pub fn add(&mut self, other: Self) {
+        self.others += other.others;
+        self.hidden += other.hidden;
+        self.links += other.links;
+        self.repeats += other.repeats;
+        self.folders.extend(other.folders);
+        self.tables.extend(other.tables);
+        for (extension, n) in other.extensions {
+            *self.extensions.entry(extension).or_default() += n;
+        }
+        self.shorten();
+    }
+
+    /// Whether nothing was ignored.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        (self.others, self.hidden, self.links, self.repeats) == (0, 0, 0, 0)
+            && self.folders.is_empty()
+    }
+}
+
+/// `5 files ignored (.avif 1, .txt 4), 1 hidden name, 3 links not followed`; empty for nothing.
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        let mut part = |f: &mut fmt::Formatter<'_>, n: u64, one: &str, many: &str| {
+            if n == 0 {
+                return Ok(false);
+            }
+            write!(f, "{separator}{n} {}", if n == 1 { one } else { many })?;
+            separator = ", ";
+            Ok(true)
+        };
+        if part(f, self.others, "file ignored", "files ignored")? {
+            for (i, (extension, n)) in self.extensions.iter().enumerate() {
+                write!(f, "{}{extension} {n}", if i == 0 { " (" } else { ", " })?;
+            }
+            f.write_str(if self.extensions.is_empty() { "" } else { ")" })?;
+        }
+        part(f, self.hidden, "hidden name", "hidden names")?;
+        let n_folders = self.folders.len() as u64;
+        part(f, n_folders, "folder without images", "folders without images")?;
+        part(f, self.links, "link not followed", "links not followed")?;
+        let (one, many) = (
+            "folder reached twice and taken under its first name",
+            "folders reached twice and taken under their first names",
+        );
+        part(f, self.repeats, one, many)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_extensions_stay_in_whatever_order_they_came() {
+        let count = |order: &[usize]| {
+            let mut ignored = Ignored::default();
+            for &i in order {
+                (0..=i % 5).for_each(|_| ignored.count_file(format!(".x{i}")));
+            }
+            ignored.shorten();
+            ignored
+        };
+        let forward: Vec<usize> = (0..30).collect();
+        let backward: Vec<usize> = (0..30).rev().collect();
+        let ignored = count(&forward);
+        assert_eq!(ignored, count(&backward));
+        assert_eq!(ignored.extensions.values().sum::<u64>(), ignored.others);
+        assert_eq!(ignored.extensions.len(), MAX_EXTENSIONS + 1);
+    }
+
+    #[test]
+    fn text_names_only_what_there_is() {
+        let mut ignored = Ignored::default();
+        assert_eq!(ignored.to_string(), "");
+        ignored.count_file(".txt".into());
+        ignored.links = 3;
+        assert_eq!(ignored.to_string(), "1 file ignored (.txt 1), 3 links not followed");
+        ignored.add(ignored.clone());
+        assert_eq!(ignored.to_string(), "2 files ignored (.txt 2), 6 links not followed");
+        let repeated = Ignored { repeats: 1, ..Ignored::default() };
+        assert!(!repeated.is_empty() && repeated.to_string().contains("reached twice"));
+    }
+}

@@ -1,0 +1,142 @@
+//! Which coefficients of a JPEG its scans send (ITU-T T.81, B.2.3 and G.1.1).
+use crate::{
+    Ending,
+    bytes::u16_be,
+    jpeg::{EOI, SOS, next_marker, stands_alone},
+};
+
+const N_COEFFICIENTS: usize = 64;
+
+/// Low bits of a coefficient that are still to be sent, before its first scan.
+const NOTHING_SENT: u8 = u8::MAX;
+
+/// How the image ends, by a walk over all its scans; `None` where that tells nothing: in the usual
+/// JPEG of one scan of Huffman codes only the decoder can count what is there.
+pub(crate) fn ending(bytes: &[u8]) -> Option<Result<Ending, String>> {
+    let mut frame: Option<Frame> = None;
+    let mut n_scans = 0;
+    let mut at = 2;
+    let ended = loop {
+        let Some((marker, body_at)) = next_marker(bytes, at) else { break false };
+        at = body_at;
+        if marker == EOI {
+            break true;
+        }
+        if stands_alone(marker) {
+            continue;
+        }
+        let len = u16_be(bytes, at).map(usize::from);
+        let Some(body) = len.and_then(|len| bytes.get(at + 2..at + len)) else { break false };
+        at += 2 + body.len();
+        match marker {
+            0xC0..=0xCF if !matches!(marker, 0xC4 | 0xC8 | 0xCC) => {
+                frame = Some(Frame::new(marker, body)?);
+            }
+            SOS => {
+                let frame = frame.as_mut()?;
+                frame.scan(body);
+                n_scans += 1;
+                if n_scans == 1 && frame.is_usual() {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+    };
+    let frame = frame?;
+    if n_scans == 0 {
+        return Some(Err(format!("the JPEG has no image data: no scan in {} bytes", bytes.len())));
+    }
+    Some(frame.ending(ended, n_scans, bytes.len()))
+}
+
+struct Frame {
+    marker: u8,
+    components: Vec<Component>,
+}
+
+struct Component {
+    id: u8,
+    /// Low bits still to be sent of every coefficient, in the order of the zigzag.
+    to_come: [u8; N_COEFFICIENTS],
+}
+
+impl Frame {
+    /// `None` for hierarchical frames, which are several images.
+    fn new(marker: u8, body: &[u8]) -> Option<Self> {
+        if !matches!(marker, 0xC0..=0xC3 | 0xC9..=0xCB) {
+            return None;
+        }
+        let components = body.get(6..)?.chunks_exact(3).take(usize::from(*body.get(5)?));
+        let component = |part: &[u8]| Component {
+            id: part.first().copied().unwrap_or_default(),
+            to_come: [NOTHING_SENT; N_COEFFICIENTS],
+        };
+        Some(Self { marker, components: components.map(component).collect() })
+    }
+
+    fn is_progressive(&self) -> bool {
+        matches!(self.marker, 0xC2 | 0xCA)
+    }
+
+    /// One scan of Huffman codes with everything in it.
+    fn is_usual(&self) -> bool {
+        matches!(self.marker, 0xC0 | 0xC1) && self.n_missing() == 0
+    }
+
+    /// Notes what a scan sends, by its header.
+    fn scan(&mut self, body: &[u8]) {
+        let Some((&n_components, rest)) = body.split_first() else { return };
+        let Some((parts, parameters)) = rest.split_at_checked(2 * usize::from(n_components)) else {
+            return;
+        };
+        let (band, bits) = match *parameters {
+            [first, last, bits, ..] if self.is_progressive() => {
+                (usize::from(first)..usize::from(last) + 1, bits & 15)
+            }
+            _ => (0..N_COEFFICIENTS, 0),
+        };
+        let mut named = vec![false; self.components.len()];
+        for part in parts.chunks_exact(2) {
+            // Components with equal identifiers are meant one after the other.
+            let found = self.components.iter_mut().zip(&mut named);
+            let found = found
+                .into_iter()
+                .find(|(component, named)| !**named && Some(&component.id) == part.first());
+            let Some((component, named)) = found else { continue };
+            *named = true;
+            for to_come in component.to_come.get_mut(band.clone()).unwrap_or_default() {
+                *to_come = bits;
+            }
+        }
+    }
+
+    /// Coefficients, over all components, of which something is missing.
+    fn n_missing(&self) -> usize {
+        let all = self.components.iter().flat_map(|component| component.to_come);
+        all.filter(|to_come| *to_come > 0).count()
+    }
+
+    fn ending(&self, ended: bool, n_scans: usize, n_bytes: usize) -> Result<Ending, String> {
+        let unsent = |component: &Component| component.to_come.first() == Some(&NOTHING_SENT);
+        let missing = self.n_missing();
+        let of = self.components.len() * N_COEFFICIENTS;
+        match (ended, missing) {
+            (true, 0) => Ok(Ending::Complete),
+            (false, 0) => Ok(Ending::NoEndMarker),
+            _ if self.components.iter().any(unsent) => {
+                let n_sent = self.components.iter().filter(|component| !unsent(component)).count();
+                let n_components = self.components.len();
+                Err(format!(
+                    "the JPEG ends at byte {n_bytes} behind scan {n_scans}, with the data of \
+                     {n_sent} of its {n_components} components"
+                ))
+            }
+            (true, _) => Ok(Ending::CoefficientsLeftOut),
+            (false, _) => Err(format!(
+                "the JPEG ends at byte {n_bytes} in scan {n_scans}, before all bits of {missing} \
+                 of the {of} coefficients of a block were sent"
+            )),
+        }
+    }
+}

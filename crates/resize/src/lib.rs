@@ -1,0 +1,25 @@
+//! Pixels at another size.
+//!
+//! [`Resizer`] makes whole images smaller for packing: [`Filter::Area`] is OpenCV's `INTER_AREA`
+//! bit for bit, the other filters are Pillow's. [`Stretcher`] fills one row of a training batch
+//! from a part of an image.
+//!
+//! A crate of its own because `fast_image_resize` is generic over pixels and views: here it is
+//! compiled once, behind functions that take slices; inside each crate that calls it, it would
+//! add a minute to every build.
+//!
+//! Deliberately absent: decoding, colour conversion, enlarging for packing.
+
+#![deny(unsafe_code)]
+
+mod area;
+mod axis;
+mod kernel;
+#[cfg(test)]
+mod oracle;
+mod resizer;
+mod simd;
+mod stretch;
+
+pub use resizer::{Filter, Resizer};
+pub use stretch::{Source, Stretcher};

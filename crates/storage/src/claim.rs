@@ -1,0 +1,222 @@
+//! Claims and done-records of shards: what says whose the files of a shard are.
+use crate::{Scratch, partial_path, take_back};
+use fdconvert_core::{Error, Result};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+const START: &[u8] = b"{\"fingerprint\":\"";
+const HEX_BYTES: usize = 32;
+const MARK_BYTES: usize = START.len() + HEX_BYTES + 1;
+/// What stands around the checksum at the end of a record.
+const BEFORE: &[u8] = b",\"checksum\":\"";
+const AFTER: &[u8] = b"\"}\n";
+const SUM_BYTES: usize = 16;
+
+/// A fingerprint as records and manifests have it: 32 hexadecimal digits.
+#[must_use]
+pub fn fingerprint_hex(fingerprint: [u8; 16]) -> String {
+    fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The start of every claim and record of that run.
+fn mark(fingerprint: [u8; 16]) -> Vec<u8> {
+    [START, fingerprint_hex(fingerprint).as_bytes(), b"\""].concat()
+}
+
+/// Whether a claim or record, however damaged behind its start, is of that run.
+#[must_use]
+pub fn is_of_run(text: &[u8], fingerprint: [u8; 16]) -> bool {
+    text.starts_with(&mark(fingerprint))
+}
+
+/// A record with its checksum: `json` is an object that begins with its `fingerprint`; the
+/// checksum (XXH3, 64 bits, of everything before it) becomes its last member, and a line break ends
+/// it.
+#[must_use]
+pub fn seal_record(json: &[u8]) -> Vec<u8> {
+    let body = json.strip_suffix(b"}").unwrap_or(json);
+    let sum = format!("{:016x}", xxh3_64(body));
+    [body, BEFORE, sum.as_bytes(), AFTER].concat()
+}
+
+/// Checks the checksum of a record. `None` is for a text without one, as version 1 has them.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_record(text: &[u8]) -> Result<Option<()>, String> {
+    let tail = BEFORE.len() + SUM_BYTES + AFTER.len();
+    let Some((body, tail)) = text.len().checked_sub(tail).and_then(|at| text.split_at_checked(at))
+    else {
+        return Ok(None);
+    };
+    let sum = tail.strip_prefix(BEFORE).and_then(|rest| rest.strip_suffix(AFTER));
+    match sum {
+        None => Ok(None),
+        Some(sum) if sum == format!("{:016x}", xxh3_64(body)).as_bytes() => Ok(Some(())),
+        Some(_) => Err("its checksum is wrong: it was changed or damaged".into()),
+    }
+}
+
+/// What a claim was found to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// Nothing, or the start of a mark: no file of a shard was opened behind it.
+    Nothing,
+    Same,
+    /// Of another run.
+    Other,
+}
+
+/// The right to write a shard: the unfinished form of its record, which already says of which run
+/// it is. It lies there, synced, before any file of the shard is opened, so what a killed process
+/// has left of a shard is known by it. It is a lock, too.
+#[derive(Debug)]
+pub struct Claim {
+    scratch: Scratch,
+    record: PathBuf,
+    mark: Vec<u8>,
+    found: Found,
+}
+
+impl Claim {
+    /// Takes the shard whose record will be `record`. Nothing is written yet: what may be in the
+    /// way is looked at first.
+    ///
+    /// # Errors
+    /// `Usage` when the claim is of another run (unless `overwrite`), held by one that runs, or
+    /// not ours; `Io`.
+    pub fn open(record: &Path, fingerprint: [u8; 16], overwrite: bool) -> Result<Self> {
+        let path = partial_path(record);
+        let scratch = Scratch::open(&path)?;
+        let len = scratch.existing().min(MARK_BYTES as u64);
+        let mut start = vec![0; len as usize];
+        scratch.read_exact_at(&mut start, 0)?;
+        let mark = mark(fingerprint);
+        let refuse = |why: &str| {
+            let what = format!("{} {why}", path.display());
+            Err(Error::usage("output", what))
+        };
+        let found = match look(&start) {
+            Some(true) if start == mark => Found::Same,
+            Some(true) => Found::Other,
+            Some(false) => Found::Nothing,
+            None => {
+                return refuse("exists and is no claim of fdconvert; move it away");
+            }
+        };
+        if found == Found::Other && !overwrite {
+            return refuse(
+                "is of an unfinished run with another source or other options; finish that run, \
+                 or replace it with --overwrite",
+            );
+        }
+        Ok(Self { scratch, record: record.to_path_buf(), mark, found })
+    }
+
+    /// Whether an interrupted run of the same fingerprint had the shard before.
+    #[must_use]
+    pub fn resumes(&self) -> bool {
+        self.found == Found::Same
+    }
+
+    /// Whether unfinished files of the shard are what a run of ours left.
+    #[must_use]
+    pub fn stands_for_leftovers(&self) -> bool {
+        self.found != Found::Nothing
+    }
+
+    /// Says durably whose the shard is: after this, what is there may be replaced.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn hold(&self) -> Result<()> {
+        self.scratch.write_all_at(&self.mark, 0)?;
+        self.scratch.set_len(self.mark.len() as u64)?;
+        self.scratch.sync()
+    }
+
+    /// Commits the record of this JSON object, which begins with the fingerprint: from now on the
+    /// shard is complete. When that fails, `undo` removes the files of the shard and tells whether
+    /// all are gone; otherwise the claim stays and stands for them.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn commit(self, json: &[u8], undo: impl FnOnce() -> bool) -> Result<()> {
+        debug_assert!(json.starts_with(&self.mark));
+        let text = seal_record(json);
+        let scratch = &self.scratch;
+        let written = scratch.write_all_at(&text, 0);
+        let written = written.and_then(|()| scratch.set_len(text.len() as u64));
+        written.and_then(|()| scratch.commit_in_place(&self.record)).inspect_err(|_| {
+            if undo() {
+                // If it stays: a record without its shard says who may write the shard again.
+                let _ = take_back(&self.record, scratch.identity());
+            } else {
+                scratch.disown();
+            }
+        })
+    }
+
+    /// Leaves the claim to the next run, with what it stands for.
+    pub fn leave(self) {
+        self.scratch.leave();
+    }
+}
+
+/// Whether the start of a file is a whole mark, or nothing yet; `None` when it is something else.
+fn look(start: &[u8]) -> Option<bool> {
+    if start.iter().all(|byte| *byte == 0) {
+        return Some(false);
+    }
+    let fits = start.iter().enumerate().all(|(at, byte)| match START.get(at) {
+        Some(wanted) => byte == wanted,
+        None if at + 1 == MARK_BYTES => *byte == b'"',
+        None => byte.is_ascii_hexdigit(),
+    });
+    fits.then_some(start.len() == MARK_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn damage_of_a_record_is_seen() {
+        let text = seal_record(b"{\"fingerprint\":\"00\",\"samples\":3}");
+        assert_eq!(check_record(&text), Ok(Some(())));
+        serde_json::from_slice::<serde_json::Value>(&text).unwrap();
+        for at in 0..text.len() {
+            for bit in 0..8 {
+                let mut flipped = text.clone();
+                flipped[at] ^= 1 << bit;
+                assert_ne!(check_record(&flipped), Ok(Some(())), "byte {at}, bit {bit}");
+            }
+            assert_ne!(check_record(&text[..at]), Ok(Some(())), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_claim_is_told_from_anything_else_at_every_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = folder.path().join("train-000000.json");
+        let whole = mark([7; 16]);
+        for len in 0..=whole.len() {
+            fs::write(partial_path(&record), &whole[..len]).unwrap();
+            let claim = Claim::open(&record, [7; 16], false).unwrap();
+            assert_eq!(claim.resumes(), len == whole.len(), "{len}");
+            let other = Claim::open(&record, [8; 16], false);
+            assert!(matches!(other, Err(Error::Usage { .. })), "held: {other:?}");
+            drop(claim);
+            assert_eq!(Claim::open(&record, [8; 16], false).is_ok(), len < whole.len(), "{len}");
+        }
+        assert!(Claim::open(&record, [8; 16], true).unwrap().stands_for_leftovers());
+        for foreign in [&b"precious"[..], b"{\"fingerprint\":\"precious", b"{\"a\":1}"] {
+            fs::write(partial_path(&record), foreign).unwrap();
+            for overwrite in [false, true] {
+                assert!(Claim::open(&record, [7; 16], overwrite).is_err());
+            }
+            assert_eq!(fs::read(partial_path(&record)).unwrap(), foreign);
+        }
+    }
+}

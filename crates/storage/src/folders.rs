@@ -1,0 +1,132 @@
+//! Folders of an output: made without following links, and synced in the folder above.
+use crate::SourceStamp;
+use fdconvert_core::{Error, Result};
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+/// An open folder, to be synced later.
+pub(crate) struct OpenFolder {
+    file: File,
+    path: PathBuf,
+}
+
+/// Opens the folder that `path` lies in.
+pub(crate) fn open_folder_of(path: &Path) -> Result<OpenFolder> {
+    let path = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let file = File::open(path).map_err(Error::io("open the folder", path))?;
+    Ok(OpenFolder { file, path: path.to_path_buf() })
+}
+
+impl OpenFolder {
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.file.sync_all().map_err(Error::io("sync the folder", &self.path))
+    }
+}
+
+/// Makes the names in the folder of `path` durable.
+///
+/// # Errors
+/// `Io`.
+pub fn sync_folder_of(path: &Path) -> Result<()> {
+    open_folder_of(path)?.sync()
+}
+
+/// Refuses an output's folder that is a symbolic link: what lies behind it was not named. A folder
+/// that does not exist passes.
+///
+/// # Errors
+/// `Usage`, also for something that is no folder; `Io`.
+pub fn refuse_link(folder: &Path) -> Result<()> {
+    // A slash at the end would have the link followed.
+    let folder: PathBuf = folder.components().collect();
+    let refuse = |why: &str| Err(Error::usage("output", format!("{} {why}", folder.display())));
+    match fs::symlink_metadata(&folder) {
+        Ok(metadata) if metadata.is_symlink() => {
+            refuse("is a symbolic link, which is not followed; name the folder it leads to")
+        }
+        Ok(metadata) if !metadata.is_dir() => refuse("exists and is no folder; move it away"),
+        Ok(_) => Ok(()),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(Error::io("look at", &folder)(cause)),
+    }
+}
+
+/// Folders of a dataset that is being written. Those that this run has made and that are still
+/// empty go again with the value.
+#[derive(Debug)]
+pub struct Folders {
+    made: Vec<PathBuf>,
+    records: PathBuf,
+    /// Times of the source that this run has left and nothing finished relies on yet.
+    stamp: Option<SourceStamp>,
+}
+
+impl Folders {
+    /// The folders `paths`, each of which lies in one before it or in a folder that exists, and
+    /// `records`, the folder of the dataset's records, last.
+    ///
+    /// # Errors
+    /// `Usage` when there is something else of that name, `Io`.
+    pub fn make(paths: &[&Path], records: &Path) -> Result<Self> {
+        let mut folders = Self { made: Vec::new(), records: records.to_path_buf(), stamp: None };
+        for path in paths.iter().copied().chain([records]) {
+            if make_folder(path)? {
+                folders.made.push(path.to_path_buf());
+            }
+        }
+        Ok(folders)
+    }
+
+    /// Leaves the times of the source in them, until a shard relies on these.
+    ///
+    /// # Errors
+    /// As for [`SourceStamp::leave`].
+    pub fn stamp(&mut self, source: SourceStamp) -> Result<()> {
+        self.stamp = source.leave()?.then_some(source);
+        Ok(())
+    }
+
+    /// A shard is finished: the times of its source stay until the dataset is.
+    pub fn keep_stamp(&mut self) {
+        self.stamp = None;
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        if let Some(stamp) = &self.stamp {
+            stamp.withdraw();
+        }
+        crate::stamp::remove_alone(&self.records);
+        // Only empty folders can be removed.
+        let _ = fs::remove_dir(&self.records);
+        for path in self.made.iter().rev() {
+            let _ = fs::remove_dir(path);
+        }
+    }
+}
+
+/// Makes a folder, unless it is there; the result tells whether it was made.
+///
+/// # Errors
+/// `Usage` when a link or something else has the name, `Io`; then nothing was made.
+pub fn make_folder(folder: &Path) -> Result<bool> {
+    match fs::create_dir(folder) {
+        Ok(()) => {
+            sync_folder_of(folder).inspect_err(|_| {
+                let _ = fs::remove_dir(folder);
+            })?;
+            Ok(true)
+        }
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+            refuse_link(folder).map(|()| false)
+        }
+        Err(cause) => Err(Error::io("create the folder", folder)(cause)),
+    }
+}

@@ -1,0 +1,20 @@
+//! Files that should be gone and are not: told at the end, as a destructor has no way to fail.
+use std::{
+    io,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+static LEFT: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Notes a file that could not be removed.
+pub(crate) fn note(path: &Path, cause: &io::Error) {
+    let text = format!("{} could not be removed: {cause}", path.display());
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+}
+
+/// Files that this process has left behind because they could not be removed, each with the cause,
+/// since the last call.
+pub fn left_files() -> Vec<String> {
+    std::mem::take(&mut *LEFT.lock().unwrap_or_else(PoisonError::into_inner))
+}

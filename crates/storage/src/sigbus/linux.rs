@@ -1,0 +1,437 @@
+//! The handler of SIGBUS, and what comes before and after it.
+#![allow(unsafe_code)]
+
+use super::{
+    FAULTS,
+    registry::{Entry, MappedFile},
+};
+use fdconvert_core::{Error, Result};
+use memmap2::Mmap;
+use std::{
+    cell::Cell,
+    ffi::{c_int, c_void},
+    fs::File,
+    io,
+    mem::{self, ManuallyDrop},
+    os::{fd::AsRawFd, unix::fs::MetadataExt},
+    path::Path,
+    process, ptr,
+    sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Ordering::SeqCst, fence},
+    thread,
+    time::Duration,
+};
+
+/// A mapped file whose pages may turn out to be unreadable.
+pub(crate) struct Mapping {
+    map: ManuallyDrop<Mmap>,
+    entry: &'static Entry,
+}
+
+impl Mapping {
+    pub(crate) fn new(map: Mmap, file: &File, path: &Path) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let start = map.as_ptr() as usize;
+        let len = map.len().next_multiple_of(page_bytes());
+        let file = MappedFile {
+            path: std::path::absolute(path)?.into(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            len: map.len() as u64,
+        };
+        let entry = Entry::register(start, len, file);
+        Ok(Self { map: ManuallyDrop::new(map), entry })
+    }
+}
+
+impl AsRef<[u8]> for Mapping {
+    fn as_ref(&self) -> &[u8] {
+        &self.map
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // A map that is about to be mapped again stays: its addresses must not be given to
+        // anything else.
+        if self.entry.close() {
+            // SAFETY: it is dropped once, here.
+            unsafe { ManuallyDrop::drop(&mut self.map) };
+            self.entry.free();
+        }
+    }
+}
+
+/// Maps that one piece of work can be hit in.
+const MAX_HIT: usize = 8;
+
+/// Works that were hit and have not mapped their files again yet. As long as there are any, maps
+/// may hold zeros, and no work begins.
+static REPAIRING: AtomicUsize = AtomicUsize::new(0);
+
+/// The process that the numbers above are of.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// How long work waits for another thread that was hit.
+const PATIENCE: Duration = Duration::from_secs(10);
+const NAP: Duration = Duration::from_micros(100);
+
+/// The work of a thread.
+struct Work {
+    is_under_way: Cell<bool>,
+    /// Maps it was hit in, which it holds, and the first address each.
+    hit: [Cell<Option<(&'static Entry, usize)>>; MAX_HIT],
+}
+
+thread_local! {
+    // Neither made lazily nor dropped, so that the handler may look at it.
+    static WORK: Work =
+        const { Work { is_under_way: Cell::new(false), hit: [const { Cell::new(None) }; MAX_HIT] } };
+}
+
+pub(super) fn caught_once<T>(work: impl FnOnce() -> Result<T>) -> Option<Result<T>> {
+    if !is_on() || WORK.with(|work| work.is_under_way.get()) {
+        return Some(work());
+    }
+    let before = match begin() {
+        Ok(before) => before,
+        Err(error) => return Some(Err(error)),
+    };
+    /// Ends the work also where it panics.
+    struct End;
+    impl Drop for End {
+        fn drop(&mut self) {
+            end();
+        }
+    }
+    WORK.with(|work| work.is_under_way.set(true));
+    let on_panic = End;
+    let result = work();
+    mem::forget(on_panic);
+    match end() {
+        Some(error) => Some(Err(error)),
+        // Loads of the work come before this: the handler counts before it puts zeros there.
+        None => {
+            fence(SeqCst);
+            (FAULTS.load(SeqCst) == before).then_some(result)
+        }
+    }
+}
+
+/// Waits until no map holds zeros; returns the number of faults until then.
+fn begin() -> Result<u64> {
+    let process = process::id();
+    let known = PROCESS.load(SeqCst);
+    if known != process && PROCESS.compare_exchange(known, process, SeqCst, SeqCst).is_ok() {
+        // Threads that were hit when this process was forked off are not there any more. No work
+        // begins before this is done if there is anything to do.
+        if known != 0 && REPAIRING.load(SeqCst) > 0 {
+            Entry::for_each(|entry| {
+                if entry.zeroed.swap(0, SeqCst) > 0 {
+                    map_again(entry);
+                }
+            });
+            REPAIRING.store(0, SeqCst);
+        }
+    }
+    let mut waited = Duration::ZERO;
+    loop {
+        let before = FAULTS.load(SeqCst);
+        if REPAIRING.load(SeqCst) == 0 {
+            return Ok(before);
+        }
+        if waited > PATIENCE {
+            let cause = io::Error::new(
+                io::ErrorKind::TimedOut,
+                "a page could not be read, and its file cannot be mapped again",
+            );
+            return Err(Error::io("read", "the mapped files")(cause));
+        }
+        thread::sleep(NAP);
+        waited += NAP;
+    }
+}
+
+/// Maps the files again that the work of this thread was hit in. The error of the first.
+fn end() -> Option<Error> {
+    WORK.with(|work| {
+        work.is_under_way.set(false);
+        let mut first = None;
+        let mut is_repaired = true;
+        for hit in &work.hit {
+            let Some((entry, address)) = hit.take() else { break };
+            let error = unreadable(entry, address);
+            first.get_or_insert(error);
+            is_repaired &= map_again(entry);
+            entry.zeroed.fetch_sub(1, SeqCst);
+            entry.release();
+        }
+        // Where there are zeros for ever nothing is read any more.
+        if first.is_some() && is_repaired {
+            REPAIRING.fetch_sub(1, SeqCst);
+        }
+        first
+    })
+}
+
+/// Why a load from a map that the caller holds failed.
+fn unreadable(entry: &Entry, address: usize) -> Error {
+    let offset = (address - entry.range().0) as u64;
+    let Some(file) = entry.file() else {
+        return Error::io("read", "a mapped file")(io::Error::from_raw_os_error(libc::EIO));
+    };
+    let cause = match std::fs::metadata(&file.path) {
+        Ok(now) if is_same(&now, &file) && now.len() < file.len => io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            format!(
+                "it was cut from {} to {} bytes while it was mapped, and byte {offset} was wanted; \
+                 write files under another name and rename them",
+                file.len,
+                now.len()
+            ),
+        ),
+        // Of the disk or the network, which may have a better moment.
+        _ => io::Error::from_raw_os_error(libc::EIO),
+    };
+    Error::io("read", &*file.path)(cause)
+}
+
+fn is_same(metadata: &std::fs::Metadata, file: &MappedFile) -> bool {
+    (metadata.dev(), metadata.ino()) == (file.device, file.inode)
+}
+
+/// Puts the file in the place of zeros, in a map that the caller holds. Where the file is gone
+/// an empty one, of which every page is unreadable. False if neither can be had.
+fn map_again(entry: &Entry) -> bool {
+    let (start, len) = entry.range();
+    let map = |file: &File| {
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        // SAFETY: the range is that of a map which is held and so not unmapped, as whole pages of
+        // it; other threads find old or new pages there, never none. They are as readable as those
+        // of `map`, with the same duty of the operator.
+        let address = unsafe {
+            libc::mmap(start as *mut c_void, len, libc::PROT_READ, flags, file.as_raw_fd(), 0)
+        };
+        address != libc::MAP_FAILED
+    };
+    let again = entry.file().and_then(|file| {
+        let opened = File::open(&file.path).ok()?;
+        is_same(&opened.metadata().ok()?, &file).then_some(opened)
+    });
+    if again.is_some_and(|file| map(&file)) {
+        return true;
+    }
+    // SAFETY: the name is a C string; the result is checked, and has no other owner.
+    let nothing = unsafe { libc::memfd_create(c"fdconvert-gone".as_ptr(), libc::MFD_CLOEXEC) };
+    if nothing < 0 {
+        return false;
+    }
+    // SAFETY: as above.
+    let nothing = unsafe { <File as std::os::fd::FromRawFd>::from_raw_fd(nothing) };
+    map(&nothing)
+}
+
+/// Reads the pages of bytes that may be mapped, all at once; part of work.
+///
+/// The page in which a file was cut is whole, with zeros at its end, and raises nothing. So the
+/// page behind the bytes is read with them: it is missing then.
+///
+/// # Errors
+/// `Io` when one cannot be read.
+pub fn populate(bytes: &[u8]) -> Result<()> {
+    if bytes.is_empty() || !is_on() {
+        return Ok(());
+    }
+    let address = bytes.as_ptr() as usize;
+    let Some(entry) = Entry::hold_at(address) else { return Ok(()) };
+    let result = populate_map(entry, address, bytes.len());
+    entry.release();
+    result
+}
+
+/// The same for bytes in a map that the caller holds.
+fn populate_map(entry: &Entry, address: usize, len: usize) -> Result<()> {
+    let page = page_bytes();
+    let last = address + len - 1;
+    let (map, map_len) = entry.range();
+    let start = address / page * page;
+    let end = (address + len).next_multiple_of(page);
+    let is_at_end = end >= map + map_len;
+    let end = if is_at_end { end } else { end + page };
+    if is_at_end && entry.file().is_some_and(|file| is_cut(&file)) {
+        return Err(unreadable(entry, last));
+    }
+    // SAFETY: pages of a map that is held and so not unmapped, which are only read.
+    let done =
+        unsafe { libc::madvise(start as *mut c_void, end - start, libc::MADV_POPULATE_READ) };
+    if done == 0 {
+        return Ok(());
+    }
+    if io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT) {
+        // Which page it was is not said; the last one is the first to go when a file is cut.
+        return Err(unreadable(entry, last));
+    }
+    // Older systems do not know how.
+    for page in (start..end).step_by(page) {
+        // SAFETY: as above, within work that is told when the load fails.
+        std::hint::black_box(unsafe { (page as *const u8).read_volatile() });
+    }
+    Ok(())
+}
+
+/// Whether the file is shorter than when it was mapped.
+fn is_cut(file: &MappedFile) -> bool {
+    std::fs::metadata(&file.path).is_ok_and(|now| is_same(&now, file) && now.len() < file.len)
+}
+
+/// Whether the handler is in place.
+fn is_on() -> bool {
+    const UNKNOWN: u8 = 0;
+    const ON: u8 = 1;
+    const OFF: u8 = 2;
+    static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+    match STATE.load(SeqCst) {
+        ON => true,
+        OFF => false,
+        // Several threads may do this at once, to the same end.
+        _ => {
+            let is_off = std::env::var_os("FDCONVERT_SIGBUS").is_some_and(|value| value == "off");
+            let is_on = !is_off && install();
+            STATE.store(if is_on { ON } else { OFF }, SeqCst);
+            is_on
+        }
+    }
+}
+
+fn page_bytes() -> usize {
+    static PAGE_BYTES: AtomicUsize = AtomicUsize::new(0);
+    match PAGE_BYTES.load(SeqCst) {
+        0 => {
+            // SAFETY: asks for a number.
+            let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+            let bytes = usize::try_from(bytes).ok().filter(|it| it.is_power_of_two());
+            let bytes = bytes.unwrap_or(4096);
+            PAGE_BYTES.store(bytes, SeqCst);
+            bytes
+        }
+        bytes => bytes,
+    }
+}
+
+/// The handler that was there before, in a box that is never freed; null for none.
+static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
+
+type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+/// Puts the handler in place; whether that worked.
+fn install() -> bool {
+    page_bytes();
+    let ours = on_sigbus as Handler as usize;
+    // SAFETY: zeros are an action without flags and signals; the calls read and write the actions
+    // given to them. The handler is a function of the kind that `SA_SIGINFO` asks for.
+    unsafe {
+        let mut previous: libc::sigaction = mem::zeroed();
+        if libc::sigaction(libc::SIGBUS, ptr::null(), &raw mut previous) != 0 {
+            return false;
+        }
+        if previous.sa_sigaction == ours {
+            return true;
+        }
+        // Before ours is in place: it may be called at once.
+        PREVIOUS.store(Box::into_raw(Box::new(previous)), SeqCst);
+        let mut action: libc::sigaction = mem::zeroed();
+        action.sa_sigaction = ours;
+        // On the thread's own stack for signals, if it has one: this may be another's stack overflow.
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        libc::sigaction(libc::SIGBUS, &raw const action, ptr::null_mut()) == 0
+    }
+}
+
+/// Codes of signals that come from a load, all of which are about the load that was interrupted:
+/// beyond the end of a file, and on memory that is broken. Linux gives them no other numbers.
+const OF_LOADS: [c_int; 2] = [2, 4];
+
+extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the system gives a handler of this kind a valid `info`, whose address is set for
+    // signals that come from a load; `errno` is the thread's own.
+    let is_answered = unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let is_answered = OF_LOADS.contains(&(*info).si_code) && answer((*info).si_addr() as usize);
+        *errno = before;
+        is_answered
+    };
+    if !is_answered {
+        // SAFETY: the arguments are those of the system.
+        unsafe { pass_on(signal, info, context) };
+    }
+}
+
+/// Puts zeros where a load has failed, if that is in one of our maps and part of work.
+///
+/// All it does is safe in a handler: atomics, one system call, and fields of the thread. The code
+/// that was interrupted is a load from one of our maps, once that is known: it holds no lock of the
+/// allocator or the linker, should the first look at `WORK` need one.
+fn answer(address: usize) -> bool {
+    let Some(entry) = Entry::hold_at(address) else { return false };
+    WORK.with(|work| {
+        let is_there = |hit: &&Cell<Option<(&'static Entry, usize)>>| {
+            hit.get().is_none_or(|(hit, _)| ptr::eq(hit, entry))
+        };
+        let room = work.hit.iter().find(is_there).filter(|_| work.is_under_way.get());
+        let Some(room) = room else { return entry.release() };
+        if room.get().is_some() {
+            // It is held already.
+            entry.release();
+        } else {
+            if work.hit.first().is_some_and(|first| first.get().is_none()) {
+                REPAIRING.fetch_add(1, SeqCst);
+            }
+            entry.zeroed.fetch_add(1, SeqCst);
+            room.set(Some((entry, address)));
+        }
+        // Counted before anybody can see zeros.
+        FAULTS.fetch_add(1, SeqCst);
+        let (start, len) = entry.range();
+        let page = address / page_bytes() * page_bytes();
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
+        // SAFETY: whole pages of a map that is held and so not unmapped. Its bytes change under
+        // shared references, as they do when the file is cut: see `map`; whoever has read them in
+        // this state throws the result away. The call is the bare one of the system.
+        let zeros = unsafe {
+            libc::mmap(page as *mut c_void, start + len - page, libc::PROT_READ, flags, -1, 0)
+        };
+        zeros != libc::MAP_FAILED
+    })
+}
+
+/// Does what would have been done without this handler.
+///
+/// # Safety
+/// The arguments are those of a handler that was called.
+unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the pointer is null or that of a leaked box; a handler found there is of the kind
+    // that its flags say, and expects such arguments.
+    unsafe {
+        let previous = PREVIOUS.load(SeqCst).as_ref();
+        let is_sent = !OF_LOADS.contains(&(*info).si_code);
+        match previous.map(|previous| (previous.sa_sigaction, previous.sa_flags)) {
+            Some((libc::SIG_IGN, _)) if is_sent => {}
+            None | Some((libc::SIG_DFL | libc::SIG_IGN, _)) => {
+                let mut action: libc::sigaction = mem::zeroed();
+                action.sa_sigaction = libc::SIG_DFL;
+                libc::sigaction(signal, &raw const action, ptr::null_mut());
+                // A load fails again as soon as this returns; what was sent has to be sent again.
+                if is_sent {
+                    libc::raise(signal);
+                }
+            }
+            Some((handler, flags)) if flags & libc::SA_SIGINFO != 0 => {
+                mem::transmute::<usize, Handler>(handler)(signal, info, context);
+            }
+            Some((handler, _)) => {
+                mem::transmute::<usize, extern "C" fn(c_int)>(handler)(signal);
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The times of a source, kept beside the records while a dataset of shards is unfinished.
+//!
+//! `.fdconvert/source.stamp` is one line: `fdconvert source 1`, the fingerprint of the run, and its
+//! stamp, both as 32 hexadecimal digits. It goes when the dataset is complete, so that no time
+//! reaches a finished output. Without it, or where only its start reached the disk, times are not
+//! compared.
+use crate::{claim::fingerprint_hex, create_new, read_file};
+use fdconvert_core::{Error, Result};
+use std::{
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+const NAME: &str = "source.stamp";
+const START: &str = "fdconvert source 1 ";
+const MAX_BYTES: u64 = 1 << 10;
+
+fn line(fingerprint: [u8; 16], stamp: [u8; 16]) -> String {
+    format!("{START}{} {}\n", fingerprint_hex(fingerprint), fingerprint_hex(stamp))
+}
+
+/// What is known of the times of the source that a dataset was begun from.
+#[derive(Debug, Clone)]
+pub struct SourceStamp {
+    path: PathBuf,
+    fingerprint: [u8; 16],
+    line: String,
+}
+
+impl SourceStamp {
+    /// That of a run, whose records lie in the folder `records`.
+    #[must_use]
+    pub fn new(records: &Path, fingerprint: [u8; 16], stamp: [u8; 16]) -> Self {
+        Self { path: records.join(NAME), fingerprint, line: line(fingerprint, stamp) }
+    }
+
+    /// Refuses to go on when files of the source were written to since the dataset was begun.
+    ///
+    /// # Errors
+    /// `Usage` saying so, `Io`.
+    pub fn check(&self) -> Result<()> {
+        let found = match read_file(&self.path, MAX_BYTES) {
+            Ok(found) => found,
+            Err(Error::Io { source, .. })
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let ours = format!("{START}{} ", fingerprint_hex(self.fingerprint));
+        let is_whole = found.len() == self.line.len() && found.ends_with(b"\n");
+        if !is_whole || !found.starts_with(ours.as_bytes()) || found == self.line.as_bytes() {
+            return Ok(());
+        }
+        let what = format!(
+            "files of the source were written to since this output was begun (by their \
+             modification times, see {}): start again with --overwrite, or remove that file if \
+             nothing but the times has changed",
+            self.path.display()
+        );
+        Err(Error::usage("source", what))
+    }
+
+    /// Removes what this value has left.
+    pub(crate) fn withdraw(&self) {
+        remove_alone_at(&self.path);
+    }
+
+    /// Leaves the times for the runs that go on from here; the result tells whether they were not
+    /// there already.
+    ///
+    /// # Errors
+    /// `Usage` for something else of that name, `Io`.
+    pub fn leave(&self) -> Result<bool> {
+        match read_file(&self.path, MAX_BYTES) {
+            Ok(found) if found == self.line.as_bytes() => return Ok(false),
+            Ok(found) if is_ours(&found) => {
+                fs::remove_file(&self.path).map_err(Error::io("remove", &self.path))?;
+            }
+            Ok(_) => {
+                let what = format!(
+                    "{} exists and was not made by fdconvert; move it away",
+                    self.path.display()
+                );
+                return Err(Error::usage("output", what));
+            }
+            Err(_) => {}
+        }
+        match create_new(&self.path, self.line.as_bytes()) {
+            Ok(()) => Ok(true),
+            // Another part of the same plan was faster.
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
+                Ok(false)
+            }
+            Err(error) => {
+                remove_alone_at(&self.path);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A whole line, or what a kill or a power loss left of one.
+fn is_ours(found: &[u8]) -> bool {
+    let start = START.as_bytes();
+    let n = found.len().min(start.len());
+    found.get(..n) == start.get(..n) || found.iter().all(|byte| *byte == 0)
+}
+
+/// Removes the times of a dataset that is complete, and its folder of records if it is empty.
+///
+/// # Errors
+/// `Io`.
+pub fn remove_source_stamp(records: &Path) -> Result<()> {
+    use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+
+    let path = records.join(NAME);
+    match fs::read(&path) {
+        Ok(found) if is_ours(&found) => {
+            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            let _ = fs::remove_dir(records);
+        }
+        Ok(_) => {}
+        // A folder of that name is not ours either.
+        Err(cause) if matches!(cause.kind(), NotFound | NotADirectory | IsADirectory) => {}
+        Err(cause) => return Err(Error::io("read", &path)(cause)),
+    }
+    Ok(())
+}
+
+/// Removes the times where there is no record that they could be of.
+pub(crate) fn remove_alone(records: &Path) {
+    let Ok(entries) = fs::read_dir(records) else { return };
+    let mut names = entries.map(|entry| entry.map(|entry| entry.file_name()));
+    let first = names.next();
+    let is_alone = matches!(&first, Some(Ok(name)) if name == OsStr::new(NAME));
+    if is_alone && names.next().is_none() {
+        remove_alone_at(&records.join(NAME));
+    }
+}
+
+fn remove_alone_at(path: &Path) {
+    if fs::read(path).is_ok_and(|found| is_ours(&found)) {
+        // The next run replaces it if this fails.
+        let _ = fs::remove_file(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_other_times_of_the_same_run_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let stamp = |fingerprint, stamp| SourceStamp::new(folder.path(), fingerprint, stamp);
+        let first = stamp([1; 16], [2; 16]);
+        first.check().unwrap();
+        first.leave().unwrap();
+        first.check().unwrap();
+        assert!(matches!(stamp([1; 16], [3; 16]).check(), Err(Error::Usage { .. })));
+        stamp([4; 16], [3; 16]).check().unwrap();
+        fs::write(folder.path().join(NAME), &first.line[..30]).unwrap();
+        stamp([1; 16], [3; 16]).check().unwrap();
+        first.leave().unwrap();
+        assert_eq!(fs::read(folder.path().join(NAME)).unwrap(), first.line.as_bytes());
+        fs::write(folder.path().join(NAME), b"precious").unwrap();
+        assert!(first.leave().is_err());
+        remove_source_stamp(folder.path()).unwrap();
+        assert!(folder.path().join(NAME).exists());
+    }
+}

@@ -1,0 +1,68 @@
+//! The commands under test: every writer there is.
+
+/// A command that is killed or has its calls fail, with what comes before and after it.
+pub(super) struct Configuration {
+    /// As on the command line of the campaign.
+    pub(super) name: &'static str,
+    /// Command lines that run before, undisturbed.
+    pub(super) before: &'static [&'static str],
+    /// The command line under test.
+    pub(super) attacked: &'static str,
+    /// Command lines that complete the output, undisturbed.
+    pub(super) after: &'static [&'static str],
+}
+
+impl Configuration {
+    const fn alone(name: &'static str, attacked: &'static str) -> Self {
+        Self { name, before: &[], attacked, after: &[] }
+    }
+}
+
+const PLAN: &str = "plan SOURCE -o OUT/x.fdplan --format wds --shard-count 3";
+const PART_1: &str = "pack --plan OUT/x.fdplan --part 1/2 OUT/x --threads THREADS";
+const PART_2: &str = "pack --plan OUT/x.fdplan --part 2/2 OUT/x --threads THREADS";
+const MERGE: &str = "merge OUT/x";
+
+/// Command lines whose words are SOURCE, a folder of 12 images in two classes, OUT, an empty
+/// folder, and THREADS, or contain them.
+pub(super) const ALL: &[Configuration] = &[
+    Configuration::alone("folder", "pack SOURCE OUT/x --format folder --threads THREADS"),
+    Configuration::alone("beton", "pack SOURCE OUT/x.beton --threads THREADS"),
+    Configuration::alone(
+        "beton-index",
+        "pack SOURCE OUT/x.beton --jpeg-index on --threads THREADS",
+    ),
+    Configuration::alone(
+        "wds",
+        "pack SOURCE OUT/x --format wds --shard-count 4 --threads THREADS \
+         --sidecars fdx,dali,wids,timm,hf,energon,img2dataset",
+    ),
+    Configuration::alone("mds", "pack SOURCE OUT/x --format mds --shard-count 4 --threads THREADS"),
+    Configuration::alone(
+        "mds-zstd",
+        "pack SOURCE OUT/x --format mds --shard-count 4 --compression zstd --threads THREADS",
+    ),
+    Configuration::alone(
+        "mixed",
+        "pack SOURCE OUT/x --format mixed --ratio 0.5 --shard-count 4 --threads THREADS",
+    ),
+    Configuration::alone(
+        "formula",
+        "pack fractal:fractaldb?classes=2&instances=100 OUT/x.formula --threads THREADS",
+    ),
+    Configuration::alone("plan", PLAN),
+    Configuration { name: "part", before: &[PLAN], attacked: PART_1, after: &[PART_2, MERGE] },
+    Configuration { name: "merge", before: &[PLAN, PART_1, PART_2], attacked: MERGE, after: &[] },
+    Configuration {
+        name: "unpack",
+        before: &["pack SOURCE OUT/x.beton"],
+        attacked: "unpack OUT/x.beton OUT/y",
+        after: &[],
+    },
+    Configuration {
+        name: "index",
+        before: &["pack SOURCE OUT/x --format wds --shard-count 4 --sidecars none"],
+        attacked: "index OUT/x --sidecars fdx,dali,wids",
+        after: &[],
+    },
+];

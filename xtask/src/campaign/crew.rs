@@ -1,0 +1,94 @@
+//! Cases run side by side, each worker in a folder of its own.
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use super::{
+    Campaign,
+    case::{self, Case, Outcome, Reference, Selection},
+    configurations::Configuration,
+    faults, kills, points,
+    program::{Program, Slot},
+    tree::Tree,
+};
+use crate::failure::{Context, Failure, Result, fail};
+
+/// All cases of a configuration, in their order.
+pub(super) fn walk(
+    program: &Program,
+    configuration: &'static Configuration,
+    campaign: Campaign,
+    selection: &Selection<'_>,
+    jobs: usize,
+) -> Result<Vec<Outcome>> {
+    let reference = reference(program, configuration)?;
+    let cases = match campaign {
+        Campaign::Kill => kills::cases(&reference.points, selection),
+        Campaign::Faults => faults::cases(&reference.points, selection),
+    };
+    let run = |slot: &Slot, case: &Case| match campaign {
+        Campaign::Kill => kills::run(program, slot, case, &reference),
+        Campaign::Faults => faults::run(program, slot, case, &reference),
+    };
+
+    let next = AtomicUsize::new(0);
+    let worker = |number: usize| -> Result<Vec<(usize, Outcome)>> {
+        let slot = program.slot(&format!("slot-{number}"));
+        let mut outcomes = Vec::new();
+        loop {
+            let position = next.fetch_add(1, Ordering::Relaxed);
+            let Some(case) = cases.get(position) else { return Ok(outcomes) };
+            outcomes.push((position, run(&slot, case)?));
+        }
+    };
+    let mut outcomes = thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs)
+            .map(|number| {
+                scope.spawn({
+                    let worker = &worker;
+                    move || worker(number)
+                })
+            })
+            .collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().map_err(|_| died())??);
+        }
+        Ok::<_, Failure>(all)
+    })?;
+    outcomes.sort_by_key(|(position, _)| *position);
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+}
+
+fn died() -> Failure {
+    Failure::new("a worker of the campaign died")
+}
+
+/// An undisturbed run with its calls, and a second one: whoever compares with an output has to
+/// know that it is always the same.
+fn reference(program: &Program, configuration: &'static Configuration) -> Result<Reference> {
+    let slot = program.slot("reference");
+    let complete = |variables: &[(&str, String)]| -> Result<Tree> {
+        case::prepare(program, &slot, configuration)?;
+        program.must(&slot, configuration.attacked, variables)?;
+        for line in configuration.after {
+            program.must(&slot, line, &[])?;
+        }
+        Tree::read(&slot.out())
+    };
+    let first = complete(&[])?;
+    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    let output =
+        complete(&[("FAULTS_BELOW", text(program.work())), ("FAULTS_LOG", text(&slot.log()))])?;
+    if output != first || output.is_empty() {
+        return fail(format!("{}: two undisturbed runs differ", configuration.name));
+    }
+    let doing = format!("cannot read {}", slot.log().display());
+    let log = std::fs::read_to_string(slot.log()).context(doing)?;
+    let mut points = points::of_log(&log, slot.folder())?;
+    let source = text(&program.source());
+    points.retain(|point| point.path.starts_with("out") || point.path.starts_with(&source));
+    Ok(Reference { configuration, output, source: Tree::read(&program.source())?, points })
+}

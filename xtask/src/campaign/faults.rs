@@ -1,0 +1,133 @@
+//! One call that fails, or moves fewer bytes than it was asked for.
+
+use super::{
+    case::{self, Case, Disturbance, Event, Notes, Outcome, Place, Reference, Selection},
+    points::Point,
+    program::{Ended, Program, Slot},
+    tree::Tree,
+};
+use crate::failure::Result;
+
+/// With `--quick`: cases for each configuration.
+const QUICK: usize = 60;
+
+/// What a call of each kind may answer: what the manual pages name, as far as it makes a
+/// difference to a program.
+const ANSWERS: [(&str, &[&str]); 12] = [
+    ("open", &["EIO", "EMFILE", "EACCES", "ENOSPC", "EINTR"]),
+    ("read", &["EIO", "EINTR", "short"]),
+    ("write", &["EIO", "ENOSPC", "EINTR", "short", "full"]),
+    ("sync", &["EIO", "ENOSPC", "EINTR"]),
+    ("rename", &["EIO", "ENOSPC", "EACCES"]),
+    ("truncate", &["EIO", "ENOSPC", "EINTR"]),
+    ("mkdir", &["EIO", "ENOSPC", "EACCES"]),
+    ("unlink", &["EIO", "EACCES"]),
+    ("stat", &["EIO", "EACCES"]),
+    ("lock", &["ENOLCK", "EIO", "EINTR"]),
+    ("list", &["EIO"]),
+    ("map", &["ENOMEM", "ENODEV"]),
+];
+
+/// Every answer at every call on source and output.
+pub(super) fn cases(points: &[Point], selection: &Selection<'_>) -> Vec<Case> {
+    let answers = |point: &Point| {
+        ANSWERS.iter().find(|(kind, _)| *kind == point.kind).map_or(&[][..], |(_, answers)| answers)
+    };
+    let all = points.iter().flat_map(|point| {
+        answers(point)
+            .iter()
+            .map(|action| vec![Disturbance { place: Place::Call(point.clone()), action }])
+    });
+    selection.of(all.collect(), QUICK)
+}
+
+/// Lets the call fail, judges the run, and if it failed runs the same command again.
+pub(super) fn run(
+    program: &Program,
+    slot: &Slot,
+    case: &Case,
+    reference: &Reference,
+) -> Result<Outcome> {
+    let configuration = reference.configuration;
+    case::prepare(program, slot, configuration)?;
+    let mut notes = Notes::default();
+    for fault in case {
+        let mut variables = fault.variables(slot);
+        variables.push(("FAULTS_LOG", slot.log().to_string_lossy().into_owned()));
+        let ended = program.run(slot, configuration.attacked, &variables)?;
+        if Tree::read(&program.source())? != reference.source {
+            notes.add(Event::SourceChanged, "");
+        }
+        notes.add(if slot.log().exists() { Event::Failed } else { Event::NotReached }, "");
+        judge(&mut notes, fault, &ended);
+        if ended.well() {
+            succeeded(&mut notes, program, slot, reference, &ended)?;
+        } else {
+            again(&mut notes, program, slot, reference)?;
+        }
+    }
+    Ok(notes.outcome(program, case, reference))
+}
+
+/// What a failed run has to say: where it failed.
+fn judge(notes: &mut Notes, fault: &Disturbance, ended: &Ended) {
+    if ended.crashed() {
+        notes.add(Event::Crashed, ended.to_string());
+    } else if !ended.well() {
+        let event = if names(&ended.message, fault) {
+            Event::Told
+        } else if ended.message.contains("/out/") {
+            Event::ToldOther
+        } else {
+            Event::Untold
+        };
+        notes.add(event, ended.to_string());
+    }
+}
+
+fn names(message: &str, fault: &Disturbance) -> bool {
+    let path = match &fault.place {
+        // A full disk stops every thread, and any of them may be the one that tells.
+        Place::Call(_) if fault.action == "full" => "out",
+        Place::Call(point) => &point.path,
+        Place::Nth(..) => "",
+    };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // A message may name the file that the scratch file was to become.
+    message.contains(name.split(".partial").next().unwrap_or(name))
+}
+
+/// Exit status 0 stands for the reference's output; a file too many has to be named in a warning.
+fn succeeded(
+    notes: &mut Notes,
+    program: &Program,
+    slot: &Slot,
+    reference: &Reference,
+    ended: &Ended,
+) -> Result<()> {
+    let mut found = Notes::default();
+    found.compare(program, slot, reference)?;
+    if found.events.is_empty() {
+        notes.add(Event::Sound, "");
+        return Ok(());
+    }
+    for (event, seen) in found.events.into_iter().zip(found.seen) {
+        let paths = seen.split(' ').skip(1);
+        let named = |path: &str| ended.message.contains(path.rsplit('/').next().unwrap_or(path));
+        let event = match event {
+            Event::Stray if paths.into_iter().all(named) => Event::Warned,
+            event => event,
+        };
+        notes.add(event, format!("exit 0, {seen}"));
+    }
+    Ok(())
+}
+
+/// The fault was a passing one: the same command has to succeed, without `--overwrite`.
+fn again(notes: &mut Notes, program: &Program, slot: &Slot, reference: &Reference) -> Result<()> {
+    let ended = program.run(slot, reference.configuration.attacked, &[])?;
+    if ended.well() {
+        return notes.compare(program, slot, reference);
+    }
+    notes.refused(slot, reference, &ended)
+}

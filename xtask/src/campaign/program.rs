@@ -1,0 +1,203 @@
+//! Runs of the command under test, and their command lines for a reader who repeats them.
+
+use std::{
+    fmt::Write,
+    fs,
+    num::NonZeroUsize,
+    os::unix::process::ExitStatusExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{
+    failure::{Context, Result, fail},
+    shell,
+};
+
+/// No run of a dozen small images takes this long.
+const SECONDS: &str = "60";
+
+/// The command under test, with the library and the folder that its runs work in.
+pub(super) struct Program {
+    path: PathBuf,
+    library: PathBuf,
+    work: PathBuf,
+    threads: NonZeroUsize,
+}
+
+/// The folder of one run at a time.
+#[derive(Clone)]
+pub(super) struct Slot {
+    folder: PathBuf,
+}
+
+impl Slot {
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where outputs go.
+    pub(super) fn out(&self) -> PathBuf {
+        self.folder.join("out")
+    }
+
+    /// Where the library tells its calls.
+    pub(super) fn log(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    /// Empties it.
+    pub(super) fn clear(&self) -> Result<()> {
+        let doing = || format!("cannot empty {}", self.folder.display());
+        if self.folder.exists() {
+            fs::remove_dir_all(&self.folder).context(doing())?;
+        }
+        fs::create_dir_all(self.out()).context(doing())
+    }
+}
+
+/// How a run ended.
+pub(super) struct Ended {
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+    pub(super) message: String,
+}
+
+impl Ended {
+    pub(super) fn well(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// Killed, as it was to be.
+    pub(super) fn killed(&self) -> bool {
+        self.signal == Some(9)
+    }
+
+    /// By a panic or a signal that nobody asked for.
+    pub(super) fn crashed(&self) -> bool {
+        self.code.is_none_or(|code| code == 101 || code == 134)
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(f, "exit {code}")?,
+            (None, signal) => write!(f, "signal {}", signal.unwrap_or(0))?,
+        }
+        match self.message.lines().find(|line| !line.is_empty()) {
+            Some(line) => write!(f, " ({line})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Program {
+    pub(super) fn new(
+        path: PathBuf,
+        library: PathBuf,
+        work: PathBuf,
+        threads: NonZeroUsize,
+    ) -> Self {
+        Self { path, library, work, threads }
+    }
+
+    pub(super) fn source(&self) -> PathBuf {
+        self.work.join("source")
+    }
+
+    pub(super) fn work(&self) -> &Path {
+        &self.work
+    }
+
+    pub(super) fn slot(&self, name: &str) -> Slot {
+        Slot { folder: self.work.join(name) }
+    }
+
+    /// Twelve small images in two classes, from larger ones.
+    pub(super) fn make_source(&self, images: &Path) -> Result<()> {
+        let all = self.work.join("small");
+        let mut shrink = Command::new(&self.path);
+        shrink.arg("pack").args([images, &all]).args(["--format", "folder", "--encode", "jpeg"]);
+        shell::run(shrink.args(["--max-side", "96", "--quiet"]))?;
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&all).context("cannot list the small images")? {
+            names.push(entry.context("cannot list the small images")?.path());
+        }
+        names.retain(|path| path.extension().is_some_and(|it| it == "jpg"));
+        names.sort();
+        for (position, path) in names.iter().enumerate() {
+            let class = if 2 * position < names.len() { "left" } else { "right" };
+            let folder = self.source().join(class);
+            let doing = format!("cannot fill {}", folder.display());
+            fs::create_dir_all(&folder).context(&doing)?;
+            let name = format!("{position:02}.jpg");
+            fs::rename(path, folder.join(name)).context(&doing)?;
+        }
+        if names.len() != 12 {
+            return fail(format!("{} holds {} images, not 12", all.display(), names.len()));
+        }
+        Ok(())
+    }
+
+    /// Runs a command line of a configuration under the library with these variables.
+    pub(super) fn run(
+        &self,
+        slot: &Slot,
+        line: &str,
+        variables: &[(&str, String)],
+    ) -> Result<Ended> {
+        let mut command = Command::new(&self.path);
+        command.args(self.words(slot, line)).env("LD_PRELOAD", &self.library);
+        command.env("FAULTS_NO_SYNC", "1").env("FAULTS_SECONDS", SECONDS);
+        if variables.is_empty() {
+            // Watched, for the two lines above to hold, with no call that counts.
+            command.env("FAULTS_BELOW", &self.work).env("FAULTS_KINDS", "");
+        }
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        let output = command.output().context("cannot start the command under test")?;
+        Ok(Ended {
+            code: output.status.code(),
+            signal: output.status.signal(),
+            message: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// Runs a command line that must succeed.
+    pub(super) fn must(&self, slot: &Slot, line: &str, variables: &[(&str, String)]) -> Result<()> {
+        let ended = self.run(slot, line, variables)?;
+        let shown = || self.shown(slot, line, variables);
+        if ended.well() { Ok(()) } else { fail(format!("{}: {ended}", shown())) }
+    }
+
+    /// The command line as one would type it.
+    pub(super) fn shown(&self, slot: &Slot, line: &str, variables: &[(&str, String)]) -> String {
+        let mut shown = String::new();
+        if !variables.is_empty() {
+            let library = self.library.to_string_lossy();
+            let _infallible = write!(shown, "LD_PRELOAD={} ", shell::quoted(&library));
+        }
+        for (name, value) in variables {
+            let _infallible = write!(shown, "{name}={} ", shell::quoted(value));
+        }
+        let _infallible = write!(shown, "{}", shell::quoted(&self.path.to_string_lossy()));
+        for word in self.words(slot, line) {
+            let _infallible = write!(shown, " {}", shell::quoted(&word));
+        }
+        shown
+    }
+
+    fn words(&self, slot: &Slot, line: &str) -> Vec<String> {
+        let (source, out) = (self.source(), slot.out());
+        let (source, out) = (source.to_string_lossy(), out.to_string_lossy());
+        let threads = self.threads.to_string();
+        let places = [("SOURCE", &*source), ("OUT", &*out), ("THREADS", &*threads)];
+        let filled = |word: &str| {
+            let place = places.iter().find_map(|(name, text)| {
+                word.strip_prefix(name).map(|rest| format!("{text}{rest}"))
+            });
+            place.unwrap_or_else(|| word.to_string())
+        };
+        line.split_whitespace().map(filled).collect()
+    }
+}
