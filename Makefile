@@ -5,7 +5,7 @@
 CARGO ?= cargo
 # The build without C codecs. The Python package joins so that the libraries have the features that
 # they have in the whole workspace: with others Cargo would compile every one of them once more.
-LIGHT = -p fdconvert -p fdconvert-codec -p fdconvert-python --no-default-features
+LIGHT = -p fdconvert-cli -p fdconvert -p fdconvert-codec -p fdconvert-python --no-default-features
 # The chores, built as `cargo test` builds them: the example brings the features of tests.
 XTASK = $(CARGO) build --quiet --workspace --bin xtask --example fake_driver && "$${CARGO_TARGET_DIR:-target}/debug/xtask"
 SECONDS_PER_TARGET ?= 60

@@ -27,6 +27,21 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("profile", &["core", "codec", "storage"]),
     ("reader", &["core", "storage", FORMATS]),
     ("loader", &["core", "storage", "reader", "codec", "resize", "jpeg-index", "gpu"]),
+    (
+        "fdconvert",
+        &[
+            "core",
+            "storage",
+            "reader",
+            "codec",
+            "jpeg-index",
+            "fractal",
+            "pipeline",
+            "profile",
+            "loader",
+            FORMATS,
+        ],
+    ),
     ("python", &["core", "loader", "pipeline", "reader", "codec", ROOT]),
     ("testkit", &["core", "storage", "probe"]),
     ("xtask", &[]),
@@ -39,7 +54,7 @@ const FORMATS: &str = "formats/*";
 const OF_ONE_FORMAT: &[(&str, &str)] = &[("mixed", "wds"), ("formula", "fractal")];
 
 /// The command is glue over everything, except what serves the tests and the chores.
-const ROOT: &str = "fdconvert";
+const ROOT: &str = "cli";
 const NOT_FOR_ROOT: &[&str] = &["gpu-emul", "testkit", "xtask"];
 
 /// A member of the workspace, and the members it uses outside of its tests.
@@ -97,12 +112,12 @@ fn forbidden_arrows_are_found() {
     assert_eq!(check("mixed", true, &[("index", false), ("wds", true)]), "");
     assert_eq!(check("formula", true, &[("fractal", false)]), "");
     assert!(check("beton", true, &[("fractal", false)]).contains("beton -> fractal"));
-    assert_eq!(check("fdconvert", false, &[("pipeline", false), ("beton", true)]), "");
+    assert_eq!(check("cli", false, &[("pipeline", false), ("beton", true)]), "");
     assert!(check("core", false, &[("storage", false)]).contains("core -> storage"));
     assert!(check("beton", true, &[("codec", false)]).contains("beton -> codec"));
     assert!(check("beton", true, &[("wds", true)]).contains("beton -> wds"));
     assert!(check("pipeline", false, &[("beton", true)]).contains("pipeline -> beton"));
-    assert!(check("fdconvert", false, &[("testkit", false)]).contains("fdconvert -> testkit"));
+    assert!(check("cli", false, &[("testkit", false)]).contains("cli -> testkit"));
     assert!(check("novel", false, &[]).contains("novel: a crate without a row"));
 }
 
@@ -174,8 +189,16 @@ fn short_name(name: &Value) -> String {
 
 /// Everything that the command links, one crate a line.
 fn tree(features: &[&str]) -> String {
-    let tree =
-        ["tree", "--offline", "--package", ROOT, "--edges", "normal,build", "--prefix", "none"];
+    let tree = [
+        "tree",
+        "--offline",
+        "--package",
+        "fdconvert-cli",
+        "--edges",
+        "normal,build",
+        "--prefix",
+        "none",
+    ];
     cargo(&[&tree, features].concat())
 }
 

@@ -1,62 +1,27 @@
 //! `fdconvert pack fractal:... OUT.formula`: the one format that keeps a source instead of samples.
-use crate::{Outcome, Session, args::PackArgs, fractal, output, request::Recipe, sources};
-use fdconvert_codec::{Encode, Policy};
-use fdconvert_core::{Error, Provenance, Reader as _, Result, Source as _};
+use crate::{Outcome, Session, args::PackArgs, output};
+use fdconvert::{Context, FormulaOutput};
+use fdconvert_core::{Error, Result, Source as _};
 use fdconvert_formula::FormulaReader;
-use fdconvert_fractal::{Formula, Recipe as FractalRecipe};
-use fdconvert_pipeline::PlanRequest;
+use fdconvert_fractal::Formula;
 use serde_json::{Map, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) fn run(
     args: &PackArgs,
-    paths: &[PathBuf],
-    out: &Path,
-    recipe: &Recipe,
+    file: &FormulaOutput,
+    context: Context<'_>,
     session: &Session,
 ) -> Result<Outcome> {
-    let [path] = paths else {
-        let what = "a formula keeps one recipe; pack several into another format";
-        return Err(Error::usage("--format formula", what));
-    };
-    let Some(text) = sources::recipe(path) else {
-        let what = format!(
-            "{} has images, and a formula keeps none; only a recipe becomes one: \
-             fdconvert pack 'fractal:fractaldb?classes=1000' {}",
-            path.display(),
-            out.display()
-        );
-        return Err(Error::usage("--format formula", what));
-    };
-    refuse_what_needs_images(recipe)?;
-    // Before a search, not after.
-    let fractals = FractalRecipe::parse(text)?;
-    let provenance = Provenance {
-        tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
-        source: fractals.name(),
-        ..Provenance::default()
-    };
-    let is_there = std::fs::symlink_metadata(out).is_ok();
-    if is_there && !args.overwrite && !args.dry_run {
-        // The file depends on the recipe and the version alone, and its own checksums say that it
-        // is whole: the same command has written it.
-        if let Ok(found) = FormulaReader::open(out)
-            && found.provenance() == Some(&provenance)
-            && found.verify_layout().is_empty()
-        {
-            return already_complete(args, &found, out, session);
-        }
+    let out = file.out();
+    if let Some(found) = file.there() {
+        return already_complete(args, found, out, session);
     }
-    if is_there && !args.overwrite {
-        let what = format!("{} exists; replace it with --overwrite", out.display());
-        return Err(Error::usage("OUT", what));
-    }
-    let quiet = args.common.quiet || args.common.json;
-    let formula = fractal::resolve(&fractals, quiet, session)?;
+    let formula = file.resolve(context)?;
     if args.dry_run {
         return dry_run(args, out, &formula, session);
     }
-    let written = fdconvert_formula::write(out, &formula, &provenance, args.overwrite)?;
+    let written = file.write(&formula)?;
     if args.common.json {
         let mut fields = Map::new();
         fields.insert("out".into(), json!(out.display().to_string()));
@@ -116,30 +81,4 @@ fn dry_run(args: &PackArgs, out: &Path, formula: &Formula, session: &Session) ->
         session.print(&format!("would write {out}, a formula of {n}\n"))?;
     }
     Ok(Outcome::Complete)
-}
-
-/// Options that would have to change images or their order.
-fn refuse_what_needs_images(recipe: &Recipe) -> Result<()> {
-    let refuse = |what: &str| {
-        let what = format!("a formula keeps no images, so none can be {what}");
-        Err(Error::usage("--format formula", what))
-    };
-    if recipe.policy.encode != Encode::Keep || recipe.policy.size.is_some() {
-        return refuse("encoded or resized; say size= in the recipe");
-    }
-    // Limits and filters without effect may stay.
-    let changes = Policy { limits: recipe.policy.limits, ..Policy::default() };
-    if recipe.policy.alpha != changes.alpha || recipe.policy.gray != changes.gray {
-        return refuse("converted");
-    }
-    // A seed alone changes nothing.
-    let (plan, none) = (&recipe.plan, PlanRequest::default());
-    if plan.selection != none.selection
-        || plan.shuffle.is_some()
-        || !plan.splits.is_empty()
-        || plan.sharding != none.sharding
-    {
-        return refuse("selected, shuffled, split or put into shards; readers and loaders do that");
-    }
-    Ok(())
 }

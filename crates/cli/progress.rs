@@ -216,11 +216,6 @@ impl PackProgress {
         Self { bar: bar(what, quiet, session), bytes_in: 0, bytes_stored: 0, skipped: 0 }
     }
 
-    /// Takes the bar off the screen.
-    pub(crate) fn clear(&self) {
-        self.bar.finish_and_clear();
-    }
-
     fn show(&self) {
         let mut text = format!("{} in, {} out", size(self.bytes_in), size(self.bytes_stored));
         if self.skipped > 0 {

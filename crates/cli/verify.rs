@@ -1,5 +1,6 @@
 //! `fdconvert verify`.
-use crate::{Outcome, Session, args::VerifyArgs, jpeg_index, output, progress, request::threads};
+use crate::{Outcome, Session, args::VerifyArgs, jpeg_index, output, progress};
+use fdconvert::threads;
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Class, Error, Limits, MaxDecompressed, Reader, Result, Shown, Value};
 use rayon::prelude::*;
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &VerifyArgs, session: &Session) -> Result<Outcome> {
     let mut facts = Facts { has_images: true, has_checksums: false };
     let (n_samples, problems) = match fdconvert_reader::open_within(
         &args.dataset,
-        MaxDecompressed(args.max_decompressed),
+        MaxDecompressed(args.max_decompressed.map(|bytes| bytes.0)),
     ) {
         Ok(reader) => {
             facts = Facts {

@@ -2,9 +2,9 @@
 use crate::{
     args::Common,
     profile::args::{rate, seconds},
-    values::bytes,
 };
 use clap::{Args, ValueEnum};
+use fdconvert::ByteCount;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -25,8 +25,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) access: Option<AccessArg>,
     /// Memory that keeps a part of the dataset from epoch to epoch
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
-    pub(crate) cache: u64,
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub(crate) cache: ByteCount,
     /// Which part that is
     #[arg(long, value_enum, value_name = "POLICY", default_value = "resident")]
     pub(crate) cache_policy: CacheArg,

@@ -11,8 +11,10 @@ use std::fmt::Write;
 const CLASSES_SHOWN: usize = 8;
 
 pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
-    let reader =
-        fdconvert_reader::open_within(&args.dataset, MaxDecompressed(args.max_decompressed))?;
+    let reader = fdconvert_reader::open_within(
+        &args.dataset,
+        MaxDecompressed(args.max_decompressed.map(|bytes| bytes.0)),
+    )?;
     let samples = (0..args.samples.min(reader.len()))
         .map(|index| reader.get(index))
         .collect::<Result<Vec<_>>>()?;

@@ -1,6 +1,7 @@
 //! Flags of `fdconvert profile`.
-use crate::{args::Common, values::bytes};
+use crate::args::Common;
 use clap::{Args, ValueEnum};
+use fdconvert::{ByteCount, Verify as Tries};
 use fdconvert_core::Codec;
 use std::path::PathBuf;
 
@@ -20,8 +21,8 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) queue_depth: usize,
     /// Memory that will keep a part of the dataset from epoch to epoch
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
-    pub(crate) cache: u64,
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub(crate) cache: ByteCount,
     /// Forms to choose from, of png, jpeg, bmp [default: bmp with png, or with jpeg where most of
     /// SOURCE is JPEG]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = codec)]
@@ -76,6 +77,16 @@ pub(crate) enum Search {
     Paper,
 }
 
+impl From<Verify> for Tries {
+    fn from(arg: Verify) -> Self {
+        match arg {
+            Verify::Around => Self::Around,
+            Verify::Sweep => Self::Sweep,
+            Verify::Off => Self::Off,
+        }
+    }
+}
+
 fn codec(text: &str) -> Result<Codec, String> {
     match text.trim() {
         "png" => Ok(Codec::Png),
@@ -87,7 +98,8 @@ fn codec(text: &str) -> Result<Codec, String> {
 
 /// `200MB/s`, `200MB`
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
-    let rate = bytes(text.strip_suffix("/s").unwrap_or(text)).ok().filter(|rate| *rate > 0);
+    let rate = text.strip_suffix("/s").unwrap_or(text).parse::<ByteCount>().ok();
+    let rate = rate.map(|bytes| bytes.0).filter(|rate| *rate > 0);
     rate.ok_or_else(|| format!("`{text}` is not a rate of reading; write e.g. 200MB/s"))
 }
 

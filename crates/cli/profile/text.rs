@@ -1,10 +1,10 @@
 //! A profile for people at a terminal.
-use super::measure::Setup;
 use crate::output;
+use fdconvert::ProfileOptions;
 use fdconvert_core::Shown;
 use fdconvert_profile::{Binding, Choice, Model, Report, SLACK, Throughput, Verdict, Verified};
 
-pub(crate) fn report(report: &Report, setup: &Setup) -> String {
+pub(crate) fn report(report: &Report, options: &ProfileOptions, n_threads: usize) -> String {
     let mut text = format!(
         "profile of {}: {}, read from {}\n",
         Shown(&report.dataset),
@@ -25,7 +25,7 @@ pub(crate) fn report(report: &Report, setup: &Setup) -> String {
     }
     if let Some(read) = &report.read {
         let how = if read.cached_because.is_some() { "from memory" } else { "past the page cache" };
-        let slowed = setup.throttle.map_or("", |_| ", slowed down");
+        let slowed = options.throttle_read.map_or("", |_| ", slowed down");
         line(
             "reading",
             format!(
@@ -36,11 +36,11 @@ pub(crate) fn report(report: &Report, setup: &Setup) -> String {
             ),
         );
     }
-    let threads = output::counted(setup.threads as u64, "thread");
-    let how = if setup.threads == 1 { "that decodes" } else { "that decode" };
+    let threads = output::counted(n_threads as u64, "thread");
+    let how = if n_threads == 1 { "that decodes" } else { "that decode" };
     line("decoding", format!("{threads} {how}"));
-    if setup.cache > 0 {
-        line("cache", output::size(setup.cache));
+    if options.cache.0 > 0 {
+        line("cache", output::size(options.cache.0));
     }
     text.push_str(&table(report));
     if let Some(search) = &report.search {

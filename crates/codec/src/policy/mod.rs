@@ -12,7 +12,7 @@ pub use worker::{Nanos, Outcome, Worker};
 
 use crate::{Filter, JpegOptions, Size, backend};
 use fdconvert_core::{Error, Limits, Result};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 /// How images are stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -69,6 +69,37 @@ pub enum Alpha {
     Blend([u8; 3]),
     /// The sample is an error.
     Refuse,
+}
+
+impl fmt::Display for Alpha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drop => f.write_str("drop"),
+            Self::Blend([r, g, b]) => write!(f, "{r:02x}{g:02x}{b:02x}"),
+            Self::Refuse => f.write_str("refuse"),
+        }
+    }
+}
+
+impl FromStr for Alpha {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "drop" => return Ok(Self::Drop),
+            "refuse" => return Ok(Self::Refuse),
+            "white" => return Ok(Self::Blend([255; 3])),
+            "black" => return Ok(Self::Blend([0; 3])),
+            _ => {}
+        }
+        match u32::from_str_radix(text, 16) {
+            Ok(rgb) if text.len() == 6 => {
+                let [_, r, g, b] = rgb.to_be_bytes();
+                Ok(Self::Blend([r, g, b]))
+            }
+            _ => Err(format!("`{text}` is none of: drop, white, black, refuse, RRGGBB")),
+        }
+    }
 }
 
 /// How many channels a gray image gets when it is encoded.

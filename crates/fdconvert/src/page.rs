@@ -1,4 +1,5 @@
 //! Whether the pages of a beton are large enough, before anything is packed.
+use crate::PackOptions;
 use fdconvert_codec::{Encode, Policy, Size};
 use fdconvert_core::{Codec, Error, Image, OptionValues, Pixels, Result, Source, Value};
 use fdconvert_pipeline::Plan;
@@ -18,9 +19,10 @@ pub(crate) fn check(
     source: &dyn Source,
     policy: &Policy,
     plan: &Plan,
-    options: &OptionValues,
+    options: &PackOptions,
 ) -> Result<()> {
-    let page_bytes = options.bytes("page-size")?.unwrap_or(DEFAULT_PAGE_BYTES);
+    let values = OptionValues(options.format_options.clone());
+    let page_bytes = values.bytes("page-size")?.unwrap_or(DEFAULT_PAGE_BYTES);
     let is_enough = match policy.size {
         Some(Size::MaxSide(side)) => Pixels::byte_len(side, side, 3) <= page_bytes,
         _ => false,

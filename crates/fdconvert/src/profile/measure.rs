@@ -1,12 +1,13 @@
 //! Measuring, solving and verifying, in that order.
 use super::{
-    args::Verify,
+    ProfileOptions, Verify,
     machine::measured_on,
     trial::{Running, Trial},
 };
-use crate::{Session, progress::steps};
+use crate::{Context, Stage, pack::threads};
 use fdconvert_codec::JpegOptions;
 use fdconvert_core::{Codec, Error, Limits, Result, Source};
+use fdconvert_pipeline::Cancel;
 use fdconvert_profile::{
     Bandwidth, Cost, FormatReport, Machine, Measured, Measuring, MixtureReport, Model, Pattern,
     ReadPlan, Report, Target, Verified, best_mixture, measure_read, paper_search, resources,
@@ -17,29 +18,15 @@ use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 /// What to profile, checked.
-#[derive(Debug, Clone)]
-pub(crate) struct Setup {
+struct Setup<'a> {
+    options: &'a ProfileOptions,
     /// Folder on the disk to measure.
-    pub(crate) target: PathBuf,
-    /// Forms; empty for those that suit the source.
-    pub(crate) formats: Vec<Codec>,
-    pub(crate) threads: usize,
-    pub(crate) queue_depth: usize,
-    pub(crate) cache: u64,
-    /// Bytes/s that reading is slowed down to.
-    pub(crate) throttle: Option<u64>,
-    pub(crate) samples: u64,
-    pub(crate) seed: u64,
-    pub(crate) verify: Verify,
-    pub(crate) runs: u32,
-    pub(crate) time: Duration,
-    pub(crate) paper_search: bool,
-    pub(crate) jpeg: JpegOptions,
-    pub(crate) limits: Limits,
+    target: &'a Path,
+    threads: usize,
+    queue_depth: usize,
 }
 
 /// What the disk is read for at least: the bandwidth of less is noise.
@@ -48,35 +35,43 @@ const READ_BYTES: u64 = 1 << 30;
 /// How far beside the predicted share the loader is tried.
 const BESIDE: f64 = 0.05;
 
-pub(crate) fn profile(
+/// Measures what `options` say on the disk of `target`.
+pub(super) fn measure_on(
     source: &dyn Source,
-    setup: &Setup,
-    quiet: bool,
-    session: &Session,
+    options: &ProfileOptions,
+    target: &Path,
+    context: Context<'_>,
 ) -> Result<Report> {
-    let cancelled = || session.cancel().is_cancelled();
-    let steps = steps("profiling", quiet, session);
+    let setup = &Setup {
+        options,
+        target,
+        threads: threads(options.threads)?,
+        queue_depth: options.queue_depth.clamp(1, 1024),
+    };
+    let cancel = context.cancel;
+    let cancelled = || cancel.is_cancelled();
+    let steps = context.progress.stage(Stage::Profiling);
     // At most: how many shares are worth a try is known when the model is.
-    let most = shares_at_most(setup.verify);
-    steps.set_length(4 + u64::from(setup.runs) * most);
-    let formats = formats(source, setup)?;
+    let most = shares_at_most(options.verify);
+    steps.total(4 + u64::from(options.runs) * most);
+    let formats = formats(source, options)?;
 
-    steps.set_message("decoding samples".into());
+    steps.on("decoding samples");
     let measuring = Measuring {
-        samples: setup.samples,
+        samples: options.samples,
         threads: setup.threads,
         passes: 3,
-        seed: setup.seed,
-        limits: setup.limits,
-        jpeg: setup.jpeg,
+        seed: options.seed,
+        limits: Limits { max_pixels: options.max_pixels, max_file_bytes: options.max_file_bytes.0 },
+        jpeg: JpegOptions { quality: options.jpeg_quality, ..JpegOptions::default() },
         ..Measuring::default()
     };
     let sampled = sample(source, &formats, &measuring, &cancelled)?;
     let measured = time_formats(&sampled, &measuring, &cancelled)?;
-    steps.inc(1);
+    steps.step();
 
     let mut warnings = Vec::new();
-    let trial = match Trial::new(&sampled, &setup.target, session) {
+    let trial = match Trial::new(&sampled, setup.target, cancel) {
         Ok(trial) => Some(trial),
         Err(Error::Io { source: cause, .. }) if is_read_only(cause.kind()) => {
             warnings.push(format!(
@@ -88,24 +83,24 @@ pub(crate) fn profile(
         }
         Err(error) => return Err(error),
     };
-    steps.inc(1);
+    steps.step();
 
-    steps.set_message("reading".into());
-    let throttle = setup.throttle.and_then(|rate| Throttle::new(rate as f64)).map(Arc::new);
+    steps.on("reading");
+    let throttle = options.throttle_read.and_then(|rate| Throttle::new(rate as f64)).map(Arc::new);
     let read = bandwidth(trial.as_ref(), &measured, setup, throttle.as_deref(), &cancelled)?;
-    steps.inc(1);
+    steps.step();
 
-    steps.set_message("decoding".into());
+    steps.on("decoding");
     let running = Running {
         threads: setup.threads,
         queue_depth: setup.queue_depth,
         throttle,
-        cache_share: setup.cache as f64 / source.len().max(1) as f64,
-        time: setup.time,
-        seed: setup.seed,
+        cache_share: options.cache.0 as f64 / source.len().max(1) as f64,
+        time: options.time,
+        seed: options.seed,
     };
-    let costs = costs(trial.as_ref(), &measured, &running, session)?;
-    steps.inc(1);
+    let costs = costs(trial.as_ref(), &measured, &running, cancel)?;
+    steps.step();
     let machine = Machine {
         read_bytes_per_s: read.bytes_per_s,
         effective_cores: match &trial {
@@ -113,7 +108,7 @@ pub(crate) fn profile(
             Some(_) => setup.threads as f64,
             None => measured.effective_cores(),
         },
-        cache_bytes: setup.cache as f64,
+        cache_bytes: options.cache.0 as f64,
     };
     let names: Vec<&str> = formats.iter().map(|codec| name(*codec)).collect();
     let (pair, model) = best_pair(&formats, &costs, machine, source.len())?;
@@ -122,37 +117,36 @@ pub(crate) fn profile(
     if formats.len() > 2 {
         report.formats = Some(all_formats(&names, &costs, &machine, source.len())?);
     }
-    if setup.paper_search {
+    if options.paper_search {
         report.search = Some(paper_search(|share| Ok(model.throughput(share)))?);
     }
     report.measured = Some(measured);
     report.read = Some(read);
     report.warnings = warnings;
-    report.measured_on = Some(measured_on(&setup.target, session));
+    report.measured_on = Some(measured_on(setup.target, &options.command));
     if let Some(trial) = &trial {
-        let shares = shares(setup.verify, &report);
-        steps.set_length(4 + u64::from(setup.runs) * shares.len() as u64);
+        let shares = shares(options.verify, &report);
+        steps.total(4 + u64::from(options.runs) * shares.len() as u64);
         let mut verified: Vec<Verified> =
             shares.iter().map(|&share| Verified { share, runs: Vec::new() }).collect();
         // Shares take turns, so that what disturbs the machine for a while disturbs all of them.
-        for _ in 0..setup.runs {
+        for _ in 0..options.runs {
             for verified in &mut verified {
                 let raw = names.get(pair[1]).copied().unwrap_or_default();
-                steps.set_message(format!("loading at {:.0} % {raw}", verified.share * 100.0));
-                verified.runs.push(trial.run(pair, verified.share, &running, session)?);
-                steps.inc(1);
+                steps.on(&format!("loading at {:.0} % {raw}", verified.share * 100.0));
+                verified.runs.push(trial.run(pair, verified.share, &running, cancel)?);
+                steps.step();
             }
         }
         report.verified = verified;
         report.decide(&model);
     }
-    steps.finish_and_clear();
     Ok(report)
 }
 
 /// Those asked for, else BMP beside what most of the source is.
-fn formats(source: &dyn Source, setup: &Setup) -> Result<Vec<Codec>> {
-    if setup.formats.is_empty() {
+fn formats(source: &dyn Source, options: &ProfileOptions) -> Result<Vec<Codec>> {
+    if options.formats.is_empty() {
         let n_looked_at = source.len().min(100);
         let n_jpeg = (0..n_looked_at)
             .map(|n| n * source.len() / n_looked_at.max(1))
@@ -161,7 +155,7 @@ fn formats(source: &dyn Source, setup: &Setup) -> Result<Vec<Codec>> {
         let encoded = if n_jpeg * 2 > n_looked_at { Codec::Jpeg } else { Codec::Png };
         return Ok(vec![encoded, Codec::Bmp]);
     }
-    let mut formats = setup.formats.clone();
+    let mut formats = options.formats.clone();
     formats.sort_unstable();
     formats.dedup();
     if formats.len() < 2 {
@@ -182,7 +176,7 @@ fn is_read_only(kind: ErrorKind) -> bool {
 fn bandwidth(
     trial: Option<&Trial>,
     measured: &Measured,
-    setup: &Setup,
+    setup: &Setup<'_>,
     throttle: Option<&Throttle>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Bandwidth> {
@@ -194,11 +188,11 @@ fn bandwidth(
         pattern: Pattern::Random,
         max_bytes: READ_BYTES,
         max_seconds: READ_SECONDS,
-        seed: setup.seed,
+        seed: setup.options.seed,
     };
     let files = match trial {
         Some(trial) => trial.files()?,
-        None => found_files(&setup.target)?,
+        None => found_files(setup.target)?,
     };
     measure_read(&Target::Files(files), &plan, throttle, cancelled)
 }
@@ -230,14 +224,14 @@ fn costs(
     trial: Option<&Trial>,
     measured: &Measured,
     running: &Running,
-    session: &Session,
+    cancel: &Cancel,
 ) -> Result<Vec<Cost>> {
     let cost = |(form, format): (usize, &fdconvert_profile::FormatCost)| {
         let Some(trial) = trial else { return Ok(format.cost) };
         // The best of three: whatever else runs only slows it down.
         let mut rate = 0.0_f64;
         for _ in 0..3 {
-            rate = rate.max(trial.decode_rate(form, running, session)?);
+            rate = rate.max(trial.decode_rate(form, running, cancel)?);
         }
         let seconds = running.threads as f64 / rate.max(f64::MIN_POSITIVE);
         Ok(Cost { cpu_seconds_per_image: seconds, ..format.cost })

@@ -1,6 +1,6 @@
 //! Which splits a run writes, and what they are called.
 use fdconvert_core::{Format, Result, Shard, Source};
-use fdconvert_pipeline::{Job, Plan, Report, has_begun};
+use fdconvert_pipeline::{Dataset, Part, Plan, Report};
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 /// The split that a source is by the name of its folder, where that folder is all there is. Only
@@ -22,41 +22,51 @@ pub(crate) fn only_split(
     fdconvert_folder::split_named(name.to_str()?).map(str::to_owned)
 }
 
-/// The plan as it was called before shards were named after their source, where OUT has such shards
-/// of the same run: what was begun is continued under its name.
-pub(crate) fn as_begun_before(job: &Job<'_>) -> Result<Option<Plan>> {
+/// The plan as it was called before shards were named after their source, where the output has such
+/// shards of the same run: what was begun is continued under its name.
+pub(crate) fn as_begun_before(dataset: &Dataset<'_>) -> Result<Option<Plan>> {
     let is_begun = |plan: &Plan| -> Result<bool> {
         let first = format!("{}-000000.tar.partial", Shard::DEFAULT_SPLIT);
-        Ok(job.out.join(first).is_file() || has_begun(&Job { plan, ..*job })?)
+        Ok(dataset.out.join(first).is_file() || Dataset { plan, ..*dataset }.has_begun()?)
     };
-    let mut plan = job.plan.clone();
+    let mut plan = dataset.plan.clone();
     for shard in &mut plan.shards {
         shard.split = Shard::DEFAULT_SPLIT.to_owned();
     }
-    Ok(if job.out.is_dir() && is_begun(&plan)? { Some(plan) } else { None })
+    Ok(if dataset.out.is_dir() && is_begun(&plan)? { Some(plan) } else { None })
 }
 
-/// A split of an output: its name, its samples, and its file where it has one of its own.
-pub(crate) struct Written {
-    pub(crate) name: String,
-    pub(crate) samples: u64,
-    pub(crate) shards: u64,
-    pub(crate) file: Option<PathBuf>,
+/// A split of an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SplitReport {
+    /// Its name.
+    pub name: String,
+    /// Samples in it.
+    pub samples: u64,
+    /// Shards in it.
+    pub shards: u64,
+    /// Its file, where it has one of its own.
+    pub file: Option<PathBuf>,
 }
 
 /// The splits in the order of the plan, as far as this run wrote them.
-pub(crate) fn written(job: &Job<'_>, report: &Report) -> Vec<Written> {
-    let n_shards = job.plan.shards.len();
+pub(crate) fn written(
+    dataset: &Dataset<'_>,
+    part: Option<Part>,
+    report: &Report,
+) -> Vec<SplitReport> {
+    let n_shards = dataset.plan.shards.len();
     let mine =
-        |number: &usize| job.part.is_none_or(|part| *number as u64 % part.of.max(1) == part.index);
-    let shards = (0..n_shards).filter(mine).filter_map(|number| job.plan.shards.get(number));
-    let mut splits: Vec<Written> = Vec::new();
+        |number: &usize| part.is_none_or(|part| *number as u64 % part.of.max(1) == part.index);
+    let shards = (0..n_shards).filter(mine).filter_map(|number| dataset.plan.shards.get(number));
+    let mut splits: Vec<SplitReport> = Vec::new();
     let mut at = BTreeMap::new();
     for (shard, summary) in shards.zip(&report.shards) {
         let number = *at.entry(&shard.split).or_insert_with(|| {
-            let file = (!job.format.is_sharded()).then(|| summary.path.clone());
+            let file = (!dataset.format.is_sharded()).then(|| summary.path.clone());
             let name = shard.split.clone();
-            splits.push(Written { name, samples: 0, shards: 0, file });
+            splits.push(SplitReport { name, samples: 0, shards: 0, file });
             splits.len() - 1
         });
         if let Some(split) = splits.get_mut(number) {

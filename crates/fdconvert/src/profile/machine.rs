@@ -1,5 +1,4 @@
 //! Where a profile was measured, as far as the system tells.
-use crate::Session;
 use fdconvert_profile::MeasuredOn;
 use std::{
     env, fs,
@@ -7,7 +6,7 @@ use std::{
     thread,
 };
 
-pub(super) fn measured_on(target: &Path, session: &Session) -> MeasuredOn {
+pub(super) fn measured_on(target: &Path, command: &str) -> MeasuredOn {
     MeasuredOn {
         system: format!("{} {}", env::consts::OS, env::consts::ARCH),
         processor: fs::read_to_string("/proc/cpuinfo").ok().as_deref().and_then(processor),
@@ -16,7 +15,7 @@ pub(super) fn measured_on(target: &Path, session: &Session) -> MeasuredOn {
             let target = fs::canonicalize(target).ok()?;
             disk(&mounts, &target)
         }),
-        command: session.command().to_owned(),
+        command: command.to_owned(),
     }
 }
 

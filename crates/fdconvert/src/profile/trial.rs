@@ -1,12 +1,11 @@
 //! The sampled images as datasets on the target, and the loader running over any ratio of them.
 use super::blend::Blend;
-use crate::Session;
 use fdconvert_codec::Policy;
 use fdconvert_core::{
     Error, FieldSpec, Image, Kind, OptionValues, Reader, Result, Sample, Schema, Source, Value,
 };
 use fdconvert_loader::{Access, Datasets, Label, Loader, Options};
-use fdconvert_pipeline::{Job, OnError, Plan, pack};
+use fdconvert_pipeline::{Cancel, Dataset, OnError, Plan, Run, pack};
 use fdconvert_profile::{Sampled, choose};
 use fdconvert_storage::Throttle;
 use std::{
@@ -56,7 +55,7 @@ impl Trial {
     ///
     /// # Errors
     /// `Io` where the target cannot be written.
-    pub(crate) fn new(sampled: &Sampled, target: &Path, session: &Session) -> Result<Self> {
+    pub(crate) fn new(sampled: &Sampled, target: &Path, cancel: &Cancel) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix(".fdconvert-profile-").tempdir_in(target);
         let folder = folder.map_err(Error::io("create a folder in", target))?;
         let options = OptionValues(BTreeMap::from([("sidecars".to_owned(), "fdx".to_owned())]));
@@ -67,7 +66,7 @@ impl Trial {
             let source = OneForm::new(sampled, form)?;
             let out = folder.path().join(codec.extension());
             let plan = Plan::single_file(source.len());
-            let job = Job {
+            let dataset = Dataset {
                 source: &source,
                 policy: &Policy::default(),
                 format: &*format,
@@ -75,13 +74,9 @@ impl Trial {
                 plan: &plan,
                 params: &BTreeMap::new(),
                 jpeg_index: None,
-                threads: 1,
-                budget_bytes: 64 << 20,
                 on_error: OnError::Fail,
-                overwrite: false,
-                part: None,
             };
-            pack(&job, session.cancel(), &mut ())?;
+            pack(&dataset, &Run::default(), cancel, &mut ())?;
             readers.push(Arc::from(format.open(&out)?));
         }
         Ok(Self { folder, readers, n_samples: sampled.images.len() as u64 })
@@ -107,7 +102,7 @@ impl Trial {
         &self,
         form: usize,
         running: &Running,
-        session: &Session,
+        cancel: &Cancel,
     ) -> Result<f64> {
         let Some(reader) = self.readers.get(form) else {
             return Err(Error::usage("profile", "there is no such form"));
@@ -119,7 +114,7 @@ impl Trial {
             ..options(running)
         };
         let warm_up = self.n_samples.div_ceil(u64::from(BATCH));
-        rate(reader.clone(), options, warm_up, running.time, session)
+        rate(reader.clone(), options, warm_up, running.time, cancel)
     }
 
     /// Images/s of the loader with that share of the samples in the last form, the others in
@@ -129,7 +124,7 @@ impl Trial {
         [encoded, raw]: [usize; 2],
         share: f64,
         running: &Running,
-        session: &Session,
+        cancel: &Cancel,
     ) -> Result<f64> {
         // Whole turns through the images, so that each weighs the same.
         let n_samples = self.n_samples * FINE.div_ceil(self.n_samples.max(1));
@@ -152,7 +147,7 @@ impl Trial {
         };
         // The cache fills while each sample comes once.
         let cached = if cache_bytes > 0 { n_samples.div_ceil(BATCH.into()) } else { 0 };
-        rate(Arc::new(blend), options, cached + PREFETCH as u64 + 2, running.time, session)
+        rate(Arc::new(blend), options, cached + PREFETCH as u64 + 2, running.time, cancel)
     }
 }
 
@@ -167,11 +162,11 @@ fn rate(
     options: Options,
     warm_up: u64,
     time: Duration,
-    session: &Session,
+    cancel: &Cancel,
 ) -> Result<f64> {
     let mut loader = Loader::new(Datasets::weighted(vec![(reader, REPEATS)])?, options)?;
     let mut next = || -> Result<u64> {
-        if session.cancel().is_cancelled() {
+        if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
         loader.next_batch().map_or(Ok(0), |batch| Ok(batch?.len() as u64))
