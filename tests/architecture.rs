@@ -42,7 +42,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             FORMATS,
         ],
     ),
-    ("python", &["core", "loader", "pipeline", "reader", "codec", ROOT]),
+    ("python", &["core", "loader", "reader", "codec", "fdconvert", ROOT]),
     ("testkit", &["core", "storage", "probe"]),
     ("xtask", &[]),
 ];

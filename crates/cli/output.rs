@@ -1,4 +1,4 @@
-//! How numbers and names look in text, where it goes, and whether anybody still reads it.
+//! How numbers and names look in text, where it goes, and whether it is still read.
 use fdconvert_core::{Error, Shown, ShownText};
 use std::{
     fmt::Display,

@@ -9,7 +9,6 @@ use crate::{
 };
 use fdconvert::{Pack, Planned, Prepared, Samples};
 use fdconvert_core::{Error, Kind, OptionValues, Result, Shown};
-use serde_json::{Map, json};
 
 const UNLOCKED: &str = "files written without a lock, which the file system does not offer: nothing \
                         keeps a second run from writing them at the same time";
@@ -82,16 +81,7 @@ fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outco
     let (source, plan, format) = (dataset.source, dataset.plan, dataset.format);
     let schema = source.schema();
     if common.json {
-        let mut fields = Map::new();
-        fields.insert("samples".into(), json!(plan.len()));
-        fields.insert("shards".into(), json!(plan.shards.len()));
-        fields.insert("out".into(), json!(dataset.out.display().to_string()));
-        fields.insert("format".into(), json!(format.name()));
-        fields.insert("schema".into(), json!(schema));
-        fields.insert("params".into(), json!(dataset.policy.params()));
-        fields.insert("jpeg_index".into(), json!(dataset.jpeg_index));
-        fields.insert("ignored".into(), json!(source.left_out()));
-        session.print_json("plan", fields)?;
+        session.print_document(&samples.plan_document())?;
         return Ok(Outcome::Complete);
     }
     let mut text = format!(

@@ -2,9 +2,8 @@
 use crate::{Outcome, Session, args::Common, output};
 use fdconvert::Samples;
 use fdconvert_core::{Codec, Result, Shown, Source};
-use fdconvert_pipeline::{Checkpointed, Plan, Report, Stages};
-use serde_json::{Map, Value, json};
-use std::{collections::BTreeSet, fmt::Write, time::Duration};
+use fdconvert_pipeline::{Checkpointed, Plan, Report};
+use std::{collections::BTreeSet, fmt::Write};
 
 /// Skipped samples that are listed one by one; the output's record has them all.
 const LISTED: usize = 20;
@@ -46,7 +45,7 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
 /// Prints it as text or JSON and tells how the data was.
 pub(crate) fn print(summary: &Summary<'_>, common: Common, session: &Session) -> Result<Outcome> {
     if common.json {
-        session.print_json(summary.verb, summary.json())?;
+        session.print_document(&summary.samples.document(summary.verb, summary.report))?;
     } else if !common.quiet {
         session.print(&summary.text(common.verbose))?;
     }
@@ -115,7 +114,7 @@ impl Summary<'_> {
                 line("note", format!("{} {explanation}", output::count(*n)));
             }
         }
-        for remark in self.remarks() {
+        for remark in self.samples.remarks() {
             line("note", remark);
         }
         if let Some(checkpoints) = &report.checkpoints {
@@ -146,7 +145,7 @@ impl Summary<'_> {
             line("rate", rate);
         }
         if verbose {
-            for (name, time) in stages(&report.stages) {
+            for (name, time) in report.stages.by_name() {
                 let name = name.replace('_', " ");
                 line(&name, format!("{:.3} s", time.as_secs_f64()));
             }
@@ -178,70 +177,6 @@ impl Summary<'_> {
         );
         head + &text
     }
-
-    /// What the format has to say about such samples.
-    fn remarks(&self) -> Vec<String> {
-        let dataset = self.samples.dataset();
-        dataset.format.remarks(dataset.source.schema(), &dataset.plan.common)
-    }
-
-    fn json(&self) -> Map<String, Value> {
-        let (dataset, report) = (self.samples.dataset(), self.report);
-        let notes: Map<String, Value> =
-            report.notes.iter().map(|(name, _, n)| ((*name).to_owned(), json!(n))).collect();
-        let codecs: Map<String, Value> =
-            report.codecs.iter().map(|(codec, n)| (codec.extension().into(), json!(n))).collect();
-        let times: Map<String, Value> = stages(&report.stages)
-            .into_iter()
-            .map(|(name, time)| (name.to_owned(), json!(time.as_secs_f64())))
-            .collect();
-        let shards: Vec<_> = report
-            .shards
-            .iter()
-            .map(|shard| {
-                let path = shard.path.display().to_string();
-                json!({"path": path, "samples": shard.samples, "bytes": shard.bytes})
-            })
-            .collect();
-        let splits: Vec<_> = self
-            .samples
-            .splits(report)
-            .into_iter()
-            .map(|split| json!({"name": split.name, "samples": split.samples}))
-            .collect();
-        let (fell_back, before, after) = report.fell_back;
-        let fields = json!({
-            "out": dataset.out.display().to_string(),
-            "format": dataset.format.name(),
-            "planned": report.planned,
-            "samples": report.samples,
-            "resumed": report.resumed,
-            "checked_bytes": report.checked.bytes,
-            "checked_seconds": report.checked.time.as_secs_f64(),
-            "skipped": report.skipped,
-            "ignored": dataset.source.left_out(),
-            "left_out": dataset.source.len().saturating_sub(dataset.plan.len()),
-            "splits": splits,
-            "bytes_in": report.bytes_in,
-            "bytes_stored": report.bytes_stored,
-            "bytes_out": report.bytes_out,
-            "codecs": codecs,
-            "notes": notes,
-            "remarks": self.remarks(),
-            "fell_back": {"images": fell_back, "bytes_before": before, "bytes_after": after},
-            "jpeg_index": report.checkpoints,
-            "shards": shards,
-            "seconds": report.elapsed.as_secs_f64(),
-            "stage_seconds": times,
-            "bottleneck": report.stages.bottleneck(report.elapsed),
-            "threads": self.samples.threads().unwrap_or(1),
-            "params": dataset.policy.params(),
-        });
-        match fields {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        }
-    }
 }
 
 /// `161 with checkpoints in 75.3 KiB (0.61 %), without: 2 progressive`
@@ -269,18 +204,4 @@ fn stage_name(report: &Report) -> &'static str {
         B::Write => "writing",
         B::Sync => "syncing to disk",
     }
-}
-
-fn stages(stages: &Stages) -> [(&'static str, Duration); 9] {
-    [
-        ("read", stages.read),
-        ("decode", stages.decode),
-        ("resize", stages.resize),
-        ("encode", stages.encode),
-        ("index", stages.index),
-        ("write", stages.write),
-        ("commit", stages.commit),
-        ("workers_waited", stages.workers_waited),
-        ("writer_waited", stages.writer_waited),
-    ]
 }

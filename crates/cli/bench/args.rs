@@ -1,10 +1,7 @@
 //! Flags of `fdconvert bench`.
-use crate::{
-    args::Common,
-    profile::args::{rate, seconds},
-};
+use crate::{args::Common, profile::args::seconds};
 use clap::{Args, ValueEnum};
-use fdconvert::ByteCount;
+use fdconvert::{ByteCount, ByteRate};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -31,8 +28,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_enum, value_name = "POLICY", default_value = "resident")]
     pub(crate) cache_policy: CacheArg,
     /// Play a slower disk: at most so many bytes a second, e.g. 200MB/s
-    #[arg(long, value_name = "RATE", value_parser = rate)]
-    pub(crate) throttle_read: Option<u64>,
+    #[arg(long, value_name = "RATE")]
+    pub(crate) throttle_read: Option<ByteRate>,
     /// Rows of a batch
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: u32,

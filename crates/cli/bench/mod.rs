@@ -5,7 +5,7 @@ mod text;
 
 use crate::{Outcome, Session, progress::steps};
 use args::{AccessArg, BenchArgs, CacheArg, CropArg};
-use fdconvert::threads;
+use fdconvert::{ByteRate, threads};
 use fdconvert_core::{Error, Result, Shown};
 use fdconvert_loader::{
     Access, CachePolicy, Crop, Datasets, Label, Loader, Options, Output, Stats,
@@ -90,7 +90,10 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
         fields.insert("size".into(), json!(args.size));
         fields.insert("direct".into(), json!(access == Access::Direct));
         fields.insert("cache_bytes".into(), json!(args.cache.0));
-        fields.insert("throttle_bytes_per_s".into(), json!(args.throttle_read));
+        fields.insert(
+            "throttle_bytes_per_s".into(),
+            json!(args.throttle_read.map(ByteRate::bytes_per_s)),
+        );
         session.print_json("bench", fields)?;
     } else if !args.common.quiet {
         session.print(&text::table(&measured))?;
@@ -145,7 +148,10 @@ fn options(args: &BenchArgs, access: Access) -> Result<Options> {
             CacheArg::Resident => CachePolicy::Resident,
             CacheArg::Liquid => CachePolicy::Liquid,
         },
-        throttle: args.throttle_read.and_then(|rate| Throttle::new(rate as f64)).map(Arc::new),
+        throttle: args
+            .throttle_read
+            .and_then(|rate| Throttle::new(rate.bytes_per_s() as f64))
+            .map(Arc::new),
         ..Options::default()
     })
 }

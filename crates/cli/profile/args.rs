@@ -1,7 +1,7 @@
 //! Flags of `fdconvert profile`.
 use crate::args::Common;
 use clap::{Args, ValueEnum};
-use fdconvert::{ByteCount, Verify as Tries};
+use fdconvert::{ByteCount, ByteRate, Verify as Tries};
 use fdconvert_core::Codec;
 use std::path::PathBuf;
 
@@ -28,8 +28,8 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = codec)]
     pub(crate) formats: Vec<Codec>,
     /// Play a slower disk: at most so many bytes a second, e.g. 200MB/s
-    #[arg(long, value_name = "RATE", value_parser = rate)]
-    pub(crate) throttle_read: Option<u64>,
+    #[arg(long, value_name = "RATE")]
+    pub(crate) throttle_read: Option<ByteRate>,
     /// Images to measure
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) samples: u64,
@@ -94,13 +94,6 @@ fn codec(text: &str) -> Result<Codec, String> {
         "bmp" => Ok(Codec::Bmp),
         other => Err(format!("`{other}` is none of png, jpeg, bmp")),
     }
-}
-
-/// `200MB/s`, `200MB`
-pub(crate) fn rate(text: &str) -> Result<u64, String> {
-    let rate = text.strip_suffix("/s").unwrap_or(text).parse::<ByteCount>().ok();
-    let rate = rate.map(|bytes| bytes.0).filter(|rate| *rate > 0);
-    rate.ok_or_else(|| format!("`{text}` is not a rate of reading; write e.g. 200MB/s"))
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {

@@ -1,19 +1,19 @@
 //! The one format that keeps a source instead of samples: `fractal:...` into a `.formula` file.
 use crate::{
-    Context,
+    Context, document,
     pack::How,
     settings::Settings,
     sources::{self, resolve},
 };
 use fdconvert_codec::{Encode, Policy};
-use fdconvert_core::{Error, Provenance, Reader as _, Result, ShardSummary, Source as _};
+use fdconvert_core::{Error, Provenance, Reader as _, Result};
 use fdconvert_formula::FormulaReader;
-use fdconvert_fractal::{Formula, Recipe};
-use fdconvert_pipeline::{PlanRequest, Report};
+use fdconvert_fractal::Recipe;
+use fdconvert_pipeline::PlanRequest;
+use serde_json::{Map, Value, json};
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::Instant,
 };
 
 /// A formula on its way into a file.
@@ -86,51 +86,58 @@ impl FormulaOutput {
         &self.out
     }
 
-    /// The complete file of an earlier run, if it is there.
+    /// Whether the complete file of an earlier run is there.
     #[must_use]
-    pub fn there(&self) -> Option<&FormulaReader> {
-        self.there.as_ref()
+    pub fn is_complete(&self) -> bool {
+        self.there.is_some()
     }
 
-    /// Carries out the recipe: what will be written.
+    /// Carries out the recipe and writes what it became, unless that is there already or the run is
+    /// `dry`.
     ///
     /// # Errors
-    /// `Usage` where there are no such fractals, `Cancelled`.
-    pub fn resolve(&self, context: Context<'_>) -> Result<Formula> {
-        resolve(&self.recipe, context)
-    }
-
-    /// Writes what the recipe became.
-    ///
-    /// # Errors
-    /// `Usage` where something is there already, `Io`.
-    pub fn write(&self, formula: &Formula) -> Result<ShardSummary> {
-        fdconvert_formula::write(&self.out, formula, &self.provenance, self.overwrite)
-    }
-
-    /// Writes it, unless it is complete already.
-    ///
-    /// # Errors
-    /// Those of [`resolve`](Self::resolve) and [`write`](Self::write).
-    pub fn run(&self, context: Context<'_>) -> Result<Report> {
-        let began = Instant::now();
-        let (shard, resumed) = match &self.there {
-            Some(there) => {
-                let bytes = fs::metadata(&self.out).map_err(Error::io("look at", &self.out))?.len();
-                let (path, samples) = (self.out.clone(), there.len());
-                (ShardSummary { path, samples, bytes, skipped: Vec::new() }, samples)
-            }
-            None => (self.write(&self.resolve(context)?)?, 0),
+    /// `Usage` where there are no such fractals or something is there already; `Cancelled`, `Io`.
+    pub fn run(&self, dry: bool, context: Context<'_>) -> Result<FormulaReport> {
+        let formula = match &self.there {
+            Some(there) => there.fractals().formula().clone(),
+            None => resolve(&self.recipe, context)?,
         };
-        Ok(Report {
-            planned: shard.samples,
-            samples: shard.samples,
-            resumed,
-            bytes_out: shard.bytes,
-            shards: vec![shard],
-            elapsed: began.elapsed(),
-            ..Report::default()
-        })
+        let (samples, classes) = (formula.len(), formula.categories.len() as u64);
+        let bytes = if self.is_complete() {
+            fs::metadata(&self.out).map_err(Error::io("look at", &self.out))?.len()
+        } else if dry {
+            0
+        } else {
+            fdconvert_formula::write(&self.out, &formula, &self.provenance, self.overwrite)?.bytes
+        };
+        Ok(FormulaReport { samples, classes, bytes })
+    }
+}
+
+/// What is in a file of a formula, or will be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormulaReport {
+    /// Images.
+    pub samples: u64,
+    /// Classes.
+    pub classes: u64,
+    /// Size of the file; 0 where it was not written.
+    pub bytes: u64,
+}
+
+impl FormulaOutput {
+    /// What is in the file, or will be, as a document.
+    #[must_use]
+    pub fn document(&self, report: &FormulaReport) -> Value {
+        let mut fields = Map::new();
+        fields.insert("out".into(), json!(self.out.display().to_string()));
+        fields.insert("format".into(), json!("formula"));
+        fields.insert("planned".into(), json!(report.samples));
+        fields.insert("samples".into(), json!(report.samples));
+        fields.insert("classes".into(), json!(report.classes));
+        fields.insert("bytes_out".into(), json!(report.bytes));
+        document("packed", fields)
     }
 }
 

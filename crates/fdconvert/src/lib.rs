@@ -27,7 +27,9 @@
 //! Deliberately absent: printing, and arguments of a command line. A [`Progress`] listens.
 #![forbid(unsafe_code)]
 
+mod document;
 mod formula;
+mod inspect;
 mod options;
 mod out;
 mod pack;
@@ -39,17 +41,22 @@ mod ratio;
 mod settings;
 mod sources;
 mod splits;
+mod verify;
 
-pub use formula::FormulaOutput;
+pub use document::document;
+pub use formula::{FormulaOutput, FormulaReport};
+pub use inspect::{InspectOptions, Inspected, Stats, inspect, inspect_with, spread};
 pub use options::{
-    ByteCount, Encoding, JpegIndex, PackOptions, Pair, Positions, Ratio, Share, SplitShare,
+    ByteCount, ByteRate, Encoding, JpegIndex, PackOptions, Pair, Positions, Ratio, Share,
+    SplitShare,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
 pub use planned::{Merged, Planned, check_plan_place, merge, merge_with, plan, plan_with};
-pub use profile::{ProfileOptions, Verify, profile, profile_with, to_json as profile_to_json};
+pub use profile::{ProfileOptions, Search, Verify, profile, profile_document, profile_with};
 pub use progress::{Context, Event, Progress, Stage, Steps};
 pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;
+pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};
 
 pub use fdconvert_codec::{Alpha, By, Filter, Policy, Subsampling};
 pub use fdconvert_core::{

@@ -1,7 +1,8 @@
 //! Packing: sources and options become a dataset.
 use crate::{
-    Context, PackOptions, Stage,
-    formula::{self, FormulaOutput},
+    ByteCount, Context, PackOptions, Stage,
+    formula::{self, FormulaOutput, FormulaReport},
+    options::from_object,
     out, page, ratio,
     settings::{Settings, refuse_without_images},
     sources::Opening,
@@ -10,6 +11,8 @@ use crate::{
 use fdconvert_core::{Error, Format as _, Result, Source};
 use fdconvert_formula::FormulaFormat;
 use fdconvert_pipeline::{Cancel, Dataset, OnError, Part, Plan, Report, Run};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::{
     path::{Path, PathBuf},
     thread,
@@ -37,21 +40,26 @@ pub struct Pack {
 }
 
 /// How a dataset is packed: nothing here shapes a byte of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
 pub(crate) struct How {
     pub(crate) threads: Option<usize>,
-    pub(crate) buffer: u64,
+    pub(crate) buffer: ByteCount,
     pub(crate) on_error: OnError,
     pub(crate) max_failures: Option<u64>,
     pub(crate) overwrite: bool,
+    #[serde(skip)]
     pub(crate) part: Option<Part>,
 }
+
+/// Fields of [`How`] as names of options.
+const HOW: [&str; 5] = ["threads", "buffer", "on_error", "max_failures", "overwrite"];
 
 impl Default for How {
     fn default() -> Self {
         Self {
             threads: None,
-            buffer: 256 << 20,
+            buffer: ByteCount(256 << 20),
             on_error: OnError::Fail,
             max_failures: None,
             overwrite: false,
@@ -64,7 +72,7 @@ impl How {
     pub(crate) fn run(&self) -> Result<Run> {
         Ok(Run {
             threads: threads(self.threads)?,
-            budget_bytes: self.buffer,
+            budget_bytes: self.buffer.0,
             overwrite: self.overwrite,
             max_failures: self.max_failures,
             part: self.part,
@@ -99,7 +107,7 @@ macro_rules! how_setters {
         /// Encoded bytes that may wait for the writer.
         #[must_use]
         pub fn buffer(mut self, bytes: u64) -> Self {
-            self.how.buffer = bytes;
+            self.how.buffer = $crate::ByteCount(bytes);
             self
         }
 
@@ -144,6 +152,31 @@ impl Pack {
         }
     }
 
+    /// As [`new`](Self::new), with all options from one JSON object: those of [`PackOptions`], and
+    /// `threads`, `buffer`, `on_error`, `max_failures`, `overwrite`, `listing_cache` and `dry_run`.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(
+        sources: Vec<PathBuf>,
+        out: PathBuf,
+        mut object: Map<String, Value>,
+    ) -> Result<Self> {
+        let mut how = Map::new();
+        for name in HOW {
+            how.extend(object.remove(name).map(|value| (name.to_owned(), value)));
+        }
+        let listing_cache = object.remove("listing_cache");
+        let dry = object.remove("dry_run");
+        Ok(Self {
+            how: from_object(how)?,
+            listing_cache: listing_cache.and_then(|file| file.as_str().map(PathBuf::from)),
+            dry: dry.and_then(|dry| dry.as_bool()).unwrap_or(false),
+            options: PackOptions::from_json(object)?,
+            ..Self::new(sources, out)
+        })
+    }
+
     /// What is packed and how it is stored.
     #[must_use]
     pub fn options(mut self, options: PackOptions) -> Self {
@@ -177,7 +210,11 @@ impl Pack {
         let context = Context { cancel: &cancel, progress: &() };
         match self.prepare(context)? {
             Prepared::Samples(samples) => samples.run(context),
-            Prepared::Formula(formula) => formula.run(context),
+            Prepared::Formula(formula) => {
+                let FormulaReport { samples, bytes, .. } = formula.run(false, context)?;
+                let bytes_out = bytes;
+                Ok(Report { planned: samples, samples, bytes_out, ..Report::default() })
+            }
         }
     }
 
@@ -280,6 +317,12 @@ impl Samples {
     #[must_use]
     pub fn splits(&self, report: &Report) -> Vec<SplitReport> {
         splits::written(&self.dataset(), self.how.part, report)
+    }
+
+    /// What the format has to say of how such samples are stored.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        self.settings.format.remarks(self.source.schema(), &self.plan.common)
     }
 
     /// Worker threads that it will have.

@@ -42,6 +42,10 @@ pub enum Stage {
     Planning,
     /// Measures for a ratio.
     Profiling,
+    /// Checks samples for damage.
+    Verifying,
+    /// Counts what samples are.
+    Counting,
 }
 
 impl Stage {
@@ -53,12 +57,14 @@ impl Stage {
             Self::Searching => "searching",
             Self::Planning => "planning",
             Self::Profiling => "profiling",
+            Self::Verifying => "verifying",
+            Self::Counting => "counting",
         }
     }
 }
 
 /// How far a stage is.
-pub trait Steps {
+pub trait Steps: Sync {
     /// So many steps there are.
     fn total(&self, _n: u64) {}
     /// So many steps are done.

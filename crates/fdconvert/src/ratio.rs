@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 /// What the option has become.
@@ -97,7 +96,7 @@ fn quick(
         seed: options.seed,
         verify: profile::Verify::Off,
         runs: 1,
-        time: Duration::from_secs_f64(0.5),
+        seconds: 0.5,
         jpeg_quality: options.jpeg_quality.unwrap_or(90),
         max_pixels: options.max_pixels,
         max_file_bytes: options.max_file_bytes,

@@ -7,6 +7,7 @@ use fdconvert_core::{
     Codec, Encoded, Error, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter, Skipped,
     Source, Value,
 };
+use serde::Deserialize;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread::{self, Scope, ScopedJoinHandle},
@@ -14,7 +15,8 @@ use std::{
 };
 
 /// What to do with a sample that cannot be read, decoded or stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OnError {
     /// Stop; nothing is left behind.
     #[default]

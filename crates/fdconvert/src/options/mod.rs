@@ -8,11 +8,14 @@
 mod text;
 mod values;
 
-pub use values::{ByteCount, Encoding, JpegIndex, Pair, Positions, Ratio, Share, SplitShare};
+pub use values::{
+    ByteCount, ByteRate, Encoding, JpegIndex, Pair, Positions, Ratio, Share, SplitShare,
+};
 
 use fdconvert_codec::{Alpha, By, Filter, Mixture, Subsampling};
 use fdconvert_core::{Error, Limits, OptionKind, Result};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// What to pack of a source, and how. The default keeps the bytes of every image.
@@ -47,6 +50,7 @@ pub struct PackOptions {
     #[serde(with = "text::list")]
     pub select: Vec<Positions>,
     /// Only samples of these classes, by name or number; empty for all.
+    #[serde(with = "text::list")]
     pub select_labels: Vec<String>,
     /// Only this share of the samples, drawn by seed and name.
     #[serde(with = "text::option")]
@@ -62,7 +66,6 @@ pub struct PackOptions {
     /// At most so many samples in a shard.
     pub shard_count: Option<u64>,
     /// At most so many bytes in a shard, framing included.
-    #[serde(with = "text::option")]
     pub shard_size: Option<ByteCount>,
     /// So many shards in each split, equal within one sample.
     pub shards: Option<u64>,
@@ -95,7 +98,6 @@ pub struct PackOptions {
     #[serde(with = "text")]
     pub by: By,
     /// Images whose BMP is larger stay encoded.
-    #[serde(with = "text")]
     pub max_bmp_size: ByteCount,
     /// The longer side is at most so many pixels; never scaled up.
     pub max_side: Option<u32>,
@@ -117,11 +119,9 @@ pub struct PackOptions {
     /// Images of more pixels are refused.
     pub max_pixels: u64,
     /// Larger image files are refused.
-    #[serde(with = "text")]
     pub max_file_bytes: ByteCount,
     /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
     /// size.
-    #[serde(with = "text::option")]
     pub max_decompressed: Option<ByteCount>,
 }
 
@@ -169,43 +169,55 @@ impl Default for PackOptions {
     }
 }
 
-/// A setter for each field that takes a plain value.
+/// A setter for each field that takes a plain value, or the value of an option.
 macro_rules! setters {
-    ($($name:ident: $of:ty),+ $(,)?) => {$(
-        #[doc = concat!("Sets [`", stringify!($name), "`](field@Self::", stringify!($name), ").")]
-        #[must_use]
-        pub fn $name(mut self, value: impl Into<$of>) -> Self {
-            self.$name = value.into();
-            self
-        }
-    )+};
+    ($($name:ident: Option<$of:ty>,)*; $($plain:ident: $type:ty,)*) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($name), "`](field@Self::", stringify!($name), ").")]
+            #[must_use]
+            pub fn $name(mut self, value: impl Into<Option<$of>>) -> Self {
+                self.$name = value.into();
+                self
+            }
+        )*
+        $(
+            #[doc = concat!("Sets [`", stringify!($plain), "`](field@Self::", stringify!($plain), ").")]
+            #[must_use]
+            pub fn $plain(mut self, value: $type) -> Self {
+                self.$plain = value;
+                self
+            }
+        )*
+    };
 }
 
 impl PackOptions {
     setters! {
         labels: Option<PathBuf>,
-        follow_links: bool,
-        seed: u64,
         sample: Option<Share>,
-        shuffle: bool,
-        no_split_folders: bool,
         shard_count: Option<u64>,
         shard_size: Option<ByteCount>,
         shards: Option<u64>,
-        shards_multiple_of: u64,
         encode: Option<Encoding>,
         jpeg_quality: Option<u8>,
+        ratio: Option<Ratio>,
+        max_side: Option<u32>,
+        short_side: Option<u32>,
+        max_decompressed: Option<ByteCount>,
+        ;
+        follow_links: bool,
+        seed: u64,
+        shuffle: bool,
+        no_split_folders: bool,
+        shards_multiple_of: u64,
         subsampling: Subsampling,
         optimize_huffman: bool,
         baseline: bool,
         restart_rows: u16,
         smart_ratio: f64,
         jpeg_index: JpegIndex,
-        ratio: Option<Ratio>,
         by: By,
         max_bmp_size: ByteCount,
-        max_side: Option<u32>,
-        short_side: Option<u32>,
         filter: Filter,
         alpha: Alpha,
         gray_to_rgb: bool,
@@ -213,7 +225,6 @@ impl PackOptions {
         strict: bool,
         max_pixels: u64,
         max_file_bytes: ByteCount,
-        max_decompressed: Option<ByteCount>,
     }
 
     /// Sets [`format`](field@Self::format), e.g. `wds`.
@@ -260,39 +271,62 @@ impl PackOptions {
     }
 
     /// Options from a JSON object: names as here, values as numbers or as the text that the command
-    /// takes. Names that are none of these are options of the format, where `formats` has such.
+    /// takes. Options of formats are known by their own names, with `_` for `-`.
     ///
     /// # Errors
-    /// `Usage` for unknown names and values.
-    pub fn from_json(text: &str) -> Result<Self> {
-        let wrong = |cause: serde_json::Error| Error::usage("options", cause.to_string());
-        let mut object: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_str(text).map_err(wrong)?;
-        let known = fdconvert_reader::formats();
-        let known: Vec<_> = known.iter().flat_map(|format| format.options()).collect();
-        let mut format_options = serde_json::Map::new();
-        for option in known {
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(mut object: Map<String, Value>) -> Result<Self> {
+        let formats = fdconvert_reader::formats();
+        let mut format_options = Map::new();
+        for option in formats.iter().flat_map(|format| format.options()) {
             let Some(value) = object.remove(&option.name.replace('-', "_")) else { continue };
-            let value = match value {
-                serde_json::Value::Null | serde_json::Value::Bool(false) => continue,
-                serde_json::Value::Bool(true) => String::new(),
-                serde_json::Value::String(text) if option.kind == OptionKind::Bytes => {
+            let text = match value {
+                Value::Null | Value::Bool(false) => continue,
+                Value::Bool(true) => String::new(),
+                Value::String(text) if option.kind == OptionKind::Bytes => {
                     let bytes = text.parse::<ByteCount>();
                     bytes.map_err(|what| Error::usage(option.name, what))?.0.to_string()
                 }
-                serde_json::Value::String(text) => text,
+                Value::String(text) => text,
+                Value::Array(values) => {
+                    let text = |value: &Value| value.as_str().map(str::to_owned);
+                    values.iter().filter_map(text).collect::<Vec<_>>().join(",")
+                }
                 other => other.to_string(),
             };
-            format_options.insert(option.name.to_owned(), value.into());
+            format_options.insert(option.name.to_owned(), text.into());
         }
         if !format_options.is_empty() {
             object.insert("format_options".to_owned(), format_options.into());
         }
-        serde_json::from_value(object.into()).map_err(wrong)
+        from_object(object)
     }
 
     /// What no image may exceed.
     pub(crate) fn limits(&self) -> Limits {
         Limits { max_pixels: self.max_pixels, max_file_bytes: self.max_file_bytes.0 }
     }
+}
+
+/// Options of any kind from a JSON object. The value that means nothing is named by its option.
+///
+/// # Errors
+/// `Usage`.
+pub(crate) fn from_object<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T> {
+    // One at a time, so that an error names the option.
+    let known = T::deserialize(Value::Object(object.clone()));
+    known.map_err(|cause| {
+        let single = object.into_iter().find_map(|(name, value)| {
+            let alone = Map::from_iter([(name.clone(), value)]);
+            T::deserialize(Value::Object(alone)).err().map(|cause| (name, cause))
+        });
+        let what = match single {
+            Some((name, cause)) if !cause.to_string().starts_with("unknown field") => {
+                format!("{name}: {cause}")
+            }
+            Some((_, cause)) => cause.to_string(),
+            None => cause.to_string(),
+        };
+        Error::usage("options", what)
+    })
 }

@@ -103,11 +103,13 @@ pub(crate) mod list {
         serializer.collect_seq(values.iter().map(ToString::to_string))
     }
 
+    /// `"a=1,b=2"`, `["a=1", "b=2"]` and `{"a": 1, "b": 2}` are the same.
     #[derive(Deserialize)]
     #[serde(untagged, bound = "T: FromStr, T::Err: Display")]
     enum OneOrMany<T> {
         One(String),
         Many(Vec<ByText<T>>),
+        Named(serde_json::Map<String, serde_json::Value>),
     }
 
     pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<Vec<T>, D::Error>
@@ -119,6 +121,13 @@ pub(crate) mod list {
         match OneOrMany::deserialize(deserializer)? {
             OneOrMany::One(text) => {
                 text.split(',').map(|one| one.parse().map_err(de::Error::custom)).collect()
+            }
+            OneOrMany::Named(named) => {
+                let one = |(name, value): (String, serde_json::Value)| {
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    format!("{name}={value}").parse().map_err(de::Error::custom)
+                };
+                named.into_iter().map(one).collect()
             }
             OneOrMany::Many(values) => Ok(values.into_iter().map(|ByText(value)| value).collect()),
         }

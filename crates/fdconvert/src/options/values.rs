@@ -1,6 +1,7 @@
 //! Values of options: what each says, and how it is written as text.
 use fdconvert_jpeg_index::{DEFAULT_GRID_BITS, GRIDS_BITS};
-use std::{fmt, path::PathBuf, str::FromStr};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::{fmt, num::NonZeroU64, path::PathBuf, str::FromStr};
 
 /// A number of bytes: `8MiB`, `500kB`, `1048576B`. As text it needs its unit (0 needs none): a bare
 /// number may be meant in bytes or in megabytes, which is a shard for each sample or one for all.
@@ -25,6 +26,66 @@ impl FromStr for ByteCount {
 impl fmt::Display for ByteCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}B", self.0)
+    }
+}
+
+/// Stored as a number; read from a number, which is of bytes, or from its text.
+impl Serialize for ByteCount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for ByteCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Number(u64),
+            Text(String),
+        }
+        match Either::deserialize(deserializer)? {
+            Either::Number(bytes) => Ok(Self(bytes)),
+            Either::Text(text) => text.parse().map_err(de::Error::custom),
+        }
+    }
+}
+
+/// Bytes a second: as [`ByteCount`], with `/s` behind it if one likes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteRate(u64);
+
+impl ByteRate {
+    /// Bytes a second.
+    #[must_use]
+    pub fn bytes_per_s(self) -> u64 {
+        self.0
+    }
+}
+
+impl FromStr for ByteRate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rate = text.strip_suffix("/s").unwrap_or(text).parse::<ByteCount>().ok();
+        let rate = rate.map(|bytes| bytes.0).filter(|rate| *rate > 0);
+        rate.map(Self)
+            .ok_or_else(|| format!("`{text}` is not a rate of reading; write e.g. 200MB/s"))
+    }
+}
+
+impl<'de> Deserialize<'de> for ByteRate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Number(NonZeroU64),
+            Text(String),
+        }
+        match Either::deserialize(deserializer)? {
+            Either::Number(rate) => Ok(Self(rate.get())),
+            Either::Text(text) => text.parse().map_err(de::Error::custom),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Measuring, solving and verifying, in that order.
 use super::{
-    ProfileOptions, Verify,
+    ProfileOptions, Search, Verify,
     machine::measured_on,
     trial::{Running, Trial},
 };
@@ -18,6 +18,7 @@ use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 /// What to profile, checked.
@@ -86,7 +87,10 @@ pub(super) fn measure_on(
     steps.step();
 
     steps.on("reading");
-    let throttle = options.throttle_read.and_then(|rate| Throttle::new(rate as f64)).map(Arc::new);
+    let throttle = options
+        .throttle_read
+        .and_then(|rate| Throttle::new(rate.bytes_per_s() as f64))
+        .map(Arc::new);
     let read = bandwidth(trial.as_ref(), &measured, setup, throttle.as_deref(), &cancelled)?;
     steps.step();
 
@@ -96,7 +100,7 @@ pub(super) fn measure_on(
         queue_depth: setup.queue_depth,
         throttle,
         cache_share: options.cache.0 as f64 / source.len().max(1) as f64,
-        time: options.time,
+        time: Duration::from_secs_f64(options.seconds.clamp(0.01, 3600.0)),
         seed: options.seed,
     };
     let costs = costs(trial.as_ref(), &measured, &running, cancel)?;
@@ -117,7 +121,7 @@ pub(super) fn measure_on(
     if formats.len() > 2 {
         report.formats = Some(all_formats(&names, &costs, &machine, source.len())?);
     }
-    if options.paper_search {
+    if options.search == Some(Search::Paper) {
         report.search = Some(paper_search(|share| Ok(model.throughput(share)))?);
     }
     report.measured = Some(measured);

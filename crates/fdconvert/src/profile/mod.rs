@@ -4,19 +4,24 @@ mod machine;
 mod measure;
 mod trial;
 
-use crate::{ByteCount, Context, PackOptions, sources::Opening};
+use crate::{
+    ByteCount, ByteRate, Context, PackOptions, document, options::from_object, sources::Opening,
+};
 use fdconvert_core::{Codec, Error, Limits, Result, Source};
 use fdconvert_pipeline::Cancel;
-use fdconvert_profile::Report;
+use fdconvert_profile::{Report, to_html};
+use fdconvert_storage::replace;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
     slice,
-    time::Duration,
 };
 
 /// What is measured, and how long.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ProfileOptions {
     /// Folder on the disk that training will read from; `None` for the one beside the source. Some
@@ -31,7 +36,7 @@ pub struct ProfileOptions {
     /// Forms to choose from; empty for BMP beside what most of the source is.
     pub formats: Vec<Codec>,
     /// Bytes/s that reading is slowed down to.
-    pub throttle_read: Option<u64>,
+    pub throttle_read: Option<ByteRate>,
     /// Images to measure.
     pub samples: u64,
     /// Which images are measured.
@@ -40,10 +45,10 @@ pub struct ProfileOptions {
     pub verify: Verify,
     /// Runs of the loader at every ratio; the median counts.
     pub runs: u32,
-    /// How long a run is.
-    pub time: Duration,
-    /// The paper's search runs, too: bisection over eleven ratios.
-    pub paper_search: bool,
+    /// Seconds of a run, 0.01 to 3600.
+    pub seconds: f64,
+    /// A search that is done as well.
+    pub search: Option<Search>,
     /// Quality of the JPEGs that are made.
     pub jpeg_quality: u8,
     /// Images of more pixels are refused.
@@ -52,6 +57,12 @@ pub struct ProfileOptions {
     pub max_file_bytes: ByteCount,
     /// The command line, for the report.
     pub command: String,
+    /// File to write the profile to, for the option `ratio`.
+    pub output: Option<PathBuf>,
+    /// File to write a page for people to.
+    pub report: Option<PathBuf>,
+    /// Existing files are replaced.
+    pub overwrite: bool,
 }
 
 impl Default for ProfileOptions {
@@ -67,18 +78,32 @@ impl Default for ProfileOptions {
             seed: 0,
             verify: Verify::Around,
             runs: 5,
-            time: Duration::from_millis(1500),
-            paper_search: false,
+            seconds: 1.5,
+            search: None,
             jpeg_quality: 90,
             max_pixels: Limits::DEFAULT.max_pixels,
             max_file_bytes: ByteCount(Limits::DEFAULT.max_file_bytes),
             command: String::new(),
+            output: None,
+            report: None,
+            overwrite: false,
         }
     }
 }
 
+impl ProfileOptions {
+    /// Options from a JSON object: names as here.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(object: Map<String, Value>) -> Result<Self> {
+        from_object(object)
+    }
+}
+
 /// Which ratios are tried with the loader.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verify {
     /// The predicted ratio, its neighbours 0.05 away, and everything encoded.
     Around,
@@ -86,6 +111,14 @@ pub enum Verify {
     Sweep,
     /// None: the model is trusted.
     Off,
+}
+
+/// How others search for the ratio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Search {
+    /// Liquid (APSys 2023): bisection over eleven ratios.
+    Paper,
 }
 
 /// Finds the share of the images to store as BMP for the fastest reading on this machine.
@@ -106,10 +139,36 @@ pub fn profile_with(
     options: &ProfileOptions,
     context: Context<'_>,
 ) -> Result<Report> {
+    let files = [("--output", &options.output), ("--report", &options.report)];
+    for (option, path) in files {
+        if let Some(path) = path.as_ref().filter(|path| !options.overwrite && path.exists()) {
+            let what = format!("{} exists; replace it with --overwrite", path.display());
+            return Err(Error::usage(option, what));
+        }
+    }
     let pack = PackOptions::default();
     let opening = Opening { options: &pack, context, cache: None };
     let opened = opening.open(slice::from_ref(&source.to_owned()))?;
-    measure(&*opened, options, &beside(source), context)
+    let report = measure(&*opened, options, &beside(source), context)?;
+    if let Some(path) = &options.output {
+        replace(path, &to_json(&report)?)?;
+    }
+    if let Some(path) = &options.report {
+        replace(path, to_html(&report).as_bytes())?;
+    }
+    Ok(report)
+}
+
+/// A profile as a document.
+///
+/// # Errors
+/// `Io` when it cannot be written as JSON.
+pub fn profile_document(report: &Report) -> Result<Value> {
+    match serde_json::to_value(report) {
+        Ok(Value::Object(fields)) => Ok(document("profile", fields)),
+        Ok(_) => Ok(document("profile", Map::new())),
+        Err(cause) => Err(Error::io("write", "the profile")(io::Error::other(cause))),
+    }
 }
 
 /// Measures on the disk that the options name, or on that of `target`.
@@ -130,7 +189,7 @@ pub(crate) fn measure(
 ///
 /// # Errors
 /// `Io` when it cannot be written as JSON.
-pub fn to_json(report: &Report) -> Result<Vec<u8>> {
+pub(crate) fn to_json(report: &Report) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(report)
         .map_err(|cause| Error::io("write", "the profile")(io::Error::other(cause)))?;
     bytes.push(b'\n');
