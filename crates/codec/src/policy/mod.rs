@@ -168,7 +168,7 @@ impl Policy {
     pub fn validate(&self) -> Result<()> {
         let quality = self.jpeg.quality;
         if !(1..=100).contains(&quality) {
-            return Err(Error::usage("--quality", format!("{quality} is not from 1 to 100")));
+            return Err(Error::usage("--jpeg-quality", format!("{quality} is not from 1 to 100")));
         }
         if self.jpeg.optimize_huffman && cfg!(not(feature = "turbo")) {
             let what = "this build has no libjpeg-turbo, which makes optimised Huffman tables";
@@ -193,7 +193,7 @@ impl Policy {
                 Err(Error::usage("--smart-ratio", format!("{ratio} is not a number above 0")))
             }
             Encode::Mix { jpeg_share, .. } if !(0.0..=1.0).contains(&jpeg_share) => {
-                Err(Error::usage("--jpeg-share", format!("{jpeg_share} is not from 0 to 1")))
+                Err(Error::usage("--encode", format!("mix:{jpeg_share} is not a share from 0 to 1")))
             }
             _ => Ok(()),
         }
@@ -276,7 +276,7 @@ mod tests {
     fn validate_names_the_option() {
         Policy::default().validate().unwrap();
         let jpeg = JpegOptions { quality: 0, ..JpegOptions::default() };
-        assert!(usage(&Policy { jpeg, ..Policy::default() }).contains("--quality"));
+        assert!(usage(&Policy { jpeg, ..Policy::default() }).contains("--jpeg-quality"));
         let size = Some(Size::MaxSide(0));
         assert!(usage(&Policy { size, ..Policy::default() }).contains("--max-side"));
         for ratio in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -285,7 +285,7 @@ mod tests {
         }
         for jpeg_share in [-0.1, 1.1, f64::NAN] {
             let encode = Encode::Mix { jpeg_share, seed: 1 };
-            assert!(usage(&Policy { encode, ..Policy::default() }).contains("--jpeg-share"));
+            assert!(usage(&Policy { encode, ..Policy::default() }).contains("--encode"));
         }
     }
 
