@@ -1,7 +1,7 @@
 //! `--jpeg-index`: where decoders may start inside the JPEGs that are stored.
 use bytes::Bytes;
 use fdconvert_core::{Error, Format, Reader, Result, Sample, Value};
-use fdconvert_jpeg_index::{DEFAULT_GRID_BITS, GRIDS_BITS, grid_of, stored_checkpoints};
+use fdconvert_jpeg::{DEFAULT_GRID_BITS, GRIDS_BITS, grid_of, stored_checkpoints};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

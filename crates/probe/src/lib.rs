@@ -24,8 +24,6 @@ mod other;
 mod png;
 mod scans;
 
-pub use jpeg::{next_marker, stands_alone};
-
 use fdconvert_core::{Codec, ImageHeader};
 
 /// The codec that the first bytes belong to, by content alone.

@@ -9,7 +9,7 @@ use fdconvert_core::{
     Value,
 };
 use fdconvert_index::Index;
-use fdconvert_jpeg_index::grid_of;
+use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
 use std::{
     path::Path,

@@ -8,7 +8,7 @@ use super::{
     rival,
 };
 use fdconvert_gpu::{Device, GpuError, Kernel, LibraryUse, Timings};
-use fdconvert_jpeg_index::GRIDS_BITS;
+use fdconvert_jpeg::GRIDS_BITS;
 use std::error::Error;
 
 /// A page that grows part by part.
