@@ -22,6 +22,7 @@
 
 mod array;
 mod bilevel;
+pub mod bytes;
 mod error;
 mod format;
 mod ignored;

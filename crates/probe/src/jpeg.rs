@@ -1,6 +1,6 @@
 //! JPEG (ITU-T T.81): markers up to the frame header, EXIF orientation.
-use crate::{Ending, bytes::u16_be, exif, scans};
-use fdconvert_core::{Codec, Color, ImageHeader};
+use crate::{Ending, exif, scans};
+use fdconvert_core::{Codec, Color, ImageHeader, bytes::u16_be_at};
 use fdconvert_jpeg::{
     BadLength,
     marker::{APP1, EOI, SOS, stands_alone, starts_frame},
@@ -37,7 +37,7 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
 /// The frame header (B.2.2); `None` when it is too short.
 fn frame(marker: u8, body: &[u8], orientation: u8) -> Option<Result<ImageHeader, String>> {
     let bits = *body.first()?;
-    let (height, width) = (u16_be(body, 1)?, u16_be(body, 3)?);
+    let (height, width) = (u16_be_at(body, 1)?, u16_be_at(body, 3)?);
     let components = *body.get(5)?;
     if body.len() < 6 + 3 * usize::from(components) {
         return None;

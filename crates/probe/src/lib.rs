@@ -17,7 +17,6 @@
 #![forbid(unsafe_code)]
 
 mod bmp;
-mod bytes;
 mod exif;
 mod jpeg;
 mod other;
