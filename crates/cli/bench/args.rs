@@ -51,7 +51,7 @@ pub(crate) struct BenchArgs {
     /// Draws the order of the samples
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Write a picture of the rates
+    /// Write a picture of the rates: medians with their ranges, in images/s
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]

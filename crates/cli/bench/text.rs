@@ -18,8 +18,7 @@ pub(crate) fn table(measured: &[Measured]) -> String {
         "bound by"
     );
     for one in measured {
-        let least = one.rounds.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = one.rounds.iter().copied().fold(0.0, f64::max);
+        let (least, most) = one.range();
         let forms: Vec<_> = one
             .forms
             .iter()

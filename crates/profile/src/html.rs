@@ -1,4 +1,4 @@
-use crate::{Binding, Choice, Report, SLACK, Verdict, chart};
+use crate::{Binding, Choice, Report, SLACK, Verdict, chart, xml::escape};
 use fdconvert_core::Codec;
 use std::fmt::Write;
 
@@ -64,7 +64,7 @@ pub fn to_html(report: &Report) -> String {
     for warning in &report.warnings {
         add(&mut page, &format!("<p class=\"warn\">Mind: {}.</p>", escape(warning)));
     }
-    page.push_str(&chart::svg(report));
+    page.push_str(&chart::curves(report));
     page.push_str(&predictions(report));
     page.push_str(&inputs(report));
     page.push_str(&measurements(report));
@@ -322,24 +322,6 @@ fn table(head: &[&str], rows: Vec<Vec<String>>) -> String {
     let head: Vec<String> = head.iter().map(|cell| (*cell).to_string()).collect();
     let body: String = rows.iter().map(|cells| row(cells, "td")).collect();
     format!("<div class=\"scroll\"><table>\n{}{body}</table></div>\n", row(&head, "th"))
-}
-
-/// Text that is safe in HTML, also in attributes.
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            // Not allowed in a page, not even escaped.
-            _ if character.is_control() => escaped.push('\u{fffd}'),
-            _ => escaped.push(character),
-        }
-    }
-    escaped
 }
 
 /// Images/s to about three digits.
