@@ -30,7 +30,7 @@ pub(crate) struct BenchArgs {
     /// Which part that is
     #[arg(long, value_enum, value_name = "POLICY", default_value = "resident")]
     pub(crate) cache_policy: CacheArg,
-    /// Play a slower disk: at most so many bytes a second, e.g. 200MB/s
+    /// Play a slower disk: at most so many bytes a second, e.g. 200MiB/s
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) throttle_read: Option<u64>,
     /// Rows of a batch

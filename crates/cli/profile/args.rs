@@ -10,7 +10,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) source: PathBuf,
     /// Folder on the disk that training will read from [default: beside SOURCE]
     ///
-    /// A few hundred MB are written there for the measurement, and removed.
+    /// A few hundred MiB are written there for the measurement, and removed.
     #[arg(long, value_name = "DIR")]
     pub(crate) target: Option<PathBuf>,
     /// Decoding threads of the loader [default: one per core]
@@ -26,7 +26,7 @@ pub(crate) struct ProfileArgs {
     /// SOURCE is JPEG]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = codec)]
     pub(crate) formats: Vec<Codec>,
-    /// Play a slower disk: at most so many bytes a second, e.g. 200MB/s
+    /// Play a slower disk: at most so many bytes a second, e.g. 200MiB/s
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) throttle_read: Option<u64>,
     /// Images to measure
@@ -85,10 +85,10 @@ fn codec(text: &str) -> Result<Codec, String> {
     }
 }
 
-/// `200MB/s`, `200MB`
+/// `200MiB/s`, `200MiB`
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let rate = bytes(text.strip_suffix("/s").unwrap_or(text)).ok().filter(|rate| *rate > 0);
-    rate.ok_or_else(|| format!("`{text}` is not a rate of reading; write e.g. 200MB/s"))
+    rate.ok_or_else(|| format!("`{text}` is not a rate of reading; write e.g. 200MiB/s"))
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {

@@ -1,6 +1,6 @@
 //! Rates as horizontal bars, one group below the other.
 use super::svg::{Anchor, Svg, ticks};
-use crate::html::images_per_s;
+use fdconvert_core::images_per_s;
 
 const WIDTH: f64 = 720.0;
 /// Room for a value behind its bar.

@@ -1,6 +1,7 @@
 //! The curves of a report.
 use super::svg::{Anchor, Svg, ticks};
-use crate::{Choice, Report, html::images_per_s};
+use crate::{Choice, Report};
+use fdconvert_core::images_per_s;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 380.0;
