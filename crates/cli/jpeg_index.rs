@@ -1,6 +1,6 @@
 //! `--jpeg-index`: where decoders may start inside the JPEGs that are stored.
 use bytes::Bytes;
-use fdconvert_jpeg_index::stored_checkpoints;
+use fdconvert_jpeg::stored_checkpoints;
 use rayon::prelude::*;
 
 /// The checkpoints of JPEGs, by all cores.

@@ -137,9 +137,9 @@ impl Summary<'_> {
         if seconds > 0.0 && !was_complete {
             let done = report.samples.saturating_sub(report.resumed);
             let rate = format!(
-                "{:.0} samples/s, {}/s in, bound by {}",
+                "{:.0} samples/s, {} in, bound by {}",
                 done as f64 / seconds,
-                output::size((report.bytes_in as f64 / seconds) as u64),
+                output::bandwidth(report.bytes_in as f64 / seconds),
                 stage_name(report),
             );
             line("rate", rate);

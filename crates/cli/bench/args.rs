@@ -27,7 +27,7 @@ pub(crate) struct BenchArgs {
     /// Which part that is
     #[arg(long, value_enum, value_name = "POLICY", default_value = "resident")]
     pub(crate) cache_policy: CacheArg,
-    /// Play a slower disk: at most so many bytes a second, e.g. 200MB/s
+    /// Play a slower disk: at most so many bytes a second, e.g. 200MiB/s
     #[arg(long, value_name = "RATE")]
     pub(crate) throttle_read: Option<ByteRate>,
     /// Rows of a batch
@@ -48,7 +48,7 @@ pub(crate) struct BenchArgs {
     /// Draws the order of the samples
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Write a picture of the rates
+    /// Write a picture of the rates: medians with their ranges, in images/s
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]

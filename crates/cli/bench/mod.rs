@@ -45,6 +45,14 @@ pub(crate) struct Measured {
     pub(crate) verdict: &'static str,
 }
 
+impl Measured {
+    /// Images/s of the slowest and of the fastest round.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        let least = self.rounds.iter().copied().fold(f64::INFINITY, f64::min);
+        (least, self.rounds.iter().copied().fold(0.0, f64::max))
+    }
+}
+
 /// A dataset with its loader, and what the rounds gave so far.
 struct Lane {
     path: PathBuf,

@@ -11,7 +11,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) source: PathBuf,
     /// Folder on the disk that training will read from [default: beside SOURCE]
     ///
-    /// A few hundred MB are written there for the measurement, and removed.
+    /// A few hundred MiB are written there for the measurement, and removed.
     #[arg(long, value_name = "DIR")]
     pub(crate) target: Option<PathBuf>,
     /// Decoding threads of the loader [default: one per core]
@@ -27,7 +27,7 @@ pub(crate) struct ProfileArgs {
     /// SOURCE is JPEG]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = codec)]
     pub(crate) formats: Vec<Codec>,
-    /// Play a slower disk: at most so many bytes a second, e.g. 200MB/s
+    /// Play a slower disk: at most so many bytes a second, e.g. 200MiB/s
     #[arg(long, value_name = "RATE")]
     pub(crate) throttle_read: Option<ByteRate>,
     /// Images to measure

@@ -1,5 +1,5 @@
 //! A profile for people at a terminal.
-use crate::output;
+use crate::output::{self, images_per_s as rate};
 use fdconvert::ProfileOptions;
 use fdconvert_core::Shown;
 use fdconvert_profile::{Binding, Choice, Model, Report, SLACK, Throughput, Verdict, Verified};
@@ -29,8 +29,8 @@ pub(crate) fn report(report: &Report, options: &ProfileOptions, n_threads: usize
         line(
             "reading",
             format!(
-                "{}/s {how}{slowed}: requests of {}, {} in flight",
-                output::size(read.bytes_per_s as u64),
+                "{} {how}{slowed}: requests of {}, {} in flight",
+                output::bandwidth(read.bytes_per_s),
                 output::size(read.plan.request_bytes as u64),
                 read.plan.queue_depth
             ),
@@ -57,10 +57,10 @@ pub(crate) fn report(report: &Report, options: &ProfileOptions, n_threads: usize
             .map(|(format, share)| format!("{} {:.0} %", format.name, share * 100.0))
             .collect();
         text.push_str(&format!(
-            "  of all {} forms, fastest by the model: {} ({:.0} images/s)\n",
+            "  of all {} forms, fastest by the model: {} ({} images/s)\n",
             all.formats.len(),
             shares.join(", "),
-            all.mixture.images_per_s
+            rate(all.mixture.images_per_s)
         ));
     }
     text.push_str(&verdict(report));
@@ -155,10 +155,6 @@ fn explained(report: &Report) -> String {
         rate(predicted),
         SLACK * 100.0
     )
-}
-
-fn rate(images_per_s: f64) -> String {
-    if images_per_s.is_finite() { format!("{images_per_s:.0}") } else { "unlimited".into() }
 }
 
 fn binding(binding: Binding) -> &'static str {

@@ -4,7 +4,7 @@ use fdconvert_codec::Decoder;
 use fdconvert_core::{
     Class, Encoded, Error, Limits, MaxDecompressed, Reader, Result, Sample, Value,
 };
-use fdconvert_jpeg_index::{grid_of, stored_checkpoints};
+use fdconvert_jpeg::{grid_of, stored_checkpoints};
 use fdconvert_pipeline::Cancel;
 use rayon::prelude::*;
 use serde::Deserialize;

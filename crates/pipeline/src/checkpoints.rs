@@ -2,7 +2,7 @@
 use crate::Dataset;
 use bytes::Bytes;
 use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Value};
-use fdconvert_jpeg_index::{GRIDS_BITS, stored_checkpoints};
+use fdconvert_jpeg::{GRIDS_BITS, stored_checkpoints};
 use std::time::{Duration, Instant};
 
 /// Those of one sample.

@@ -26,7 +26,7 @@
 //!          again, in a form of its own; 0 bytes for none
 //! ```
 use crate::{Plan, Positions};
-use fdconvert_core::{Codec, Common, Error, Ignored, Result, Schema, Shard};
+use fdconvert_core::{Codec, Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     collections::BTreeMap,
@@ -188,10 +188,7 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
     /// options that are none of `O`.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self> {
         let corrupt = |what: String| Error::corrupt(FORMAT, name, 0, what);
-        let word = |at: usize| {
-            let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok());
-            word.map(u64::from_le_bytes).ok_or_else(|| corrupt("it has no whole header".into()))
-        };
+        let word = |at| u64_at(bytes, at).ok_or_else(|| corrupt("it has no whole header".into()));
         if bytes.get(..8) != Some(MAGIC) {
             return Err(corrupt("it does not start as a plan does".into()));
         }

@@ -192,9 +192,9 @@ impl Policy {
             Encode::Smart { ratio } if !(ratio.is_finite() && ratio > 0.0) => {
                 Err(Error::usage("--smart-ratio", format!("{ratio} is not a number above 0")))
             }
-            Encode::Mix { jpeg_share, .. } if !(0.0..=1.0).contains(&jpeg_share) => {
-                Err(Error::usage("--encode", format!("mix:{jpeg_share} is not a share from 0 to 1")))
-            }
+            Encode::Mix { jpeg_share, .. } if !(0.0..=1.0).contains(&jpeg_share) => Err(
+                Error::usage("--encode", format!("mix:{jpeg_share} is not a share from 0 to 1")),
+            ),
             _ => Ok(()),
         }
     }

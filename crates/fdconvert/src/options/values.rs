@@ -1,5 +1,5 @@
 //! Values of options: what each says, and how it is written as text.
-use fdconvert_jpeg_index::{DEFAULT_GRID_BITS, GRIDS_BITS};
+use fdconvert_jpeg::{DEFAULT_GRID_BITS, GRIDS_BITS};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{fmt, num::NonZeroU64, path::PathBuf, str::FromStr};
 
@@ -70,7 +70,7 @@ impl FromStr for ByteRate {
         let rate = text.strip_suffix("/s").unwrap_or(text).parse::<ByteCount>().ok();
         let rate = rate.map(|bytes| bytes.0).filter(|rate| *rate > 0);
         rate.map(Self)
-            .ok_or_else(|| format!("`{text}` is not a rate of reading; write e.g. 200MB/s"))
+            .ok_or_else(|| format!("`{text}` is not a rate of reading; write e.g. 200MiB/s"))
     }
 }
 

@@ -13,7 +13,7 @@
 //! found out.
 use crate::{
     Checkpoints, Jpeg, Unstuffed,
-    bits::find_ff,
+    segments::find_ff,
     stand_in::{Bits, push, write_row},
     walk::{At, Predictions, Slot, Tables, walk_span},
 };

@@ -4,7 +4,7 @@
 mod common;
 
 use common::synthetic::{self, Recipe};
-use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, Jpeg, parse, reference, region, unstuff};
+use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, Jpeg, parse, reference, region, unstuff};
 use fdconvert_testkit::fixtures::{JPEG_420, JPEG_444, JPEG_GRAY};
 use proptest::prelude::*;
 

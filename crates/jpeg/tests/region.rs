@@ -4,7 +4,7 @@
 mod common;
 
 use common::synthetic::{self, Recipe};
-use fdconvert_jpeg_index::{Checkpoints, Jpeg, parse, region};
+use fdconvert_jpeg::{Checkpoints, Jpeg, parse, region};
 use fdconvert_testkit::fixtures::Random;
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -6,7 +6,7 @@ mod common;
 
 use fdconvert_codec::{Decoder, Encoder, JpegOptions};
 use fdconvert_core::{Codec, Encoded, Limits};
-use fdconvert_jpeg_index::{parse, reference};
+use fdconvert_jpeg::{parse, reference};
 use fdconvert_testkit::fixtures::pixels;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 

@@ -7,7 +7,7 @@ use common::{
     originals,
     synthetic::{self, Recipe},
 };
-use fdconvert_jpeg_index::{Checkpoints, Class, Color, Component, Refused, Slot, parse};
+use fdconvert_jpeg::{Checkpoints, Class, Color, Component, Refused, Slot, parse};
 use fdconvert_testkit::fixtures::{JPEG_420, JPEG_GRAY, pixels, shared};
 
 /// The 4:2:0 fixture with `from` replaced by `to`, which must occur once.

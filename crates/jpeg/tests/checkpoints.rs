@@ -7,7 +7,7 @@ use common::{
     originals, photographs, small,
     synthetic::{self, Recipe},
 };
-use fdconvert_jpeg_index::{
+use fdconvert_jpeg::{
     CheckpointError, Checkpoints, GRIDS_BITS, Jpeg, Segment, VERSION, parse, reference, region,
     unstuff,
 };

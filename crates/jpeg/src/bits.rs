@@ -4,7 +4,10 @@
 //! restart intervals, each of which starts at a byte. The un-stuffed scan is the data bytes alone:
 //! no stuffed zeros, no markers, no fill bytes, the intervals one right after the other. The last
 //! byte of an interval keeps its padding bits, so that every interval still starts at a byte.
-use crate::{Jpeg, Refused};
+use crate::{
+    Jpeg, Refused,
+    segments::{after_ff, find_ff},
+};
 
 /// The data bytes of a scan, and where its restart intervals start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,38 +111,4 @@ impl Unstuffed {
         let word = self.padded.get(at..).and_then(|rest| rest.first_chunk());
         word.map_or(0, |word| u64::from_be_bytes(*word) << (bit % 8))
     }
-}
-
-/// Where the next `FF` is, or the length if there is none. By as many bytes as vectors of the
-/// processor have, because there are hundreds of others for each.
-pub(crate) fn find_ff(bytes: &[u8], from: usize) -> usize {
-    let mut at = from;
-    while let Some(part) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
-        // No early end of this loop, which is what makes it one of vectors.
-        let found = part.iter().fold(false, |found, byte| found | (*byte == 0xFF));
-        if found {
-            break;
-        }
-        at += 32;
-    }
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        const ONES: u64 = u64::from_le_bytes([1; 8]);
-        let inverted = !u64::from_le_bytes(*word);
-        // The lowest bit set belongs to the first byte that is 0 in `inverted`.
-        let zeros = inverted.wrapping_sub(ONES) & !inverted & (ONES << 7);
-        if zeros != 0 {
-            return at + zeros.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    let rest = bytes.get(at..).unwrap_or_default();
-    rest.iter().position(|byte| *byte == 0xFF).map_or(bytes.len(), |found| at + found)
-}
-
-/// The first byte behind `at` that is not `FF`, and the position behind it. At the end of the
-/// bytes it is `FF`.
-pub(crate) fn after_ff(bytes: &[u8], at: usize) -> (u8, usize) {
-    let rest = bytes.get(at..).unwrap_or_default();
-    let found = rest.iter().enumerate().find(|(_, byte)| **byte != 0xFF);
-    found.map_or((0xFF, bytes.len()), |(ahead, byte)| (*byte, at + ahead + 1))
 }

@@ -1,19 +1,13 @@
 //! From the bytes of a file to a [`Jpeg`]: the marker segments of ITU-T T.81, annex B.
 use crate::{
-    Class, Color, Component, HuffmanTable, Jpeg, Refused,
-    bits::{MAX_SCAN_BYTES, after_ff, find_ff},
+    BadLength, Class, Color, Component, HuffmanTable, Jpeg, Refused, START,
+    bits::MAX_SCAN_BYTES,
     jpeg::slots,
+    marker::{APP0, APP14, DHT, DNL, DQT, DRI, EOI, SOI, SOS, stands_alone, starts_frame},
+    marker_segments,
+    segments::{after_ff, find_ff, first_stray},
 };
 use std::ops::Range;
-
-const SOI: u8 = 0xD8;
-const EOI: u8 = 0xD9;
-const SOS: u8 = 0xDA;
-const DQT: u8 = 0xDB;
-const DNL: u8 = 0xDC;
-const DRI: u8 = 0xDD;
-const DHT: u8 = 0xC4;
-const DAC: u8 = 0xCC;
 
 /// The order in which the 64 values of a block are stored, as places in natural order (T.81,
 /// figure A.6).
@@ -42,42 +36,33 @@ pub fn parse(bytes: &[u8]) -> Result<Jpeg, Refused> {
 /// # Errors
 /// [`Refused`], as by [`parse`], for what is in front of the scan.
 pub fn parse_header(bytes: &[u8]) -> Result<Jpeg, Refused> {
-    if !bytes.starts_with(&[0xFF, SOI]) {
+    if !bytes.starts_with(&START) {
         return Err(Refused::NotJpeg);
     }
     let mut state = State::default();
-    let mut at = 2;
-    loop {
-        let ends = Refused::Ends { offset: bytes.len() };
-        let offset = at;
-        if *bytes.get(at).ok_or(ends.clone())? != 0xFF {
-            let found = bytes.get(at).copied().unwrap_or_default();
+    let mut segments = marker_segments(bytes);
+    while let Some(segment) = segments.next() {
+        let (marker, offset) = (segment.marker, segment.from());
+        if let Some(found) = segment.stray() {
             return Err(Refused::Marker { offset, found });
         }
-        // Any number of fill bytes may precede a marker (B.1.1.2).
-        let (marker, body_at) = after_ff(bytes, at);
         match marker {
-            // TEM and stray restarts stand alone.
-            0x01 | 0xD0..=0xD7 => {
-                at = body_at;
-                continue;
-            }
-            0xFF => return Err(ends),
-            0x00 | 0x02..=0xBF | 0xC8 | SOI | EOI | 0xF0..=0xFD => {
+            0x02..=0xBF | 0xC8 | SOI | EOI | 0xF0..=0xFD => {
                 return Err(Refused::Marker { offset, found: marker });
             }
+            // TEM and stray restarts.
+            _ if stands_alone(marker) => continue,
             _ => {}
         }
         let bad_len = Refused::Length { offset, marker };
-        let len: [u8; 2] = array(bytes, body_at).ok_or(ends.clone())?;
-        let len = usize::from(u16::from_be_bytes(len));
-        let body_len = len.checked_sub(2).ok_or(bad_len.clone())?;
-        let body = bytes.get(body_at + 2..body_at + 2 + body_len).ok_or(ends)?;
-        at = body_at + len;
+        let body = segment.body.map_err(|why| match why {
+            BadLength::Impossible(_) => bad_len.clone(),
+            BadLength::Ends => Refused::Ends { offset: bytes.len() },
+        })?;
         match marker {
-            0xC0..=0xCF if !matches!(marker, DHT | DAC) => {
-                // Behind the length and the precision.
-                state.frame(marker, offset, body_at + 3, body)?;
+            _ if starts_frame(marker) => {
+                // Behind the marker, the length and the precision.
+                state.frame(marker, offset, segment.at + 5, body)?;
             }
             0xDE | 0xDF => return Err(Refused::Hierarchical { offset }),
             DNL => return Err(Refused::LateHeight { offset }),
@@ -87,19 +72,25 @@ pub fn parse_header(bytes: &[u8]) -> Result<Jpeg, Refused> {
                 let interval: [u8; 2] = body.try_into().map_err(|_| bad_len)?;
                 state.restart_interval = u16::from_be_bytes(interval).into();
             }
-            0xE0 => state.jfif |= body.starts_with(b"JFIF\0") && body.len() >= 14,
-            0xEE if body.starts_with(b"Adobe") => state.adobe = body.get(11).copied(),
+            APP0 => state.jfif |= body.starts_with(b"JFIF\0") && body.len() >= 14,
+            APP14 if body.starts_with(b"Adobe") => state.adobe = body.get(11).copied(),
             SOS => {
                 let components = state.scan_header(offset, body)?;
-                return match bytes.len() - at {
+                let scan = segment.end..bytes.len();
+                return match scan.len() {
                     n_bytes if n_bytes > MAX_SCAN_BYTES => Err(Refused::TooLong { n_bytes }),
-                    _ => state.finish(offset, components, at..bytes.len()),
+                    _ => state.finish(offset, components, scan),
                 };
             }
             // APPn, COM, DAC and reserved ones say nothing about a Huffman-coded scan.
             _ => {}
         }
     }
+    let rest = segments.rest();
+    Err(match first_stray(rest) {
+        Some(found) => Refused::Marker { offset: bytes.len() - rest.len(), found },
+        None => Refused::Ends { offset: bytes.len() },
+    })
 }
 
 /// What the segments have said so far.
@@ -327,8 +318,4 @@ fn check_table(
 
 fn defined<T>(tables: &[Option<T>; 4], index: u8) -> Option<&T> {
     tables.get(usize::from(index))?.as_ref()
-}
-
-fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }

@@ -1,6 +1,6 @@
 //! JPEGs whose coefficients are known, because they are made up: any sampling, tables with short
 //! and with the longest codes, 8- and 16-bit quantisation, fill bytes, restarts.
-use fdconvert_jpeg_index::{HuffmanTable, reference::Block};
+use fdconvert_jpeg::{HuffmanTable, reference::Block};
 use fdconvert_testkit::fixtures::Random;
 
 /// What is made.

@@ -8,7 +8,7 @@ use common::{
     originals, other_encoder, photographs, small,
     synthetic::{self, Recipe},
 };
-use fdconvert_jpeg_index::{Checkpoints, Cut, GRIDS_BITS, cut, parse, reference};
+use fdconvert_jpeg::{Checkpoints, Cut, GRIDS_BITS, cut, parse, reference};
 use fdconvert_testkit::fixtures::{Random, pixels};
 use jpeg_encoder::SamplingFactor;
 use proptest::prelude::*;

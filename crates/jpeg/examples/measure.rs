@@ -7,7 +7,7 @@ mod smaller;
 
 use cpu_time::ThreadTime;
 use fdconvert_core::{Codec, Encoded};
-use fdconvert_jpeg_index::{
+use fdconvert_jpeg::{
     Checkpoints, DEFAULT_GRID_BITS, GRIDS_BITS, Jpeg, cut, parse, region, unstuff,
 };
 use fdconvert_testkit::{

@@ -1,4 +1,6 @@
-//! Where a decoder may start inside the scan of a JPEG.
+//! The markers of a JPEG, and where a decoder may start inside its scan.
+//!
+//! [`marker_segments`] is the walk over the markers that everything else here and elsewhere uses.
 //!
 //! A baseline JPEG is one run of Huffman codes without lengths: to decode its end one has to
 //! decode all of it. [`parse`] reads the markers of such a file to a [`Jpeg`];
@@ -11,7 +13,7 @@
 //! The bytes of the JPEG stay as they are. `SPEC.md` beside this crate specifies the checkpoints.
 //!
 //! ```no_run
-//! use fdconvert_jpeg_index::{Checkpoints, DEFAULT_GRID_BITS, parse, region};
+//! use fdconvert_jpeg::{Checkpoints, DEFAULT_GRID_BITS, parse, region};
 //!
 //! let bytes = std::fs::read("image.jpg")?;
 //! let jpeg = parse(&bytes)?;
@@ -46,6 +48,7 @@ mod markers;
 pub mod reference;
 mod region;
 mod rice;
+mod segments;
 mod stand_in;
 mod walk;
 
@@ -60,3 +63,4 @@ pub use huffman::{Class, Code, HuffmanTable, Lookup};
 pub use jpeg::{Color, Component, Jpeg, Slot};
 pub use markers::{parse, parse_header};
 pub use region::{Region, region};
+pub use segments::{BadLength, MarkerSegment, MarkerSegments, START, marker, marker_segments};
