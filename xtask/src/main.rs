@@ -12,6 +12,7 @@ mod failure;
 mod fuzz;
 mod guide;
 mod kernels;
+mod measure;
 mod ptx;
 mod shell;
 mod workspace;
@@ -31,6 +32,7 @@ enum Chore {
     Fuzz(fuzz::Options),
     Guide(guide::Options),
     Kernels(kernels::Options),
+    Measure(measure::Options),
     Ptx(ptx::Options),
 }
 
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Guide(options) => guide::run(&options),
         Chore::Kernels(options) => kernels::run(&options),
+        Chore::Measure(options) => measure::run(&options),
         Chore::Ptx(options) => ptx::run(&options),
     };
     match done {
