@@ -1,7 +1,7 @@
 use crate::{
-    image::{DType, Layout},
     order::State,
     parcel::Parcels,
+    transform::{DType, Layout},
 };
 use bytes::BytesMut;
 use std::sync::{Arc, Weak};

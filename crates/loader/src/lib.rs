@@ -46,25 +46,26 @@ mod device;
 mod engine;
 mod failure;
 mod groups;
-mod image;
 mod options;
 mod order;
 mod parcel;
+pub mod research;
 mod stats;
 mod supply;
+mod transform;
 
 pub use batch::{Batch, Shape};
 pub use dataset::Datasets;
 pub use device::{Decoded, DeviceBatch, DeviceDecoder, DeviceLoader, DeviceOptions, DeviceWaited};
 pub use engine::{Loader, Waited};
 pub use failure::{Failures, OnError};
-pub use image::{
+pub use options::{Access, CachePolicy, Label, Options};
+pub use order::{
+    Batching, Cursor, Last, Order, Permutation, Place, Places, Row, Shuffle, State, Step, Steps,
+    Stratum, Worker, World,
+};
+pub use stats::{Stats, Verdict};
+pub use transform::{
     Area, Augment, Augmenter, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Policy,
     Purpose, Rect, Region, Renderer, scale_for,
 };
-pub use options::{Access, CachePolicy, Label, Options};
-pub use order::{
-    Assignment, Batching, Cursor, Last, Order, Permutation, Place, Places, Row, Shuffle, State,
-    Step, Steps, Stratum, Transfer, Worker, World, assign,
-};
-pub use stats::{Stats, Verdict};

@@ -1,7 +1,7 @@
 use crate::{
     failure::Failures,
-    image::{Augment, Crop, Output},
     order::{Last, Shuffle, World},
+    transform::{Augment, Crop, Output},
 };
 use fdconvert_core::{Error, Limits, Result};
 use fdconvert_storage::Throttle;

@@ -8,7 +8,7 @@
 use crate::{
     dataset::Fetched,
     engine::{Again, RowFacts},
-    image::Geometry,
+    transform::Geometry,
 };
 use bytes::{Bytes, BytesMut};
 use fdconvert_core::{Encoded, Result};

@@ -21,9 +21,9 @@ pub use options::{DeviceDecoder, DeviceOptions};
 use crate::{
     Batch, DType, Datasets, Layout, Loader, Options, State, Stats, Waited,
     engine::{RowFacts, under_way},
-    image::Rect,
     options::CachePolicy,
     parcel::{Content, Parcel, Parcels},
+    transform::Rect,
 };
 use fdconvert_core::{Error, Result};
 use fdconvert_gpu::{

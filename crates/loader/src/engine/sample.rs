@@ -5,12 +5,12 @@ use crate::{
     dataset::{Datasets, Fetched},
     failure::{OnError, Quarantine, SUBSTITUTES, backoff, may_pass},
     groups::{Groups, Located},
-    image::{Area, Geometry, Key, Region as Decoded, Renderer, scale_for},
     options::Options,
     order::{Draw, Line, Place},
     parcel::{Content, Elsewhere, Kept, Parcel, Taken},
     stats::{Counters, Stage},
     supply::Supply,
+    transform::{Area, Geometry, Key, Region as Decoded, Renderer, scale_for},
 };
 use fdconvert_codec::{Decoder, Region, Wanted, orient, orientation};
 use fdconvert_core::{Encoded, Error, Pixels, Result};

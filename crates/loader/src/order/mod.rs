@@ -96,12 +96,10 @@
 //! | `cursor.rs` | [`Cursor`], [`Step`], [`Worker`]: going on where a run stopped |
 //! | `state.rs` | [`State`], the checkpoint |
 //! | `liquid.rs` | the order of a two-region buffer, to compare with: it takes a list |
-//! | `locality.rs` | [`assign`]: rows to the ranks that have them already |
 mod cursor;
 mod epoch;
 mod key;
 mod liquid;
-mod locality;
 mod merge;
 mod permutation;
 mod state;
@@ -111,10 +109,10 @@ mod windowed;
 
 pub(crate) use key::{Purpose, derive};
 pub(crate) use liquid::{Draw, Line, Replay};
+pub(crate) use steps::share;
 
 pub use cursor::{Cursor, Step, Worker};
 pub use epoch::{Order, Place, Places};
-pub use locality::{Assignment, Transfer, assign};
 pub use permutation::Permutation;
 pub use state::State;
 pub use steps::{Batching, Last, Row, Steps, World};
