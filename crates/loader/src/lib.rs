@@ -59,12 +59,13 @@ pub use dataset::Datasets;
 pub use device::{Decoded, DeviceBatch, DeviceDecoder, DeviceLoader, DeviceOptions, DeviceWaited};
 pub use engine::{Loader, Waited};
 pub use failure::{Failures, OnError};
-pub use options::{Access, CachePolicy, Label, Options};
+pub use options::{Access, Label, Options};
 pub use order::{
     Batching, Cursor, Last, Order, Permutation, Place, Places, Row, Shuffle, State, Step, Steps,
     Stratum, Worker, World,
 };
 pub use stats::{Stats, Verdict};
+pub use supply::CachePolicy;
 pub use transform::{
     Area, Augment, Augmenter, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Policy,
     Purpose, Rect, Region, Renderer, scale_for,

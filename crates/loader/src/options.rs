@@ -1,6 +1,7 @@
 use crate::{
     failure::Failures,
     order::{Last, Shuffle, World},
+    supply::CachePolicy,
     transform::{Augment, Crop, Output},
 };
 use fdconvert_core::{Error, Limits, Result};
@@ -19,25 +20,6 @@ pub enum Access {
     /// For betons, and for WebDataset and MDS shards with indexes, mixed sets included. One file descriptor
     /// stays open for each file.
     Direct,
-}
-
-/// Which images are kept in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CachePolicy {
-    /// Those of a choice that the seed makes once, from their first use on, spread evenly over
-    /// every epoch: each batch has the same number of them, the shuffle is that of the whole
-    /// dataset, and a state is all that a run needs to go on. With several ranks, each keeps what
-    /// comes to it, up to `cache_bytes` on each.
-    #[default]
-    Resident,
-    /// A buffer of two regions, as Liquid (APSys 2023) has it: an image is kept from its draw in
-    /// one epoch to its draw in the next, and the slots of others are refilled from the disk in
-    /// the order in which images lie there. For comparison: it needs memory for every sample (17
-    /// bytes), computes all epochs before the one it begins with, and shuffles ever less towards
-    /// the end of an epoch. Reads are as even as with `Resident` from the second epoch on. With
-    /// several ranks, each takes its rows of the same global batch and keeps what it has drawn;
-    /// nothing is read ahead for another rank.
-    Liquid,
 }
 
 /// Which field of the samples is the label of their rows.
@@ -136,7 +118,7 @@ impl Default for Options {
             verify: true,
             limits: Limits::DEFAULT,
             cache_bytes: 0,
-            cache_policy: CachePolicy::Resident,
+            cache_policy: CachePolicy::RESIDENT,
             access: Access::Mapped,
             throttle: None,
             threads: 0,

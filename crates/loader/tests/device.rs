@@ -7,8 +7,8 @@ use common::{Memory, loader, options, random_crop};
 use fdconvert_core::Error;
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use fdconvert_loader::{
-    Augment, Batch, CachePolicy, DType, Datasets, DeviceBatch, DeviceDecoder, DeviceLoader,
-    DeviceOptions, Failures, Last, Layout, Normalise, OnError, Options, Shuffle, World,
+    Augment, Batch, DType, Datasets, DeviceBatch, DeviceDecoder, DeviceLoader, DeviceOptions,
+    Failures, Last, Layout, Normalise, OnError, Options, Shuffle, World, research::LIQUID,
 };
 use std::sync::Arc;
 
@@ -268,7 +268,7 @@ fn what_cannot_be_is_refused() {
     let augment = Some(Augment::TrivialAugmentWide { n_bins: 31 });
     let error = refuse(Options { augment, ..random_crop() }, device());
     assert!(matches!(error, Error::Usage { option: "augment", .. }), "{error}");
-    let liquid = Options { cache_policy: CachePolicy::Liquid, ..random_crop() };
+    let liquid = Options { cache_policy: LIQUID, ..random_crop() };
     let error = refuse(liquid, DeviceOptions { store_bytes: 1, ..device() });
     assert!(matches!(error, Error::Usage { option: "store_bytes", .. }), "{error}");
     let error = refuse(random_crop(), DeviceOptions { driver: Some("/none".into()), ..device() });

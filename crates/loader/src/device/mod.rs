@@ -21,7 +21,6 @@ pub use options::{DeviceDecoder, DeviceOptions};
 use crate::{
     Batch, DType, Datasets, Layout, Loader, Options, State, Stats, Waited,
     engine::{RowFacts, under_way},
-    options::CachePolicy,
     parcel::{Content, Parcel, Parcels},
     transform::Rect,
 };
@@ -114,8 +113,8 @@ impl DeviceLoader {
             let what = "images are augmented on the CPU only; augment the batch instead";
             return Err(Error::usage("augment", what));
         }
-        if device.store_bytes > 0 && options.cache_policy == CachePolicy::Liquid {
-            let what = "a buffer of two regions needs every sample to come by; use one of the two";
+        let excluded = options.cache_policy.method().excludes_device_cache();
+        if let Some(what) = excluded.filter(|_| device.store_bytes > 0) {
             return Err(Error::usage("store_bytes", what));
         }
         let driver = Driver::load(device.driver.as_deref()).map_err(Error::device("open"))?;

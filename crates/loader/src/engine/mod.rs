@@ -25,8 +25,8 @@ use crate::{
     dataset::Datasets,
     failure::{OnError, Quarantine},
     groups::Groups,
-    options::{CachePolicy, Options},
-    order::{Batching, Line, Order, Replay, State, Steps},
+    options::Options,
+    order::{Batching, Order, State, Steps},
     parcel::Elsewhere,
     stats::{Counters, Stats},
     supply::Supply,
@@ -39,7 +39,6 @@ use std::{
     time::{Duration, Instant},
 };
 use threads::{Running, Shared};
-use xxhash_rust::xxh3::Xxh3;
 
 /// Makes batches of datasets, ahead of whoever takes them.
 ///
@@ -65,8 +64,6 @@ pub struct Loader {
     groups: Arc<Groups>,
     /// Open files and images in memory, for all epochs.
     supply: Arc<Supply>,
-    /// The last epoch of a two-region buffer, from which the next one follows.
-    replay: Option<Arc<Replay>>,
     options: Options,
     fingerprint: u64,
     quarantine: Option<Arc<Quarantine>>,
@@ -119,14 +116,13 @@ impl Loader {
         };
         // Crops and augmentations are not part of it: they may change between two runs.
         let groups = Groups::new(&datasets, &options)?;
-        let fingerprint = fingerprint(&datasets, &groups);
+        let fingerprint = groups.fingerprint(&datasets);
         let supply = Arc::new(Supply::new(&datasets, &groups, &options)?);
         let n_strata = groups.slots().count();
         let mut loader = Self {
             datasets,
             groups: Arc::new(groups),
             supply,
-            replay: None,
             options,
             fingerprint,
             quarantine,
@@ -328,23 +324,6 @@ impl Loader {
         self.groups.order(&self.options, epoch)
     }
 
-    /// The epoch of a two-region buffer, if there is one.
-    fn replay(&mut self, epoch: u64) -> Option<Arc<Replay>> {
-        if self.groups.policy() != Some(CachePolicy::Liquid) {
-            return None;
-        }
-        let known = self.replay.take().filter(|known| known.epoch() <= epoch);
-        let mut replay = known.unwrap_or_else(|| {
-            let strata: Vec<_> = self.groups.slots().collect();
-            Arc::new(Replay::first(&strata, self.options.seed))
-        });
-        while replay.epoch() < epoch {
-            replay = Arc::new(replay.after());
-        }
-        self.replay = Some(replay.clone());
-        Some(replay)
-    }
-
     fn steps(&self, epoch: u64) -> Result<Steps> {
         let Options { batch, world, last, .. } = self.options;
         let global_batch = batch.saturating_mul(world.size);
@@ -356,8 +335,6 @@ impl Loader {
         let number = self.state.epoch;
         let cursor = self.steps(number)?.resume(self.fingerprint, &self.state)?;
         let order = self.order(number)?;
-        let replay = self.replay(number);
-        self.supply.begin(replay.as_deref(), self.state.consumed == 0);
         let options = self.options.clone();
         let n_buffers = options.n_buffers();
         let epoch = Epoch {
@@ -365,8 +342,9 @@ impl Loader {
             groups: self.groups.clone(),
             supply: self.supply.clone(),
             number,
+            n_samples: order.len(),
             max_failures: options.failures.limit(order.len()),
-            line: Line::new(order, replay),
+            samples: self.supply.samples(order, self.state.consumed),
             counters: self.counters.clone(),
             elsewhere: self.elsewhere.clone(),
             stopped: AtomicBool::new(false),
@@ -380,20 +358,6 @@ impl Loader {
 pub(crate) fn under_way() -> Error {
     let what = "an epoch is under way; restore before the first batch is taken, or stop";
     Error::usage("state", what)
-}
-
-/// Changes with all that decides which samples are at which position and is not in the order: the
-/// datasets, and the slots of a two-region buffer.
-fn fingerprint(datasets: &Datasets, groups: &Groups) -> u64 {
-    let datasets = datasets.fingerprint();
-    if groups.policy() != Some(CachePolicy::Liquid) {
-        return datasets;
-    }
-    let mut hash = Xxh3::new();
-    hash.update(b"two regions");
-    hash.update(&datasets.to_le_bytes());
-    groups.slots().for_each(|(_, n_slots)| hash.update(&n_slots.to_le_bytes()));
-    hash.digest()
 }
 
 impl Drop for Loader {

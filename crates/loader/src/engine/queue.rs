@@ -23,8 +23,6 @@ pub(crate) struct Task {
     pub(crate) position: u64,
     /// Whether it is the row that draws its sample, and not one that fills up a batch.
     pub(crate) draws: bool,
-    /// The position whose refill is read along with this row.
-    pub(crate) refill: u64,
     pub(crate) buffer: BytesMut,
     /// What a fetching thread has read already.
     pub(crate) fetched: Option<Result<Fetched>>,
@@ -37,8 +35,6 @@ pub(crate) struct Task {
 /// A batch in the making.
 struct Open {
     step: u64,
-    /// The first position of the step.
-    start: u64,
     rows: Vec<Row>,
     buffers: Vec<Option<BytesMut>>,
     facts: Vec<Option<RowFacts>>,
@@ -120,7 +116,6 @@ impl Queue {
             row,
             position,
             draws: valid,
-            refill: open.start.saturating_add(row as u64),
             buffer,
             fetched: None,
             again: false,
@@ -136,7 +131,6 @@ impl Queue {
             if self.free.is_empty() && self.affordable == 0 {
                 return false;
             }
-            let start = cursor.state().consumed;
             let Some(step) = cursor.next() else {
                 self.cursor = None;
                 return false;
@@ -151,7 +145,6 @@ impl Queue {
             };
             self.open.push_back(Open {
                 step: step.index,
-                start,
                 buffers: split(buffer, self.row_bytes),
                 facts: vec![None; n_rows],
                 parcels: (0..n_rows).map(|_| None).collect(),

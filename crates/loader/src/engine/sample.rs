@@ -6,10 +6,10 @@ use crate::{
     failure::{OnError, Quarantine, SUBSTITUTES, backoff, may_pass},
     groups::{Groups, Located},
     options::Options,
-    order::{Draw, Line, Place},
+    order::Place,
     parcel::{Content, Elsewhere, Kept, Parcel, Taken},
     stats::{Counters, Stage},
-    supply::Supply,
+    supply::{Request, Samples, Supply},
     transform::{Area, Geometry, Key, Region as Decoded, Renderer, scale_for},
 };
 use fdconvert_codec::{Decoder, Region, Wanted, orient, orientation};
@@ -34,7 +34,9 @@ pub(crate) struct Epoch {
     pub(crate) datasets: Datasets,
     pub(crate) groups: Arc<Groups>,
     pub(crate) supply: Arc<Supply>,
-    pub(crate) line: Line,
+    /// Its samples, and how many there are.
+    pub(crate) samples: Box<dyn Samples>,
+    pub(crate) n_samples: u64,
     pub(crate) number: u64,
     /// Failures that end it.
     pub(crate) max_failures: u64,
@@ -87,10 +89,12 @@ impl Worker {
 ///
 /// # Errors
 /// Those of the reader.
-fn fetch(epoch: &Epoch, options: &Options, place: Place, draw: Option<Draw>) -> Result<Fetched> {
+fn fetch(epoch: &Epoch, options: &Options, place: Place, drawn_at: Option<u64>) -> Result<Fetched> {
     let began = Instant::now();
     let counters = &epoch.counters;
-    let fetched = epoch.supply.fetch(place, draw, counters, || read(epoch, options, place));
+    let read = |place| read(epoch, options, place);
+    let stopped = &epoch.stopped;
+    let fetched = epoch.samples.fetch(Request { place, drawn_at, counters, stopped, read: &read });
     if let Ok(fetched) = &fetched {
         counters.fetched(fetched.image.bytes.len() as u64);
     }
@@ -119,21 +123,6 @@ fn read(epoch: &Epoch, options: &Options, place: Place) -> Result<Fetched> {
     }
 }
 
-/// Reads what comes into the slot that the draw at a position frees, if there is a buffer with
-/// slots. The draw of that sample may be another rank's, so it is read ahead on a single one only.
-pub(crate) fn refill(epoch: &Epoch, options: &Options, position: u64) {
-    if options.world.size > 1 || epoch.stopped.load(Ordering::Relaxed) {
-        return;
-    }
-    let draw = epoch.line.draw(position).and_then(|draw| draw.refill);
-    if let (Some(id), Some(place)) = (draw, epoch.line.at(position)) {
-        let place = Place { id, ..place };
-        let began = Instant::now();
-        epoch.supply.refill(place, || read(epoch, options, place));
-        epoch.counters.spent(Stage::Fetch, began.elapsed());
-    }
-}
-
 /// Reads the sample at a position, for the row that draws it or for one that fills up a batch.
 /// `None` where nothing needs to be read, and beyond the epoch's end, which cannot be.
 pub(crate) fn fetch_at(
@@ -142,12 +131,11 @@ pub(crate) fn fetch_at(
     position: u64,
     draws: bool,
 ) -> Option<Result<Fetched>> {
-    let place = epoch.line.at(position)?;
+    let place = epoch.samples.at(position)?;
     if epoch.kept(place).is_some() {
         return None;
     }
-    let draw = if draws { epoch.line.draw(position) } else { None };
-    let fetched = fetch(epoch, options, place, draw);
+    let fetched = fetch(epoch, options, place, draws.then_some(position));
     let fetched = fetched.and_then(|fetched| {
         // Of a memory map nothing is read before it is looked at, and that is what this thread
         // is for.
@@ -174,7 +162,7 @@ pub(crate) fn fill_row(
     worker: &mut Worker,
     task: &mut Task,
 ) -> Result<RowFacts> {
-    let n_samples = epoch.line.len();
+    let n_samples = epoch.n_samples;
     let Task { position, draws, again, .. } = *task;
     // What reading it gave, if it was read already.
     let mut first = task.fetched.take();
@@ -189,7 +177,7 @@ pub(crate) fn fill_row(
             continue;
         }
         let kept = epoch.kept(place).filter(|_| !again && given.is_none());
-        let draw = || epoch.line.draw(position).filter(|_| draws && tried == 0 && !again);
+        let drawn_at = (draws && tried == 0 && !again).then_some(position);
         let made = match kept {
             Some(kept) => {
                 let label = kept.label;
@@ -198,7 +186,7 @@ pub(crate) fn fill_row(
                 Ok((label, Some(Parcel { content: Content::Kept(kept), geometry })))
             }
             None => {
-                let fetched = given.unwrap_or_else(|| fetch(epoch, options, place, draw()));
+                let fetched = given.unwrap_or_else(|| fetch(epoch, options, place, drawn_at));
                 fetched.and_then(|mut fetched| {
                     loop {
                         let (label, is_owned) = (fetched.label, fetched.is_owned);
@@ -268,8 +256,8 @@ pub(crate) fn fill_row(
 }
 
 fn place(epoch: &Epoch, position: u64) -> Result<Place> {
-    epoch.line.at(position).ok_or_else(|| {
-        let what = format!("{position} of {} in the epoch", epoch.line.len());
+    epoch.samples.at(position).ok_or_else(|| {
+        let what = format!("{position} of {} in the epoch", epoch.n_samples);
         Error::usage("position", what)
     })
 }

@@ -153,16 +153,9 @@ impl Shared {
                 &mut worker,
                 &mut task,
             );
-            let refill = claims.then_some(task.refill).filter(|_| task.draws);
             queue = self.lock();
             if queue.finish(task, made) {
                 self.ready.notify_all();
-            }
-            if let Some(position) = refill {
-                // After the row, which somebody waits for.
-                drop(queue);
-                sample::refill(&self.epoch, &self.options, position);
-                queue = self.lock();
             }
         }
     }
@@ -180,15 +173,9 @@ impl Shared {
             };
             drop(queue);
             task.fetched = sample::fetch_at(&self.epoch, &self.options, task.position, task.draws);
-            let refill = Some(task.refill).filter(|_| task.draws);
             queue = self.lock();
             queue.put_fetched(task);
             self.arrived.notify_one();
-            if let Some(position) = refill {
-                drop(queue);
-                sample::refill(&self.epoch, &self.options, position);
-                queue = self.lock();
-            }
         }
     }
 
@@ -264,7 +251,7 @@ impl Again {
     /// Counts a row that was decoded elsewhere.
     pub(crate) fn is_done(&self, row: usize) {
         let epoch = &self.shared.epoch;
-        if let Some(place) = self.rows.get(row).and_then(|row| epoch.line.at(row.position)) {
+        if let Some(place) = self.rows.get(row).and_then(|row| epoch.samples.at(row.position)) {
             epoch.counters.sample(place.stratum);
         }
     }
@@ -286,7 +273,6 @@ impl Again {
             row,
             position,
             draws: valid,
-            refill: 0,
             buffer: buffer::allocate(options.output.n_bytes()),
             fetched: fetched.map(Ok),
             again: true,

@@ -2,7 +2,7 @@
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, Failures, Label, Last,
-    Layout, Normalise, OnError, Options, Output, Policy, Shuffle, World,
+    Layout, Normalise, OnError, Options, Output, Policy, Shuffle, World, research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -74,8 +74,8 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         verify: get(options, "verify")?,
         cache_bytes: get(options, "cache_bytes")?,
         cache_policy: match get::<String>(options, "cache_policy")?.as_str() {
-            "resident" => CachePolicy::Resident,
-            "liquid" => CachePolicy::Liquid,
+            "resident" => CachePolicy::RESIDENT,
+            "liquid" => LIQUID,
             other => return unknown("cache_policy", other, "\"resident\", \"liquid\""),
         },
         access: match get::<String>(options, "access")?.as_str() {
