@@ -1,4 +1,5 @@
 use crate::{
+    device::DeviceOptions,
     failure::Failures,
     order::{Last, Shuffle, World},
     supply::CachePolicy,
@@ -93,6 +94,9 @@ pub struct Options {
     /// Memory for batches, those that were handed over and not dropped yet included. Two batches
     /// are always allowed.
     pub prefetch_bytes: u64,
+    /// The GPU that decodes and holds the batches; `None` for batches in the host's memory. Needs
+    /// the feature `gpu`.
+    pub device: Option<DeviceOptions>,
 }
 
 impl Default for Options {
@@ -125,6 +129,7 @@ impl Default for Options {
             fetch_threads: 0,
             prefetch: 3,
             prefetch_bytes: 1 << 30,
+            device: None,
         }
     }
 }
@@ -172,6 +177,22 @@ impl Options {
         Ok(())
     }
 
+    /// Refuses what a GPU has no use for.
+    ///
+    /// # Errors
+    /// `Usage`, naming the option.
+    pub(crate) fn check_device(&self, device: &DeviceOptions) -> Result<()> {
+        if self.augment.is_some() {
+            let what = "images are augmented on the CPU only; augment the batch instead";
+            return Err(Error::usage("augment", what));
+        }
+        let excluded = self.cache_policy.method().excludes_device_cache();
+        if let Some(what) = excluded.filter(|_| device.store_bytes > 0) {
+            return Err(Error::usage("store_bytes", what));
+        }
+        Ok(())
+    }
+
     /// Decoding threads.
     pub(crate) fn n_threads(&self) -> usize {
         match self.threads {
@@ -180,10 +201,14 @@ impl Options {
         }
     }
 
-    /// Buffers of the ring: what is made ahead, and one that the consumer holds.
+    /// Buffers of the ring: what is made ahead, what is on its way on a GPU, and one that the
+    /// consumer holds.
     pub(crate) fn n_buffers(&self) -> usize {
+        let in_flight = self.device.as_ref().map_or(0, |device| device.in_flight.max(1));
+        let ahead = self.prefetch.saturating_add(in_flight).max(1);
         let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch)).max(1);
         let affordable = usize::try_from(self.prefetch_bytes / bytes).unwrap_or(usize::MAX);
-        (self.prefetch.max(1) + 1).min(affordable).max(2)
+        // Rows that a GPU decodes are memory that is hardly ever touched.
+        ahead.saturating_add(1).min(affordable).max(2)
     }
 }

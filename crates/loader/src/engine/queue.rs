@@ -1,14 +1,14 @@
-//! Which thread does what next: batches in the making, in order, and who waits for them.
+//! Which thread does what next: batches in the making, in order.
 //!
 //! One lock guards the whole state; it is held for the time it takes to hand out a row or to take
 //! it back, never while anything is read or decoded.
 
-use super::sample::RowFacts;
+use super::row::RowFacts;
 use crate::{
     buffer::{allocate, join, split},
     dataset::Fetched,
+    device::DeviceRow,
     order::{Cursor, Row, State},
-    parcel::Parcel,
 };
 use bytes::BytesMut;
 use fdconvert_core::{Error, Result};
@@ -26,10 +26,10 @@ pub(crate) struct Task {
     pub(crate) buffer: BytesMut,
     /// What a fetching thread has read already.
     pub(crate) fetched: Option<Result<Fetched>>,
-    /// Whether a decoder elsewhere has failed with it.
-    pub(crate) again: bool,
-    /// What the row has become where it is left to such a decoder.
-    pub(crate) parcel: Option<Parcel>,
+    /// Whether a GPU has failed with it, so that it must be decoded on the host.
+    pub(crate) on_host: bool,
+    /// What is left to a GPU.
+    pub(crate) device_row: Option<DeviceRow>,
 }
 
 /// A batch in the making.
@@ -38,7 +38,7 @@ struct Open {
     rows: Vec<Row>,
     buffers: Vec<Option<BytesMut>>,
     facts: Vec<Option<RowFacts>>,
-    parcels: Vec<Option<Parcel>>,
+    device_rows: Vec<Option<DeviceRow>>,
     error: Option<(usize, Error)>,
     claimed: usize,
     n_left: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Done {
     pub(crate) images: BytesMut,
     pub(crate) rows: Vec<Row>,
     pub(crate) facts: Vec<RowFacts>,
-    pub(crate) parcels: Vec<Option<Parcel>>,
+    pub(crate) device_rows: Vec<Option<DeviceRow>>,
     pub(crate) state: State,
 }
 
@@ -97,7 +97,7 @@ impl Queue {
         }
     }
 
-    /// The next row that nobody is at, from the oldest batch on.
+    /// The next row that no thread has claimed, from the oldest batch on.
     pub(crate) fn claim(&mut self, batch_rows: usize) -> Option<Task> {
         if self.stopped {
             return None;
@@ -118,8 +118,8 @@ impl Queue {
             draws: valid,
             buffer,
             fetched: None,
-            again: false,
-            parcel: None,
+            on_host: false,
+            device_row: None,
         })
     }
 
@@ -147,7 +147,7 @@ impl Queue {
                 step: step.index,
                 buffers: split(buffer, self.row_bytes),
                 facts: vec![None; n_rows],
-                parcels: (0..n_rows).map(|_| None).collect(),
+                device_rows: (0..n_rows).map(|_| None).collect(),
                 rows: step.rows,
                 error: None,
                 claimed: 0,
@@ -178,8 +178,8 @@ impl Queue {
         if let Some(buffer) = open.buffers.get_mut(task.row) {
             *buffer = Some(task.buffer);
         }
-        if let Some(parcel) = open.parcels.get_mut(task.row) {
-            *parcel = task.parcel;
+        if let Some(device_row) = open.device_rows.get_mut(task.row) {
+            *device_row = task.device_row;
         }
         match made {
             Ok(facts) => {
@@ -224,7 +224,7 @@ impl Queue {
                 images,
                 rows: open.rows,
                 facts,
-                parcels: open.parcels,
+                device_rows: open.device_rows,
                 state: open.state,
             }),
             _ => {

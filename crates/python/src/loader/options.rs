@@ -41,6 +41,7 @@ fn unknown<T>(name: &str, value: &str, known: &str) -> PyResult<T> {
 /// # Errors
 /// `TypeError` and `UsageError`, naming the option.
 pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
+    let device = device(options)?;
     let output = output(options)?;
     let crop = crop(options, output.size)?;
     let flip: Option<f64> = get(options, "flip")?;
@@ -87,6 +88,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         fetch_threads: get(options, "fetch_threads")?,
         prefetch: get(options, "prefetch")?,
         prefetch_bytes: get(options, "prefetch_bytes")?,
+        device,
         ..Options::default()
     })
 }
@@ -155,7 +157,7 @@ fn crop(options: &Bound<'_, PyDict>, size: (u32, u32)) -> PyResult<Crop> {
 ///
 /// # Errors
 /// `TypeError` and `UsageError`, naming the option.
-pub(super) fn device(options: &Bound<'_, PyDict>) -> PyResult<Option<DeviceOptions>> {
+fn device(options: &Bound<'_, PyDict>) -> PyResult<Option<DeviceOptions>> {
     let Some(ordinal) = get(options, "device")? else { return Ok(None) };
     let decoder = match get::<String>(options, "decoder")?.as_str() {
         "auto" => DeviceDecoder::Auto,
