@@ -51,9 +51,10 @@ fmt: ## Check the formatting.
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 
-clippy: ## Check the code, with and without the C codecs.
+clippy: ## Check the code, with and without the C codecs, and the loader without the GPU.
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy $(LIGHT) --all-targets -- -D warnings
+	$(CARGO) clippy -p fdconvert-loader --no-default-features --lib -- -D warnings
 
 doc: ## Check the documentation and its links.
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

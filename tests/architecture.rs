@@ -5,7 +5,11 @@
 //! Development dependencies are free; only what ends up in a program is checked.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::Value;
 
@@ -49,6 +53,14 @@ const OF_ONE_FORMAT: &[(&str, &str)] = &[("mixed", "wds"), ("formula", "fractal"
 const ROOT: &str = "cli";
 const NOT_FOR_ROOT: &[&str] = &["gpu-emul", "testkit", "xtask"];
 
+/// Where a user may ask for the method of a paper by its name: `bench --cache-policy liquid`,
+/// `profile --search paper` or with more than two forms, and `cache_policy="liquid"` in Python.
+const RESEARCH_BY_NAME: &[&str] = &[
+    "crates/cli/bench/mod.rs",
+    "crates/cli/profile/measure.rs",
+    "crates/python/src/loader/options.rs",
+];
+
 /// A member of the workspace, and the members it uses outside of its tests.
 struct Package {
     name: String,
@@ -76,6 +88,35 @@ fn faults_are_injected_by_tests_only() {
             assert!(!fault, "{} turns on the fault injection of {}", package.name, used.name);
         }
     }
+}
+
+/// Methods of papers that are kept to be compared with lie in modules called `research`, which may
+/// use the product. The product does not use them.
+#[test]
+fn research_is_used_by_nothing() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut n_files, mut wrong) = (0, Vec::new());
+    for path in sources(root) {
+        let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+        if name.contains("/research/") || RESEARCH_BY_NAME.contains(&name.as_str()) {
+            continue;
+        }
+        n_files += 1;
+        for line in uses_of_research(&fs::read_to_string(&path).unwrap()) {
+            wrong.push(format!("{name}:{line}: the product uses research"));
+        }
+    }
+    assert!(n_files > 100, "only {n_files} files were looked at");
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+#[test]
+fn uses_of_research_are_found() {
+    let fine = "//! See [`research`].\nmod order;\npub mod research;\nlet researcher = 1;\n";
+    assert_eq!(uses_of_research(fine), [0; 0]);
+    let used = "use crate::{\n    order,\n    research::Liquid,\n};\n";
+    assert_eq!(uses_of_research(used), [3]);
+    assert_eq!(uses_of_research("mod research;\nfn f() {\n    super::research::f();\n}"), [1, 3]);
 }
 
 /// `--no-default-features` exists for machines without cmake and nasm; one careless dependency
@@ -143,6 +184,35 @@ fn forbidden_arrows(packages: &[Package]) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// The sources of all crates, without their tests, benchmarks and examples.
+fn sources(root: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![root.join("crates"), root.join("formats")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() && !["tests", "benches", "examples", "target"].contains(&&*name) {
+                folders.push(path);
+            } else if name.ends_with(".rs") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// Numbers of the lines that name a module `research`, other than to declare it public.
+fn uses_of_research(text: &str) -> Vec<usize> {
+    let names = |line: &str| {
+        let code = line.split("//").next().unwrap_or_default();
+        let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+        code.trim() != "pub mod research;" && words.any(|word| word == "research")
+    };
+    let lines = text.lines().zip(1..).filter(|(line, _)| names(line));
+    lines.map(|(_, number)| number).collect()
 }
 
 /// The members of the workspace, as Cargo sees them.

@@ -8,7 +8,7 @@ use args::{AccessArg, BenchArgs, CacheArg, CropArg};
 use fdconvert::{ByteRate, threads};
 use fdconvert_core::{Error, Result, Shown};
 use fdconvert_loader::{
-    Access, CachePolicy, Crop, Datasets, Label, Loader, Options, Output, Stats,
+    Access, CachePolicy, Crop, Datasets, Label, Loader, Options, Output, Stats, research::LIQUID,
 };
 use fdconvert_storage::{Throttle, replace};
 use serde::Serialize;
@@ -153,8 +153,8 @@ fn options(args: &BenchArgs, access: Access) -> Result<Options> {
         access,
         cache_bytes: args.cache.0,
         cache_policy: match args.cache_policy {
-            CacheArg::Resident => CachePolicy::Resident,
-            CacheArg::Liquid => CachePolicy::Liquid,
+            CacheArg::Resident => CachePolicy::RESIDENT,
+            CacheArg::Liquid => LIQUID,
         },
         throttle: args
             .throttle_read

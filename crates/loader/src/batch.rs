@@ -1,14 +1,17 @@
+//! A batch: its images in the host's memory or a GPU's, and what there is to know of its rows.
+#[cfg(feature = "gpu")]
+use crate::{device::DeviceImages, engine::RowFacts};
 use crate::{
-    image::{DType, Layout},
+    device::DeviceRows,
     order::State,
-    parcel::Parcels,
+    transform::{DType, Layout},
 };
 use bytes::BytesMut;
 use std::sync::{Arc, Weak};
 
-/// Who is told that a buffer came back.
+/// Takes buffers back when batches are dropped.
 pub(crate) trait Home: Send + Sync {
-    /// Takes the buffer, and lets threads that wait for one go on.
+    /// Takes the buffer, and wakes threads that wait for one.
     fn give_back(&self, buffer: BytesMut);
 }
 
@@ -52,7 +55,7 @@ impl Shape {
 /// Samples, decoded side by side in one piece of memory, which goes back to the loader when the
 /// batch is dropped.
 pub struct Batch {
-    pub(crate) images: BytesMut,
+    pub(crate) images: Images,
     pub(crate) shape: Shape,
     pub(crate) labels: Option<Vec<i64>>,
     pub(crate) samples: Vec<u64>,
@@ -61,28 +64,79 @@ pub struct Batch {
     pub(crate) epoch: u64,
     pub(crate) step: u64,
     pub(crate) state: State,
-    /// What was left to a decoder elsewhere, if there is one.
-    pub(crate) parcels: Option<Box<Parcels>>,
+    /// The rows that a GPU is still to decode, if there is one.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "there is never one"))]
+    pub(crate) device_rows: Option<Box<DeviceRows>>,
+}
+
+/// The images of a batch, and the memory that they take.
+pub(crate) enum Images {
+    Host(HostImages),
+    #[cfg(feature = "gpu")]
+    Device(DeviceImages),
+}
+
+/// Memory of the ring that batches are made in.
+pub(crate) struct HostImages {
+    pub(crate) buffer: BytesMut,
     pub(crate) home: Weak<dyn Home>,
     /// As many of these as there are batches.
     pub(crate) _token: Arc<()>,
 }
 
+/// Where the images of a batch are.
+pub enum Memory<'a> {
+    /// In the host's memory: the bytes, which start at a multiple of 64.
+    Host(&'a [u8]),
+    /// In the memory of a GPU.
+    #[cfg(feature = "gpu")]
+    Device(&'a DeviceImages),
+}
+
 impl Batch {
-    /// The images, row after row, as [`shape`](Self::shape) says; starts at a multiple of 64 in
-    /// memory.
+    /// Where the images are, row after row, as [`shape`](Self::shape) says.
+    #[must_use]
+    pub fn memory(&self) -> Memory<'_> {
+        match &self.images {
+            Images::Host(_) => Memory::Host(self.images()),
+            #[cfg(feature = "gpu")]
+            Images::Device(images) => Memory::Device(images),
+        }
+    }
+
+    /// The images, where they are in the host's [`memory`](Self::memory); empty for a batch on a
+    /// GPU.
     #[must_use]
     pub fn images(&self) -> &[u8] {
         let n_bytes = self.shape.rows * self.shape.row_bytes();
-        self.images.get(..n_bytes).unwrap_or(&self.images)
+        match &self.images {
+            Images::Host(HostImages { buffer, .. }) => buffer.get(..n_bytes).unwrap_or(buffer),
+            #[cfg(feature = "gpu")]
+            Images::Device(_) => &[],
+        }
     }
 
     /// The same for writing: for what is to be done to them in place.
     #[must_use]
     pub fn images_mut(&mut self) -> &mut [u8] {
-        let n_bytes = (self.shape.rows * self.shape.row_bytes()).min(self.images.len());
-        let (images, _) = self.images.split_at_mut(n_bytes);
-        images
+        let n_bytes = self.shape.rows * self.shape.row_bytes();
+        match &mut self.images {
+            Images::Host(HostImages { buffer, .. }) => {
+                let n_bytes = n_bytes.min(buffer.len());
+                buffer.split_at_mut(n_bytes).0
+            }
+            #[cfg(feature = "gpu")]
+            Images::Device(_) => &mut [],
+        }
+    }
+
+    /// The images in the memory of a GPU, for telling it which streams read them.
+    #[cfg(feature = "gpu")]
+    pub fn device_images_mut(&mut self) -> Option<&mut DeviceImages> {
+        match &mut self.images {
+            Images::Host(_) => None,
+            Images::Device(images) => Some(images),
+        }
     }
 
     /// Shape and type of the images.
@@ -140,17 +194,36 @@ impl Batch {
         self.step
     }
 
-    /// Where to go on after this batch: the whole checkpoint.
+    /// Where to resume after this batch: the whole checkpoint.
     #[must_use]
     pub fn state(&self) -> State {
         self.state
     }
+
+    /// Changes what a row shows.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn set_row(&mut self, row: usize, facts: RowFacts) {
+        let RowFacts { sample, label, filled, substituted } = facts;
+        set(&mut self.samples, row, sample);
+        set(&mut self.valid, row, filled);
+        set(&mut self.substituted, row, substituted);
+        if let Some(labels) = &mut self.labels {
+            set(labels, row, label);
+        }
+    }
 }
 
-impl Drop for Batch {
+#[cfg(feature = "gpu")]
+fn set<T>(values: &mut [T], at: usize, new: T) {
+    if let Some(value) = values.get_mut(at) {
+        *value = new;
+    }
+}
+
+impl Drop for HostImages {
     fn drop(&mut self) {
         if let Some(home) = self.home.upgrade() {
-            home.give_back(std::mem::take(&mut self.images));
+            home.give_back(std::mem::take(&mut self.buffer));
         }
     }
 }

@@ -3,15 +3,17 @@
 
 use crate::{
     dataset::Datasets,
-    options::{CachePolicy, Options},
-    order::{Order, Permutation, Place, Purpose, Shuffle, Stratum, derive},
+    options::Options,
+    order::{Order, Permutation, Place, Shuffle, Stratum},
+    supply::{Candidates, Choice, Method},
 };
 use fdconvert_core::{Error, Result};
 
 /// The strata of a loader.
 pub(crate) struct Groups {
     groups: Vec<Group>,
-    policy: Option<CachePolicy>,
+    /// How samples are kept in memory, if they are.
+    method: Option<&'static dyn Method>,
 }
 
 struct Group {
@@ -53,35 +55,25 @@ impl Groups {
                 groups.push(Group { dataset, within, draws, n_slots: 0, residence: None });
             }
         }
-        let mut groups = Self { groups, policy: None };
+        let mut groups = Self { groups, method: None };
         if options.cache_bytes > 0 {
-            groups.check_cache(datasets, options)?;
-            groups.policy = Some(options.cache_policy);
-            groups.fill(datasets, options)?;
+            refuse_changing(datasets)?;
+            let method = options.cache_policy.method();
+            method.check(&groups.strata())?;
+            groups.choose(method, datasets, options)?;
+            groups.method = Some(method);
         }
         Ok(groups)
     }
 
-    fn check_cache(&self, datasets: &Datasets, options: &Options) -> Result<()> {
-        let refuse = |what: String| Err(Error::usage("cache_bytes", what));
-        for (reader, dataset) in datasets.readers().zip(0..) {
-            if reader.at_epoch(0)?.is_some() {
-                return refuse(format!(
-                    "{} makes new images in every epoch, so none is worth keeping",
-                    datasets.name(dataset)
-                ));
-            }
-        }
-        let is_weighted = |group: &Group| group.draws.len != group.draws.count;
-        if options.cache_policy == CachePolicy::Liquid && self.groups.iter().any(is_weighted) {
-            return refuse("the policy `Liquid` has no weights; `Resident` has".into());
-        }
-        Ok(())
-    }
-
     /// Chooses how many samples of each stratum are kept: the share of the bytes of all that the
     /// budget is, the same for each stratum.
-    fn fill(&mut self, datasets: &Datasets, options: &Options) -> Result<()> {
+    fn choose(
+        &mut self,
+        method: &dyn Method,
+        datasets: &Datasets,
+        options: &Options,
+    ) -> Result<()> {
         let mut totals = Vec::with_capacity(self.groups.len());
         for group in &self.groups {
             let mut total = 0_u64;
@@ -91,30 +83,19 @@ impl Groups {
             }
             totals.push(total);
         }
-        let all: u128 = totals.iter().map(|total| u128::from(*total)).sum();
-        let share_of = |n: u64| {
-            let product = u128::from(options.cache_bytes) * u128::from(n);
-            // At most `n`, as the quotient of budget and all is taken as at most one.
-            u64::try_from(product.checked_div(all).unwrap_or(u128::from(n)))
-                .map_or(n, |it| it.min(n))
-        };
-        for ((group, total), at) in self.groups.iter_mut().zip(totals).zip(0..) {
-            let len = group.draws.len;
-            if options.cache_policy == CachePolicy::Liquid {
-                // Which samples are in memory changes, so it is samples that are counted.
-                group.n_slots = share_of(len);
-                continue;
-            }
-            let key = derive(options.seed, Purpose::Resident, [at, 0]);
-            let residence = Permutation::new(len, key);
-            group.residence = Some(residence);
-            let mut left = share_of(total);
-            while group.n_slots < len {
-                let located = group.at(datasets, group.n_slots);
-                let Some(rest) = left.checked_sub(datasets.image_len(located)?) else { break };
-                left = rest;
-                group.n_slots += 1;
-            }
+        let all_bytes = totals.iter().map(|total| u128::from(*total)).sum();
+        for ((group, n_bytes), number) in self.groups.iter_mut().zip(totals).zip(0..) {
+            let size = |position| datasets.image_len(group.at(datasets, position));
+            let Choice { n_slots, residence } = method.choose(&Candidates {
+                group: number,
+                len: group.draws.len,
+                n_bytes,
+                budget: options.cache_bytes,
+                all_bytes,
+                seed: options.seed,
+                size: &size,
+            })?;
+            (group.n_slots, group.residence) = (n_slots, residence);
         }
         Ok(())
     }
@@ -124,15 +105,16 @@ impl Groups {
     /// # Errors
     /// As [`Order::new`].
     pub(crate) fn order(&self, options: &Options, epoch: u64) -> Result<Order> {
-        let strata = self.groups.iter().map(|group| group.draws).collect();
-        let order = Order::new(strata, options.shuffle, options.seed, epoch)?;
-        match self.policy {
-            Some(CachePolicy::Resident) => {
-                let n_residents: Vec<u64> = self.slots().map(|(_, n_slots)| n_slots).collect();
-                order.with_residents(&n_residents)
-            }
-            _ => Ok(order),
+        let order = Order::new(self.strata(), options.shuffle, options.seed, epoch)?;
+        if self.groups.iter().all(|group| group.residence.is_none()) {
+            return Ok(order);
         }
+        let n_residents: Vec<u64> = self.slots().map(|(_, n_slots)| n_slots).collect();
+        order.with_residents(&n_residents)
+    }
+
+    fn strata(&self) -> Vec<Stratum> {
+        self.groups.iter().map(|group| group.draws).collect()
     }
 
     /// For each stratum: its samples, and how many of them are kept in memory.
@@ -141,8 +123,15 @@ impl Groups {
     }
 
     /// How samples are kept, if they are.
-    pub(crate) fn policy(&self) -> Option<CachePolicy> {
-        self.policy
+    pub(crate) fn method(&self) -> Option<&'static dyn Method> {
+        self.method
+    }
+
+    /// Changes with all that decides which samples are at which position and is not in the order.
+    pub(crate) fn fingerprint(&self, datasets: &Datasets) -> u64 {
+        let datasets = datasets.fingerprint();
+        let slots: Vec<_> = self.slots().collect();
+        self.method.map_or(datasets, |method| method.fingerprint(datasets, &slots))
     }
 
     /// What a place of the order is.
@@ -164,6 +153,20 @@ impl Group {
         };
         Located { dataset: self.dataset, index }
     }
+}
+
+/// Refuses datasets of which no image is worth keeping.
+fn refuse_changing(datasets: &Datasets) -> Result<()> {
+    for (reader, dataset) in datasets.readers().zip(0..) {
+        if reader.at_epoch(0)?.is_some() {
+            let what = format!(
+                "{} makes new images in every epoch, so none is worth keeping",
+                datasets.name(dataset)
+            );
+            return Err(Error::usage("cache_bytes", what));
+        }
+    }
+    Ok(())
 }
 
 /// Shares `count` draws of `len` samples among strata of these sizes, by largest remainders, ties

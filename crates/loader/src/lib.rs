@@ -33,8 +33,8 @@
 //! nothing. The parts stand alone for those who have a loader already: [`Order`] and [`Steps`] for
 //! the order, [`Renderer`] and [`Augmenter`] for the pixels.
 //!
-//! A [`DeviceLoader`] leaves JPEGs to a GPU and hands over batches in its memory; all else is the
-//! same.
+//! With [`Options::device`] a GPU decodes JPEGs and batches are in its memory, as
+//! [`Batch::memory`] says; all else is the same. That takes the feature `gpu`.
 //!
 //! Deliberately absent: asynchronous runtimes, and what comes after the batch.
 #![forbid(unsafe_code)]
@@ -46,25 +46,28 @@ mod device;
 mod engine;
 mod failure;
 mod groups;
-mod image;
 mod options;
 mod order;
-mod parcel;
+pub mod research;
 mod stats;
 mod supply;
+mod transform;
 
-pub use batch::{Batch, Shape};
+pub use batch::{Batch, Memory, Shape};
 pub use dataset::Datasets;
-pub use device::{Decoded, DeviceBatch, DeviceDecoder, DeviceLoader, DeviceOptions, DeviceWaited};
+#[cfg(feature = "gpu")]
+pub use device::DeviceImages;
+pub use device::{DeviceDecoder, DeviceOptions};
 pub use engine::{Loader, Waited};
 pub use failure::{Failures, OnError};
-pub use image::{
+pub use options::{Access, Label, Options};
+pub use order::{
+    Batching, Cursor, Last, Order, Permutation, Place, Places, Row, Shuffle, State, Step, Steps,
+    Stratum, Worker, World,
+};
+pub use stats::{Decoded, Stats, Verdict};
+pub use supply::CachePolicy;
+pub use transform::{
     Area, Augment, Augmenter, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Policy,
     Purpose, Rect, Region, Renderer, scale_for,
 };
-pub use options::{Access, CachePolicy, Label, Options};
-pub use order::{
-    Assignment, Batching, Cursor, Last, Order, Permutation, Place, Places, Row, Shuffle, State,
-    Step, Steps, Stratum, Transfer, Worker, World, assign,
-};
-pub use stats::{Stats, Verdict};

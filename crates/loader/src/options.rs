@@ -1,7 +1,9 @@
 use crate::{
+    device::DeviceOptions,
     failure::Failures,
-    image::{Augment, Crop, Output},
     order::{Last, Shuffle, World},
+    supply::CachePolicy,
+    transform::{Augment, Crop, Output},
 };
 use fdconvert_core::{Error, Limits, Result};
 use fdconvert_storage::Throttle;
@@ -19,25 +21,6 @@ pub enum Access {
     /// For betons, and for WebDataset and MDS shards with indexes, mixed sets included. One file descriptor
     /// stays open for each file.
     Direct,
-}
-
-/// Which images are kept in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CachePolicy {
-    /// Those of a choice that the seed makes once, from their first use on, spread evenly over
-    /// every epoch: each batch has the same number of them, the shuffle is that of the whole
-    /// dataset, and a state is all that a run needs to go on. With several ranks, each keeps what
-    /// comes to it, up to `cache_bytes` on each.
-    #[default]
-    Resident,
-    /// A buffer of two regions, as Liquid (APSys 2023) has it: an image is kept from its draw in
-    /// one epoch to its draw in the next, and the slots of others are refilled from the disk in
-    /// the order in which images lie there. For comparison: it needs memory for every sample (17
-    /// bytes), computes all epochs before the one it begins with, and shuffles ever less towards
-    /// the end of an epoch. Reads are as even as with `Resident` from the second epoch on. With
-    /// several ranks, each takes its rows of the same global batch and keeps what it has drawn;
-    /// nothing is read ahead for another rank.
-    Liquid,
 }
 
 /// Which field of the samples is the label of their rows.
@@ -111,6 +94,9 @@ pub struct Options {
     /// Memory for batches, those that were handed over and not dropped yet included. Two batches
     /// are always allowed.
     pub prefetch_bytes: u64,
+    /// The GPU that decodes and holds the batches; `None` for batches in the host's memory. Needs
+    /// the feature `gpu`.
+    pub device: Option<DeviceOptions>,
 }
 
 impl Default for Options {
@@ -136,13 +122,14 @@ impl Default for Options {
             verify: true,
             limits: Limits::DEFAULT,
             cache_bytes: 0,
-            cache_policy: CachePolicy::Resident,
+            cache_policy: CachePolicy::RESIDENT,
             access: Access::Mapped,
             throttle: None,
             threads: 0,
             fetch_threads: 0,
             prefetch: 3,
             prefetch_bytes: 1 << 30,
+            device: None,
         }
     }
 }
@@ -190,6 +177,22 @@ impl Options {
         Ok(())
     }
 
+    /// Refuses what a GPU has no use for.
+    ///
+    /// # Errors
+    /// `Usage`, naming the option.
+    pub(crate) fn check_device(&self, device: &DeviceOptions) -> Result<()> {
+        if self.augment.is_some() {
+            let what = "images are augmented on the CPU only; augment the batch instead";
+            return Err(Error::usage("augment", what));
+        }
+        let excluded = self.cache_policy.method().excludes_device_cache();
+        if let Some(what) = excluded.filter(|_| device.store_bytes > 0) {
+            return Err(Error::usage("store_bytes", what));
+        }
+        Ok(())
+    }
+
     /// Decoding threads.
     pub(crate) fn n_threads(&self) -> usize {
         match self.threads {
@@ -198,10 +201,14 @@ impl Options {
         }
     }
 
-    /// Buffers of the ring: what is made ahead, and one that the consumer holds.
+    /// Buffers of the ring: what is made ahead, what is on its way on a GPU, and one that the
+    /// consumer holds.
     pub(crate) fn n_buffers(&self) -> usize {
+        let in_flight = self.device.as_ref().map_or(0, |device| device.in_flight.max(1));
+        let ahead = self.prefetch.saturating_add(in_flight).max(1);
         let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch)).max(1);
         let affordable = usize::try_from(self.prefetch_bytes / bytes).unwrap_or(usize::MAX);
-        (self.prefetch.max(1) + 1).min(affordable).max(2)
+        // Rows that a GPU decodes are memory that is hardly ever touched.
+        ahead.saturating_add(1).min(affordable).max(2)
     }
 }

@@ -168,6 +168,7 @@ impl Counters {
             elapsed,
             threads,
             verdict: Verdict::Consumer,
+            decoded: None,
         };
         stats.verdict = stats.judge();
         stats
@@ -249,6 +250,24 @@ pub struct Stats {
     pub threads: usize,
     /// What bounds the rate.
     pub verdict: Verdict,
+    /// What decoded the rows, where a GPU takes part.
+    pub decoded: Option<Decoded>,
+}
+
+/// What decoded the rows of the batches that were handed over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decoded {
+    /// Rows that the kernels decoded from checkpoints.
+    pub by_index: u64,
+    /// Rows that nvJPEG decoded.
+    pub by_nvjpeg: u64,
+    /// Rows that the CPU decoded, and that were uploaded.
+    pub by_cpu: u64,
+    /// Those of them that were tried on the GPU first: damaged, or of a kind it does not know.
+    pub failed_on_gpu: u64,
+    /// Bytes of encoded images that the GPU keeps.
+    pub stored_bytes: u64,
 }
 
 /// What bounds the rate of a loader.

@@ -14,6 +14,7 @@ use common::{
 use fdconvert_core::Reader;
 use fdconvert_loader::{
     CachePolicy, Crop, Datasets, Last, Loader, Options, Output, Shuffle, State, World,
+    research::LIQUID,
 };
 use proptest::prelude::*;
 use std::{collections::BTreeSet, sync::Arc};
@@ -90,7 +91,7 @@ fn check_epochs(
                 prop_assert!(off <= limit(share, slots.len()), "{off} of stratum {stratum}");
                 let hits = rows.iter().filter(|row| !read.contains(row)).count() as f64;
                 let due = rows.len() as f64 * *n_slots as f64 / *len as f64;
-                if epoch > 0 && policy == CachePolicy::Resident {
+                if epoch > 0 && policy == CachePolicy::RESIDENT {
                     prop_assert!((hits - due).abs() <= 1.0 + 1e-9, "{hits} hits, {due} are due");
                 }
             }
@@ -167,7 +168,7 @@ proptest! {
         legs in prop::collection::vec(leg(24, 8), 1..5),
     ) {
         let reader = Groups::new(&strata);
-        let policy = if liquid { CachePolicy::Liquid } else { CachePolicy::Resident };
+        let policy = if liquid { LIQUID } else { CachePolicy::RESIDENT };
         let bytes = budget(&reader, share);
         check_epochs(&reader, &legs[0], bytes, policy)?;
         check_legs(&reader, &legs, epoch, bytes, policy)?;
@@ -180,7 +181,7 @@ fn two_strata_keep_their_share_within_one_and_a_half() {
         let reader = Groups::new(&strata);
         let leg = Leg { world: 1, batch: 32, threads: 2, fetch_threads: 0, prefetch: 2, steps: 0 };
         for bytes in [0, budget(&reader, 0.3)] {
-            let mut running = loader(&reader, options(&leg, 0, bytes, CachePolicy::Resident));
+            let mut running = loader(&reader, options(&leg, 0, bytes, CachePolicy::RESIDENT));
             for step in samples(&mut running) {
                 let first = step.iter().filter(|it| reader.stratum_of(**it) == 0).count() as f64;
                 let n = reader.n_samples() as f64;
@@ -202,9 +203,9 @@ fn the_order_of_groups_and_residents_never_changes() {
     };
     let bytes = budget(&reader, 0.5);
     let found = [
-        order(0, CachePolicy::Resident),
-        order(bytes, CachePolicy::Resident),
-        order(bytes, CachePolicy::Liquid),
+        order(0, CachePolicy::RESIDENT),
+        order(bytes, CachePolicy::RESIDENT),
+        order(bytes, LIQUID),
     ];
     assert_eq!(found, PINNED);
 }
@@ -221,7 +222,7 @@ fn what_fits_is_kept_and_no_more() {
     let leg = Leg { world: 1, batch: 10, threads: 3, fetch_threads: 2, prefetch: 2, steps: 0 };
     for share in [0.01, 0.3, 0.99, 1.0, 3.0] {
         let bytes = budget(&reader, share);
-        let mut running = loader(&reader, options(&leg, 0, bytes, CachePolicy::Resident));
+        let mut running = loader(&reader, options(&leg, 0, bytes, CachePolicy::RESIDENT));
         samples(&mut running);
         reader.forget_reads();
         samples(&mut running);
@@ -243,31 +244,27 @@ fn states_of_another_cache_are_refused() {
     let reader = Groups::new(&[90, 210]);
     let leg = Leg { world: 1, batch: 10, threads: 1, fetch_threads: 0, prefetch: 1, steps: 0 };
     let of = |share, policy| loader(&reader, options(&leg, 0, budget(&reader, share), policy));
-    let mut running = of(0.3, CachePolicy::Resident);
+    let mut running = of(0.3, CachePolicy::RESIDENT);
     running.next_batch().unwrap().unwrap();
     let state = running.state();
-    of(0.3, CachePolicy::Resident).restore(&state).unwrap();
-    for other in [
-        of(0.0, CachePolicy::Resident),
-        of(0.5, CachePolicy::Resident),
-        of(0.3, CachePolicy::Liquid),
-    ] {
+    of(0.3, CachePolicy::RESIDENT).restore(&state).unwrap();
+    for other in [of(0.0, CachePolicy::RESIDENT), of(0.5, CachePolicy::RESIDENT), of(0.3, LIQUID)] {
         let mut other = other;
         let said = other.restore(&state).unwrap_err().to_string();
         assert!(said.contains("cache_bytes"), "{said}");
     }
-    let mut liquid = of(0.3, CachePolicy::Liquid);
+    let mut liquid = of(0.3, LIQUID);
     liquid.next_batch().unwrap().unwrap();
     let state = liquid.state();
-    of(0.3, CachePolicy::Liquid).restore(&state).unwrap();
-    assert!(of(0.4, CachePolicy::Liquid).restore(&state).is_err());
+    of(0.3, LIQUID).restore(&state).unwrap();
+    assert!(of(0.4, LIQUID).restore(&state).is_err());
 }
 
 #[test]
 fn caches_that_cannot_be_are_refused() {
     let reader = Groups::new(&[9, 4]);
     let leg = Leg { world: 1, batch: 4, threads: 1, fetch_threads: 0, prefetch: 1, steps: 0 };
-    let base = || options(&leg, 0, 20, CachePolicy::Resident);
+    let base = || options(&leg, 0, 20, CachePolicy::RESIDENT);
     let refused = |datasets: Datasets, options: Options, words: &str| {
         let said = Loader::new(datasets, options).err().unwrap().to_string();
         assert!(said.contains(words), "{said}");
@@ -281,7 +278,7 @@ fn caches_that_cannot_be_are_refused() {
     let changing: Arc<dyn Reader> = Groups::new(&[9]).new_every_epoch();
     refused(Datasets::one(changing).unwrap(), base(), "new images in every epoch");
     let weighted = Datasets::weighted(vec![(reader.clone(), 0.5)]).unwrap();
-    let liquid = Options { cache_policy: CachePolicy::Liquid, ..base() };
+    let liquid = Options { cache_policy: LIQUID, ..base() };
     refused(weighted.clone(), liquid, "no weights");
     assert!(Loader::new(weighted, base()).is_ok());
 }
@@ -293,7 +290,7 @@ fn weights_are_shared_among_groups() {
     let leg = Leg { world: 1, batch: 7, threads: 2, fetch_threads: 0, prefetch: 1, steps: 0 };
     for (weight, bytes) in [(2.5, 0), (0.3, 0), (2.5, 20), (0.3, 20), (0.0, 20)] {
         let datasets = Datasets::weighted(vec![(reader.clone(), weight)]).unwrap();
-        let options = options(&leg, 0, bytes, CachePolicy::Resident);
+        let options = options(&leg, 0, bytes, CachePolicy::RESIDENT);
         let all = samples(&mut Loader::new(datasets, options).unwrap()).concat();
         assert_eq!(all.len() as f64, (12.0 * weight).round());
         for (stratum, len) in [5.0, 6.0, 1.0].into_iter().enumerate() {
@@ -301,7 +298,7 @@ fn weights_are_shared_among_groups() {
             assert!((n - len * weight).abs() < 1.0);
         }
     }
-    let straight = Options { shuffle: Shuffle::None, ..options(&leg, 0, 0, CachePolicy::Resident) };
+    let straight = Options { shuffle: Shuffle::None, ..options(&leg, 0, 0, CachePolicy::RESIDENT) };
     let all = samples(&mut loader(&reader, straight)).concat();
     assert!(all.into_iter().eq(0..12));
 }

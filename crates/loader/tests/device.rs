@@ -7,8 +7,8 @@ use common::{Memory, loader, options, random_crop};
 use fdconvert_core::Error;
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use fdconvert_loader::{
-    Augment, Batch, CachePolicy, DType, Datasets, DeviceBatch, DeviceDecoder, DeviceLoader,
-    DeviceOptions, Failures, Last, Layout, Normalise, OnError, Options, Shuffle, World,
+    Augment, Batch, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Last, Layout,
+    Loader, Memory as Where, Normalise, OnError, Options, Shuffle, World, research::LIQUID,
 };
 use std::sync::Arc;
 
@@ -16,19 +16,30 @@ fn device() -> DeviceOptions {
     DeviceOptions { driver: Some(FakeDriver::path().into()), ..DeviceOptions::default() }
 }
 
-fn on_device(reader: &Arc<Memory>, options: Options, device: DeviceOptions) -> DeviceLoader {
-    DeviceLoader::new(Datasets::one(reader.clone()).unwrap(), options, device).unwrap()
+fn on_device(reader: &Arc<Memory>, options: Options, device: DeviceOptions) -> Loader {
+    loader(reader, Options { device: Some(device), ..options })
+}
+
+/// The images of a batch on the GPU.
+fn to_host(batch: &Batch) -> Result<Vec<u8>, Error> {
+    match batch.memory() {
+        Where::Device(images) => images.to_host(),
+        Where::Host(_) => panic!("it is in the host's memory"),
+    }
+}
+
+fn decoded(loader: &Loader) -> Decoded {
+    loader.stats().decoded.unwrap()
 }
 
 /// The same rows, with pixels that differ by no more than two ways to resize do.
-fn assert_alike(cpu: &Batch, gpu: &DeviceBatch) {
+fn assert_alike(cpu: &Batch, gpu: &Batch) {
     assert_eq!((cpu.epoch(), cpu.step(), cpu.state()), (gpu.epoch(), gpu.step(), gpu.state()));
     assert_eq!(cpu.shape(), gpu.shape());
-    assert_eq!(cpu.samples(), gpu.samples().collect::<Vec<_>>());
-    assert_eq!(cpu.labels().unwrap(), gpu.labels().unwrap().collect::<Vec<_>>());
-    assert_eq!(cpu.valid(), gpu.valid().collect::<Vec<_>>());
-    assert_eq!(cpu.substituted(), gpu.substituted().collect::<Vec<_>>());
-    let host = gpu.to_host().unwrap();
+    assert_eq!((cpu.samples(), cpu.labels()), (gpu.samples(), gpu.labels()));
+    assert_eq!((cpu.valid(), cpu.substituted()), (gpu.valid(), gpu.substituted()));
+    assert!(gpu.images().is_empty() && matches!(cpu.memory(), Where::Host(_)));
+    let host = to_host(gpu).unwrap();
     assert_eq!(host.len(), cpu.images().len());
     let rows = host.chunks_exact(cpu.shape().row_bytes());
     for (row, (gpu, cpu)) in
@@ -65,7 +76,7 @@ fn batches_are_those_of_the_cpu() {
             assert!(gpu.next_batch().is_none());
             assert_eq!(cpu.state(), gpu.state());
         }
-        let decoded = gpu.decoded();
+        let decoded = decoded(&gpu);
         assert_eq!(decoded.by_index + decoded.by_cpu, n_rows);
         // Two of three are JPEGs.
         assert!(decoded.by_index > decoded.by_cpu, "{decoded:?}");
@@ -81,7 +92,7 @@ fn who_decodes_can_be_chosen() {
         while let Some(batch) = gpu.next_batch() {
             batch.unwrap();
         }
-        (gpu.decoded().by_index, gpu.decoded().by_cpu)
+        (decoded(&gpu).by_index, decoded(&gpu).by_cpu)
     };
     let (with, without) = (Memory::new(30).checkpointed(), Memory::new(30));
     assert_eq!(share(&with, DeviceDecoder::Index), (20, 10));
@@ -105,7 +116,7 @@ fn nvjpeg_takes_what_the_kernels_leave() {
         let options = DeviceOptions { decoder, store_bytes, ..device() };
         let mut gpu = on_device(reader, random_crop(), options);
         on_all(&mut gpu);
-        let decoded = gpu.decoded();
+        let decoded = decoded(&gpu);
         assert_eq!((decoded.by_index, decoded.by_nvjpeg, decoded.by_cpu), expected);
         assert_eq!(decoded.failed_on_gpu, 0);
     }
@@ -113,12 +124,13 @@ fn nvjpeg_takes_what_the_kernels_leave() {
     // By name it must be there; otherwise the CPU does its part.
     let nowhere = |decoder| DeviceOptions { decoder, nvjpeg: Some("/none".into()), ..device() };
     let datasets = Datasets::one(without.clone()).unwrap();
-    let refused = DeviceLoader::new(datasets, random_crop(), nowhere(DeviceDecoder::NvJpeg));
+    let options = |device| Options { device: Some(device), ..random_crop() };
+    let refused = Loader::new(datasets, options(nowhere(DeviceDecoder::NvJpeg)));
     let said = refused.err().unwrap().chain();
     assert!(said.contains("cannot load nvJPEG for the GPU") && said.contains("/none"), "{said}");
     let mut gpu = on_device(&without, random_crop(), nowhere(DeviceDecoder::Auto));
     on_all(&mut gpu);
-    assert_eq!(gpu.decoded().by_cpu, 30);
+    assert_eq!(decoded(&gpu).by_cpu, 30);
 }
 
 #[test]
@@ -136,7 +148,7 @@ fn floats_are_normalised() {
         let floats = |bytes: &[u8]| -> Vec<f32> {
             bytes.chunks_exact(4).map(|it| f32::from_ne_bytes(it.try_into().unwrap())).collect()
         };
-        let (cpu, gpu) = (floats(cpu.images()), floats(&gpu.to_host().unwrap()));
+        let (cpu, gpu) = (floats(cpu.images()), floats(&to_host(&gpu).unwrap()));
         let sum: f32 = cpu.iter().zip(&gpu).map(|(a, b)| (a - b).abs()).sum();
         // Two levels of 255, divided by a deviation of 0.225.
         assert!(sum / (cpu.len() as f32) < 2.0 / 255.0 / 0.225);
@@ -210,7 +222,7 @@ fn resumed_runs_go_on_exactly() {
     // Stopped behind the last batch, the epoch's end is still to come.
     let mut whole = on_device(&reader, random_crop(), device());
     for expected in &all {
-        assert!(whole.next_batch().unwrap().unwrap().samples().eq(expected.0.iter().copied()));
+        assert_eq!(whole.next_batch().unwrap().unwrap().samples(), expected.0);
     }
     whole.stop();
     assert_eq!(on_all(&mut whole), []);
@@ -223,9 +235,9 @@ fn resumed_runs_go_on_exactly() {
     assert_eq!(on_all(&mut moved), all);
 }
 
-fn on_all(gpu: &mut DeviceLoader) -> Vec<(Vec<u64>, Vec<u8>)> {
-    let batches = std::iter::from_fn(|| gpu.next_batch()).map(Result::unwrap);
-    batches.map(|batch| (batch.samples().collect(), batch.to_host().unwrap())).collect()
+fn on_all(gpu: &mut Loader) -> Vec<(Vec<u64>, Vec<u8>)> {
+    let batches = gpu.map(Result::unwrap);
+    batches.map(|batch| (batch.samples().to_vec(), to_host(&batch).unwrap())).collect()
 }
 
 #[test]
@@ -239,7 +251,7 @@ fn kept_images_are_not_read_again() {
         let mut keeping =
             on_device(&reader, options, DeviceOptions { store_bytes: 1 << 20, ..device() });
         assert_eq!(on_two_epochs(&mut keeping), streamed);
-        assert!(keeping.decoded().stored_bytes > 0);
+        assert!(decoded(&keeping).stored_bytes > 0);
     }
     // In the second epoch only the twenty that are no JPEGs.
     assert_eq!(reader.n_reads() - before, 2 * (60 + 20));
@@ -247,11 +259,11 @@ fn kept_images_are_not_read_again() {
     let options = DeviceOptions { store_bytes: 8 << 10, ..device() };
     let mut keeping = on_device(&reader, random_crop(), options);
     assert_eq!(on_two_epochs(&mut keeping), streamed);
-    let stored_bytes = keeping.decoded().stored_bytes;
+    let stored_bytes = decoded(&keeping).stored_bytes;
     assert!((4 << 10..=8 << 10).contains(&stored_bytes), "{stored_bytes}");
 }
 
-fn on_two_epochs(gpu: &mut DeviceLoader) -> Vec<(Vec<u64>, Vec<u8>)> {
+fn on_two_epochs(gpu: &mut Loader) -> Vec<(Vec<u64>, Vec<u8>)> {
     let mut batches = on_all(gpu);
     batches.extend(on_all(gpu));
     batches
@@ -262,13 +274,13 @@ fn what_cannot_be_is_refused() {
     let fake = FakeDriver::take().unwrap();
     let reader = Memory::new(10);
     let refuse = |options: Options, device: DeviceOptions| {
-        let loader = DeviceLoader::new(Datasets::one(reader.clone()).unwrap(), options, device);
-        loader.err().unwrap()
+        let options = Options { device: Some(device), ..options };
+        Loader::new(Datasets::one(reader.clone()).unwrap(), options).err().unwrap()
     };
     let augment = Some(Augment::TrivialAugmentWide { n_bins: 31 });
     let error = refuse(Options { augment, ..random_crop() }, device());
     assert!(matches!(error, Error::Usage { option: "augment", .. }), "{error}");
-    let liquid = Options { cache_policy: CachePolicy::Liquid, ..random_crop() };
+    let liquid = Options { cache_policy: LIQUID, ..random_crop() };
     let error = refuse(liquid, DeviceOptions { store_bytes: 1, ..device() });
     assert!(matches!(error, Error::Usage { option: "store_bytes", .. }), "{error}");
     let error = refuse(random_crop(), DeviceOptions { driver: Some("/none".into()), ..device() });
@@ -298,7 +310,7 @@ fn a_failing_driver_ends_the_epoch_and_leaks_nothing() {
         let mut next = || {
             let batch = gpu.next_batch()?;
             n_delivered += usize::from(batch.is_ok());
-            Some(batch.and_then(|it| Ok((it.samples().collect::<Vec<_>>(), it.to_host()?))))
+            Some(batch.and_then(|it| Ok((it.samples().to_vec(), to_host(&it)?))))
         };
         let failed = loop {
             match next() {

@@ -11,7 +11,7 @@ use fdconvert_core::{
     Schema, Shard, Value,
 };
 use fdconvert_loader::{
-    Access, CachePolicy, Datasets, Failures, Loader, OnError, Options, Shuffle,
+    Access, CachePolicy, Datasets, Failures, Loader, OnError, Options, Shuffle, research::LIQUID,
 };
 use fdconvert_mds::Mds;
 use fdconvert_mixed::Mixed;
@@ -106,7 +106,7 @@ fn direct_batches_are_those_of_maps() {
             assert_eq!((stats.fetched_bytes, stats.hit_share()), (bytes, 0.0));
         }
         let cache_bytes = (0..40).map(|at| reader.image_bytes(at).unwrap()).sum::<u64>() / 2;
-        for cache_policy in [CachePolicy::Resident, CachePolicy::Liquid] {
+        for cache_policy in [CachePolicy::RESIDENT, LIQUID] {
             let cached = Options { cache_bytes, cache_policy, ..direct.clone() };
             let mut running = loader(&reader, cached.clone());
             let mut mapped = loader(&reader, Options { access: Access::Mapped, ..cached });

@@ -8,7 +8,7 @@ use fdconvert_core::{
 };
 use fdconvert_profile::{
     Machine, Measuring, Model, Pattern, ReadPlan, Report, Target, measure_formats, measure_read,
-    paper_search, to_html,
+    research::paper_search, to_html,
 };
 use std::{env, fs, path::Path, path::PathBuf};
 

@@ -28,9 +28,8 @@
 //!
 //! is exact. [`Model::solve`] compares the three points instead of reading signs off the
 //! denominator, which is what makes dominated formats, exchanged roles and full caches come out
-//! right. [`fixed_point`] is the iteration and [`paper_search`] the bisection over eleven ratios,
-//! both kept to be compared with; [`best_mixture`] is the general case of more formats and more
-//! resources.
+//! right. What papers do instead, Liquid's iteration and its bisection over eleven ratios, is in
+//! [`research`], as is the linear program for more formats and more resources.
 //!
 //! ```
 //! use fdconvert_profile::{Cost, Machine, Model, Verdict};
@@ -53,11 +52,11 @@
 
 mod chart;
 mod html;
-mod lp;
 mod measure;
 mod model;
 mod read;
 mod report;
+pub mod research;
 mod sampling;
 mod solve;
 mod xml;
@@ -66,12 +65,9 @@ pub use chart::{BarChart, Bars};
 /// Slows reading down, to see what a dataset would do on a slower disk.
 pub use fdconvert_storage::Throttle;
 pub use html::to_html;
-pub use lp::{MAX_FORMATS, MAX_RESOURCES, Mixture, Resource, Space, best_mixture, resources};
 pub use measure::{FormatCost, Measured, Measuring, measure_formats, time_formats};
 pub use model::{Binding, Cost, Machine, Model, Throughput};
 pub use read::{Bandwidth, Pattern, ReadPlan, Target, measure_read};
-pub use report::{FormatReport, MeasuredOn, MixtureReport, Report, Verified};
+pub use report::{FormatReport, MeasuredOn, Mixture, MixtureReport, PaperSearch, Report, Verified};
 pub use sampling::{Sampled, Stored, choose, sample};
-pub use solve::{
-    Choice, GAIN, PaperSearch, SLACK, Solution, Verdict, fixed_point, paper_search, sweep,
-};
+pub use solve::{Choice, GAIN, SLACK, Solution, Verdict, sweep};

@@ -1,6 +1,6 @@
 use crate::{
-    Bandwidth, Choice, Cost, GAIN, Machine, Measured, Mixture, Model, PaperSearch, SLACK, Solution,
-    Verdict, sweep,
+    Bandwidth, Choice, Cost, GAIN, Machine, Measured, Model, SLACK, Solution, Throughput, Verdict,
+    model::unlimited, sweep,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,27 @@ pub struct MixtureReport {
     pub formats: Vec<FormatReport>,
     /// Their shares and what they achieve.
     pub mixture: Mixture,
+}
+
+/// Which share of the images to store in which format.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mixture {
+    /// Shares from 0 to 1 that add up to 1, format after format.
+    pub shares: Vec<f64>,
+    /// Images/s; infinite where no resource is needed.
+    #[serde(with = "unlimited")]
+    pub images_per_s: f64,
+    /// The resources that decide it, as positions in what was given.
+    pub binding: Vec<usize>,
+}
+
+/// What the search of the paper found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PaperSearch {
+    /// Share of raw images, a multiple of a tenth.
+    pub share: f64,
+    /// What was measured on the way, in that order.
+    pub measured: Vec<(f64, Throughput)>,
 }
 
 /// A stored form, by name.

@@ -2,7 +2,6 @@ use crate::{
     Model, Throughput,
     model::{Line, rate, unlimited},
 };
-use fdconvert_core::Result;
 use serde::{Deserialize, Serialize};
 
 /// What is given up of the best throughput to store less: 2 %, which measurements cannot tell
@@ -54,15 +53,6 @@ pub struct Solution {
     pub gain: f64,
     /// Whether that is worth it.
     pub verdict: Verdict,
-}
-
-/// What the search of the paper found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PaperSearch {
-    /// Share of raw images, a multiple of a tenth.
-    pub share: f64,
-    /// What was measured on the way, in that order.
-    pub measured: Vec<(f64, Throughput)>,
 }
 
 impl Model {
@@ -130,82 +120,6 @@ impl Model {
         let same = (new - old).abs() <= 1e-12 * old;
         if same { self.bytes_per_image(share) < self.bytes_per_image(than) } else { new < old }
     }
-}
-
-/// The share at which reading and decoding take equally long, by Liquid's iteration over the share
-/// of cached bytes: for a fixed `h` the crossing has a closed form, from which the next `h`
-/// follows. `None` when it has not settled after `iterations`, as happens where the cache holds
-/// nearly all of the dataset, and when a denominator is not positive.
-///
-/// [`Model::solve`] needs no iteration; this is what it is compared with.
-#[must_use]
-pub fn fixed_point(model: &Model, iterations: usize) -> Option<f64> {
-    let (encoded, raw, machine) = (model.encoded(), model.raw(), model.machine());
-    let (bandwidth, cores) = (machine.read_bytes_per_s, machine.effective_cores);
-    let mut share = 0.0_f64;
-    for _ in 0..iterations {
-        let missed = cores * (1.0 - model.cached(share));
-        let more_bytes = raw.bytes_per_image - encoded.bytes_per_image;
-        let less_cpu = encoded.cpu_seconds_per_image - raw.cpu_seconds_per_image;
-        let denominator = missed * more_bytes + bandwidth * less_cpu;
-        if denominator <= 0.0 {
-            return None;
-        }
-        let numerator =
-            bandwidth * encoded.cpu_seconds_per_image - missed * encoded.bytes_per_image;
-        let next = (numerator / denominator).clamp(0.0, 1.0);
-        if (next - share).abs() < 1e-12 {
-            return Some(next);
-        }
-        share = next;
-    }
-    None
-}
-
-/// The bisection of Liquid (APSys 2023) over the eleven ratios 10:0 to 0:10, for throughputs that
-/// are measured rather than predicted: four or five measurements instead of eleven. `measure` is
-/// asked for shares of raw images.
-///
-/// Implemented by meaning: the text of the paper drops the half it should keep if its ratios run
-/// from all raw to all encoded. Loading that is slower than decoding means too many bytes, so the
-/// search moves towards encoded images. Bisection ends at the first ratio whose loading keeps up,
-/// and its neighbour on the other side of the crossing may be the faster one: the better of the
-/// two is returned.
-///
-/// Right only where more raw images mean slower loading and faster decoding ([`Model::trades`]).
-///
-/// # Errors
-/// What `measure` says.
-pub fn paper_search(mut measure: impl FnMut(f64) -> Result<Throughput>) -> Result<PaperSearch> {
-    let mut measured: Vec<(f64, Throughput)> = Vec::new();
-    let mut at = |encoded_tenths: u8| {
-        let share = f64::from(10 - encoded_tenths) / 10.0;
-        if let Some((_, known)) = measured.iter().find(|(measured, _)| *measured == share) {
-            return Ok((share, *known));
-        }
-        let throughput = measure(share)?;
-        measured.push((share, throughput));
-        Ok::<_, fdconvert_core::Error>((share, throughput))
-    };
-
-    let (mut from, mut to) = (0, 10);
-    while from < to {
-        let middle = (from + to) / 2;
-        let (_, throughput) = at(middle)?;
-        if throughput.loading < throughput.decoding {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    let (mut share, best) = at(from)?;
-    if let Some(neighbour) = from.checked_sub(1) {
-        let (more_raw, throughput) = at(neighbour)?;
-        if throughput.images_per_s() > best.images_per_s() {
-            share = more_raw;
-        }
-    }
-    Ok(PaperSearch { share, measured })
 }
 
 /// The model at `steps + 1` shares from 0 to 1: what a chart shows, and the slow and obvious way

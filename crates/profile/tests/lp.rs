@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert_profile::{
-    Cost, MAX_FORMATS, Machine, Model, Resource, Space, best_mixture, resources,
+    Cost, Machine, Model,
+    research::{MAX_FORMATS, Resource, Space, best_mixture, resources},
 };
 use proptest::prelude::*;
 use std::slice::from_ref;

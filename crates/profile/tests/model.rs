@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert_profile::{
-    Binding, Cost, GAIN, Machine, Model, SLACK, Verdict, fixed_point, paper_search, sweep,
+    Binding, Cost, GAIN, Machine, Model, SLACK, Verdict,
+    research::{fixed_point, paper_search},
+    sweep,
 };
 use proptest::prelude::*;
 

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use fdconvert_profile::{
-    Bandwidth, Cost, Machine, MeasuredOn, Model, ReadPlan, Report, Verdict, Verified, paper_search,
-    to_html,
+    Bandwidth, Cost, Machine, MeasuredOn, Model, ReadPlan, Report, Verdict, Verified,
+    research::paper_search, to_html,
 };
 
 fn report(cache_bytes: f64, names: [&str; 2]) -> Report {

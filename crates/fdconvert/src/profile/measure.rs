@@ -10,7 +10,8 @@ use fdconvert_core::{Codec, Error, Limits, Result, Source};
 use fdconvert_pipeline::Cancel;
 use fdconvert_profile::{
     Bandwidth, Cost, FormatReport, Machine, Measured, Measuring, MixtureReport, Model, Pattern,
-    ReadPlan, Report, Target, Verified, best_mixture, measure_read, paper_search, resources,
+    ReadPlan, Report, Target, Verified, measure_read,
+    research::{best_mixture, paper_search, resources},
     sample, time_formats,
 };
 use fdconvert_storage::Throttle;

@@ -1,47 +1,49 @@
 //! The loader: plain threads around one queue.
 //!
 //! ```text
-//! consumer            next() waits for the oldest batch, in order; dropping it gives its memory back
-//! queue (one lock)    batches in the making -> rows; opens a batch when a buffer is free
+//! Loader              next() waits for the oldest batch, in order; dropping it gives its memory back
+//! Device              (if any) has rows of the next batches decoded by a GPU
+//! Producer, Queue     batches in the making -> rows; opens a batch when a buffer is free
 //! decoding threads    claim a row, read its sample, decode it into the row, give it back
 //! fetching threads    (if any) claim a row, read its sample, leave it to the decoding threads
 //! ```
 //!
-//! Where bytes come from, memory or storage, is the business of `supply`.
+//! A thread makes rows with its own `RowMaker`; all of them share an `Epoch`. Where bytes come
+//! from, memory or storage, is the business of `supply`.
 //!
 //! Order, crops and augmentations follow from seed, epoch and sample alone, so batches are the same
 //! for any number of threads. What is in flight is bounded by the buffers of the ring: a consumer
 //! that keeps its batches stops the threads, and nothing else can grow.
 
+mod epoch;
+mod producer;
 mod queue;
-mod sample;
+mod row;
+mod setup;
 mod threads;
 
-pub(crate) use sample::RowFacts;
-pub(crate) use threads::Again;
+pub(crate) use epoch::Epoch;
+#[cfg(feature = "gpu")]
+pub(crate) use row::{RowFacts, RowMaker};
 
 use crate::{
-    batch::Batch,
+    batch::{Batch, Shape},
     dataset::Datasets,
-    failure::{OnError, Quarantine},
-    groups::Groups,
-    options::{CachePolicy, Options},
-    order::{Batching, Line, Order, Replay, State, Steps},
-    parcel::Elsewhere,
-    stats::{Counters, Stats},
-    supply::Supply,
+    device::Device,
+    options::Options,
+    order::State,
+    stats::Stats,
 };
 use fdconvert_core::{Error, Result};
-use queue::{Next, Queue};
-use sample::Epoch;
+use producer::Producer;
+use setup::Setup;
 use std::{
-    sync::{Arc, PoisonError, atomic::AtomicBool},
+    sync::Arc,
     time::{Duration, Instant},
 };
-use threads::{Running, Shared};
-use xxhash_rust::xxh3::Xxh3;
 
-/// Makes batches of datasets, ahead of whoever takes them.
+/// Makes batches of datasets ahead of the loop that takes them, in the host's memory or, with
+/// [`Options::device`], in that of a GPU.
 ///
 /// ```no_run
 /// use fdconvert_loader::{Datasets, Loader, Options};
@@ -59,26 +61,15 @@ use xxhash_rust::xxh3::Xxh3;
 /// # Ok::<(), fdconvert_core::Error>(())
 /// ```
 ///
-/// A process that was forked off goes on where its parent was, with threads of its own.
+/// A process that was forked off resumes where its parent was, with threads of its own.
 pub struct Loader {
-    datasets: Datasets,
-    groups: Arc<Groups>,
-    /// Open files and images in memory, for all epochs.
-    supply: Arc<Supply>,
-    /// The last epoch of a two-region buffer, from which the next one follows.
-    replay: Option<Arc<Replay>>,
-    options: Options,
-    fingerprint: u64,
-    quarantine: Option<Arc<Quarantine>>,
-    elsewhere: Option<Arc<dyn Elsewhere>>,
-    /// Where the next batch begins.
+    setup: Arc<Setup>,
+    producer: Producer,
+    /// What decodes and holds the batches, if that is a GPU.
+    device: Option<Device>,
+    /// Where to resume after the last batch that was handed over.
     state: State,
-    running: Option<Running>,
-    /// Statistics of all epochs.
-    counters: Arc<Counters>,
     since: Instant,
-    /// Each batch has one, for counting them.
-    token: Arc<()>,
 }
 
 /// What became of waiting for a batch.
@@ -97,66 +88,38 @@ impl Loader {
     ///
     /// # Errors
     /// `Usage`, naming the option that cannot be, or the dataset that does not fit it; `Io` and
-    /// `Corrupt` for a quarantine file.
+    /// `Corrupt` for a quarantine file. With a GPU also `Device` when there is no driver, no such
+    /// GPU, or no nvJPEG where it is to decode all.
     pub fn new(datasets: Datasets, options: Options) -> Result<Self> {
-        Self::with(datasets, options, None)
-    }
-
-    /// The same with a decoder elsewhere, for which batches have parcels.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub(crate) fn with(
-        datasets: Datasets,
-        options: Options,
-        elsewhere: Option<Arc<dyn Elsewhere>>,
-    ) -> Result<Self> {
-        options.check()?;
-        let datasets = datasets.labelled(&options.label)?;
-        let quarantine = match &options.failures.policy {
-            OnError::Quarantine(path) => Some(Arc::new(Quarantine::open(path)?)),
-            _ => None,
-        };
-        // Crops and augmentations are not part of it: they may change between two runs.
-        let groups = Groups::new(&datasets, &options)?;
-        let fingerprint = fingerprint(&datasets, &groups);
-        let supply = Arc::new(Supply::new(&datasets, &groups, &options)?);
-        let n_strata = groups.slots().count();
-        let mut loader = Self {
-            datasets,
-            groups: Arc::new(groups),
-            supply,
-            replay: None,
-            options,
-            fingerprint,
-            quarantine,
-            elsewhere,
-            state: State { fingerprint, seed: 0, epoch: 0, consumed: 0, global_batch: 0 },
-            running: None,
-            counters: Arc::new(Counters::of_strata(n_strata)),
-            since: Instant::now(),
-            token: Arc::default(),
-        };
-        loader.state = loader.steps(0)?.start(fingerprint).state();
-        Ok(loader)
+        let device = Device::open(&datasets, &options)?;
+        let offload = device.as_ref().map(Device::offload);
+        let setup = Arc::new(Setup::new(datasets, options, offload)?);
+        let producer = Producer::new(setup.clone())?;
+        Ok(Self { state: producer.state(), setup, producer, device, since: Instant::now() })
     }
 
     /// The options.
     #[must_use]
     pub fn options(&self) -> &Options {
-        &self.options
+        &self.setup.options
     }
 
     /// The datasets.
     #[must_use]
     pub fn datasets(&self) -> &Datasets {
-        &self.datasets
+        &self.setup.datasets
+    }
+
+    /// The shape of a full batch.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.setup.shape(self.setup.options.batch as usize)
     }
 
     /// Batches of a whole epoch on this rank; the same on every rank.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.steps(0).map_or(0, |steps| steps.len())
+        self.setup.steps(0).map_or(0, |steps| steps.len())
     }
 
     /// Whether an epoch has no batch.
@@ -169,14 +132,14 @@ impl Loader {
     /// are kept in memory. One for each codec of a mixed set, else one for each dataset.
     #[must_use]
     pub fn residents(&self) -> Vec<(u64, u64)> {
-        self.groups.slots().collect()
+        self.setup.groups.slots().collect()
     }
 
     /// Why images that are to be read directly come from the page cache or from memory, where they
     /// do: file and reason. Known once files were opened, with the first batch.
     #[must_use]
     pub fn cached_because(&self) -> Option<String> {
-        self.supply.store.cached_because()
+        self.producer.cached_because()
     }
 
     /// The epoch that the next batch belongs to.
@@ -185,41 +148,42 @@ impl Loader {
         self.state.epoch
     }
 
-    /// Where to go on after the last batch that was handed over: the whole checkpoint. Batches
-    /// that are made ahead do not count.
+    /// Where to resume after the last batch that was handed over: the whole checkpoint, which
+    /// a loader with or without a GPU takes. Batches that are made ahead do not count.
     #[must_use]
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Goes on after a checkpoint, of this or another world size, number of threads or batch.
+    /// Resumes after a checkpoint, of this or another world size, number of threads or batch.
     ///
     /// # Errors
     /// `Usage` when the checkpoint is of other datasets or another seed, and when batches have been
     /// taken already: they would come twice.
     pub fn restore(&mut self, state: &State) -> Result<()> {
-        if self.running.is_some() {
-            return Err(under_way());
+        if self.producer.is_running() || self.device.as_ref().is_some_and(Device::is_busy) {
+            let what = "an epoch is under way; restore before the first batch is taken, or stop";
+            return Err(Error::usage("state", what));
         }
-        let steps = self.steps(state.epoch)?;
-        let cursor = steps.resume(self.fingerprint, state)?;
+        let cursor = self.setup.resume(state)?;
         self.state = if cursor.remaining() == 0 && state.consumed > 0 {
-            self.steps(state.epoch.wrapping_add(1))?.start(self.fingerprint).state()
+            self.setup.start(state.epoch.wrapping_add(1))?
         } else {
             *state
         };
+        self.stop();
         Ok(())
     }
 
-    /// Makes that epoch the next one. Says nothing when the loader stands in it already, so that a
-    /// loop over epochs may begin with a restored one.
+    /// Makes that epoch the next one. Changes nothing when the loader stands in it already, so that
+    /// a loop over epochs may begin with a restored one.
     ///
     /// # Errors
     /// `Usage` for options that cannot be.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<()> {
         if epoch != self.state.epoch {
+            self.state = self.setup.start(epoch)?;
             self.stop();
-            self.state = self.steps(epoch)?.start(self.fingerprint).state();
         }
         Ok(())
     }
@@ -236,169 +200,53 @@ impl Loader {
         }
     }
 
-    /// As [`next_batch`](Self::next_batch), but comes back after that time at the latest.
+    /// As [`next_batch`](Self::next_batch), but comes back after that time at the latest. A batch
+    /// that is handed over is complete, also on a GPU: nothing has to be waited for.
     ///
     /// # Errors
-    /// Those of samples, as the policy says; the epoch is over then.
+    /// Those of samples, as the policy says, and `Device` when the driver of a GPU fails; the epoch
+    /// is over then.
     pub fn next_for(&mut self, patience: Duration) -> Result<Waited> {
-        if self.running.as_ref().is_some_and(Running::is_foreign) {
-            // We are a child of the process that had the threads. Its lock may be held for ever.
-            std::mem::forget(self.running.take());
-            // Neither can it be told whether a thread was filling a slot. What is in memory is
-            // left to the parent, and read again.
-            let fresh = Supply::new(&self.datasets, &self.groups, &self.options)?;
-            std::mem::forget(std::mem::replace(&mut self.supply, Arc::new(fresh)));
-        }
-        let running = match &self.running {
-            Some(running) => running,
-            None => {
-                let started = self.start()?;
-                self.running.insert(started)
-            }
+        let Self { producer, device, .. } = self;
+        let next = match device {
+            None => producer.next_for(patience),
+            Some(device) => device.next_for(patience, |patience| producer.next_for(patience)),
         };
-        let began = Instant::now();
-        let shared = &running.shared;
-        let mut queue = shared.lock();
-        let next = loop {
-            match queue.next() {
-                Next::NotYet => {}
-                next => break next,
-            }
-            let left = patience.saturating_sub(began.elapsed());
-            if left.is_zero() {
-                return Ok(Waited::NotYet);
-            }
-            let waited = shared.ready.wait_timeout(queue, left);
-            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
-        };
-        drop(queue);
-        match next {
-            Next::Done(done) => {
-                // It may have been the last one.
-                shared.wake_workers();
-                shared.epoch.counters.delivered(began.elapsed(), running.began.elapsed());
-                let batch = threads::batch(shared, done, &self.token);
-                self.state = batch.state;
-                Ok(Waited::Batch(batch))
-            }
-            Next::Failed(error) => {
-                self.stop();
-                Err(error)
-            }
-            Next::End | Next::NotYet => {
-                let epoch = self.state.epoch;
-                self.stop();
-                self.state = self.steps(epoch.wrapping_add(1))?.start(self.fingerprint).state();
-                Ok(Waited::End)
-            }
+        match &next {
+            Ok(Waited::Batch(batch)) => self.state = batch.state(),
+            Ok(Waited::End) => self.state = self.producer.state(),
+            Ok(Waited::NotYet) => {}
+            // Batches that were in flight are made again when the next one is asked for.
+            Err(_) => self.stop(),
         }
+        next
     }
 
     /// Ends the threads; batches made ahead are dropped. The next batch asked for starts them again
     /// where they were.
     pub fn stop(&mut self) {
-        let Some(running) = self.running.take() else { return };
-        if running.is_foreign() {
-            std::mem::forget(running);
-            return;
+        if let Some(device) = &mut self.device {
+            device.clear();
         }
-        running.stop();
-    }
-
-    /// Ends the threads and goes back to a state that was the loader's own, an epoch's end included.
-    pub(crate) fn rewind(&mut self, state: State) {
-        self.stop();
-        self.state = state;
+        self.producer.stop_at(self.state);
     }
 
     /// What the loader has done since it was made or since [`reset_stats`](Self::reset_stats).
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let stats = self.counters.read(self.options.n_threads(), self.since.elapsed());
-        Stats { kept: Arc::strong_count(&self.token).saturating_sub(1) as u64, ..stats }
+        let Setup { counters, options, .. } = &*self.setup;
+        let stats = counters.read(options.n_threads(), self.since.elapsed());
+        let decoded = self.device.as_ref().map(Device::decoded);
+        Stats { kept: self.producer.n_kept(), decoded, ..stats }
     }
 
-    /// Begins the statistics anew.
+    /// Begins the statistics from zero.
     pub fn reset_stats(&mut self) {
-        self.counters.reset();
+        self.setup.counters.reset();
+        if let Some(device) = &mut self.device {
+            device.reset_stats();
+        }
         self.since = Instant::now();
-    }
-
-    fn order(&self, epoch: u64) -> Result<Order> {
-        self.groups.order(&self.options, epoch)
-    }
-
-    /// The epoch of a two-region buffer, if there is one.
-    fn replay(&mut self, epoch: u64) -> Option<Arc<Replay>> {
-        if self.groups.policy() != Some(CachePolicy::Liquid) {
-            return None;
-        }
-        let known = self.replay.take().filter(|known| known.epoch() <= epoch);
-        let mut replay = known.unwrap_or_else(|| {
-            let strata: Vec<_> = self.groups.slots().collect();
-            Arc::new(Replay::first(&strata, self.options.seed))
-        });
-        while replay.epoch() < epoch {
-            replay = Arc::new(replay.after());
-        }
-        self.replay = Some(replay.clone());
-        Some(replay)
-    }
-
-    fn steps(&self, epoch: u64) -> Result<Steps> {
-        let Options { batch, world, last, .. } = self.options;
-        let global_batch = batch.saturating_mul(world.size);
-        let batching = Batching { global_batch, world, last, uneven: false };
-        Steps::new(&self.order(epoch)?, batching)
-    }
-
-    fn start(&mut self) -> Result<Running> {
-        let number = self.state.epoch;
-        let cursor = self.steps(number)?.resume(self.fingerprint, &self.state)?;
-        let order = self.order(number)?;
-        let replay = self.replay(number);
-        self.supply.begin(replay.as_deref(), self.state.consumed == 0);
-        let options = self.options.clone();
-        let n_buffers = options.n_buffers();
-        let epoch = Epoch {
-            datasets: self.datasets.at_epoch(number)?,
-            groups: self.groups.clone(),
-            supply: self.supply.clone(),
-            number,
-            max_failures: options.failures.limit(order.len()),
-            line: Line::new(order, replay),
-            counters: self.counters.clone(),
-            elsewhere: self.elsewhere.clone(),
-            stopped: AtomicBool::new(false),
-        };
-        let queue = Queue::new(cursor, options.output.n_bytes(), n_buffers);
-        Running::start(Shared::new(queue, epoch, options, self.quarantine.clone()))
-    }
-}
-
-/// Why a loader that has handed over batches goes nowhere else.
-pub(crate) fn under_way() -> Error {
-    let what = "an epoch is under way; restore before the first batch is taken, or stop";
-    Error::usage("state", what)
-}
-
-/// Changes with all that decides which samples are at which position and is not in the order: the
-/// datasets, and the slots of a two-region buffer.
-fn fingerprint(datasets: &Datasets, groups: &Groups) -> u64 {
-    let datasets = datasets.fingerprint();
-    if groups.policy() != Some(CachePolicy::Liquid) {
-        return datasets;
-    }
-    let mut hash = Xxh3::new();
-    hash.update(b"two regions");
-    hash.update(&datasets.to_le_bytes());
-    groups.slots().for_each(|(_, n_slots)| hash.update(&n_slots.to_le_bytes()));
-    hash.digest()
-}
-
-impl Drop for Loader {
-    fn drop(&mut self) {
-        self.stop();
     }
 }
 

@@ -1,14 +1,14 @@
-//! Which thread does what next: batches in the making, in order, and who waits for them.
+//! Which thread does what next: batches in the making, in order.
 //!
 //! One lock guards the whole state; it is held for the time it takes to hand out a row or to take
 //! it back, never while anything is read or decoded.
 
-use super::sample::RowFacts;
+use super::row::RowFacts;
 use crate::{
     buffer::{allocate, join, split},
     dataset::Fetched,
+    device::DeviceRow,
     order::{Cursor, Row, State},
-    parcel::Parcel,
 };
 use bytes::BytesMut;
 use fdconvert_core::{Error, Result};
@@ -23,26 +23,22 @@ pub(crate) struct Task {
     pub(crate) position: u64,
     /// Whether it is the row that draws its sample, and not one that fills up a batch.
     pub(crate) draws: bool,
-    /// The position whose refill is read along with this row.
-    pub(crate) refill: u64,
     pub(crate) buffer: BytesMut,
     /// What a fetching thread has read already.
     pub(crate) fetched: Option<Result<Fetched>>,
-    /// Whether a decoder elsewhere has failed with it.
-    pub(crate) again: bool,
-    /// What the row has become where it is left to such a decoder.
-    pub(crate) parcel: Option<Parcel>,
+    /// Whether a GPU has failed with it, so that it must be decoded on the host.
+    pub(crate) on_host: bool,
+    /// What is left to a GPU.
+    pub(crate) device_row: Option<DeviceRow>,
 }
 
 /// A batch in the making.
 struct Open {
     step: u64,
-    /// The first position of the step.
-    start: u64,
     rows: Vec<Row>,
     buffers: Vec<Option<BytesMut>>,
     facts: Vec<Option<RowFacts>>,
-    parcels: Vec<Option<Parcel>>,
+    device_rows: Vec<Option<DeviceRow>>,
     error: Option<(usize, Error)>,
     claimed: usize,
     n_left: usize,
@@ -55,7 +51,7 @@ pub(crate) struct Done {
     pub(crate) images: BytesMut,
     pub(crate) rows: Vec<Row>,
     pub(crate) facts: Vec<RowFacts>,
-    pub(crate) parcels: Vec<Option<Parcel>>,
+    pub(crate) device_rows: Vec<Option<DeviceRow>>,
     pub(crate) state: State,
 }
 
@@ -101,7 +97,7 @@ impl Queue {
         }
     }
 
-    /// The next row that nobody is at, from the oldest batch on.
+    /// The next row that no thread has claimed, from the oldest batch on.
     pub(crate) fn claim(&mut self, batch_rows: usize) -> Option<Task> {
         if self.stopped {
             return None;
@@ -120,11 +116,10 @@ impl Queue {
             row,
             position,
             draws: valid,
-            refill: open.start.saturating_add(row as u64),
             buffer,
             fetched: None,
-            again: false,
-            parcel: None,
+            on_host: false,
+            device_row: None,
         })
     }
 
@@ -136,7 +131,6 @@ impl Queue {
             if self.free.is_empty() && self.affordable == 0 {
                 return false;
             }
-            let start = cursor.state().consumed;
             let Some(step) = cursor.next() else {
                 self.cursor = None;
                 return false;
@@ -151,10 +145,9 @@ impl Queue {
             };
             self.open.push_back(Open {
                 step: step.index,
-                start,
                 buffers: split(buffer, self.row_bytes),
                 facts: vec![None; n_rows],
-                parcels: (0..n_rows).map(|_| None).collect(),
+                device_rows: (0..n_rows).map(|_| None).collect(),
                 rows: step.rows,
                 error: None,
                 claimed: 0,
@@ -185,8 +178,8 @@ impl Queue {
         if let Some(buffer) = open.buffers.get_mut(task.row) {
             *buffer = Some(task.buffer);
         }
-        if let Some(parcel) = open.parcels.get_mut(task.row) {
-            *parcel = task.parcel;
+        if let Some(device_row) = open.device_rows.get_mut(task.row) {
+            *device_row = task.device_row;
         }
         match made {
             Ok(facts) => {
@@ -231,7 +224,7 @@ impl Queue {
                 images,
                 rows: open.rows,
                 facts,
-                parcels: open.parcels,
+                device_rows: open.device_rows,
                 state: open.state,
             }),
             _ => {

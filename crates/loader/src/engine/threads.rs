@@ -1,17 +1,13 @@
 //! What the threads of an epoch do.
 
 use super::{
-    queue::{Done, Queue, Task},
-    sample::{self, Epoch, RowFacts, Worker},
+    epoch::Epoch,
+    queue::{Done, Queue},
+    row::RowMaker,
 };
 use crate::{
-    batch::{Batch, Home, Shape},
-    buffer,
-    dataset::Fetched,
-    failure::Quarantine,
-    options::{Label, Options},
-    order::Row,
-    parcel::Parcels,
+    batch::{Batch, Home, HostImages, Images},
+    options::Label,
 };
 use bytes::BytesMut;
 use fdconvert_core::{Error, Result};
@@ -34,16 +30,14 @@ pub(super) struct Shared {
     queue: Mutex<Queue>,
     /// There may be a row to claim.
     work: Condvar,
-    /// A row was read that somebody has to decode. Not the same threads wait for this: a single
+    /// A row was read that has to be decoded. Not the same threads wait for this: a single
     /// notification must not wake one that has no use for it.
     arrived: Condvar,
     /// There may be a batch to hand over.
     pub(super) ready: Condvar,
     /// The process that the threads belong to.
     process: u32,
-    pub(super) epoch: Epoch,
-    options: Options,
-    quarantine: Option<Arc<Quarantine>>,
+    pub(super) epoch: Arc<Epoch>,
 }
 
 impl Running {
@@ -54,11 +48,12 @@ impl Running {
     pub(super) fn start(shared: Shared) -> Result<Self> {
         let mut running =
             Self { shared: Arc::new(shared), threads: Vec::new(), began: Instant::now() };
-        let options = running.shared.options.clone();
+        let epoch = running.shared.epoch.clone();
+        let options = &epoch.setup.options;
         let fetches = options.fetch_threads > 0;
         for number in 0..options.n_threads() {
-            let (shared, worker) = (running.shared.clone(), Worker::new(&options)?);
-            running.spawn(format!("decode-{number}"), move || shared.decode(worker, !fetches))?;
+            let (shared, rows) = (running.shared.clone(), RowMaker::new(epoch.clone())?);
+            running.spawn(format!("decode-{number}"), move || shared.decode(rows, !fetches))?;
         }
         for number in 0..options.fetch_threads {
             let shared = running.shared.clone();
@@ -73,13 +68,12 @@ impl Running {
     }
 
     /// Ends the threads and waits for them.
-    pub(super) fn stop(self) -> Arc<Shared> {
+    pub(super) fn stop(self) {
         self.shared.stop();
         for thread in self.threads {
             // Panics are caught per sample; nothing is left to report.
             let _ = thread.join();
         }
-        self.shared
     }
 
     fn spawn(&mut self, name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
@@ -97,21 +91,14 @@ impl Running {
 }
 
 impl Shared {
-    pub(super) fn new(
-        queue: Queue,
-        epoch: Epoch,
-        options: Options,
-        quarantine: Option<Arc<Quarantine>>,
-    ) -> Self {
+    pub(super) fn new(queue: Queue, epoch: Epoch) -> Self {
         Self {
             queue: Mutex::new(queue),
             work: Condvar::new(),
             arrived: Condvar::new(),
             ready: Condvar::new(),
             process: process::id(),
-            epoch,
-            options,
-            quarantine,
+            epoch: Arc::new(epoch),
         }
     }
 
@@ -131,8 +118,9 @@ impl Shared {
         self.arrived.notify_all();
     }
 
-    /// A decoding thread; `claims` when nobody else reads for it.
-    fn decode(&self, mut worker: Worker, claims: bool) {
+    /// A decoding thread; it `claims` rows when no other threads read for it.
+    fn decode(&self, mut rows: RowMaker, claims: bool) {
+        let batch_rows = self.epoch.setup.options.batch as usize;
         let mut queue = self.lock();
         loop {
             if queue.stopped || queue.is_exhausted() {
@@ -140,55 +128,37 @@ impl Shared {
             }
             let task = queue
                 .take_fetched()
-                .or_else(|| if claims { queue.claim(self.options.batch as usize) } else { None });
+                .or_else(|| if claims { queue.claim(batch_rows) } else { None });
             let Some(mut task) = task else {
                 queue = self.wait(queue, if claims { &self.work } else { &self.arrived });
                 continue;
             };
             drop(queue);
-            let made = sample::fill_row(
-                &self.epoch,
-                &self.options,
-                self.quarantine.as_deref(),
-                &mut worker,
-                &mut task,
-            );
-            let refill = claims.then_some(task.refill).filter(|_| task.draws);
+            let made = rows.fill(&mut task);
             queue = self.lock();
             if queue.finish(task, made) {
                 self.ready.notify_all();
-            }
-            if let Some(position) = refill {
-                // After the row, which somebody waits for.
-                drop(queue);
-                sample::refill(&self.epoch, &self.options, position);
-                queue = self.lock();
             }
         }
     }
 
     /// A thread that only reads.
     fn fetch(&self) {
+        let batch_rows = self.epoch.setup.options.batch as usize;
         let mut queue = self.lock();
         loop {
             if queue.stopped || queue.is_exhausted() {
                 return;
             }
-            let Some(mut task) = queue.claim(self.options.batch as usize) else {
+            let Some(mut task) = queue.claim(batch_rows) else {
                 queue = self.wait(queue, &self.work);
                 continue;
             };
             drop(queue);
-            task.fetched = sample::fetch_at(&self.epoch, &self.options, task.position, task.draws);
-            let refill = Some(task.refill).filter(|_| task.draws);
+            task.fetched = self.epoch.fetch_ahead(task.position, task.draws);
             queue = self.lock();
             queue.put_fetched(task);
             self.arrived.notify_one();
-            if let Some(position) = refill {
-                drop(queue);
-                sample::refill(&self.epoch, &self.options, position);
-                queue = self.lock();
-            }
         }
     }
 
@@ -222,20 +192,13 @@ impl Home for Shared {
 
 /// A batch for the consumer.
 pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Batch {
-    let Done { step, images, rows, facts, parcels, state } = done;
-    let output = shared.options.output;
+    let Done { step, images, rows, facts, device_rows, state } = done;
+    let setup = &shared.epoch.setup;
     let home: Weak<dyn Home> = Arc::downgrade(&(shared.clone() as Arc<dyn Home>));
     Batch {
-        images,
-        shape: Shape {
-            rows: rows.len(),
-            height: output.size.1,
-            width: output.size.0,
-            channels: 3,
-            layout: output.layout,
-            dtype: output.dtype,
-        },
-        labels: (shared.options.label != Label::None)
+        images: Images::Host(HostImages { buffer: images, home, _token: token.clone() }),
+        shape: setup.shape(rows.len()),
+        labels: (setup.options.label != Label::None)
             .then(|| facts.iter().map(|facts| facts.label).collect()),
         samples: facts.iter().map(|facts| facts.sample).collect(),
         valid: rows.iter().zip(&facts).map(|(row, facts)| row.valid && facts.filled).collect(),
@@ -243,62 +206,9 @@ pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Batch 
         epoch: shared.epoch.number,
         step,
         state,
-        parcels: shared.epoch.elsewhere.is_some().then(|| {
-            let again = Again { shared: shared.clone(), rows, worker: Mutex::default() };
-            Box::new(Parcels { rows: parcels, again })
-        }),
-        home,
-        _token: token.clone(),
-    }
-}
-
-/// Makes rows of a batch again, when the decoder that they were left to has failed with them.
-pub(crate) struct Again {
-    shared: Arc<Shared>,
-    rows: Vec<Row>,
-    /// Behind a lock only so that batches may be looked at by several threads.
-    worker: Mutex<Option<Worker>>,
-}
-
-impl Again {
-    /// Counts a row that was decoded elsewhere.
-    pub(crate) fn is_done(&self, row: usize) {
-        let epoch = &self.shared.epoch;
-        if let Some(place) = self.rows.get(row).and_then(|row| epoch.line.at(row.position)) {
-            epoch.counters.sample(place.stratum);
-        }
-    }
-
-    /// Makes a row on the thread that calls; `fetched` is its sample, where it was read already.
-    ///
-    /// # Errors
-    /// Those of the sample, as the policy says.
-    pub(crate) fn make(
-        &mut self,
-        row: usize,
-        fetched: Option<Fetched>,
-    ) -> Result<(RowFacts, BytesMut)> {
-        let Shared { epoch, options, quarantine, .. } = &*self.shared;
-        let no_row = || Error::usage("row", format!("there is no {row} in the batch"));
-        let Row { position, valid } = *self.rows.get(row).ok_or_else(no_row)?;
-        let mut task = Task {
-            batch: 0,
-            row,
-            position,
-            draws: valid,
-            refill: 0,
-            buffer: buffer::allocate(options.output.n_bytes()),
-            fetched: fetched.map(Ok),
-            again: true,
-            parcel: None,
-        };
-        let worker = self.worker.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let worker = match worker {
-            Some(worker) => worker,
-            none => none.insert(Worker::new(options)?),
-        };
-        let facts = sample::fill_row(epoch, options, quarantine.as_deref(), worker, &mut task)?;
-        let is_filled = facts.filled && valid;
-        Ok((RowFacts { filled: is_filled, ..facts }, task.buffer))
+        device_rows: setup
+            .offload
+            .as_ref()
+            .map(|offload| Box::new(offload.rows(device_rows, rows, shared.epoch.clone()))),
     }
 }

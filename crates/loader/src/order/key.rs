@@ -19,7 +19,7 @@ pub(crate) enum Purpose {
     Fingerprint = 6,
     /// Which samples of a stratum are resident; and in an epoch, the order of one of the two parts.
     Resident = 7,
-    /// What a two-region buffer reads and draws.
+    /// What the two-region buffer that residents are compared with reads and draws.
     Regions = 8,
 }
 

@@ -1,6 +1,6 @@
 //! Which sample comes when, on which rank, and how to go on after a stop.
 //!
-//! Everything here but `liquid.rs` is arithmetic on 64-bit numbers: no list of samples is kept,
+//! Everything here is arithmetic on 64-bit numbers: no list of samples is kept,
 //! nothing is read, and every rank, thread and worker process that is given the same few numbers computes the same
 //! order without a message. That is what makes a checkpoint of 40 bytes enough.
 //!
@@ -95,13 +95,9 @@
 //! | `steps.rs` | [`World`], [`Last`], [`Batching`], [`Steps`], [`Row`] |
 //! | `cursor.rs` | [`Cursor`], [`Step`], [`Worker`]: going on where a run stopped |
 //! | `state.rs` | [`State`], the checkpoint |
-//! | `liquid.rs` | the order of a two-region buffer, to compare with: it takes a list |
-//! | `locality.rs` | [`assign`]: rows to the ranks that have them already |
 mod cursor;
 mod epoch;
 mod key;
-mod liquid;
-mod locality;
 mod merge;
 mod permutation;
 mod state;
@@ -110,11 +106,10 @@ mod strata;
 mod windowed;
 
 pub(crate) use key::{Purpose, derive};
-pub(crate) use liquid::{Draw, Line, Replay};
+pub(crate) use steps::share;
 
 pub use cursor::{Cursor, Step, Worker};
 pub use epoch::{Order, Place, Places};
-pub use locality::{Assignment, Transfer, assign};
 pub use permutation::Permutation;
 pub use state::State;
 pub use steps::{Batching, Last, Row, Steps, World};

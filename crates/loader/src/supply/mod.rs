@@ -1,41 +1,67 @@
-//! Where the bytes of a sample come from: memory if they are there, else storage.
+//! The samples of an epoch: which one stands at each position, and where its bytes come from,
+//! memory if they are there, else storage.
 //!
 //! ```text
-//! Supply::fetch  ->  Resident: a slot for each resident sample, filled by its first use
-//!                ->  Buffer:   slots that are freed and refilled along the epoch
-//!                ->  neither
-//!                        |
-//!                      Store:  the reader's map, or direct reads; pays the throttle
+//! Cache::samples   an epoch's order  ->  Samples: position -> sample -> bytes
+//!     Uncached     every sample is read
+//!     Residents    a slot for each resident sample, filled by its first use
+//!         |
+//!       Store      the reader's map, or direct reads; pays the throttle
 //! ```
 //!
 //! What is in memory never decides which sample comes when, so a cold cache is only slower.
 
-mod buffer;
+mod policy;
 mod resident;
 mod store;
 
 use crate::{
     dataset::{Datasets, Fetched},
     groups::Groups,
-    options::{CachePolicy, Options},
-    order::{Draw, Place, Replay},
+    options::Options,
+    order::{Order, Place},
     stats::Counters,
 };
-use buffer::Buffer;
 use fdconvert_core::Result;
-use resident::Resident;
+pub use policy::CachePolicy;
+pub(crate) use policy::{Candidates, Choice, Method};
+use std::sync::atomic::AtomicBool;
 pub(crate) use store::Store;
 
 /// What outlives an epoch: memory and open files.
 pub(crate) struct Supply {
     pub(crate) store: Store,
-    cache: Cache,
+    cache: Box<dyn Cache>,
 }
 
-enum Cache {
-    None,
-    Resident(Resident),
-    Buffer(Buffer),
+/// Samples in memory, for all epochs.
+pub(crate) trait Cache: Send + Sync {
+    /// The samples of the epoch of an order, of which `consumed` were drawn already.
+    fn samples(&self, order: Order, consumed: u64) -> Box<dyn Samples>;
+}
+
+/// The samples of one epoch.
+pub(crate) trait Samples: Send + Sync {
+    /// The sample at a position; `None` from the end of the epoch on.
+    fn at(&self, position: u64) -> Option<Place>;
+
+    /// A sample, from memory or from storage.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    fn fetch(&self, request: Request<'_>) -> Result<Fetched>;
+}
+
+/// A sample that a row needs.
+pub(crate) struct Request<'a> {
+    pub(crate) place: Place,
+    /// The position whose draw it is; `None` for rows that only repeat or replace another.
+    pub(crate) drawn_at: Option<u64>,
+    pub(crate) counters: &'a Counters,
+    /// Nothing needs to be read any more.
+    pub(crate) stopped: &'a AtomicBool,
+    /// Reads a sample from storage.
+    pub(crate) read: &'a dyn Fn(Place) -> Result<Fetched>,
 }
 
 impl Supply {
@@ -44,48 +70,35 @@ impl Supply {
     /// # Errors
     /// `Usage` for datasets that cannot be read directly, if that is asked for.
     pub(crate) fn new(datasets: &Datasets, groups: &Groups, options: &Options) -> Result<Self> {
-        let cache = match groups.policy() {
-            None => Cache::None,
-            Some(CachePolicy::Resident) => Cache::Resident(Resident::new(groups)),
-            Some(CachePolicy::Liquid) => {
-                // The sample that a refill reads may be drawn by another rank.
-                Cache::Buffer(Buffer::new(options.world.size == 1))
-            }
-        };
+        let slots: Vec<_> = groups.slots().collect();
+        let cache = groups.method().map_or_else(
+            || Box::new(Uncached) as Box<dyn Cache>,
+            |method| method.cache(&slots, options.seed, options.world.size),
+        );
         Ok(Self { store: Store::new(datasets, options)?, cache })
     }
 
-    /// Prepares for an epoch, or for what is left of it.
-    pub(crate) fn begin(&self, replay: Option<&Replay>, is_start: bool) {
-        if let Cache::Buffer(buffer) = &self.cache {
-            // Within an epoch it is not known any more what was there; it is read again.
-            buffer.retain(|place| is_start && replay.is_some_and(|it| it.begins_with(place)));
-        }
+    /// The samples of the epoch of an order, of which `consumed` were drawn already.
+    pub(crate) fn samples(&self, order: Order, consumed: u64) -> Box<dyn Samples> {
+        self.cache.samples(order, consumed)
+    }
+}
+
+/// Keeps nothing.
+struct Uncached;
+
+impl Cache for Uncached {
+    fn samples(&self, order: Order, _consumed: u64) -> Box<dyn Samples> {
+        Box::new(order)
+    }
+}
+
+impl Samples for Order {
+    fn at(&self, position: u64) -> Option<Place> {
+        Order::at(self, position)
     }
 
-    /// The sample at a place: from memory, or by `read`. `draw` is what becomes of it where there
-    /// is a buffer; `None` for rows that only repeat or replace another.
-    ///
-    /// # Errors
-    /// Those of `read`.
-    pub(crate) fn fetch(
-        &self,
-        place: Place,
-        draw: Option<Draw>,
-        counters: &Counters,
-        read: impl FnOnce() -> Result<Fetched>,
-    ) -> Result<Fetched> {
-        match &self.cache {
-            Cache::None => read(),
-            Cache::Resident(resident) => resident.fetch(place, counters, read),
-            Cache::Buffer(buffer) => buffer.fetch(place, draw, counters, read),
-        }
-    }
-
-    /// Reads a sample into the slot that a draw has freed.
-    pub(crate) fn refill(&self, place: Place, read: impl FnOnce() -> Result<Fetched>) {
-        if let Cache::Buffer(buffer) = &self.cache {
-            buffer.refill(place, read);
-        }
+    fn fetch(&self, request: Request<'_>) -> Result<Fetched> {
+        (request.read)(request.place)
     }
 }

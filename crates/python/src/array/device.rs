@@ -2,7 +2,7 @@
 use super::{Array, dlpack, extents, images_spec};
 use crate::error::raise;
 use fdconvert_core::ArraySpec;
-use fdconvert_loader::DeviceBatch;
+use fdconvert_loader::{Batch, DeviceImages, Memory};
 use pyo3::{
     exceptions::{PyBufferError, PyTypeError, PyValueError},
     prelude::*,
@@ -26,7 +26,7 @@ const LEGACY_STREAM: usize = 1;
 /// of. Who reads them on other streams keeps the array until that is done.
 #[pyclass(frozen, weakref, module = "fdconvert")]
 pub(crate) struct DeviceArray {
-    batch: Option<DeviceBatch>,
+    batch: Option<Batch>,
     spec: ArraySpec,
     shape: Box<[isize]>,
     strides: Box<[isize]>,
@@ -39,7 +39,7 @@ pub(crate) struct DeviceArray {
 
 impl DeviceArray {
     /// Takes the images of a batch over; `lent` counts the batches whose memory is in use.
-    pub(crate) fn of_batch(batch: DeviceBatch, lent: &Arc<AtomicUsize>) -> PyResult<Self> {
+    pub(crate) fn of_batch(batch: Batch, lent: &Arc<AtomicUsize>) -> PyResult<Self> {
         let spec = images_spec(batch.shape());
         let (shape, strides) = extents(&spec)?;
         lent.fetch_add(1, Ordering::Relaxed);
@@ -54,12 +54,15 @@ impl DeviceArray {
         })
     }
 
-    fn batch(&self) -> PyResult<&DeviceBatch> {
-        self.batch.as_ref().ok_or_else(|| PyBufferError::new_err("the array is gone"))
+    fn images(&self) -> PyResult<&DeviceImages> {
+        match self.batch.as_ref().map(Batch::memory) {
+            Some(Memory::Device(images)) => Ok(images),
+            _ => Err(PyBufferError::new_err("the array is gone")),
+        }
     }
 
     fn place(&self) -> PyResult<(i32, i32)> {
-        Ok(dlpack::cuda(i32::try_from(self.batch()?.ordinal())?))
+        Ok(dlpack::cuda(i32::try_from(self.images()?.ordinal())?))
     }
 }
 
@@ -97,8 +100,8 @@ impl DeviceArray {
 
     /// A copy in main memory.
     fn cpu(&self, py: Python<'_>) -> PyResult<Array> {
-        let batch = self.batch()?;
-        let bytes = py.detach(|| batch.to_host()).map_err(|error| raise(&error))?;
+        let images = self.images()?;
+        let bytes = py.detach(|| images.to_host()).map_err(|error| raise(&error))?;
         Array::from_slice(&bytes, &self.spec)
     }
 
@@ -153,7 +156,7 @@ impl DeviceArray {
         let parts = dlpack::Parts {
             owner: slf.clone().into_any(),
             // An address of the GPU, at which nobody here looks.
-            data: std::ptr::without_provenance_mut(this.batch()?.address() as usize),
+            data: std::ptr::without_provenance_mut(this.images()?.address() as usize),
             device,
             dtype: this.spec.dtype,
             shape: &this.shape,
@@ -177,7 +180,7 @@ impl Drop for DeviceArray {
             return;
         }
         let streams = self.streams.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(images) = batch.images_mut() {
+        if let Some(images) = batch.device_images_mut().and_then(DeviceImages::decoded_mut) {
             for stream in streams.drain(..) {
                 // SAFETY: whoever asked for the array by DLPack named a stream of its own, which
                 // is one of the primary context, as the protocol demands.

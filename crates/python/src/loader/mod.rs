@@ -2,16 +2,14 @@
 //!
 //! What a user sees of it is `Loader` in `python/fdconvert/_loader.py`, which turns arrays into
 //! NumPy's or torch's and counts epochs. Here are the waiting, the options and the memory.
-mod engine;
 mod options;
 
 use crate::{
     array::{Array, DeviceArray, Target},
     error::{UsageError, raise, raise_option},
 };
-use engine::{Engine, Next};
 use fdconvert_core::{ArraySpec, DType, Error};
-use fdconvert_loader::{Batch, Datasets, DeviceBatch, Shape, State};
+use fdconvert_loader::{Batch, Datasets, Loader, Memory, Shape, State, Waited};
 use fdconvert_reader::sigbus;
 use pyo3::{
     exceptions::PyRuntimeWarning,
@@ -37,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[pyclass(frozen, module = "fdconvert._fdconvert")]
 pub(crate) struct BatchSource {
     /// `None` once it is closed.
-    loader: Mutex<Option<Engine>>,
+    loader: Mutex<Option<Loader>>,
     /// The shape of a full batch.
     shape: Shape,
     /// Batches that were handed over and whose memory is still in use.
@@ -52,17 +50,7 @@ impl BatchSource {
         parts: Vec<(PathBuf, f64)>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let device = options::device(options)?;
         let options = options::read(options)?;
-        let output = options.output;
-        let shape = Shape {
-            rows: options.batch as usize,
-            height: output.size.1,
-            width: output.size.0,
-            channels: 3,
-            layout: output.layout,
-            dtype: output.dtype,
-        };
         let open = || {
             let readers = parts
                 .into_iter()
@@ -70,9 +58,10 @@ impl BatchSource {
                     Ok((sigbus::caught(|| fdconvert_reader::open(&path))?.into(), weight))
                 })
                 .collect::<Result<_, Error>>()?;
-            Engine::new(Datasets::weighted(readers)?, options, device)
+            Loader::new(Datasets::weighted(readers)?, options)
         };
         let loader = py.detach(open).map_err(raise_option)?;
+        let shape = loader.shape();
         Ok(Self { loader: Mutex::new(Some(loader)), shape, lent: Arc::default() })
     }
 
@@ -89,10 +78,9 @@ impl BatchSource {
         let mut warn_at = Some(Instant::now() + PATIENCE);
         let batch = loop {
             match self.with(py, |loader| loader.next_for(POLL))? {
-                Next::Host(batch) => break batch,
-                Next::Device(batch) => return self.device_tuple(py, batch).map(Some),
-                Next::End => return Ok(None),
-                Next::NotYet => {}
+                Waited::Batch(batch) => break batch,
+                Waited::End => return Ok(None),
+                Waited::NotYet => {}
             }
             py.check_signals()?;
             let lent = self.lent.load(Ordering::Relaxed);
@@ -139,8 +127,8 @@ impl BatchSource {
 
     /// What has been done so far; times in seconds.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (stats, decoded, left_out) =
-            self.with(py, |loader| Ok((loader.stats(), loader.decoded(), loader.left_out())))?;
+        let (stats, left_out) =
+            self.with(py, |loader| Ok((loader.stats(), loader.datasets().left_out())))?;
         let dict = PyDict::new(py);
         for (name, count) in [
             ("samples", stats.samples),
@@ -155,7 +143,7 @@ impl BatchSource {
         ] {
             dict.set_item(name, count)?;
         }
-        if let Some(decoded) = decoded {
+        if let Some(decoded) = stats.decoded {
             for (name, count) in [
                 ("decoded_by_index", decoded.by_index),
                 ("decoded_by_nvjpeg", decoded.by_nvjpeg),
@@ -206,7 +194,7 @@ impl BatchSource {
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut Engine) -> Result<T, Error> + Send,
+        work: impl FnOnce(&mut Loader) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let result = py.detach(|| {
             self.loader.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(work)
@@ -228,25 +216,18 @@ impl BatchSource {
         let samples = numbers(batch.samples().iter().map(|&sample| sample as i64))?;
         let (valid, substituted) = (flags(batch.valid())?, flags(batch.substituted())?);
         let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
-        let images = match target {
-            Some(target) => Array::copy_of_batch(py, &batch, target)?,
-            None => Array::of_batch(batch, &self.lent)?,
+        // Of a batch on a GPU the images alone are there.
+        let images = match (batch.memory(), target) {
+            (Memory::Device(_), _) => {
+                DeviceArray::of_batch(batch, &self.lent)?.into_pyobject(py)?.into_any()
+            }
+            (Memory::Host(_), Some(target)) => {
+                Array::copy_of_batch(py, &batch, target)?.into_pyobject(py)?.into_any()
+            }
+            (Memory::Host(_), None) => {
+                Array::of_batch(batch, &self.lent)?.into_pyobject(py)?.into_any()
+            }
         };
-        (images, labels, samples, valid, substituted, epoch, step, state).into_pyobject(py)
-    }
-
-    /// The same of a batch on a GPU, of which the images alone are there.
-    fn device_tuple<'py>(
-        &self,
-        py: Python<'py>,
-        batch: DeviceBatch,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let labels = batch.labels().map(numbers).transpose()?;
-        let samples = numbers(batch.samples().map(|sample| sample as i64))?;
-        let (valid, substituted): (Vec<_>, Vec<_>) = batch.valid().zip(batch.substituted()).unzip();
-        let (valid, substituted) = (flags(&valid)?, flags(&substituted)?);
-        let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
-        let images = DeviceArray::of_batch(batch, &self.lent)?;
         (images, labels, samples, valid, substituted, epoch, step, state).into_pyobject(py)
     }
 }

@@ -2,7 +2,7 @@
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, Failures, Label, Last,
-    Layout, Normalise, OnError, Options, Output, Policy, Shuffle, World,
+    Layout, Normalise, OnError, Options, Output, Policy, Shuffle, World, research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -41,6 +41,7 @@ fn unknown<T>(name: &str, value: &str, known: &str) -> PyResult<T> {
 /// # Errors
 /// `TypeError` and `UsageError`, naming the option.
 pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
+    let device = device(options)?;
     let output = output(options)?;
     let crop = crop(options, output.size)?;
     let flip: Option<f64> = get(options, "flip")?;
@@ -74,8 +75,8 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         verify: get(options, "verify")?,
         cache_bytes: get(options, "cache_bytes")?,
         cache_policy: match get::<String>(options, "cache_policy")?.as_str() {
-            "resident" => CachePolicy::Resident,
-            "liquid" => CachePolicy::Liquid,
+            "resident" => CachePolicy::RESIDENT,
+            "liquid" => LIQUID,
             other => return unknown("cache_policy", other, "\"resident\", \"liquid\""),
         },
         access: match get::<String>(options, "access")?.as_str() {
@@ -87,6 +88,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         fetch_threads: get(options, "fetch_threads")?,
         prefetch: get(options, "prefetch")?,
         prefetch_bytes: get(options, "prefetch_bytes")?,
+        device,
         ..Options::default()
     })
 }
@@ -155,7 +157,7 @@ fn crop(options: &Bound<'_, PyDict>, size: (u32, u32)) -> PyResult<Crop> {
 ///
 /// # Errors
 /// `TypeError` and `UsageError`, naming the option.
-pub(super) fn device(options: &Bound<'_, PyDict>) -> PyResult<Option<DeviceOptions>> {
+fn device(options: &Bound<'_, PyDict>) -> PyResult<Option<DeviceOptions>> {
     let Some(ordinal) = get(options, "device")? else { return Ok(None) };
     let decoder = match get::<String>(options, "decoder")?.as_str() {
         "auto" => DeviceDecoder::Auto,

@@ -21,7 +21,7 @@
 //! Two cautions. Which rank gets a sample now depends on the world and the owners; the random
 //! numbers of augmentations must depend on the sample, not on the rank. And each rank sees mostly
 //! its own samples again: fine for summed gradients, not for batch normalization within a rank.
-use super::steps::share;
+use crate::order::share;
 use fdconvert_core::{Error, Result};
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ pub struct Transfer {
     pub to: u32,
 }
 
-/// Assigns the rows of a global batch to ranks, each as many rows as [`Steps`](super::Steps) gives
+/// Assigns the rows of a global batch to ranks, each as many rows as [`Steps`](crate::Steps) gives
 /// it, with as few transfers as possible.
 ///
 /// `owner` says which rank holds a sample. `None`, like a rank that is not in the world, means that

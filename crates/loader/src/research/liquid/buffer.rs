@@ -1,8 +1,5 @@
-use crate::{
-    dataset::Fetched,
-    order::{Draw, Place},
-    stats::Counters,
-};
+use super::replay::Draw;
+use crate::{dataset::Fetched, order::Place, stats::Counters};
 use fdconvert_core::Result;
 use std::{
     collections::BTreeMap,
@@ -12,8 +9,8 @@ use std::{
 /// The slots of a two-region buffer. Which samples have one is decided by the replay; what is
 /// there is at most that and what is in flight.
 ///
-/// A draw and the refill that loads its sample are made by different threads in any order. Whoever
-/// comes first reads, the other waits for it and finds the bytes: each sample is read once.
+/// A draw and the refill that loads its sample are made by different threads in any order. The
+/// first one reads, the other waits for it and finds the bytes: each sample is read once.
 pub(super) struct Buffer {
     /// Whether refills come at all.
     reads_ahead: bool,
@@ -36,6 +33,11 @@ enum Slot {
 impl Buffer {
     pub(super) fn new(reads_ahead: bool) -> Self {
         Self { reads_ahead, slots: Mutex::default() }
+    }
+
+    /// Whether refills come at all.
+    pub(super) fn reads_ahead(&self) -> bool {
+        self.reads_ahead
     }
 
     /// Forgets all that is not wanted.

@@ -23,11 +23,8 @@
 //! What is drawn depends on what was loaded, so an order is found only by doing all of it: 17 bytes
 //! for each sample and eight for each slot, and for epoch `e` the epochs before it are gone through
 //! as well.
-use super::epoch::{Order, Place};
-use super::key::{Purpose, derive};
-use super::permutation::Permutation;
+use crate::order::{Permutation, Place, Purpose, derive};
 use fdconvert_core::KeyedRandom;
-use std::sync::Arc;
 
 /// Consecutive samples that lie together on the disk.
 const CHUNK: u64 = 64;
@@ -37,7 +34,7 @@ const NONE: u64 = u64::MAX;
 
 /// What happens in one epoch, stratum by stratum.
 #[derive(Debug)]
-pub(crate) struct Replay {
+pub(super) struct Replay {
     strata: Vec<Regions>,
     seed: u64,
     epoch: u64,
@@ -62,18 +59,18 @@ struct Regions {
 
 /// What becomes of a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Draw {
+pub(super) struct Draw {
     /// Whether the sample stays in memory for the next epoch.
-    pub(crate) keep: bool,
+    pub(super) keep: bool,
     /// Whether it was loaded in this epoch, by a refill; else it was in memory at the start.
-    pub(crate) loaded: bool,
+    pub(super) loaded: bool,
     /// The sample of the same stratum to read into the slot that is free now.
-    pub(crate) refill: Option<u64>,
+    pub(super) refill: Option<u64>,
 }
 
 impl Replay {
     /// Epoch 0 of strata of so many samples, and so many slots at most as many as those.
-    pub(crate) fn first(strata: &[(u64, u64)], seed: u64) -> Self {
+    pub(super) fn first(strata: &[(u64, u64)], seed: u64) -> Self {
         let regions = |(at, &(len, n_slots)): (usize, &(u64, u64))| {
             let current = disk_order(len, seed, [0, at as u64]).take(to_usize(n_slots)).collect();
             Regions::play(len, n_slots, current, seed, [0, at as u64])
@@ -82,7 +79,7 @@ impl Replay {
     }
 
     /// The epoch after this one.
-    pub(crate) fn after(&self) -> Self {
+    pub(super) fn after(&self) -> Self {
         let epoch = self.epoch + 1;
         let regions = |(at, regions): (usize, &Regions)| {
             let Regions { len, n_slots, next, .. } = regions;
@@ -92,22 +89,22 @@ impl Replay {
         Self { strata, seed: self.seed, epoch }
     }
 
-    pub(crate) fn epoch(&self) -> u64 {
+    pub(super) fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// Whether a sample is in memory when the epoch begins.
-    pub(crate) fn begins_with(&self, place: Place) -> bool {
+    pub(super) fn begins_with(&self, place: Place) -> bool {
         let regions = self.strata.get(place.stratum as usize);
         regions.is_some_and(|regions| regions.at_start.binary_search(&place.id).is_ok())
     }
 
-    fn id(&self, stratum: u32, index: u64) -> Option<u64> {
+    pub(super) fn id(&self, stratum: u32, index: u64) -> Option<u64> {
         self.strata.get(stratum as usize)?.ids.get(usize::try_from(index).ok()?).copied()
     }
 
     /// What becomes of draw number `index` of a stratum.
-    fn draw(&self, stratum: u32, index: u64) -> Option<Draw> {
+    pub(super) fn draw(&self, stratum: u32, index: u64) -> Option<Draw> {
         let regions = self.strata.get(stratum as usize)?;
         let at = usize::try_from(index).ok()?;
         let refill = Some(*regions.refills.get(at)?).filter(|refill| *refill != NONE);
@@ -177,41 +174,9 @@ fn to_usize(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
 
-/// Which sample stands at which position: of an order, or of a replay along the order's strata.
-#[derive(Debug, Clone)]
-pub(crate) struct Line {
-    order: Order,
-    replay: Option<Arc<Replay>>,
-}
-
-impl Line {
-    pub(crate) fn new(order: Order, replay: Option<Arc<Replay>>) -> Self {
-        Self { order, replay }
-    }
-
-    pub(crate) fn len(&self) -> u64 {
-        self.order.len()
-    }
-
-    /// The sample at a position.
-    pub(crate) fn at(&self, position: u64) -> Option<Place> {
-        let Some(replay) = &self.replay else { return self.order.at(position) };
-        let (stratum, index) = self.order.draw(position)?;
-        Some(Place { stratum, id: replay.id(stratum, index)? })
-    }
-
-    /// What becomes of the draw at a position, where there is a buffer.
-    pub(crate) fn draw(&self, position: u64) -> Option<Draw> {
-        let replay = self.replay.as_ref()?;
-        let (stratum, index) = self.order.draw(position)?;
-        replay.draw(stratum, index)
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::order::{Shuffle, Stratum};
     use std::collections::BTreeSet;
 
     #[test]
@@ -258,12 +223,8 @@ mod tests {
         let replay = Replay::first(&[(9, 3)], 7).after();
         assert_eq!(replay.strata[0].ids, PINNED);
         assert_eq!(replay.strata[0].at_start, PINNED_START);
-        let order = Order::new(vec![Stratum::whole(9)], Shuffle::Global, 7, 1).unwrap();
-        let line = Line::new(order, Some(Arc::new(replay)));
-        let ids: Vec<u64> = (0..9).map(|at| line.at(at).unwrap().id).collect();
-        assert_eq!((ids.as_slice(), line.at(9), line.draw(9)), (&PINNED[..], None, None));
     }
 
-    const PINNED: [u64; 9] = [8, 0, 4, 6, 1, 2, 3, 5, 7];
+    pub(in super::super) const PINNED: [u64; 9] = [8, 0, 4, 6, 1, 2, 3, 5, 7];
     const PINNED_START: [u64; 3] = [4, 6, 8];
 }

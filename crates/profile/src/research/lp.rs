@@ -15,10 +15,7 @@
 //! There are few formats and rows, so every vertex is solved for and tried, which cannot cycle and
 //! has no tuning. A mixture never needs more formats than there are rows.
 
-use crate::{
-    Cost, Machine,
-    model::{rate, unlimited},
-};
+use crate::{Cost, Machine, Mixture, model::rate};
 use fdconvert_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -47,18 +44,6 @@ pub struct Space {
     pub bytes_per_image: Vec<f64>,
     /// Mean bytes per image that there is room for.
     pub limit: f64,
-}
-
-/// Which share of the images to store in which format.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Mixture {
-    /// Shares from 0 to 1 that add up to 1, format after format.
-    pub shares: Vec<f64>,
-    /// Images/s; infinite where no resource is needed.
-    #[serde(with = "unlimited")]
-    pub images_per_s: f64,
-    /// The resources that decide it, as positions in what was given.
-    pub binding: Vec<usize>,
 }
 
 /// Reading and decoding as resources, with the same meaning as in [`Model`](crate::Model): the

@@ -1,0 +1,90 @@
+//! What stands in for a GPU in builds without the feature `gpu`: types without a value, so that
+//! the engine needs no second form.
+use crate::{
+    Datasets, Options, Waited, dataset::Fetched, engine::Epoch, order::Row, stats::Decoded,
+    transform::Geometry,
+};
+use fdconvert_core::{Error, Result};
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+pub(crate) struct Device(Infallible);
+pub(crate) struct Offload(Infallible);
+pub(crate) struct Decoding(Infallible);
+pub(crate) struct CachedImage(Infallible);
+pub(crate) struct DeviceRow(Infallible);
+pub(crate) struct DeviceRows(Infallible);
+
+impl Device {
+    pub(crate) fn open(_datasets: &Datasets, options: &Options) -> Result<Option<Self>> {
+        let Some(device) = &options.device else { return Ok(None) };
+        options.check_device(device)?;
+        Err(Error::usage("device", "this build has no GPU: the feature `gpu` is off"))
+    }
+
+    pub(crate) fn offload(&self) -> Arc<Offload> {
+        match self.0 {}
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub(crate) fn next_for(
+        &mut self,
+        _patience: Duration,
+        _produce: impl FnMut(Duration) -> Result<Waited>,
+    ) -> Result<Waited> {
+        match self.0 {}
+    }
+
+    pub(crate) fn clear(&mut self) {
+        match self.0 {}
+    }
+
+    pub(crate) fn decoded(&self) -> Decoded {
+        match self.0 {}
+    }
+
+    pub(crate) fn reset_stats(&mut self) {
+        match self.0 {}
+    }
+}
+
+impl Offload {
+    pub(crate) fn cached(&self, _sample: u64) -> Option<CachedImage> {
+        match self.0 {}
+    }
+
+    pub(crate) fn decoding(&self, _fetched: &Fetched) -> Option<Decoding> {
+        match self.0 {}
+    }
+
+    pub(crate) fn rows(
+        &self,
+        _rows: Vec<Option<DeviceRow>>,
+        _positions: Vec<Row>,
+        _epoch: Arc<Epoch>,
+    ) -> DeviceRows {
+        match self.0 {}
+    }
+}
+
+impl CachedImage {
+    pub(crate) fn label(&self) -> i64 {
+        match self.0 {}
+    }
+
+    pub(crate) fn size(&self) -> (u32, u32) {
+        match self.0 {}
+    }
+}
+
+impl DeviceRow {
+    pub(crate) fn read(_fetched: Fetched, decoding: Decoding, _geometry: Geometry) -> Self {
+        match decoding.0 {}
+    }
+
+    pub(crate) fn cached(image: CachedImage, _geometry: Geometry) -> Self {
+        match image.0 {}
+    }
+}

@@ -1,0 +1,267 @@
+mod cache;
+mod images;
+mod rows;
+
+pub use images::DeviceImages;
+pub(crate) use {
+    cache::CachedImage,
+    rows::{DeviceRow, DeviceRows, Offload},
+};
+
+use super::{DeviceDecoder, DeviceOptions};
+use crate::{
+    Batch, Datasets, Options, Waited,
+    batch::Images,
+    stats::Decoded,
+    transform::{DType, Layout},
+};
+use cache::DeviceCache;
+use fdconvert_core::{Error, Result};
+use fdconvert_gpu::{
+    Decoder, Driver, Gpu, LibraryShare, LibraryUse, Limits, NvJpeg, Order, Output, Pending,
+    SampleType, Status, Tensor,
+};
+use fdconvert_storage::sigbus;
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Has rows of batches decoded by a GPU, and the batches in its memory.
+pub(crate) struct Device {
+    offload: Arc<Offload>,
+    cache: Option<DeviceCache>,
+    /// Before the decoder: they use its memory.
+    in_flight: VecDeque<InFlight>,
+    decoder: Decoder,
+    tensor: Tensor,
+    n_in_flight: usize,
+    ordinal: u32,
+    /// What comes after the batches in flight.
+    end: Option<Result<()>>,
+    decoded: Decoded,
+}
+
+/// A batch on its way.
+struct InFlight {
+    batch: Batch,
+    rows: Box<DeviceRows>,
+    pending: Option<Pending>,
+}
+
+impl Device {
+    /// Opens the GPU that the options name, if they name one.
+    ///
+    /// # Errors
+    /// `Device` when there is no driver, no such GPU, or no nvJPEG where it is to decode all;
+    /// `Usage` for options that a GPU has no use for.
+    pub(crate) fn open(datasets: &Datasets, options: &Options) -> Result<Option<Self>> {
+        let Some(device) = &options.device else { return Ok(None) };
+        options.check_device(device)?;
+        let driver = Driver::load(device.driver.as_deref()).map_err(Error::device("open"))?;
+        let gpu = Gpu::open(&driver, device.ordinal).map_err(Error::device("open"))?;
+        let mut decoder = Decoder::new(&gpu, Limits::DEFAULT).map_err(Error::device("open"))?;
+        let has_library = use_library(&mut decoder, device)?;
+        let mut cache = None;
+        // What nvJPEG is to decode has to come by every time.
+        let is_cached = device.store_bytes > 0 && device.decoder != DeviceDecoder::NvJpeg;
+        if is_cached && is_constant(datasets)? {
+            cache = Some(DeviceCache::new(&gpu, device.store_bytes)?);
+        }
+        Ok(Some(Self {
+            offload: Arc::new(Offload::new(device.decoder, has_library)),
+            cache,
+            in_flight: VecDeque::new(),
+            decoder,
+            tensor: tensor(options),
+            n_in_flight: device.in_flight.max(1),
+            ordinal: device.ordinal,
+            end: None,
+            decoded: Decoded::default(),
+        }))
+    }
+
+    /// What the loader's threads are to leave to the GPU.
+    pub(crate) fn offload(&self) -> Arc<Offload> {
+        self.offload.clone()
+    }
+
+    /// Whether batches are on their way, or the end of the epoch is.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.in_flight.is_empty() || self.end.is_some()
+    }
+
+    /// The next batch of those that `produce` gives within a time, with its images on the GPU.
+    ///
+    /// # Errors
+    /// Those of `produce`, after the batches that came before them, and `Device` when the driver
+    /// fails.
+    pub(crate) fn next_for(
+        &mut self,
+        patience: Duration,
+        produce: impl FnMut(Duration) -> Result<Waited>,
+    ) -> Result<Waited> {
+        self.fill(patience, produce)?;
+        match self.in_flight.pop_front() {
+            Some(oldest) => self.finish(oldest).map(Waited::Batch),
+            None => match self.end.take() {
+                None => Ok(Waited::NotYet),
+                Some(Ok(())) => Ok(Waited::End),
+                Some(Err(error)) => Err(error),
+            },
+        }
+    }
+
+    /// Drops all that is on its way.
+    pub(crate) fn clear(&mut self) {
+        self.in_flight.clear();
+        self.end = None;
+    }
+
+    /// What has decoded the rows.
+    pub(crate) fn decoded(&self) -> Decoded {
+        let stored_bytes = self.cache.as_ref().map_or(0, DeviceCache::used_bytes);
+        Decoded { stored_bytes, ..self.decoded }
+    }
+
+    pub(crate) fn reset_stats(&mut self) {
+        self.decoded = Decoded::default();
+    }
+
+    /// Submits batches as far as they are ready, and one at least if there is time for it.
+    fn fill(
+        &mut self,
+        patience: Duration,
+        mut produce: impl FnMut(Duration) -> Result<Waited>,
+    ) -> Result<()> {
+        let began = Instant::now();
+        while self.in_flight.len() < self.n_in_flight && self.end.is_none() {
+            let left = patience.saturating_sub(began.elapsed());
+            let wait = if self.in_flight.is_empty() { left } else { Duration::ZERO };
+            match produce(wait) {
+                Ok(Waited::Batch(batch)) => self.submit(batch)?,
+                Ok(Waited::NotYet) => break,
+                Ok(Waited::End) => self.end = Some(Ok(())),
+                // After the batches that came before it.
+                Err(error) => self.end = Some(Err(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn submit(&mut self, mut batch: Batch) -> Result<()> {
+        let bug = || Error::usage("loader", "a batch came without device rows, which is a bug");
+        let mut rows = batch.device_rows.take().ok_or_else(bug)?;
+        if let Some(cache) = &mut self.cache {
+            cache.keep(&self.offload.cached, batch.samples(), &mut rows)?;
+        }
+        let requests = rows.requests();
+        let pending = if requests.is_empty() {
+            None
+        } else {
+            let submit = || {
+                let submitted = self.decoder.submit(&requests, Output::Tensor(self.tensor));
+                submitted.map_err(Error::device("decode on"))
+            };
+            Some(sigbus::caught(submit)?)
+        };
+        drop(requests);
+        self.in_flight.push_back(InFlight { batch, rows, pending });
+        Ok(())
+    }
+
+    /// Waits for a batch, and puts in what the GPU has not decoded.
+    fn finish(&mut self, in_flight: InFlight) -> Result<Batch> {
+        let InFlight { mut batch, mut rows, pending } = in_flight;
+        let wait = pending.map(Pending::wait).transpose();
+        let images = wait.map_err(Error::device("decode on"))?;
+        let row_bytes = batch.shape().row_bytes();
+        // Rows that the GPU failed with, then those that the threads have made.
+        let (mut failed, mut made, mut maker) = (Vec::new(), Vec::new(), None);
+        let statuses = images.as_ref().map_or(&[][..], |images| images.statuses());
+        for (row, status) in statuses.iter().enumerate() {
+            match (rows.contains(row), status) {
+                (true, Status::Decoded) => {
+                    self.decoded.by_index += 1;
+                    rows.count(row);
+                }
+                (true, Status::Library) => {
+                    self.decoded.by_nvjpeg += 1;
+                    rows.count(row);
+                }
+                (true, _) => {
+                    let (facts, bytes) = rows.make_on_host(row, &mut maker)?;
+                    batch.set_row(row, facts);
+                    failed.push((row, bytes));
+                    self.decoded.failed_on_gpu += 1;
+                }
+                (false, _) => made.push(row),
+            }
+        }
+        self.decoded.by_cpu += (failed.len() + made.len()) as u64;
+        let at = |row: usize| (row * row_bytes) as u64;
+        let mut parts: Vec<(u64, &[u8])> =
+            failed.iter().map(|(row, bytes)| (at(*row), &bytes[..])).collect();
+        let of_batch = |row: usize| batch.images().get(row * row_bytes..)?.get(..row_bytes);
+        parts.extend(made.iter().filter_map(|row| Some((at(*row), of_batch(*row)?))));
+        if let Some(images) = images.as_ref().filter(|_| !parts.is_empty()) {
+            images.write(&parts).map_err(Error::device("copy to"))?;
+        }
+        // The host's memory goes back to the ring.
+        batch.images = Images::Device(DeviceImages { images, ordinal: self.ordinal });
+        Ok(batch)
+    }
+}
+
+/// Lets nvJPEG decode what the options say. Returns whether it does.
+fn use_library(decoder: &mut Decoder, device: &DeviceOptions) -> Result<bool> {
+    let share = match device.decoder {
+        DeviceDecoder::Auto => LibraryShare::Rest,
+        DeviceDecoder::NvJpeg => LibraryShare::All,
+        DeviceDecoder::Index | DeviceDecoder::Cpu => return Ok(false),
+    };
+    let how = |smooth_chroma| LibraryUse { share, smooth_chroma, ..LibraryUse::default() };
+    let used = NvJpeg::load(device.nvjpeg.as_deref()).and_then(|library| {
+        // Pixels nearest to libjpeg-turbo's, if that is to be had.
+        let smooth = decoder.use_library(&library, how(true));
+        smooth.or_else(|_| decoder.use_library(&library, how(false)))
+    });
+    match used {
+        Ok(()) => Ok(true),
+        // It was not asked for by name: the CPU decodes what it would have, and that is counted.
+        Err(_) if share == LibraryShare::Rest => Ok(false),
+        Err(error) => Err(Error::device("load nvJPEG for")(error)),
+    }
+}
+
+/// Whether the samples are the same in every epoch.
+fn is_constant(datasets: &Datasets) -> Result<bool> {
+    for reader in datasets.readers() {
+        if reader.at_epoch(0)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn tensor(options: &Options) -> Tensor {
+    let output = options.output;
+    let (mean, deviation) =
+        output.normalise.map_or(([0.0; 3], [1.0; 3]), |normalise| (normalise.mean, normalise.std));
+    Tensor {
+        width: output.size.0,
+        height: output.size.1,
+        sample_type: match output.dtype {
+            DType::U8 => SampleType::U8,
+            DType::F16 => SampleType::F16,
+            DType::F32 => SampleType::F32,
+        },
+        order: match output.layout {
+            Layout::Nchw => Order::Nchw,
+            Layout::Nhwc => Order::Nhwc,
+        },
+        mean,
+        deviation,
+    }
+}

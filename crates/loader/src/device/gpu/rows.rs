@@ -1,0 +1,171 @@
+//! Rows that a GPU decodes, as the loader's threads leave them to it.
+use super::cache::{CacheIndex, CachedImage};
+use crate::{
+    dataset::Fetched,
+    device::DeviceDecoder,
+    engine::{Epoch, RowFacts, RowMaker},
+    order::Row,
+    transform::{Geometry, Rect},
+};
+use bytes::BytesMut;
+use fdconvert_core::{Codec, Error, Result};
+use fdconvert_gpu::{Crop, Limits, Prepared, Request};
+use std::sync::Arc;
+
+/// Tells the loader's threads what the GPU decodes.
+pub(crate) struct Offload {
+    decoder: DeviceDecoder,
+    /// Whether nvJPEG decodes JPEGs without checkpoints.
+    has_library: bool,
+    pub(super) cached: CacheIndex,
+}
+
+/// What on the GPU decodes an image.
+pub(crate) enum Decoding {
+    /// The kernels, for which it was read.
+    Kernels(Prepared),
+    /// nvJPEG, which reads it for itself.
+    Library,
+}
+
+/// A row that a GPU decodes: an encoded image, and which part of it is shown.
+pub(crate) struct DeviceRow {
+    pub(super) image: RowImage,
+    geometry: Geometry,
+}
+
+/// The encoded image of such a row.
+pub(super) enum RowImage {
+    Read(Fetched, Decoding),
+    Cached(CachedImage),
+}
+
+/// The rows of a batch that the GPU decodes.
+pub(crate) struct DeviceRows {
+    pub(super) rows: Vec<Option<DeviceRow>>,
+    /// Of all rows, where in the epoch they are.
+    positions: Vec<Row>,
+    epoch: Arc<Epoch>,
+}
+
+impl Offload {
+    pub(super) fn new(decoder: DeviceDecoder, has_library: bool) -> Self {
+        Self { decoder, has_library, cached: CacheIndex::default() }
+    }
+
+    /// A sample that the GPU has in its cache, which then needs not be read.
+    pub(crate) fn cached(&self, sample: u64) -> Option<CachedImage> {
+        self.cached.get(sample)
+    }
+
+    /// What on the GPU decodes an image; `None` leaves it to the host.
+    pub(crate) fn decoding(&self, fetched: &Fetched) -> Option<Decoding> {
+        let Fetched { image, checkpoints, .. } = fetched;
+        if image.codec != Codec::Jpeg || self.decoder == DeviceDecoder::Cpu {
+            return None;
+        }
+        if self.decoder == DeviceDecoder::NvJpeg {
+            return Some(Decoding::Library);
+        }
+        match Prepared::new(&image.bytes, checkpoints.as_deref(), Limits::DEFAULT) {
+            // The size in the dataset's tables is what crops are drawn for.
+            Ok(it) if (it.width(), it.height()) == (image.width, image.height) => {
+                Some(Decoding::Kernels(it))
+            }
+            Err(_) if self.has_library => Some(Decoding::Library),
+            _ => None,
+        }
+    }
+
+    /// The rows of a batch that are left to the GPU.
+    pub(crate) fn rows(
+        &self,
+        rows: Vec<Option<DeviceRow>>,
+        positions: Vec<Row>,
+        epoch: Arc<Epoch>,
+    ) -> DeviceRows {
+        DeviceRows { rows, positions, epoch }
+    }
+}
+
+impl DeviceRow {
+    /// A row of an image that was read.
+    pub(crate) fn read(fetched: Fetched, decoding: Decoding, geometry: Geometry) -> Self {
+        Self { image: RowImage::Read(fetched, decoding), geometry }
+    }
+
+    /// A row of an image that the GPU has.
+    pub(crate) fn cached(image: CachedImage, geometry: Geometry) -> Self {
+        Self { image: RowImage::Cached(image), geometry }
+    }
+
+    /// What the GPU is asked for.
+    fn request(&self) -> Request<'_> {
+        let (image, (width, height)) = match &self.image {
+            RowImage::Cached(image) => (Request::stored(&image.stored), image.size()),
+            RowImage::Read(Fetched { image, .. }, decoding) => {
+                let request = match decoding {
+                    Decoding::Kernels(prepared) => Request::prepared(prepared, &image.bytes),
+                    Decoding::Library => Request::whole(&image.bytes, None),
+                };
+                (request, (image.width, image.height))
+            }
+        };
+        let (width, height) = (f64::from(width.max(1)), f64::from(height.max(1)));
+        let rect = self.geometry.rect;
+        let crop = Crop {
+            left: (rect.x / width) as f32,
+            top: (rect.y / height) as f32,
+            width: (rect.width / width) as f32,
+            height: (rect.height / height) as f32,
+        };
+        // Where the filter reaches beyond the rectangle, the geometry needs more than that.
+        let reach = rect != Rect::from(self.geometry.needed);
+        Request { crop, reach, flip: self.geometry.flip, ..image }
+    }
+}
+
+impl DeviceRows {
+    /// What the GPU is asked for each row of the batch: nothing where the host has made it.
+    pub(super) fn requests(&self) -> Vec<Request<'_>> {
+        let nothing = || Request::whole(&[], None);
+        self.rows.iter().map(|row| row.as_ref().map_or_else(nothing, DeviceRow::request)).collect()
+    }
+
+    /// Whether a row is the GPU's to decode.
+    pub(super) fn contains(&self, row: usize) -> bool {
+        self.rows.get(row).is_some_and(Option::is_some)
+    }
+
+    /// Counts a row that the GPU has decoded.
+    pub(super) fn count(&self, row: usize) {
+        if let Some(sample) =
+            self.positions.get(row).and_then(|row| self.epoch.at(row.position).ok())
+        {
+            self.epoch.count(&sample);
+        }
+    }
+
+    /// Makes a row on the host that the GPU has failed with, by the thread that calls and with the
+    /// policy for failures; returns what it turned out to be, and its bytes.
+    ///
+    /// # Errors
+    /// Those of the sample, as the policy says.
+    pub(super) fn make_on_host(
+        &mut self,
+        row: usize,
+        maker: &mut Option<RowMaker>,
+    ) -> Result<(RowFacts, BytesMut)> {
+        let no_row = || Error::usage("row", format!("there is no {row} in the batch"));
+        let position = *self.positions.get(row).ok_or_else(no_row)?;
+        let fetched = match self.rows.get_mut(row).and_then(Option::take) {
+            Some(DeviceRow { image: RowImage::Read(fetched, _), .. }) => Some(Ok(fetched)),
+            _ => None,
+        };
+        let maker = match maker {
+            Some(maker) => maker,
+            none => none.insert(RowMaker::new(self.epoch.clone())?),
+        };
+        maker.make_alone(position, fetched)
+    }
+}

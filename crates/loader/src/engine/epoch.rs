@@ -1,0 +1,256 @@
+//! The samples of an epoch: which they are, how they are read, and what becomes of those that fail.
+use super::{row::RowFacts, setup::Setup};
+use crate::{
+    dataset::{Datasets, Fetched},
+    device::CachedImage,
+    failure::{OnError, SUBSTITUTES, backoff, may_pass},
+    groups::Located,
+    order::{Place, State},
+    stats::Stage,
+    supply::{Request, Samples, Supply},
+    transform::{Geometry, Key},
+};
+use fdconvert_core::{Error, Result};
+use fdconvert_storage::sigbus;
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Instant,
+};
+
+/// The smallest unit in which a memory map is read.
+const PAGE_BYTES: usize = 4096;
+
+/// What all threads know of an epoch.
+pub(crate) struct Epoch {
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) number: u64,
+    pub(crate) n_samples: u64,
+    /// The consumer has no use for its batches any more.
+    pub(crate) stopped: AtomicBool,
+    /// As they are in this epoch.
+    datasets: Datasets,
+    supply: Arc<Supply>,
+    samples: Box<dyn Samples>,
+    /// Failures that end it.
+    max_failures: u64,
+}
+
+/// A sample that a row may show.
+#[derive(Clone, Copy)]
+pub(crate) struct Chosen {
+    pub(crate) place: Place,
+    pub(super) located: Located,
+    /// Its number among all samples of all datasets.
+    pub(crate) number: u64,
+}
+
+/// What is done about a row whose sample failed.
+pub(super) enum Remedy {
+    /// The row is left out.
+    Skip,
+    /// The row shows the next sample instead.
+    Substitute(Error),
+}
+
+impl Epoch {
+    /// The epoch of a state, from that state on.
+    ///
+    /// # Errors
+    /// Those of the datasets.
+    pub(super) fn new(setup: Arc<Setup>, supply: Arc<Supply>, state: &State) -> Result<Self> {
+        let order = setup.order(state.epoch)?;
+        let n_samples = order.len();
+        Ok(Self {
+            number: state.epoch,
+            n_samples,
+            stopped: AtomicBool::new(false),
+            datasets: setup.datasets.at_epoch(state.epoch)?,
+            samples: supply.samples(order, state.consumed),
+            supply,
+            max_failures: setup.options.failures.limit(n_samples),
+            setup,
+        })
+    }
+
+    /// The sample at a position.
+    ///
+    /// # Errors
+    /// `Usage` beyond the end.
+    pub(crate) fn at(&self, position: u64) -> Result<Chosen> {
+        let place = self.samples.at(position).ok_or_else(|| {
+            let what = format!("{position} of {} in the epoch", self.n_samples);
+            Error::usage("position", what)
+        })?;
+        let located = self.setup.groups.locate(&self.datasets, place);
+        Ok(Chosen { place, located, number: self.datasets.number(located) })
+    }
+
+    /// A sample as a GPU has it in its cache.
+    pub(crate) fn cached(&self, sample: &Chosen) -> Option<CachedImage> {
+        self.setup.offload.as_ref()?.cached(sample.number)
+    }
+
+    /// Which part of an image of that size the row of a sample shows.
+    pub(crate) fn geometry(&self, sample: &Chosen, size: (u32, u32)) -> Geometry {
+        let options = &self.setup.options;
+        Geometry::of(options.crop, options.flip, options.output.size, size, self.key(sample))
+    }
+
+    /// What is drawn at random for a sample follows from this.
+    pub(crate) fn key(&self, sample: &Chosen) -> Key {
+        Key { seed: self.setup.options.seed, epoch: self.number, sample: sample.number }
+    }
+
+    /// Reads the sample at a position ahead of its decoding, for the row that draws it or for one
+    /// that fills up a batch. `None` where nothing needs to be read, and beyond the epoch's end,
+    /// which cannot be.
+    pub(crate) fn fetch_ahead(&self, position: u64, draws: bool) -> Option<Result<Fetched>> {
+        let sample = self.at(position).ok()?;
+        if self.cached(&sample).is_some() {
+            return None;
+        }
+        let fetched = self.fetch(&sample, draws.then_some(position));
+        let fetched = fetched.and_then(|fetched| {
+            // Of a memory map nothing is read before it is looked at, and that is what this thread
+            // is for.
+            let look = || {
+                let pages = fetched.image.bytes.iter().step_by(PAGE_BYTES);
+                std::hint::black_box(pages.fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
+                Ok(())
+            };
+            if fetched.is_owned { look() } else { sigbus::caught(look) }.map(|()| fetched)
+        });
+        Some(fetched)
+    }
+
+    /// A sample from memory or from storage, where it is drawn or for a row that repeats or
+    /// replaces another.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn fetch(&self, sample: &Chosen, drawn_at: Option<u64>) -> Result<Fetched> {
+        let began = Instant::now();
+        let (counters, stopped) = (&self.setup.counters, &self.stopped);
+        let read = |place| self.read(place);
+        let place = sample.place;
+        let fetched =
+            self.samples.fetch(Request { place, drawn_at, counters, stopped, read: &read });
+        if let Ok(fetched) = &fetched {
+            counters.fetched(fetched.image.bytes.len() as u64);
+        }
+        counters.spent(Stage::Fetch, began.elapsed());
+        fetched
+    }
+
+    /// Reads the sample at a place from storage, again if it may help.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn read(&self, place: Place) -> Result<Fetched> {
+        let Setup { groups, counters, options, .. } = &*self.setup;
+        let located = groups.locate(&self.datasets, place);
+        let mut tries = 0;
+        loop {
+            let read = || self.supply.store.read(&self.datasets, located, counters, &self.stopped);
+            let read = catch_unwind(AssertUnwindSafe(read))
+                .unwrap_or_else(|panic| Err(self.panicked(located, &*panic)));
+            match read {
+                Err(error) if may_pass(&error) && tries < options.failures.retries => {
+                    if self.stopped.load(Ordering::Relaxed) {
+                        break Err(Error::Cancelled);
+                    }
+                    counters.retried();
+                    thread::sleep(backoff(tries));
+                    tries += 1;
+                }
+                other => break other,
+            }
+        }
+    }
+
+    /// A panic while a sample was worked on, as an error of the sample. To be caught is safe: what
+    /// a thread keeps between samples are buffers, which the next sample overwrites, and decoders,
+    /// which are replaced after they were taken for work.
+    pub(super) fn panicked(&self, located: Located, panic: &(dyn Any + Send)) -> Error {
+        let key = self.datasets.key(located);
+        Error::sample(key, format!("a panic, which is a bug: {}", message(panic)))
+    }
+
+    /// Counts a row that is made.
+    pub(crate) fn count(&self, sample: &Chosen) {
+        self.setup.counters.sample(sample.place.stratum);
+    }
+
+    /// Whether a sample is not to be tried.
+    pub(super) fn is_quarantined(&self, sample: &Chosen) -> bool {
+        self.setup.quarantine.as_ref().is_some_and(|it| it.holds(sample.number))
+    }
+
+    /// Counts a failure and does with it what the policy says.
+    ///
+    /// # Errors
+    /// The failure, where it ends the epoch, and those of the quarantine file.
+    pub(super) fn failed(&self, sample: &Chosen, error: Error) -> Result<Remedy> {
+        let n_failures = self.setup.counters.failed();
+        let policy = &self.setup.options.failures.policy;
+        if matches!(policy, OnError::Raise) {
+            return Err(self.named(sample, error));
+        }
+        let key = self.datasets.key(sample.located);
+        if n_failures > self.max_failures {
+            let what = format!(
+                "{n_failures} samples failed in epoch {}, more than {} are not borne; the last: {}",
+                self.number,
+                self.max_failures,
+                error.chain()
+            );
+            return Err(Error::sample(key, what));
+        }
+        if matches!(policy, OnError::Skip) {
+            return Ok(Remedy::Skip);
+        }
+        if let Some(quarantine) = &self.setup.quarantine {
+            quarantine.add(sample.number, &key, &error)?;
+        }
+        Ok(Remedy::Substitute(error))
+    }
+
+    /// The error with dataset, number and key of the sample, so that it can be found.
+    fn named(&self, sample: &Chosen, error: Error) -> Error {
+        let dataset = self.datasets.name(sample.located.dataset);
+        let key = self.datasets.key(sample.located);
+        let which = format!("(number {} of {dataset})", sample.number);
+        match error {
+            Error::Sample { what, .. } => Error::sample(key, format!("{which} {what}")),
+            // What the system says keeps its kind: it is no fault of the data.
+            Error::Io { .. } | Error::Cancelled => error,
+            other => Error::sample(key, format!("{which} {}", other.chain())),
+        }
+    }
+
+    /// Why a row shows nothing: neither its sample nor any that may stand in for it.
+    pub(super) fn exhausted(&self, sample: &Chosen, last: Option<Error>) -> Error {
+        let cause = last.map_or_else(|| "all are in quarantine".into(), |error| error.chain());
+        let what =
+            format!("neither it nor the {SUBSTITUTES} samples after it can be read: {cause}");
+        Error::sample(self.datasets.key(sample.located), what)
+    }
+}
+
+impl RowFacts {
+    /// A row that is left out.
+    pub(super) fn skipped(sample: &Chosen) -> Self {
+        Self { sample: sample.number, label: 0, filled: false, substituted: false }
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}

@@ -1,0 +1,140 @@
+//! Batches in the host's memory, made ahead of the consumer and handed over in order.
+use super::{
+    Waited,
+    epoch::Epoch,
+    queue::{Next, Queue},
+    setup::Setup,
+    threads::{self, Running, Shared},
+};
+use crate::{order::State, supply::Supply};
+use fdconvert_core::Result;
+use std::{
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
+};
+
+pub(super) struct Producer {
+    setup: Arc<Setup>,
+    /// Open files and images in memory, for all epochs.
+    supply: Arc<Supply>,
+    /// Where the next batch begins.
+    state: State,
+    running: Option<Running>,
+    /// Each batch has one, for counting them.
+    token: Arc<()>,
+}
+
+impl Producer {
+    /// Threads start with the first batch that is asked for.
+    ///
+    /// # Errors
+    /// `Usage` for datasets that cannot be read as the options say.
+    pub(super) fn new(setup: Arc<Setup>) -> Result<Self> {
+        let supply = Arc::new(Supply::new(&setup.datasets, &setup.groups, &setup.options)?);
+        let state = setup.start(0)?;
+        Ok(Self { setup, supply, state, running: None, token: Arc::default() })
+    }
+
+    /// Where the next batch begins.
+    pub(super) fn state(&self) -> State {
+        self.state
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Batches in the host's memory that were made and are not dropped yet.
+    pub(super) fn n_kept(&self) -> u64 {
+        Arc::strong_count(&self.token).saturating_sub(1) as u64
+    }
+
+    /// Why direct reads come from the page cache or from memory, where they do.
+    pub(super) fn cached_because(&self) -> Option<String> {
+        self.supply.store.cached_because()
+    }
+
+    /// Ends the threads; the next batch begins at that state.
+    pub(super) fn stop_at(&mut self, state: State) {
+        if let Some(running) = self.running.take() {
+            if running.is_foreign() {
+                std::mem::forget(running);
+            } else {
+                running.stop();
+            }
+        }
+        self.state = state;
+    }
+
+    /// The next batch, or what there is instead of it after that time.
+    ///
+    /// # Errors
+    /// Those of samples, as the policy says; the epoch is over then.
+    pub(super) fn next_for(&mut self, patience: Duration) -> Result<Waited> {
+        if self.running.as_ref().is_some_and(Running::is_foreign) {
+            // We are a child of the process that had the threads. Its lock may be held for ever.
+            std::mem::forget(self.running.take());
+            // Neither can it be told whether a thread was filling a slot. What is in memory is
+            // left to the parent, and read again.
+            let Setup { datasets, groups, options, .. } = &*self.setup;
+            let fresh = Arc::new(Supply::new(datasets, groups, options)?);
+            std::mem::forget(std::mem::replace(&mut self.supply, fresh));
+        }
+        let running = match &self.running {
+            Some(running) => running,
+            None => {
+                let started = self.start()?;
+                self.running.insert(started)
+            }
+        };
+        let began = Instant::now();
+        let shared = &running.shared;
+        let mut queue = shared.lock();
+        let next = loop {
+            match queue.next() {
+                Next::NotYet => {}
+                next => break next,
+            }
+            let left = patience.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return Ok(Waited::NotYet);
+            }
+            let waited = shared.ready.wait_timeout(queue, left);
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        };
+        drop(queue);
+        match next {
+            Next::Done(done) => {
+                // It may have been the last one.
+                shared.wake_workers();
+                self.setup.counters.delivered(began.elapsed(), running.began.elapsed());
+                let batch = threads::batch(shared, done, &self.token);
+                self.state = batch.state();
+                Ok(Waited::Batch(batch))
+            }
+            Next::Failed(error) => {
+                self.stop_at(self.state);
+                Err(error)
+            }
+            Next::End | Next::NotYet => {
+                self.stop_at(self.state);
+                self.state = self.setup.start(self.state.epoch.wrapping_add(1))?;
+                Ok(Waited::End)
+            }
+        }
+    }
+
+    fn start(&self) -> Result<Running> {
+        let cursor = self.setup.resume(&self.state)?;
+        let epoch = Epoch::new(self.setup.clone(), self.supply.clone(), &self.state)?;
+        let options = &self.setup.options;
+        let queue = Queue::new(cursor, options.output.n_bytes(), options.n_buffers());
+        Running::start(Shared::new(queue, epoch))
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        self.stop_at(self.state);
+    }
+}

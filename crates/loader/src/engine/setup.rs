@@ -1,0 +1,90 @@
+//! What a loader is made of: the same for all its epochs and threads.
+use crate::{
+    batch::Shape,
+    dataset::Datasets,
+    device::Offload,
+    failure::{OnError, Quarantine},
+    groups::Groups,
+    options::Options,
+    order::{Batching, Cursor, Order, State, Steps},
+    stats::Counters,
+};
+use fdconvert_core::Result;
+use std::sync::Arc;
+
+pub(crate) struct Setup {
+    pub(crate) datasets: Datasets,
+    pub(crate) groups: Groups,
+    pub(crate) options: Options,
+    pub(crate) quarantine: Option<Quarantine>,
+    /// What a GPU decodes, if there is one.
+    pub(crate) offload: Option<Arc<Offload>>,
+    /// Statistics of all epochs.
+    pub(crate) counters: Counters,
+    fingerprint: u64,
+}
+
+impl Setup {
+    /// # Errors
+    /// `Usage`, naming the option that cannot be, or the dataset that does not fit it; `Io` and
+    /// `Corrupt` for a quarantine file.
+    pub(crate) fn new(
+        datasets: Datasets,
+        options: Options,
+        offload: Option<Arc<Offload>>,
+    ) -> Result<Self> {
+        options.check()?;
+        let datasets = datasets.labelled(&options.label)?;
+        let quarantine = match &options.failures.policy {
+            OnError::Quarantine(path) => Some(Quarantine::open(path)?),
+            _ => None,
+        };
+        // Crops and augmentations are not part of it: they may change between two runs.
+        let groups = Groups::new(&datasets, &options)?;
+        let fingerprint = groups.fingerprint(&datasets);
+        let counters = Counters::of_strata(groups.slots().count());
+        Ok(Self { datasets, groups, options, quarantine, offload, counters, fingerprint })
+    }
+
+    /// The order of an epoch.
+    ///
+    /// # Errors
+    /// `Usage` for options that cannot be.
+    pub(crate) fn order(&self, epoch: u64) -> Result<Order> {
+        self.groups.order(&self.options, epoch)
+    }
+
+    /// The steps of an epoch on this rank.
+    ///
+    /// # Errors
+    /// As [`order`](Self::order).
+    pub(crate) fn steps(&self, epoch: u64) -> Result<Steps> {
+        let Options { batch, world, last, .. } = self.options;
+        let global_batch = batch.saturating_mul(world.size);
+        let batching = Batching { global_batch, world, last, uneven: false };
+        Steps::new(&self.order(epoch)?, batching)
+    }
+
+    /// The state before the first batch of an epoch.
+    ///
+    /// # Errors
+    /// As [`order`](Self::order).
+    pub(crate) fn start(&self, epoch: u64) -> Result<State> {
+        Ok(self.steps(epoch)?.start(self.fingerprint).state())
+    }
+
+    /// The steps after a state.
+    ///
+    /// # Errors
+    /// `Usage` when the state is of other datasets or another seed.
+    pub(crate) fn resume(&self, state: &State) -> Result<Cursor> {
+        self.steps(state.epoch)?.resume(self.fingerprint, state)
+    }
+
+    /// The shape of a batch with so many rows.
+    pub(crate) fn shape(&self, rows: usize) -> Shape {
+        let output = self.options.output;
+        let (width, height) = output.size;
+        Shape { rows, height, width, channels: 3, layout: output.layout, dtype: output.dtype }
+    }
+}

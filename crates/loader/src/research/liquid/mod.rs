@@ -1,0 +1,172 @@
+//! The cache of Liquid (APSys 2023): a buffer of two regions, to be compared with residents.
+//!
+//! An image is kept from its draw in one epoch to its draw in the next, and the slots of others are
+//! refilled from the disk in the order in which images lie there. Reads are as even as with
+//! residents from the second epoch on. It needs memory for every sample (17 bytes), computes all
+//! epochs before the one it begins with, and shuffles ever less towards the end of an epoch. With
+//! several ranks, each takes its rows of the same global batch and keeps what it has drawn; nothing
+//! is read ahead for another rank.
+//!
+//! ```text
+//! Replay    which sample each draw is, what it leaves in memory, what is read into a free slot
+//! Buffer    the slots, filled by draws and refills in any order
+//! ```
+//!
+//! The thread that reads the sample of a draw then reads one refill, in the order of the
+//! positions: what is read ahead of its draw costs no thread and no queue of its own.
+
+mod buffer;
+mod replay;
+
+use crate::{
+    CachePolicy,
+    dataset::Fetched,
+    order::{Order, Place, Stratum},
+    supply::{Cache, Candidates, Choice, Method, Request, Samples},
+};
+use buffer::Buffer;
+use fdconvert_core::{Error, Result};
+use replay::{Draw, Replay};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Keeps images in a buffer of two regions, as Liquid (APSys 2023) does.
+pub const LIQUID: CachePolicy = CachePolicy::of(&Liquid);
+
+struct Liquid;
+
+impl Method for Liquid {
+    fn name(&self) -> &'static str {
+        "liquid"
+    }
+
+    fn check(&self, groups: &[Stratum]) -> Result<()> {
+        if groups.iter().any(|group| group.len != group.count) {
+            let what = "the policy `Liquid` has no weights; `Resident` has";
+            return Err(Error::usage("cache_bytes", what));
+        }
+        Ok(())
+    }
+
+    fn choose(&self, candidates: &Candidates<'_>) -> Result<Choice> {
+        // Which samples are in memory changes, so it is samples that are counted.
+        Ok(Choice { n_slots: candidates.share_of(candidates.len), residence: None })
+    }
+
+    fn fingerprint(&self, datasets: u64, slots: &[(u64, u64)]) -> u64 {
+        let mut hash = Xxh3::new();
+        hash.update(b"two regions");
+        hash.update(&datasets.to_le_bytes());
+        slots.iter().for_each(|(_, n_slots)| hash.update(&n_slots.to_le_bytes()));
+        hash.digest()
+    }
+
+    fn cache(&self, slots: &[(u64, u64)], seed: u64, n_ranks: u32) -> Box<dyn Cache> {
+        let buffer = Arc::new(Buffer::new(n_ranks == 1));
+        Box::new(TwoRegions { slots: slots.to_vec(), seed, buffer, replay: Mutex::default() })
+    }
+
+    fn excludes_device_cache(&self) -> Option<&'static str> {
+        Some("a buffer of two regions needs every sample to come by; use one of the two")
+    }
+}
+
+/// The buffer, for all epochs.
+struct TwoRegions {
+    /// The samples of each stratum, and how many of them are kept.
+    slots: Vec<(u64, u64)>,
+    seed: u64,
+    buffer: Arc<Buffer>,
+    /// The last epoch that was begun, from which the next one follows.
+    replay: Mutex<Option<Arc<Replay>>>,
+}
+
+impl TwoRegions {
+    fn replay(&self, epoch: u64) -> Arc<Replay> {
+        let mut last = self.replay.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last.take().filter(|known| known.epoch() <= epoch);
+        let mut replay = known.unwrap_or_else(|| Arc::new(Replay::first(&self.slots, self.seed)));
+        while replay.epoch() < epoch {
+            replay = Arc::new(replay.after());
+        }
+        *last = Some(replay.clone());
+        replay
+    }
+}
+
+impl Cache for TwoRegions {
+    fn samples(&self, order: Order, consumed: u64) -> Box<dyn Samples> {
+        let replay = self.replay(order.epoch());
+        // Within an epoch it is not known any more what was there; it is read again.
+        self.buffer.retain(|place| consumed == 0 && replay.begins_with(place));
+        let buffer = self.buffer.clone();
+        Box::new(Epoch { order, replay, buffer, next_refill: AtomicU64::new(consumed) })
+    }
+}
+
+/// An epoch with a buffer.
+struct Epoch {
+    /// Which draw of which stratum stands at a position.
+    order: Order,
+    /// Which sample that draw is.
+    replay: Arc<Replay>,
+    buffer: Arc<Buffer>,
+    /// The position whose refill comes next.
+    next_refill: AtomicU64,
+}
+
+impl Epoch {
+    /// What becomes of the draw at a position.
+    fn draw(&self, position: u64) -> Option<Draw> {
+        let (stratum, index) = self.order.draw(position)?;
+        self.replay.draw(stratum, index)
+    }
+
+    /// Reads what comes into the next slot that is freed. The draw of that sample may be another
+    /// rank's, so it is read ahead on a single one only.
+    fn refill(&self, request: &Request<'_>) {
+        if !self.buffer.reads_ahead() || request.stopped.load(Ordering::Relaxed) {
+            return;
+        }
+        let position = self.next_refill.fetch_add(1, Ordering::Relaxed);
+        let refill = self.draw(position).and_then(|draw| draw.refill);
+        if let (Some(id), Some(place)) = (refill, self.at(position)) {
+            let place = Place { id, ..place };
+            self.buffer.refill(place, || (request.read)(place));
+        }
+    }
+}
+
+impl Samples for Epoch {
+    fn at(&self, position: u64) -> Option<Place> {
+        let (stratum, index) = self.order.draw(position)?;
+        Some(Place { stratum, id: self.replay.id(stratum, index)? })
+    }
+
+    fn fetch(&self, request: Request<'_>) -> Result<Fetched> {
+        let draw = request.drawn_at.and_then(|position| self.draw(position));
+        let read = || (request.read)(request.place);
+        let fetched = self.buffer.fetch(request.place, draw, request.counters, read);
+        if draw.is_some() {
+            self.refill(&request);
+        }
+        fetched
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::Shuffle;
+
+    #[test]
+    fn positions_are_the_draws_of_the_replay() {
+        let order = Order::new(vec![Stratum::whole(9)], Shuffle::Global, 7, 1).unwrap();
+        let samples = Liquid.cache(&[(9, 3)], 7, 1).samples(order, 0);
+        let ids: Vec<u64> = (0..9).map(|at| samples.at(at).unwrap().id).collect();
+        assert_eq!((ids.as_slice(), samples.at(9)), (&replay::tests::PINNED[..], None));
+    }
+}

@@ -1,0 +1,125 @@
+//! Which samples are kept in memory: the seam between the loader and a method of keeping them.
+
+use super::Cache;
+use crate::{
+    order::{Permutation, Stratum},
+    supply::resident,
+};
+use fdconvert_core::Result;
+use std::fmt;
+
+/// Which images are kept in memory.
+///
+/// [`RESIDENT`](Self::RESIDENT) is what to use; others are kept in
+/// [`research`](crate::research) to be compared with it.
+#[derive(Clone, Copy)]
+pub struct CachePolicy(&'static dyn Method);
+
+impl CachePolicy {
+    /// Those of a choice that the seed makes once, from their first use on, spread evenly over
+    /// every epoch: each batch has the same number of them, the shuffle is that of the whole
+    /// dataset, and a state is all that a run needs to resume. With several ranks, each keeps what
+    /// comes to it, up to `cache_bytes` on each.
+    pub const RESIDENT: Self = Self::of(&resident::Method);
+
+    pub(crate) const fn of(method: &'static dyn Method) -> Self {
+        Self(method)
+    }
+
+    /// Its name in options and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    pub(crate) fn method(self) -> &'static dyn Method {
+        self.0
+    }
+}
+
+impl Default for CachePolicy {
+    fn default() -> Self {
+        Self::RESIDENT
+    }
+}
+
+impl PartialEq for CachePolicy {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for CachePolicy {}
+
+impl fmt::Debug for CachePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A way to choose what is kept, and to keep it.
+pub(crate) trait Method: Sync {
+    fn name(&self) -> &'static str;
+
+    /// Refuses groups of which it cannot keep samples.
+    ///
+    /// # Errors
+    /// `Usage`, naming the option.
+    fn check(&self, _groups: &[Stratum]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Chooses how many samples of a group are kept, and which.
+    ///
+    /// # Errors
+    /// Those of asking for the sizes of images.
+    fn choose(&self, candidates: &Candidates<'_>) -> Result<Choice>;
+
+    /// Changes with all that decides the order of the samples and is not in the order itself.
+    /// `slots` are the samples of each group, and how many of them are kept.
+    fn fingerprint(&self, datasets: u64, _slots: &[(u64, u64)]) -> u64 {
+        datasets
+    }
+
+    /// An empty cache with these slots. With several ranks a sample that is read ahead of its draw
+    /// may be drawn by another one.
+    fn cache(&self, slots: &[(u64, u64)], seed: u64, n_ranks: u32) -> Box<dyn Cache>;
+
+    /// Why images cannot be kept in the memory of a GPU besides, if they cannot.
+    fn excludes_device_cache(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// A group of samples to choose from.
+pub(crate) struct Candidates<'a> {
+    /// Number of the group.
+    pub(crate) group: u64,
+    /// How many samples there are.
+    pub(crate) len: u64,
+    /// The bytes of their images.
+    pub(crate) n_bytes: u64,
+    /// The budget of all groups, and the bytes of all their images.
+    pub(crate) budget: u64,
+    pub(crate) all_bytes: u128,
+    pub(crate) seed: u64,
+    /// The bytes of the image of a sample.
+    pub(crate) size: &'a dyn Fn(u64) -> Result<u64>,
+}
+
+impl Candidates<'_> {
+    /// The share of `n` that the budget is of all groups, and at most all of it.
+    pub(crate) fn share_of(&self, n: u64) -> u64 {
+        let product = u128::from(self.budget) * u128::from(n);
+        u64::try_from(product.checked_div(self.all_bytes).unwrap_or(u128::from(n)))
+            .map_or(n, |it| it.min(n))
+    }
+}
+
+/// What is kept of a group.
+pub(crate) struct Choice {
+    pub(crate) n_slots: u64,
+    /// The order in which samples are chosen, for the whole run: those with slots come first and
+    /// are spread evenly over every epoch. `None` where it is not always the same samples.
+    pub(crate) residence: Option<Permutation>,
+}
