@@ -1,7 +1,10 @@
 //! What concerns a dataset as a whole: its identity, its parts, its completion.
 use crate::{Checked, Job, OnError, Positions};
 use fdconvert_core::{Complete, Create, Error, Provenance, Result, Shard, ShardSummary};
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 use xxhash_rust::xxh3::Xxh3;
 
 /// One of several runs that write a dataset together: shard `s` is written by part `s mod of`.
@@ -19,7 +22,7 @@ impl Part {
     }
 }
 
-pub(crate) fn provenance(job: &Job<'_>) -> Provenance {
+fn provenance(job: &Job<'_>) -> Provenance {
     let mut provenance = identity(job);
     let ignored = job.source.left_out();
     if !ignored.is_empty() {
@@ -78,11 +81,44 @@ pub fn fingerprint(job: &Job<'_>) -> Result<[u8; 16]> {
 ///
 /// # Errors
 /// `Io` when a file of the source cannot be looked at.
-pub(crate) fn stamp(job: &Job<'_>, fingerprint: [u8; 16]) -> Result<[u8; 16]> {
+fn stamp(job: &Job<'_>, fingerprint: [u8; 16]) -> Result<[u8; 16]> {
     let mut hash = Xxh3::new();
     hash.update(&fingerprint);
     hash.update(&job.source.stamp()?);
     Ok(hash.digest128().to_le_bytes())
+}
+
+/// What a run asks of its format, shard by shard.
+pub(crate) struct Requests<'a> {
+    job: &'a Job<'a>,
+    provenance: Provenance,
+    fingerprint: [u8; 16],
+    stamp: [u8; 16],
+}
+
+impl<'a> Requests<'a> {
+    /// # Errors
+    /// Those of [`fingerprint`], and `Io` when a file of the source cannot be looked at.
+    pub(crate) fn new(job: &'a Job<'a>) -> Result<Self> {
+        let fingerprint = fingerprint(job)?;
+        let stamp = stamp(job, fingerprint)?;
+        Ok(Self { job, provenance: provenance(job), fingerprint, stamp })
+    }
+
+    /// The request for a shard, which lies at `out`. It overwrites nothing.
+    pub(crate) fn of<'b>(&'b self, shard: &'b Shard, out: &'b Path) -> Create<'b> {
+        Create {
+            out,
+            schema: self.job.source.schema(),
+            shard,
+            common: &self.job.plan.common,
+            provenance: &self.provenance,
+            fingerprint: self.fingerprint,
+            stamp: self.stamp,
+            overwrite: false,
+            checkpoints: self.job.jpeg_index.is_some(),
+        }
+    }
 }
 
 /// Completes a dataset whose shards are all committed: what [`pack`](crate::pack()) does last, and what a run
@@ -110,23 +146,11 @@ pub fn complete(job: &Job<'_>, shards: &[(Shard, ShardSummary)]) -> Result<Vec<P
 /// # Errors
 /// Those of [`fingerprint`].
 pub fn has_begun(job: &Job<'_>) -> Result<bool> {
-    let provenance = provenance(job);
-    let fingerprint = fingerprint(job)?;
-    let stamp = stamp(job, fingerprint)?;
+    let requests = Requests::new(job)?;
     Ok(job.plan.shards.iter().any(|shard| {
-        let request = Create {
-            out: &shard_out(job, shard),
-            schema: job.source.schema(),
-            shard,
-            common: &job.plan.common,
-            provenance: &provenance,
-            fingerprint,
-            stamp,
-            overwrite: false,
-            checkpoints: job.jpeg_index.is_some(),
-        };
         // What is there and is of another run is no business of this question.
-        matches!(job.format.finished(&request), Ok(Some(_)))
+        let found = job.format.finished(&requests.of(shard, &shard_out(job, shard)));
+        matches!(found, Ok(Some(_)))
     }))
 }
 
@@ -137,24 +161,10 @@ pub fn has_begun(job: &Job<'_>) -> Result<bool> {
 /// `Usage` naming the shards that are missing; those of `Format::finished`.
 pub fn finished_shards(job: &Job<'_>) -> Result<(Vec<(Shard, ShardSummary)>, Checked)> {
     let began = Instant::now();
-    let provenance = provenance(job);
-    let fingerprint = fingerprint(job)?;
-    let stamp = stamp(job, fingerprint)?;
+    let requests = Requests::new(job)?;
     let (mut done, mut missing) = (Vec::new(), Vec::new());
     for shard in &job.plan.shards {
-        let out = shard_out(job, shard);
-        let request = Create {
-            out: &out,
-            schema: job.source.schema(),
-            shard,
-            common: &job.plan.common,
-            provenance: &provenance,
-            fingerprint,
-            stamp,
-            overwrite: false,
-            checkpoints: job.jpeg_index.is_some(),
-        };
-        match job.format.finished(&request)? {
+        match job.format.finished(&requests.of(shard, &shard_out(job, shard)))? {
             Some(summary) => done.push((shard.clone(), summary)),
             None => missing.push(format!("{}-{:06}", shard.split, shard.number)),
         }

@@ -1,7 +1,7 @@
 use crate::{
     Cancel, Part, Plan, Report, checkpoints,
     checkpoints::Made,
-    dataset::{complete, fingerprint, provenance, shard_out, stamp},
+    dataset::{Requests, complete, shard_out},
     ordered::ordered,
     tally::Tally,
 };
@@ -100,9 +100,7 @@ pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
         return Err(Error::usage("source", "there is no sample to pack"));
     }
     let began = Instant::now();
-    let provenance = provenance(job);
-    let fingerprint = fingerprint(job)?;
-    let stamp = stamp(job, fingerprint)?;
+    let requests = Requests::new(job)?;
     let pool = (job.threads > 1).then(|| pool(job.threads)).transpose()?;
     let mut tally = Tally::default();
     let mine = |number: usize| job.part.is_none_or(|part| part.has(number));
@@ -113,17 +111,7 @@ pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
         let mut committing = Committing::default();
         for (_, shard) in shards {
             let out = shard_out(job, shard);
-            let request = Create {
-                out: &out,
-                schema: job.source.schema(),
-                shard,
-                common: &job.plan.common,
-                provenance: &provenance,
-                fingerprint,
-                stamp,
-                overwrite: job.overwrite,
-                checkpoints: job.jpeg_index.is_some(),
-            };
+            let request = Create { overwrite: job.overwrite, ..requests.of(shard, &out) };
             let began = Instant::now();
             match job.format.finished(&request)? {
                 Some(summary) => {
