@@ -7,7 +7,10 @@ mod common;
 use common::encoded;
 use fdconvert_codec::{Decoder, Notes, Part, Policy, Region, Worker};
 use fdconvert_core::{Encoded, Error, Image, Limits};
-use fdconvert_testkit::{fake::FILES, fixtures::tiled_planar_tiff};
+use fdconvert_testkit::{
+    fake::FILES,
+    fixtures::{tiff_directory, tiled_planar_tiff},
+};
 
 const ARITHMETIC: [&[u8]; 2] = [
     include_bytes!("fixtures/arithmetic.jpg"),
@@ -139,14 +142,7 @@ fn alpha_tiff(extra: u32) -> Vec<u8> {
         (279, 4, 1, 8),
         (338, 3, 1, extra),
     ];
-    let mut bytes = b"II\x2a\0\x08\0\0\0\x0a\0".to_vec();
-    for (tag, kind, count, value) in entries {
-        bytes.extend(tag.to_le_bytes());
-        bytes.extend(kind.to_le_bytes());
-        bytes.extend(count.to_le_bytes());
-        bytes.extend(value.to_le_bytes());
-    }
-    bytes.extend([0; 4]);
+    let mut bytes = tiff_directory(&entries);
     assert_eq!(bytes.len(), 134);
     bytes.extend([8, 0, 8, 0, 8, 0, 8, 0]);
     bytes.extend([50, 25, 100, 100, 10, 20, 30, 0]);

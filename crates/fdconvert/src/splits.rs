@@ -1,7 +1,8 @@
 //! Which splits a run writes, and what they are called.
 use fdconvert_core::{Format, Result, Shard, Source};
 use fdconvert_pipeline::{Dataset, Part, Plan, Report};
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use fdconvert_storage::name_of;
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// The split that a source is by the name of its folder, where that folder is all there is. Only
 /// for formats whose shards are named after splits.
@@ -15,11 +16,7 @@ pub(crate) fn only_split(
     if !names_shards || !path.is_dir() || !source.splits().is_empty() {
         return None;
     }
-    let name = match path.file_name() {
-        Some(name) => name.to_owned(),
-        None => fs::canonicalize(path).ok()?.file_name()?.to_owned(),
-    };
-    fdconvert_folder::split_named(name.to_str()?).map(str::to_owned)
+    fdconvert_folder::split_named(&name_of(path).ok()??).map(str::to_owned)
 }
 
 /// The plan as it was called before shards were named after their source, where the output has such

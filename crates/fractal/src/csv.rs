@@ -142,13 +142,18 @@ fn numbers(line: &str) -> Result<Vec<f64>, String> {
     line.split(',').enumerate().map(number).collect()
 }
 
-/// `%.18e` of C: Rust prints the same digits and another exponent.
+/// `%.18e` of C.
 fn scientific(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string().to_lowercase();
     }
-    let text = format!("{value:.18e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    c_exponent(format!("{value:.18e}"))
+}
+
+/// A number that Rust has printed, with the exponent that C and Python give it: a sign and two
+/// digits.
+pub(crate) fn c_exponent(text: String) -> String {
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
     let (sign, exponent) = match exponent.strip_prefix('-') {
         Some(exponent) => ('-', exponent),
         None => ('+', exponent),

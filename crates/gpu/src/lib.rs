@@ -63,6 +63,7 @@ mod error;
 mod fractal;
 mod image;
 pub mod layout;
+mod loaded;
 mod nvjpeg;
 mod plan;
 mod prepared;

@@ -63,7 +63,7 @@ pub use folders::{Folders, make_folder, refuse_link, sync_folder_of};
 pub use left::left_files;
 pub use lock::unlocked_files;
 pub use map::map;
-pub use read::{hash_file, read_file};
+pub use read::{hash_file, name_of, read_file, read_if_there};
 pub use scratch::{
     Scratch, create_new, partial_path, refuse_foreign_partial, replace, take_back, write_new,
     write_partial,

@@ -45,6 +45,33 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     Ok(bytes.into())
 }
 
+/// The same, and `None` where there is no file of that name.
+///
+/// # Errors
+/// Those of [`read_file`].
+pub fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
+    match read_file(path, max_bytes) {
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// What a file or folder is called; `None` for the root.
+///
+/// # Errors
+/// `Io` when a path without a name, such as `.`, leads nowhere.
+pub fn name_of(path: &Path) -> Result<Option<String>> {
+    let name = match path.file_name() {
+        Some(name) => Some(name.to_owned()),
+        // `.` and `..` have names only once they are resolved.
+        None => {
+            let real = path.canonicalize().map_err(Error::io("open", path))?;
+            real.file_name().map(ToOwned::to_owned)
+        }
+    };
+    Ok(name.map(|name| name.to_string_lossy().into_owned()))
+}
+
 const HASH_BLOCK: usize = 4 << 20;
 
 /// Length and XXH3 (64 bits, seed 0) of a whole file, read once.

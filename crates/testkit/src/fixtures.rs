@@ -133,7 +133,20 @@ pub fn tiled_planar_tiff() -> Vec<u8> {
         (325, 4, 3, 176),
         (339, 3, 3, 188),
     ];
-    let mut bytes = b"II\x2a\0\x08\0\0\0\x0c\0".to_vec();
+    let mut bytes = tiff_directory(&entries);
+    bytes.extend([8, 0, 8, 0, 8, 0]);
+    bytes.extend((0..3).flat_map(|tile| (194 + tile * TILE_BYTES).to_le_bytes()));
+    bytes.extend([TILE_BYTES; 3].into_iter().flat_map(u32::to_le_bytes));
+    bytes.extend([1, 0, 1, 0, 1, 0]);
+    bytes.resize(194 + 3 * TILE_BYTES as usize, 100);
+    bytes
+}
+
+/// The start of a TIFF, little endian, of one directory: tag, kind, count and value of each entry.
+#[must_use]
+pub fn tiff_directory(entries: &[(u16, u16, u32, u32)]) -> Vec<u8> {
+    let mut bytes = b"II\x2a\0\x08\0\0\0".to_vec();
+    bytes.extend((entries.len() as u16).to_le_bytes());
     for (tag, kind, count, value) in entries {
         bytes.extend(tag.to_le_bytes());
         bytes.extend(kind.to_le_bytes());
@@ -141,11 +154,6 @@ pub fn tiled_planar_tiff() -> Vec<u8> {
         bytes.extend(value.to_le_bytes());
     }
     bytes.extend([0; 4]);
-    bytes.extend([8, 0, 8, 0, 8, 0]);
-    bytes.extend((0..3).flat_map(|tile| (194 + tile * TILE_BYTES).to_le_bytes()));
-    bytes.extend([TILE_BYTES; 3].into_iter().flat_map(u32::to_le_bytes));
-    bytes.extend([1, 0, 1, 0, 1, 0]);
-    bytes.resize(194 + 3 * TILE_BYTES as usize, 100);
     bytes
 }
 

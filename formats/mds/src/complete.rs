@@ -1,6 +1,6 @@
 //! The indexes of all splits from the done-records, then our manifest.
 use crate::{
-    layout::{FORMAT, INDEX, Index, VERSION, hex},
+    layout::{FORMAT, INDEX, Index, VERSION},
     manifest::{self, FileFacts, Manifest, ShardName},
     place::{Found, Place, STATE},
     python_json::dumps,
@@ -8,7 +8,7 @@ use crate::{
     writer::Columns,
 };
 use fdconvert_core::{Complete, Error, Result};
-use fdconvert_storage::{remove_source_stamp, replace};
+use fdconvert_storage::{fingerprint_hex as hex, remove_source_stamp, replace};
 use std::path::PathBuf;
 
 pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {

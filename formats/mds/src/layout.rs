@@ -106,8 +106,3 @@ impl Entry {
 pub(crate) fn config_offset(n_samples: u64) -> Option<u64> {
     n_samples.checked_add(2)?.checked_mul(4)
 }
-
-/// Sixteen bytes as text.
-pub(crate) fn hex(fingerprint: [u8; 16]) -> String {
-    format!("{:032x}", u128::from_be_bytes(fingerprint))
-}

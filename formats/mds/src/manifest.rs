@@ -1,10 +1,7 @@
 //! `fdconvert.json`: what `index.json` cannot say.
-use crate::{
-    layout::{FORMAT, hex},
-    shard::is_safe_name,
-};
+use crate::{layout::FORMAT, shard::is_safe_name};
 use fdconvert_core::{Error, Limits, Provenance, Result, Schema};
-use fdconvert_storage::{read_file, seal_json, unseal_json};
+use fdconvert_storage::{fingerprint_hex as hex, read_file, seal_json, unseal_json};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;

@@ -3,7 +3,7 @@ use crate::{
     MdsReader,
     encoding::Encoding,
     images,
-    layout::{Entry, FORMAT, INDEX, Index, MAX_SHARD_BYTES, VERSION, config_offset, hex},
+    layout::{Entry, FORMAT, INDEX, Index, MAX_SHARD_BYTES, VERSION, config_offset},
     manifest::{self, Manifest},
     place::{STATE, split_folder},
     shard::{Inflated, ShardFile, is_safe_name},
@@ -11,7 +11,7 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Result, Schema};
-use fdconvert_storage::read_file;
+use fdconvert_storage::{fingerprint_hex as hex, read_file};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::{

@@ -1,8 +1,8 @@
 //! Done-records: a shard is finished when, and only when, its record says so.
-use crate::layout::{Entry, hex};
+use crate::layout::Entry;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, ShardSummary, Skipped};
-use fdconvert_storage::{check_record, hash_file, read_file};
+use fdconvert_storage::{check_record, fingerprint_hex as hex, hash_file, read_file};
 use serde::{Deserialize, Serialize};
 use std::{io, path::Path};
 

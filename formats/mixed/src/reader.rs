@@ -10,10 +10,10 @@ use fdconvert_core::{
 };
 use fdconvert_index::CheckpointFacts;
 use fdconvert_jpeg::grid_of;
+use fdconvert_storage::name_of;
 use fdconvert_wds::{Wds, WdsReader};
 use serde_json::{Map, Value, json};
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -88,7 +88,8 @@ impl MixedReader {
                 *part = Some(open_part(path, &manifest, facts)?);
             }
         }
-        let (name, path) = (name_of(path)?, path.to_path_buf());
+        let name = name_of(path)?.unwrap_or_else(|| FORMAT.into());
+        let path = path.to_path_buf();
         Ok(Self { path, name, manifest, order, parts, fingerprint: OnceLock::new() })
     }
 
@@ -150,18 +151,6 @@ fn open_part(path: &Path, manifest: &Manifest, facts: &CodecFacts) -> Result<Wds
         )));
     }
     Ok(part)
-}
-
-fn name_of(path: &Path) -> Result<String> {
-    let name = match path.file_name() {
-        Some(name) => Some(name.to_owned()),
-        // `.` and `..` have names only once they are resolved.
-        None => {
-            let real = fs::canonicalize(path).map_err(Error::io("open", path))?;
-            real.file_name().map(ToOwned::to_owned)
-        }
-    };
-    Ok(name.map_or_else(|| FORMAT.into(), |name| name.to_string_lossy().into_owned()))
 }
 
 impl Source for MixedReader {

@@ -5,9 +5,9 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use fdconvert_core::{Codec, Error, Result, Skipped};
-use fdconvert_storage::{check_record, is_of_run, read_file};
+use fdconvert_storage::{check_record, is_of_run, read_file, read_if_there};
 use serde::{Deserialize, Serialize};
-use std::{io, path::Path};
+use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Version 1 has no checksum.
@@ -68,13 +68,7 @@ impl Record {
 
     /// The record at `path`, if there is one, and the order of its samples.
     pub(crate) fn read(path: &Path) -> Result<Option<(Self, Order)>> {
-        let bytes = match read_file(path, MAX_BYTES) {
-            Ok(bytes) => bytes,
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
+        let Some(bytes) = read_if_there(path, MAX_BYTES)? else { return Ok(None) };
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
         let sealed = check_record(&bytes).map_err(damaged)?.is_some();
         let record: Self =

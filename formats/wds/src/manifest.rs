@@ -1,9 +1,9 @@
 //! `fdconvert.json`: what the dataset is, written when all of it is there.
 use crate::{format::FORMAT, layout::MANIFEST};
 use fdconvert_core::{Codec, Common, Error, Provenance, Result, Schema};
-use fdconvert_storage::{read_file, seal_json, unseal_json};
+use fdconvert_storage::{read_if_there, seal_json, unseal_json};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::{io, path::Path};
+use std::path::Path;
 
 const VERSION: u64 = 1;
 const MAX_BYTES: u64 = 1 << 30;
@@ -105,13 +105,7 @@ impl Manifest {
     /// The manifest of a folder, if it has one and it is of this format.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(MANIFEST);
-        let text = match read_file(&path, MAX_BYTES) {
-            Ok(text) => text,
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
+        let Some(text) = read_if_there(&path, MAX_BYTES)? else { return Ok(None) };
         let damaged = |what: String| Error::corrupt(FORMAT, &path, 0, what);
         let object = match text.starts_with(UNSEALED_START) {
             true if !text.ends_with(b"\n") => Err("it is cut short".into()),

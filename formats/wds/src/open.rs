@@ -10,6 +10,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema};
 use fdconvert_index::Index;
+use fdconvert_storage::name_of;
 use std::{
     fs::{self, File},
     io::Read,
@@ -127,7 +128,7 @@ impl WdsReader {
             None => merged_provenance(&shards),
         };
         Ok(Self {
-            name: name_of(path)?,
+            name: name_of(path)?.unwrap_or_else(|| "shards".into()),
             path: path.to_path_buf(),
             slots: slots(&schema),
             schema,
@@ -266,16 +267,4 @@ fn merged_provenance(shards: &[Shard]) -> Option<Provenance> {
         }
     }
     merged
-}
-
-fn name_of(path: &Path) -> Result<String> {
-    let name = match path.file_name() {
-        Some(name) => Some(name.to_owned()),
-        // `.` and `..` have names only once they are resolved.
-        None => {
-            let real = fs::canonicalize(path).map_err(Error::io("open", path))?;
-            real.file_name().map(ToOwned::to_owned)
-        }
-    };
-    Ok(name.map_or_else(|| "shards".into(), |name| name.to_string_lossy().into_owned()))
 }

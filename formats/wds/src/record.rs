@@ -2,7 +2,9 @@
 use crate::{format::FORMAT, layout};
 use fdconvert_core::{Error, Result, Skipped};
 use fdconvert_index::Index;
-use fdconvert_storage::{check_record, fingerprint_hex, hash_file, is_of_run, read_file};
+use fdconvert_storage::{
+    check_record, fingerprint_hex, hash_file, is_of_run, read_file, read_if_there,
+};
 use serde::{Deserialize, Serialize};
 use std::{io, path::Path};
 
@@ -82,13 +84,7 @@ impl Record {
 
     /// The record at `path`, if there is one.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
-        let bytes = match read_file(path, MAX_BYTES) {
-            Ok(bytes) => bytes,
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
+        let Some(bytes) = read_if_there(path, MAX_BYTES)? else { return Ok(None) };
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
         let sealed = check_record(&bytes).map_err(damaged)?.is_some();
         let record: Self =

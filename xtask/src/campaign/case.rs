@@ -145,6 +145,33 @@ pub(super) fn shown(case: &Case) -> String {
     case.iter().map(ToString::to_string).collect::<Vec<_>>().join(", then ")
 }
 
+/// Where cases run, and what their runs are held against.
+pub(super) struct Court<'a> {
+    pub(super) program: &'a Program,
+    pub(super) slot: &'a Slot,
+    pub(super) reference: &'a Reference,
+}
+
+impl Court<'_> {
+    /// Runs a case from the start, and says what came of it. `run` disturbs the command and notes
+    /// what it sees.
+    pub(super) fn try_case(
+        &self,
+        case: &Case,
+        run: impl FnOnce(&mut Notes) -> Result<()>,
+    ) -> Result<Outcome> {
+        prepare(self.program, self.slot, self.reference.configuration)?;
+        let mut notes = Notes::default();
+        run(&mut notes)?;
+        Ok(notes.outcome(self.program, case, self.reference))
+    }
+
+    /// Runs the command under test.
+    pub(super) fn attack(&self, variables: &[(&str, String)]) -> Result<Ended> {
+        self.program.run(self.slot, self.reference.configuration.attacked, variables)
+    }
+}
+
 /// Puts the slot into the state in which the command under test starts.
 pub(super) fn prepare(program: &Program, slot: &Slot, configuration: &Configuration) -> Result<()> {
     slot.clear()?;
@@ -165,8 +192,9 @@ impl Notes {
     }
 
     /// A command that should have succeeded and did not: what it left decides how bad that is.
-    pub(super) fn refused(&mut self, slot: &Slot, to: &Reference, ended: &Ended) -> Result<()> {
-        let complete = Tree::read(&slot.out())?.against(&to.output).other.is_empty();
+    pub(super) fn refused(&mut self, court: &Court<'_>, ended: &Ended) -> Result<()> {
+        let found = Tree::read(&court.slot.out())?;
+        let complete = found.against(&court.reference.output).other.is_empty();
         let event = match (ended.crashed(), complete) {
             (true, _) => Event::Crashed,
             (false, true) => Event::RefusedComplete,
@@ -177,15 +205,16 @@ impl Notes {
     }
 
     /// Completes the output and compares it.
-    pub(super) fn compare(&mut self, program: &Program, slot: &Slot, to: &Reference) -> Result<()> {
-        for line in to.configuration.after {
+    pub(super) fn compare(&mut self, court: &Court<'_>) -> Result<()> {
+        let Court { program, slot, reference } = court;
+        for line in reference.configuration.after {
             let ended = program.run(slot, line, &[])?;
             if !ended.well() {
                 self.add(Event::Refused, format!("completing: {ended}"));
                 return Ok(());
             }
         }
-        let difference = Tree::read(&slot.out())?.against(&to.output);
+        let difference = Tree::read(&slot.out())?.against(&reference.output);
         if !difference.other.is_empty() {
             self.add(Event::OtherBytes, format!("other: {}", difference.other.join(" ")));
         }
@@ -195,7 +224,7 @@ impl Notes {
         Ok(())
     }
 
-    pub(super) fn outcome(self, program: &Program, case: &Case, to: &Reference) -> Outcome {
+    fn outcome(self, program: &Program, case: &Case, to: &Reference) -> Outcome {
         let failures = self.events.iter().zip(&self.seen).filter(|(event, _)| event.is_failure());
         let failures: Vec<_> = failures.map(|(event, seen)| format!("{event:?}: {seen}")).collect();
         let again = commands(program, case, to.configuration);

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Campaign,
-    case::{self, Case, Outcome, Reference, Selection},
+    case::{self, Case, Court, Outcome, Reference, Selection},
     configurations::Configuration,
     faults, kills, points,
     program::{Program, Slot},
@@ -28,9 +28,12 @@ pub(super) fn walk(
         Campaign::Kill => kills::cases(&reference.points, selection),
         Campaign::Faults => faults::cases(&reference.points, selection),
     };
-    let run = |slot: &Slot, case: &Case| match campaign {
-        Campaign::Kill => kills::run(program, slot, case, &reference),
-        Campaign::Faults => faults::run(program, slot, case, &reference),
+    let run = |slot: &Slot, case: &Case| {
+        let court = Court { program, slot, reference: &reference };
+        court.try_case(case, |notes| match campaign {
+            Campaign::Kill => kills::run(&court, case, notes),
+            Campaign::Faults => faults::run(&court, case, notes),
+        })
     };
 
     let next = AtomicUsize::new(0);

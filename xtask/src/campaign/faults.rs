@@ -1,9 +1,9 @@
 //! One call that fails, or moves fewer bytes than it was asked for.
 
 use super::{
-    case::{self, Case, Disturbance, Event, Notes, Outcome, Place, Reference, Selection},
+    case::{Case, Court, Disturbance, Event, Notes, Place, Selection},
     points::Point,
-    program::{Ended, Program, Slot},
+    program::Ended,
     tree::Tree,
 };
 use crate::failure::Result;
@@ -42,31 +42,24 @@ pub(super) fn cases(points: &[Point], selection: &Selection<'_>) -> Vec<Case> {
 }
 
 /// Lets the call fail, judges the run, and if it failed runs the same command again.
-pub(super) fn run(
-    program: &Program,
-    slot: &Slot,
-    case: &Case,
-    reference: &Reference,
-) -> Result<Outcome> {
-    let configuration = reference.configuration;
-    case::prepare(program, slot, configuration)?;
-    let mut notes = Notes::default();
+pub(super) fn run(court: &Court<'_>, case: &Case, notes: &mut Notes) -> Result<()> {
     for fault in case {
-        let mut variables = fault.variables(slot);
-        variables.push(("FAULTS_LOG", slot.log().to_string_lossy().into_owned()));
-        let ended = program.run(slot, configuration.attacked, &variables)?;
-        if Tree::read(&program.source())? != reference.source {
+        let log = court.slot.log();
+        let mut variables = fault.variables(court.slot);
+        variables.push(("FAULTS_LOG", log.to_string_lossy().into_owned()));
+        let ended = court.attack(&variables)?;
+        if Tree::read(&court.program.source())? != court.reference.source {
             notes.add(Event::SourceChanged, "");
         }
-        notes.add(if slot.log().exists() { Event::Failed } else { Event::NotReached }, "");
-        judge(&mut notes, fault, &ended);
+        notes.add(if log.exists() { Event::Failed } else { Event::NotReached }, "");
+        judge(notes, fault, &ended);
         if ended.well() {
-            succeeded(&mut notes, program, slot, reference, &ended)?;
+            succeeded(notes, court, &ended)?;
         } else {
-            again(&mut notes, program, slot, reference)?;
+            again(notes, court)?;
         }
     }
-    Ok(notes.outcome(program, case, reference))
+    Ok(())
 }
 
 /// What a failed run has to say: where it failed.
@@ -98,15 +91,9 @@ fn names(message: &str, fault: &Disturbance) -> bool {
 }
 
 /// Exit status 0 stands for the reference's output; a file too many has to be named in a warning.
-fn succeeded(
-    notes: &mut Notes,
-    program: &Program,
-    slot: &Slot,
-    reference: &Reference,
-    ended: &Ended,
-) -> Result<()> {
+fn succeeded(notes: &mut Notes, court: &Court<'_>, ended: &Ended) -> Result<()> {
     let mut found = Notes::default();
-    found.compare(program, slot, reference)?;
+    found.compare(court)?;
     if found.events.is_empty() {
         notes.add(Event::Sound, "");
         return Ok(());
@@ -124,10 +111,10 @@ fn succeeded(
 }
 
 /// The fault was a passing one: the same command has to succeed, without `--overwrite`.
-fn again(notes: &mut Notes, program: &Program, slot: &Slot, reference: &Reference) -> Result<()> {
-    let ended = program.run(slot, reference.configuration.attacked, &[])?;
+fn again(notes: &mut Notes, court: &Court<'_>) -> Result<()> {
+    let ended = court.attack(&[])?;
     if ended.well() {
-        return notes.compare(program, slot, reference);
+        return notes.compare(court);
     }
-    notes.refused(slot, reference, &ended)
+    notes.refused(court, &ended)
 }

@@ -1,9 +1,8 @@
 //! Killed before each call, and killed again while resuming.
 
 use super::{
-    case::{self, Case, Disturbance, Event, Notes, Outcome, Place, Reference, Selection},
+    case::{Case, Court, Disturbance, Event, Notes, Place, Selection},
     points::Point,
-    program::{Program, Slot},
 };
 use crate::failure::Result;
 
@@ -35,18 +34,10 @@ pub(super) fn cases(points: &[Point], selection: &Selection<'_>) -> Vec<Case> {
 }
 
 /// Kills, resumes, and compares with the reference.
-pub(super) fn run(
-    program: &Program,
-    slot: &Slot,
-    case: &Case,
-    reference: &Reference,
-) -> Result<Outcome> {
-    let configuration = reference.configuration;
-    case::prepare(program, slot, configuration)?;
-    let mut notes = Notes::default();
-    let runs = case.iter().map(|kill| kill.variables(slot)).chain([Vec::new()]);
+pub(super) fn run(court: &Court<'_>, case: &Case, notes: &mut Notes) -> Result<()> {
+    let runs = case.iter().map(|kill| kill.variables(court.slot)).chain([Vec::new()]);
     for variables in runs {
-        let ended = program.run(slot, configuration.attacked, &variables)?;
+        let ended = court.attack(&variables)?;
         if ended.killed() && !variables.is_empty() {
             notes.add(Event::Killed, "");
             continue;
@@ -55,11 +46,9 @@ pub(super) fn run(
             notes.add(Event::NotReached, "");
         }
         if !ended.well() {
-            notes.refused(slot, reference, &ended)?;
-            return Ok(notes.outcome(program, case, reference));
+            return notes.refused(court, &ended);
         }
         break;
     }
-    notes.compare(program, slot, reference)?;
-    Ok(notes.outcome(program, case, reference))
+    notes.compare(court)
 }

@@ -1,4 +1,5 @@
 //! A class as names and numbers: what a file stores of it.
+use crate::csv::c_exponent;
 use fdconvert_core::{Error, Result};
 use std::ops::RangeInclusive;
 
@@ -74,19 +75,9 @@ pub(super) fn from_csv(text: &str) -> Result<Vec<(&str, f64)>> {
 }
 
 /// The shortest text that reads back as `value`, as Python prints it: it and Rust go over to
-/// exponents at the same values, yet Python's have a sign and two digits.
+/// exponents at the same values.
 fn python_float(value: f64) -> String {
-    let text = format!("{value:?}");
-    match text.split_once('e') {
-        None => text,
-        Some((digits, exponent)) => {
-            let (sign, exponent) = match exponent.strip_prefix('-') {
-                Some(exponent) => ('-', exponent),
-                None => ('+', exponent),
-            };
-            format!("{digits}e{sign}{exponent:0>2}")
-        }
-    }
+    c_exponent(format!("{value:?}"))
 }
 
 #[cfg(test)]

@@ -1,13 +1,8 @@
 //! The functions of the driver that are used, as `cuda.h` of CUDA 12 declares them.
 //!
 //! Handles are numbers here: nothing is ever read through them.
-use super::{Result, load_error};
-use crate::GpuError;
-use libloading::Library;
-use std::{
-    ffi::{c_char, c_int, c_uint, c_void},
-    mem::ManuallyDrop,
-};
+use crate::loaded::functions;
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// A context, module, function, stream or event of the driver.
 pub(crate) type Handle = usize;
@@ -34,37 +29,11 @@ pub(crate) struct Copy2d {
     pub(crate) n_rows: usize,
 }
 
-macro_rules! functions {
-    ($($name:ident($($argument:ty),*);)+) => {
-        /// The driver's functions. Every one returns 0 or the number of an error.
-        #[allow(non_snake_case, reason = "the names are the driver's")]
-        pub(crate) struct Functions {
-            $(pub(crate) $name: unsafe extern "system" fn($($argument),*) -> c_int,)+
-            /// Never unloaded: the driver has threads of its own that may run until the end.
-            _library: ManuallyDrop<Library>,
-        }
-
-        impl Functions {
-            /// # Safety
-            /// The library's functions of these names are those of the CUDA driver.
-            pub(super) unsafe fn find(library: Library) -> Result<Self> {
-                let library = ManuallyDrop::new(library);
-                Ok(Self {
-                    $($name: {
-                        let name = concat!(stringify!($name), "\0");
-                        // SAFETY: the type is that of the declaration in `cuda.h`; the function
-                        // stays loaded.
-                        let found = unsafe { library.get(name.as_bytes()) };
-                        *found.map_err(|_| missing(stringify!($name)))?
-                    },)+
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
 functions! {
+    /// The driver's functions. Every one returns 0 or the number of an error.
+    ///
+    /// Never unloaded: the driver has threads of its own that may run until the end.
+    extern "system" in "cuda.h":
     cuInit(c_uint);
     cuDriverGetVersion(*mut c_int);
     cuGetErrorName(c_int, *mut *const c_char);
@@ -101,8 +70,4 @@ functions! {
         Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle,
         *mut *mut c_void, *mut *mut c_void
     );
-}
-
-fn missing(function: &str) -> GpuError {
-    load_error(format!("a version without {function}"))
 }

@@ -106,7 +106,8 @@ impl Driver {
 
     fn start(library: Library) -> Result<Self> {
         // SAFETY: the library was loaded as the CUDA driver.
-        let functions = unsafe { Functions::find(library) }?;
+        let functions = unsafe { Functions::find(library) }
+            .map_err(|function| load_error(format!("a version without {function}")))?;
         let mut driver = Self { functions: Arc::new(functions), version: 0 };
         // SAFETY: the pointer is to a live integer, here and below.
         let code = unsafe { (driver.functions.cuDriverGetVersion)(&raw mut driver.version) };

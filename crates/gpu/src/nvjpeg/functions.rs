@@ -1,10 +1,6 @@
 //! The functions of nvJPEG that are used, as `nvjpeg.h` of CUDA 12 and 13 declares them.
-use crate::driver::Handle;
-use libloading::Library;
-use std::{
-    ffi::{c_int, c_uint, c_void},
-    mem::ManuallyDrop,
-};
+use crate::{driver::Handle, loaded::functions};
+use std::ffi::{c_int, c_uint, c_void};
 
 /// `nvjpegImage_t`: where pixels go. Interleaved ones go to the first channel.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,39 +16,11 @@ pub(super) const RGB_INTERLEAVED: c_int = 5;
 /// `NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION`.
 pub(super) const SMOOTH_CHROMA: c_uint = 1 << 5;
 
-macro_rules! functions {
-    ($($name:ident($($argument:ty),*);)+) => {
-        /// nvJPEG's functions. Every one returns 0 or the number of an error.
-        #[allow(non_snake_case, reason = "the names are the library's")]
-        pub(super) struct Functions {
-            $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> c_int,)+
-            /// Never unloaded: it holds on to the driver, and has threads of its own.
-            _library: ManuallyDrop<Library>,
-        }
-
-        impl Functions {
-            /// The functions, or the name of one that is missing.
-            ///
-            /// # Safety
-            /// The library's functions of these names are those of nvJPEG.
-            pub(super) unsafe fn find(library: Library) -> Result<Self, &'static str> {
-                let library = ManuallyDrop::new(library);
-                Ok(Self {
-                    $($name: {
-                        let name = concat!(stringify!($name), "\0");
-                        // SAFETY: the type is that of the declaration in `nvjpeg.h`; the function
-                        // stays loaded.
-                        let found = unsafe { library.get(name.as_bytes()) };
-                        *found.map_err(|_| stringify!($name))?
-                    },)+
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
 functions! {
+    /// nvJPEG's functions. Every one returns 0 or the number of an error.
+    ///
+    /// Never unloaded: it holds on to the driver, and has threads of its own.
+    extern "C" in "nvjpeg.h":
     nvjpegGetProperty(c_int, *mut c_int);
     nvjpegCreateEx(c_int, *const c_void, *const c_void, c_uint, *mut Handle);
     nvjpegDestroy(Handle);
