@@ -63,7 +63,7 @@ fn main() {
         listing.extend(source.key(index).as_bytes());
     }
     let file = PlanFile {
-        recipe: serde_json::Value::Null,
+        options: serde_json::Value::Null,
         sources: vec![PlannedSource {
             path: "synthetic".into(),
             fingerprint: [0; 16],
@@ -78,7 +78,7 @@ fn main() {
     let bytes = file.to_bytes().unwrap();
     let written = began.elapsed().as_secs_f64();
     let began = Instant::now();
-    let back = PlanFile::parse(&bytes, "plan").unwrap();
+    let back = PlanFile::<serde_json::Value>::parse(&bytes, "plan").unwrap();
     let read = began.elapsed().as_secs_f64();
     assert_eq!(back.plan.shards.len(), n_shards);
     println!("| samples | shards | planning s | to bytes s | file MB | reading s | peak MiB |");

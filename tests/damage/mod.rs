@@ -2,7 +2,6 @@
 //! format: verification notices all of it, and nothing else than what was packed is served where
 //! checksums are compared.
 use fdconvert_beton::Beton;
-use fdconvert_cli::{Session, run};
 use fdconvert_core::{
     ArraySpec, Common, Create, DType, Encoded, FieldSpec, Format, Kind, Provenance, Reader, Sample,
     Schema, Shard,
@@ -13,10 +12,10 @@ use fdconvert_testkit::{
 };
 use std::{
     cell::Cell,
-    ffi::OsString,
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    process::Command,
 };
 
 const RECIPE: &str = "fractal:fractaldb?classes=1&instances=100&size=16&points=500";
@@ -141,10 +140,13 @@ fn sources(root: &Path) {
 
 fn pack(root: &Path, number: usize, source: &str, options: &[&str]) -> PathBuf {
     let out = root.join(format!("set{number}"));
-    let source = if source.contains(':') { source.into() } else { root.join(source).into() };
-    let words = ["fdconvert", "pack", "--quiet", "--threads=1"].map(OsString::from);
-    let words = words.into_iter().chain([source, out.clone().into()]);
-    run(words.chain(options.iter().map(OsString::from)), &Session::captured()).unwrap();
+    let source = if source.contains(':') { source.into() } else { root.join(source) };
+    let command = Command::new(env!("CARGO_BIN_EXE_fdconvert"))
+        .args(["pack", "--quiet", "--threads=1"])
+        .args([&source, &out])
+        .args(options)
+        .output();
+    assert!(command.unwrap().status.success(), "{options:?}");
     out
 }
 
