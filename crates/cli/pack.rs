@@ -1,7 +1,7 @@
 //! `fdconvert pack`.
 use crate::{
     Outcome, Session,
-    args::{Common, OnErrorArg, PackArgs},
+    args::{OnErrorArg, PackArgs},
     formula, out, output, page, plan,
     progress::{PackProgress, bar},
     ratio,
@@ -10,11 +10,11 @@ use crate::{
     splits,
     summary::{self, Summary},
 };
-use fdconvert_core::{Error, Format as _, Kind, OptionValues, Result, Shown, Source};
+use fdconvert_core::{Error, Format as _, Kind, OptionValues, Result, Shown, Source, split_names};
 use fdconvert_formula::FormulaFormat;
-use fdconvert_pipeline::{Job, Part, Plan, pack};
+use fdconvert_pipeline::{Job, Part, Plan, outputs, pack};
 use serde_json::{Map, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const UNLOCKED: &str = "files written without a lock, which the file system does not offer: nothing \
                         keeps a second run from writing them at the same time";
@@ -39,14 +39,14 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
     let out = target.as_path();
     let masks = args.recipe.pair.iter().map(|(_, path)| path);
     out::check_place(out, paths.iter().chain(masks), args.overwrite)?;
-    let (source, plan, recipe) = match &args.plan {
+    let (source, paths, plan, recipe) = match &args.plan {
         Some(file) => {
             let loaded = plan::load(file, quiet, session)?;
             out::check_place(out, loaded.paths.iter(), args.overwrite)?;
             if args.part.is_some() && loaded.recipe.format.is_sharded() {
                 plan::leave_copy(file, out)?;
             }
-            (loaded.source, loaded.plan, loaded.recipe)
+            (loaded.source, loaded.paths, loaded.plan, loaded.recipe)
         }
         None => {
             let left = (!args.dry_run).then_some(out);
@@ -69,16 +69,21 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
                 page::check(&*source, &recipe.policy, &plan, options)?;
             }
             planning.finish_and_clear();
-            (source, plan, recipe)
+            (source, paths.to_vec(), plan, recipe)
         }
     };
     out::check_name(out, &*recipe.format)?;
+    // Files of splits have names of their own, which sources may have, too.
+    for place in outputs(&*recipe.format, &plan, out).iter().filter(|place| *place != out) {
+        let masks = args.recipe.pair.iter().map(|(_, path)| path);
+        out::check_place(place, paths.iter().chain(masks), args.overwrite)?;
+    }
     if args.part.is_some() && !recipe.format.is_sharded() {
         let what = format!("a {} is one file and cannot be written in parts", recipe.format.name());
         return Err(Error::usage("--part", what));
     }
     if args.dry_run {
-        return dry_run(out, &*source, &plan, &recipe, args.common, session);
+        return dry_run(args, &paths, &*source, &plan, &recipe, session);
     }
     let mut job = Job {
         source: &*source,
@@ -112,6 +117,8 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
         verb: "packed",
         job: &job,
         report: &report,
+        splits: splits::written(&job, &report),
+        split_notes: splits::notes(&paths, &*source, job.plan, &recipe.plan),
         is_default_format: recipe.is_default_format,
     };
     summary::print(&summary, args.common, session)
@@ -119,19 +126,27 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
 
 /// Says what would be done. The output is not opened.
 fn dry_run(
-    out: &Path,
+    args: &PackArgs,
+    paths: &[PathBuf],
     source: &dyn Source,
     plan: &Plan,
     recipe: &Recipe,
-    common: Common,
     session: &Session,
 ) -> Result<Outcome> {
+    let out = args.paths.last().map_or(Path::new(""), PathBuf::as_path);
+    let split_notes = splits::notes(paths, source, plan, &recipe.plan);
     let schema = source.schema();
-    if common.json {
+    if args.common.json {
+        let places = outputs(&*recipe.format, plan, out);
+        let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
         let mut fields = Map::new();
         fields.insert("samples".into(), json!(plan.len()));
         fields.insert("shards".into(), json!(plan.shards.len()));
         fields.insert("out".into(), json!(out.display().to_string()));
+        fields.insert("outputs".into(), json!(places));
+        fields.insert("splits".into(), splits::planned_json(plan));
+        fields.insert("source_splits".into(), json!(split_names(&source.splits())));
+        fields.insert("split_notes".into(), json!(split_notes));
         fields.insert("format".into(), json!(recipe.format.name()));
         fields.insert("schema".into(), json!(schema));
         fields.insert("params".into(), json!(recipe.policy.params()));
@@ -144,7 +159,7 @@ fn dry_run(
         "would pack {} of {} into {} ({})\n",
         output::counted(plan.len(), "sample"),
         Shown(source.name()),
-        output::path(out),
+        splits::places(&*recipe.format, plan, out),
         recipe.format.about(),
     );
     text.push_str(&plan::shards_text(plan));
@@ -161,8 +176,8 @@ fn dry_run(
             field.kind.name()
         ));
     }
-    for note in summary::left_out(source, plan) {
-        text.push_str(&format!("  note     {note}\n"));
+    for note in split_notes.into_iter().chain(summary::left_out(source, plan)) {
+        text.push_str(&format!("  note     {}\n", Shown(note)));
     }
     if let Some(grid_bits) = recipe.jpeg_index {
         text.push_str(&format!("  jpeg-index checkpoints every {grid_bits} bits\n"));

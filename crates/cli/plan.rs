@@ -7,9 +7,10 @@ use crate::{
     ratio,
     request::{Recipe, refuse_without_images},
     sources::{self, Opening},
-    splits, summary,
+    splits::{self, SHOWN},
+    summary,
 };
-use fdconvert_core::{Error, Ignored, OptionValues, Result, Shown, Source};
+use fdconvert_core::{Error, OptionValues, Result, Shown, Source, split_names};
 use fdconvert_pipeline::{Job, OnError, Plan, PlanFile, complete, finished_shards};
 use fdconvert_storage::{Scratch, make_folder, replace, sync_folder_of};
 use serde::{Deserialize, Serialize};
@@ -22,8 +23,6 @@ use std::{
 
 /// Where parts leave a copy of their plan, for `merge` to find.
 const COPY: &str = ".fdconvert/plan.fdplan";
-/// Splits and shards that are shown; JSON has all.
-const SHOWN: usize = 8;
 
 /// What a plan file holds as its recipe.
 #[derive(Serialize, Deserialize)]
@@ -63,7 +62,13 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
     let planning = bar("planning", quiet, session);
     let plan = Plan::new(&*source, &recipe.policy, &*recipe.format, &recipe.plan)?;
     planning.finish_and_clear();
-    let notes = summary::left_out(&*source, &plan);
+    let mut notes = splits::notes(&args.sources, &*source, &plan, &recipe.plan);
+    let split_fields = [
+        ("splits", splits::planned_json(&plan)),
+        ("source_splits", json!(split_names(&source.splits()))),
+        ("split_notes", json!(notes)),
+    ];
+    notes.extend(summary::left_out(&*source, &plan));
     let ignored = source.left_out();
     let stored = StoredRecipe { options: options.0.clone(), args: settled.clone() };
     let recipe = serde_json::to_value(&stored).map_err(unserialisable)?;
@@ -77,7 +82,18 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
     } else {
         return Err(refuse_existing(&args.output));
     }
-    report(args, &file.plan, bytes.len() as u64, (&notes, &ignored), session)?;
+    if args.common.json {
+        let mut fields = Map::new();
+        fields.insert("plan".into(), json!(args.output.display().to_string()));
+        fields.insert("samples".into(), json!(file.plan.len()));
+        fields.insert("shards".into(), json!(file.plan.shards.len()));
+        fields.insert("bytes".into(), json!(bytes.len()));
+        fields.insert("ignored".into(), json!(ignored));
+        fields.extend(split_fields.map(|(name, value)| (name.to_owned(), value)));
+        session.print_json("planned", fields)?;
+    } else if !args.common.quiet {
+        report(args, &file.plan, bytes.len() as u64, &notes, session)?;
+    }
     Ok(Outcome::Complete)
 }
 
@@ -95,21 +111,9 @@ fn report(
     args: &PlanArgs,
     plan: &Plan,
     bytes: u64,
-    (notes, ignored): (&[String], &Ignored),
+    notes: &[String],
     session: &Session,
 ) -> Result<()> {
-    if args.common.json {
-        let mut fields = Map::new();
-        fields.insert("plan".into(), json!(args.output.display().to_string()));
-        fields.insert("samples".into(), json!(plan.len()));
-        fields.insert("shards".into(), json!(plan.shards.len()));
-        fields.insert("bytes".into(), json!(bytes));
-        fields.insert("ignored".into(), json!(ignored));
-        return session.print_json("planned", fields);
-    }
-    if args.common.quiet {
-        return Ok(());
-    }
     let n = output::counted(plan.len(), "sample");
     let path = output::path(&args.output);
     let size = output::size(bytes);
@@ -127,7 +131,8 @@ fn report(
 /// One line for each split.
 pub(crate) fn shards_text(plan: &Plan) -> String {
     let mut text = String::new();
-    for split in plan.splits().into_iter().take(SHOWN) {
+    let splits = plan.splits();
+    for split in splits.iter().copied().take(SHOWN) {
         let shards = plan.shards.iter().filter(|shard| shard.split == split);
         let lens: Vec<u64> = shards.map(|shard| shard.samples.end - shard.samples.start).collect();
         let (least, most) = (lens.iter().min().unwrap_or(&0), lens.iter().max().unwrap_or(&0));
@@ -138,7 +143,12 @@ pub(crate) fn shards_text(plan: &Plan) -> String {
             (_, true) => format!(" of {}", output::count(*least)),
             (_, false) => format!(" of {} to {}", output::count(*least), output::count(*most)),
         };
-        text.push_str(&format!("  {:8} {total} in {shards}{each}\n", Shown(split)));
+        let split = Shown(split).to_string();
+        text.push_str(&format!("  {split:8} {total} in {shards}{each}\n"));
+    }
+    if splits.len() > SHOWN {
+        let n = output::counted((splits.len() - SHOWN) as u64, "more split");
+        text.push_str(&format!("  ...      {n}; --json lists all\n"));
     }
     text
 }

@@ -96,6 +96,8 @@ fn plan_request(args: &RecipeArgs) -> PlanRequest {
         drop_rest: splits.len() < args.split.len(),
         splits,
         only_split: None,
+        select_splits: args.select_splits.clone(),
+        mix_splits: args.no_split_folders,
         split_seed: args.seed,
         sharding: Sharding { by, multiple_of: args.shards_multiple_of },
         balance: None,
@@ -149,6 +151,9 @@ fn params(
     }
     if !args.select_labels.is_empty() {
         put("select-labels", args.select_labels.join(","));
+    }
+    if !args.select_splits.is_empty() {
+        put("select-splits", args.select_splits.join(","));
     }
     if let Some(share) = args.sample {
         put("sample", share.to_string());

@@ -34,13 +34,15 @@ pub(crate) fn open(paths: &[PathBuf], how: Opening<'_>) -> Result<Box<dyn Source
 
 /// Opened sources as one.
 pub(crate) fn join(sources: Vec<Box<dyn Source>>, how: Opening<'_>) -> Result<Box<dyn Source>> {
-    with_pairs(Concat::join(sources)?, how.args)
+    let mixes = how.args.no_split_folders;
+    let joined = if mixes { Concat::mix(sources) } else { Concat::join(sources) };
+    with_pairs(joined?, how.args)
 }
 
 /// Adds the images that `--pair` names.
 fn with_pairs(source: Box<dyn Source>, args: &RecipeArgs) -> Result<Box<dyn Source>> {
     // Only the names of masks matter, not which folder is a class or a split.
-    let args = &RecipeArgs { no_split_folders: true, ..args.clone() };
+    let args = &RecipeArgs { no_split_folders: true, select_splits: Vec::new(), ..args.clone() };
     args.pair.iter().try_fold(source, |source, (name, path)| {
         let masks: Box<dyn Source> = match image_folder(path, args)? {
             Some(folder) => Box::new(folder),
@@ -131,6 +133,7 @@ fn folder(args: &RecipeArgs) -> Folder {
     Folder::with_limits(Limits { max_pixels: args.max_pixels, max_file_bytes: args.max_file_bytes })
         .follow_links(args.follow_links)
         .split_folders(!args.no_split_folders)
+        .select_splits(args.select_splits.clone())
 }
 
 /// What a plan records of a source, so that other runs need not look again; and the source.
@@ -180,5 +183,5 @@ pub(crate) fn open_planned(planned: &[PlannedSource], how: Opening<'_>) -> Resul
         Ok(opened)
     };
     let sources: Result<Vec<_>> = planned.iter().map(open).collect();
-    with_pairs(Concat::join(sources?)?, how.args)
+    join(sources?, how)
 }

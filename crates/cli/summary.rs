@@ -1,9 +1,14 @@
 //! The closing summary of `pack` and `unpack`.
-use crate::{Outcome, Session, args::Common, output, splits};
-use fdconvert_core::{Codec, Result, Shown, Source};
-use fdconvert_pipeline::{Checkpointed, Job, Plan, Report, Stages};
+use crate::{
+    Outcome, Session,
+    args::Common,
+    output,
+    splits::{self, Written},
+};
+use fdconvert_core::{Codec, Result, Shard, Shown, Source, split_names};
+use fdconvert_pipeline::{Checkpointed, Job, Plan, Report, Stages, outputs};
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeSet, fmt::Write, time::Duration};
+use std::{fmt::Write, time::Duration};
 
 /// Skipped samples that are listed one by one; the output's record has them all.
 const LISTED: usize = 20;
@@ -16,6 +21,10 @@ pub(crate) struct Summary<'a> {
     pub(crate) verb: &'static str,
     pub(crate) job: &'a Job<'a>,
     pub(crate) report: &'a Report,
+    /// What lies in which split.
+    pub(crate) splits: Vec<Written>,
+    /// What there is to say about the splits of the source.
+    pub(crate) split_notes: Vec<String>,
     /// Neither a flag nor the name of OUT chose the format.
     pub(crate) is_default_format: bool,
 }
@@ -33,13 +42,7 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
     let n_others = source.len().saturating_sub(plan.len());
     if n_others > 0 {
         let (n, all) = (output::count(n_others), output::count(source.len()));
-        notes.push(format!("{n} of {all} samples left out by --select, --sample or --split"));
-    }
-    if !source.splits().is_empty() {
-        let names: BTreeSet<String> = source.splits().into_iter().map(|(name, _)| name).collect();
-        let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        notes
-            .push(format!("the folders {names} are splits; --no-split-folders makes them classes"));
+        notes.push(format!("{n} of {all} samples left out by --select..., --sample or --split"));
     }
     notes
 }
@@ -66,16 +69,17 @@ impl Summary<'_> {
         };
         let by_default = if self.is_default_format { " (by default)" } else { "" };
         line("format", format!("{}{by_default}", job.format.name()));
-        let splits = splits::written(job, report);
-        for split in splits.iter().filter(|_| splits.len() > 1) {
-            let n = output::counted(split.samples, "sample");
-            let place = match &split.file {
-                Some(file) => format!("in {}", file.display()),
-                None => format!("in {}", output::counted(split.shards, "shard")),
-            };
-            line(&split.name, format!("{n} {place}"));
+        let is_plain = match &self.splits[..] {
+            [only] => only.name == Shard::DEFAULT_SPLIT && job.source.splits().is_empty(),
+            _ => false,
+        };
+        for split in self.splits.iter().filter(|_| !is_plain) {
+            line(
+                &split.name,
+                format!("{} {}", output::counted(split.samples, "sample"), split.place),
+            );
         }
-        for note in left_out(job.source, job.plan) {
+        for note in self.split_notes.iter().cloned().chain(left_out(job.source, job.plan)) {
             line("note", note);
         }
         let was_complete = report.resumed > 0 && report.resumed == report.samples;
@@ -163,10 +167,13 @@ impl Summary<'_> {
                 line("", format!("{}: {why}", skipped.key));
             }
             if report.skipped.len() > LISTED {
-                line("", format!("... `fdconvert inspect {}` lists all", job.out.display()));
+                let first = outputs(job.format, job.plan, job.out).into_iter().next();
+                let first = first.unwrap_or_else(|| job.out.to_path_buf());
+                let each = if job.out == first { "" } else { ", and each of the others," };
+                line("", format!("... `fdconvert inspect {}`{each} lists all", first.display()));
             }
         }
-        let out = output::path(job.out);
+        let out = splits::places(job.format, job.plan, job.out);
         if was_complete {
             let n = output::counted(report.samples, "sample");
             return format!("{out} is already complete: {n}, nothing to do\n") + &text;
@@ -203,13 +210,18 @@ impl Summary<'_> {
                 json!({"path": path, "samples": shard.samples, "bytes": shard.bytes})
             })
             .collect();
-        let splits: Vec<_> = splits::written(job, report)
-            .into_iter()
+        let splits: Vec<_> = self
+            .splits
+            .iter()
             .map(|split| json!({"name": split.name, "samples": split.samples}))
             .collect();
+        let places = outputs(job.format, job.plan, job.out);
+        let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
+        let source_splits = job.source.splits();
         let (fell_back, before, after) = report.fell_back;
         let fields = json!({
             "out": job.out.display().to_string(),
+            "outputs": places,
             "format": job.format.name(),
             "planned": report.planned,
             "samples": report.samples,
@@ -220,6 +232,8 @@ impl Summary<'_> {
             "ignored": job.source.left_out(),
             "left_out": job.source.len().saturating_sub(job.plan.len()),
             "splits": splits,
+            "source_splits": split_names(&source_splits),
+            "split_notes": self.split_notes,
             "bytes_in": report.bytes_in,
             "bytes_stored": report.bytes_stored,
             "bytes_out": report.bytes_out,

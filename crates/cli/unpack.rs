@@ -4,10 +4,11 @@ use crate::{
     args::UnpackArgs,
     progress::PackProgress,
     request::threads,
+    splits,
     summary::{self, Summary},
 };
 use fdconvert_codec::Policy;
-use fdconvert_core::{MaxDecompressed, Result};
+use fdconvert_core::{MaxDecompressed, Reader, Result, shell_word, split_names};
 use fdconvert_folder::Folder;
 use fdconvert_pipeline::{Job, Plan, pack};
 use std::collections::BTreeMap;
@@ -19,10 +20,13 @@ pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
     let reader =
         fdconvert_reader::open_within(&args.dataset, MaxDecompressed(args.max_decompressed))?;
     let plan = Plan::single_file(reader.len());
+    let splits = reader.splits();
+    let is_divided = split_names(&splits).len() > 1;
+    let format = Folder::default().record_splits(if is_divided { splits } else { Vec::new() });
     let job = Job {
         source: &*reader,
         policy: &Policy::default(),
-        format: &Folder::default(),
+        format: &format,
         out: &args.out,
         plan: &plan,
         params: &BTreeMap::new(),
@@ -38,7 +42,36 @@ pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
     let packed = pack(&job, session.cancel(), &mut progress);
     progress.clear();
     let report = packed?;
-    let summary =
-        Summary { verb: "unpacked", job: &job, report: &report, is_default_format: false };
+    let summary = Summary {
+        verb: "unpacked",
+        job: &job,
+        report: &report,
+        splits: match job.source.splits()[..] {
+            [] => splits::written(&job, &report),
+            _ => splits::kept_together(&job, &report),
+        },
+        split_notes: split_notes(args, &*reader),
+        is_default_format: false,
+    };
     summary::print(&summary, args.common, session)
+}
+
+/// What becomes of splits in a folder, where files lie where their names say.
+fn split_notes(args: &UnpackArgs, reader: &dyn Reader) -> Vec<String> {
+    let splits = reader.splits();
+    let mut notes = match &split_names(&splits)[..] {
+        [] => Vec::new(),
+        [only] if splits::folder_split(&args.out).is_some_and(|name| name == *only) => Vec::new(),
+        [only] => vec![format!("all are of the split {only}, which a folder of that name keeps")],
+        names => {
+            let dataset = shell_word(&args.dataset.display().to_string());
+            vec![format!(
+                "which file is in which of {} is in fdconvert.json, where pack finds it; `fdconvert \
+                 pack {dataset} OUT --format folder` writes a folder for each",
+                names.join(", ")
+            )]
+        }
+    };
+    notes.extend(reader.remarks());
+    notes
 }

@@ -2,7 +2,9 @@
 mod stats;
 
 use crate::{Outcome, Session, args::InspectArgs, output};
-use fdconvert_core::{Encoded, Kind, MaxDecompressed, Reader, Result, Sample, Shown, Value};
+use fdconvert_core::{
+    Encoded, Kind, MaxDecompressed, Reader, Result, Sample, Shown, Value, split_names,
+};
 use serde_json::{Map, Value as Json, json};
 use stats::Stats;
 use std::fmt::Write;
@@ -34,6 +36,10 @@ fn as_json(
 ) -> Map<String, Json> {
     let mut fields = Map::new();
     fields.insert("samples".into(), json!(reader.len()));
+    let splits = split_sizes(reader);
+    let splits: Vec<_> =
+        splits.iter().map(|(name, n)| json!({"name": name, "samples": n})).collect();
+    fields.insert("splits".into(), json!(splits));
     fields.insert("schema".into(), json!(reader.schema()));
     fields.insert("sample_checksums".into(), json!(reader.has_checksums()));
     fields.insert("details".into(), Json::Object(reader.details()));
@@ -44,6 +50,16 @@ fn as_json(
         fields.insert("first".into(), json!(first));
     }
     fields
+}
+
+/// The splits of a dataset and how many samples each has.
+fn split_sizes(reader: &dyn Reader) -> Vec<(String, u64)> {
+    let splits = reader.splits();
+    let size = |name: &str| {
+        let ranges = splits.iter().filter(|(other, _)| other == name);
+        ranges.map(|(_, range)| range.end - range.start).sum()
+    };
+    split_names(&splits).into_iter().map(|name| (name.to_owned(), size(name))).collect()
 }
 
 fn sample_json(reader: &dyn Reader, sample: &Sample<Encoded>) -> Json {
@@ -81,10 +97,16 @@ fn as_text(
         let _ = writeln!(text, "  {:17} {}", Shown(name).to_string(), Shown(what));
     };
     for (name, value) in reader.details() {
-        if value.is_null() {
+        // Splits follow with their sizes.
+        if value.is_null() || name == "splits" {
             continue;
         }
         line(&name.replace('_', " "), &plain(&name, &value));
+    }
+    let splits = split_sizes(reader);
+    if !splits.is_empty() {
+        let sized = splits.iter().map(|(name, n)| format!("{name} {}", output::count(*n)));
+        line("splits", &sized.collect::<Vec<_>>().join(", "));
     }
     let sums = if reader.has_checksums() { "of every sample" } else { "none of single samples" };
     line("checksums", sums);

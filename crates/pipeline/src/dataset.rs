@@ -1,7 +1,10 @@
 //! What concerns a dataset as a whole: its identity, its parts, its completion.
-use crate::{Checked, Job, OnError, Positions};
-use fdconvert_core::{Complete, Create, Error, Provenance, Result, Shard, ShardSummary};
-use std::{path::PathBuf, time::Instant};
+use crate::{Checked, Job, OnError, Plan, Positions};
+use fdconvert_core::{Complete, Create, Error, Format, Provenance, Result, Shard, ShardSummary};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 use xxhash_rust::xxh3::Xxh3;
 
 /// One of several runs that write a dataset together: shard `s` is written by part `s mod of`.
@@ -173,16 +176,29 @@ pub fn finished_shards(job: &Job<'_>) -> Result<(Vec<(Shard, ShardSummary)>, Che
     Err(Error::usage("merge", what))
 }
 
-/// Where a shard's dataset lies: formats of one file get one for each split, named after it.
+/// Where a shard's dataset lies.
 pub(crate) fn shard_out(job: &Job<'_>, shard: &Shard) -> PathBuf {
-    if job.format.is_sharded() || job.plan.splits().len() == 1 {
-        return job.out.to_path_buf();
+    match job.format.is_sharded() || job.plan.splits().len() == 1 {
+        true => job.out.to_path_buf(),
+        false => split_out(job.out, &shard.split),
     }
-    let stem = job.out.file_stem().unwrap_or_default().to_string_lossy();
-    let mut name = format!("{stem}-{}", shard.split);
-    if let Some(extension) = job.out.extension() {
-        name.push('.');
-        name.push_str(&extension.to_string_lossy());
+}
+
+/// What a plan makes at `out`: formats of one file get one for each split, named after it.
+#[must_use]
+pub fn outputs(format: &dyn Format, plan: &Plan, out: &Path) -> Vec<PathBuf> {
+    match format.is_sharded() || plan.splits().len() <= 1 {
+        true => vec![out.to_path_buf()],
+        false => plan.shards.iter().map(|shard| split_out(out, &shard.split)).collect(),
     }
-    job.out.with_file_name(name)
+}
+
+fn split_out(out: &Path, split: &str) -> PathBuf {
+    let mut name = out.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{split}"));
+    if let Some(extension) = out.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    out.with_file_name(name)
 }

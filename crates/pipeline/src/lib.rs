@@ -34,7 +34,7 @@ mod unreadable;
 
 pub use cancel::Cancel;
 pub use concat::Concat;
-pub use dataset::{Part, complete, fingerprint, finished_shards, has_begun};
+pub use dataset::{Part, complete, fingerprint, finished_shards, has_begun, outputs};
 pub use mixture::Balance;
 pub use pack::{Job, Observer, OnError, pack};
 pub use paired::Paired;
