@@ -114,9 +114,8 @@ fn formats_of_one_file_get_one_for_each_split_and_say_which() {
     // Its own source, under the name that the file of a split would get.
     let own = path("o-train.beton");
     let before = fs::read(&own).unwrap();
-    let message = fails(&[
-        &"pack", &own, &path("o.beton"), &"--split", &"train=0.5,val=0.5", &"--overwrite",
-    ]);
+    let message =
+        fails(&[&"pack", &own, &path("o.beton"), &"--split", &"train=0.5,val=0.5", &"--overwrite"]);
     assert!(message.contains("o-train.beton is its own source"), "{message}");
     assert!(fs::read(&own).unwrap() == before);
 }
@@ -223,7 +222,7 @@ fn sources_are_joined_split_by_split_or_refused() {
     // Folders of splits that are given one by one are one dataset, which is said.
     let said =
         ok(&[&"pack", &path("more/train"), &path("more/val"), &path("by-one.wds"), &"--dry-run"]);
-    assert!(said.contains("the folders train, val become one dataset"), "{said}");
+    assert!(said.contains("the sources train, val become one dataset"), "{said}");
 }
 
 #[test]

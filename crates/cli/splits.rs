@@ -64,8 +64,7 @@ pub(crate) fn notes(
             let planned = plan.splits();
             let kept: Vec<&str> = own.iter().copied().filter(|it| planned.contains(it)).collect();
             notes.push(format!(
-                "{} kept; --no-split-folders mixes those of packed datasets and makes classes of \
-                 folders",
+                "{} kept; --no-split-folders mixes them, or makes classes of folders",
                 of_source(&kept, "is", "are")
             ));
             let others: Vec<&str> = own.iter().copied().filter(|it| !kept.contains(it)).collect();
@@ -90,8 +89,8 @@ fn packed_as_one(paths: &[PathBuf], request: &PlanRequest) -> Option<String> {
     let names: Vec<&str> = names.into_iter().collect();
     (names.len() > 1 && request.splits.is_empty()).then(|| {
         format!(
-            "the folders {} become one dataset; given as one source, the folder that holds them, \
-             they stay splits",
+            "the sources {} become one dataset; of a folder of images that holds them they stay \
+             splits",
             names.join(", ")
         )
     })

@@ -66,8 +66,8 @@ fn split_notes(args: &UnpackArgs, reader: &dyn Reader) -> Vec<String> {
         names => {
             let dataset = shell_word(&args.dataset.display().to_string());
             vec![format!(
-                "which file is in which of {} is in fdconvert.json, where pack finds it; `fdconvert \
-                 pack {dataset} OUT --format folder` writes a folder for each",
+                "fdconvert.json says which files are of the splits {}, and pack keeps them; \
+                 `fdconvert pack {dataset} OUT --format folder` writes a folder for each",
                 names.join(", ")
             )]
         }

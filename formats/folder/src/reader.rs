@@ -496,6 +496,9 @@ impl Reader for FolderReader {
             add("ignored extensions", serde_json::json!(ignored.extensions));
             add("hidden names", ignored.hidden.into());
             add("links not followed", ignored.links.into());
+            if ignored.macosx > 0 {
+                add("__MACOSX folders", ignored.macosx.into());
+            }
             if ignored.repeats > 0 {
                 add("folders reached twice", ignored.repeats.into());
             }
