@@ -2,21 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 mod common;
 
-use common::{fails, names, ok};
+use common::{fails, names, ok, tree};
 use fdconvert_codec::Policy;
 use fdconvert_folder::Folder;
 use fdconvert_pipeline::{Dataset, OnError, Plan, PlanRequest, Run, ShardBy, Sharding, pack};
-use fdconvert_testkit::fixtures;
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path};
-
-fn tree(root: &Path, names: &[&str]) {
-    for name in names {
-        let path = root.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, fixtures::PNG_RGB).unwrap();
-    }
-}
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()

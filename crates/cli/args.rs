@@ -264,10 +264,20 @@ pub(crate) struct OptionArgs {
     /// Parts of the dataset, e.g. train=0.9,val=0.1, drawn by --seed and the samples' names
     ///
     /// The shares add up to 1, or `rest=drop` says that the rest is left out. Without --split, a
-    /// source of nothing but the folders train, val (valid, validation) and test has these splits.
+    /// source keeps its own splits: those of a packed dataset, and the folders train, val (valid,
+    /// validation) and test where no other folder holds images.
     #[arg(long, value_name = "NAME=SHARE", value_delimiter = ',', help_heading = "Samples")]
     pub(crate) split: Vec<SplitShare>,
-    /// Take folders called train, val or test for classes, not for splits
+    /// Only samples of these splits that the source itself has, e.g. train,val
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        help_heading = "Samples",
+        hide_short_help = true
+    )]
+    pub(crate) select_splits: Vec<String>,
+    /// Mix the splits of packed datasets, and take folders called train, val or test for classes
     #[arg(long, help_heading = "Samples", hide_short_help = true)]
     pub(crate) no_split_folders: bool,
 

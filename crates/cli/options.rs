@@ -12,7 +12,7 @@ impl OptionArgs {
             ($($name:ident),+ $(,)?) => { $(options.$name = self.$name.clone();)+ };
         }
         take!(format, labels, pair, follow_links, seed);
-        take!(select, select_labels, sample, shuffle, split, no_split_folders);
+        take!(select, select_labels, select_splits, sample, shuffle, split, no_split_folders);
         take!(shard_count, shard_size, shards, shards_multiple_of);
         take!(encode, jpeg_quality, optimize_huffman, baseline, restart_rows, smart_ratio);
         take!(jpeg_index, ratio, max_bmp_size, max_side, short_side, alpha);

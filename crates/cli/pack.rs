@@ -88,7 +88,7 @@ fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outco
         "would pack {} of {} into {} ({})\n",
         output::counted(plan.len(), "sample"),
         Shown(source.name()),
-        output::path(dataset.out),
+        summary::places(samples),
         format.about(),
     );
     text.push_str(&plan::shards_text(plan));
@@ -105,8 +105,8 @@ fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outco
             field.kind.name()
         ));
     }
-    for note in summary::left_out(source, plan) {
-        text.push_str(&format!("  note     {note}\n"));
+    for note in samples.split_notes().into_iter().chain(summary::left_out(source, plan)) {
+        text.push_str(&format!("  note     {}\n", Shown(note)));
     }
     if let Some(grid_bits) = dataset.jpeg_index {
         text.push_str(&format!("  jpeg-index checkpoints every {grid_bits} bits\n"));

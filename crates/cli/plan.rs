@@ -5,12 +5,12 @@ use crate::{
     listen::Listener,
     output, summary,
 };
-use fdconvert::{Ignored, Plan, check_plan_place, merge_with, plan_with};
+use fdconvert::{Plan, check_plan_place, merge_with, plan_with};
 use fdconvert_core::{OptionValues, Result, Shown};
 use serde_json::{Map, json};
 
-/// Splits and shards that are shown; JSON has all.
-const SHOWN: usize = 8;
+/// Splits and outputs that a text lists; JSON has all.
+pub(crate) const SHOWN: usize = 8;
 
 /// `fdconvert plan`
 pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) -> Result<Outcome> {
@@ -20,8 +20,13 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
     let cache = args.listing_cache.as_deref();
     let planned = plan_with(&args.sources, &options, cache, listener.context())?;
     let bytes = planned.save(&args.output, args.overwrite)?;
-    let notes = summary::left_out(planned.source(), planned.plan());
-    report(args, planned.plan(), bytes, (&notes, &planned.left_out()), session)?;
+    if args.common.json {
+        session.print_document(&planned.document(&args.output, bytes))?;
+    } else if !args.common.quiet {
+        let mut notes = planned.split_notes();
+        notes.extend(summary::left_out(planned.source(), planned.plan()));
+        report(args, planned.plan(), bytes, &notes, session)?;
+    }
     Ok(Outcome::Complete)
 }
 
@@ -29,21 +34,9 @@ fn report(
     args: &PlanArgs,
     plan: &Plan,
     bytes: u64,
-    (notes, ignored): (&[String], &Ignored),
+    notes: &[String],
     session: &Session,
 ) -> Result<()> {
-    if args.common.json {
-        let mut fields = Map::new();
-        fields.insert("plan".into(), json!(args.output.display().to_string()));
-        fields.insert("samples".into(), json!(plan.len()));
-        fields.insert("shards".into(), json!(plan.shards.len()));
-        fields.insert("bytes".into(), json!(bytes));
-        fields.insert("ignored".into(), json!(ignored));
-        return session.print_json("planned", fields);
-    }
-    if args.common.quiet {
-        return Ok(());
-    }
     let n = output::counted(plan.len(), "sample");
     let path = output::path(&args.output);
     let size = output::size(bytes);
@@ -61,7 +54,8 @@ fn report(
 /// One line for each split.
 pub(crate) fn shards_text(plan: &Plan) -> String {
     let mut text = String::new();
-    for split in plan.splits().into_iter().take(SHOWN) {
+    let splits = plan.splits();
+    for split in splits.iter().copied().take(SHOWN) {
         let shards = plan.shards.iter().filter(|shard| shard.split == split);
         let lens: Vec<u64> = shards.map(|shard| shard.samples.end - shard.samples.start).collect();
         let (least, most) = (lens.iter().min().unwrap_or(&0), lens.iter().max().unwrap_or(&0));
@@ -72,7 +66,12 @@ pub(crate) fn shards_text(plan: &Plan) -> String {
             (_, true) => format!(" of {}", output::count(*least)),
             (_, false) => format!(" of {} to {}", output::count(*least), output::count(*most)),
         };
-        text.push_str(&format!("  {:8} {total} in {shards}{each}\n", Shown(split)));
+        let split = Shown(split).to_string();
+        text.push_str(&format!("  {split:8} {total} in {shards}{each}\n"));
+    }
+    if splits.len() > SHOWN {
+        let n = output::counted((splits.len() - SHOWN) as u64, "more split");
+        text.push_str(&format!("  ...      {n}; --json lists all\n"));
     }
     text
 }

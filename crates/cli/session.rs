@@ -1,6 +1,6 @@
 //! What ties one run of a command to whoever started it.
 use crate::output;
-use fdconvert_core::{Error, Result, Shown, ShownText};
+use fdconvert_core::{Error, Result, ShownText, shell_word};
 use fdconvert_pipeline::Cancel;
 use indicatif::ProgressBar;
 use serde_json::{Map, Value};
@@ -61,12 +61,7 @@ impl Session {
     }
 
     pub(crate) fn set_command(&self, args: &[OsString]) {
-        let quoted = args.iter().map(|arg| {
-            let arg = Shown(arg.to_string_lossy()).to_string();
-            let is_plain = |c: char| c.is_alphanumeric() || "-_./=,:%+@".contains(c);
-            let plain = !arg.is_empty() && arg.chars().all(is_plain);
-            if plain { arg } else { format!("'{}'", arg.replace('\'', r"'\''")) }
-        });
+        let quoted = args.iter().map(|arg| shell_word(&arg.to_string_lossy()));
         // The first run of a session names it.
         let _ = self.command.set(quoted.collect::<Vec<_>>().join(" "));
     }

@@ -1,9 +1,9 @@
 //! The closing summary of `pack` and `unpack`.
-use crate::{Outcome, Session, args::Common, output};
+use crate::{Outcome, Session, args::Common, output, plan::SHOWN};
 use fdconvert::Samples;
-use fdconvert_core::{Codec, Result, Shown, Source};
+use fdconvert_core::{Codec, Result, Shard, Shown, Source};
 use fdconvert_pipeline::{Checkpointed, Plan, Report};
-use std::{collections::BTreeSet, fmt::Write};
+use std::{fmt::Write, path::PathBuf};
 
 /// Skipped samples that are listed one by one; the output's record has them all.
 const LISTED: usize = 20;
@@ -31,15 +31,18 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
     let n_others = source.len().saturating_sub(plan.len());
     if n_others > 0 {
         let (n, all) = (output::count(n_others), output::count(source.len()));
-        notes.push(format!("{n} of {all} samples left out by --select, --sample or --split"));
-    }
-    if !source.splits().is_empty() {
-        let names: BTreeSet<String> = source.splits().into_iter().map(|(name, _)| name).collect();
-        let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        notes
-            .push(format!("the folders {names} are splits; --no-split-folders makes them classes"));
+        notes.push(format!("{n} of {all} samples left out by --select..., --sample or --split"));
     }
     notes
+}
+
+/// `o-train.beton, o-val.beton`: what is really written.
+pub(crate) fn places(samples: &Samples) -> String {
+    let places = samples.outputs();
+    let shown: Vec<_> = places.iter().take(SHOWN).map(|place| output::path(place)).collect();
+    let n_more = places.len() - shown.len();
+    let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// Prints it as text or JSON and tells how the data was.
@@ -65,7 +68,11 @@ impl Summary<'_> {
         let by_default = if self.samples.is_default_format() { " (by default)" } else { "" };
         line("format", format!("{}{by_default}", dataset.format.name()));
         let splits = self.samples.splits(report);
-        for split in splits.iter().filter(|_| splits.len() > 1) {
+        let is_plain = match &splits[..] {
+            [only] => only.name == Shard::DEFAULT_SPLIT && dataset.source.splits().is_empty(),
+            _ => false,
+        };
+        for split in splits.iter().filter(|_| !is_plain) {
             let n = output::counted(split.samples, "sample");
             let place = match &split.file {
                 Some(file) => format!("in {}", file.display()),
@@ -73,7 +80,8 @@ impl Summary<'_> {
             };
             line(&split.name, format!("{n} {place}"));
         }
-        for note in left_out(dataset.source, dataset.plan) {
+        let notes = self.samples.split_notes().into_iter();
+        for note in notes.chain(left_out(dataset.source, dataset.plan)) {
             line("note", note);
         }
         let was_complete = report.resumed > 0 && report.resumed == report.samples;
@@ -161,10 +169,13 @@ impl Summary<'_> {
                 line("", format!("{}: {why}", skipped.key));
             }
             if report.skipped.len() > LISTED {
-                line("", format!("... `fdconvert inspect {}` lists all", dataset.out.display()));
+                let places = self.samples.outputs();
+                let first = places.first().map_or(dataset.out, PathBuf::as_path);
+                let each = if dataset.out == first { "" } else { ", and each of the others," };
+                line("", format!("... `fdconvert inspect {}`{each} lists all", first.display()));
             }
         }
-        let out = output::path(dataset.out);
+        let out = places(self.samples);
         if was_complete {
             let n = output::counted(report.samples, "sample");
             return format!("{out} is already complete: {n}, nothing to do\n") + &text;

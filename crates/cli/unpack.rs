@@ -14,9 +14,10 @@ const BUDGET_BYTES: u64 = 64 << 20;
 pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
     let quiet = args.common.quiet || args.common.json;
     let listener = Listener { packing: "unpacking", ..Listener::new(session, quiet) };
-    let options = PackOptions::default().format("folder").max_decompressed(args.max_decompressed);
+    let options = PackOptions::default().max_decompressed(args.max_decompressed);
     let pack = Pack::new([&args.dataset], &args.out)
         .options(options)
+        .unpacking()
         .threads(args.threads)
         .buffer(BUDGET_BYTES)
         .on_error(args.on_error.into());

@@ -37,6 +37,15 @@ pub(crate) fn fails(args: &[&dyn AsRef<std::ffi::OsStr>]) -> String {
     text(&output.stderr)
 }
 
+/// Writes files of these names; all of them are the same small PNG.
+pub(crate) fn tree(root: &Path, names: &[&str]) {
+    for name in names {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, fdconvert_testkit::fixtures::PNG_RGB).unwrap();
+    }
+}
+
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -2,8 +2,8 @@
 mod stats;
 
 use crate::{Outcome, Session, args::InspectArgs, listen::Listener, output};
-use fdconvert::{InspectOptions, Stats, inspect_with};
-use fdconvert_core::{Encoded, Kind, Reader, Result, Sample, Shown, Value};
+use fdconvert::{InspectOptions, Inspected, inspect_with};
+use fdconvert_core::{Encoded, Kind, Result, Shown, Value};
 use serde_json::Value as Json;
 use std::fmt::Write;
 
@@ -19,27 +19,29 @@ pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
     if args.common.json {
         session.print_document(&found.document())?;
     } else {
-        session.print(&as_text(args, &*found.reader, &found.first, found.stats.as_ref()))?;
+        session.print(&as_text(args, &found))?;
     }
     Ok(Outcome::Complete)
 }
 
-fn as_text(
-    args: &InspectArgs,
-    reader: &dyn Reader,
-    samples: &[Sample<Encoded>],
-    stats: Option<&Stats>,
-) -> String {
+fn as_text(args: &InspectArgs, found: &Inspected) -> String {
+    let (reader, stats) = (&*found.reader, found.stats.as_ref());
     let mut text = String::new();
     let mut line = |name: &str, what: &str| {
         // Writing to a string cannot fail. Whatever names say, this is one line.
         let _ = writeln!(text, "  {:17} {}", Shown(name).to_string(), Shown(what));
     };
     for (name, value) in reader.details() {
-        if value.is_null() {
+        // Splits follow with their sizes.
+        if value.is_null() || name == "splits" {
             continue;
         }
         line(&name.replace('_', " "), &plain(&name, &value));
+    }
+    let splits = found.splits();
+    if !splits.is_empty() {
+        let sized = splits.iter().map(|(name, n)| format!("{name} {}", output::count(*n)));
+        line("splits", &sized.collect::<Vec<_>>().join(", "));
     }
     let sums = if reader.has_checksums() { "of every sample" } else { "none of single samples" };
     line("checksums", sums);
@@ -78,7 +80,7 @@ fn as_text(
             }
         }
     }
-    for sample in samples {
+    for sample in &found.first {
         let values: Vec<_> = sample.values.iter().map(shown).collect();
         line("sample", &format!("{}  {}", sample.key, values.join("  ")));
     }

@@ -21,6 +21,8 @@ pub struct Ignored {
     /// Folders that were reached again, by a link or behind one; the images in them are taken once,
     /// under the name that comes first.
     pub repeats: u64,
+    /// Folders called `__MACOSX`, which archives made on macOS leave beside their content.
+    pub macosx: u64,
     /// First-level folders without any image: they are no classes.
     pub folders: Vec<String>,
     /// The most frequent extensions among `others`, and how often each was seen.
@@ -58,6 +60,7 @@ impl Ignored {
         self.hidden += other.hidden;
         self.links += other.links;
         self.repeats += other.repeats;
+        self.macosx += other.macosx;
         self.folders.extend(other.folders);
         self.tables.extend(other.tables);
         for (extension, n) in other.extensions {
@@ -69,7 +72,8 @@ impl Ignored {
     /// Whether nothing was ignored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        (self.others, self.hidden, self.links, self.repeats) == (0, 0, 0, 0)
+        (self.others, self.hidden, self.links) == (0, 0, 0)
+            && (self.repeats, self.macosx) == (0, 0)
             && self.folders.is_empty()
     }
 }
@@ -95,6 +99,7 @@ impl fmt::Display for Ignored {
         part(f, self.hidden, "hidden name", "hidden names")?;
         let n_folders = self.folders.len() as u64;
         part(f, n_folders, "folder without images", "folders without images")?;
+        part(f, self.macosx, "__MACOSX folder", "__MACOSX folders")?;
         part(f, self.links, "link not followed", "links not followed")?;
         let (one, many) = (
             "folder reached twice and taken under its first name",

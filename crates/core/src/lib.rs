@@ -34,6 +34,7 @@ mod random;
 mod sample;
 mod shown;
 mod source;
+mod splits;
 mod units;
 
 pub use array::{ArraySpec, DType};
@@ -47,6 +48,7 @@ pub use options::{FormatOption, OptionKind, OptionValues};
 pub use provenance::{Provenance, Skipped};
 pub use random::KeyedRandom;
 pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
-pub use shown::{Shown, ShownText};
+pub use shown::{Shown, ShownText, shell_word};
 pub use source::{Extent, Reader, Source};
+pub use splits::{Splits, packed_splits, split_named, split_names, split_ranges};
 pub use units::{bandwidth, images_per_s, size};

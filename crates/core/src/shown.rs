@@ -41,6 +41,23 @@ impl<T: Display> Display for ShownText<T> {
     }
 }
 
+/// An argument as one types it in a shell: in quotes where it has anything but letters, digits and
+/// harmless marks.
+///
+/// ```
+/// use fdconvert_core::shell_word;
+///
+/// assert_eq!(shell_word("my photos"), "'my photos'");
+/// assert_eq!(shell_word("a/b.wds"), "a/b.wds");
+/// ```
+#[must_use]
+pub fn shell_word(argument: &str) -> String {
+    let word = Shown(argument).to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=,:%+@".contains(c);
+    let plain = !word.is_empty() && word.chars().all(is_plain);
+    if plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
 /// Spells out what passes through it.
 struct Spelling<'a, 'b> {
     out: &'a mut Formatter<'b>,

@@ -1,6 +1,8 @@
-use crate::{Codec, Encoded, Error, Ignored, Image, Provenance, Result, Sample, Schema, Value};
+use crate::{
+    Codec, Encoded, Error, Ignored, Image, Provenance, Result, Sample, Schema, Splits, Value,
+};
 use bytes::Bytes;
-use std::{convert::Infallible, ops::Range, path::Path, sync::Arc};
+use std::{convert::Infallible, path::Path, sync::Arc};
 
 /// A finite, indexable dataset that many threads may read at the same time.
 pub trait Source: Send + Sync {
@@ -68,9 +70,14 @@ pub trait Source: Send + Sync {
         Ok(self.image_bytes(index))
     }
 
-    /// Parts that the source itself has, such as its folders `train` and `val`: names, and indices
-    /// that cover the source once. A name may have several ranges. Empty, the default, for none.
-    fn splits(&self) -> Vec<(String, Range<u64>)> {
+    /// Parts that the source itself has, such as its folders or its shards `train` and `val`. Empty,
+    /// the default, for none.
+    fn splits(&self) -> Splits {
+        Vec::new()
+    }
+
+    /// What a user should know of how the source was taken, in sentences: for the summary.
+    fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
 

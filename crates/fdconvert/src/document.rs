@@ -1,5 +1,6 @@
 //! What a run found, as one JSON document: `docs/json.md` is the contract.
-use crate::Samples;
+use crate::{Samples, splits::planned_json};
+use fdconvert_core::split_names;
 use fdconvert_pipeline::Report;
 use serde_json::{Map, Value, json};
 
@@ -25,6 +26,10 @@ impl Samples {
         fields.insert("samples".into(), json!(dataset.plan.len()));
         fields.insert("shards".into(), json!(dataset.plan.shards.len()));
         fields.insert("out".into(), json!(dataset.out.display().to_string()));
+        fields.insert("outputs".into(), self.outputs_json());
+        fields.insert("splits".into(), planned_json(dataset.plan));
+        fields.insert("source_splits".into(), json!(split_names(&dataset.source.splits())));
+        fields.insert("split_notes".into(), json!(self.split_notes()));
         fields.insert("format".into(), json!(dataset.format.name()));
         fields.insert("schema".into(), json!(dataset.source.schema()));
         fields.insert("params".into(), json!(dataset.policy.params()));
@@ -63,6 +68,7 @@ impl Samples {
         let (fell_back, before, after) = report.fell_back;
         let fields = json!({
             "out": dataset.out.display().to_string(),
+            "outputs": self.outputs_json(),
             "format": dataset.format.name(),
             "planned": report.planned,
             "samples": report.samples,
@@ -73,6 +79,8 @@ impl Samples {
             "ignored": dataset.source.left_out(),
             "left_out": dataset.source.len().saturating_sub(dataset.plan.len()),
             "splits": splits,
+            "source_splits": split_names(&dataset.source.splits()),
+            "split_notes": self.split_notes(),
             "bytes_in": report.bytes_in,
             "bytes_stored": report.bytes_stored,
             "bytes_out": report.bytes_out,
@@ -92,5 +100,9 @@ impl Samples {
             Value::Object(fields) => document(what, fields),
             _ => document(what, Map::new()),
         }
+    }
+
+    fn outputs_json(&self) -> Value {
+        self.outputs().iter().map(|place| place.display().to_string()).collect()
     }
 }

@@ -8,9 +8,10 @@ use crate::{
     sources::Opening,
     splits::{self, SplitReport},
 };
-use fdconvert_core::{Error, Format as _, Result, Source};
+use fdconvert_core::{Error, Format as _, MaxDecompressed, Result, Source, split_names};
+use fdconvert_folder::Folder;
 use fdconvert_formula::FormulaFormat;
-use fdconvert_pipeline::{Cancel, Dataset, OnError, Part, Plan, Report, Run};
+use fdconvert_pipeline::{Cancel, Dataset, OnError, Part, Plan, Report, Run, outputs};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::{
@@ -37,6 +38,7 @@ pub struct Pack {
     how: How,
     listing_cache: Option<PathBuf>,
     dry: bool,
+    unpacks: bool,
 }
 
 /// How a dataset is packed: nothing here shapes a byte of it.
@@ -149,6 +151,7 @@ impl Pack {
             how: How::default(),
             listing_cache: None,
             dry: false,
+            unpacks: false,
         }
     }
 
@@ -198,6 +201,15 @@ impl Pack {
         self
     }
 
+    /// Unpacks one dataset: every file is written where its name says, whatever split it is of, and
+    /// a record beside them says which is of which.
+    #[must_use]
+    pub fn unpacking(mut self) -> Self {
+        self.unpacks = true;
+        self.options.format = Some("folder".to_owned());
+        self
+    }
+
     how_setters!();
 
     /// Packs, and tells what it did.
@@ -225,6 +237,9 @@ impl Pack {
     pub fn prepare(&self, context: Context<'_>) -> Result<Prepared> {
         let masks = self.options.pair.iter().map(|pair| &pair.path);
         out::check_place(&self.out, self.sources.iter().chain(masks), self.how.overwrite)?;
+        if self.unpacks {
+            return self.prepare_unpacking();
+        }
         let left = (!self.dry).then_some(&*self.out);
         let options = &self.options;
         let ratio = ratio::settle(options, &self.sources, left, self.how.overwrite, context)?;
@@ -246,8 +261,33 @@ impl Pack {
         }
         drop(planning);
         let jpeg_index = options.jpeg_index.bits();
-        Samples::new(source, plan, settings, jpeg_index, &self.out, self.how.clone())
+        let masks = options.pair.iter().map(|pair| &pair.path);
+        let paths = self.sources.iter().chain(masks).cloned().collect();
+        let how = self.how.clone();
+        Samples::new((paths, source), plan, settings, jpeg_index, &self.out, how)
             .map(Prepared::Samples)
+    }
+}
+
+impl Pack {
+    /// The samples of one dataset on their way into one folder.
+    fn prepare_unpacking(&self) -> Result<Prepared> {
+        let [dataset] = &self.sources[..] else {
+            return Err(Error::usage("source", "one dataset is unpacked at a time"));
+        };
+        let limit = MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0));
+        let source: Box<dyn Source> = fdconvert_reader::open_within(dataset, limit)?;
+        let mut settings = Settings::new(&self.options, None, Some(&self.out))?;
+        let splits = source.splits();
+        let is_divided = split_names(&splits).len() > 1;
+        let splits = if is_divided { splits } else { Vec::new() };
+        settings.format = Box::new(Folder::default().record_splits(splits));
+        settings.is_default_format = false;
+        let plan = Plan::single_file(source.len());
+        let sources = (vec![dataset.clone()], source);
+        let mut samples = Samples::new(sources, plan, settings, None, &self.out, self.how.clone())?;
+        samples.unpacks = true;
+        Ok(Prepared::Samples(samples))
     }
 }
 
@@ -261,17 +301,20 @@ pub enum Prepared {
 
 /// Samples on their way into a dataset.
 pub struct Samples {
+    paths: Vec<PathBuf>,
     source: Box<dyn Source>,
     plan: Plan,
     settings: Settings,
     jpeg_index: Option<u32>,
     out: PathBuf,
     how: How,
+    /// Every file is written where its name says, whatever split it is of.
+    unpacks: bool,
 }
 
 impl Samples {
     pub(crate) fn new(
-        source: Box<dyn Source>,
+        (paths, source): (Vec<PathBuf>, Box<dyn Source>),
         plan: Plan,
         settings: Settings,
         jpeg_index: Option<u32>,
@@ -279,12 +322,18 @@ impl Samples {
         how: How,
     ) -> Result<Self> {
         out::check_name(out, &*settings.format)?;
+        // Files of splits have names of their own, which sources may have, too.
+        for place in outputs(&*settings.format, &plan, out).iter().filter(|place| *place != out) {
+            out::check_place(place, paths.iter(), how.overwrite)?;
+        }
         if how.part.is_some() && !settings.format.is_sharded() {
             let name = settings.format.name();
             let what = format!("a {name} is one file and cannot be written in parts");
             return Err(Error::usage("--part", what));
         }
-        let mut samples = Self { source, plan, settings, jpeg_index, out: out.to_owned(), how };
+        let out = out.to_owned();
+        let mut samples =
+            Self { paths, source, plan, settings, jpeg_index, out, how, unpacks: false };
         if samples.settings.plan.only_split.is_some() && !samples.how.overwrite {
             let before = splits::as_begun_before(&samples.dataset())?;
             samples.plan = before.unwrap_or(samples.plan);
@@ -316,7 +365,25 @@ impl Samples {
     /// The splits in the order of the plan, as far as this run wrote them.
     #[must_use]
     pub fn splits(&self, report: &Report) -> Vec<SplitReport> {
-        splits::written(&self.dataset(), self.how.part, report)
+        match self.unpacks && !self.source.splits().is_empty() {
+            true => splits::kept_together(&self.dataset(), report),
+            false => splits::written(&self.dataset(), self.how.part, report),
+        }
+    }
+
+    /// What became of the splits of the source, in sentences.
+    #[must_use]
+    pub fn split_notes(&self) -> Vec<String> {
+        match &self.paths[..] {
+            [dataset] if self.unpacks => splits::unpacking_notes(dataset, &self.out, &*self.source),
+            paths => splits::notes(paths, &*self.source, &self.plan, &self.settings.plan),
+        }
+    }
+
+    /// Paths that are written: formats of one file have one for each split.
+    #[must_use]
+    pub fn outputs(&self) -> Vec<PathBuf> {
+        outputs(&*self.settings.format, &self.plan, &self.out)
     }
 
     /// What the format has to say of how such samples are stored.
@@ -348,5 +415,5 @@ impl Samples {
 /// # Errors
 /// As for [`Pack::run`].
 pub fn unpack(dataset: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Report> {
-    Pack::new([dataset], out).options(PackOptions::default().format("folder")).run()
+    Pack::new([dataset], out).unpacking().run()
 }

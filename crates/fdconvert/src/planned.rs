@@ -1,16 +1,17 @@
 //! One dataset written by several runs: a plan in a file, parts, and what completes them.
 use crate::{
-    Context, PackOptions, Stage, out,
+    Context, PackOptions, Stage, document, out,
     pack::{How, Samples, how_setters},
     ratio::{self, Settled},
     settings::{Settings, refuse_without_images},
     sources::Opening,
     splits,
 };
-use fdconvert_core::{Error, Ignored, Result, Shard, ShardSummary, Source};
+use fdconvert_core::{Error, Ignored, Result, Shard, ShardSummary, Source, split_names};
 use fdconvert_pipeline::{Cancel, Checked, OnError, Part, Plan, PlanFile, Report};
 use fdconvert_storage::{Scratch, make_folder, replace, sync_folder_of};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -162,6 +163,28 @@ impl Planned {
         &*self.source
     }
 
+    /// What became of the splits of the sources, in sentences.
+    #[must_use]
+    pub fn split_notes(&self) -> Vec<String> {
+        splits::notes(&self.paths, &*self.source, &self.plan, &self.settings.plan)
+    }
+
+    /// The plan as a document: `file` is where it was saved, `bytes` its size.
+    #[must_use]
+    pub fn document(&self, file: &Path, bytes: u64) -> Value {
+        let own = self.source.splits();
+        let mut fields = Map::new();
+        fields.insert("plan".into(), json!(file.display().to_string()));
+        fields.insert("samples".into(), json!(self.plan.len()));
+        fields.insert("shards".into(), json!(self.plan.shards.len()));
+        fields.insert("bytes".into(), json!(bytes));
+        fields.insert("ignored".into(), json!(self.left_out()));
+        fields.insert("splits".into(), splits::planned_json(&self.plan));
+        fields.insert("source_splits".into(), json!(split_names(&own)));
+        fields.insert("split_notes".into(), json!(self.split_notes()));
+        document("planned", fields)
+    }
+
     /// What lies in the sources and is no sample.
     #[must_use]
     pub fn left_out(&self) -> Ignored {
@@ -197,8 +220,8 @@ impl Planned {
         if is_part && !dry {
             leave_copy(&self.bytes, out)?;
         }
-        let Self { source, plan, settings, jpeg_index, how, .. } = self;
-        Samples::new(source, plan, settings, jpeg_index, out, how)
+        let Self { source, paths, plan, settings, jpeg_index, how, .. } = self;
+        Samples::new((paths, source), plan, settings, jpeg_index, out, how)
     }
 }
 
@@ -312,9 +335,9 @@ pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Resu
         return Err(Error::usage("OUT", what));
     }
     let planned = Planned::load_with(&file, context)?;
-    let Planned { source, plan, settings, jpeg_index, .. } = planned;
+    let Planned { source, paths, plan, settings, jpeg_index, .. } = planned;
     let how = How { on_error: OnError::Fail, ..How::default() };
-    let samples = Samples::new(source, plan, settings, jpeg_index, out, how)?;
+    let samples = Samples::new((paths, source), plan, settings, jpeg_index, out, how)?;
     let dataset = samples.dataset();
     let (shards, checked) = dataset.finished_shards()?;
     let files = dataset.complete(&shards)?;

@@ -95,6 +95,8 @@ fn plan_request(options: &PackOptions) -> PlanRequest {
         drop_rest: splits.len() < options.split.len(),
         splits,
         only_split: None,
+        select_splits: options.select_splits.clone(),
+        mix_splits: options.no_split_folders,
         split_seed: options.seed,
         sharding: Sharding { by, multiple_of: options.shards_multiple_of },
         balance: None,
@@ -154,6 +156,9 @@ fn params(
     }
     if !options.select_labels.is_empty() {
         put("select-labels", options.select_labels.join(","));
+    }
+    if !options.select_splits.is_empty() {
+        put("select-splits", options.select_splits.join(","));
     }
     if let Some(share) = options.sample {
         put("sample", share.to_string());

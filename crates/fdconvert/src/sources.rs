@@ -57,9 +57,13 @@ impl Opening<'_> {
     /// Opened sources as one, with the images that the option `pair` names.
     pub(crate) fn join(self, sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
         // Only the names of masks matter, not which folder is a class or a split.
-        let options = &PackOptions { no_split_folders: true, ..self.options.clone() };
-        let masks = Opening { options, ..self };
-        options.pair.iter().try_fold(Concat::join(sources)?, |source, pair| {
+        let mut options = self.options.clone();
+        options.no_split_folders = true;
+        options.select_splits.clear();
+        let masks = Opening { options: &options, ..self };
+        let mixes = self.options.no_split_folders;
+        let joined = if mixes { Concat::mix(sources) } else { Concat::join(sources) };
+        options.pair.iter().try_fold(joined?, |source, pair| {
             let images: Box<dyn Source> = match masks.image_folder(&pair.path)? {
                 Some(folder) => Box::new(folder),
                 None => masks.reader(&pair.path)?,
@@ -145,6 +149,7 @@ impl Opening<'_> {
         Folder::with_limits(self.options.limits())
             .follow_links(self.options.follow_links)
             .split_folders(!self.options.no_split_folders)
+            .select_splits(self.options.select_splits.clone())
     }
 
     /// What a plan records of a source, so that other runs need not look again; and the source.

@@ -1,8 +1,13 @@
 //! Which splits a run writes, and what they are called.
-use fdconvert_core::{Format, Result, Shard, Source};
-use fdconvert_pipeline::{Dataset, Part, Plan, Report};
+use fdconvert_core::{Format, Result, Shard, Source, shell_word, split_named, split_names};
+use fdconvert_pipeline::{Dataset, Part, Plan, PlanRequest, Report};
 use fdconvert_storage::name_of;
-use std::{collections::BTreeMap, path::PathBuf};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 /// The split that a source is by the name of its folder, where that folder is all there is. Only
 /// for formats whose shards are named after splits.
@@ -13,10 +18,112 @@ pub(crate) fn only_split(
 ) -> Option<String> {
     let [path] = paths else { return None };
     let names_shards = matches!(format.name(), "wds" | "mixed");
-    if !names_shards || !path.is_dir() || !source.splits().is_empty() {
+    if !names_shards || !source.splits().is_empty() {
         return None;
     }
-    fdconvert_folder::split_named(&name_of(path).ok()??).map(str::to_owned)
+    folder_split(path).map(str::to_owned)
+}
+
+/// The split that a folder is by its name.
+fn folder_split(path: &Path) -> Option<&'static str> {
+    if !path.is_dir() {
+        return None;
+    }
+    split_named(&name_of(path).ok()??)
+}
+
+/// What became of the splits of the source, and what else there is to know about it.
+pub(crate) fn notes(
+    paths: &[PathBuf],
+    source: &dyn Source,
+    plan: &Plan,
+    request: &PlanRequest,
+) -> Vec<String> {
+    let splits = source.splits();
+    let own = split_names(&splits);
+    let mut notes = Vec::new();
+    match (&own[..], request) {
+        ([], _) => notes.extend(packed_as_one(paths, request)),
+        (own, PlanRequest { mix_splits: true, .. }) => {
+            notes.push(format!("{} mixed by --no-split-folders", of_source(own, "is", "are")));
+        }
+        (own, request) if !request.splits.is_empty() => {
+            let name = split_at(&splits, plan.source_index(0));
+            let name = name.unwrap_or_else(|| own.join(", "));
+            notes.push(format!("--split divides the split {name} of the source"));
+        }
+        (own, _) => {
+            let planned = plan.splits();
+            let kept: Vec<&str> = own.iter().copied().filter(|it| planned.contains(it)).collect();
+            notes.push(format!(
+                "{} kept; --no-split-folders mixes them, or makes classes of folders",
+                of_source(&kept, "is", "are")
+            ));
+            let others: Vec<&str> = own.iter().copied().filter(|it| !kept.contains(it)).collect();
+            if !others.is_empty() {
+                notes.push(format!("no sample is taken of {}", others.join(", ")));
+            }
+        }
+    }
+    notes.extend(source.remarks());
+    notes
+}
+
+/// `the splits train, val of the source are`
+fn of_source(names: &[&str], is: &str, are: &str) -> String {
+    let (splits, are) = if names.len() == 1 { ("split", is) } else { ("splits", are) };
+    format!("the {splits} {} of the source {are}", names.join(", "))
+}
+
+/// That folders of several splits were given as sources, which makes one dataset of them.
+fn packed_as_one(paths: &[PathBuf], request: &PlanRequest) -> Option<String> {
+    let names: BTreeSet<&str> = paths.iter().filter_map(|path| folder_split(path)).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (names.len() > 1 && request.splits.is_empty()).then(|| {
+        format!(
+            "the sources {} become one dataset; of a folder of images that holds them they stay \
+             splits",
+            names.join(", ")
+        )
+    })
+}
+
+fn split_at(splits: &[(String, Range<u64>)], index: u64) -> Option<String> {
+    splits.iter().find(|(_, range)| range.contains(&index)).map(|(name, _)| name.clone())
+}
+
+/// What becomes of splits in a folder, where files lie where their names say.
+pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -> Vec<String> {
+    let splits = source.splits();
+    let mut notes = match &split_names(&splits)[..] {
+        [] => Vec::new(),
+        [only] if folder_split(out).is_some_and(|name| name == *only) => Vec::new(),
+        [only] => vec![format!("all are of the split {only}, which a folder of that name keeps")],
+        names => {
+            let dataset = shell_word(&dataset.display().to_string());
+            vec![format!(
+                "fdconvert.json says which files are of the splits {}, and pack keeps them; \
+                 `fdconvert pack {dataset} OUT --format folder` writes a folder for each",
+                names.join(", ")
+            )]
+        }
+    };
+    notes.extend(source.remarks());
+    notes
+}
+
+/// What JSON says of the splits of a plan.
+pub(crate) fn planned_json(plan: &Plan) -> Value {
+    let of = |name: &str| {
+        let shards = plan.shards.iter().filter(|shard| shard.split == name);
+        let (n, samples) = shards.fold((0, 0), |(n, samples), shard| {
+            (n + 1, samples + shard.samples.end - shard.samples.start)
+        });
+        json!({"name": name, "samples": samples, "shards": n})
+    };
+    let mut names: Vec<&str> = plan.shards.iter().map(|shard| shard.split.as_str()).collect();
+    names.dedup();
+    names.into_iter().map(of).collect()
 }
 
 /// The plan as it was called before shards were named after their source, where the output has such
@@ -72,4 +179,22 @@ pub(crate) fn written(
         }
     }
     splits
+}
+
+/// The splits of a source whose samples all lie in one place, less those that were left out.
+pub(crate) fn kept_together(dataset: &Dataset<'_>, report: &Report) -> Vec<SplitReport> {
+    let splits = dataset.source.splits();
+    let mut written: Vec<SplitReport> = Vec::new();
+    for (name, range) in &splits {
+        let skipped = report.skipped.iter().filter(|skipped| range.contains(&skipped.index));
+        let samples = range.end - range.start - skipped.count() as u64;
+        match written.iter_mut().find(|split| split.name == *name) {
+            Some(split) => split.samples += samples,
+            None => {
+                let file = Some(dataset.out.to_path_buf());
+                written.push(SplitReport { name: name.clone(), samples, shards: 1, file });
+            }
+        }
+    }
+    written
 }

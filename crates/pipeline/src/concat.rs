@@ -1,7 +1,8 @@
 use fdconvert_core::{
-    Codec, Error, FieldSpec, Ignored, Image, Kind, Result, Sample, Schema, Source, Value,
+    Codec, Error, FieldSpec, Ignored, Image, Kind, Result, Sample, Schema, Source, Splits, Value,
+    split_names,
 };
-use std::{collections::BTreeSet, ops::Range, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Several sources one after the other, as one. Their fields must be the same; classes are joined
@@ -20,24 +21,34 @@ impl Concat {
     ///
     /// # Errors
     /// `Usage` when there is none, their fields differ, or only some have splits of their own.
-    pub fn join(mut sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
+    pub fn join(sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
+        let whole = sources.iter().find(|source| source.splits().is_empty());
+        let divided = sources.iter().find(|source| !source.splits().is_empty());
+        if let (Some(whole), Some(divided)) = (whole, divided) {
+            let what = format!(
+                "{} has splits of its own ({}) and {} has none, so that its samples belong to \
+                 none: pack them one by one, or mix all with --no-split-folders; of a folder, give \
+                 the split folders that belong with it",
+                divided.name(),
+                split_names(&divided.splits()).join(", "),
+                whole.name()
+            );
+            return Err(Error::usage("source", what));
+        }
+        Self::mix(sources)
+    }
+
+    /// Joins sources whose splits will be mixed.
+    ///
+    /// # Errors
+    /// `Usage` when there is none, or their fields differ.
+    pub fn mix(mut sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
         if sources.len() == 1 {
             return sources.pop().ok_or_else(|| Error::usage("source", "there is none"));
         }
         let Some(first) = sources.first() else {
             return Err(Error::usage("source", "there is none"));
         };
-        let whole = sources.iter().find(|source| source.splits().is_empty());
-        let divided = sources.iter().find(|source| !source.splits().is_empty());
-        if let (Some(whole), Some(divided)) = (whole, divided) {
-            let what = format!(
-                "{} has split folders and {} has none; pack the folders of one split together, or \
-                 take them for classes with --no-split-folders",
-                divided.name(),
-                whole.name()
-            );
-            return Err(Error::usage("source", what));
-        }
         let mut fields = first.schema().fields.clone();
         for source in &sources {
             let shape = |fields: &[FieldSpec]| -> Vec<(String, Kind)> {
@@ -151,15 +162,24 @@ impl Source for Concat {
         self.locate(index).map_or(Ok(None), |(at, inner)| self.sources[at].planned_bytes(inner))
     }
 
-    fn splits(&self) -> Vec<(String, Range<u64>)> {
+    /// None unless all sources have some: they have to cover the whole.
+    fn splits(&self) -> Splits {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let mut splits = Vec::new();
         for (source, start) in self.sources.iter().zip(starts) {
-            for (name, range) in source.splits() {
+            let own = source.splits();
+            if own.is_empty() {
+                return Vec::new();
+            }
+            for (name, range) in own {
                 splits.push((name, start + range.start..start + range.end));
             }
         }
         splits
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.sources.iter().flat_map(|source| source.remarks()).collect()
     }
 
     fn left_out(&self) -> Ignored {

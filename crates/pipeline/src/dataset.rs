@@ -182,18 +182,12 @@ impl Dataset<'_> {
         }
     }
 
-    /// Where a shard's dataset lies: formats of one file get one for each split, named after it.
+    /// Where a shard's dataset lies.
     pub(crate) fn shard_out(&self, shard: &Shard) -> PathBuf {
-        if self.format.is_sharded() || self.plan.splits().len() == 1 {
-            return self.out.to_path_buf();
+        match self.format.is_sharded() || self.plan.splits().len() == 1 {
+            true => self.out.to_path_buf(),
+            false => split_out(self.out, &shard.split),
         }
-        let stem = self.out.file_stem().unwrap_or_default().to_string_lossy();
-        let mut name = format!("{stem}-{}", shard.split);
-        if let Some(extension) = self.out.extension() {
-            name.push('.');
-            name.push_str(&extension.to_string_lossy());
-        }
-        self.out.with_file_name(name)
     }
 
     fn provenance(&self) -> Provenance {
@@ -220,4 +214,23 @@ impl Dataset<'_> {
             skipped: Vec::new(),
         }
     }
+}
+
+/// What a plan makes at `out`: formats of one file get one for each split, named after it.
+#[must_use]
+pub fn outputs(format: &dyn Format, plan: &Plan, out: &Path) -> Vec<PathBuf> {
+    match format.is_sharded() || plan.splits().len() <= 1 {
+        true => vec![out.to_path_buf()],
+        false => plan.shards.iter().map(|shard| split_out(out, &shard.split)).collect(),
+    }
+}
+
+fn split_out(out: &Path, split: &str) -> PathBuf {
+    let mut name = out.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{split}"));
+    if let Some(extension) = out.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    out.with_file_name(name)
 }

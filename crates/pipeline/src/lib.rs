@@ -35,7 +35,7 @@ mod unreadable;
 
 pub use cancel::Cancel;
 pub use concat::Concat;
-pub use dataset::{Dataset, Part};
+pub use dataset::{Dataset, Part, outputs};
 pub use mixture::Balance;
 pub use pack::{Observer, OnError, Run, pack};
 pub use paired::Paired;

@@ -1,6 +1,9 @@
 //! Splits that the source itself has.
-use fdconvert_core::Error;
+use fdconvert_core::{Error, Result, split_names};
 use std::ops::Range;
+
+/// The longest part of a file's name that a split may be.
+const MAX_NAME_BYTES: usize = 200;
 
 /// Groups the indices by split, each keeping its order, and gives the size of each. Splits are in
 /// the order in which the source names them first; those without a planned sample are left out.
@@ -8,17 +11,11 @@ pub(crate) fn group(
     own: &[(String, Range<u64>)],
     order: &mut Option<Vec<u64>>,
     n_samples: u64,
-) -> Vec<(String, u64)> {
-    let mut names: Vec<&String> = Vec::new();
+) -> Result<Vec<(String, u64)>> {
+    let names = split_names(own);
+    let number = |split: &str| names.iter().position(|known| *known == split).unwrap_or(0);
     // The number of the split of each range.
-    let mut numbers = Vec::with_capacity(own.len());
-    for (name, _) in own {
-        let number = names.iter().position(|known| *known == name).unwrap_or_else(|| {
-            names.push(name);
-            names.len() - 1
-        });
-        numbers.push(number);
-    }
+    let numbers: Vec<usize> = own.iter().map(|(name, _)| number(name)).collect();
     let mut sizes = vec![0_u64; names.len()];
     let mut count = |number: usize, n: u64| {
         if let Some(size) = sizes.get_mut(number) {
@@ -41,18 +38,50 @@ pub(crate) fn group(
         indices.iter().for_each(|&index| count(split_of(index), 1));
         *order = Some(indices);
     }
-    let sized = names.into_iter().cloned().zip(sizes);
-    sized.filter(|(_, size)| *size > 0).collect()
+    let sized = names.iter().map(|name| (*name).to_owned()).zip(sizes);
+    let sized: Vec<_> = sized.filter(|(_, size)| *size > 0).collect();
+    match sized.iter().find(|(name, _)| !is_part_of_file_name(name)) {
+        Some((name, _)) => {
+            let what = format!(
+                "the source has a split `{name}`, which is no part of a file name; leave it out \
+                 with --select-splits, or mix all splits with --no-split-folders"
+            );
+            Err(Error::usage("source", what))
+        }
+        None => Ok(sized),
+    }
+}
+
+/// Names of splits come from manifests and folders of others, and become files and folders.
+pub(crate) fn is_part_of_file_name(split: &str) -> bool {
+    let is_short = (1..=MAX_NAME_BYTES).contains(&split.len());
+    is_short && !split.starts_with('.') && !split.contains(['/', '\0'])
+}
+
+/// The ranges of these splits, in the source's order.
+pub(crate) fn select(own: &[(String, Range<u64>)], wanted: &[String]) -> Result<Vec<Range<u64>>> {
+    let names = split_names(own);
+    let missing = wanted.iter().find(|name| !names.contains(&name.as_str()));
+    if let Some(name) = missing {
+        let what = match &names[..] {
+            [] => "the source has no splits of its own; leave it out".to_owned(),
+            _ => format!("`{name}` is none of the source's splits, {}", names.join(", ")),
+        };
+        return Err(Error::usage("--select-splits", what));
+    }
+    let taken = own.iter().filter(|(name, _)| wanted.contains(name));
+    Ok(taken.map(|(_, range)| range.clone()).collect())
 }
 
 /// Dividing again would mix what the source keeps apart.
-pub(crate) fn refused(own: &[(String, Range<u64>)]) -> Error {
-    let mut names: Vec<&str> = own.iter().map(|(name, _)| name.as_str()).collect();
-    names.dedup();
+pub(crate) fn refused(splits: &[(String, u64)]) -> Error {
+    let names: Vec<&str> = splits.iter().map(|(name, _)| name.as_str()).collect();
+    let (names, first) = (names.join(", "), names.first().copied().unwrap_or_default());
     let what = format!(
-        "the source has splits of its own ({}); leave --split out, give one of those folders as \
-         the source, or take them for classes with --no-split-folders",
-        names.join(", ")
+        "the source has splits of its own ({names}), which dividing again would mix: leave --split \
+         out to keep them, divide one of them with --select-splits {first}, or mix those of a \
+         packed dataset with --no-split-folders and those of a folder by giving its split folders \
+         as sources"
     );
     Error::usage("--split", what)
 }

@@ -1,7 +1,7 @@
 use fdconvert_core::{
-    Codec, Error, FieldSpec, Ignored, Image, Kind, Result, Sample, Schema, Source, Value,
+    Codec, Error, FieldSpec, Ignored, Image, Kind, Result, Sample, Schema, Source, Splits, Value,
 };
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
 use xxhash_rust::xxh3::Xxh3;
 
 /// A source with one more image for every sample, e.g. its segmentation mask: the first image of
@@ -104,8 +104,12 @@ impl Source for Paired {
         Ok(bytes.0.zip(bytes.1).map(|(image, mask)| image + mask))
     }
 
-    fn splits(&self) -> Vec<(String, Range<u64>)> {
+    fn splits(&self) -> Splits {
         self.inner.splits()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.inner.remarks()
     }
 
     fn left_out(&self) -> Ignored {

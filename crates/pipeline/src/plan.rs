@@ -33,8 +33,12 @@ pub struct PlanRequest {
     pub selection: Selection,
     /// Seed of a global shuffle; `None` keeps the source's order.
     pub shuffle: Option<u64>,
+    /// Only samples of these splits that the source itself has; empty for all.
+    pub select_splits: Vec<String>,
+    /// Takes the splits that the source itself has for one dataset.
+    pub mix_splits: bool,
     /// Parts of the dataset, e.g. `train` and `val`; empty for those that the source itself has,
-    /// or else for one.
+    /// or else for one. What is planned of the source is of one split then, unless splits are mixed.
     pub splits: Vec<Split>,
     /// Samples that are in none of the splits are left out. Without it, shares that do not add up
     /// to 1 are an error.
@@ -80,7 +84,7 @@ impl Plan {
         request: &PlanRequest,
     ) -> Result<Self> {
         policy.check_format(format)?;
-        let mut order = request.selection.apply(source)?;
+        let mut order = request.selection.apply(source, &request.select_splits)?;
         if let Some(seed) = request.shuffle {
             let mut indices = order.unwrap_or_else(|| (0..source.len()).collect());
             crate::select::shuffle(&mut indices, seed);
@@ -90,21 +94,21 @@ impl Plan {
         if n_samples == 0 {
             return Err(Error::usage("source", "there is no sample to pack"));
         }
-        let own = source.splits();
-        let splits = match &request.splits[..] {
-            [] if own.is_empty() => {
-                let name = request.only_split.as_deref().unwrap_or(Shard::DEFAULT_SPLIT);
-                vec![(name.to_owned(), n_samples)]
-            }
-            [] => own_splits::group(&own, &mut order, n_samples),
-            _ if !own.is_empty() => return Err(own_splits::refused(&own)),
-            _ => {
-                let mut indices = order.unwrap_or_else(|| (0..source.len()).collect());
-                let sizes = crate::select::split(source, &mut indices, request)?;
-                order = Some(indices);
-                sizes
-            }
+        let own = if request.mix_splits { Vec::new() } else { source.splits() };
+        let mut splits = if own.is_empty() {
+            let name = request.only_split.as_deref().unwrap_or(Shard::DEFAULT_SPLIT);
+            vec![(name.to_owned(), n_samples)]
+        } else {
+            own_splits::group(&own, &mut order, n_samples)?
         };
+        if !request.splits.is_empty() {
+            if splits.len() > 1 {
+                return Err(own_splits::refused(&splits));
+            }
+            let mut indices = order.unwrap_or_else(|| (0..source.len()).collect());
+            splits = crate::select::split(source, &mut indices, request)?;
+            order = Some(indices);
+        }
         let unreadable = Unreadable::new(request.on_error);
         let mut plan = Self {
             order,
@@ -118,13 +122,13 @@ impl Plan {
             let bmp = choice.choose(source, format, &plan, n_samples, &unreadable)?;
             plan.bmp = Some(bmp);
         }
-        let mut start = 0;
+        let (mut start, is_divided) = (0, splits.len() > 1);
         for (split, len) in splits {
             let range = start..start + len;
             start = range.end;
             let cuts = if format.is_sharded() {
                 let how = Measure { source, policy, format, plan: &plan, unreadable: &unreadable };
-                request.sharding.cut(&how, range.clone())?
+                request.sharding.cut(&how, range.clone(), is_divided.then_some(&split))?
             } else {
                 vec![range]
             };

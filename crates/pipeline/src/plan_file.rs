@@ -25,7 +25,7 @@
 //! for each source: 8 bytes listing_len, then the listing: what spares the source from looking
 //!          again, in a form of its own; 0 bytes for none
 //! ```
-use crate::{Plan, Positions};
+use crate::{Plan, Positions, own_splits::is_part_of_file_name};
 use fdconvert_core::{Codec, Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
@@ -268,6 +268,9 @@ impl PlanFile<serde_json::Value> {
             .ok_or("its sources have too many samples")?;
         let mut end = 0;
         for shard in &self.plan.shards {
+            if !is_part_of_file_name(&shard.split) {
+                return Err(format!("its split `{}` is no part of a file name", shard.split));
+            }
             if shard.samples.start != end || shard.samples.end <= end {
                 return Err(format!("its shards do not follow each other at sample {end}"));
             }

@@ -1,6 +1,6 @@
 //! Subsets, shuffles and splits. Every random choice is a comparison of keyed hashes (XXH3), so
 //! it is the same on every machine and for every version of every library.
-use crate::PlanRequest;
+use crate::{PlanRequest, own_splits};
 use fdconvert_core::{Error, Result, Source};
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -26,10 +26,10 @@ pub struct Split {
 }
 
 impl Selection {
-    /// The indices taken, ascending; `None` for all.
-    pub(crate) fn apply(&self, source: &dyn Source) -> Result<Option<Vec<u64>>> {
+    /// The indices taken, ascending, of these splits alone if any are named; `None` for all.
+    pub(crate) fn apply(&self, source: &dyn Source, splits: &[String]) -> Result<Option<Vec<u64>>> {
         let Self { ranges, labels, share } = self;
-        if ranges.is_empty() && labels.is_empty() && share.is_none() {
+        if ranges.is_empty() && labels.is_empty() && share.is_none() && splits.is_empty() {
             return Ok(None);
         }
         if let Some(range) =
@@ -45,7 +45,13 @@ impl Selection {
         }
         let in_ranges =
             |index: &u64| ranges.is_empty() || ranges.iter().any(|range| range.contains(index));
-        let mut indices: Vec<u64> = (0..source.len()).filter(in_ranges).collect();
+        let mut indices: Vec<u64> = if splits.is_empty() {
+            (0..source.len()).filter(in_ranges).collect()
+        } else {
+            // Before the labels: samples of other splits may have none.
+            let of_splits = own_splits::select(&source.splits(), splits)?.into_iter().flatten();
+            of_splits.filter(in_ranges).collect()
+        };
         if !labels.is_empty() {
             let wanted = label_numbers(source, labels)?;
             let mut kept = Vec::new();

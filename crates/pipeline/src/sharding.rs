@@ -44,8 +44,14 @@ pub(crate) struct Measure<'a> {
 }
 
 impl Sharding {
-    /// Ranges of positions that cover `range` in order, none empty.
-    pub(crate) fn cut(&self, how: &Measure<'_>, range: Range<u64>) -> Result<Vec<Range<u64>>> {
+    /// Ranges of positions that cover `range` in order, none empty. `split` is what messages call
+    /// the range, where it is one of several.
+    pub(crate) fn cut(
+        &self,
+        how: &Measure<'_>,
+        range: Range<u64>,
+        split: Option<&String>,
+    ) -> Result<Vec<Range<u64>>> {
         let n_samples = range.end - range.start;
         let n_shards = match self.by {
             ShardBy::Count(0) => return Err(Error::usage("--shard-count", "give 1 or more")),
@@ -68,7 +74,13 @@ impl Sharding {
         let multiple = self.multiple_of.max(1);
         let n_shards = n_shards.div_ceil(multiple).saturating_mul(multiple);
         if n_shards > n_samples {
-            let what = format!("{n_shards} shards of {n_samples} samples would leave some empty");
+            let samples = if n_samples == 1 { "sample" } else { "samples" };
+            let of_split =
+                split.map_or_else(String::new, |split| format!(" of the split `{split}`"));
+            let what = format!(
+                "{n_shards} shards of {n_samples} {samples}{of_split} would leave some empty; \
+                 {n_samples} is the most"
+            );
             // The option that asked for so many.
             let option = if multiple > 1 { "--shards-multiple-of" } else { "--shards" };
             return Err(Error::usage(option, what));

@@ -123,7 +123,9 @@ fn carry_out(
         "pack" | "unpack" => {
             let done = if command == "pack" { "packed" } else { "unpacked" };
             let dry = options.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
-            match Pack::from_json(paths, last, options)?.prepare(context)? {
+            let pack = Pack::from_json(paths, last, options)?;
+            let pack = if command == "unpack" { pack.unpacking() } else { pack };
+            match pack.prepare(context)? {
                 Prepared::Samples(samples) if dry => Ok(samples.plan_document()),
                 Prepared::Samples(samples) => Ok(samples.document(done, &samples.run(context)?)),
                 Prepared::Formula(formula) => Ok(formula.document(&formula.run(dry, context)?)),

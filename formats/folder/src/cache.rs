@@ -11,7 +11,7 @@ use std::{
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"FDLIST\r\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 32;
 /// Ten million files take half a gigabyte.
 const MAX_BODY_BYTES: usize = 4 << 30;

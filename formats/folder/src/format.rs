@@ -4,16 +4,18 @@ use crate::{
 };
 use fdconvert_core::{
     Codec, Create, Format, ImageHeader, Limits, OptionValues, Reader, Result, Schema, ShardSummary,
-    ShardWriter,
+    ShardWriter, Splits,
 };
 use std::path::Path;
 
 /// Folders of image files.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Folder {
     pub(crate) limits: Limits,
     pub(crate) follow_links: bool,
     pub(crate) split_folders: bool,
+    pub(crate) selected_splits: Vec<String>,
+    pub(crate) written_splits: Splits,
 }
 
 impl Folder {
@@ -37,13 +39,26 @@ impl Folder {
         Self { split_folders, ..self }
     }
 
+    /// Only samples of these splits will be read, of all if none is named: images without a class
+    /// in other splits are no error then.
+    #[must_use]
+    pub fn select_splits(self, selected_splits: Vec<String>) -> Self {
+        Self { selected_splits, ..self }
+    }
+
+    /// Writes down which of the samples that will be written are in which split.
+    #[must_use]
+    pub fn record_splits(self, written_splits: Splits) -> Self {
+        Self { written_splits, ..self }
+    }
+
     /// Opens `root`: what was unpacked with its table, a folder of class folders, or a flat one.
     ///
     /// # Errors
     /// `Usage` when there is no image, or images lie beside class folders; `Corrupt` or `Version`
     /// when its table is damaged or of another version; `Io` when a folder cannot be listed.
     pub fn open_folder(&self, root: &Path) -> Result<FolderReader> {
-        FolderReader::open(root, *self)
+        FolderReader::open(root, self.clone())
     }
 
     /// Opens `root` as [`open_folder`](Self::open_folder) does, without walking it where `cache`
@@ -54,7 +69,7 @@ impl Folder {
     /// Those of [`open_folder`](Self::open_folder); `Usage` when `cache` is another file; `Io` when
     /// it cannot be written.
     pub fn open_cached(&self, root: &Path, cache: &Path) -> Result<(FolderReader, Option<String>)> {
-        FolderReader::open_cached(root, cache, *self)
+        FolderReader::open_cached(root, cache, self.clone())
     }
 
     /// Opens `root` as it was when a plan was made, without walking it: `schema`, `listing` and
@@ -70,17 +85,18 @@ impl Folder {
         listing: &[u8],
         fingerprint: [u8; 16],
     ) -> Result<FolderReader> {
-        FolderReader::open_planned(root, schema, listing, fingerprint, *self)
+        FolderReader::open_planned(root, schema, listing, fingerprint, self.clone())
     }
 
     /// Opens exactly the files below `root` that the table `labels` (`.csv`, `.tsv` or `.jsonl`)
     /// lists, in its order and with its columns. One that has no column but the paths keeps the
-    /// classes that the folders give. Files that are missing are errors of their samples.
+    /// classes that the folders give; split folders stay splits whatever the columns. Files that
+    /// are missing are errors of their samples.
     ///
     /// # Errors
     /// `Usage`, naming line and column, when the table is not one; `Io` when it cannot be read.
     pub fn open_with_labels(&self, root: &Path, labels: &Path) -> Result<FolderReader> {
-        FolderReader::open_with_labels(root, labels, *self)
+        FolderReader::open_with_labels(root, labels, self.clone())
     }
 }
 
@@ -95,7 +111,7 @@ impl Format for Folder {
 
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
         values.check(self.name(), self.options())?;
-        Ok(Box::new(*self))
+        Ok(Box::new(self.clone()))
     }
 
     /// Any folder: whoever asks several formats asks this one last.
@@ -117,7 +133,8 @@ impl Format for Folder {
     }
 
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
-        Ok(Box::new(Writer::create(request)?))
+        let splits = self.written_splits.clone();
+        Ok(Box::new(Writer::create(request, splits)?))
     }
 
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {

@@ -1,7 +1,7 @@
 //! `--labels FILE`: a table of samples that people or other tools wrote.
 mod classes;
 
-pub(crate) use classes::{keep_classes, keep_splits};
+pub(crate) use classes::keep_classes;
 
 use crate::{
     columns::{json_column, text_column},

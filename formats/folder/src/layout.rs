@@ -59,6 +59,9 @@ pub(crate) fn is_hidden(name: &[u8]) -> bool {
     name.first() == Some(&b'.')
 }
 
+/// What archives made on macOS have beside their content: resource forks under the names of files.
+pub(crate) const MACOSX: &[u8] = b"__MACOSX";
+
 /// The path below a root.
 pub(crate) fn join(root: &Path, relative: &[u8]) -> PathBuf {
     root.join(OsStr::from_bytes(relative))

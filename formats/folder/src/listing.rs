@@ -1,3 +1,6 @@
+/// The label of a folder whose images have no class and are not to be read.
+pub(crate) const UNLABELLED: u32 = u32::MAX;
+
 /// Millions of file paths in little memory: one arena of names, and per file twelve bytes that
 /// say where its name ends and which folder it lies in.
 #[derive(Debug, Default)]

@@ -1,21 +1,21 @@
 use crate::{
     Folder, cache, labels,
     layout::{join, key_of_path},
-    listing::Listing,
+    listing::{Listing, UNLABELLED},
     sidecar,
+    split_folders::{self, Division},
     table::{Cell, Table},
     walk::{Found, Traces, walk},
 };
 use bytes::Bytes;
 use fdconvert_core::{
     Encoded, Error, FieldSpec, Ignored, Image, ImageHeader, Kind, Provenance, Reader, Result,
-    Sample, Schema, Source, Value,
+    Sample, Schema, Source, Splits, Value, split_named, split_names,
 };
 use fdconvert_storage::read_file;
 use std::{
     borrow::Cow,
     fs, io,
-    ops::Range,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -23,9 +23,6 @@ use std::{
 use xxhash_rust::xxh3::Xxh3Default;
 
 const MISSING: &str = "the file is missing";
-
-/// Names of splits, and the samples in each.
-type Splits = Vec<(String, Range<u64>)>;
 
 /// An open folder of images.
 #[derive(Debug)]
@@ -36,8 +33,8 @@ pub struct FolderReader {
     samples: Samples,
     ignored: Ignored,
     provenance: Option<Provenance>,
-    /// Splits that the folders are, and the samples in each.
-    splits: Splits,
+    /// Splits that the folders are or that the table records.
+    division: Division,
     how: Folder,
     fingerprint: OnceLock<[u8; 16]>,
     stamp: OnceLock<[u8; 16]>,
@@ -77,7 +74,10 @@ enum Samples {
 
 impl FolderReader {
     pub(crate) fn open(root: &Path, how: Folder) -> Result<Self> {
-        Self::open_table(root, how)?.map_or_else(|| Self::of_walk(root, how, None), Ok)
+        match Self::open_table(root, &how)? {
+            Some(reader) => Ok(reader),
+            None => Self::of_walk(root, how, None),
+        }
     }
 
     pub(crate) fn open_cached(
@@ -85,7 +85,7 @@ impl FolderReader {
         cache: &Path,
         how: Folder,
     ) -> Result<(Self, Option<String>)> {
-        if let Some(reader) = Self::open_table(root, how)? {
+        if let Some(reader) = Self::open_table(root, &how)? {
             return Ok((reader, Some("the folder has a table".to_owned())));
         }
         let why = match cache::load(cache, root)? {
@@ -116,26 +116,28 @@ impl FolderReader {
     }
 
     /// A folder that was unpacked with its table.
-    fn open_table(root: &Path, how: Folder) -> Result<Option<Self>> {
+    fn open_table(root: &Path, how: &Folder) -> Result<Option<Self>> {
         if let Some(found) = sidecar::read(root, &how.limits)? {
             let (table, origin) = (found.table, "labels.jsonl");
             let samples = Samples::Listed { table, real: real(root)?, bytes: found.rows, origin };
-            let mut reader = Self::new(root, found.schema, samples, how)?;
+            let mut reader = Self::new(root, found.schema, samples, how.clone())?;
             reader.provenance = Some(found.provenance);
+            reader.division.splits = found.splits;
             return Ok(Some(reader));
         }
         Ok(None)
     }
 
     fn of_walk(root: &Path, how: Folder, found: Option<Found>) -> Result<Self> {
-        let (found, splits) = find(root, how, found)?;
+        let mut found = found.map_or_else(|| walk(root, how.follow_links, None), Ok)?;
+        let division = divide(root, &how, &mut found)?;
         let mut fields = vec![FieldSpec::new("image", Kind::Image)];
         if !found.class_names.is_empty() {
             fields.push(FieldSpec::label("label", found.class_names.into()));
         }
         let samples = Samples::Walked(found.listing);
         let mut reader = Self::new(root, Schema::new(fields)?, samples, how)?;
-        (reader.ignored, reader.splits) = (found.ignored, splits);
+        (reader.ignored, reader.division) = (found.ignored, division);
         Ok(reader)
     }
 
@@ -149,33 +151,42 @@ impl FolderReader {
         let listing = Listing::from_bytes(listing).ok_or_else(|| {
             Error::usage("plan", format!("the listing of {} is damaged", root.display()))
         })?;
-        let splits = if how.split_folders { listing.splits() } else { Vec::new() };
+        let division =
+            if how.split_folders { listing.division(root)? } else { Division::default() };
         let mut reader = Self::new(root, schema, Samples::Walked(listing), how)?;
         reader.fingerprint = OnceLock::from(fingerprint);
         // Parts may read copies of the source, written at other times.
         reader.stamp = OnceLock::from(fingerprint);
-        reader.splits = splits;
+        reader.division = division;
         Ok(reader)
     }
 
     pub(crate) fn open_with_labels(root: &Path, file: &Path, how: Folder) -> Result<Self> {
         let (mut schema, mut table, bytes) = labels::read(file, &how.limits)?;
-        let mut splits = Vec::new();
-        if schema.fields.len() == 1 {
-            match find(root, how, None) {
-                Ok((found, own)) => {
-                    let (depth, names) = (usize::from(!own.is_empty()), found.class_names);
-                    splits = labels::keep_splits(&table, &own);
-                    labels::keep_classes(&mut schema, &mut table, names, depth)?;
+        let walked = match schema.fields.len() {
+            1 => walk(root, how.follow_links, None).map(Some),
+            _ => Ok(None),
+        };
+        let division = match walked {
+            Ok(Some(mut found)) => {
+                let mut division = divide(root, &how, &mut found)?;
+                let depth = usize::from(!division.splits.is_empty());
+                labels::keep_classes(&mut schema, &mut table, found.class_names, depth)?;
+                if depth == 1 {
+                    division.splits = split_folders::of_paths(&table.paths)?;
                 }
-                // Without classes there is nothing to keep; missing files are told one by one.
-                Err(Error::Usage { .. }) => {}
-                Err(error) => return Err(error),
+                division
             }
-        }
+            // Without classes there is nothing to keep; missing files are told one by one.
+            Ok(None) | Err(Error::Usage { .. }) if how.split_folders => {
+                split_folders::of_table(root, &table.paths)?
+            }
+            Ok(None) | Err(Error::Usage { .. }) => Division::default(),
+            Err(error) => return Err(error),
+        };
         let samples = Samples::Listed { table, real: real(root)?, bytes, origin: "--labels" };
         let mut reader = Self::new(root, schema, samples, how)?;
-        reader.splits = splits;
+        reader.division = division;
         Ok(reader)
     }
 
@@ -194,7 +205,7 @@ impl FolderReader {
             samples,
             ignored: Ignored::default(),
             provenance: None,
-            splits: Vec::new(),
+            division: Division::default(),
             how,
             fingerprint: OnceLock::new(),
             stamp: OnceLock::new(),
@@ -224,10 +235,13 @@ impl FolderReader {
         }
     }
 
-    /// Names of the folders that packing takes for splits, whether this reader does so or not.
-    fn walked_splits(&self) -> Vec<String> {
-        let Samples::Walked(listing) = &self.samples else { return Vec::new() };
-        listing.splits().into_iter().map(|(name, _)| name).collect()
+    /// The splits that packing takes the folders for, whether this reader does so or not, and what
+    /// it would say about them.
+    fn walked_division(&self) -> Option<Result<Division>> {
+        match &self.samples {
+            Samples::Walked(listing) => Some(listing.division(&self.root)),
+            Samples::Listed { .. } => None,
+        }
     }
 
     /// The path of a sample's file relative to the root.
@@ -256,6 +270,10 @@ impl FolderReader {
         let cells = match &self.samples {
             Samples::Walked(listing) => {
                 let label = listing.get(index).ok_or_else(missing)?.label;
+                if label == UNLABELLED {
+                    let what = "it lies right in the folder of its split and has no class";
+                    return Err(Error::sample(self.key_of(&path), what));
+                }
                 let mut cells = vec![Cell::FirstImage];
                 if self.schema.fields.len() > 1 {
                     cells.push(Cell::Value(Value::Int(i64::from(label))));
@@ -421,8 +439,16 @@ impl Source for FolderReader {
         self.path(index).map(|path| self.file_bytes(index, &path)).transpose()
     }
 
-    fn splits(&self) -> Vec<(String, Range<u64>)> {
-        self.splits.clone()
+    fn splits(&self) -> Splits {
+        self.division.splits.clone()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.division.remarks.clone();
+        let empty = self.ignored.folders.iter().filter(|folder| split_named(folder).is_some());
+        let told = empty.filter(|_| self.how.split_folders);
+        remarks.extend(told.map(|folder| format!("the split folder {folder} holds no image")));
+        remarks
     }
 
     fn left_out(&self) -> Ignored {
@@ -470,14 +496,24 @@ impl Reader for FolderReader {
             add("ignored extensions", serde_json::json!(ignored.extensions));
             add("hidden names", ignored.hidden.into());
             add("links not followed", ignored.links.into());
+            if ignored.macosx > 0 {
+                add("__MACOSX folders", ignored.macosx.into());
+            }
             if ignored.repeats > 0 {
                 add("folders reached twice", ignored.repeats.into());
             }
             add("folders without images", serde_json::json!(ignored.folders));
-            let splits = self.walked_splits();
-            if !splits.is_empty() {
-                add("split folders", splits.into());
+        }
+        let division = self.walked_division();
+        let names = match &division {
+            None => Vec::new(),
+            Some(Ok(division)) => {
+                split_names(&division.splits).into_iter().map(Into::into).collect()
             }
+            Some(Err(error)) => vec![error.to_string()],
+        };
+        if !names.is_empty() {
+            add("split folders", names.into());
         }
         details
     }
@@ -504,14 +540,16 @@ impl Reader for FolderReader {
     }
 }
 
-/// Walks the folder unless that is done; with splits, the folders in them are the classes.
-fn find(root: &Path, how: Folder, found: Option<Found>) -> Result<(Found, Splits)> {
-    let mut found = found.map_or_else(|| walk(root, how.follow_links, None), Ok)?;
-    let splits = if how.split_folders { found.listing.splits() } else { Vec::new() };
-    if !splits.is_empty() {
-        found.class_names = found.listing.relabel_below_splits(root)?;
+/// Finds the splits; with them, the folders in them are the classes.
+fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Division> {
+    if !how.split_folders {
+        return Ok(Division::default());
     }
-    Ok((found, splits))
+    let division = found.listing.division(root)?;
+    if !division.splits.is_empty() {
+        found.class_names = found.listing.relabel_below_splits(root, &how.selected_splits)?;
+    }
+    Ok(division)
 }
 
 fn real(root: &Path) -> Result<PathBuf> {

@@ -6,12 +6,13 @@ use crate::{
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
 use fdconvert_core::{
-    Encoded, Error, FieldSpec, Kind, Limits, Provenance, Result, Sample, Schema, Value,
+    Encoded, Error, FieldSpec, Kind, Limits, Provenance, Result, Sample, Schema, Splits, Value,
+    split_ranges,
 };
 use fdconvert_storage::read_file;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
-use std::{fs, io, path::Path};
+use std::{fs, io, ops::Range, path::Path};
 
 const FORMAT: &str = "folder";
 const VERSION: u64 = 1;
@@ -28,11 +29,29 @@ struct Meta {
     samples: u64,
     schema: Schema,
     provenance: Provenance,
+    /// Runs of lines that are in one split; empty where there are no splits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    splits: Vec<SplitRun>,
+}
+
+/// So many lines of one split.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SplitRun {
+    split: String,
+    samples: u64,
 }
 
 /// The contents of `fdconvert.json`.
-pub(crate) fn meta(schema: &Schema, samples: u64, provenance: &Provenance) -> Result<Vec<u8>> {
+pub(crate) fn meta(
+    schema: &Schema,
+    samples: u64,
+    provenance: &Provenance,
+    splits: Splits,
+) -> Result<Vec<u8>> {
+    let run =
+        |(split, range): (String, Range<u64>)| SplitRun { split, samples: range.end - range.start };
     let meta = Meta {
+        splits: splits.into_iter().map(run).collect(),
         format: FORMAT.to_owned(),
         version: VERSION,
         samples,
@@ -105,6 +124,7 @@ pub(crate) struct Sidecar {
     pub(crate) schema: Schema,
     pub(crate) table: Table,
     pub(crate) provenance: Provenance,
+    pub(crate) splits: Splits,
     /// The bytes of the rows, to tell datasets apart.
     pub(crate) rows: Bytes,
 }
@@ -135,7 +155,13 @@ pub(crate) fn read(root: &Path, limits: &Limits) -> Result<Option<Sidecar>> {
         let what = format!("{} lines; {META} says {}", table.len(), meta.samples);
         return Err(Error::corrupt(FORMAT, &rows_path, rows.len() as u64, what));
     }
-    Ok(Some(Sidecar { schema, table, provenance: meta.provenance, rows }))
+    let splits = split_ranges(meta.splits.iter().map(|run| (run.split.as_str(), run.samples)));
+    let n_divided = splits.last().map_or(meta.samples, |(_, range)| range.end);
+    if n_divided != meta.samples {
+        let what = format!("its splits have {n_divided} samples, not {}", meta.samples);
+        return Err(damaged(what));
+    }
+    Ok(Some(Sidecar { schema, table, provenance: meta.provenance, splits, rows }))
 }
 
 /// Whether it is there. Only its absence is a no: any other failure would make another dataset of

@@ -1,7 +1,7 @@
 use crate::{
     cache::SeenFolder,
     entries::{Entries, Entry},
-    layout::{extensions, is_hidden, join, key_of_path, promised, split_extension},
+    layout::{MACOSX, extensions, is_hidden, join, key_of_path, promised, split_extension},
     listing::Listing,
 };
 use fdconvert_core::{Error, Ignored, Result};
@@ -167,6 +167,8 @@ impl Walker<'_> {
             let name = name.as_bytes();
             if is_hidden(name) {
                 self.ignored.hidden += 1;
+            } else if name == MACOSX {
+                self.ignored.macosx += 1;
             } else {
                 if place.path.is_empty() && TABLES.contains(&name) {
                     self.ignored.tables.push(key_of_path(name));

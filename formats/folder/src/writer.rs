@@ -8,7 +8,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Create, Encoded, Error, Provenance, Reader as _, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Source as _, Value,
+    ShardWriter, Skipped, Source as _, Splits, Value, split_ranges,
 };
 use fdconvert_storage::{Scratch, ScratchDir, create_new, partial_path, read_file};
 use std::{
@@ -35,12 +35,41 @@ pub(crate) struct Writer {
     /// Hashes of the paths of all files written: 16 bytes each, where the paths would be 50.
     written: HashSet<u128>,
     folders: BTreeSet<Vec<u8>>,
+    splits: WrittenSplits,
     samples: u64,
     bytes: u64,
 }
 
+/// Which of the samples that were written are in which split.
+struct WrittenSplits {
+    /// Of all that are planned; none where there are no splits.
+    planned: Splits,
+    /// The next one, written or left out.
+    position: u64,
+    /// The split of every one that was written, as its position among the planned ranges.
+    written: Vec<(usize, u64)>,
+}
+
+impl WrittenSplits {
+    fn note(&mut self, is_written: bool) {
+        let at = self.planned.partition_point(|(_, range)| range.end <= self.position);
+        self.position += 1;
+        match self.written.last_mut() {
+            _ if !is_written || self.planned.is_empty() => {}
+            Some((last, n)) if *last == at => *n += 1,
+            _ => self.written.push((at, 1)),
+        }
+    }
+
+    fn into_splits(self) -> Splits {
+        let planned = &self.planned;
+        let named = self.written.into_iter().filter_map(|(at, n)| Some((&*planned.get(at)?.0, n)));
+        split_ranges(named)
+    }
+}
+
 impl Writer {
-    pub(crate) fn create(request: &Create<'_>) -> Result<Self> {
+    pub(crate) fn create(request: &Create<'_>, splits: Splits) -> Result<Self> {
         let schema = request.schema;
         if request.shard.of > 1 {
             return Err(Error::usage("--shards", "a folder is written in one piece"));
@@ -67,6 +96,7 @@ impl Writer {
             plain: Plain::new(schema),
             written: HashSet::new(),
             folders: BTreeSet::new(),
+            splits: WrittenSplits { planned: splits, position: 0, written: Vec::new() },
             samples: 0,
             bytes: 0,
         })
@@ -213,10 +243,12 @@ impl ShardWriter for Writer {
         self.written.extend(paths.iter().map(|path| xxh3_128(path)));
         self.bytes += files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
         self.samples += 1;
+        self.splits.note(true);
         Ok(())
     }
 
     fn skip(&mut self, skipped: Skipped) -> Result<()> {
+        self.splits.note(false);
         self.provenance.skipped.push(skipped);
         Ok(())
     }
@@ -229,11 +261,12 @@ impl ShardWriter for Writer {
             self.remove_stale(self.folder.path(), b"")?;
         }
         let Self { rows, folder, out, schema, provenance, plain, samples, mut bytes, .. } = *self;
-        if plain.holds(&schema) {
+        let splits = self.splits.into_splits();
+        if splits.is_empty() && plain.holds(&schema) {
             drop(rows);
         } else {
             bytes += rows.commit(&folder.path().join(ROWS))?;
-            let meta = sidecar::meta(&schema, samples, &provenance)?;
+            let meta = sidecar::meta(&schema, samples, &provenance, splits)?;
             create_new(&folder.path().join(META), &meta)?;
             bytes += meta.len() as u64;
         }

@@ -54,6 +54,7 @@ mod record;
 mod seal;
 mod shard;
 mod sidecar;
+mod splits;
 mod verify;
 mod writer;
 

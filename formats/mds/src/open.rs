@@ -8,6 +8,7 @@ use crate::{
     place::{STATE, split_folder},
     shard::{Inflated, ShardFile, is_safe_name},
     sidecar::ShardIndex,
+    splits,
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Result, Schema};
@@ -15,6 +16,7 @@ use fdconvert_storage::{fingerprint_hex as hex, read_file};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -103,6 +105,7 @@ impl MdsReader {
         let is_split = path.parent().is_some_and(|above| above.join(manifest::NAME).is_file());
         let is_ours =
             !is_split && reader.shards.iter().any(|shard| shard.folder.join(STATE).is_dir());
+        reader.unread = splits::unread(path, &reader.shards)?;
         reader.problem = problem.or_else(|| is_ours.then(|| MISSING.to_owned()));
         Ok(reader)
     }
@@ -167,6 +170,7 @@ impl MdsReader {
             n_samples,
             manifest: manifest.filter(|_| problem.is_none()),
             problem,
+            unread: BTreeSet::new(),
             fingerprint: hash.to_le_bytes(),
             inflated: Inflated::default(),
             limit,

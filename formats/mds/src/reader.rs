@@ -4,15 +4,16 @@ use crate::{
     open::{Column, Fields, MISSING},
     shard::{Inflated, ShardFile, sample_range},
     sidecar::is_cell,
+    splits,
 };
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Provenance, Reader,
-    Result, Sample, Schema, Source, Value, bytes::u32_at,
+    Result, Sample, Schema, Source, Splits, Value, bytes::u32_at,
 };
 use fdconvert_index::{ImageFacts, Index, IndexError};
 use serde_json::{Map, json};
-use std::{ops::Range, path::PathBuf};
+use std::{collections::BTreeSet, ops::Range, path::PathBuf};
 
 /// An open dataset. Shards are mapped when they are first needed and values are slices of the
 /// map; compressed ones are decompressed as a whole. Many threads may read at the same time.
@@ -26,6 +27,8 @@ pub struct MdsReader {
     pub(crate) manifest: Option<Manifest>,
     /// Why the manifest that is there is not used.
     pub(crate) problem: Option<String>,
+    /// Folders that have an index which is not read.
+    pub(crate) unread: BTreeSet<String>,
     pub(crate) fingerprint: [u8; 16],
     pub(crate) inflated: Inflated,
     pub(crate) limit: MaxDecompressed,
@@ -309,6 +312,14 @@ impl Source for MdsReader {
         let images = fields.filter(|(field, _)| field.kind == Kind::Image);
         let lens = images.filter_map(|(_, &column)| Some(stored.values.get(column)?.len() as u64));
         Some(lens.sum())
+    }
+
+    fn splits(&self) -> Splits {
+        splits::of(self)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        splits::remarks(self)
     }
 
     fn name(&self) -> String {

@@ -7,6 +7,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, Image, Provenance, Reader, Result, Sample, Schema, Source,
+    Splits, packed_splits,
 };
 use fdconvert_index::CheckpointFacts;
 use fdconvert_jpeg::grid_of;
@@ -178,6 +179,11 @@ impl Source for MixedReader {
     fn image_bytes(&self, index: u64) -> Option<u64> {
         let (part, position) = self.locate(index).ok()?;
         part.image_bytes(position)
+    }
+
+    fn splits(&self) -> Splits {
+        let shards = self.manifest.shards.iter();
+        packed_splits(shards.map(|shard| (shard.split.as_str(), shard.samples)))
     }
 
     fn name(&self) -> String {

@@ -60,6 +60,7 @@ mod reindex;
 mod scan;
 mod shard;
 mod sidecar;
+mod splits;
 mod tar;
 mod verify;
 mod writer;

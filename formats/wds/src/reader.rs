@@ -3,10 +3,12 @@ use crate::{
     manifest::Manifest,
     names::Column,
     shard::{Contents, Shard, Slot},
+    splits,
 };
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
+    Splits,
 };
 use fdconvert_index::CheckpointFacts;
 use fdconvert_jpeg::grid_of;
@@ -159,6 +161,14 @@ impl Source for WdsReader {
             };
         }
         Some(bytes)
+    }
+
+    fn splits(&self) -> Splits {
+        splits::of(self)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        splits::remarks(self)
     }
 
     fn name(&self) -> String {

@@ -6,6 +6,7 @@ use crate::{
     fields, layout, names,
     shard::{Contents, Shard},
     sidecar::{ShardFile, Shards, Sidecar},
+    splits::split_of,
     writer::{cell, write_index},
 };
 use bytes::Bytes;
@@ -217,35 +218,4 @@ fn within(whole: &Bytes, part: &Bytes) -> Option<std::ops::Range<usize>> {
     let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
     let end = start.checked_add(part.len())?;
     (end <= whole.len()).then_some(start..end)
-}
-
-/// `train` of `train-000017.tar`; the whole stem where no number ends it.
-fn split_of(path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let numbered = stem.rsplit_once(['-', '_']).filter(|(split, number)| {
-        !split.is_empty() && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
-    });
-    match numbered {
-        Some((split, _)) => split.to_owned(),
-        // img2dataset's shards are numbers alone.
-        None if stem.bytes().all(|b| b.is_ascii_digit()) => "train".to_owned(),
-        None => stem.into_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn splits_come_from_names() {
-        for (name, split) in [
-            ("a/train-000017.tar", "train"),
-            ("imagenet-train-0001.tar", "imagenet-train"),
-            ("00012.tar", "train"),
-            ("all.tar", "all"),
-        ] {
-            assert_eq!(split_of(Path::new(name)), split);
-        }
-    }
 }

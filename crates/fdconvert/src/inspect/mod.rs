@@ -4,7 +4,7 @@ mod stats;
 pub use stats::{Stats, spread};
 
 use crate::{ByteCount, Context, document, options::from_object};
-use fdconvert_core::{Encoded, MaxDecompressed, Reader, Result, Sample, Value};
+use fdconvert_core::{Encoded, MaxDecompressed, Reader, Result, Sample, Value, split_names};
 use fdconvert_pipeline::Cancel;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -73,12 +73,26 @@ pub fn inspect_with(
 }
 
 impl Inspected {
+    /// The splits of the dataset and how many samples each has.
+    #[must_use]
+    pub fn splits(&self) -> Vec<(String, u64)> {
+        let splits = self.reader.splits();
+        let size = |name: &str| {
+            let ranges = splits.iter().filter(|(other, _)| other == name);
+            ranges.map(|(_, range)| range.end - range.start).sum()
+        };
+        split_names(&splits).into_iter().map(|name| (name.to_owned(), size(name))).collect()
+    }
+
     /// What was found as a document.
     #[must_use]
     pub fn document(&self) -> Json {
         let reader = &*self.reader;
         let mut fields = Map::new();
         fields.insert("samples".into(), json!(reader.len()));
+        let splits = self.splits();
+        let splits = splits.iter().map(|(name, n)| json!({"name": name, "samples": n}));
+        fields.insert("splits".into(), splits.collect());
         fields.insert("schema".into(), json!(reader.schema()));
         fields.insert("sample_checksums".into(), json!(reader.has_checksums()));
         fields.insert("details".into(), Json::Object(reader.details()));

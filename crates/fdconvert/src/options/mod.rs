@@ -57,10 +57,13 @@ pub struct PackOptions {
     pub sample: Option<Share>,
     /// All samples are shuffled by the seed.
     pub shuffle: bool,
+    /// Only samples of these splits that the source itself has; empty for all.
+    #[serde(with = "text::list")]
+    pub select_splits: Vec<String>,
     /// Splits of the output; empty for those of the source, or else one.
     #[serde(with = "text::list")]
     pub split: Vec<SplitShare>,
-    /// Folders called train, val or test are classes, not splits.
+    /// Splits of packed datasets are mixed, and folders called train, val or test are classes.
     pub no_split_folders: bool,
 
     /// At most so many samples in a shard.
@@ -136,6 +139,7 @@ impl Default for PackOptions {
             seed: 0,
             select: Vec::new(),
             select_labels: Vec::new(),
+            select_splits: Vec::new(),
             sample: None,
             shuffle: false,
             split: Vec::new(),
@@ -259,6 +263,13 @@ impl PackOptions {
     #[must_use]
     pub fn select_label(mut self, class: impl Into<String>) -> Self {
         self.select_labels.push(class.into());
+        self
+    }
+
+    /// Adds to [`select_splits`](field@Self::select_splits).
+    #[must_use]
+    pub fn select_split(mut self, name: impl Into<String>) -> Self {
+        self.select_splits.push(name.into());
         self
     }
 

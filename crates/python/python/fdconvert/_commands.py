@@ -76,7 +76,7 @@ def unpack(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Write a dataset's images back as files in class folders and return the report."""
-    named: dict[str, Option] = {"format": "folder", "on_error": on_error, "threads": threads}
+    named: dict[str, Option] = {"on_error": on_error, "threads": threads}
     return _run("unpack", [path, out], named, progress)
 
 

@@ -4,7 +4,7 @@ use crate::{
     table::{Column, Table},
 };
 use fdconvert_core::{Error, FieldSpec, Result, Schema};
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
 
 /// Adds the classes that the folders give, with the numbers that they have when all files are
 /// taken. The folder of the class is the part of the path at `depth`.
@@ -33,24 +33,4 @@ pub(crate) fn keep_classes(
     fields.push(FieldSpec::label("label", class_names.into()));
     *schema = Schema::new(fields)?;
     Ok(())
-}
-
-/// The splits of the listed files, where folders are splits: runs of lines.
-pub(crate) fn keep_splits(
-    table: &Table,
-    folders: &[(String, Range<u64>)],
-) -> Vec<(String, Range<u64>)> {
-    let mut splits: Vec<(String, Range<u64>)> = Vec::new();
-    if folders.is_empty() {
-        return splits;
-    }
-    for (index, path) in (0_u64..).zip(&table.paths) {
-        let first = path.split(|&byte| byte == b'/').next().unwrap_or_default();
-        let name = key_of_path(first);
-        match splits.last_mut() {
-            Some((last, range)) if *last == name => range.end = index + 1,
-            _ => splits.push((name, index..index + 1)),
-        }
-    }
-    splits
 }
