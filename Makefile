@@ -1,11 +1,11 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readers python lint lock fmt clippy doc deny bench miri fuzz ptx kernels campaign
+.PHONY: help setup demo test readers python guide lint lock fmt clippy doc deny bench miri fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs. The Python package joins so that the libraries have the features that
 # they have in the whole workspace: with others Cargo would compile every one of them once more.
-LIGHT = -p fdconvert -p fdconvert-codec -p fdconvert-python --no-default-features
+LIGHT = -p fdconvert-cli -p fdconvert -p fdconvert-codec -p fdconvert-python --no-default-features
 # The chores, built as `cargo test` builds them: the example brings the features of tests.
 XTASK = $(CARGO) build --quiet --workspace --bin xtask --example fake_driver && "$${CARGO_TARGET_DIR:-target}/debug/xtask"
 SECONDS_PER_TARGET ?= 60
@@ -35,6 +35,11 @@ readers: setup ## Let other people's readers read shards of ours (needs python3)
 python: setup ## Build the Python package, run its tests, check its stubs (needs pip).
 	@scripts/setup.sh --python
 	scripts/check-python.sh
+
+guide: ## Run what the README and the guide show (and build the book, if mdbook is installed).
+	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver
+	$(XTASK) guide
+	@if command -v mdbook >/dev/null; then mdbook build docs; else echo "guide: no book, mdbook is not installed"; fi
 
 lint: setup lock fmt clippy doc deny ## Everything that is checked without running the code.
 

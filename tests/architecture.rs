@@ -17,21 +17,28 @@ use serde_json::Value;
 /// [`FORMATS`] stands for every crate below `formats/`.
 const ARROWS: &[(&str, &[&str])] = &[
     ("core", &[]),
-    ("probe", &["core"]),
+    ("probe", &["core", "jpeg"]),
     ("storage", &["core"]),
     ("index", &["core"]),
-    ("jpeg-index", &["core"]),
+    ("jpeg", &["core"]),
     ("fractal", &["core"]),
-    ("gpu", &["core", "jpeg-index"]),
+    ("gpu", &["core", "jpeg"]),
     ("gpu-emul", &["gpu"]),
     ("resize", &["core"]),
-    ("codec", &["core", "probe", "jpeg-index", "resize"]),
-    (FORMATS, &["core", "storage", "probe", "index", "jpeg-index"]),
-    ("pipeline", &["core", "codec", "jpeg-index"]),
+    ("codec", &["core", "probe", "jpeg", "resize"]),
+    (FORMATS, &["core", "storage", "probe", "index", "jpeg"]),
+    ("pipeline", &["core", "codec", "jpeg"]),
     ("profile", &["core", "codec", "storage"]),
     ("reader", &["core", "storage", FORMATS]),
-    ("loader", &["core", "storage", "reader", "codec", "resize", "jpeg-index", "gpu"]),
-    ("python", &["core", "loader", "pipeline", "reader", "codec", ROOT]),
+    ("loader", &["core", "storage", "reader", "codec", "resize", "jpeg", "gpu"]),
+    (
+        "fdconvert",
+        &[
+            "core", "storage", "reader", "codec", "jpeg", "fractal", "pipeline", "profile",
+            "loader", FORMATS,
+        ],
+    ),
+    ("python", &["core", "loader", "reader", "codec", "fdconvert", ROOT]),
     ("testkit", &["core", "storage", "probe"]),
     ("xtask", &[]),
 ];
@@ -43,14 +50,14 @@ const FORMATS: &str = "formats/*";
 const OF_ONE_FORMAT: &[(&str, &str)] = &[("mixed", "wds"), ("formula", "fractal")];
 
 /// The command is glue over everything, except what serves the tests and the chores.
-const ROOT: &str = "fdconvert";
+const ROOT: &str = "cli";
 const NOT_FOR_ROOT: &[&str] = &["gpu-emul", "testkit", "xtask"];
 
 /// Where a user may ask for the method of a paper by its name: `bench --cache-policy liquid`,
 /// `profile --search paper` or with more than two forms, and `cache_policy="liquid"` in Python.
 const RESEARCH_BY_NAME: &[&str] = &[
     "crates/cli/bench/mod.rs",
-    "crates/cli/profile/measure.rs",
+    "crates/fdconvert/src/profile/measure.rs",
     "crates/python/src/loader/options.rs",
 ];
 
@@ -138,12 +145,12 @@ fn forbidden_arrows_are_found() {
     assert_eq!(check("mixed", true, &[("index", false), ("wds", true)]), "");
     assert_eq!(check("formula", true, &[("fractal", false)]), "");
     assert!(check("beton", true, &[("fractal", false)]).contains("beton -> fractal"));
-    assert_eq!(check("fdconvert", false, &[("pipeline", false), ("beton", true)]), "");
+    assert_eq!(check("cli", false, &[("pipeline", false), ("beton", true)]), "");
     assert!(check("core", false, &[("storage", false)]).contains("core -> storage"));
     assert!(check("beton", true, &[("codec", false)]).contains("beton -> codec"));
     assert!(check("beton", true, &[("wds", true)]).contains("beton -> wds"));
     assert!(check("pipeline", false, &[("beton", true)]).contains("pipeline -> beton"));
-    assert!(check("fdconvert", false, &[("testkit", false)]).contains("fdconvert -> testkit"));
+    assert!(check("cli", false, &[("testkit", false)]).contains("cli -> testkit"));
     assert!(check("novel", false, &[]).contains("novel: a crate without a row"));
 }
 
@@ -244,8 +251,16 @@ fn short_name(name: &Value) -> String {
 
 /// Everything that the command links, one crate a line.
 fn tree(features: &[&str]) -> String {
-    let tree =
-        ["tree", "--offline", "--package", ROOT, "--edges", "normal,build", "--prefix", "none"];
+    let tree = [
+        "tree",
+        "--offline",
+        "--package",
+        "fdconvert-cli",
+        "--edges",
+        "normal,build",
+        "--prefix",
+        "none",
+    ];
     cargo(&[&tree, features].concat())
 }
 

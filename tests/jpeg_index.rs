@@ -5,7 +5,7 @@ mod common;
 
 use common::{expect, fails, fdconvert, kodak_classes, ok, sha256_file};
 use fdconvert_core::{Codec, Value};
-use fdconvert_jpeg_index::stored_checkpoints;
+use fdconvert_jpeg::stored_checkpoints;
 use fdconvert_testkit::{compare::tree, fixtures};
 use serde_json::Value as Json;
 use std::{

@@ -230,6 +230,9 @@ fn bench_compares_forms_of_the_same_images() {
     assert_eq!(datasets[0]["forms"][1], serde_json::json!(["bmp", 0.5]));
     let plot = fs::read_to_string(&plot).unwrap();
     assert!(plot.starts_with("<svg") && plot.contains("mixed"));
+    for text in ["Images per second", ">dataset<", ">images/s", "achieved", "loading alone"] {
+        assert!(plot.contains(text), "{text}: {plot}");
+    }
     let table = ok(&[&"bench", &png, &"--rounds", &"1", &"--seconds", &"0.2"]);
     assert!(table.contains("bound by") && table.contains("png"), "{table}");
     let liquid: Args<'_> = vec![

@@ -5,7 +5,7 @@ mod common;
 use common::{fails, names, ok};
 use fdconvert_codec::Policy;
 use fdconvert_folder::Folder;
-use fdconvert_pipeline::{Job, OnError, Plan, PlanRequest, ShardBy, Sharding, pack};
+use fdconvert_pipeline::{Dataset, OnError, Plan, PlanRequest, Run, ShardBy, Sharding, pack};
 use fdconvert_testkit::fixtures;
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path};
@@ -118,7 +118,7 @@ fn shards_of_one_split_are_called_after_it_unless_they_were_begun_before() {
     let sharding = Sharding { by: ShardBy::Count(2), multiple_of: 1 };
     let request = PlanRequest { sharding, ..PlanRequest::default() };
     let plan = Plan::new(&source, &Policy::default(), &*wds_format, &request).unwrap();
-    let job = Job {
+    let dataset = Dataset {
         source: &source,
         policy: &Policy::default(),
         format: &*wds_format,
@@ -126,13 +126,10 @@ fn shards_of_one_split_are_called_after_it_unless_they_were_begun_before() {
         plan: &plan,
         params: &BTreeMap::new(),
         jpeg_index: None,
-        threads: 1,
-        budget_bytes: 1 << 20,
         on_error: OnError::Fail,
-        overwrite: false,
-        part: Some(fdconvert_pipeline::Part { index: 0, of: 2 }),
     };
-    pack(&job, &fdconvert_pipeline::Cancel::default(), &mut ()).unwrap();
+    let run = Run { part: Some(fdconvert_pipeline::Part { index: 0, of: 2 }), ..Run::default() };
+    pack(&dataset, &run, &fdconvert_pipeline::Cancel::default(), &mut ()).unwrap();
     assert!(names(&out).contains(&"train-000000.tar".to_owned()));
     let said = ok(&[&"pack", &root, &out, &format, &wds, &count, &two]);
     assert!(said.contains("2 samples were already stored"), "{said}");

@@ -6,18 +6,16 @@ use crate::{
         BENCH_EXAMPLES, INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES,
         PROFILE_EXAMPLES, SAMPLE_EXAMPLES, UNPACK_EXAMPLES, VERIFY_EXAMPLES,
     },
-    jpeg_index::GridArg,
     profile::args::ProfileArgs,
-    ratio::RatioArg,
-    values::{bytes, pair, part, range, share, split},
+    values::part,
 };
-use clap::{Args, Command as Clap, FromArgMatches, Parser, Subcommand, ValueEnum};
-use serde::{Deserialize, Serialize};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fdconvert::{Alpha, ByteCount, Encoding, JpegIndex, Pair, Positions, Ratio, Share, SplitShare};
 use std::path::PathBuf;
 
 /// Packs image datasets once so that training reads them fast.
 #[derive(Debug, Parser)]
-#[command(version, about, max_term_width = 100, infer_subcommands = true)]
+#[command(name = "fdconvert", version, about, max_term_width = 100, infer_subcommands = true)]
 // All commands on a screen of 24 lines: no empty line around the usage.
 #[command(help_template = "{about}\n{usage-heading} {usage}\n{all-args}{after-help}")]
 #[command(after_help = "Exit status: 0 complete, 1 samples skipped or damage found, 2 not done, \
@@ -129,7 +127,7 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) recipe: RecipeArgs,
+    pub(crate) options: OptionArgs,
     /// Carry out this plan (see `fdconvert plan`); it fixes sources and every option that shapes
     /// the output
     #[arg(long, value_name = "FILE", help_heading = "Shards")]
@@ -141,6 +139,9 @@ pub(crate) struct PackArgs {
     /// What to do with samples that cannot be read, decoded or stored
     #[arg(long, value_enum, default_value = "fail", value_name = "DO", help_heading = "Safety")]
     pub(crate) on_error: OnErrorArg,
+    /// With --on-error skip: stop with an error when more than N samples were skipped
+    #[arg(long, value_name = "N", help_heading = "Safety", hide_short_help = true)]
+    pub(crate) max_failures: Option<u64>,
     /// Replace OUT if it exists
     #[arg(long, help_heading = "Safety")]
     pub(crate) overwrite: bool,
@@ -151,8 +152,8 @@ pub(crate) struct PackArgs {
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Memory for images that wait to be written
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = bytes, hide_short_help = true)]
-    pub(crate) buffer: u64,
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", hide_short_help = true)]
+    pub(crate) buffer: ByteCount,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -176,7 +177,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) recipe: RecipeArgs,
+    pub(crate) options: OptionArgs,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -189,8 +190,8 @@ pub(crate) struct IndexArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) sidecars: Option<String>,
     /// Add where a decoder may start inside each JPEG: on (every 2048 bits), 512, 1024, 2048, 4096
-    #[arg(long, value_name = "BITS", default_value = "off", value_parser = crate::jpeg_index::parse)]
-    pub(crate) jpeg_index: GridArg,
+    #[arg(long, value_name = "BITS", default_value = "off")]
+    pub(crate) jpeg_index: JpegIndex,
     /// Replace files that are there
     #[arg(long)]
     pub(crate) overwrite: bool,
@@ -209,11 +210,9 @@ pub(crate) struct MergeArgs {
     pub(crate) common: Common,
 }
 
-/// Everything that shapes the bytes of the output. A plan records it, so the names of the fields
-/// are part of the plan file's format.
-#[derive(Debug, Clone, Args, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RecipeArgs {
+/// Everything that shapes the bytes of the output: the fields of `PackOptions` as flags.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct OptionArgs {
     /// Format of OUT [default: by the extension of OUT]
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
@@ -227,21 +226,26 @@ pub(crate) struct RecipeArgs {
     pub(crate) labels: Option<PathBuf>,
     /// One more image for every sample, e.g. mask=DIR: the file of the same name in DIR, whatever
     /// its extension; its pixels are never changed
-    #[arg(long, value_name = "FIELD=DIR", value_parser = pair, hide_short_help = true)]
-    pub(crate) pair: Vec<(String, PathBuf)>,
+    #[arg(long, value_name = "FIELD=DIR", hide_short_help = true)]
+    pub(crate) pair: Vec<Pair>,
     /// Follow links to wherever they lead; each folder is listed once
     ///
     /// Without it, links that lead out of SOURCE are counted and not followed.
     #[arg(long, hide_short_help = true)]
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) follow_links: bool,
     /// Seed of every random choice
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
 
     /// Only these samples, by position: half-open ranges such as 0..1000 or 0..10,50..60
-    #[arg(long, value_name = "RANGES", value_delimiter = ',', value_parser = range, help_heading = "Samples", hide_short_help = true)]
-    pub(crate) select: Vec<(u64, u64)>,
+    #[arg(
+        long,
+        value_name = "RANGES",
+        value_delimiter = ',',
+        help_heading = "Samples",
+        hide_short_help = true
+    )]
+    pub(crate) select: Vec<Positions>,
     /// Only samples of these classes, by name or number
     #[arg(
         long,
@@ -252,8 +256,8 @@ pub(crate) struct RecipeArgs {
     )]
     pub(crate) select_labels: Vec<String>,
     /// Only this share of the samples, e.g. 10% or 0.1, drawn by --seed and their names
-    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Samples", hide_short_help = true)]
-    pub(crate) sample: Option<f64>,
+    #[arg(long, value_name = "SHARE", help_heading = "Samples", hide_short_help = true)]
+    pub(crate) sample: Option<Share>,
     /// Shuffle all samples by --seed
     #[arg(long, help_heading = "Samples")]
     pub(crate) shuffle: bool,
@@ -261,11 +265,10 @@ pub(crate) struct RecipeArgs {
     ///
     /// The shares add up to 1, or `rest=drop` says that the rest is left out. Without --split, a
     /// source of nothing but the folders train, val (valid, validation) and test has these splits.
-    #[arg(long, value_name = "NAME=SHARE", value_delimiter = ',', value_parser = split, help_heading = "Samples")]
-    pub(crate) split: Vec<SplitArg>,
+    #[arg(long, value_name = "NAME=SHARE", value_delimiter = ',', help_heading = "Samples")]
+    pub(crate) split: Vec<SplitShare>,
     /// Take folders called train, val or test for classes, not for splits
     #[arg(long, help_heading = "Samples", hide_short_help = true)]
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) no_split_folders: bool,
 
     /// At most N samples in a shard
@@ -278,8 +281,8 @@ pub(crate) struct RecipeArgs {
     )]
     pub(crate) shard_count: Option<u64>,
     /// At most SIZE in a shard, framing included [default: 256MiB]
-    #[arg(long, value_name = "SIZE", value_parser = bytes, group = "sharding", help_heading = "Shards")]
-    pub(crate) shard_size: Option<u64>,
+    #[arg(long, value_name = "SIZE", group = "sharding", help_heading = "Shards")]
+    pub(crate) shard_size: Option<ByteCount>,
     /// N shards (in each split), equal within one sample
     #[arg(
         long,
@@ -306,7 +309,7 @@ pub(crate) struct RecipeArgs {
     /// --smart-ratio times smaller than raw, else raw. mix:P: JPEG with probability P, chosen by
     /// --seed and the sample's name, else raw. [default: keep; jpeg if --jpeg-quality is given]
     #[arg(long, value_name = "HOW", help_heading = "Images")]
-    pub(crate) encode: Option<String>,
+    pub(crate) encode: Option<Encoding>,
     /// JPEG quality, 1 to 100; alone it implies `--encode jpeg` [default: 90]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = "Images")]
     pub(crate) jpeg_quality: Option<u8>,
@@ -326,7 +329,6 @@ pub(crate) struct RecipeArgs {
     /// Rewrite progressive JPEGs that are kept as baseline ones, without touching a coefficient:
     /// checkpoints and decoders in hardware want those
     #[arg(long, help_heading = "Images", hide_short_help = true)]
-    #[serde(default)]
     pub(crate) baseline: bool,
     /// JPEG restart marker every N rows of blocks; 0 for none
     #[arg(
@@ -351,17 +353,22 @@ pub(crate) struct RecipeArgs {
     /// Checkpoints let threads and GPUs decode parts of a JPEG at once, e.g. --jpeg-index 1024 for
     /// small images. They take 0.3 to 2 % of the images' bytes, in the index; the JPEGs stay as
     /// they are. Progressive JPEGs get none.
-    #[arg(long, value_name = "BITS", default_value = "off", value_parser = crate::jpeg_index::parse, help_heading = "Images", hide_short_help = true)]
-    #[serde(default, skip_serializing_if = "GridArg::is_off")]
-    pub(crate) jpeg_index: GridArg,
+    #[arg(
+        long,
+        value_name = "BITS",
+        default_value = "off",
+        help_heading = "Images",
+        hide_short_help = true
+    )]
+    pub(crate) jpeg_index: JpegIndex,
     /// For the format mixed: the share of BMP images, 0.3 or 3:7, auto, or a profile's path
     ///
     /// 0.3, 30% and 3:7 (BMP to others) are the same. auto profiles the source and the disk of OUT
     /// first, which takes seconds; PROFILE.json is what `fdconvert profile -o PROFILE.json` wrote.
     /// BMP takes more bytes and next to no decoding; images that it cannot hold without loss stay
     /// encoded, as --encode says.
-    #[arg(long, value_name = "R", value_parser = crate::ratio::parse, help_heading = "Images")]
-    pub(crate) ratio: Option<RatioArg>,
+    #[arg(long, value_name = "R", help_heading = "Images")]
+    pub(crate) ratio: Option<Ratio>,
     /// With --ratio: random images become BMP, or those that save the most decoding for each byte
     #[arg(
         long,
@@ -373,8 +380,14 @@ pub(crate) struct RecipeArgs {
     )]
     pub(crate) by: ByArg,
     /// With --ratio: images whose BMP is larger than this stay encoded
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = bytes, help_heading = "Images", hide_short_help = true)]
-    pub(crate) max_bmp_size: u64,
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "64MiB",
+        help_heading = "Images",
+        hide_short_help = true
+    )]
+    pub(crate) max_bmp_size: ByteCount,
     /// Scale down so that the longer side is at most N pixels; never up
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "short_side", help_heading = "Images")]
     pub(crate) max_side: Option<u32>,
@@ -399,7 +412,7 @@ pub(crate) struct RecipeArgs {
         help_heading = "Images",
         hide_short_help = true
     )]
-    pub(crate) alpha: String,
+    pub(crate) alpha: Alpha,
     /// Store gray images as three equal channels when they are re-encoded
     #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) gray_to_rgb: bool,
@@ -421,20 +434,17 @@ pub(crate) struct RecipeArgs {
     )]
     pub(crate) max_pixels: u64,
     /// Refuse image files larger than this
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes, help_heading = "Safety", hide_short_help = true)]
-    pub(crate) max_file_bytes: u64,
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "1GiB",
+        help_heading = "Safety",
+        hide_short_help = true
+    )]
+    pub(crate) max_file_bytes: ByteCount,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
-    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Safety", hide_short_help = true)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) max_decompressed: Option<u64>,
-}
-
-impl RecipeArgs {
-    /// What they are where nobody says anything.
-    pub(crate) fn defaults() -> Result<Self, clap::Error> {
-        let matches = Self::augment_args(Clap::new("recipe")).try_get_matches_from(["recipe"])?;
-        Self::from_arg_matches(&matches)
-    }
+    #[arg(long, value_name = "SIZE", help_heading = "Safety", hide_short_help = true)]
+    pub(crate) max_decompressed: Option<ByteCount>,
 }
 
 #[derive(Debug, Args)]
@@ -450,8 +460,8 @@ pub(crate) struct UnpackArgs {
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
-    #[arg(long, value_name = "SIZE", value_parser = bytes, hide_short_help = true)]
-    pub(crate) max_decompressed: Option<u64>,
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    pub(crate) max_decompressed: Option<ByteCount>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -469,8 +479,8 @@ pub(crate) struct InspectArgs {
     #[arg(long)]
     pub(crate) stats: bool,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
-    #[arg(long, value_name = "SIZE", value_parser = bytes, hide_short_help = true)]
-    pub(crate) max_decompressed: Option<u64>,
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    pub(crate) max_decompressed: Option<ByteCount>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -511,13 +521,13 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
-    #[arg(long, value_name = "SIZE", value_parser = bytes, hide_short_help = true)]
-    pub(crate) max_decompressed: Option<u64>,
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    pub(crate) max_decompressed: Option<ByteCount>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum SubsamplingArg {
     /// Half the columns and rows of colour
     #[value(name = "420")]
@@ -532,7 +542,7 @@ pub(crate) enum SubsamplingArg {
     Keep,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum ByArg {
     /// Drawn by --seed and name
     Random,
@@ -540,7 +550,7 @@ pub(crate) enum ByArg {
     Benefit,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum FilterArg {
     /// Mean over the covered area
     Area,
@@ -556,14 +566,4 @@ pub(crate) enum OnErrorArg {
     Fail,
     /// Leave the sample out, list it, exit with status 1
     Skip,
-}
-
-/// A part of the dataset, as a plan records it: `["train", 0.9]`, or `["rest", "drop"]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum SplitArg {
-    /// A split and its share of the samples.
-    Part(String, f64),
-    /// What is in no split is left out.
-    Rest(String, String),
 }

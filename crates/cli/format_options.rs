@@ -1,5 +1,6 @@
 //! Flags made from the options that formats declare: a new format brings its own.
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+use fdconvert::ByteCount;
 use fdconvert_core::{FormatOption, OptionKind, OptionValues};
 
 fn all() -> Vec<(&'static str, FormatOption)> {
@@ -29,7 +30,9 @@ pub(crate) fn add_to(command: Command) -> Command {
             .help_heading(format!("Format {format}"));
         match option.kind {
             OptionKind::Flag => arg.action(ArgAction::SetTrue),
-            OptionKind::Bytes => arg.value_name("SIZE").value_parser(crate::values::bytes),
+            OptionKind::Bytes => {
+                arg.value_name("SIZE").value_parser(clap::value_parser!(ByteCount))
+            }
             OptionKind::Text(name) => arg.value_name(name),
             OptionKind::Choice(words) => {
                 arg.value_name("WORD").value_parser(PossibleValuesParser::new(words))
@@ -60,7 +63,9 @@ pub(crate) fn values(matches: &ArgMatches) -> OptionValues {
     for (_, option) in all() {
         let value = match option.kind {
             OptionKind::Flag => pack.get_flag(option.name).then(String::new),
-            OptionKind::Bytes => pack.get_one::<u64>(option.name).map(ToString::to_string),
+            OptionKind::Bytes => {
+                pack.get_one::<ByteCount>(option.name).map(|bytes| bytes.0.to_string())
+            }
             OptionKind::Choice(_) | OptionKind::Text(_) => {
                 pack.get_one::<String>(option.name).cloned()
             }

@@ -2,6 +2,7 @@
 use crate::{
     Outcome, Session,
     args::{GpuArgs, GpuCommand, ProbeArgs},
+    output,
 };
 use fdconvert_core::{Result, Shown};
 use fdconvert_gpu::{Backend, Device, EngineFound, GpuError, Probe, engines, probe};
@@ -136,11 +137,11 @@ fn as_text(found: &Probe, tried: &[EngineFound]) -> String {
         let (major, minor) = device.compute_capability;
         let _infallible = writeln!(
             text,
-            "GPU {}     {}: compute capability {major}.{minor}, {} multiprocessors, {} MiB{}",
+            "GPU {}     {}: compute capability {major}.{minor}, {} multiprocessors, {}{}",
             device.ordinal,
             device.name,
             device.n_multiprocessors,
-            device.memory_bytes >> 20,
+            output::size(device.memory_bytes),
             if device.is_supported() { "" } else { " (too old)" },
         );
     }

@@ -34,7 +34,7 @@ Examples:
       fdconvert pack photos /data/photos.mixed --ratio profile.json
 
   What a slow disk would make of it, at all tenths:
-      fdconvert profile photos --throttle-read 200MB/s --verify sweep
+      fdconvert profile photos --throttle-read 200MiB/s --verify sweep
 
 Columns: load/s and decode/s, the images/s that reading or decoding alone would allow by the model;
 model/s, the smaller of them; measured and min..max, the loader's median and range; limit, what the
@@ -46,7 +46,7 @@ Examples:
       fdconvert bench train.beton --threads 8
 
   Three forms of the same images, in turn, on a slow disk:
-      fdconvert bench png/ --compare photos.mixed bmp/ --throttle-read 200MB/s --plot rates.svg
+      fdconvert bench png/ --compare photos.mixed bmp/ --throttle-read 200MiB/s --plot rates.svg
 
 Columns: images/s is the median of the rounds, min..max their range; CPU ms of the process for an
 image; loading/s and decoding/s, what reading or decoding alone would allow; read/image, bytes from

@@ -1,6 +1,7 @@
 //! `fdconvert index`.
 use crate::{Outcome, Session, args::IndexArgs, jpeg_index, output};
 use bytes::Bytes;
+use fdconvert::JpegIndex;
 use fdconvert_core::{Error, Format as _, Result};
 use fdconvert_wds::{Checkpointing, Wds};
 use serde_json::{Map, json};
@@ -11,7 +12,7 @@ pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
         None => Wds::default(),
     };
     refuse_others(args, &wds)?;
-    let make = args.jpeg_index.0.map(|grid_bits| {
+    let make = args.jpeg_index.bits().map(|grid_bits| {
         (grid_bits, move |jpegs: &[Bytes]| jpeg_index::make_all(jpegs, grid_bits))
     });
     let how = make.as_ref().map(|(grid_bits, make)| Checkpointing { grid_bits: *grid_bits, make });
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
 /// Other formats have their indexes inside: nothing can be added beside them.
 fn refuse_others(args: &IndexArgs, wds: &Wds) -> Result<()> {
     let path = &args.dataset;
-    if args.jpeg_index.is_off() || wds.detect(path) {
+    if args.jpeg_index == JpegIndex::OFF || wds.detect(path) {
         return Ok(());
     }
     let formats = fdconvert_reader::formats();

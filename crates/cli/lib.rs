@@ -1,17 +1,7 @@
-//! The `fdconvert` command: parse, validate, call one library function, print, exit.
+//! The `fdconvert` command: arguments to options of the library, one call, printing, an exit status.
 //!
-//! [`main`] is the command as a process has it: it prints, and takes Ctrl-C for itself. [`run`] is
-//! the same command for a program that goes on afterwards: it leaves signals alone, prints nothing,
-//! and hands back what would have gone to standard output. A [`Session`] is how such a program
-//! stops the work and sees how far it is.
-//!
-//! ```
-//! use fdconvert_cli::{Session, run};
-//!
-//! let finished = run(["fdconvert", "completions", "bash"], &Session::captured())?;
-//! assert!(finished.complete && finished.output.starts_with(b"_fdconvert"));
-//! # Ok::<(), fdconvert_cli::Failure>(())
-//! ```
+//! [`main`] is the command as a process has it: it prints, and takes Ctrl-C for itself. Programs call
+//! the library `fdconvert` instead.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -25,30 +15,25 @@ mod help;
 mod index;
 mod inspect;
 mod jpeg_index;
+mod listen;
 mod man;
-mod out;
+mod options;
 mod output;
 mod pack;
-mod page;
 mod plan;
 mod profile;
 mod progress;
-mod ratio;
-mod request;
 mod run;
 mod sample;
 mod session;
-mod sources;
-mod splits;
 mod summary;
 mod terminal;
 mod unpack;
 mod values;
 mod verify;
 
-pub use fdconvert_pipeline::Cancel;
-pub use run::{Failure, Finished, main, run};
-pub use session::{Gauge, Session};
+pub use run::main;
+use session::Session;
 
 /// How a command that ran to its end found the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
-//! How numbers and names look in text, where it goes, and whether anybody still reads it.
+//! How numbers and names look in text, where it goes, and whether it is still read.
 use fdconvert_core::{Error, Shown, ShownText};
+pub(crate) use fdconvert_core::{bandwidth, images_per_s, size};
 use std::{
     fmt::Display,
     io::{self, Write},
@@ -9,11 +10,6 @@ use std::{
 /// Whether the reader of our output has gone away, which is no failure.
 pub(crate) fn is_broken_pipe(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
-}
-
-/// `12.3 MiB`, or `512 B`.
-pub(crate) fn size(bytes: u64) -> String {
-    indicatif::HumanBytes(bytes).to_string()
 }
 
 /// `1,281,167`.

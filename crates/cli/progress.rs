@@ -1,5 +1,5 @@
 //! How far a run is, on standard error: a bar on a terminal, else a line now and then.
-use crate::{Gauge, Session, output, output::size, terminal};
+use crate::{Session, output, output::size, terminal};
 use console::{measure_text_width, truncate_str};
 use fdconvert_core::{Shown, Skipped};
 use fdconvert_pipeline::Observer;
@@ -24,11 +24,9 @@ const TICK: Duration = Duration::from_millis(250);
 /// Columns where the terminal does not tell.
 const COLUMNS: usize = 80;
 
-/// A bar or lines on standard error, and the session's gauge. It goes off the screen at the latest
-/// when it is dropped.
+/// A bar or lines on standard error. It goes off the screen at the latest when it is dropped.
 pub(crate) struct Bar {
     bar: ProgressBar,
-    gauge: Gauge,
     message: Arc<Mutex<String>>,
     lines: Mutex<Option<mpsc::SyncSender<()>>>,
 }
@@ -36,17 +34,14 @@ pub(crate) struct Bar {
 impl Bar {
     pub(crate) fn set_length(&self, total: u64) {
         self.bar.set_length(total);
-        self.gauge.begin(total);
     }
 
     pub(crate) fn inc(&self, n: u64) {
         self.bar.inc(n);
-        self.gauge.add(n);
     }
 
     pub(crate) fn set_position(&self, n: u64) {
         self.bar.set_position(n);
-        self.gauge.set(n);
     }
 
     pub(crate) fn set_message(&self, text: String) {
@@ -77,7 +72,7 @@ enum Pace {
     Uneven,
 }
 
-/// Progress through samples. It shows nothing when `quiet`, and in a session that is captured.
+/// Progress through samples. It shows nothing when `quiet`.
 pub(crate) fn bar(what: &'static str, quiet: bool, session: &Session) -> Bar {
     begin(what, Pace::Even, quiet, session)
 }
@@ -89,13 +84,12 @@ pub(crate) fn steps(what: &'static str, quiet: bool, session: &Session) -> Bar {
 
 fn begin(what: &'static str, pace: Pace, quiet: bool, session: &Session) -> Bar {
     let message = Arc::new(Mutex::new(String::new()));
-    let gauge = session.gauge().clone();
-    let is_shown = !quiet && session.is_standard();
+    let is_shown = !quiet;
     if !is_shown || !terminal::is_there() {
         let bar = ProgressBar::hidden();
         bar.set_length(0);
         let lines = is_shown.then(|| write_lines(what, pace, &bar, &message));
-        return Bar { bar, gauge, message, lines: Mutex::new(lines) };
+        return Bar { bar, message, lines: Mutex::new(lines) };
     }
     let bar = ProgressBar::with_draw_target(Some(0), terminal::target());
     session.screen().show(&bar);
@@ -121,7 +115,7 @@ fn begin(what: &'static str, pace: Pace, quiet: bool, session: &Session) -> Bar 
     // At once, and while nothing moves.
     bar.tick();
     bar.enable_steady_tick(TICK);
-    Bar { bar, gauge, message, lines: Mutex::new(None) }
+    Bar { bar, message, lines: Mutex::new(None) }
 }
 
 /// Writes a line now and then until the sender is dropped.
@@ -214,11 +208,6 @@ pub(crate) struct PackProgress {
 impl PackProgress {
     pub(crate) fn new(what: &'static str, quiet: bool, session: &Session) -> Self {
         Self { bar: bar(what, quiet, session), bytes_in: 0, bytes_stored: 0, skipped: 0 }
-    }
-
-    /// Takes the bar off the screen.
-    pub(crate) fn clear(&self) {
-        self.bar.finish_and_clear();
     }
 
     fn show(&self) {

@@ -6,37 +6,8 @@ use crate::{
     profile, sample, unpack, verify,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
-use fdconvert_core::{Class, Error, Result};
-use std::{ffi::OsString, fmt, io};
-
-/// A command that ran to its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finished {
-    /// Whether all data were fine; else samples were skipped or damage was found.
-    pub complete: bool,
-    /// What went to standard output, if the session captures it.
-    pub output: Vec<u8>,
-}
-
-/// Why a command did not run to its end.
-#[derive(Debug)]
-pub enum Failure {
-    /// The arguments are not a command, or they ask for help: what there is to say about it.
-    Arguments(String),
-    /// The command failed.
-    Failed(Error),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Arguments(text) => f.write_str(text),
-            Self::Failed(error) => f.write_str(&error.chain()),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
+use fdconvert_core::{Class, Result};
+use std::{ffi::OsString, io};
 
 /// The command as a process of its own: prints, stops on Ctrl-C, and returns the exit status.
 /// `args` begin with the name of the program.
@@ -53,7 +24,7 @@ where
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    let session = Session::standard();
+    let session = Session::default();
     session.set_command(&args);
     stop_on_signals(&session);
     let ended = carry_out(&cli, &matches, &session);
@@ -69,28 +40,6 @@ where
             if error.class() == Class::Cancelled { 130 } else { 2 }
         }
     }
-}
-
-/// The command within another program. Signals are left alone and nothing is printed, unless the
-/// session is [`Session::standard`]. `args` begin with the name of the program.
-///
-/// # Errors
-/// `Arguments` for what cannot be parsed, `Failed` with what went wrong.
-pub fn run<I, A>(args: I, session: &Session) -> Result<Finished, Failure>
-where
-    I: IntoIterator<Item = A>,
-    A: Into<OsString> + Clone,
-{
-    let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    let parsed = parse(&args);
-    let (cli, matches) = parsed.map_err(|error| Failure::Arguments(arguments::text(&error)))?;
-    session.set_command(&args);
-    // Rayon's global pool would outlive this call, and be missing in a child of a later fork.
-    let pool = rayon::ThreadPoolBuilder::new().build();
-    let pool = pool
-        .map_err(|cause| Failure::Failed(Error::io("start", "threads")(io::Error::other(cause))))?;
-    let outcome = pool.install(|| carry_out(&cli, &matches, session)).map_err(Failure::Failed)?;
-    Ok(Finished { complete: outcome == Outcome::Complete, output: session.take_output() })
 }
 
 fn parse(args: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {

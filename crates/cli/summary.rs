@@ -1,9 +1,9 @@
 //! The closing summary of `pack` and `unpack`.
-use crate::{Outcome, Session, args::Common, output, splits};
+use crate::{Outcome, Session, args::Common, output};
+use fdconvert::Samples;
 use fdconvert_core::{Codec, Result, Shown, Source};
-use fdconvert_pipeline::{Checkpointed, Job, Plan, Report, Stages};
-use serde_json::{Map, Value, json};
-use std::{collections::BTreeSet, fmt::Write, time::Duration};
+use fdconvert_pipeline::{Checkpointed, Plan, Report};
+use std::{collections::BTreeSet, fmt::Write};
 
 /// Skipped samples that are listed one by one; the output's record has them all.
 const LISTED: usize = 20;
@@ -14,10 +14,8 @@ const FELL_BACK: &str = "fell-back";
 /// What there is to say.
 pub(crate) struct Summary<'a> {
     pub(crate) verb: &'static str,
-    pub(crate) job: &'a Job<'a>,
+    pub(crate) samples: &'a Samples,
     pub(crate) report: &'a Report,
-    /// Neither a flag nor the name of OUT chose the format.
-    pub(crate) is_default_format: bool,
 }
 
 /// What lies in the source and will not lie in the output, for people.
@@ -47,7 +45,7 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
 /// Prints it as text or JSON and tells how the data was.
 pub(crate) fn print(summary: &Summary<'_>, common: Common, session: &Session) -> Result<Outcome> {
     if common.json {
-        session.print_json(summary.verb, summary.json())?;
+        session.print_document(&summary.samples.document(summary.verb, summary.report))?;
     } else if !common.quiet {
         session.print(&summary.text(common.verbose))?;
     }
@@ -57,16 +55,16 @@ pub(crate) fn print(summary: &Summary<'_>, common: Common, session: &Session) ->
 
 impl Summary<'_> {
     fn text(&self, verbose: bool) -> String {
-        let (job, report) = (self.job, self.report);
+        let (dataset, report) = (self.samples.dataset(), self.report);
         let seconds = report.elapsed.as_secs_f64();
         let mut text = String::new();
         let mut line = |name: &str, what: String| {
             // Writing to a string cannot fail. Whatever names say, this is one line.
             let _ = writeln!(text, "  {name:9} {}", Shown(what));
         };
-        let by_default = if self.is_default_format { " (by default)" } else { "" };
-        line("format", format!("{}{by_default}", job.format.name()));
-        let splits = splits::written(job, report);
+        let by_default = if self.samples.is_default_format() { " (by default)" } else { "" };
+        line("format", format!("{}{by_default}", dataset.format.name()));
+        let splits = self.samples.splits(report);
         for split in splits.iter().filter(|_| splits.len() > 1) {
             let n = output::counted(split.samples, "sample");
             let place = match &split.file {
@@ -75,7 +73,7 @@ impl Summary<'_> {
             };
             line(&split.name, format!("{n} {place}"));
         }
-        for note in left_out(job.source, job.plan) {
+        for note in left_out(dataset.source, dataset.plan) {
             line("note", note);
         }
         let was_complete = report.resumed > 0 && report.resumed == report.samples;
@@ -116,7 +114,7 @@ impl Summary<'_> {
                 line("note", format!("{} {explanation}", output::count(*n)));
             }
         }
-        for remark in self.remarks() {
+        for remark in self.samples.remarks() {
             line("note", remark);
         }
         if let Some(checkpoints) = &report.checkpoints {
@@ -124,12 +122,12 @@ impl Summary<'_> {
         }
         let (n, before, after) = report.fell_back;
         if n > 0 {
-            let codec = job.format.fallback();
+            let codec = dataset.format.fallback();
             let hint = if codec == Codec::Raw { "; --encode jpeg is smaller" } else { "" };
             let what = format!(
                 "{} that a {} cannot hold as they are became lossless {}: {}, {} before{hint}",
                 output::count(n),
-                job.format.name(),
+                dataset.format.name(),
                 codec.extension(),
                 output::size(after),
                 output::size(before)
@@ -139,19 +137,19 @@ impl Summary<'_> {
         if seconds > 0.0 && !was_complete {
             let done = report.samples.saturating_sub(report.resumed);
             let rate = format!(
-                "{:.0} samples/s, {}/s in, bound by {}",
+                "{:.0} samples/s, {} in, bound by {}",
                 done as f64 / seconds,
-                output::size((report.bytes_in as f64 / seconds) as u64),
+                output::bandwidth(report.bytes_in as f64 / seconds),
                 stage_name(report),
             );
             line("rate", rate);
         }
         if verbose {
-            for (name, time) in stages(&report.stages) {
+            for (name, time) in report.stages.by_name() {
                 let name = name.replace('_', " ");
                 line(&name, format!("{:.3} s", time.as_secs_f64()));
             }
-            for (name, value) in job.policy.params() {
+            for (name, value) in dataset.policy.params() {
                 line("param", format!("{name} = {value}"));
             }
         }
@@ -163,10 +161,10 @@ impl Summary<'_> {
                 line("", format!("{}: {why}", skipped.key));
             }
             if report.skipped.len() > LISTED {
-                line("", format!("... `fdconvert inspect {}` lists all", job.out.display()));
+                line("", format!("... `fdconvert inspect {}` lists all", dataset.out.display()));
             }
         }
-        let out = output::path(job.out);
+        let out = output::path(dataset.out);
         if was_complete {
             let n = output::counted(report.samples, "sample");
             return format!("{out} is already complete: {n}, nothing to do\n") + &text;
@@ -178,67 +176,6 @@ impl Summary<'_> {
             output::counted(report.planned, "sample"),
         );
         head + &text
-    }
-
-    /// What the format has to say about such samples.
-    fn remarks(&self) -> Vec<String> {
-        self.job.format.remarks(self.job.source.schema(), &self.job.plan.common)
-    }
-
-    fn json(&self) -> Map<String, Value> {
-        let (job, report) = (self.job, self.report);
-        let notes: Map<String, Value> =
-            report.notes.iter().map(|(name, _, n)| ((*name).to_owned(), json!(n))).collect();
-        let codecs: Map<String, Value> =
-            report.codecs.iter().map(|(codec, n)| (codec.extension().into(), json!(n))).collect();
-        let times: Map<String, Value> = stages(&report.stages)
-            .into_iter()
-            .map(|(name, time)| (name.to_owned(), json!(time.as_secs_f64())))
-            .collect();
-        let shards: Vec<_> = report
-            .shards
-            .iter()
-            .map(|shard| {
-                let path = shard.path.display().to_string();
-                json!({"path": path, "samples": shard.samples, "bytes": shard.bytes})
-            })
-            .collect();
-        let splits: Vec<_> = splits::written(job, report)
-            .into_iter()
-            .map(|split| json!({"name": split.name, "samples": split.samples}))
-            .collect();
-        let (fell_back, before, after) = report.fell_back;
-        let fields = json!({
-            "out": job.out.display().to_string(),
-            "format": job.format.name(),
-            "planned": report.planned,
-            "samples": report.samples,
-            "resumed": report.resumed,
-            "checked_bytes": report.checked.bytes,
-            "checked_seconds": report.checked.time.as_secs_f64(),
-            "skipped": report.skipped,
-            "ignored": job.source.left_out(),
-            "left_out": job.source.len().saturating_sub(job.plan.len()),
-            "splits": splits,
-            "bytes_in": report.bytes_in,
-            "bytes_stored": report.bytes_stored,
-            "bytes_out": report.bytes_out,
-            "codecs": codecs,
-            "notes": notes,
-            "remarks": self.remarks(),
-            "fell_back": {"images": fell_back, "bytes_before": before, "bytes_after": after},
-            "jpeg_index": report.checkpoints,
-            "shards": shards,
-            "seconds": report.elapsed.as_secs_f64(),
-            "stage_seconds": times,
-            "bottleneck": report.stages.bottleneck(report.elapsed),
-            "threads": job.threads,
-            "params": job.policy.params(),
-        });
-        match fields {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        }
     }
 }
 
@@ -267,18 +204,4 @@ fn stage_name(report: &Report) -> &'static str {
         B::Write => "writing",
         B::Sync => "syncing to disk",
     }
-}
-
-fn stages(stages: &Stages) -> [(&'static str, Duration); 9] {
-    [
-        ("read", stages.read),
-        ("decode", stages.decode),
-        ("resize", stages.resize),
-        ("encode", stages.encode),
-        ("index", stages.index),
-        ("write", stages.write),
-        ("commit", stages.commit),
-        ("workers_waited", stages.workers_waited),
-        ("writer_waited", stages.writer_waited),
-    ]
 }

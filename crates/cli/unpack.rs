@@ -2,43 +2,28 @@
 use crate::{
     Outcome, Session,
     args::UnpackArgs,
-    progress::PackProgress,
-    request::threads,
+    listen::Listener,
     summary::{self, Summary},
 };
-use fdconvert_codec::Policy;
-use fdconvert_core::{MaxDecompressed, Result};
-use fdconvert_folder::Folder;
-use fdconvert_pipeline::{Job, Plan, pack};
-use std::collections::BTreeMap;
+use fdconvert::{Pack, PackOptions, Prepared};
+use fdconvert_core::{Error, Result};
 
 /// Bytes are copied: what waits for the writer are views of the source's map.
 const BUDGET_BYTES: u64 = 64 << 20;
 
 pub(crate) fn run(args: &UnpackArgs, session: &Session) -> Result<Outcome> {
-    let reader =
-        fdconvert_reader::open_within(&args.dataset, MaxDecompressed(args.max_decompressed))?;
-    let plan = Plan::single_file(reader.len());
-    let job = Job {
-        source: &*reader,
-        policy: &Policy::default(),
-        format: &Folder::default(),
-        out: &args.out,
-        plan: &plan,
-        params: &BTreeMap::new(),
-        jpeg_index: None,
-        threads: threads(args.threads)?,
-        budget_bytes: BUDGET_BYTES,
-        on_error: args.on_error.into(),
-        part: None,
-        overwrite: false,
+    let quiet = args.common.quiet || args.common.json;
+    let listener = Listener { packing: "unpacking", ..Listener::new(session, quiet) };
+    let options = PackOptions::default().format("folder").max_decompressed(args.max_decompressed);
+    let pack = Pack::new([&args.dataset], &args.out)
+        .options(options)
+        .threads(args.threads)
+        .buffer(BUDGET_BYTES)
+        .on_error(args.on_error.into());
+    let Prepared::Samples(samples) = pack.prepare(listener.context())? else {
+        return Err(Error::usage("DATASET", "it is a recipe, and has no samples to unpack"));
     };
-    let mut progress =
-        PackProgress::new("unpacking", args.common.quiet || args.common.json, session);
-    let packed = pack(&job, session.cancel(), &mut progress);
-    progress.clear();
-    let report = packed?;
-    let summary =
-        Summary { verb: "unpacked", job: &job, report: &report, is_default_format: false };
+    let report = samples.run(listener.context())?;
+    let summary = Summary { verb: "unpacked", samples: &samples, report: &report };
     summary::print(&summary, args.common, session)
 }

@@ -1,8 +1,9 @@
 //! Any bytes as a JPEG, and the rest of them as its checkpoints. What the fast walk accepts the
 //! slow decoder must accept too, and decoding from checkpoints must give the same.
 #![no_main]
-use fdconvert_jpeg_index::{
-    Checkpoints, GRIDS_BITS, Jpeg, cut, parse, parse_header, reference, region, unstuff,
+use fdconvert_jpeg::{
+    Checkpoints, GRIDS_BITS, Jpeg, cut, marker_segments, parse, parse_header, reference, region,
+    unstuff,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -12,6 +13,8 @@ const MAX_BLOCKS: u32 = 1 << 12;
 fuzz_target!(|data: &[u8]| {
     let Some((&[grid, split], rest)) = data.split_first_chunk() else { return };
     let (stored, bytes) = rest.split_at(usize::from(split).min(rest.len()));
+    let ends: Vec<_> = marker_segments(bytes).map(|segment| segment.end).collect();
+    assert!(ends.is_sorted() && ends.iter().all(|end| *end <= bytes.len()));
     let Ok(jpeg) = parse(bytes) else { return };
     let grid_bits = GRIDS_BITS[usize::from(grid) % GRIDS_BITS.len()];
     if let Ok(made) = Checkpoints::build(&jpeg, bytes, grid_bits) {

@@ -10,6 +10,7 @@ mod damage;
 mod demo;
 mod failure;
 mod fuzz;
+mod guide;
 mod kernels;
 mod ptx;
 mod shell;
@@ -28,6 +29,7 @@ enum Chore {
     Demo,
     Damage(damage::Options),
     Fuzz(fuzz::Options),
+    Guide(guide::Options),
     Kernels(kernels::Options),
     Ptx(ptx::Options),
 }
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Chore::Demo => demo::run(),
         Chore::Damage(options) => damage::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Guide(options) => guide::run(&options),
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Ptx(options) => ptx::run(&options),
     };

@@ -1,10 +1,7 @@
 //! Flags of `fdconvert bench`.
-use crate::{
-    args::Common,
-    profile::args::{rate, seconds},
-    values::bytes,
-};
+use crate::{args::Common, profile::args::seconds};
 use clap::{Args, ValueEnum};
+use fdconvert::{ByteCount, ByteRate};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -25,14 +22,14 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) access: Option<AccessArg>,
     /// Memory that keeps a part of the dataset from epoch to epoch
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
-    pub(crate) cache: u64,
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub(crate) cache: ByteCount,
     /// Which part that is
     #[arg(long, value_enum, value_name = "POLICY", default_value = "resident")]
     pub(crate) cache_policy: CacheArg,
-    /// Play a slower disk: at most so many bytes a second, e.g. 200MB/s
-    #[arg(long, value_name = "RATE", value_parser = rate)]
-    pub(crate) throttle_read: Option<u64>,
+    /// Play a slower disk: at most so many bytes a second, e.g. 200MiB/s
+    #[arg(long, value_name = "RATE")]
+    pub(crate) throttle_read: Option<ByteRate>,
     /// Rows of a batch
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: u32,
@@ -51,7 +48,7 @@ pub(crate) struct BenchArgs {
     /// Draws the order of the samples
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Write a picture of the rates
+    /// Write a picture of the rates: medians with their ranges, in images/s
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]

@@ -3,8 +3,9 @@ pub(crate) mod args;
 mod plot;
 mod text;
 
-use crate::{Outcome, Session, progress::steps, request};
+use crate::{Outcome, Session, progress::steps};
 use args::{AccessArg, BenchArgs, CacheArg, CropArg};
+use fdconvert::{ByteRate, threads};
 use fdconvert_core::{Error, Result, Shown};
 use fdconvert_loader::{
     Access, CachePolicy, Crop, Datasets, Label, Loader, Options, Output, Stats, research::LIQUID,
@@ -42,6 +43,14 @@ pub(crate) struct Measured {
     pub(crate) forms: Vec<(String, f64)>,
     /// What bounds the rate.
     pub(crate) verdict: &'static str,
+}
+
+impl Measured {
+    /// Images/s of the slowest and of the fastest round.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        let least = self.rounds.iter().copied().fold(f64::INFINITY, f64::min);
+        (least, self.rounds.iter().copied().fold(0.0, f64::max))
+    }
 }
 
 /// A dataset with its loader, and what the rounds gave so far.
@@ -83,13 +92,16 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
     if args.common.json {
         let mut fields = Map::new();
         fields.insert("datasets".into(), json!(measured));
-        fields.insert("threads".into(), json!(request::threads(args.threads)?));
+        fields.insert("threads".into(), json!(threads(args.threads)?));
         fields.insert("queue_depth".into(), json!(args.queue_depth));
         fields.insert("batch".into(), json!(args.batch));
         fields.insert("size".into(), json!(args.size));
         fields.insert("direct".into(), json!(access == Access::Direct));
-        fields.insert("cache_bytes".into(), json!(args.cache));
-        fields.insert("throttle_bytes_per_s".into(), json!(args.throttle_read));
+        fields.insert("cache_bytes".into(), json!(args.cache.0));
+        fields.insert(
+            "throttle_bytes_per_s".into(),
+            json!(args.throttle_read.map(ByteRate::bytes_per_s)),
+        );
         session.print_json("bench", fields)?;
     } else if !args.common.quiet {
         session.print(&text::table(&measured))?;
@@ -136,15 +148,18 @@ fn options(args: &BenchArgs, access: Access) -> Result<Options> {
             CropArg::Center => Crop::Center { resize: size.saturating_mul(8) / 7 },
             CropArg::Rrc => Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 4.0 / 3.0) },
         },
-        threads: request::threads(args.threads)?,
+        threads: threads(args.threads)?,
         fetch_threads: args.queue_depth,
         access,
-        cache_bytes: args.cache,
+        cache_bytes: args.cache.0,
         cache_policy: match args.cache_policy {
             CacheArg::Resident => CachePolicy::RESIDENT,
             CacheArg::Liquid => LIQUID,
         },
-        throttle: args.throttle_read.and_then(|rate| Throttle::new(rate as f64)).map(Arc::new),
+        throttle: args
+            .throttle_read
+            .and_then(|rate| Throttle::new(rate.bytes_per_s() as f64))
+            .map(Arc::new),
         ..Options::default()
     })
 }

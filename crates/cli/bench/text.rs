@@ -1,6 +1,6 @@
 //! The table of `fdconvert bench`.
 use super::Measured;
-use crate::output;
+use crate::output::{self, images_per_s};
 
 pub(crate) fn table(measured: &[Measured]) -> String {
     let width = measured.iter().map(|one| one.dataset.chars().count()).max().unwrap_or(0).max(7);
@@ -18,21 +18,20 @@ pub(crate) fn table(measured: &[Measured]) -> String {
         "bound by"
     );
     for one in measured {
-        let least = one.rounds.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = one.rounds.iter().copied().fold(0.0, f64::max);
+        let (least, most) = one.range();
         let forms: Vec<_> = one
             .forms
             .iter()
             .map(|(name, share)| format!("{name} {:.0} %", share * 100.0))
             .collect();
         text.push_str(&format!(
-            "{:width$}  {:>8.0}  {:>13}  {:>8.2}  {:>9}  {:>10.0}  {:>10}  {:>3.0} %  {:>3.0} %  {} ({})\n",
+            "{:width$}  {:>8}  {:>13}  {:>8.2}  {:>9}  {:>10}  {:>10}  {:>3.0} %  {:>3.0} %  {} ({})\n",
             one.dataset,
-            one.images_per_s,
-            format!("{least:.0}..{most:.0}"),
+            images_per_s(one.images_per_s),
+            format!("{}..{}", images_per_s(least), images_per_s(most)),
             one.cpu_ms_per_image,
-            one.loading_per_s.map_or("-".into(), |rate| format!("{rate:.0}")),
-            one.decoding_per_s,
+            one.loading_per_s.map_or("-".into(), images_per_s),
+            images_per_s(one.decoding_per_s),
             output::size(one.bytes_per_image as u64),
             one.stalled * 100.0,
             one.hits * 100.0,

@@ -6,11 +6,11 @@ mod render;
 mod search;
 mod sheet;
 
-use crate::{Outcome, Session, progress::bar};
+use crate::{Outcome, Session, listen::Listener};
 use args::{FractalArgs, FractalCommand};
 use fdconvert_core::{Encoded, Error, Result};
 use fdconvert_formula::FormulaReader;
-use fdconvert_fractal::{Formula, FractalSource, Recipe};
+use fdconvert_fractal::{FractalSource, Recipe};
 use fdconvert_storage::{create_new, replace};
 use std::path::Path;
 
@@ -24,28 +24,10 @@ pub(crate) fn run(args: &FractalArgs, session: &Session) -> Result<Outcome> {
     }
 }
 
-/// Carries out a recipe, with a bar on standard error while categories are searched.
-pub(crate) fn resolve(recipe: &Recipe, quiet: bool, session: &Session) -> Result<Formula> {
-    let bar = bar("searching", quiet, session);
-    bar.set_length(recipe.classes() as u64);
-    let found = recipe.resolve(&mut |n_found| {
-        bar.set_position(n_found as u64);
-        !session.cancel().is_cancelled()
-    });
-    bar.finish_and_clear();
-    found
-}
-
-/// The dataset of a recipe. Its name is the recipe, but for paths, which shape no bytes.
-pub(crate) fn open(text: &str, quiet: bool, session: &Session) -> Result<FractalSource> {
-    let recipe = Recipe::parse(text)?;
-    FractalSource::new(resolve(&recipe, quiet, session)?, recipe.name())
-}
-
 /// The dataset of a recipe or of a file.
 fn open_any(source: &str, quiet: bool, session: &Session) -> Result<FractalSource> {
     if Recipe::is_recipe(source) {
-        return open(source, quiet, session);
+        return fdconvert::open_recipe(source, Listener::new(session, quiet).context());
     }
     if Path::new(source).is_dir() {
         let what = format!(

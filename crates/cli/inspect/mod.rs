@@ -1,72 +1,27 @@
 //! `fdconvert inspect`.
 mod stats;
 
-use crate::{Outcome, Session, args::InspectArgs, output};
-use fdconvert_core::{Encoded, Kind, MaxDecompressed, Reader, Result, Sample, Shown, Value};
-use serde_json::{Map, Value as Json, json};
-use stats::Stats;
+use crate::{Outcome, Session, args::InspectArgs, listen::Listener, output};
+use fdconvert::{InspectOptions, Stats, inspect_with};
+use fdconvert_core::{Encoded, Kind, Reader, Result, Sample, Shown, Value};
+use serde_json::Value as Json;
 use std::fmt::Write;
 
 /// Class names shown before the rest is only counted.
 const CLASSES_SHOWN: usize = 8;
 
 pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
-    let reader =
-        fdconvert_reader::open_within(&args.dataset, MaxDecompressed(args.max_decompressed))?;
-    let samples = (0..args.samples.min(reader.len()))
-        .map(|index| reader.get(index))
-        .collect::<Result<Vec<_>>>()?;
-    let quiet = args.common.quiet || args.common.json;
-    let is_counted = args.stats || reader.len() <= stats::UNASKED;
-    let stats = is_counted.then(|| stats::count(&*reader, quiet, session)).transpose()?;
+    let listener = Listener::new(session, args.common.quiet || args.common.json);
+    let mut options = InspectOptions::default();
+    (options.samples, options.stats) = (args.samples, args.stats);
+    options.max_decompressed = args.max_decompressed;
+    let found = inspect_with(&args.dataset, &options, listener.context())?;
     if args.common.json {
-        session.print_json("inspect", as_json(&*reader, &samples, stats.as_ref()))?;
+        session.print_document(&found.document())?;
     } else {
-        session.print(&as_text(args, &*reader, &samples, stats.as_ref()))?;
+        session.print(&as_text(args, &*found.reader, &found.first, found.stats.as_ref()))?;
     }
     Ok(Outcome::Complete)
-}
-
-fn as_json(
-    reader: &dyn Reader,
-    samples: &[Sample<Encoded>],
-    stats: Option<&Stats>,
-) -> Map<String, Json> {
-    let mut fields = Map::new();
-    fields.insert("samples".into(), json!(reader.len()));
-    fields.insert("schema".into(), json!(reader.schema()));
-    fields.insert("sample_checksums".into(), json!(reader.has_checksums()));
-    fields.insert("details".into(), Json::Object(reader.details()));
-    fields.insert("provenance".into(), json!(reader.provenance()));
-    fields.insert("stats".into(), json!(stats.map(Stats::to_json)));
-    let first: Vec<_> = samples.iter().map(|sample| sample_json(reader, sample)).collect();
-    if !first.is_empty() {
-        fields.insert("first".into(), json!(first));
-    }
-    fields
-}
-
-fn sample_json(reader: &dyn Reader, sample: &Sample<Encoded>) -> Json {
-    let mut out = Map::new();
-    out.insert("key".into(), json!(sample.key));
-    for (field, value) in reader.schema().fields.iter().zip(&sample.values) {
-        let shown = match value {
-            Value::Image(image) => json!({
-                "codec": image.codec,
-                "width": image.width,
-                "height": image.height,
-                "bytes": image.bytes.len(),
-            }),
-            Value::Int(int) => json!(int),
-            Value::Float(float) => json!(float),
-            Value::Text(text) => json!(text),
-            Value::Json(text) => serde_json::from_slice(text).unwrap_or(Json::Null),
-            Value::Bytes(bytes) | Value::Array(bytes) => json!({"bytes": bytes.len()}),
-            _ => Json::Null,
-        };
-        out.insert(field.name.clone(), shown);
-    }
-    Json::Object(out)
 }
 
 fn as_text(
@@ -105,7 +60,7 @@ fn as_text(
         line(&format!("field {}", field.name), &what);
     }
     match stats {
-        Some(stats) => stats.lines().iter().for_each(|(name, what)| line(name, what)),
+        Some(stats) => stats::lines(stats).iter().for_each(|(name, what)| line(name, what)),
         None => line("classes, sizes", "not counted for so many samples; --stats counts them"),
     }
     if let Some(provenance) = reader.provenance() {

@@ -1,6 +1,7 @@
 //! Flags of `fdconvert profile`.
-use crate::{args::Common, values::bytes};
+use crate::args::Common;
 use clap::{Args, ValueEnum};
+use fdconvert::{ByteCount, ByteRate, Verify as Tries};
 use fdconvert_core::Codec;
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) source: PathBuf,
     /// Folder on the disk that training will read from [default: beside SOURCE]
     ///
-    /// A few hundred MB are written there for the measurement, and removed.
+    /// A few hundred MiB are written there for the measurement, and removed.
     #[arg(long, value_name = "DIR")]
     pub(crate) target: Option<PathBuf>,
     /// Decoding threads of the loader [default: one per core]
@@ -20,15 +21,15 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) queue_depth: usize,
     /// Memory that will keep a part of the dataset from epoch to epoch
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
-    pub(crate) cache: u64,
+    #[arg(long, value_name = "SIZE", default_value = "0")]
+    pub(crate) cache: ByteCount,
     /// Forms to choose from, of png, jpeg, bmp [default: bmp with png, or with jpeg where most of
     /// SOURCE is JPEG]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = codec)]
     pub(crate) formats: Vec<Codec>,
-    /// Play a slower disk: at most so many bytes a second, e.g. 200MB/s
-    #[arg(long, value_name = "RATE", value_parser = rate)]
-    pub(crate) throttle_read: Option<u64>,
+    /// Play a slower disk: at most so many bytes a second, e.g. 200MiB/s
+    #[arg(long, value_name = "RATE")]
+    pub(crate) throttle_read: Option<ByteRate>,
     /// Images to measure
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) samples: u64,
@@ -76,6 +77,16 @@ pub(crate) enum Search {
     Paper,
 }
 
+impl From<Verify> for Tries {
+    fn from(arg: Verify) -> Self {
+        match arg {
+            Verify::Around => Self::Around,
+            Verify::Sweep => Self::Sweep,
+            Verify::Off => Self::Off,
+        }
+    }
+}
+
 fn codec(text: &str) -> Result<Codec, String> {
     match text.trim() {
         "png" => Ok(Codec::Png),
@@ -83,12 +94,6 @@ fn codec(text: &str) -> Result<Codec, String> {
         "bmp" => Ok(Codec::Bmp),
         other => Err(format!("`{other}` is none of png, jpeg, bmp")),
     }
-}
-
-/// `200MB/s`, `200MB`
-pub(crate) fn rate(text: &str) -> Result<u64, String> {
-    let rate = bytes(text.strip_suffix("/s").unwrap_or(text)).ok().filter(|rate| *rate > 0);
-    rate.ok_or_else(|| format!("`{text}` is not a rate of reading; write e.g. 200MB/s"))
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {

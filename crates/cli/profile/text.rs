@@ -1,10 +1,10 @@
 //! A profile for people at a terminal.
-use super::measure::Setup;
-use crate::output;
+use crate::output::{self, images_per_s as rate};
+use fdconvert::ProfileOptions;
 use fdconvert_core::Shown;
 use fdconvert_profile::{Binding, Choice, Model, Report, SLACK, Throughput, Verdict, Verified};
 
-pub(crate) fn report(report: &Report, setup: &Setup) -> String {
+pub(crate) fn report(report: &Report, options: &ProfileOptions, n_threads: usize) -> String {
     let mut text = format!(
         "profile of {}: {}, read from {}\n",
         Shown(&report.dataset),
@@ -25,22 +25,22 @@ pub(crate) fn report(report: &Report, setup: &Setup) -> String {
     }
     if let Some(read) = &report.read {
         let how = if read.cached_because.is_some() { "from memory" } else { "past the page cache" };
-        let slowed = setup.throttle.map_or("", |_| ", slowed down");
+        let slowed = options.throttle_read.map_or("", |_| ", slowed down");
         line(
             "reading",
             format!(
-                "{}/s {how}{slowed}: requests of {}, {} in flight",
-                output::size(read.bytes_per_s as u64),
+                "{} {how}{slowed}: requests of {}, {} in flight",
+                output::bandwidth(read.bytes_per_s),
                 output::size(read.plan.request_bytes as u64),
                 read.plan.queue_depth
             ),
         );
     }
-    let threads = output::counted(setup.threads as u64, "thread");
-    let how = if setup.threads == 1 { "that decodes" } else { "that decode" };
+    let threads = output::counted(n_threads as u64, "thread");
+    let how = if n_threads == 1 { "that decodes" } else { "that decode" };
     line("decoding", format!("{threads} {how}"));
-    if setup.cache > 0 {
-        line("cache", output::size(setup.cache));
+    if options.cache.0 > 0 {
+        line("cache", output::size(options.cache.0));
     }
     text.push_str(&table(report));
     if let Some(search) = &report.search {
@@ -57,10 +57,10 @@ pub(crate) fn report(report: &Report, setup: &Setup) -> String {
             .map(|(format, share)| format!("{} {:.0} %", format.name, share * 100.0))
             .collect();
         text.push_str(&format!(
-            "  of all {} forms, fastest by the model: {} ({:.0} images/s)\n",
+            "  of all {} forms, fastest by the model: {} ({} images/s)\n",
             all.formats.len(),
             shares.join(", "),
-            all.mixture.images_per_s
+            rate(all.mixture.images_per_s)
         ));
     }
     text.push_str(&verdict(report));
@@ -155,10 +155,6 @@ fn explained(report: &Report) -> String {
         rate(predicted),
         SLACK * 100.0
     )
-}
-
-fn rate(images_per_s: f64) -> String {
-    if images_per_s.is_finite() { format!("{images_per_s:.0}") } else { "unlimited".into() }
 }
 
 fn binding(binding: Binding) -> &'static str {

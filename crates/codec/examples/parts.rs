@@ -1,6 +1,6 @@
 //! What checkpoints spare when a part of a JPEG is decoded: `parts FOLDER [ROUNDS]` decodes random
 //! resized crops of the JPEGs of a folder, and of the same images made smaller and encoded anew,
-//! with and without checkpoints, and prints tables for `crates/jpeg-index/README.md`.
+//! with and without checkpoints, and prints tables for `crates/jpeg/README.md`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
 #[path = "../tests/common/smaller.rs"]
@@ -9,7 +9,7 @@ mod smaller;
 use cpu_time::ThreadTime;
 use fdconvert_codec::{Decoder, Region, Wanted};
 use fdconvert_core::{Codec, Encoded, Limits};
-use fdconvert_jpeg_index::{
+use fdconvert_jpeg::{
     Checkpoints, DEFAULT_GRID_BITS, cut, parse, parse_header, stored_checkpoints,
 };
 use fdconvert_testkit::{

@@ -3,7 +3,10 @@
 //! to cost no more than moving the pixels; all other BMPs go through the crate `image`.
 
 use crate::Region;
-use fdconvert_core::{Codec, ImageHeader};
+use fdconvert_core::{
+    Codec, ImageHeader,
+    bytes::{i32_at, u16_at, u32_at},
+};
 
 /// Where the pixels of such a file are.
 #[derive(Debug, Clone, Copy)]
@@ -28,13 +31,10 @@ impl<'a> PlainBmp<'a> {
         if header.codec != Codec::Bmp {
             return None;
         }
-        let u16_at = |at: usize| Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
-        let u32_at = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
-        let i32_at = |at: usize| Some(i32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
-        let pixels_at = usize::try_from(u32_at(10)?).ok()?;
-        let (info_len, width, height) = (u32_at(INFO)?, i32_at(INFO + 4)?, i32_at(INFO + 8)?);
-        let (planes, bits, compression) =
-            (u16_at(INFO + 12)?, u16_at(INFO + 14)?, u32_at(INFO + 16)?);
+        let pixels_at = usize::try_from(u32_at(bytes, 10)?).ok()?;
+        let info = bytes.get(INFO..)?;
+        let (info_len, width, height) = (u32_at(info, 0)?, i32_at(info, 4)?, i32_at(info, 8)?);
+        let (planes, bits, compression) = (u16_at(info, 12)?, u16_at(info, 14)?, u32_at(info, 16)?);
         let is_plain =
             bytes.starts_with(b"BM") && info_len == 40 && planes == 1 && compression == 0;
         let is_that_size = width > 0

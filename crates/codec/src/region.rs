@@ -30,7 +30,7 @@ pub struct Wanted<'a> {
     pub region: Region,
     /// 1, 2, 4 or 8: how many times smaller the image is made; any other number is 1.
     pub shrink: u8,
-    /// The stored checkpoints of a JPEG (`fdconvert_jpeg_index::stored_checkpoints`), if there are
+    /// The stored checkpoints of a JPEG (`fdconvert_jpeg::stored_checkpoints`), if there are
     /// any. They must be those of this image, which whoever keeps them has a checksum for.
     pub checkpoints: Option<&'a [u8]>,
 }

@@ -7,7 +7,7 @@ mod common;
 use common::{encoded, kodak, shared};
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Region, Subsampling, Wanted};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
-use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, cut, parse, stored_checkpoints};
+use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, cut, parse, stored_checkpoints};
 use fdconvert_testkit::fixtures::{Random, pixels};
 use jpeg_encoder::{ColorType, SamplingFactor};
 use proptest::prelude::*;

@@ -22,6 +22,7 @@
 
 mod array;
 mod bilevel;
+pub mod bytes;
 mod error;
 mod format;
 mod ignored;
@@ -33,6 +34,7 @@ mod random;
 mod sample;
 mod shown;
 mod source;
+mod units;
 
 pub use array::{ArraySpec, DType};
 pub use bilevel::Bilevel;
@@ -47,3 +49,4 @@ pub use random::KeyedRandom;
 pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
 pub use shown::{Shown, ShownText};
 pub use source::{Extent, Reader, Source};
+pub use units::{bandwidth, images_per_s, size};

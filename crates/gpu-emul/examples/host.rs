@@ -12,7 +12,7 @@ use fdconvert_gpu::{
     Crop, Driver, Gpu, Limits, Order, Output, Plan, Prepared, Request, SampleType, Store, Tensor,
 };
 use fdconvert_gpu_emul::FakeDriver;
-use fdconvert_jpeg_index::{DEFAULT_GRID_BITS, stored_checkpoints};
+use fdconvert_jpeg::{DEFAULT_GRID_BITS, stored_checkpoints};
 use std::{
     error::Error,
     fs,

@@ -7,14 +7,14 @@
 )]
 
 mod common;
-#[path = "../../jpeg-index/tests/common/synthetic.rs"]
-#[allow(dead_code, reason = "made for the tests of jpeg-index; these use a part of it")]
+#[path = "../../jpeg/tests/common/synthetic.rs"]
+#[allow(dead_code, reason = "made for the tests of fdconvert-jpeg; these use a part of it")]
 mod synthetic;
 
 use common::{Named, originals, photographs, small};
 use fdconvert_gpu::{Crop, Limits, Order, Output, Plan, Request, SampleType, Status, Tensor, Work};
 use fdconvert_gpu_emul::decode;
-use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, Jpeg, parse, region};
+use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, Jpeg, parse, region};
 use fdconvert_testkit::{fixtures::Random, workload::resized_crop};
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ fn touched(start: f32, part: f32, n_pixels: u32) -> Range<u32> {
     first..(end.ceil() as u32).clamp(first + 1, n_pixels)
 }
 
-/// What `fdconvert_jpeg_index` says that a crop needs, decoded without holes but between restarts:
+/// What `fdconvert_jpeg` says that a crop needs, decoded without holes but between restarts:
 /// from where the prediction is known before the first segment, and from restarts before others.
 fn expected_work(jpeg: &Jpeg, checkpoints: &Checkpoints, crop: Crop) -> Work {
     let rows = touched(crop.top, crop.height, jpeg.height);

@@ -7,14 +7,14 @@
 )]
 
 mod common;
-#[path = "../../jpeg-index/tests/common/synthetic.rs"]
-#[allow(dead_code, reason = "made for the tests of jpeg-index; these use a part of it")]
+#[path = "../../jpeg/tests/common/synthetic.rs"]
+#[allow(dead_code, reason = "made for the tests of fdconvert-jpeg; these use a part of it")]
 mod synthetic;
 
 use common::{Named, by_libjpeg, originals, photographs, small};
 use fdconvert_gpu::{Fallback, Limits, Output, Plan, Request, Status};
 use fdconvert_gpu_emul::decode;
-use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, parse, reference};
+use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, parse, reference};
 
 #[derive(Default)]
 struct Count {

@@ -14,7 +14,7 @@ use fdconvert_gpu::{
     Output, Pending, Plan, Probe, Request, SampleType, Source, Status, Tensor, probe,
 };
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, decode};
-use fdconvert_jpeg_index::{Checkpoints, parse};
+use fdconvert_jpeg::{Checkpoints, parse};
 use std::path::Path;
 
 const TENSOR: Output = Output::Tensor(Tensor {

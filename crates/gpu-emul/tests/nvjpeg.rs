@@ -18,7 +18,7 @@ use fdconvert_gpu::{
     engines,
 };
 use fdconvert_gpu_emul::{FakeDriver, FakeNvJpeg};
-use fdconvert_jpeg_index::{Checkpoints, parse};
+use fdconvert_jpeg::{Checkpoints, parse};
 use fdconvert_testkit::fixtures::pixels;
 use jpeg_encoder::{ColorType, SamplingFactor};
 use std::{path::Path, process::Command};

@@ -12,7 +12,7 @@ use common::{by_libjpeg, small};
 use fdconvert_core::Pixels;
 use fdconvert_gpu::{Crop, Limits, Order, Output, Plan, Request, SampleType, Status, Tensor};
 use fdconvert_gpu_emul::decode;
-use fdconvert_jpeg_index::{Checkpoints, parse};
+use fdconvert_jpeg::{Checkpoints, parse};
 use fdconvert_testkit::fixtures::Random;
 use half::{bf16, f16};
 

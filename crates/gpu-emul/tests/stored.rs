@@ -14,7 +14,7 @@ use fdconvert_gpu::{
     Request, SampleType, Source, Status, Store, Stored, Tensor,
 };
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, decode};
-use fdconvert_jpeg_index::stored_checkpoints;
+use fdconvert_jpeg::stored_checkpoints;
 
 const TENSOR: Output = Output::Tensor(Tensor {
     width: 24,
@@ -141,7 +141,7 @@ fn stored_images_are_the_same_as_travelling_ones() {
         assert!(photographs * 12 < n_photographs as u64);
 
         for (stored, (bytes, _)) in stored.iter().zip(&set.0) {
-            let jpeg = fdconvert_jpeg_index::parse(bytes).unwrap();
+            let jpeg = fdconvert_jpeg::parse(bytes).unwrap();
             assert_eq!((stored.width(), stored.height()), (jpeg.width, jpeg.height));
         }
     }

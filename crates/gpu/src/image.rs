@@ -3,7 +3,7 @@ use crate::{
     Fallback,
     layout::{ImageLayout, RESETS, SegmentLayout, TableLayout},
 };
-use fdconvert_jpeg_index::{Anchor, Checkpoints, Color, HuffmanTable, Jpeg, parse};
+use fdconvert_jpeg::{Anchor, Checkpoints, Color, HuffmanTable, Jpeg, parse};
 use std::ops::Range;
 
 /// The most blocks that numbers beside the flags of a segment can count.

@@ -1,7 +1,7 @@
 //! JPEGs decoded by a GPU, bit for bit as libjpeg-turbo does it.
 //!
 //! The files stay as they are. What lets thousands of threads start in the middle of a scan are
-//! the checkpoints of `fdconvert-jpeg-index`, made when a dataset is packed. A [`Decoder`] takes
+//! the checkpoints of `fdconvert-jpeg`, made when a dataset is packed. A [`Decoder`] takes
 //! a batch of [`Request`]s, uploads files, tables and checkpoints in one copy, and leaves a
 //! [`Batch`] in the GPU's memory: whole images, or crops of one size, normalised, in the type
 //! that training wants.

@@ -1,5 +1,5 @@
 use crate::{Prepared, Stored};
-use fdconvert_jpeg_index::{CheckpointError, Refused};
+use fdconvert_jpeg::{CheckpointError, Refused};
 
 /// One image that is to be decoded.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ pub enum Source<'a> {
     Bytes {
         /// The bytes of a JPEG.
         bytes: &'a [u8],
-        /// Its checkpoints, as `fdconvert-jpeg-index` stores them. Without them the image is left
+        /// Its checkpoints, as `fdconvert-jpeg` stores them. Without them the image is left
         /// to the caller.
         checkpoints: Option<&'a [u8]>,
     },

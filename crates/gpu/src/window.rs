@@ -1,14 +1,14 @@
 //! What of an image a request needs: pixels, the MCUs that hold them, and the segments that have
 //! to be decoded for these.
 //!
-//! `fdconvert_jpeg_index::region` says the same, from all that is known of a JPEG and in more
+//! `fdconvert_jpeg::region` says the same, from all that is known of a JPEG and in more
 //! steps; a test compares the two.
 use crate::{
     Crop, Output, Request,
     image::Parsed,
     layout::{CropLayout, ImageLayout, McusLayout, RESETS},
 };
-use fdconvert_jpeg_index::Anchor;
+use fdconvert_jpeg::Anchor;
 use std::ops::Range;
 
 /// The crop in the pixels of an image of that size; `None` if there is none.

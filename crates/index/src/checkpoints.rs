@@ -1,8 +1,8 @@
 //! The CHECKPOINTS section: where decoders may start inside the JPEGs. What an entry says is not
 //! this crate's business; that it is whole, and of its image, is.
-use crate::{Index, IndexError, Region, layout::u64_at};
+use crate::{Index, IndexError, Region};
 use bytes::Bytes;
-use fdconvert_core::Codec;
+use fdconvert_core::{Codec, bytes::u64_at};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const SEAL_LEN: usize = 8;

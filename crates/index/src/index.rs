@@ -2,12 +2,12 @@ use crate::{
     HEADER_LEN, IndexError, Meta, Range, Region, TRAILER_LEN,
     layout::{
         HEADER_MAGIC, Header, MAX_META_LEN, MUST_UNDERSTAND, SECTION_LEN, Section, TRAILER_MAGIC,
-        kind, parse_trailer, u64_at,
+        kind, parse_trailer,
     },
     region::{RANGE_LEN, REGION_LEN},
 };
 use bytes::Bytes;
-use fdconvert_core::{FieldSpec, Kind};
+use fdconvert_core::{FieldSpec, Kind, bytes::u64_at};
 use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -1,5 +1,6 @@
 //! The fixed parts of the block: header, section table, trailer.
 use crate::IndexError;
+use fdconvert_core::bytes::{u32_at, u64_at};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Version this build writes, and the only one it reads.
@@ -155,14 +156,4 @@ pub(crate) fn parse_trailer(block: &[u8], header: &Header) -> Result<u64, IndexE
         return Err(damaged(8, "the checksum of header and section table does not match"));
     }
     Ok(root)
-}
-
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    let field = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(field.try_into().ok()?))
-}
-
-pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    let field = bytes.get(at..at.checked_add(8)?)?;
-    Some(u64::from_le_bytes(field.try_into().ok()?))
 }

@@ -1,8 +1,8 @@
-use crate::{
-    IndexError,
-    layout::{u32_at, u64_at},
+use crate::IndexError;
+use fdconvert_core::{
+    Codec,
+    bytes::{u32_at, u64_at},
 };
-use fdconvert_core::Codec;
 
 /// Bytes of one record in the REGIONS section.
 pub const REGION_LEN: usize = 40;

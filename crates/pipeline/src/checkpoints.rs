@@ -1,8 +1,8 @@
 //! Checkpoints of the JPEGs that are stored, made by the workers.
-use crate::Job;
+use crate::Dataset;
 use bytes::Bytes;
 use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Value};
-use fdconvert_jpeg_index::{GRIDS_BITS, stored_checkpoints};
+use fdconvert_jpeg::{GRIDS_BITS, stored_checkpoints};
 use std::time::{Duration, Instant};
 
 /// Those of one sample.
@@ -35,14 +35,15 @@ impl Made {
 }
 
 /// Whether checkpoints that are asked for can be made and stored.
-pub(crate) fn check(job: &Job<'_>) -> Result<()> {
-    match job.jpeg_index {
+pub(crate) fn check(dataset: &Dataset<'_>) -> Result<()> {
+    match dataset.jpeg_index {
         Some(grid_bits) if !GRIDS_BITS.contains(&grid_bits) => {
             let what = format!("{grid_bits} bits; 512, 1024, 2048 and 4096 exist");
             Err(Error::usage("--jpeg-index", what))
         }
-        Some(_) if !job.format.stores_checkpoints() => {
-            let what = format!("a {} of these options has no place for them", job.format.name());
+        Some(_) if !dataset.format.stores_checkpoints() => {
+            let what =
+                format!("a {} of these options has no place for them", dataset.format.name());
             Err(Error::usage("--jpeg-index", what))
         }
         _ => Ok(()),

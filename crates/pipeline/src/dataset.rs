@@ -1,7 +1,14 @@
 //! What concerns a dataset as a whole: its identity, its parts, its completion.
-use crate::{Checked, Job, OnError, Positions};
-use fdconvert_core::{Complete, Create, Error, Provenance, Result, Shard, ShardSummary};
-use std::{path::PathBuf, time::Instant};
+use crate::{Checked, OnError, Plan, Positions};
+use fdconvert_codec::Policy;
+use fdconvert_core::{
+    Complete, Create, Error, Format, Provenance, Result, Shard, ShardSummary, Source,
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 use xxhash_rust::xxh3::Xxh3;
 
 /// One of several runs that write a dataset together: shard `s` is written by part `s mod of`.
@@ -19,170 +26,198 @@ impl Part {
     }
 }
 
-pub(crate) fn provenance(job: &Job<'_>) -> Provenance {
-    let mut provenance = identity(job);
-    let ignored = job.source.left_out();
-    if !ignored.is_empty() {
-        provenance.params.insert("ignored".into(), ignored.to_string());
-    }
-    provenance
+/// A dataset to be written: everything that shapes its bytes.
+#[derive(Clone, Copy)]
+pub struct Dataset<'a> {
+    /// Where samples come from.
+    pub source: &'a dyn Source,
+    /// How images are stored.
+    pub policy: &'a Policy,
+    /// The layout they are stored in.
+    pub format: &'a dyn Format,
+    /// Path of the output.
+    pub out: &'a Path,
+    /// Which sample goes where.
+    pub plan: &'a Plan,
+    /// Parameters to record beside the policy's own: format options, seed.
+    pub params: &'a BTreeMap<String, String>,
+    /// Store checkpoints of the JPEGs, where a decoder may start inside the scan, so many bits
+    /// apart (512, 1024, 2048 or 4096). Not a matter of the policy: images stay what they are.
+    pub jpeg_index: Option<u32>,
+    /// What becomes of samples that cannot be read, decoded or stored.
+    pub on_error: OnError,
 }
 
-/// What of the record tells runs apart: not what the source holds beside its samples.
-fn identity(job: &Job<'_>) -> Provenance {
-    let mut params = job.policy.params();
-    params.insert("format".into(), job.format.name().into());
-    if let Some(grid_bits) = job.jpeg_index {
-        params.insert("jpeg-index".into(), grid_bits.to_string());
-    }
-    params.extend(job.params.iter().map(|(name, value)| (name.clone(), value.clone())));
-    Provenance {
-        tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
-        source: job.source.name(),
-        params,
-        skipped: Vec::new(),
-    }
+/// What tells a dataset apart from others at the same place.
+pub(crate) struct Identity {
+    pub(crate) provenance: Provenance,
+    pub(crate) fingerprint: [u8; 16],
+    stamp: [u8; 16],
 }
 
-/// Identity of a run: equal for runs that must write the same bytes. The source's listing, the
-/// schema, every recorded parameter, the tool's version and the shard borders go in; threads,
-/// paths and what is done about bad samples do not.
-///
-/// # Errors
-/// Those of `Source::checked_fingerprint`; samples are spared where bad ones are skipped.
-pub fn fingerprint(job: &Job<'_>) -> Result<[u8; 16]> {
-    let mut hash = Xxh3::new();
-    let mut field = |bytes: &[u8]| {
-        hash.update(&(bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    field(&job.source.checked_fingerprint(job.on_error == OnError::Skip)?);
-    // Maps keep their order, so equal values give equal text.
-    field(&serde_json::to_vec(job.source.schema()).unwrap_or_default());
-    field(&serde_json::to_vec(&identity(job)).unwrap_or_default());
-    for shard in &job.plan.shards {
-        field(shard.split.as_bytes());
-        field(&shard.samples.start.to_le_bytes());
-        field(&shard.samples.end.to_le_bytes());
-    }
-    for index in job.plan.order.iter().flatten() {
-        field(&index.to_le_bytes());
-    }
-    for word in job.plan.bmp.iter().flat_map(Positions::words) {
-        field(&word.to_le_bytes());
-    }
-    Ok(hash.digest128().to_le_bytes())
-}
-
-/// The same identity and the times of the source's files: for [`Create::stamp`].
-///
-/// # Errors
-/// `Io` when a file of the source cannot be looked at.
-pub(crate) fn stamp(job: &Job<'_>, fingerprint: [u8; 16]) -> Result<[u8; 16]> {
-    let mut hash = Xxh3::new();
-    hash.update(&fingerprint);
-    hash.update(&job.source.stamp()?);
-    Ok(hash.digest128().to_le_bytes())
-}
-
-/// Completes a dataset whose shards are all committed: what [`pack`](crate::pack()) does last, and what a run
-/// of its own does after all parts.
-///
-/// # Errors
-/// Those of `Format::complete`.
-pub fn complete(job: &Job<'_>, shards: &[(Shard, ShardSummary)]) -> Result<Vec<PathBuf>> {
-    let base = provenance(job);
-    let fingerprint = fingerprint(job)?;
-    let skipped = shards.iter().flat_map(|(_, summary)| summary.skipped.iter().cloned());
-    let provenance = Provenance { skipped: skipped.collect(), ..base };
-    job.format.complete(&Complete {
-        out: job.out,
-        schema: job.source.schema(),
-        shards,
-        common: &job.plan.common,
-        provenance: &provenance,
-        fingerprint,
-    })
-}
-
-/// Whether a shard of this very run is finished already.
-///
-/// # Errors
-/// Those of [`fingerprint`].
-pub fn has_begun(job: &Job<'_>) -> Result<bool> {
-    let provenance = provenance(job);
-    let fingerprint = fingerprint(job)?;
-    let stamp = stamp(job, fingerprint)?;
-    Ok(job.plan.shards.iter().any(|shard| {
-        let request = Create {
-            out: &shard_out(job, shard),
-            schema: job.source.schema(),
-            shard,
-            common: &job.plan.common,
-            provenance: &provenance,
-            fingerprint,
-            stamp,
-            overwrite: false,
-            checkpoints: job.jpeg_index.is_some(),
+impl Dataset<'_> {
+    /// Identity of the dataset: equal for runs that must write the same bytes. The source's listing,
+    /// the schema, every recorded parameter, the tool's version and the shard borders go in; threads,
+    /// paths and what is done about bad samples do not.
+    ///
+    /// # Errors
+    /// Those of `Source::checked_fingerprint`; samples are spared where bad ones are skipped.
+    pub fn fingerprint(&self) -> Result<[u8; 16]> {
+        let mut hash = Xxh3::new();
+        let mut field = |bytes: &[u8]| {
+            hash.update(&(bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
         };
-        // What is there and is of another run is no business of this question.
-        matches!(job.format.finished(&request), Ok(Some(_)))
-    }))
-}
+        field(&self.source.checked_fingerprint(self.on_error == OnError::Skip)?);
+        // Maps keep their order, so equal values give equal text.
+        field(&serde_json::to_vec(self.source.schema()).unwrap_or_default());
+        field(&serde_json::to_vec(&self.recorded()).unwrap_or_default());
+        for shard in &self.plan.shards {
+            field(shard.split.as_bytes());
+            field(&shard.samples.start.to_le_bytes());
+            field(&shard.samples.end.to_le_bytes());
+        }
+        for index in self.plan.order.iter().flatten() {
+            field(&index.to_le_bytes());
+        }
+        for word in self.plan.bmp.iter().flat_map(Positions::words) {
+            field(&word.to_le_bytes());
+        }
+        Ok(hash.digest128().to_le_bytes())
+    }
 
-/// What every shard's record says, where all parts are done, and what it took to compare the shards
-/// with their records.
-///
-/// # Errors
-/// `Usage` naming the shards that are missing; those of `Format::finished`.
-pub fn finished_shards(job: &Job<'_>) -> Result<(Vec<(Shard, ShardSummary)>, Checked)> {
-    let began = Instant::now();
-    let provenance = provenance(job);
-    let fingerprint = fingerprint(job)?;
-    let stamp = stamp(job, fingerprint)?;
-    let (mut done, mut missing) = (Vec::new(), Vec::new());
-    for shard in &job.plan.shards {
-        let out = shard_out(job, shard);
-        let request = Create {
-            out: &out,
-            schema: job.source.schema(),
-            shard,
-            common: &job.plan.common,
+    /// Whether a shard of this very dataset is finished already.
+    ///
+    /// # Errors
+    /// Those of [`fingerprint`](Self::fingerprint).
+    pub fn has_begun(&self) -> Result<bool> {
+        let identity = self.identity()?;
+        Ok(self.plan.shards.iter().any(|shard| {
+            let out = self.shard_out(shard);
+            // What is there and is of another run is no business of this question.
+            matches!(
+                self.format.finished(&self.request(&identity, shard, &out, false)),
+                Ok(Some(_))
+            )
+        }))
+    }
+
+    /// What every shard's record says, where all parts are done, and what it took to compare the
+    /// shards with their records.
+    ///
+    /// # Errors
+    /// `Usage` naming the shards that are missing; those of `Format::finished`.
+    pub fn finished_shards(&self) -> Result<(Vec<(Shard, ShardSummary)>, Checked)> {
+        let began = Instant::now();
+        let identity = self.identity()?;
+        let (mut done, mut missing) = (Vec::new(), Vec::new());
+        for shard in &self.plan.shards {
+            let out = self.shard_out(shard);
+            match self.format.finished(&self.request(&identity, shard, &out, false))? {
+                Some(summary) => done.push((shard.clone(), summary)),
+                None => missing.push(format!("{}-{:06}", shard.split, shard.number)),
+            }
+        }
+        if missing.is_empty() {
+            let bytes = done.iter().map(|(_, summary)| summary.bytes).sum();
+            return Ok((done, Checked { bytes, time: began.elapsed() }));
+        }
+        let shown = missing.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
+        let more = if missing.len() > 10 { ", ..." } else { "" };
+        let what = format!(
+            "{} of {} shards are not there, or not as their records say: {shown}{more}; run their parts again",
+            missing.len(),
+            self.plan.shards.len()
+        );
+        Err(Error::usage("merge", what))
+    }
+
+    /// Completes a dataset whose shards are all committed: what [`pack`](crate::pack()) does last,
+    /// and what a run of its own does after all parts.
+    ///
+    /// # Errors
+    /// Those of `Format::complete`.
+    pub fn complete(&self, shards: &[(Shard, ShardSummary)]) -> Result<Vec<PathBuf>> {
+        let skipped = shards.iter().flat_map(|(_, summary)| summary.skipped.iter().cloned());
+        let provenance = Provenance { skipped: skipped.collect(), ..self.provenance() };
+        self.format.complete(&Complete {
+            out: self.out,
+            schema: self.source.schema(),
+            shards,
+            common: &self.plan.common,
             provenance: &provenance,
-            fingerprint,
-            stamp,
-            overwrite: false,
-            checkpoints: job.jpeg_index.is_some(),
-        };
-        match job.format.finished(&request)? {
-            Some(summary) => done.push((shard.clone(), summary)),
-            None => missing.push(format!("{}-{:06}", shard.split, shard.number)),
+            fingerprint: self.fingerprint()?,
+        })
+    }
+
+    /// What tells it apart.
+    pub(crate) fn identity(&self) -> Result<Identity> {
+        let fingerprint = self.fingerprint()?;
+        let mut hash = Xxh3::new();
+        hash.update(&fingerprint);
+        // The same identity and the times of the source's files.
+        hash.update(&self.source.stamp()?);
+        let stamp = hash.digest128().to_le_bytes();
+        Ok(Identity { provenance: self.provenance(), fingerprint, stamp })
+    }
+
+    /// What a format has to know of a shard that lies at `out`.
+    pub(crate) fn request<'a>(
+        &'a self,
+        identity: &'a Identity,
+        shard: &'a Shard,
+        out: &'a Path,
+        overwrite: bool,
+    ) -> Create<'a> {
+        Create {
+            out,
+            schema: self.source.schema(),
+            shard,
+            common: &self.plan.common,
+            provenance: &identity.provenance,
+            fingerprint: identity.fingerprint,
+            stamp: identity.stamp,
+            overwrite,
+            checkpoints: self.jpeg_index.is_some(),
         }
     }
-    if missing.is_empty() {
-        let bytes = done.iter().map(|(_, summary)| summary.bytes).sum();
-        return Ok((done, Checked { bytes, time: began.elapsed() }));
-    }
-    let shown = missing.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
-    let more = if missing.len() > 10 { ", ..." } else { "" };
-    let what = format!(
-        "{} of {} shards are not there, or not as their records say: {shown}{more}; run their parts again",
-        missing.len(),
-        job.plan.shards.len()
-    );
-    Err(Error::usage("merge", what))
-}
 
-/// Where a shard's dataset lies: formats of one file get one for each split, named after it.
-pub(crate) fn shard_out(job: &Job<'_>, shard: &Shard) -> PathBuf {
-    if job.format.is_sharded() || job.plan.splits().len() == 1 {
-        return job.out.to_path_buf();
+    /// Where a shard's dataset lies: formats of one file get one for each split, named after it.
+    pub(crate) fn shard_out(&self, shard: &Shard) -> PathBuf {
+        if self.format.is_sharded() || self.plan.splits().len() == 1 {
+            return self.out.to_path_buf();
+        }
+        let stem = self.out.file_stem().unwrap_or_default().to_string_lossy();
+        let mut name = format!("{stem}-{}", shard.split);
+        if let Some(extension) = self.out.extension() {
+            name.push('.');
+            name.push_str(&extension.to_string_lossy());
+        }
+        self.out.with_file_name(name)
     }
-    let stem = job.out.file_stem().unwrap_or_default().to_string_lossy();
-    let mut name = format!("{stem}-{}", shard.split);
-    if let Some(extension) = job.out.extension() {
-        name.push('.');
-        name.push_str(&extension.to_string_lossy());
+
+    fn provenance(&self) -> Provenance {
+        let mut provenance = self.recorded();
+        let ignored = self.source.left_out();
+        if !ignored.is_empty() {
+            provenance.params.insert("ignored".into(), ignored.to_string());
+        }
+        provenance
     }
-    job.out.with_file_name(name)
+
+    /// What of the record tells runs apart: not what the source holds beside its samples.
+    fn recorded(&self) -> Provenance {
+        let mut params = self.policy.params();
+        params.insert("format".into(), self.format.name().into());
+        if let Some(grid_bits) = self.jpeg_index {
+            params.insert("jpeg-index".into(), grid_bits.to_string());
+        }
+        params.extend(self.params.iter().map(|(name, value)| (name.clone(), value.clone())));
+        Provenance {
+            tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
+            source: self.source.name(),
+            params,
+            skipped: Vec::new(),
+        }
+    }
 }

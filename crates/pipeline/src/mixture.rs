@@ -5,11 +5,12 @@ use crate::{Plan, Positions, unreadable::Unreadable};
 use fdconvert_codec::{By, Mixture, Outlook, Policy};
 use fdconvert_core::{Codec, Error, Format, Result, Sample, Source, Value};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Costs and a machine, as a profile found them: for a mixture by benefit, which then takes images
 /// only until reading and decoding take equally long, at a smaller share than random ones need.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balance {
     /// Bytes/s that the storage delivers.
     pub read_bytes_per_s: f64,

@@ -1,25 +1,22 @@
 use crate::{
-    Cancel, Part, Plan, Report, checkpoints,
-    checkpoints::Made,
-    dataset::{complete, fingerprint, provenance, shard_out, stamp},
-    ordered::ordered,
-    tally::Tally,
+    Cancel, Dataset, Part, Report, checkpoints, checkpoints::Made, failure::Failure,
+    ordered::ordered, tally::Tally,
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, Format, Image, Kind, Result, Sample, Shard, ShardSummary,
-    ShardWriter, Skipped, Source, Value,
+    Codec, Encoded, Error, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter, Skipped,
+    Source, Value,
 };
+use serde::Deserialize;
 use std::{
-    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    path::Path,
     thread::{self, Scope, ScopedJoinHandle},
     time::{Duration, Instant},
 };
 
 /// What to do with a sample that cannot be read, decoded or stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OnError {
     /// Stop; nothing is left behind.
     #[default]
@@ -28,35 +25,33 @@ pub enum OnError {
     Skip,
 }
 
-/// A packing run.
-#[derive(Clone, Copy)]
-pub struct Job<'a> {
-    /// Where samples come from.
-    pub source: &'a dyn Source,
-    /// How images are stored.
-    pub policy: &'a Policy,
-    /// The layout they are stored in.
-    pub format: &'a dyn Format,
-    /// Path of the output.
-    pub out: &'a Path,
-    /// Which sample goes where.
-    pub plan: &'a Plan,
-    /// Parameters to record beside the policy's own: format options, seed.
-    pub params: &'a BTreeMap<String, String>,
+/// How a dataset is written: nothing here shapes a byte of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
     /// Worker threads; one means that reading, encoding and writing happen in turn on the caller's
     /// thread. Shards are committed beside them.
     pub threads: usize,
     /// Encoded bytes that may wait for the writer.
     pub budget_bytes: u64,
-    /// What to do with bad samples.
-    pub on_error: OnError,
     /// Replace an existing output.
     pub overwrite: bool,
-    /// Store checkpoints of the JPEGs, where a decoder may start inside the scan, so many bits
-    /// apart (512, 1024, 2048 or 4096). Not a matter of the policy: images stay what they are.
-    pub jpeg_index: Option<u32>,
+    /// More skipped samples than this end the run with an error; finished shards stay.
+    pub max_failures: Option<u64>,
     /// Only these shards, for runs that share a dataset; `None` for all of them.
     pub part: Option<Part>,
+}
+
+impl Default for Run {
+    /// One thread, 64 MiB, all shards; an existing output is an error.
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            budget_bytes: 64 << 20,
+            overwrite: false,
+            max_failures: None,
+            part: None,
+        }
+    }
 }
 
 /// Told what happens, from the writer's thread; never changes the outcome.
@@ -93,39 +88,33 @@ pub(crate) struct Packed {
 /// sample under [`OnError::Fail`], `Io` when writing fails, `Cancelled`. An output of one file then
 /// does not exist and nothing of this run is left; of a dataset of shards those that are finished
 /// stay, each with its record, and the same run goes on after them.
-pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Result<Report> {
-    job.policy.validate()?;
-    checkpoints::check(job)?;
-    if job.plan.is_empty() {
+pub fn pack(
+    dataset: &Dataset<'_>,
+    run: &Run,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<Report> {
+    dataset.policy.validate()?;
+    checkpoints::check(dataset)?;
+    if dataset.plan.is_empty() {
         return Err(Error::usage("source", "there is no sample to pack"));
     }
     let began = Instant::now();
-    let provenance = provenance(job);
-    let fingerprint = fingerprint(job)?;
-    let stamp = stamp(job, fingerprint)?;
-    let pool = (job.threads > 1).then(|| pool(job.threads)).transpose()?;
+    let identity = dataset.identity()?;
+    let pool = (run.threads > 1).then(|| pool(run.threads)).transpose()?;
     let mut tally = Tally::default();
-    let mine = |number: usize| job.part.is_none_or(|part| part.has(number));
-    let shards = job.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
+    let mine = |number: usize| run.part.is_none_or(|part| part.has(number));
+    let shards = dataset.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
     let planned = shards.clone().map(|(_, shard)| shard.samples.end - shard.samples.start).sum();
     observer.begin(planned);
+    let filling = Filling { dataset, run, pool: pool.as_ref(), cancel };
     thread::scope(|scope| {
         let mut committing = Committing::default();
         for (_, shard) in shards {
-            let out = shard_out(job, shard);
-            let request = Create {
-                out: &out,
-                schema: job.source.schema(),
-                shard,
-                common: &job.plan.common,
-                provenance: &provenance,
-                fingerprint,
-                stamp,
-                overwrite: job.overwrite,
-                checkpoints: job.jpeg_index.is_some(),
-            };
+            let out = dataset.shard_out(shard);
+            let request = dataset.request(&identity, shard, &out, run.overwrite);
             let began = Instant::now();
-            match job.format.finished(&request)? {
+            match dataset.format.finished(&request)? {
                 Some(summary) => {
                     tally.checked.bytes += summary.bytes;
                     tally.checked.time += began.elapsed();
@@ -135,9 +124,8 @@ pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
                     tally.shards.push((shard.clone(), summary));
                 }
                 None => {
-                    let writer = job.format.create(&request)?;
-                    let filled =
-                        fill(job, shard, writer, pool.as_ref(), cancel, observer, &mut tally)?;
+                    let writer = dataset.format.create(&request)?;
+                    let filled = filling.fill(shard, writer, observer, &mut tally)?;
                     committing.wait(&mut tally)?;
                     observer.committing();
                     committing.start(scope, shard, filled);
@@ -148,12 +136,12 @@ pub fn pack(job: &Job<'_>, cancel: &Cancel, observer: &mut dyn Observer) -> Resu
     })?;
     // Shards that were there already came in between.
     tally.shards.sort_by_key(|(shard, _)| shard.samples.start);
-    if job.part.is_none() {
+    if run.part.is_none() {
         let began = Instant::now();
-        complete(job, &tally.shards)?;
+        dataset.complete(&tally.shards)?;
         tally.stages.commit += began.elapsed();
     }
-    let mut report = tally.into_report(job.jpeg_index.is_some());
+    let mut report = tally.into_report(dataset.jpeg_index.is_some());
     report.planned = planned;
     report.elapsed = began.elapsed();
     Ok(report)
@@ -192,89 +180,87 @@ impl<'scope> Committing<'scope> {
     }
 }
 
-/// Writes the samples of a shard, and gives the writer back for the commit.
-fn fill(
-    job: &Job<'_>,
-    shard: &Shard,
-    mut writer: Box<dyn ShardWriter>,
-    pool: Option<&rayon::ThreadPool>,
-    cancel: &Cancel,
-    observer: &mut dyn Observer,
-    tally: &mut Tally,
-) -> Result<Box<dyn ShardWriter>> {
-    let resumed = writer.resumed();
-    observer.resumed(resumed);
-    let range = shard.samples.start + resumed..shard.samples.end;
-    let mut position = range.start;
-    let mut consume = |packed: Result<Packed>| -> Result<()> {
-        if cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
-        let began = Instant::now();
-        let written = packed.and_then(|packed| {
-            // A sample the writer refuses is a bad sample like any other.
-            let Packed { sample, made, .. } = &packed;
-            let written = match job.jpeg_index {
-                Some(_) => writer.write_with(sample, &made.checkpoints),
-                None => writer.write(sample),
-            };
-            written.map(|()| packed)
-        });
-        tally.stages.write += began.elapsed();
-        match written {
-            Ok(packed) => {
-                observer.stored(packed.bytes_in, packed.bytes_stored);
-                tally.add(&packed);
-            }
-            Err(error) if job.on_error == OnError::Skip && is_of_one_sample(&error) => {
-                let key = job.source.key(job.plan.source_index(position));
-                let skipped = Skipped { index: position, key, reason: error.chain() };
-                observer.skipped(&skipped);
-                writer.skip(skipped)?;
-            }
-            Err(error) => return Err(error),
-        }
-        position += 1;
-        Ok(())
-    };
-    match pool {
-        None => {
-            let mut worker = Worker::default();
-            range.into_iter().try_for_each(|i| consume(pack_one(job, i, &mut worker)))?;
-        }
-        Some(pool) => {
-            let waits = ordered(
-                pool,
-                range,
-                job.budget_bytes,
-                Worker::default,
-                |worker, i| pack_one(job, i, worker),
-                |packed| packed.as_ref().map_or(0, |packed| packed.bytes_stored),
-                consume,
-            )?;
-            tally.stages.workers_waited += waits.workers;
-            tally.stages.writer_waited += waits.consumer;
-        }
-    }
-    tally.resumed += resumed;
-    Ok(writer)
+/// What shards are filled with, and how.
+struct Filling<'a> {
+    dataset: &'a Dataset<'a>,
+    run: &'a Run,
+    pool: Option<&'a rayon::ThreadPool>,
+    cancel: &'a Cancel,
 }
 
-/// Whether other samples can still be fine. A failed write is the disk's fault and ends the run:
-/// errors of writers other than `Sample` are told apart by their action.
-pub(crate) fn is_of_one_sample(error: &Error) -> bool {
-    match error {
-        Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. } => true,
-        Error::Io { action, .. } => matches!(*action, "open" | "read" | "look at" | "map"),
-        _ => false,
+impl Filling<'_> {
+    /// Writes the samples of a shard, and gives the writer back for the commit.
+    fn fill(
+        &self,
+        shard: &Shard,
+        mut writer: Box<dyn ShardWriter>,
+        observer: &mut dyn Observer,
+        tally: &mut Tally,
+    ) -> Result<Box<dyn ShardWriter>> {
+        let dataset = self.dataset;
+        let resumed = writer.resumed();
+        observer.resumed(resumed);
+        let range = shard.samples.start + resumed..shard.samples.end;
+        let mut position = range.start;
+        let mut consume = |packed: Result<Packed>| -> Result<()> {
+            if self.cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            let began = Instant::now();
+            let written = packed.map_err(Failure::of_reading).and_then(|packed| {
+                let Packed { sample, made, .. } = &packed;
+                let written = match dataset.jpeg_index {
+                    Some(_) => writer.write_with(sample, &made.checkpoints),
+                    None => writer.write(sample),
+                };
+                written.map(|()| packed).map_err(Failure::of_writing)
+            });
+            tally.stages.write += began.elapsed();
+            match written {
+                Ok(packed) => {
+                    observer.stored(packed.bytes_in, packed.bytes_stored);
+                    tally.add(&packed);
+                }
+                Err(failure) => {
+                    let key = dataset.source.key(dataset.plan.source_index(position));
+                    let reason = tally.failures.admit(failure, &key, dataset.on_error, self.run)?;
+                    let skipped = Skipped { index: position, key, reason };
+                    observer.skipped(&skipped);
+                    writer.skip(skipped)?;
+                }
+            }
+            position += 1;
+            Ok(())
+        };
+        match self.pool {
+            None => {
+                let mut worker = Worker::default();
+                range.into_iter().try_for_each(|i| consume(pack_one(dataset, i, &mut worker)))?;
+            }
+            Some(pool) => {
+                let waits = ordered(
+                    pool,
+                    range,
+                    self.run.budget_bytes,
+                    Worker::default,
+                    |worker, i| pack_one(dataset, i, worker),
+                    |packed| packed.as_ref().map_or(0, |packed| packed.bytes_stored),
+                    consume,
+                )?;
+                tally.stages.workers_waited += waits.workers;
+                tally.stages.writer_waited += waits.consumer;
+            }
+        }
+        tally.resumed += resumed;
+        Ok(writer)
     }
 }
 
 /// Reads sample `index` and applies the policy. A panic in a decoder is that sample's error, not
 /// the end of a run of days.
-fn pack_one(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
-    let index = job.plan.source_index(position);
-    let packed = catch_unwind(AssertUnwindSafe(|| read_and_encode(job, position, worker)));
+fn pack_one(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
+    let index = dataset.plan.source_index(position);
+    let packed = catch_unwind(AssertUnwindSafe(|| read_and_encode(dataset, position, worker)));
     packed.unwrap_or_else(|payload| {
         // What the panic left half-done in the worker's buffers must not reach the next sample.
         *worker = Worker::default();
@@ -284,32 +270,32 @@ fn pack_one(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<Packed>
             .or_else(|| payload.downcast_ref::<String>().cloned())
             .unwrap_or_default();
         let what = format!("internal error, please report it with this image: {text}");
-        Err(Error::sample(job.source.key(index), what))
+        Err(Error::sample(dataset.source.key(index), what))
     })
 }
 
-fn read_and_encode(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
-    if let Some(reason) = job.plan.unreadable.get(&position) {
-        let key = job.source.key(job.plan.source_index(position));
+fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
+    if let Some(reason) = dataset.plan.unreadable.get(&position) {
+        let key = dataset.source.key(dataset.plan.source_index(position));
         return Err(Error::sample(key, format!("unreadable when the run was planned: {reason}")));
     }
     let began = Instant::now();
-    let sample = job.source.read(job.plan.source_index(position))?;
+    let sample = dataset.source.read(dataset.plan.source_index(position))?;
     let read = began.elapsed();
     let (mut nanos, mut images) = (Nanos::default(), Vec::with_capacity(1));
     let (mut bytes_in, mut bytes_stored) = (0, 0);
     let key = sample.key.clone();
-    let mut fields = image_fields(job.source);
+    let mut fields = image_fields(dataset.source);
     let sample = sample.try_map_image(|image| {
-        let kept = fields.next().is_some_and(|field| job.source.keeps_pixels(field));
-        let policy = if kept { &Policy::default() } else { job.policy };
+        let kept = fields.next().is_some_and(|field| dataset.source.keeps_pixels(field));
+        let policy = if kept { &Policy::default() } else { dataset.policy };
         let before = match &image {
             Image::Encoded(encoded) => encoded.bytes.len() as u64,
             Image::Pixels(pixels) => pixels.data.len() as u64,
             Image::Bilevel(image) => image.bits.len() as u64,
         };
-        let form = job.plan.form(position);
-        let outcome = policy.apply_as(form, &key, image, job.format, worker)?;
+        let form = dataset.plan.form(position);
+        let outcome = policy.apply_as(form, &key, image, dataset.format, worker)?;
         let after = outcome.encoded.bytes.len() as u64;
         bytes_in += before;
         bytes_stored += after;
@@ -322,7 +308,7 @@ fn read_and_encode(job: &Job<'_>, position: u64, worker: &mut Worker) -> Result<
     debug_assert!(
         sample.values.iter().all(|value| !matches!(value, Value::Image(e) if e.width == 0))
     );
-    let made = Made::new(&sample, job.jpeg_index);
+    let made = Made::new(&sample, dataset.jpeg_index);
     Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos, made })
 }
 

@@ -1,8 +1,8 @@
-//! The plan file (`.fdplan`), version 2: what several runs need to write one dataset together.
+//! The plan file (`.fdplan`), version 3: what several runs need to write one dataset together.
 //!
 //! ```text
 //! 0    8   magic: 46 44 50 4C 41 4E 0D 0A ("FDPLAN\r\n")
-//! 8    4   version: 2
+//! 8    4   version: 3
 //! 12   4   reserved: 0
 //! 16   8   body_len: bytes of the body before compression
 //! 24   8   XXH3 (64 bits, seed 0) of the body before compression
@@ -12,8 +12,8 @@
 //! All integers are little endian. The body is
 //!
 //! ```text
-//! 8 bytes  head_len, then the head: a JSON object in UTF-8 with `recipe` (the options of the run
-//!          by name), `sources` (each with `path`, `fingerprint` in hexadecimal,
+//! 8 bytes  head_len, then the head: a JSON object in UTF-8 with `options` (what the run was asked for,
+//!          in the words of the program that made the plan), `sources` (each with `path`, `fingerprint` in hexadecimal,
 //!          `n_samples`, `schema` and, unless it is nothing, `left_out`: what lies in it beside
 //!          its samples), `shards` (each with `split`, `number`, `of`, `start`, `end`)
 //!          and `common` (`codec`, `extension`)
@@ -26,8 +26,8 @@
 //!          again, in a form of its own; 0 bytes for none
 //! ```
 use crate::{Plan, Positions};
-use fdconvert_core::{Codec, Common, Error, Ignored, Result, Schema, Shard};
-use serde::{Deserialize, Serialize};
+use fdconvert_core::{Codec, Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     collections::BTreeMap,
     io::{self, Read, Write},
@@ -35,7 +35,7 @@ use std::{
 use xxhash_rust::xxh3::Xxh3Default;
 
 const MAGIC: &[u8; 8] = b"FDPLAN\r\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 32;
 /// Of the whole body: 10 million samples take half a gigabyte.
 const MAX_BODY_BYTES: u64 = 16 << 30;
@@ -45,10 +45,12 @@ const FORMAT: &str = "plan";
 const ZSTD_LEVEL: i32 = 3;
 
 /// A plan with what is needed to carry it out elsewhere.
+///
+/// `O` is what the program that carries plans out needs beside the plan: its options.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PlanFile {
-    /// Options of the run by name: what shapes the bytes.
-    pub recipe: serde_json::Value,
+pub struct PlanFile<O> {
+    /// What shapes the bytes and is no matter of the plan: formats, policies.
+    pub options: O,
     /// Where the samples come from, in order.
     pub sources: Vec<PlannedSource>,
     /// Order, shards, and what the samples have in common.
@@ -74,7 +76,7 @@ pub struct PlannedSource {
 
 #[derive(Serialize, Deserialize)]
 struct Head {
-    recipe: serde_json::Value,
+    options: serde_json::Value,
     sources: Vec<HeadSource>,
     shards: Vec<HeadShard>,
     common: HeadCommon,
@@ -108,7 +110,7 @@ struct HeadCommon {
     distinct_stems: bool,
 }
 
-impl PlanFile {
+impl<O: Serialize + DeserializeOwned> PlanFile<O> {
     /// The file's bytes; the same plan gives the same.
     ///
     /// # Errors
@@ -150,7 +152,7 @@ impl PlanFile {
         });
         let common = &self.plan.common;
         let head = serde_json::to_vec(&Head {
-            recipe: self.recipe.clone(),
+            options: serde_json::to_value(&self.options)?,
             sources: sources.collect(),
             shards: shards.collect(),
             common: HeadCommon {
@@ -182,20 +184,18 @@ impl PlanFile {
     /// Reads a plan; `name` is what messages call it.
     ///
     /// # Errors
-    /// `Version` for another version, `Corrupt` for anything that is not as specified.
+    /// `Version` for another version, `Corrupt` for anything that is not as specified, `Usage` for
+    /// options that are none of `O`.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self> {
         let corrupt = |what: String| Error::corrupt(FORMAT, name, 0, what);
-        let word = |at: usize| {
-            let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok());
-            word.map(u64::from_le_bytes).ok_or_else(|| corrupt("it has no whole header".into()))
-        };
+        let word = |at| u64_at(bytes, at).ok_or_else(|| corrupt("it has no whole header".into()));
         if bytes.get(..8) != Some(MAGIC) {
             return Err(corrupt("it does not start as a plan does".into()));
         }
         let version = word(8)?;
         if version != u64::from(VERSION) {
             let path = name.into();
-            return Err(Error::Version { format: FORMAT, path, found: version, supported: "2" });
+            return Err(Error::Version { format: FORMAT, path, found: version, supported: "3" });
         }
         let (len, hash) = (word(16)?, word(24)?);
         if len > MAX_BODY_BYTES {
@@ -205,14 +205,21 @@ impl PlanFile {
         let failed = |cause: io::Error| corrupt(format!("its body cannot be read: {cause}"));
         let decoder = zstd::Decoder::new(frame).map_err(failed)?;
         let mut body = Counted { inner: decoder.take(len), hash: Xxh3Default::new(), len: 0 };
-        let file = Self::read_body(&mut body, len).map_err(failed)?;
+        let file = PlanFile::read_body(&mut body, len).map_err(failed)?;
         if body.len != len || body.hash.digest() != hash {
             return Err(corrupt("its body does not match its checksum".into()));
         }
         file.check().map_err(corrupt)?;
-        Ok(file)
+        let PlanFile { options, sources, plan } = file;
+        let options = O::deserialize(options).map_err(|cause| {
+            let what = format!("{name} has options that this version does not know: {cause}");
+            Error::usage("--plan", what)
+        })?;
+        Ok(Self { options, sources, plan })
     }
+}
 
+impl PlanFile<serde_json::Value> {
     fn read_body(body: &mut impl Read, len: u64) -> io::Result<Self> {
         let head = read_counted(body, len.min(MAX_HEAD_BYTES))?;
         let head: Head = serde_json::from_slice(&head)?;
@@ -249,7 +256,7 @@ impl PlanFile {
             bmp: (!words.is_empty()).then(|| Positions::from_words(words)),
             unreadable: BTreeMap::new(),
         };
-        Ok(Self { recipe: head.recipe, sources, plan })
+        Ok(Self { options: head.options, sources, plan })
     }
 
     /// Shards follow each other without gaps and hold samples that the sources have.
@@ -364,6 +371,8 @@ mod tests {
     use super::*;
     use fdconvert_core::{FieldSpec, Kind};
 
+    type PlanFile = super::PlanFile<serde_json::Value>;
+
     fn sample() -> PlanFile {
         let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)]).unwrap();
         let source = |n_samples, listing: Option<&[u8]>| PlannedSource {
@@ -376,7 +385,7 @@ mod tests {
         };
         let shard = |number, samples| Shard { number, of: 2, samples, split: "train".into() };
         PlanFile {
-            recipe: serde_json::json!({"jpeg_quality": 90}),
+            options: serde_json::json!({"jpeg_quality": 90}),
             sources: vec![source(3, Some(b"a listing")), source(2, None)],
             plan: Plan {
                 order: Some(vec![4, 0, 2]),

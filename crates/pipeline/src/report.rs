@@ -101,6 +101,22 @@ pub enum Bottleneck {
 }
 
 impl Stages {
+    /// Every stage with its name, in the order of the work.
+    #[must_use]
+    pub fn by_name(&self) -> [(&'static str, Duration); 9] {
+        [
+            ("read", self.read),
+            ("decode", self.decode),
+            ("resize", self.resize),
+            ("encode", self.encode),
+            ("index", self.index),
+            ("write", self.write),
+            ("commit", self.commit),
+            ("workers_waited", self.workers_waited),
+            ("writer_waited", self.writer_waited),
+        ]
+    }
+
     /// The slowest part of a run that took `elapsed`: the disk when syncing took most of it, the
     /// writer when the workers waited for it longer than it for them, else the stage the workers
     /// spent most time in.

@@ -1,4 +1,4 @@
-use crate::{Checked, Checkpointed, Report, Stages, pack::Packed};
+use crate::{Checked, Checkpointed, Report, Stages, failure::Failures, pack::Packed};
 use fdconvert_codec::Notes;
 use fdconvert_core::{Codec, Shard, ShardSummary};
 use std::{collections::BTreeMap, time::Duration};
@@ -16,12 +16,14 @@ pub(crate) struct Tally {
     pub(crate) shards: Vec<(Shard, ShardSummary)>,
     pub(crate) checkpoints: Checkpointed,
     pub(crate) checked: Checked,
+    pub(crate) failures: Failures,
     pub(crate) stages: Stages,
 }
 
 impl Tally {
     pub(crate) fn add(&mut self, packed: &Packed) {
         self.samples += 1;
+        self.failures.succeeded();
         self.bytes_in += packed.bytes_in;
         self.bytes_stored += packed.bytes_stored;
         self.stages.read += packed.read;

@@ -1,5 +1,8 @@
-use crate::{OnError, pack::is_of_one_sample};
-use fdconvert_core::{Error, Result};
+use crate::{
+    OnError,
+    failure::{Failure, is_of_content},
+};
+use fdconvert_core::Result;
 use std::{
     collections::BTreeMap,
     sync::{Mutex, PoisonError},
@@ -26,7 +29,8 @@ impl Unreadable {
             Err(error) => error,
         };
         match self.on_error {
-            Some(OnError::Skip) if is_of_one_sample(&error) => {
+            Some(OnError::Skip) => {
+                let error = Failure::of_reading(error).skipped()?;
                 let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
                 reasons.entry(position).or_insert_with(|| error.chain());
                 Ok(None)
@@ -39,9 +43,4 @@ impl Unreadable {
     pub(crate) fn into_reasons(self) -> BTreeMap<u64, String> {
         self.reasons.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether looking again would find the same.
-fn is_of_content(error: &Error) -> bool {
-    matches!(error, Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. })
 }

@@ -6,7 +6,7 @@ use fdconvert_core::{
     OptionValues, Pixels, Reader, Result, Sample, Schema, ShardSummary, ShardWriter, Skipped,
     Source, Value,
 };
-use fdconvert_pipeline::{Cancel, Job, Observer, OnError, Plan, Report, pack};
+use fdconvert_pipeline::{Cancel, Dataset, Observer, OnError, Plan, Report, Run, pack};
 use std::{
     collections::BTreeMap,
     io,
@@ -172,28 +172,28 @@ impl ShardWriter for TargetWriter {
     }
 }
 
-struct Run {
+struct Ended {
     result: Result<Report>,
     log: Log,
 }
 
-fn run(deeds: Vec<Deed>, on_error: OnError, threads: usize, cancel_after: Option<u64>) -> Run {
-    run_from(deeds, on_error, threads, cancel_after, 0)
+fn run(deeds: Vec<Deed>, on_error: OnError, threads: usize, cancel_after: Option<u64>) -> Ended {
+    run_from(deeds, on_error, Run { threads, ..Run::default() }, cancel_after, 0)
 }
 
 fn run_from(
     deeds: Vec<Deed>,
     on_error: OnError,
-    threads: usize,
+    run: Run,
     cancel_after: Option<u64>,
     resume_after: u64,
-) -> Run {
+) -> Ended {
     let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("deed", Kind::Int)];
     let source = Memory { schema: Schema::new(fields).unwrap(), deeds };
     let log = Arc::new(Mutex::new(Log::default()));
     let format = Target { log: log.clone(), resume_after };
     let plan = Plan::single_file(source.len());
-    let job = Job {
+    let dataset = Dataset {
         jpeg_index: None,
         source: &source,
         policy: &Policy::default(),
@@ -201,12 +201,9 @@ fn run_from(
         out: Path::new("out"),
         plan: &plan,
         params: &BTreeMap::new(),
-        threads,
-        budget_bytes: 10,
         on_error,
-        overwrite: false,
-        part: None,
     };
+    let run = Run { budget_bytes: 10, ..run };
     struct CancelAfter(Option<u64>, Cancel);
     impl Observer for CancelAfter {
         fn stored(&mut self, _: u64, _: u64) {
@@ -219,15 +216,15 @@ fn run_from(
         }
     }
     let cancel = Cancel::default();
-    let result = pack(&job, &cancel, &mut CancelAfter(cancel_after, cancel.clone()));
+    let result = pack(&dataset, &run, &cancel, &mut CancelAfter(cancel_after, cancel.clone()));
     let log = std::mem::take(&mut *log.lock().unwrap());
-    Run { result, log }
+    Ended { result, log }
 }
 
 #[test]
 fn samples_arrive_in_order_whatever_the_threads() {
     for threads in [1, 2, 7] {
-        let Run { result, log } = run(vec![Deed::Good; 200], OnError::Fail, threads, None);
+        let Ended { result, log } = run(vec![Deed::Good; 200], OnError::Fail, threads, None);
         assert_eq!(result.unwrap().samples, 200);
         assert_eq!(log.written, (0..200).map(|i| i.to_string()).collect::<Vec<_>>());
         assert!(log.finished);
@@ -253,7 +250,7 @@ fn bad_samples_are_skipped_in_place_and_a_panic_costs_one_sample() {
         deeds[index] = deed;
     }
     for threads in [1, 3] {
-        let Run { result, log } = run(deeds.clone(), OnError::Skip, threads, None);
+        let Ended { result, log } = run(deeds.clone(), OnError::Skip, threads, None);
         let report = result.unwrap();
         assert_eq!(log.skipped, [3, 9, 10, 49]);
         assert_eq!(log.written.len(), 46);
@@ -269,9 +266,38 @@ fn without_skip_the_first_bad_sample_in_order_is_the_error() {
     deeds[30] = Deed::Bad;
     deeds[31] = Deed::Refused;
     for threads in [1, 4] {
-        let Run { result, log } = run(deeds.clone(), OnError::Fail, threads, None);
+        let Ended { result, log } = run(deeds.clone(), OnError::Fail, threads, None);
         assert!(result.unwrap_err().to_string().contains("`30`"));
         assert_eq!(log.written.len(), 30);
+        assert!(!log.finished);
+    }
+}
+
+#[test]
+fn storage_that_is_gone_ends_the_run_and_leaves_no_sample_out() {
+    let mut deeds = vec![Deed::Unreadable; 300];
+    deeds[..50].fill(Deed::Good);
+    for threads in [1, 4] {
+        let Ended { result, log } = run(deeds.clone(), OnError::Skip, threads, None);
+        let error = result.unwrap_err();
+        assert!(error.chain().contains("storage seems to be gone"), "{}", error.chain());
+        assert!(!log.finished);
+    }
+    // As many that are broken themselves are only broken.
+    deeds[50..].fill(Deed::Bad);
+    assert!(run(deeds, OnError::Skip, 2, None).log.finished);
+}
+
+#[test]
+fn more_failures_than_allowed_end_the_run() {
+    let mut deeds = vec![Deed::Good; 50];
+    deeds[10..13].fill(Deed::Bad);
+    for threads in [1, 4] {
+        let allow = |n| Run { threads, max_failures: Some(n), ..Run::default() };
+        assert!(run_from(deeds.clone(), OnError::Skip, allow(3), None, 0).log.finished);
+        let Ended { result, log } = run_from(deeds.clone(), OnError::Skip, allow(2), None, 0);
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("`12`") && error.contains("--max-failures 2"), "{error}");
         assert!(!log.finished);
     }
 }
@@ -281,7 +307,7 @@ fn a_full_disk_is_nobodys_sample() {
     let mut deeds = vec![Deed::Good; 50];
     deeds[20] = Deed::DiskFull;
     for threads in [1, 4] {
-        let Run { result, log } = run(deeds.clone(), OnError::Skip, threads, None);
+        let Ended { result, log } = run(deeds.clone(), OnError::Skip, threads, None);
         assert!(matches!(result.unwrap_err(), Error::Io { action: "write", .. }));
         assert!(!log.finished);
     }
@@ -290,7 +316,7 @@ fn a_full_disk_is_nobodys_sample() {
 #[test]
 fn cancelling_stops_at_the_next_sample() {
     for threads in [1, 4] {
-        let Run { result, log } = run(vec![Deed::Good; 500], OnError::Fail, threads, Some(7));
+        let Ended { result, log } = run(vec![Deed::Good; 500], OnError::Fail, threads, Some(7));
         assert!(matches!(result.unwrap_err(), Error::Cancelled));
         assert_eq!(log.written.len(), 7);
         assert!(!log.finished);
@@ -302,7 +328,8 @@ fn resumed_samples_are_not_read_again() {
     let mut deeds = vec![Deed::Panic; 40];
     deeds[25..].fill(Deed::Good);
     for threads in [1, 4] {
-        let Run { result, log } = run_from(deeds.clone(), OnError::Fail, threads, None, 25);
+        let Ended { result, log } =
+            run_from(deeds.clone(), OnError::Fail, Run { threads, ..Run::default() }, None, 25);
         let report = result.unwrap();
         assert_eq!((report.samples, report.resumed), (40, 25));
         assert_eq!(log.written.first().map(String::as_str), Some("25"));

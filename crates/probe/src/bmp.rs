@@ -1,6 +1,8 @@
 //! Windows bitmaps: file header (14 bytes) and info header (`BITMAPCOREHEADER` and up).
-use crate::bytes::{i32_le, u16_le, u32_le};
-use fdconvert_core::{Codec, Color, ImageHeader};
+use fdconvert_core::{
+    Codec, Color, ImageHeader,
+    bytes::{i32_at, u16_at, u32_at},
+};
 
 const INFO: usize = 14;
 const CORE_HEADER: u32 = 12;
@@ -18,27 +20,27 @@ struct Info {
 
 /// `BM` also starts plain text, so the size of the info header must be one that exists.
 pub(crate) fn looks_like(bytes: &[u8]) -> bool {
-    matches!(u32_le(bytes, INFO), Some(12 | 16 | 40 | 52 | 56 | 64 | 108 | 124))
+    matches!(u32_at(bytes, INFO), Some(12 | 16 | 40 | 52 | 56 | 64 | 108 | 124))
 }
 
 fn info(bytes: &[u8]) -> Option<Info> {
-    let pixels_at = usize::try_from(u32_le(bytes, 10)?).ok()?;
-    if u32_le(bytes, INFO)? == CORE_HEADER {
+    let pixels_at = usize::try_from(u32_at(bytes, 10)?).ok()?;
+    if u32_at(bytes, INFO)? == CORE_HEADER {
         return Some(Info {
             pixels_at,
-            width: u32::from(u16_le(bytes, INFO + 4)?),
-            height: u32::from(u16_le(bytes, INFO + 6)?),
-            bits: u16_le(bytes, INFO + 10)?,
+            width: u32::from(u16_at(bytes, INFO + 4)?),
+            height: u32::from(u16_at(bytes, INFO + 6)?),
+            bits: u16_at(bytes, INFO + 10)?,
             compression: BI_RGB,
         });
     }
     Some(Info {
         pixels_at,
-        width: i32_le(bytes, INFO + 4)?.unsigned_abs(),
+        width: i32_at(bytes, INFO + 4)?.unsigned_abs(),
         // Negative: rows are stored from the top.
-        height: i32_le(bytes, INFO + 8)?.unsigned_abs(),
-        bits: u16_le(bytes, INFO + 14)?,
-        compression: u32_le(bytes, INFO + 16)?,
+        height: i32_at(bytes, INFO + 8)?.unsigned_abs(),
+        bits: u16_at(bytes, INFO + 14)?,
+        compression: u32_at(bytes, INFO + 16)?,
     })
 }
 

@@ -17,14 +17,11 @@
 #![forbid(unsafe_code)]
 
 mod bmp;
-mod bytes;
 mod exif;
 mod jpeg;
 mod other;
 mod png;
 mod scans;
-
-pub use jpeg::{next_marker, stands_alone};
 
 use fdconvert_core::{Codec, ImageHeader};
 

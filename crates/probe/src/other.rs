@@ -1,7 +1,10 @@
 //! WebP, TIFF and GIF: sizes by the `imagesize` crate; they are always decoded before storing, so
 //! colour and depth are only what decoding will give.
-use crate::{bytes::array, exif};
-use fdconvert_core::{Codec, Color, ImageHeader};
+use crate::exif;
+use fdconvert_core::{
+    Codec, Color, ImageHeader,
+    bytes::{array_at, u32_at},
+};
 
 pub(crate) fn header(bytes: &[u8], codec: Codec) -> Result<ImageHeader, String> {
     let name = codec.extension();
@@ -32,8 +35,8 @@ pub(crate) fn header(bytes: &[u8], codec: Codec) -> Result<ImageHeader, String> 
 fn webp_chunk(bytes: &[u8], wanted: [u8; 4]) -> Option<&[u8]> {
     let mut at = 12_usize;
     loop {
-        let kind: [u8; 4] = array(bytes, at)?;
-        let len = usize::try_from(u32::from_le_bytes(array(bytes, at.checked_add(4)?)?)).ok()?;
+        let kind: [u8; 4] = array_at(bytes, at)?;
+        let len = usize::try_from(u32_at(bytes, at.checked_add(4)?)?).ok()?;
         let start = at.checked_add(8)?;
         let end = start.checked_add(len)?;
         if kind == wanted {

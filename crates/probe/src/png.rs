@@ -1,9 +1,9 @@
 //! PNG (W3C Recommendation, third edition): the chunks.
-use crate::{
-    bytes::{array, u32_be},
-    exif,
+use crate::exif;
+use fdconvert_core::{
+    Codec, Color, ImageHeader,
+    bytes::{array_at, u32_be_at},
 };
-use fdconvert_core::{Codec, Color, ImageHeader};
 
 const SIGNATURE_BYTES: usize = 8;
 /// Length, type and CRC around a chunk's data.
@@ -18,11 +18,11 @@ struct Chunk<'a> {
 
 fn chunk(bytes: &[u8], at: usize) -> Result<Chunk<'_>, String> {
     let cut = || format!("the PNG is cut off at byte {} (no end chunk)", bytes.len());
-    let len = usize::try_from(u32_be(bytes, at).ok_or_else(cut)?).map_err(|_| cut())?;
-    let kind = array(bytes, at + 4).ok_or_else(cut)?;
+    let len = usize::try_from(u32_be_at(bytes, at).ok_or_else(cut)?).map_err(|_| cut())?;
+    let kind = array_at(bytes, at + 4).ok_or_else(cut)?;
     let end = (at + 8).checked_add(len).ok_or_else(cut)?;
     let data = bytes.get(at + 8..end).ok_or_else(cut)?;
-    let crc = u32_be(bytes, end).ok_or_else(cut)?;
+    let crc = u32_be_at(bytes, end).ok_or_else(cut)?;
     Ok(Chunk { at, kind, data, crc })
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     let ihdr = chunk(bytes, SIGNATURE_BYTES)?;
     let fields = match (&ihdr.kind, ihdr.data) {
         (b"IHDR", data @ [.., bits, kind, _, _, _]) if data.len() == 13 => {
-            u32_be(data, 0).zip(u32_be(data, 4)).map(|(w, h)| (w, h, *bits, *kind))
+            u32_be_at(data, 0).zip(u32_be_at(data, 4)).map(|(w, h)| (w, h, *bits, *kind))
         }
         _ => None,
     };

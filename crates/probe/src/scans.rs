@@ -1,8 +1,8 @@
 //! Which coefficients of a JPEG its scans send (ITU-T T.81, B.2.3 and G.1.1).
-use crate::{
-    Ending,
-    bytes::u16_be,
-    jpeg::{EOI, SOS, next_marker, stands_alone},
+use crate::Ending;
+use fdconvert_jpeg::{
+    marker::{EOI, SOS, starts_frame},
+    marker_segments,
 };
 
 const N_COEFFICIENTS: usize = 64;
@@ -15,23 +15,13 @@ const NOTHING_SENT: u8 = u8::MAX;
 pub(crate) fn ending(bytes: &[u8]) -> Option<Result<Ending, String>> {
     let mut frame: Option<Frame> = None;
     let mut n_scans = 0;
-    let mut at = 2;
-    let ended = loop {
-        let Some((marker, body_at)) = next_marker(bytes, at) else { break false };
-        at = body_at;
-        if marker == EOI {
-            break true;
-        }
-        if stands_alone(marker) {
-            continue;
-        }
-        let len = u16_be(bytes, at).map(usize::from);
-        let Some(body) = len.and_then(|len| bytes.get(at + 2..at + len)) else { break false };
-        at += 2 + body.len();
-        match marker {
-            0xC0..=0xCF if !matches!(marker, 0xC4 | 0xC8 | 0xCC) => {
-                frame = Some(Frame::new(marker, body)?);
-            }
+    let mut ended = false;
+    for segment in marker_segments(bytes) {
+        // The bytes end in it, or its length is impossible.
+        let Ok(body) = segment.body else { break };
+        match segment.marker {
+            EOI => ended = true,
+            marker if starts_frame(marker) => frame = Some(Frame::new(marker, body)?),
             SOS => {
                 let frame = frame.as_mut()?;
                 frame.scan(body);
@@ -42,7 +32,7 @@ pub(crate) fn ending(bytes: &[u8]) -> Option<Result<Ending, String>> {
             }
             _ => {}
         }
-    };
+    }
     let frame = frame?;
     if n_scans == 0 {
         return Some(Err(format!("the JPEG has no image data: no scan in {} bytes", bytes.len())));

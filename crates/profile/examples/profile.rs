@@ -4,6 +4,7 @@
 
 use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Image, Kind, Result, Sample, Schema, Source, Value,
+    bytes::u32_be_at,
 };
 use fdconvert_profile::{
     Machine, Measuring, Model, Pattern, ReadPlan, Report, Target, measure_formats, measure_read,
@@ -29,8 +30,7 @@ impl Source for Pngs {
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         let key = self.key(index);
         let bytes = fs::read(&key).map_err(Error::io("read", &key))?;
-        let side = |at| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
-        let (Some(width), Some(height)) = (side(16), side(20)) else {
+        let (Some(width), Some(height)) = (u32_be_at(&bytes, 16), u32_be_at(&bytes, 20)) else {
             return Err(Error::sample(&key, "is no PNG"));
         };
         let image = Encoded { codec: Codec::Png, width, height, bytes: bytes.into() };

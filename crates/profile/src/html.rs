@@ -1,5 +1,5 @@
-use crate::{Binding, Choice, Report, SLACK, Verdict, chart};
-use fdconvert_core::Codec;
+use crate::{Binding, Choice, Report, SLACK, Verdict, chart, xml::escape};
+use fdconvert_core::{Codec, bandwidth, images_per_s, size};
 use std::fmt::Write;
 
 /// A measurement that is so many times the prediction, or so small a part of it, is remarked on.
@@ -64,7 +64,7 @@ pub fn to_html(report: &Report) -> String {
     for warning in &report.warnings {
         add(&mut page, &format!("<p class=\"warn\">Mind: {}.</p>", escape(warning)));
     }
-    page.push_str(&chart::svg(report));
+    page.push_str(&chart::curves(report));
     page.push_str(&predictions(report));
     page.push_str(&inputs(report));
     page.push_str(&measurements(report));
@@ -218,7 +218,7 @@ fn inputs(report: &Report) -> String {
     });
     let machine = &report.machine;
     let machine = vec![
-        vec!["read bandwidth".into(), format!("{}/s", bytes(machine.read_bytes_per_s))],
+        vec!["read bandwidth".into(), bandwidth(machine.read_bytes_per_s)],
         vec!["effective cores".into(), format!("{:.2}", machine.effective_cores)],
         vec!["cached bytes".into(), bytes(machine.cache_bytes)],
     ];
@@ -270,13 +270,13 @@ fn measurements(report: &Report) -> String {
         add(
             &mut page,
             &format!(
-                "<h2>Reading, measured</h2>\n<p>{}/s: {} in {:.2} s, in {} requests of {}, {} in \
+                "<h2>Reading, measured</h2>\n<p>{}: {} in {:.2} s, in {} requests of {}, {} in \
              flight, {}.</p>",
-                bytes(read.bytes_per_s),
-                bytes(read.bytes as f64),
+                bandwidth(read.bytes_per_s),
+                size(read.bytes),
                 read.seconds,
                 read.requests,
-                bytes(read.plan.request_bytes as f64),
+                size(read.plan.request_bytes as u64),
                 read.plan.queue_depth,
                 if read.cached_because.is_some() { "through the page cache" } else { "direct" }
             ),
@@ -324,34 +324,6 @@ fn table(head: &[&str], rows: Vec<Vec<String>>) -> String {
     format!("<div class=\"scroll\"><table>\n{}{body}</table></div>\n", row(&head, "th"))
 }
 
-/// Text that is safe in HTML, also in attributes.
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            // Not allowed in a page, not even escaped.
-            _ if character.is_control() => escaped.push('\u{fffd}'),
-            _ => escaped.push(character),
-        }
-    }
-    escaped
-}
-
-/// Images/s to about three digits.
-pub(crate) fn images_per_s(value: f64) -> String {
-    match value {
-        _ if value.is_infinite() => "unlimited".into(),
-        _ if value >= 100.0 || value == 0.0 => format!("{value:.0}"),
-        _ if value >= 1.0 => format!("{value:.1}"),
-        _ => format!("{value:.2e}"),
-    }
-}
-
 fn times(factor: f64) -> String {
     if factor.is_finite() { format!("{factor:.2} times") } else { "any number of times".into() }
 }
@@ -360,17 +332,9 @@ fn gain_of(choice: &Choice, over: &Choice) -> f64 {
     choice.throughput.images_per_s() / over.throughput.images_per_s()
 }
 
-/// In units of 1024, as everywhere in the command.
+/// A mean, to the nearest byte.
 fn bytes(value: f64) -> String {
-    let mut scaled = value;
-    for unit in ["B", "KiB", "MiB", "GiB", "TiB"] {
-        if scaled < 1024.0 {
-            let digits = if unit == "B" { 0 } else { 2 };
-            return format!("{scaled:.digits$} {unit}");
-        }
-        scaled /= 1024.0;
-    }
-    format!("{scaled:.2} PiB")
+    size(value.round() as u64)
 }
 
 fn seconds(value: f64) -> String {

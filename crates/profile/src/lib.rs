@@ -59,7 +59,9 @@ mod report;
 pub mod research;
 mod sampling;
 mod solve;
+mod xml;
 
+pub use chart::{BarChart, Bars};
 /// Slows reading down, to see what a dataset would do on a slower disk.
 pub use fdconvert_storage::Throttle;
 pub use html::to_html;

@@ -1,11 +1,22 @@
-//! The command in this process.
-use crate::error::raise_failure;
-use fdconvert_cli::{Failure, Finished, Session};
-use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
+//! What the command does, as functions, and the command itself in this process.
+use crate::error::raise;
+use fdconvert::{
+    Cancel, Context, InspectOptions, Observer, Pack, Prepared, ProfileOptions, Progress, Result,
+    Skipped, Stage, Steps, VerifyOptions, document, inspect_with, profile_document, profile_with,
+    verify_with,
+};
+use pyo3::{exceptions::PyRuntimeError, prelude::*};
+use serde_json::{Map, Value};
 use std::{
     ffi::OsString,
+    io,
     panic::resume_unwind,
-    sync::{Arc, mpsc},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
@@ -21,32 +32,36 @@ pub(crate) fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| fdconvert_cli::main(args))
 }
 
-/// Run the command and return what it would have printed.
+/// Do what the command of that name does and return its document as JSON.
 ///
-/// `progress` is called in this thread, at most ten times a second, with how many samples are done
-/// and how many there are. Ctrl-C, and any exception of `progress`, stop the work; nothing
-/// half-made is left.
+/// `options` is a JSON object of options by name. `progress` is called in this thread, at most ten
+/// times a second, with how many samples are done and how many there are. Ctrl-C, and any exception
+/// of `progress`, stop the work; nothing half-made is left.
 #[pyfunction]
-#[pyo3(signature = (args, progress=None))]
-pub(crate) fn run<'py>(
-    py: Python<'py>,
-    args: Vec<OsString>,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let session = Arc::new(Session::captured());
+#[pyo3(signature = (command, paths, options, progress=None))]
+pub(crate) fn call(
+    py: Python<'_>,
+    command: String,
+    paths: Vec<PathBuf>,
+    options: &str,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let options: Map<String, Value> = serde_json::from_str(options)
+        .map_err(|cause| PyRuntimeError::new_err(format!("options are no object: {cause}")))?;
+    let meter = Arc::new(Meter::default());
     // The work has a thread of its own, because signals only reach Python code in this one.
     let (send, mut results) = mpsc::sync_channel(1);
     let work = {
-        let session = Arc::clone(&session);
+        let meter = Arc::clone(&meter);
         move || {
             // When this thread no longer listens it has panicked.
-            let _ = send.send(fdconvert_cli::run(args, &session));
+            let _ = send.send(in_pool(&command, paths, options, &meter));
         }
     };
     let worker = thread::Builder::new().name("fdconvert".into()).spawn(work)?;
     let mut shown = None;
     let mut show = |always: bool| {
-        let now = session.gauge().read();
+        let now = meter.read();
         match &progress {
             Some(progress) if shown != Some(now) && (always || now.1 > 0) => {
                 shown = Some(now);
@@ -55,7 +70,7 @@ pub(crate) fn run<'py>(
             _ => Ok(()),
         }
     };
-    let result: Result<Finished, Failure> = loop {
+    let result = loop {
         let result;
         // A receiver is not to be shared, but it may be lent to whoever waits.
         (result, results) = py.detach(move || (results.recv_timeout(POLL), results));
@@ -63,7 +78,7 @@ pub(crate) fn run<'py>(
             Ok(result) => break result,
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 if let Err(error) = py.check_signals().and_then(|()| show(false)) {
-                    session.cancel().cancel();
+                    meter.cancel.cancel();
                     // What it comes to is no longer asked for.
                     let _ = py.detach(|| worker.join());
                     return Err(error);
@@ -71,13 +86,127 @@ pub(crate) fn run<'py>(
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => match py.detach(|| worker.join()) {
                 Err(panic) => resume_unwind(panic),
-                Ok(()) => return Err(PyRuntimeError::new_err("the command left no result")),
+                Ok(()) => return Err(PyRuntimeError::new_err("the work left no result")),
             },
         }
     };
     // A thread that is still ending would be missing in a child that is forked now.
     let _ = py.detach(|| worker.join());
-    let finished = result.map_err(|failure| raise_failure(&failure))?;
+    let found = result.map_err(|error| raise(&error))?;
     show(true)?;
-    Ok(PyBytes::new(py, &finished.output))
+    Ok(found.to_string())
+}
+
+/// The work, with threads that end with it: those of Rayon's global pool would be missing in a
+/// child of a later fork.
+fn in_pool(
+    command: &str,
+    paths: Vec<PathBuf>,
+    options: Map<String, Value>,
+    meter: &Meter,
+) -> Result<Value> {
+    let pool = rayon::ThreadPoolBuilder::new().build();
+    let pool =
+        pool.map_err(|cause| fdconvert::Error::io("start", "threads")(io::Error::other(cause)))?;
+    let context = Context { cancel: &meter.cancel, progress: meter };
+    pool.install(|| carry_out(command, paths, options, context))
+}
+
+fn carry_out(
+    command: &str,
+    mut paths: Vec<PathBuf>,
+    mut options: Map<String, Value>,
+    context: Context<'_>,
+) -> Result<Value> {
+    let last = paths.pop().unwrap_or_default();
+    match command {
+        "pack" | "unpack" => {
+            let done = if command == "pack" { "packed" } else { "unpacked" };
+            let dry = options.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
+            match Pack::from_json(paths, last, options)?.prepare(context)? {
+                Prepared::Samples(samples) if dry => Ok(samples.plan_document()),
+                Prepared::Samples(samples) => Ok(samples.document(done, &samples.run(context)?)),
+                Prepared::Formula(formula) => Ok(formula.document(&formula.run(dry, context)?)),
+            }
+        }
+        "inspect" => {
+            Ok(inspect_with(&last, &InspectOptions::from_json(options)?, context)?.document())
+        }
+        "verify" => {
+            let options = VerifyOptions::from_json(options)?;
+            Ok(verify_with(&last, &options, context)?.document(&last, &options))
+        }
+        "profile" => {
+            // Python's own command line says nothing about this call.
+            options.remove("command");
+            let options = ProfileOptions::from_json(options)?;
+            profile_document(&profile_with(&last, &options, context)?)
+        }
+        other => Ok(document(other, Map::new())),
+    }
+}
+
+/// How far the work is, for another thread to look at, and the switch that stops it.
+#[derive(Default)]
+struct Meter {
+    cancel: Cancel,
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Meter {
+    fn read(&self) -> (u64, u64) {
+        (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+    }
+
+    fn begin(&self, total: u64) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+    }
+
+    fn add(&self, n: u64) {
+        self.done.fetch_add(n, Ordering::Relaxed);
+    }
+}
+
+impl Progress for Meter {
+    fn stage(&self, _: Stage) -> Box<dyn Steps + '_> {
+        Box::new(self)
+    }
+
+    fn packing(&self) -> Box<dyn Observer + '_> {
+        Box::new(self)
+    }
+}
+
+impl Steps for &Meter {
+    fn total(&self, n: u64) {
+        self.begin(n);
+    }
+
+    fn done(&self, n: u64) {
+        self.done.store(n, Ordering::Relaxed);
+    }
+
+    fn step(&self) {
+        self.add(1);
+    }
+}
+
+impl Observer for &Meter {
+    fn begin(&mut self, planned: u64) {
+        Meter::begin(self, planned);
+    }
+
+    fn resumed(&mut self, samples: u64) {
+        self.add(samples);
+    }
+
+    fn stored(&mut self, _bytes_in: u64, _bytes_stored: u64) {
+        self.add(1);
+    }
+
+    fn skipped(&mut self, _: &Skipped) {
+        self.add(1);
+    }
 }

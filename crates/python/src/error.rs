@@ -1,5 +1,4 @@
 //! Which exception an error becomes: named by who has to act, as the errors themselves are.
-use fdconvert_cli::Failure;
 use fdconvert_core::{Class, Error};
 use pyo3::{
     PyErr,
@@ -34,19 +33,6 @@ pub(crate) fn raise(error: &Error) -> PyErr {
     }
 }
 
-/// The exception for a command that did not run to its end.
-pub(crate) fn raise_failure(failure: &Failure) -> PyErr {
-    match failure {
-        Failure::Failed(error) => raise(error),
-        Failure::Arguments(text) => {
-            // How to call the command from a shell is of no use here.
-            let text = text.split("\n\nUsage:").next().unwrap_or_default();
-            let text = text.split("\n\nFor more information").next().unwrap_or_default();
-            UsageError::new_err(arguments(text.trim_start_matches("error: ").trim_end()))
-        }
-    }
-}
-
 /// The exception for options of a loader, some of which have other names in Python.
 pub(crate) fn raise_option(error: Error) -> PyErr {
     let Error::Usage { option, what } = error else { return raise(&error) };
@@ -57,21 +43,6 @@ pub(crate) fn raise_option(error: Error) -> PyErr {
         other => other,
     };
     raise(&Error::Usage { option, what })
-}
-
-/// What the command says of its arguments, said of keyword arguments.
-fn arguments(text: &str) -> String {
-    let quoted = |text: &str, before: &str| {
-        let (_, rest) = text.split_once(before)?;
-        let (flag, _) = rest.split_once('\'')?;
-        Some(flag.trim_start_matches('-').replace('-', "_"))
-    };
-    if let Some(unknown) = quoted(text, "unexpected argument '--") {
-        let similar = quoted(text, "a similar argument exists: '--");
-        let similar = similar.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-        return format!("`{unknown}` is unknown{similar}");
-    }
-    keywords(text)
 }
 
 /// Options that are `True` or left out.

@@ -22,7 +22,7 @@ mod _fdconvert {
     #[pymodule_export]
     use crate::{
         array::{Array, DeviceArray},
-        command::{main, run},
+        command::{call, main},
         dataset::Dataset,
         loader::BatchSource,
     };

@@ -4,6 +4,7 @@ use super::area::Area;
 use fast_image_resize as fir;
 use fdconvert_core::{Error, Pixels, Result};
 use fir::images::{TypedImage, TypedImageRef};
+use std::{fmt, str::FromStr};
 
 /// How a smaller image is computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,6 +17,22 @@ pub enum Filter {
     Lanczos3,
     /// Triangle over all covered pixels, as Pillow's `BILINEAR`.
     Bilinear,
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Filter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Area, Self::Lanczos3, Self::Bilinear];
+        let found = all.into_iter().find(|value| value.name() == text);
+        found.ok_or_else(|| format!("`{text}` is none of: area, lanczos3, bilinear"))
+    }
 }
 
 impl Filter {

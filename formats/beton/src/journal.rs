@@ -7,8 +7,8 @@
 //!
 //! The journal is private to one version of this crate: another magic is another version, whose
 //! unfinished files are refused.
-use crate::{layout::u64_at, spool::Spool};
-use fdconvert_core::{Error, Result, ShardSummary, Skipped};
+use crate::spool::Spool;
+use fdconvert_core::{Error, Result, ShardSummary, Skipped, bytes::u64_at};
 use fdconvert_index::{REGION_LEN, Region};
 use fdconvert_storage::{Scratch, partial_path, sync_folder_of};
 use std::{

@@ -1,5 +1,8 @@
 //! The bytes of header, descriptors, rows and table: `SPEC.md` as code. No files, no policy.
-use fdconvert_core::{ArraySpec, DType, FieldSpec, Kind};
+use fdconvert_core::{
+    ArraySpec, DType, FieldSpec, Kind,
+    bytes::{u16_at, u32_at, u64_at},
+};
 
 pub(crate) const FORMAT: &str = "beton";
 pub(crate) const VERSION: u16 = 2;
@@ -294,21 +297,6 @@ fn parse_array(bytes: &[u8], torch: bool) -> Result<ArraySpec, BadField> {
     let spec = ArraySpec { dtype, shape, torch };
     spec.byte_len().ok_or("the shape overflows")?;
     Ok(spec)
-}
-
-pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    let field = bytes.get(at..at.checked_add(2)?)?;
-    Some(u16::from_le_bytes(field.try_into().ok()?))
-}
-
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    let field = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(field.try_into().ok()?))
-}
-
-pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    let field = bytes.get(at..at.checked_add(8)?)?;
-    Some(u64::from_le_bytes(field.try_into().ok()?))
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 use crate::{
-    layout::{Column, Header, ImageCell, MODE_JPEG, MODE_RAW, RowLayout, Storage, u64_at},
+    layout::{Column, Header, ImageCell, MODE_JPEG, MODE_RAW, RowLayout, Storage},
     table::Table,
     text,
 };
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
-    Value,
+    Value, bytes::u64_at,
 };
 use fdconvert_index::Index;
-use fdconvert_jpeg_index::grid_of;
+use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
 use std::{
     path::Path,

@@ -1,10 +1,6 @@
 //! How a file ends: the last page, the index block, the allocation table, the header.
-use crate::{
-    layout::{Entry, u64_at},
-    spool::Spool,
-    writer::BetonWriter,
-};
-use fdconvert_core::Result;
+use crate::{layout::Entry, spool::Spool, writer::BetonWriter};
+use fdconvert_core::{Result, bytes::u64_at};
 use fdconvert_index::{Meta, REGION_LEN, Range};
 use std::mem;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};

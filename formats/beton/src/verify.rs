@@ -1,9 +1,9 @@
 //! Every rule of `SPEC.md`, checked on a file as a whole or on one sample.
 use crate::{
     BetonReader,
-    layout::{Column, FORMAT, ImageCell, MODE_RAW, Storage, u64_at},
+    layout::{Column, FORMAT, ImageCell, MODE_RAW, Storage},
 };
-use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value};
+use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value, bytes::u64_at};
 use fdconvert_index::Range;
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -1,6 +1,6 @@
 //! What a walk found, kept for the next one: `../SPEC.md`, "The listing cache".
 use crate::{layout::join, listing::Listing, walk::Found};
-use fdconvert_core::{Error, Ignored, Result};
+use fdconvert_core::{Error, Ignored, Result, bytes::u64_at};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -146,10 +146,7 @@ pub(crate) fn store(
 }
 
 fn parse(bytes: &[u8]) -> Result<Body, &'static str> {
-    let word = |at: usize| {
-        let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok());
-        word.map(u64::from_le_bytes).ok_or("it is cut short")
-    };
+    let word = |at| u64_at(bytes, at).ok_or("it is cut short");
     if word(8)? != u64::from(VERSION) {
         return Err("it is of another version");
     }

@@ -107,12 +107,6 @@ pub(crate) fn config_offset(n_samples: u64) -> Option<u64> {
     n_samples.checked_add(2)?.checked_mul(4)
 }
 
-pub(crate) fn u32_at(bytes: &[u8], at: u64) -> Option<u32> {
-    let at = usize::try_from(at).ok()?;
-    let word = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(word.try_into().ok()?))
-}
-
 /// Sixteen bytes as text.
 pub(crate) fn hex(fingerprint: [u8; 16]) -> String {
     format!("{:032x}", u128::from_be_bytes(fingerprint))

@@ -1,6 +1,5 @@
 use crate::{
     encoding::{Encoding, half_to_f64},
-    layout::u32_at,
     manifest::{self, Manifest},
     open::{Column, Fields, MISSING},
     shard::{Inflated, ShardFile, sample_range},
@@ -9,7 +8,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Provenance, Reader,
-    Result, Sample, Schema, Source, Value,
+    Result, Sample, Schema, Source, Value, bytes::u32_at,
 };
 use fdconvert_index::{ImageFacts, Index, IndexError};
 use serde_json::{Map, json};
@@ -209,7 +208,7 @@ fn split(columns: &[Column], sample: &[u8]) -> Option<Vec<Range<usize>>> {
         };
         sizes.push(usize::try_from(size).ok()?);
     }
-    let mut start = usize::try_from(sizes_at).ok()?;
+    let mut start = sizes_at;
     let mut ranges = Vec::with_capacity(columns.len());
     for size in sizes {
         let end = start.checked_add(size).filter(|&end| end <= sample.len())?;

@@ -1,10 +1,10 @@
 //! The bytes of shards: mapped on first use, or decompressed and kept for a while.
 use crate::{
-    layout::{Entry, FORMAT, FileInfo, ZSTD, config_offset, u32_at},
+    layout::{Entry, FORMAT, FileInfo, ZSTD, config_offset},
     sidecar::ShardIndex,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, MaxDecompressed, Result};
+use fdconvert_core::{Error, MaxDecompressed, Result, bytes::u32_at};
 use std::{
     collections::VecDeque,
     io::Read as _,
@@ -152,7 +152,7 @@ impl ShardFile {
 /// Where sample `number` of a raw shard lies, inside of it and behind its table.
 pub(crate) fn sample_range(raw: &[u8], number: u64) -> Option<Range<usize>> {
     let n_samples = u32_at(raw, 0)?;
-    let at = number.checked_add(1)?.checked_mul(4)?;
+    let at = usize::try_from(number.checked_add(1)?.checked_mul(4)?).ok()?;
     let (start, end) = (u32_at(raw, at)?, u32_at(raw, at.checked_add(4)?)?);
     let is_behind = u64::from(start) >= config_offset(u64::from(n_samples))?;
     let range = usize::try_from(start).ok()?..usize::try_from(end).ok()?;

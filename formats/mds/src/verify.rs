@@ -2,7 +2,7 @@
 use crate::{
     MdsReader,
     hash::Hashes,
-    layout::{Config, FORMAT, FileInfo, config_offset, u32_at},
+    layout::{Config, FORMAT, FileInfo, config_offset},
     manifest::{self, FileFacts},
     place::record_path,
     python_json::dumps,
@@ -11,7 +11,7 @@ use crate::{
     shard::{ShardFile, sample_range},
     sidecar::is_cell,
 };
-use fdconvert_core::{Encoded, Error, Result, Sample, Value};
+use fdconvert_core::{Encoded, Error, Result, Sample, Value, bytes::u32_at};
 use fdconvert_index::{Index, IndexError};
 use fdconvert_storage::read_file;
 use std::path::Path;

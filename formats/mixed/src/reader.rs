@@ -9,7 +9,7 @@ use fdconvert_core::{
     Codec, Encoded, Error, Extent, Image, Provenance, Reader, Result, Sample, Schema, Source,
 };
 use fdconvert_index::CheckpointFacts;
-use fdconvert_jpeg_index::grid_of;
+use fdconvert_jpeg::grid_of;
 use fdconvert_wds::{Wds, WdsReader};
 use serde_json::{Map, Value, json};
 use std::{

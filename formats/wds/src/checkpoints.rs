@@ -7,7 +7,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value};
 use fdconvert_index::{Builder, Index, Meta, Region, seal_all};
-use fdconvert_jpeg_index::grid_of;
+use fdconvert_jpeg::grid_of;
 use std::{ops::Range, path::PathBuf};
 
 /// Images whose checkpoints are made at once: enough for many threads.

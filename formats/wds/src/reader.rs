@@ -9,7 +9,7 @@ use fdconvert_core::{
     Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
 };
 use fdconvert_index::CheckpointFacts;
-use fdconvert_jpeg_index::grid_of;
+use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
 use std::{path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3;

@@ -1,3 +1,9 @@
+use fdconvert_jpeg::{
+    START,
+    marker::{SOS, stands_alone, starts_frame},
+    marker_segments,
+};
+
 /// Resolution of the colour planes against the luma plane, of those that both backends write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chroma {
@@ -29,33 +35,22 @@ pub(super) fn of(jpeg: &[u8]) -> Option<Chroma> {
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) fn in_parts(jpeg: &[u8]) -> bool {
     let frame = segments(jpeg).find(|&(marker, _)| starts_frame(marker));
-    let scan = segments(jpeg).find(|&(marker, _)| marker == START_OF_SCAN);
+    let scan = segments(jpeg).find(|&(marker, _)| marker == SOS);
     let (Some((0xc0 | 0xc1, frame)), Some((_, scan))) = (frame, scan) else { return false };
     matches!((frame.get(5), scan.first()), (Some(planes), Some(in_scan)) if in_scan < planes)
 }
 
-const START_OF_SCAN: u8 = 0xda;
-
-fn starts_frame(marker: u8) -> bool {
-    matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc)
-}
-
-/// The segments up to the first scan's header: marker and content. Ends early at damage.
+/// The segments up to the first scan's header: marker and content. Ends early at what the standard
+/// has no place for there, and at damage.
 fn segments(jpeg: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
-    let mut rest = jpeg.strip_prefix(&[0xff, 0xd8]);
-    std::iter::from_fn(move || {
-        let mut at = rest.take()?;
-        // Filling bytes may stand before the marker.
-        while let [0xff, 0xff, ..] = at {
-            at = at.get(1..)?;
+    let mut before_scan = jpeg.starts_with(&START);
+    marker_segments(jpeg).map_while(move |segment| {
+        let marker = segment.marker;
+        if !before_scan || segment.stray().is_some() || stands_alone(marker) {
+            return None;
         }
-        let &[0xff, marker, high, low] = at.first_chunk()? else { return None };
-        let end = 2 + usize::from(u16::from_be_bytes([high, low]));
-        let content = at.get(4..end)?;
-        if marker != START_OF_SCAN {
-            rest = at.get(end..);
-        }
-        Some((marker, content))
+        before_scan = marker != SOS;
+        Some((marker, segment.body.ok()?))
     })
 }
 

@@ -1,51 +1,21 @@
 //! JPEGs taken apart at their markers and put together in another way, so that a decoder can be
 //! asked a second time about a file whose first answer leaves doubt.
 #![cfg_attr(not(feature = "turbo"), allow(dead_code))]
-use fdconvert_probe::{next_marker, stands_alone};
-
-const START_OF_SCAN: u8 = 0xda;
-const END_OF_IMAGE: u8 = 0xd9;
-
-/// A marker with its content.
-struct Segment<'a> {
-    marker: u8,
-    /// The byte at which the marker begins.
-    at: usize,
-    /// What follows the length; empty where there is none.
-    body: &'a [u8],
-    /// The byte behind the content.
-    end: usize,
-}
-
-/// The segments behind the first marker, up to the end marker. Ends early at damage.
-fn segments(jpeg: &[u8]) -> impl Iterator<Item = Segment<'_>> {
-    let mut from = Some(2);
-    std::iter::from_fn(move || {
-        let (marker, body_at) = next_marker(jpeg, from.take()?)?;
-        let at = body_at.checked_sub(2)?;
-        if marker == END_OF_IMAGE || stands_alone(marker) {
-            from = (marker != END_OF_IMAGE).then_some(body_at);
-            return Some(Segment { marker, at, body: &[], end: body_at });
-        }
-        let &[high, low] = jpeg.get(body_at..)?.first_chunk()?;
-        let end = body_at + usize::from(u16::from_be_bytes([high, low]));
-        let body = jpeg.get(body_at + 2..end)?;
-        from = Some(end);
-        Some(Segment { marker, at, body, end })
-    })
-}
+use fdconvert_jpeg::{
+    MarkerSegment, START,
+    marker::{APP0, APP14, APP15, COM, EOI, SOS, stands_alone, starts_frame},
+    marker_segments,
+};
 
 /// The byte at which the end marker behind the scans begins.
 fn end_of_image(jpeg: &[u8]) -> Option<usize> {
-    segments(jpeg).find(|segment| segment.marker == END_OF_IMAGE).map(|segment| segment.at)
+    marker_segments(jpeg).find(|segment| segment.marker == EOI).map(|segment| segment.at)
 }
 
 /// Whether the scans are arithmetic-coded.
 pub(super) fn is_arithmetic(jpeg: &[u8]) -> bool {
-    let frame = segments(jpeg)
-        .map(|segment| segment.marker)
-        .find(|marker| matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc));
-    frame.is_some_and(|marker| marker > 0xc8)
+    let mut sound = marker_segments(jpeg).take_while(|segment| segment.body.is_ok());
+    sound.find(|segment| starts_frame(segment.marker)).is_some_and(|frame| frame.marker > 0xc8)
 }
 
 /// Puts bytes that mean something between the last scan of an arithmetic-coded JPEG and its end
@@ -68,7 +38,7 @@ pub(super) fn with_tail(jpeg: &[u8], n_zeros: usize, out: &mut Vec<u8>) -> bool 
     out.extend_from_slice(data);
     out.resize(out.len() + n_zeros, 0);
     out.resize(out.len() + TAIL_BYTES, 0xfe);
-    out.extend_from_slice(&[0xff, END_OF_IMAGE]);
+    out.extend_from_slice(&[0xff, EOI]);
     true
 }
 
@@ -77,24 +47,25 @@ pub(super) fn with_tail(jpeg: &[u8], n_zeros: usize, out: &mut Vec<u8>) -> bool 
 /// file cannot be followed.
 pub(super) fn without_oddities(jpeg: &[u8], n_components: u8, out: &mut Vec<u8>) -> bool {
     out.clear();
-    out.extend_from_slice(&[0xff, 0xd8]);
+    out.extend_from_slice(&START);
     let mut coded_from = None;
     let mut is_sequential = false;
-    for Segment { marker, at, body, end } in segments(jpeg) {
+    for MarkerSegment { marker, at, body, end, .. } in marker_segments(jpeg) {
+        let Ok(body) = body else { return false };
         if let (Some(from), false) = (coded_from, (0xd0..=0xd7).contains(&marker)) {
             // As it is: surplus bytes here mean that a decoder has lost its place.
             out.extend_from_slice(jpeg.get(from..at).unwrap_or_default());
             coded_from = None;
         }
         match marker {
-            END_OF_IMAGE => {
-                out.extend_from_slice(&[0xff, END_OF_IMAGE]);
+            EOI => {
+                out.extend_from_slice(&[0xff, EOI]);
                 return true;
             }
-            0xe0 if body.starts_with(b"JFIF\0") && body.len() >= 14 => {
+            APP0 if body.starts_with(b"JFIF\0") && body.len() >= 14 => {
                 put(out, marker, b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0");
             }
-            0xee if body.starts_with(b"Adobe") && body.len() >= 12 => {
+            APP14 if body.starts_with(b"Adobe") && body.len() >= 12 => {
                 let transform = match (n_components, body.get(11)) {
                     (_, Some(0)) => 0,
                     // What libjpeg takes an unknown transform for.
@@ -104,9 +75,9 @@ pub(super) fn without_oddities(jpeg: &[u8], n_components: u8, out: &mut Vec<u8>)
                 put(out, marker, &[b"Adobe\0\x64\0\0\0\0".as_slice(), &[transform]].concat());
             }
             // Said for other programs, or alone.
-            0xe0..=0xef | 0xfe => {}
+            APP0..=APP15 | COM => {}
             _ if stands_alone(marker) => {}
-            START_OF_SCAN => {
+            SOS => {
                 let mut header = body.to_vec();
                 if let (true, Some(parameters)) = (is_sequential, header.last_chunk_mut()) {
                     // The only ones that sequential scans may have; decoders ignore others.

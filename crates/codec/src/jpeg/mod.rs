@@ -21,6 +21,7 @@ use crate::{Notes, Region};
 use chroma::Chroma;
 use fdconvert_core::{Color, ImageHeader, Pixels};
 use fdconvert_probe::{Ending, check_complete};
+use std::{fmt, str::FromStr};
 
 /// The JPEG library of this build and its version, as recorded in what it writes.
 #[must_use]
@@ -40,6 +41,22 @@ pub enum Subsampling {
     S444,
     /// That of the source where it is a JPEG, else 4:2:0.
     Keep,
+}
+
+impl fmt::Display for Subsampling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Subsampling {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::S420, Self::S422, Self::S444, Self::Keep];
+        let found = all.into_iter().find(|value| value.name() == text);
+        found.ok_or_else(|| format!("`{text}` is none of: 420, 422, 444, keep"))
+    }
 }
 
 impl Subsampling {

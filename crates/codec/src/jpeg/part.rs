@@ -4,7 +4,7 @@
 //! are spared. Nothing here is an error: whatever does not work out, the whole file does.
 use super::{Frame, chosen};
 use crate::Region;
-use fdconvert_jpeg_index::{Checkpoints, cut, parse_header};
+use fdconvert_jpeg::{Checkpoints, cut, parse_header};
 
 /// Bytes for each block of an MCU that libjpeg-turbo wants to see ahead, behind the end of the
 /// data too, or it takes its slow loop.
@@ -42,7 +42,7 @@ pub(super) fn decode(
 }
 
 /// Whether what is above the region is enough to make up for the cut. As measured (see the README
-/// of `jpeg-index`), that takes as long as libjpeg-turbo takes to read some 4 kB; more is asked for,
+/// of `fdconvert-jpeg`), that takes as long as libjpeg-turbo takes to read some 4 kB; more is asked for,
 /// because rows are not all of the same length, and finding places in large files takes longer.
 fn is_worth_it(n_bytes: usize, n_above: u32, height: u32) -> bool {
     let (n_bytes, height) = (n_bytes as u64, u64::from(height.max(1)));

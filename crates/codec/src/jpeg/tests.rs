@@ -121,21 +121,11 @@ fn missing_end_is_noted_and_missing_data_is_an_error() {
     assert_eq!((out == whole, notes), (true, Notes::NONE));
 }
 
-/// `scan` is what tells one progressive file from another: its header and entropy-coded bytes.
+/// Where the headers of the scans are.
 #[cfg(feature = "turbo")]
 fn scans(jpeg: &[u8]) -> Vec<usize> {
-    let mut at = 2;
-    let mut found = Vec::new();
-    while let Some((marker, body_at)) = fdconvert_probe::next_marker(jpeg, at) {
-        at = body_at;
-        if marker == 0xda {
-            found.push(body_at - 2);
-        }
-        if !fdconvert_probe::stands_alone(marker) && marker != 0xd9 {
-            at += usize::from(u16::from_be_bytes([jpeg[at], jpeg[at + 1]]));
-        }
-    }
-    found
+    let segments = fdconvert_jpeg::marker_segments(jpeg);
+    segments.filter(|segment| segment.marker == 0xda).map(|segment| segment.at).collect()
 }
 
 #[cfg(feature = "turbo")]

@@ -7,6 +7,7 @@ use crate::{
     lossless::bmp_len,
 };
 use fdconvert_core::{Codec, Color, Error, Format, Image, ImageHeader, Result};
+use std::{fmt, str::FromStr};
 
 /// A share of the images stored as BMP, which take more bytes and next to nothing to decode, the
 /// others as [`Policy::encode`] says. At the right share neither disk nor processor waits for the
@@ -58,6 +59,22 @@ pub struct Outlook {
 impl Mixture {
     /// What `max_bytes` is unless somebody says otherwise: 22 megapixels.
     pub const MAX_BYTES: u64 = 64 << 20;
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for By {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Random, Self::Benefit];
+        let found = all.into_iter().find(|value| value.name() == text);
+        found.ok_or_else(|| format!("`{text}` is none of: random, benefit"))
+    }
 }
 
 impl By {

@@ -12,7 +12,7 @@ pub use worker::{Nanos, Outcome, Worker};
 
 use crate::{Filter, JpegOptions, Size, backend};
 use fdconvert_core::{Error, Limits, Result};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 /// How images are stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -69,6 +69,37 @@ pub enum Alpha {
     Blend([u8; 3]),
     /// The sample is an error.
     Refuse,
+}
+
+impl fmt::Display for Alpha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drop => f.write_str("drop"),
+            Self::Blend([r, g, b]) => write!(f, "{r:02x}{g:02x}{b:02x}"),
+            Self::Refuse => f.write_str("refuse"),
+        }
+    }
+}
+
+impl FromStr for Alpha {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "drop" => return Ok(Self::Drop),
+            "refuse" => return Ok(Self::Refuse),
+            "white" => return Ok(Self::Blend([255; 3])),
+            "black" => return Ok(Self::Blend([0; 3])),
+            _ => {}
+        }
+        match u32::from_str_radix(text, 16) {
+            Ok(rgb) if text.len() == 6 => {
+                let [_, r, g, b] = rgb.to_be_bytes();
+                Ok(Self::Blend([r, g, b]))
+            }
+            _ => Err(format!("`{text}` is none of: drop, white, black, refuse, RRGGBB")),
+        }
+    }
 }
 
 /// How many channels a gray image gets when it is encoded.
@@ -137,7 +168,7 @@ impl Policy {
     pub fn validate(&self) -> Result<()> {
         let quality = self.jpeg.quality;
         if !(1..=100).contains(&quality) {
-            return Err(Error::usage("--quality", format!("{quality} is not from 1 to 100")));
+            return Err(Error::usage("--jpeg-quality", format!("{quality} is not from 1 to 100")));
         }
         if self.jpeg.optimize_huffman && cfg!(not(feature = "turbo")) {
             let what = "this build has no libjpeg-turbo, which makes optimised Huffman tables";
@@ -161,9 +192,9 @@ impl Policy {
             Encode::Smart { ratio } if !(ratio.is_finite() && ratio > 0.0) => {
                 Err(Error::usage("--smart-ratio", format!("{ratio} is not a number above 0")))
             }
-            Encode::Mix { jpeg_share, .. } if !(0.0..=1.0).contains(&jpeg_share) => {
-                Err(Error::usage("--jpeg-share", format!("{jpeg_share} is not from 0 to 1")))
-            }
+            Encode::Mix { jpeg_share, .. } if !(0.0..=1.0).contains(&jpeg_share) => Err(
+                Error::usage("--encode", format!("mix:{jpeg_share} is not a share from 0 to 1")),
+            ),
             _ => Ok(()),
         }
     }
@@ -245,7 +276,7 @@ mod tests {
     fn validate_names_the_option() {
         Policy::default().validate().unwrap();
         let jpeg = JpegOptions { quality: 0, ..JpegOptions::default() };
-        assert!(usage(&Policy { jpeg, ..Policy::default() }).contains("--quality"));
+        assert!(usage(&Policy { jpeg, ..Policy::default() }).contains("--jpeg-quality"));
         let size = Some(Size::MaxSide(0));
         assert!(usage(&Policy { size, ..Policy::default() }).contains("--max-side"));
         for ratio in [0.0, -1.0, f64::NAN, f64::INFINITY] {
@@ -254,7 +285,7 @@ mod tests {
         }
         for jpeg_share in [-0.1, 1.1, f64::NAN] {
             let encode = Encode::Mix { jpeg_share, seed: 1 };
-            assert!(usage(&Policy { encode, ..Policy::default() }).contains("--jpeg-share"));
+            assert!(usage(&Policy { encode, ..Policy::default() }).contains("--encode"));
         }
     }
 

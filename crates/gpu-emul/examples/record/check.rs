@@ -1,7 +1,7 @@
 //! Whether the pixels are libjpeg-turbo's.
 use super::{Result, images::Set};
 use fdconvert_gpu::{Decoder, Diagnostics, Output, Status};
-use fdconvert_jpeg_index::GRIDS_BITS;
+use fdconvert_jpeg::GRIDS_BITS;
 use std::time::Instant;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 

@@ -3,7 +3,7 @@ use super::{Result, Settings};
 use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
 use fdconvert_gpu::Request;
-use fdconvert_jpeg_index::{Checkpoints, GRIDS_BITS, parse};
+use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, parse};
 use fdconvert_testkit::fixtures::kodak;
 use std::{
     path::{Path, PathBuf},

@@ -4,7 +4,7 @@ use fdconvert_gpu::{
     Decoder, Diagnostics, Gpu, Limits, Order, Output, Pending, Prepared, Request, SampleType,
     Source, Status, Store, Stored, Tensor, Timings,
 };
-use fdconvert_jpeg_index::GRIDS_BITS;
+use fdconvert_jpeg::GRIDS_BITS;
 use std::time::Instant;
 
 /// What training takes.

@@ -7,8 +7,9 @@ use super::{
     nvjpeg::Rivals,
     rival,
 };
+use fdconvert_core::size;
 use fdconvert_gpu::{Device, GpuError, Kernel, LibraryUse, Timings};
-use fdconvert_jpeg_index::GRIDS_BITS;
+use fdconvert_jpeg::GRIDS_BITS;
 use std::error::Error;
 
 /// A page that grows part by part.
@@ -58,15 +59,15 @@ impl Report {
             let (major, minor) = device.compute_capability;
             self.line(format!(
                 "- GPU {}: {}, compute capability {major}.{minor}, {} multiprocessors at {} MHz, \
-                 {} MiB at {} MHz over {} bits, {} MiB of cache, {} copy engines",
+                 {} at {} MHz over {} bits, {} of cache, {} copy engines",
                 device.ordinal,
                 device.name,
                 device.n_multiprocessors,
                 device.clock_khz / 1000,
-                device.memory_bytes >> 20,
+                size(device.memory_bytes),
                 device.memory_clock_khz / 1000,
                 device.memory_bus_bits,
-                device.cache_bytes >> 20,
+                size(device.cache_bytes.into()),
                 device.n_copy_engines,
             ));
         }

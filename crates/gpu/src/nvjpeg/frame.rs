@@ -1,4 +1,9 @@
 //! What nvJPEG must not be asked before it is known: size and kind of an image.
+use fdconvert_jpeg::{
+    START,
+    marker::{APP0, APP15, COM, DHT, DQT, DRI},
+    marker_segments,
+};
 
 /// The frame of a JPEG that nvJPEG may be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,23 +18,19 @@ pub(super) struct Frame {
 /// components. `None` for all else: nvJPEG has said that it decodes lossless images when it did
 /// not, and makes of four components what it likes.
 pub(super) fn frame(bytes: &[u8]) -> Option<Frame> {
-    let mut rest = bytes.strip_prefix(&[0xFF, 0xD8])?;
-    loop {
-        rest = rest.strip_prefix(&[0xFF])?;
-        // Any number of fill bytes.
-        while let Some(less) = rest.strip_prefix(&[0xFF]) {
-            rest = less;
-        }
-        let (&marker, behind) = rest.split_first()?;
-        let n_bytes = usize::from(u16::from_be_bytes(*behind.first_chunk()?));
-        let segment = behind.get(2..n_bytes)?;
-        match marker {
-            0xC0..=0xC2 => return read(segment),
-            // Tables, applications' data, comments, a restart interval.
-            0xC4 | 0xDB | 0xDD | 0xE0..=0xEF | 0xFE => rest = behind.get(n_bytes..)?,
+    if !bytes.starts_with(&START) {
+        return None;
+    }
+    for segment in marker_segments(bytes) {
+        match segment.marker {
+            _ if segment.stray().is_some() => return None,
+            0xC0..=0xC2 => return read(segment.body.ok()?),
+            // Tables, a restart interval, data of applications, comments.
+            DHT | DQT | DRI | APP0..=APP15 | COM => {}
             _ => return None,
         }
     }
+    None
 }
 
 fn read(segment: &[u8]) -> Option<Frame> {

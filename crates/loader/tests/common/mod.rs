@@ -9,7 +9,7 @@ use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Source, Value,
 };
-use fdconvert_jpeg_index::stored_checkpoints;
+use fdconvert_jpeg::stored_checkpoints;
 use fdconvert_loader::{Batch, Crop, DType, Datasets, Layout, Loader, Options, Output};
 use fdconvert_testkit::fixtures::pixels;
 use std::{

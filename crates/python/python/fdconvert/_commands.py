@@ -12,19 +12,8 @@ StrPath: TypeAlias = str | os.PathLike[str]
 
 Scalar: TypeAlias = str | int | float | os.PathLike[str]
 Option: TypeAlias = Scalar | Iterable[Scalar] | Mapping[str, Scalar] | None
-"""``True`` gives a flag, ``None`` and ``False`` leave an option out, a list repeats it, and a
-mapping gives ``NAME=VALUE`` for each of its items."""
-
-_SIZES = {
-    "buffer",
-    "cache",
-    "max_bmp_size",
-    "max_file_bytes",
-    "page_size",
-    "shard_size",
-    "throttle_read",
-}
-"""Options that take a size: a number is meant in bytes."""
+"""``True`` gives a flag, ``None`` leaves an option out, a list repeats it, and a mapping gives
+``NAME=VALUE`` for each of its items."""
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Called with how many samples are done and how many there are."""
@@ -87,7 +76,8 @@ def unpack(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Write a dataset's images back as files in class folders and return the report."""
-    return _run("unpack", [path, out], {"on_error": on_error, "threads": threads}, progress)
+    named: dict[str, Option] = {"format": "folder", "on_error": on_error, "threads": threads}
+    return _run("unpack", [path, out], named, progress)
 
 
 def inspect(path: StrPath, *, samples: int = 0) -> dict[str, Any]:
@@ -141,7 +131,7 @@ def profile(
         "threads": threads,
         "queue_depth": queue_depth,
         "cache": cache,
-        "formats": None if formats is None else ",".join(formats),
+        "formats": formats,
         "throttle_read": throttle_read,
         "samples": samples,
         "verify": verify,
@@ -159,29 +149,20 @@ def _run(
     options: Mapping[str, Option],
     progress: Progress | None,
 ) -> dict[str, Any]:
-    args = ["fdconvert", command, "--json"]
-    for name, value in options.items():
-        if name in _SIZES and isinstance(value, int) and not isinstance(value, bool):
-            value = f"{value}B"
-        args.extend(_flags("--" + name.replace("_", "-"), value))
-    # Nothing after this is an option, whatever a file is called.
-    args.append("--")
-    args.extend(os.fspath(path) for path in paths)
-    document: dict[str, Any] = json.loads(_fdconvert.run(args, progress))
+    given = {name: _plain(value) for name, value in options.items() if value is not None}
+    paths = [os.fspath(path) for path in paths]
+    document: dict[str, Any] = json.loads(
+        _fdconvert.call(command, paths, json.dumps(given), progress)
+    )
     return document
 
 
-def _flags(flag: str, value: Option) -> list[str]:
-    if value is None or value is False:
-        return []
-    if value is True:
-        return [flag]
+def _plain(value: Option) -> object:
+    """The value as JSON has it."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if isinstance(value, Mapping):
-        return [f"{flag}={name}={_text(part)}" for name, part in value.items()]
-    if isinstance(value, (str, int, float, os.PathLike)):
-        return [f"{flag}={_text(value)}"]
-    return [f"{flag}={_text(part)}" for part in value]
-
-
-def _text(value: Scalar) -> str:
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, (str, int, float)) or value is None:
+        return value
+    return [_plain(part) for part in value]

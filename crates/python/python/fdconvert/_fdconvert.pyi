@@ -9,7 +9,12 @@ __all__ = ["Array", "BatchSource", "Dataset", "DeviceArray", "__version__", "mai
 __version__: Final[str]
 
 def main(args: Sequence[str]) -> int: ...
-def run(args: Sequence[str], progress: Callable[[int, int], object] | None = None) -> bytes: ...
+def call(
+    command: str,
+    paths: Sequence[str | PathLike[str]],
+    options: str,
+    progress: Callable[[int, int], object] | None = None,
+) -> str: ...
 @final
 class Array:
     def __new__(cls, data: Buffer, shape: Sequence[int], dtype: str) -> Self: ...

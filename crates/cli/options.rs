@@ -1,0 +1,78 @@
+//! From flags to the library's options: field by field, nothing is decided here.
+use crate::args::{ByArg, FilterArg, OnErrorArg, OptionArgs, SubsamplingArg};
+use fdconvert::{By, Filter, OnError, PackOptions, Subsampling};
+use fdconvert_core::OptionValues;
+
+impl OptionArgs {
+    /// The options that the flags say, with those of formats.
+    pub(crate) fn to_options(&self, format_options: &OptionValues) -> PackOptions {
+        let mut options = PackOptions::default();
+        options.format_options = format_options.0.clone();
+        macro_rules! take {
+            ($($name:ident),+ $(,)?) => { $(options.$name = self.$name.clone();)+ };
+        }
+        take!(format, labels, pair, follow_links, seed);
+        take!(select, select_labels, sample, shuffle, split, no_split_folders);
+        take!(shard_count, shard_size, shards, shards_multiple_of);
+        take!(encode, jpeg_quality, optimize_huffman, baseline, restart_rows, smart_ratio);
+        take!(jpeg_index, ratio, max_bmp_size, max_side, short_side, alpha);
+        take!(gray_to_rgb, no_exif_rotation, strict);
+        take!(max_pixels, max_file_bytes, max_decompressed);
+        options.subsampling = self.subsampling.into();
+        options.by = self.by.into();
+        options.filter = self.filter.into();
+        options
+    }
+}
+
+impl From<SubsamplingArg> for Subsampling {
+    fn from(arg: SubsamplingArg) -> Self {
+        match arg {
+            SubsamplingArg::S420 => Self::S420,
+            SubsamplingArg::S422 => Self::S422,
+            SubsamplingArg::S444 => Self::S444,
+            SubsamplingArg::Keep => Self::Keep,
+        }
+    }
+}
+
+impl From<ByArg> for By {
+    fn from(arg: ByArg) -> Self {
+        match arg {
+            ByArg::Random => Self::Random,
+            ByArg::Benefit => Self::Benefit,
+        }
+    }
+}
+
+impl From<FilterArg> for Filter {
+    fn from(arg: FilterArg) -> Self {
+        match arg {
+            FilterArg::Area => Self::Area,
+            FilterArg::Lanczos3 => Self::Lanczos3,
+            FilterArg::Bilinear => Self::Bilinear,
+        }
+    }
+}
+
+impl From<OnErrorArg> for OnError {
+    fn from(arg: OnErrorArg) -> Self {
+        match arg {
+            OnErrorArg::Fail => Self::Fail,
+            OnErrorArg::Skip => Self::Skip,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args as _, Command, FromArgMatches as _};
+
+    #[test]
+    fn flags_that_are_not_given_are_the_defaults_of_the_library() {
+        let command = OptionArgs::augment_args(Command::new("options"));
+        let args = OptionArgs::from_arg_matches(&command.get_matches_from(["options"])).unwrap();
+        assert_eq!(args.to_options(&OptionValues::default()), PackOptions::default());
+    }
+}

@@ -1,0 +1,169 @@
+//! The one format that keeps a source instead of samples: `fractal:...` into a `.formula` file.
+use crate::{
+    Context, document,
+    pack::How,
+    settings::Settings,
+    sources::{self, resolve},
+};
+use fdconvert_codec::{Encode, Policy};
+use fdconvert_core::{Error, Provenance, Reader as _, Result};
+use fdconvert_formula::FormulaReader;
+use fdconvert_fractal::Recipe;
+use fdconvert_pipeline::PlanRequest;
+use serde_json::{Map, Value, json};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A formula on its way into a file.
+pub struct FormulaOutput {
+    out: PathBuf,
+    recipe: Recipe,
+    provenance: Provenance,
+    overwrite: bool,
+    /// What the same call has written before.
+    there: Option<FormulaReader>,
+}
+
+/// Checks that the source can become a formula, before any search for categories.
+pub(crate) fn prepare(
+    sources: &[PathBuf],
+    out: &Path,
+    settings: &Settings,
+    how: &How,
+) -> Result<FormulaOutput> {
+    let [path] = sources else {
+        let what = "a formula keeps one recipe; pack several into another format";
+        return Err(Error::usage("--format formula", what));
+    };
+    let Some(text) = sources::recipe(path) else {
+        let what = format!(
+            "{} has images, and a formula keeps none; only a recipe becomes one: \
+             fdconvert pack 'fractal:fractaldb?classes=1000' {}",
+            path.display(),
+            out.display()
+        );
+        return Err(Error::usage("--format formula", what));
+    };
+    refuse_what_needs_images(settings)?;
+    let recipe = Recipe::parse(text)?;
+    let provenance = Provenance {
+        tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
+        source: recipe.name(),
+        ..Provenance::default()
+    };
+    let mut formula = FormulaOutput {
+        out: out.to_owned(),
+        recipe,
+        provenance,
+        overwrite: how.overwrite,
+        there: None,
+    };
+    if fs::symlink_metadata(out).is_ok() && !how.overwrite {
+        // The file depends on the recipe and the version alone, and its own checksums say that it
+        // is whole: the same command has written it.
+        match FormulaReader::open(out) {
+            Ok(found)
+                if found.provenance() == Some(&formula.provenance)
+                    && found.verify_layout().is_empty() =>
+            {
+                formula.there = Some(found);
+            }
+            _ => {
+                let what = format!("{} exists; replace it with --overwrite", out.display());
+                return Err(Error::usage("OUT", what));
+            }
+        }
+    }
+    Ok(formula)
+}
+
+impl FormulaOutput {
+    /// Where it is written.
+    #[must_use]
+    pub fn out(&self) -> &Path {
+        &self.out
+    }
+
+    /// Whether the complete file of an earlier run is there.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.there.is_some()
+    }
+
+    /// Carries out the recipe and writes what it became, unless that is there already or the run is
+    /// `dry`.
+    ///
+    /// # Errors
+    /// `Usage` where there are no such fractals or something is there already; `Cancelled`, `Io`.
+    pub fn run(&self, dry: bool, context: Context<'_>) -> Result<FormulaReport> {
+        let formula = match &self.there {
+            Some(there) => there.fractals().formula().clone(),
+            None => resolve(&self.recipe, context)?,
+        };
+        let (samples, classes) = (formula.len(), formula.categories.len() as u64);
+        let bytes = if self.is_complete() {
+            fs::metadata(&self.out).map_err(Error::io("look at", &self.out))?.len()
+        } else if dry {
+            0
+        } else {
+            fdconvert_formula::write(&self.out, &formula, &self.provenance, self.overwrite)?.bytes
+        };
+        Ok(FormulaReport { samples, classes, bytes })
+    }
+}
+
+/// What is in a file of a formula, or will be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormulaReport {
+    /// Images.
+    pub samples: u64,
+    /// Classes.
+    pub classes: u64,
+    /// Size of the file; 0 where it was not written.
+    pub bytes: u64,
+}
+
+impl FormulaOutput {
+    /// What is in the file, or will be, as a document.
+    #[must_use]
+    pub fn document(&self, report: &FormulaReport) -> Value {
+        let mut fields = Map::new();
+        fields.insert("out".into(), json!(self.out.display().to_string()));
+        fields.insert("format".into(), json!("formula"));
+        fields.insert("planned".into(), json!(report.samples));
+        fields.insert("samples".into(), json!(report.samples));
+        fields.insert("classes".into(), json!(report.classes));
+        fields.insert("bytes_out".into(), json!(report.bytes));
+        document("packed", fields)
+    }
+}
+
+/// Options that would have to change images or their order.
+fn refuse_what_needs_images(settings: &Settings) -> Result<()> {
+    let refuse = |what: &str| {
+        let what = format!("a formula keeps no images, so none can be {what}");
+        Err(Error::usage("--format formula", what))
+    };
+    let policy = &settings.policy;
+    if policy.encode != Encode::Keep || policy.size.is_some() {
+        return refuse("encoded or resized; say size= in the recipe");
+    }
+    // Limits and filters without effect may stay.
+    let changes = Policy { limits: policy.limits, ..Policy::default() };
+    if policy.alpha != changes.alpha || policy.gray != changes.gray {
+        return refuse("converted");
+    }
+    // A seed alone changes nothing.
+    let (plan, none) = (&settings.plan, PlanRequest::default());
+    if plan.selection != none.selection
+        || plan.shuffle.is_some()
+        || !plan.splits.is_empty()
+        || plan.sharding != none.sharding
+    {
+        return refuse("selected, shuffled, split or put into shards; readers and loaders do that");
+    }
+    Ok(())
+}

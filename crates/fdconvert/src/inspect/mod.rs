@@ -1,0 +1,116 @@
+//! What is in a dataset, and how it was made.
+mod stats;
+
+pub use stats::{Stats, spread};
+
+use crate::{ByteCount, Context, document, options::from_object};
+use fdconvert_core::{Encoded, MaxDecompressed, Reader, Result, Sample, Value};
+use fdconvert_pipeline::Cancel;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use std::path::Path;
+
+/// What is looked at.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct InspectOptions {
+    /// How many of the first samples are listed.
+    pub samples: u64,
+    /// Classes, codecs and sizes are counted however many samples there are; else up to 20,000.
+    pub stats: bool,
+    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// size.
+    pub max_decompressed: Option<ByteCount>,
+}
+
+impl InspectOptions {
+    /// Options from a JSON object: names as here.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(object: Map<String, Json>) -> Result<Self> {
+        from_object(object)
+    }
+}
+
+/// A dataset that was looked at.
+#[non_exhaustive]
+pub struct Inspected {
+    /// The dataset.
+    pub reader: Box<dyn Reader>,
+    /// Its first samples.
+    pub first: Vec<Sample<Encoded>>,
+    /// What its samples are, in numbers, if they were counted.
+    pub stats: Option<Stats>,
+}
+
+/// Looks at a dataset.
+///
+/// # Errors
+/// Those of [`open`](crate::open); those of the samples that are listed.
+pub fn inspect(dataset: impl AsRef<Path>, options: &InspectOptions) -> Result<Inspected> {
+    let cancel = Cancel::default();
+    inspect_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
+}
+
+/// As [`inspect`], told how far it is.
+///
+/// # Errors
+/// As for [`inspect`]; `Cancelled`.
+pub fn inspect_with(
+    dataset: &Path,
+    options: &InspectOptions,
+    context: Context<'_>,
+) -> Result<Inspected> {
+    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
+    let reader = fdconvert_reader::open_within(dataset, limit)?;
+    let first = (0..options.samples.min(reader.len())).map(|index| reader.get(index));
+    let first = first.collect::<Result<Vec<_>>>()?;
+    let is_counted = options.stats || reader.len() <= stats::UNASKED;
+    let stats = is_counted.then(|| stats::count(&*reader, context)).transpose()?;
+    Ok(Inspected { reader, first, stats })
+}
+
+impl Inspected {
+    /// What was found as a document.
+    #[must_use]
+    pub fn document(&self) -> Json {
+        let reader = &*self.reader;
+        let mut fields = Map::new();
+        fields.insert("samples".into(), json!(reader.len()));
+        fields.insert("schema".into(), json!(reader.schema()));
+        fields.insert("sample_checksums".into(), json!(reader.has_checksums()));
+        fields.insert("details".into(), Json::Object(reader.details()));
+        fields.insert("provenance".into(), json!(reader.provenance()));
+        fields.insert("stats".into(), json!(self.stats.as_ref().map(Stats::to_json)));
+        let first: Vec<_> = self.first.iter().map(|sample| sample_json(reader, sample)).collect();
+        if !first.is_empty() {
+            fields.insert("first".into(), json!(first));
+        }
+        document("inspect", fields)
+    }
+}
+
+fn sample_json(reader: &dyn Reader, sample: &Sample<Encoded>) -> Json {
+    let mut out = Map::new();
+    out.insert("key".into(), json!(sample.key));
+    for (field, value) in reader.schema().fields.iter().zip(&sample.values) {
+        let shown = match value {
+            Value::Image(image) => json!({
+                "codec": image.codec,
+                "width": image.width,
+                "height": image.height,
+                "bytes": image.bytes.len(),
+            }),
+            Value::Int(int) => json!(int),
+            Value::Float(float) => json!(float),
+            Value::Text(text) => json!(text),
+            Value::Json(text) => serde_json::from_slice(text).unwrap_or(Json::Null),
+            Value::Bytes(bytes) | Value::Array(bytes) => json!({"bytes": bytes.len()}),
+            _ => Json::Null,
+        };
+        out.insert(field.name.clone(), shown);
+    }
+    Json::Object(out)
+}

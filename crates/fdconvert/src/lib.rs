@@ -1,0 +1,95 @@
+//! Packs image datasets once so that training reads them fast: the library behind the command
+//! `fdconvert` and the Python package of that name.
+//!
+//! A source is a folder of images, a packed dataset, or a recipe for fractals
+//! (`fractal:fractaldb?classes=1000`). [`Pack`] writes sources into a dataset as [`PackOptions`]
+//! say; [`open`] reads one; [`plan`], [`Planned`] and [`merge`] write one with several machines;
+//! [`profile`](fn@profile) finds the share of BMP images that a machine reads fastest; [`Loader`]
+//! makes batches.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let photos = folder.path().join("photos/cats");
+//! # std::fs::create_dir_all(&photos)?;
+//! # std::fs::write(photos.join("1.png"), fdconvert_testkit::fixtures::png(64, 48, 1).bytes)?;
+//! # let (photos, packed) = (folder.path().join("photos"), folder.path().join("photos.beton"));
+//! use fdconvert::{Pack, PackOptions, Reader, Source};
+//!
+//! let options = PackOptions::default().jpeg_quality(90).max_side(32);
+//! let report = Pack::new([&photos], &packed).options(options).run()?;
+//! assert_eq!((report.samples, report.skipped.len()), (1, 0));
+//!
+//! let dataset = fdconvert::open(&packed)?;
+//! assert_eq!(dataset.get(0)?.key, "cats/1.png");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Deliberately absent: printing, and arguments of a command line. A [`Progress`] listens.
+#![forbid(unsafe_code)]
+
+mod document;
+mod formula;
+mod inspect;
+mod options;
+mod out;
+mod pack;
+mod page;
+mod planned;
+mod profile;
+mod progress;
+mod ratio;
+mod settings;
+mod sources;
+mod splits;
+mod verify;
+
+pub use document::document;
+pub use formula::{FormulaOutput, FormulaReport};
+pub use inspect::{InspectOptions, Inspected, Stats, inspect, inspect_with, spread};
+pub use options::{
+    ByteCount, ByteRate, Encoding, JpegIndex, PackOptions, Pair, Positions, Ratio, Share,
+    SplitShare,
+};
+pub use pack::{Pack, Prepared, Samples, threads, unpack};
+pub use planned::{Merged, Planned, check_plan_place, merge, merge_with, plan, plan_with};
+pub use profile::{ProfileOptions, Search, Verify, profile, profile_document, profile_with};
+pub use progress::{Context, Event, Progress, Stage, Steps};
+pub use sources::{open_recipe, resolve};
+pub use splits::SplitReport;
+pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};
+
+pub use fdconvert_codec::{Alpha, By, Filter, Policy, Subsampling};
+pub use fdconvert_core::{
+    Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Reader, Result, Sample, Schema,
+    Skipped, Source, Value,
+};
+pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
+pub use fdconvert_pipeline::{Cancel, Dataset, Observer, OnError, Part, Plan, Report};
+pub use fdconvert_profile::Report as ProfileReport;
+pub use fdconvert_reader::formats;
+
+use fdconvert_core::MaxDecompressed;
+use std::path::Path;
+
+/// Opens a packed dataset, a folder of images, or the fractals of a recipe.
+///
+/// # Errors
+/// `Io` when there is nothing there, `Usage` when no format recognises it, else what the format
+/// says.
+pub fn open(dataset: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
+    fdconvert_reader::open_within(dataset.as_ref(), MaxDecompressed::default())
+}
+
+/// Opens sources as [`Pack`] does: joined, with the tables, pairs and limits of `options`.
+///
+/// # Errors
+/// Those of the sources; `Usage` where they have different fields.
+pub fn source<P: AsRef<Path>>(
+    paths: impl IntoIterator<Item = P>,
+    options: &PackOptions,
+) -> Result<Box<dyn Source>> {
+    let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
+    let cancel = Cancel::default();
+    let context = Context { cancel: &cancel, progress: &() };
+    sources::Opening { options, context, cache: None }.open(&paths)
+}

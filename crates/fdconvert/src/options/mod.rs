@@ -1,0 +1,332 @@
+//! Everything that shapes the bytes of an output, as one value.
+//!
+//! [`PackOptions`] is what a program sets, what the command's flags become, what Python's keyword
+//! arguments become, and what a plan file stores, so each option has one name everywhere:
+//! `jpeg_quality` here is `--jpeg-quality` there. What it means together with a format and a source
+//! is checked when a run begins.
+
+mod text;
+mod values;
+
+pub use values::{
+    ByteCount, ByteRate, Encoding, JpegIndex, Pair, Positions, Ratio, Share, SplitShare,
+};
+
+use fdconvert_codec::{Alpha, By, Filter, Mixture, Subsampling};
+use fdconvert_core::{Error, Limits, OptionKind, Result};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// What to pack of a source, and how. The default keeps the bytes of every image.
+///
+/// ```
+/// use fdconvert::PackOptions;
+///
+/// let options = PackOptions::default().jpeg_quality(90).max_side(512).shuffle(true).seed(7);
+/// let stored = serde_json::to_string(&options)?;
+/// assert_eq!(serde_json::from_str::<PackOptions>(&stored)?, options);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct PackOptions {
+    /// Name of the format; `None` goes by the extension of the output.
+    pub format: Option<String>,
+    /// Options of the format by name, e.g. `page-size`; the value of a flag is empty.
+    pub format_options: BTreeMap<String, String>,
+    /// Table that lists the samples of a folder: `.csv`, `.tsv` or `.jsonl`.
+    pub labels: Option<PathBuf>,
+    /// Further images of every sample.
+    #[serde(with = "text::list")]
+    pub pair: Vec<Pair>,
+    /// Links in folders are followed, wherever they lead.
+    pub follow_links: bool,
+    /// Seed of every random choice.
+    pub seed: u64,
+
+    /// Only samples at these positions; empty for all.
+    #[serde(with = "text::list")]
+    pub select: Vec<Positions>,
+    /// Only samples of these classes, by name or number; empty for all.
+    #[serde(with = "text::list")]
+    pub select_labels: Vec<String>,
+    /// Only this share of the samples, drawn by seed and name.
+    #[serde(with = "text::option")]
+    pub sample: Option<Share>,
+    /// All samples are shuffled by the seed.
+    pub shuffle: bool,
+    /// Splits of the output; empty for those of the source, or else one.
+    #[serde(with = "text::list")]
+    pub split: Vec<SplitShare>,
+    /// Folders called train, val or test are classes, not splits.
+    pub no_split_folders: bool,
+
+    /// At most so many samples in a shard.
+    pub shard_count: Option<u64>,
+    /// At most so many bytes in a shard, framing included.
+    pub shard_size: Option<ByteCount>,
+    /// So many shards in each split, equal within one sample.
+    pub shards: Option<u64>,
+    /// The number of shards is a multiple of this.
+    pub shards_multiple_of: u64,
+
+    /// How images are stored; `None` for JPEG where a quality is given, else as they are.
+    #[serde(with = "text::option")]
+    pub encode: Option<Encoding>,
+    /// JPEG quality, 1 to 100.
+    pub jpeg_quality: Option<u8>,
+    /// Resolution of the colour planes of JPEGs.
+    #[serde(with = "text")]
+    pub subsampling: Subsampling,
+    /// Huffman tables are made for each JPEG.
+    pub optimize_huffman: bool,
+    /// Progressive JPEGs are rewritten as baseline ones, without loss.
+    pub baseline: bool,
+    /// A restart marker after so many rows of blocks; 0 for none.
+    pub restart_rows: u16,
+    /// For [`Encoding::Smart`]: how many times smaller than raw pixels a JPEG must be.
+    pub smart_ratio: f64,
+    /// Where decoders may start inside JPEGs is stored beside them.
+    #[serde(with = "text")]
+    pub jpeg_index: JpegIndex,
+    /// Share of BMP images, for the format `mixed`.
+    #[serde(with = "text::option")]
+    pub ratio: Option<Ratio>,
+    /// Which images become BMP.
+    #[serde(with = "text")]
+    pub by: By,
+    /// Images whose BMP is larger stay encoded.
+    pub max_bmp_size: ByteCount,
+    /// The longer side is at most so many pixels; never scaled up.
+    pub max_side: Option<u32>,
+    /// The shorter side is at most so many pixels; never scaled up.
+    pub short_side: Option<u32>,
+    /// How images are resized.
+    #[serde(with = "text")]
+    pub filter: Filter,
+    /// What becomes of alpha where it cannot be stored.
+    #[serde(with = "text")]
+    pub alpha: Alpha,
+    /// Gray images are re-encoded with three equal channels.
+    pub gray_to_rgb: bool,
+    /// Re-encoded images are not turned upright by their EXIF orientation.
+    pub no_exif_rotation: bool,
+
+    /// JPEGs without their end marker, and progressive ones that leave coefficients out, are errors.
+    pub strict: bool,
+    /// Images of more pixels are refused.
+    pub max_pixels: u64,
+    /// Larger image files are refused.
+    pub max_file_bytes: ByteCount,
+    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// size.
+    pub max_decompressed: Option<ByteCount>,
+}
+
+impl Default for PackOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            format_options: BTreeMap::new(),
+            labels: None,
+            pair: Vec::new(),
+            follow_links: false,
+            seed: 0,
+            select: Vec::new(),
+            select_labels: Vec::new(),
+            sample: None,
+            shuffle: false,
+            split: Vec::new(),
+            no_split_folders: false,
+            shard_count: None,
+            shard_size: None,
+            shards: None,
+            shards_multiple_of: 1,
+            encode: None,
+            jpeg_quality: None,
+            subsampling: Subsampling::S420,
+            optimize_huffman: false,
+            baseline: false,
+            restart_rows: 0,
+            smart_ratio: 4.0,
+            jpeg_index: JpegIndex::OFF,
+            ratio: None,
+            by: By::Random,
+            max_bmp_size: ByteCount(Mixture::MAX_BYTES),
+            max_side: None,
+            short_side: None,
+            filter: Filter::Area,
+            alpha: Alpha::Drop,
+            gray_to_rgb: false,
+            no_exif_rotation: false,
+            strict: false,
+            max_pixels: Limits::DEFAULT.max_pixels,
+            max_file_bytes: ByteCount(Limits::DEFAULT.max_file_bytes),
+            max_decompressed: None,
+        }
+    }
+}
+
+/// A setter for each field that takes a plain value, or the value of an option.
+macro_rules! setters {
+    ($($name:ident: Option<$of:ty>,)*; $($plain:ident: $type:ty,)*) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($name), "`](field@Self::", stringify!($name), ").")]
+            #[must_use]
+            pub fn $name(mut self, value: impl Into<Option<$of>>) -> Self {
+                self.$name = value.into();
+                self
+            }
+        )*
+        $(
+            #[doc = concat!("Sets [`", stringify!($plain), "`](field@Self::", stringify!($plain), ").")]
+            #[must_use]
+            pub fn $plain(mut self, value: $type) -> Self {
+                self.$plain = value;
+                self
+            }
+        )*
+    };
+}
+
+impl PackOptions {
+    setters! {
+        labels: Option<PathBuf>,
+        sample: Option<Share>,
+        shard_count: Option<u64>,
+        shard_size: Option<ByteCount>,
+        shards: Option<u64>,
+        encode: Option<Encoding>,
+        jpeg_quality: Option<u8>,
+        ratio: Option<Ratio>,
+        max_side: Option<u32>,
+        short_side: Option<u32>,
+        max_decompressed: Option<ByteCount>,
+        ;
+        follow_links: bool,
+        seed: u64,
+        shuffle: bool,
+        no_split_folders: bool,
+        shards_multiple_of: u64,
+        subsampling: Subsampling,
+        optimize_huffman: bool,
+        baseline: bool,
+        restart_rows: u16,
+        smart_ratio: f64,
+        jpeg_index: JpegIndex,
+        by: By,
+        max_bmp_size: ByteCount,
+        filter: Filter,
+        alpha: Alpha,
+        gray_to_rgb: bool,
+        no_exif_rotation: bool,
+        strict: bool,
+        max_pixels: u64,
+        max_file_bytes: ByteCount,
+    }
+
+    /// Sets [`format`](field@Self::format), e.g. `wds`.
+    #[must_use]
+    pub fn format(mut self, name: impl Into<String>) -> Self {
+        self.format = Some(name.into());
+        self
+    }
+
+    /// Sets one of [`format_options`](field@Self::format_options).
+    #[must_use]
+    pub fn format_option(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.format_options.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds to [`pair`](field@Self::pair).
+    #[must_use]
+    pub fn pair(mut self, field: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        self.pair.push(Pair { field: field.into(), path: path.into() });
+        self
+    }
+
+    /// Adds to [`select`](field@Self::select).
+    #[must_use]
+    pub fn select(mut self, positions: std::ops::Range<u64>) -> Self {
+        self.select.push(Positions { start: positions.start, end: positions.end });
+        self
+    }
+
+    /// Adds to [`select_labels`](field@Self::select_labels).
+    #[must_use]
+    pub fn select_label(mut self, class: impl Into<String>) -> Self {
+        self.select_labels.push(class.into());
+        self
+    }
+
+    /// Adds a part to [`split`](field@Self::split). Shares are from 0 to 1, others count as 0 or 1.
+    #[must_use]
+    pub fn split(mut self, name: impl Into<String>, share: f64) -> Self {
+        let share = Share::new(share.clamp(0.0, 1.0)).unwrap_or(Share::ZERO);
+        self.split.push(SplitShare::Part(name.into(), share));
+        self
+    }
+
+    /// Options from a JSON object: names as here, values as numbers or as the text that the command
+    /// takes. Options of formats are known by their own names, with `_` for `-`.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(mut object: Map<String, Value>) -> Result<Self> {
+        let formats = fdconvert_reader::formats();
+        let mut format_options = Map::new();
+        for option in formats.iter().flat_map(|format| format.options()) {
+            let Some(value) = object.remove(&option.name.replace('-', "_")) else { continue };
+            let text = match value {
+                Value::Null | Value::Bool(false) => continue,
+                Value::Bool(true) => String::new(),
+                Value::String(text) if option.kind == OptionKind::Bytes => {
+                    let bytes = text.parse::<ByteCount>();
+                    bytes.map_err(|what| Error::usage(option.name, what))?.0.to_string()
+                }
+                Value::String(text) => text,
+                Value::Array(values) => {
+                    let text = |value: &Value| value.as_str().map(str::to_owned);
+                    values.iter().filter_map(text).collect::<Vec<_>>().join(",")
+                }
+                other => other.to_string(),
+            };
+            format_options.insert(option.name.to_owned(), text.into());
+        }
+        if !format_options.is_empty() {
+            object.insert("format_options".to_owned(), format_options.into());
+        }
+        from_object(object)
+    }
+
+    /// What no image may exceed.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { max_pixels: self.max_pixels, max_file_bytes: self.max_file_bytes.0 }
+    }
+}
+
+/// Options of any kind from a JSON object. The value that means nothing is named by its option.
+///
+/// # Errors
+/// `Usage`.
+pub(crate) fn from_object<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T> {
+    // One at a time, so that an error names the option.
+    let known = T::deserialize(Value::Object(object.clone()));
+    known.map_err(|cause| {
+        let single = object.into_iter().find_map(|(name, value)| {
+            let alone = Map::from_iter([(name.clone(), value)]);
+            T::deserialize(Value::Object(alone)).err().map(|cause| (name, cause))
+        });
+        let what = match single {
+            Some((name, cause)) if !cause.to_string().starts_with("unknown field") => {
+                format!("{name}: {cause}")
+            }
+            Some((_, cause)) => cause.to_string(),
+            None => cause.to_string(),
+        };
+        Error::usage("options", what)
+    })
+}

@@ -1,0 +1,404 @@
+//! Values of options: what each says, and how it is written as text.
+use fdconvert_jpeg::{DEFAULT_GRID_BITS, GRIDS_BITS};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::{fmt, num::NonZeroU64, path::PathBuf, str::FromStr};
+
+/// A number of bytes: `8MiB`, `500kB`, `1048576B`. As text it needs its unit (0 needs none): a bare
+/// number may be meant in bytes or in megabytes, which is a shard for each sample or one for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteCount(pub u64);
+
+impl FromStr for ByteCount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let size = text.parse::<bytesize::ByteSize>().map(|size| size.as_u64()).map_err(|_| {
+            format!("`{text}` is not a size; write a number with its unit, e.g. 8MiB or 1048576B")
+        })?;
+        if size > 0 && text.ends_with(|last: char| !last.is_ascii_alphabetic()) {
+            return Err(format!("`{text}` has no unit; write {text}MiB, or {text}B for bytes"));
+        }
+        Ok(Self(size))
+    }
+}
+
+impl fmt::Display for ByteCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}B", self.0)
+    }
+}
+
+/// Stored as a number; read from a number, which is of bytes, or from its text.
+impl Serialize for ByteCount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for ByteCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Number(u64),
+            Text(String),
+        }
+        match Either::deserialize(deserializer)? {
+            Either::Number(bytes) => Ok(Self(bytes)),
+            Either::Text(text) => text.parse().map_err(de::Error::custom),
+        }
+    }
+}
+
+/// Bytes a second: as [`ByteCount`], with `/s` behind it if one likes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteRate(u64);
+
+impl ByteRate {
+    /// Bytes a second.
+    #[must_use]
+    pub fn bytes_per_s(self) -> u64 {
+        self.0
+    }
+}
+
+impl FromStr for ByteRate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rate = text.strip_suffix("/s").unwrap_or(text).parse::<ByteCount>().ok();
+        let rate = rate.map(|bytes| bytes.0).filter(|rate| *rate > 0);
+        rate.map(Self)
+            .ok_or_else(|| format!("`{text}` is not a rate of reading; write e.g. 200MiB/s"))
+    }
+}
+
+impl<'de> Deserialize<'de> for ByteRate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Number(NonZeroU64),
+            Text(String),
+        }
+        match Either::deserialize(deserializer)? {
+            Either::Number(rate) => Ok(Self(rate.get())),
+            Either::Text(text) => text.parse().map_err(de::Error::custom),
+        }
+    }
+}
+
+/// A share of the samples, from 0 to 1: `0.1` or `10%`.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Share(f64);
+
+impl Share {
+    /// No sample.
+    pub const ZERO: Self = Self(0.0);
+
+    /// The share, if it is from 0 to 1.
+    #[must_use]
+    pub fn new(share: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&share).then_some(Self(share))
+    }
+
+    /// The number from 0 to 1.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let share = match text.strip_suffix('%') {
+            Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+            None => text.trim().parse().ok(),
+        };
+        let share = share.and_then(Self::new);
+        share.ok_or_else(|| format!("`{text}` is not a share; write e.g. 10% or 0.1"))
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Positions of samples, half open: `0..1000`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Positions {
+    /// The first.
+    pub start: u64,
+    /// The one after the last.
+    pub end: u64,
+}
+
+impl FromStr for Positions {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ends = text.split_once("..").and_then(|(start, end)| {
+            Some(Self { start: start.trim().parse().ok()?, end: end.trim().parse().ok()? })
+        });
+        ends.ok_or_else(|| format!("`{text}` is not a range; write e.g. 0..1000"))
+    }
+}
+
+impl fmt::Display for Positions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", self.start, self.end)
+    }
+}
+
+/// A split of the output: `train=0.9`, or `rest=drop` for what no split gets.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SplitShare {
+    /// A split and its share of the samples.
+    Part(String, Share),
+    /// Samples of no split are left out.
+    DropRest,
+}
+
+impl FromStr for SplitShare {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, part) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` is not NAME=SHARE, e.g. val=0.1"))?;
+        match (name.trim(), part.trim()) {
+            ("rest", "drop") => Ok(Self::DropRest),
+            (_, "drop") => Err(format!("`{text}`: only the rest can be dropped; write rest=drop")),
+            (name, share) => Ok(Self::Part(name.to_owned(), share.parse()?)),
+        }
+    }
+}
+
+impl fmt::Display for SplitShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Part(name, share) => write!(f, "{name}={share}"),
+            Self::DropRest => f.write_str("rest=drop"),
+        }
+    }
+}
+
+/// One more image field: `mask=DIR`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// Name of the field.
+    pub field: String,
+    /// Folder or dataset with its images, under the keys of the source.
+    pub path: PathBuf,
+}
+
+impl FromStr for Pair {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((field, path)) if !field.is_empty() && !path.is_empty() => {
+                Ok(Self { field: field.to_owned(), path: path.into() })
+            }
+            _ => Err(format!("`{text}` is not FIELD=DIR, e.g. mask=annotations")),
+        }
+    }
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.field, self.path.display())
+    }
+}
+
+/// How images are stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Encoding {
+    /// The source's bytes, unless a resize is due or the format cannot hold them.
+    Keep,
+    /// Re-encoded as JPEG.
+    Jpeg,
+    /// PNG.
+    Png,
+    /// BMP.
+    Bmp,
+    /// 8-bit RGB pixels.
+    Raw,
+    /// JPEG where that is `smart_ratio` times smaller than raw pixels, else raw pixels.
+    Smart,
+    /// JPEG for this share of the images, raw pixels for the rest.
+    Mix(Share),
+}
+
+impl FromStr for Encoding {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "keep" => Self::Keep,
+            "jpeg" | "jpg" => Self::Jpeg,
+            "png" => Self::Png,
+            "bmp" => Self::Bmp,
+            "raw" => Self::Raw,
+            "smart" => Self::Smart,
+            _ => {
+                let share = text.strip_prefix("mix:").and_then(|share| share.parse().ok());
+                let share = share.and_then(Share::new).ok_or_else(|| {
+                    format!(
+                        "`{text}` is none of: keep, jpeg, png, bmp, raw, smart, mix:P (P from 0 \
+                         to 1)"
+                    )
+                })?;
+                Self::Mix(share)
+            }
+        })
+    }
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Keep => "keep",
+            Self::Jpeg => "jpeg",
+            Self::Png => "png",
+            Self::Bmp => "bmp",
+            Self::Raw => "raw",
+            Self::Smart => "smart",
+            Self::Mix(share) => return write!(f, "mix:{share}"),
+        })
+    }
+}
+
+/// The share of BMP images in a mixed set: `0.3`, `30%`, `3:7`, `auto`, or a profile's path.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ratio {
+    /// This share.
+    Share(Share),
+    /// The share that this machine reads fastest, found by a profile before packing.
+    Auto,
+    /// The share that this profile (`.json`) chose.
+    Profile(PathBuf),
+}
+
+impl FromStr for Ratio {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        if text.ends_with(".json") {
+            return Ok(Self::Profile(text.into()));
+        }
+        if let Some((bmp, others)) = text.split_once(':') {
+            let part = |text: &str| text.trim().parse::<f64>().ok().filter(|part| *part >= 0.0);
+            let parts = part(bmp).zip(part(others)).map(|(bmp, others)| bmp / (bmp + others));
+            if let Some(share) = parts.and_then(Share::new) {
+                return Ok(Self::Share(share));
+            }
+        }
+        text.parse().map(Self::Share).map_err(|_: String| {
+            format!("invalid ratio `{text}`: expected auto, 0.3, 30%, 3:7 or a .json profile")
+        })
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share(share) => share.fmt(f),
+            Self::Auto => f.write_str("auto"),
+            Self::Profile(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// How far apart the places are where a decoder may start inside a JPEG, in bits: `off`, `on` (the
+/// default distance) or one of 512, 1024, 2048, 4096.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JpegIndex(Option<u32>);
+
+impl JpegIndex {
+    /// No such places are stored.
+    pub const OFF: Self = Self(None);
+    /// Places at the default distance.
+    pub const ON: Self = Self(Some(DEFAULT_GRID_BITS));
+
+    /// Bits between two places; `None` when it is off.
+    #[must_use]
+    pub fn bits(self) -> Option<u32> {
+        self.0
+    }
+}
+
+impl FromStr for JpegIndex {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "on" => return Ok(Self::ON),
+            "off" => return Ok(Self::OFF),
+            _ => {}
+        }
+        let bits = text.parse().ok().filter(|bits| GRIDS_BITS.contains(bits));
+        let wrong = || format!("`{text}` is none of: on, off, 512, 1024, 2048, 4096 (bits)");
+        bits.map(|bits| Self(Some(bits))).ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for JpegIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("off"),
+            Some(bits) => bits.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_from_their_text() {
+        fn check<T: FromStr<Err = String> + fmt::Display + PartialEq + fmt::Debug>(texts: &[&str]) {
+            for text in texts {
+                let value: T = text.parse().unwrap();
+                assert_eq!(value.to_string().parse(), Ok(value), "{text}");
+            }
+        }
+        check::<ByteCount>(&["8MiB", "500kB", "1048576B", "0"]);
+        check::<Share>(&["0", "0.1", "10%", "1"]);
+        check::<Positions>(&["0..1000"]);
+        check::<SplitShare>(&["train=0.9", "val=10%", "rest=drop"]);
+        check::<Pair>(&["mask=annotations"]);
+        check::<Encoding>(&["keep", "jpeg", "png", "bmp", "raw", "smart", "mix:0.5"]);
+        check::<Ratio>(&["0.3", "30%", "3:7", "auto", "p.json"]);
+        check::<JpegIndex>(&["on", "off", "512"]);
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused() {
+        assert!("256".parse::<ByteCount>().unwrap_err().contains("256MiB"));
+        for text in ["", "1.1", "-1", "nan", "x%"] {
+            assert!(text.parse::<Share>().is_err(), "{text}");
+        }
+        for text in ["", "0", "1000", "8192", "yes"] {
+            assert!(text.parse::<JpegIndex>().is_err(), "{text}");
+        }
+        for text in ["train", "train=2", "val=drop"] {
+            assert!(text.parse::<SplitShare>().is_err(), "{text}");
+        }
+        for text in ["mix:2", "mix:", "gif"] {
+            assert!(text.parse::<Encoding>().is_err(), "{text}");
+        }
+        for text in ["1:", "0:0", "2", "half"] {
+            assert!(text.parse::<Ratio>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Packing: sources and options become a dataset.
+use crate::{
+    ByteCount, Context, PackOptions, Stage,
+    formula::{self, FormulaOutput, FormulaReport},
+    options::from_object,
+    out, page, ratio,
+    settings::{Settings, refuse_without_images},
+    sources::Opening,
+    splits::{self, SplitReport},
+};
+use fdconvert_core::{Error, Format as _, Result, Source};
+use fdconvert_formula::FormulaFormat;
+use fdconvert_pipeline::{Cancel, Dataset, OnError, Part, Plan, Report, Run};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::{
+    path::{Path, PathBuf},
+    thread,
+};
+
+/// A dataset to be packed: from where, to where, and how.
+///
+/// ```no_run
+/// use fdconvert::{Pack, PackOptions};
+///
+/// let report = Pack::new(["photos"], "photos.beton")
+///     .options(PackOptions::default().jpeg_quality(90).max_side(512))
+///     .run()?;
+/// println!("{} samples, {} bytes", report.samples, report.bytes_out);
+/// # Ok::<(), fdconvert::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Pack {
+    sources: Vec<PathBuf>,
+    out: PathBuf,
+    options: PackOptions,
+    how: How,
+    listing_cache: Option<PathBuf>,
+    dry: bool,
+}
+
+/// How a dataset is packed: nothing here shapes a byte of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub(crate) struct How {
+    pub(crate) threads: Option<usize>,
+    pub(crate) buffer: ByteCount,
+    pub(crate) on_error: OnError,
+    pub(crate) max_failures: Option<u64>,
+    pub(crate) overwrite: bool,
+    #[serde(skip)]
+    pub(crate) part: Option<Part>,
+}
+
+/// Fields of [`How`] as names of options.
+const HOW: [&str; 5] = ["threads", "buffer", "on_error", "max_failures", "overwrite"];
+
+impl Default for How {
+    fn default() -> Self {
+        Self {
+            threads: None,
+            buffer: ByteCount(256 << 20),
+            on_error: OnError::Fail,
+            max_failures: None,
+            overwrite: false,
+            part: None,
+        }
+    }
+}
+
+impl How {
+    pub(crate) fn run(&self) -> Result<Run> {
+        Ok(Run {
+            threads: threads(self.threads)?,
+            budget_bytes: self.buffer.0,
+            overwrite: self.overwrite,
+            max_failures: self.max_failures,
+            part: self.part,
+        })
+    }
+}
+
+/// The number asked for, else one per core.
+///
+/// # Errors
+/// `Usage` for a number that is not from 1 to 4096.
+pub fn threads(asked: Option<usize>) -> Result<usize> {
+    match asked {
+        Some(n) if !(1..=4096).contains(&n) => {
+            Err(Error::usage("--threads", format!("{n} is not from 1 to 4096")))
+        }
+        Some(n) => Ok(n),
+        None => Ok(thread::available_parallelism().map_or(1, usize::from)),
+    }
+}
+
+/// Setters of how a dataset is packed, for [`Pack`] and [`Planned`](crate::Planned).
+macro_rules! how_setters {
+    () => {
+        /// Worker threads; one per core without it. The output does not depend on it.
+        #[must_use]
+        pub fn threads(mut self, n: impl Into<Option<usize>>) -> Self {
+            self.how.threads = n.into();
+            self
+        }
+
+        /// Encoded bytes that may wait for the writer.
+        #[must_use]
+        pub fn buffer(mut self, bytes: u64) -> Self {
+            self.how.buffer = $crate::ByteCount(bytes);
+            self
+        }
+
+        /// What becomes of samples that cannot be read, decoded or stored.
+        #[must_use]
+        pub fn on_error(mut self, on_error: OnError) -> Self {
+            self.how.on_error = on_error;
+            self
+        }
+
+        /// More skipped samples than this end the run with an error.
+        #[must_use]
+        pub fn max_failures(mut self, n: impl Into<Option<u64>>) -> Self {
+            self.how.max_failures = n.into();
+            self
+        }
+
+        /// An existing output is replaced.
+        #[must_use]
+        pub fn overwrite(mut self, overwrite: bool) -> Self {
+            self.how.overwrite = overwrite;
+            self
+        }
+    };
+}
+pub(crate) use how_setters;
+
+impl Pack {
+    /// Packs `sources` (folders of images, packed datasets, recipes for fractals), one after the
+    /// other, into `out`.
+    pub fn new<P: AsRef<Path>>(
+        sources: impl IntoIterator<Item = P>,
+        out: impl AsRef<Path>,
+    ) -> Self {
+        Self {
+            sources: sources.into_iter().map(|path| path.as_ref().to_owned()).collect(),
+            out: out.as_ref().to_owned(),
+            options: PackOptions::default(),
+            how: How::default(),
+            listing_cache: None,
+            dry: false,
+        }
+    }
+
+    /// As [`new`](Self::new), with all options from one JSON object: those of [`PackOptions`], and
+    /// `threads`, `buffer`, `on_error`, `max_failures`, `overwrite`, `listing_cache` and `dry_run`.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(
+        sources: Vec<PathBuf>,
+        out: PathBuf,
+        mut object: Map<String, Value>,
+    ) -> Result<Self> {
+        let mut how = Map::new();
+        for name in HOW {
+            how.extend(object.remove(name).map(|value| (name.to_owned(), value)));
+        }
+        let listing_cache = object.remove("listing_cache");
+        let dry = object.remove("dry_run");
+        Ok(Self {
+            how: from_object(how)?,
+            listing_cache: listing_cache.and_then(|file| file.as_str().map(PathBuf::from)),
+            dry: dry.and_then(|dry| dry.as_bool()).unwrap_or(false),
+            options: PackOptions::from_json(object)?,
+            ..Self::new(sources, out)
+        })
+    }
+
+    /// What is packed and how it is stored.
+    #[must_use]
+    pub fn options(mut self, options: PackOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Keeps the listing of the source in this file, so that the next run need not look again.
+    #[must_use]
+    pub fn listing_cache(mut self, file: impl Into<Option<PathBuf>>) -> Self {
+        self.listing_cache = file.into();
+        self
+    }
+
+    /// Nothing is written, not even by [`prepare`](Self::prepare).
+    #[must_use]
+    pub fn dry(mut self, dry: bool) -> Self {
+        self.dry = dry;
+        self
+    }
+
+    how_setters!();
+
+    /// Packs, and tells what it did.
+    ///
+    /// # Errors
+    /// `Usage` for what cannot be; the first bad sample under [`OnError::Fail`]; `Io`. What is
+    /// finished of a dataset of shards stays, and the same call resumes it.
+    pub fn run(&self) -> Result<Report> {
+        let cancel = Cancel::default();
+        let context = Context { cancel: &cancel, progress: &() };
+        match self.prepare(context)? {
+            Prepared::Samples(samples) => samples.run(context),
+            Prepared::Formula(formula) => {
+                let FormulaReport { samples, bytes, .. } = formula.run(false, context)?;
+                let bytes_out = bytes;
+                Ok(Report { planned: samples, samples, bytes_out, ..Report::default() })
+            }
+        }
+    }
+
+    /// Opens the sources and decides which sample goes where.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run), before anything is written.
+    pub fn prepare(&self, context: Context<'_>) -> Result<Prepared> {
+        let masks = self.options.pair.iter().map(|pair| &pair.path);
+        out::check_place(&self.out, self.sources.iter().chain(masks), self.how.overwrite)?;
+        let left = (!self.dry).then_some(&*self.out);
+        let options = &self.options;
+        let ratio = ratio::settle(options, &self.sources, left, self.how.overwrite, context)?;
+        let mut settings = Settings::new(options, ratio.as_ref(), Some(&self.out))?;
+        if settings.format.name() == FormulaFormat.name() {
+            let formula = formula::prepare(&self.sources, &self.out, &settings, &self.how)?;
+            return Ok(Prepared::Formula(formula));
+        }
+        let opening = Opening { options, context, cache: self.listing_cache.as_deref() };
+        let source = opening.open(&self.sources)?;
+        refuse_without_images(options, source.schema())?;
+        settings.plan.on_error = Some(self.how.on_error);
+        settings.plan.only_split = splits::only_split(&self.sources, &*source, &*settings.format);
+        // By size it looks at every sample.
+        let planning = context.progress.stage(Stage::Planning);
+        let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
+        if settings.format.name() == "beton" && self.how.on_error == OnError::Fail {
+            page::check(&*source, &settings.policy, &plan, options)?;
+        }
+        drop(planning);
+        let jpeg_index = options.jpeg_index.bits();
+        Samples::new(source, plan, settings, jpeg_index, &self.out, self.how.clone())
+            .map(Prepared::Samples)
+    }
+}
+
+/// What [`Pack::prepare`] found.
+pub enum Prepared {
+    /// Samples that will be written.
+    Samples(Samples),
+    /// A source that will be written instead of its samples.
+    Formula(FormulaOutput),
+}
+
+/// Samples on their way into a dataset.
+pub struct Samples {
+    source: Box<dyn Source>,
+    plan: Plan,
+    settings: Settings,
+    jpeg_index: Option<u32>,
+    out: PathBuf,
+    how: How,
+}
+
+impl Samples {
+    pub(crate) fn new(
+        source: Box<dyn Source>,
+        plan: Plan,
+        settings: Settings,
+        jpeg_index: Option<u32>,
+        out: &Path,
+        how: How,
+    ) -> Result<Self> {
+        out::check_name(out, &*settings.format)?;
+        if how.part.is_some() && !settings.format.is_sharded() {
+            let name = settings.format.name();
+            let what = format!("a {name} is one file and cannot be written in parts");
+            return Err(Error::usage("--part", what));
+        }
+        let mut samples = Self { source, plan, settings, jpeg_index, out: out.to_owned(), how };
+        if samples.settings.plan.only_split.is_some() && !samples.how.overwrite {
+            let before = splits::as_begun_before(&samples.dataset())?;
+            samples.plan = before.unwrap_or(samples.plan);
+        }
+        Ok(samples)
+    }
+
+    /// What will be written.
+    #[must_use]
+    pub fn dataset(&self) -> Dataset<'_> {
+        Dataset {
+            source: &*self.source,
+            policy: &self.settings.policy,
+            format: &*self.settings.format,
+            out: &self.out,
+            plan: &self.plan,
+            params: &self.settings.params,
+            jpeg_index: self.jpeg_index,
+            on_error: self.how.on_error,
+        }
+    }
+
+    /// Neither an option nor the extension of the output chose the format.
+    #[must_use]
+    pub fn is_default_format(&self) -> bool {
+        self.settings.is_default_format
+    }
+
+    /// The splits in the order of the plan, as far as this run wrote them.
+    #[must_use]
+    pub fn splits(&self, report: &Report) -> Vec<SplitReport> {
+        splits::written(&self.dataset(), self.how.part, report)
+    }
+
+    /// What the format has to say of how such samples are stored.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        self.settings.format.remarks(self.source.schema(), &self.plan.common)
+    }
+
+    /// Worker threads that it will have.
+    ///
+    /// # Errors
+    /// `Usage` for a number that cannot be.
+    pub fn threads(&self) -> Result<usize> {
+        threads(self.how.threads)
+    }
+
+    /// Packs them.
+    ///
+    /// # Errors
+    /// As for [`Pack::run`].
+    pub fn run(&self, context: Context<'_>) -> Result<Report> {
+        let mut observer = context.progress.packing();
+        fdconvert_pipeline::pack(&self.dataset(), &self.how.run()?, context.cancel, &mut *observer)
+    }
+}
+
+/// Writes the images of a dataset back as files in class folders.
+///
+/// # Errors
+/// As for [`Pack::run`].
+pub fn unpack(dataset: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Report> {
+    Pack::new([dataset], out).options(PackOptions::default().format("folder")).run()
+}

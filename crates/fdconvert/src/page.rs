@@ -1,0 +1,72 @@
+//! Whether the pages of a beton are large enough, before anything is packed.
+use crate::PackOptions;
+use fdconvert_codec::{Encode, Policy, Size};
+use fdconvert_core::{Codec, Error, Image, OptionValues, Pixels, Result, Source, Value};
+use fdconvert_pipeline::Plan;
+
+/// Without `--page-size`.
+const DEFAULT_PAGE_BYTES: u64 = 8 << 20;
+
+/// Samples whose headers are looked at, at most, evenly over the plan.
+const MAX_LOOKS: u64 = 20_000;
+
+/// Refuses a page that is too small for an image that is to be stored as raw pixels. What cannot be
+/// read is left to packing.
+///
+/// # Errors
+/// `Usage`, naming `--page-size`.
+pub(crate) fn check(
+    source: &dyn Source,
+    policy: &Policy,
+    plan: &Plan,
+    options: &PackOptions,
+) -> Result<()> {
+    let values = OptionValues(options.format_options.clone());
+    let page_bytes = values.bytes("page-size")?.unwrap_or(DEFAULT_PAGE_BYTES);
+    let is_enough = match policy.size {
+        Some(Size::MaxSide(side)) => Pixels::byte_len(side, side, 3) <= page_bytes,
+        _ => false,
+    };
+    if is_enough || !matches!(policy.encode, Encode::Raw | Encode::Mix { .. }) {
+        return Ok(());
+    }
+    let step = plan.len().div_ceil(MAX_LOOKS).max(1);
+    let mut largest: Option<(u64, String)> = None;
+    for position in (0..plan.len()).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+        let index = plan.source_index(position);
+        let key = source.key(index);
+        if !policy.wants_raw(&key) {
+            continue;
+        }
+        let Ok(sample) = source.read(index) else { continue };
+        let images = sample.values.iter().enumerate().filter_map(|(field, value)| match value {
+            Value::Image(image) if !source.keeps_pixels(field) => Some(image),
+            _ => None,
+        });
+        let n_bytes = images.map(|image| raw_bytes(image, policy)).sum();
+        if n_bytes > largest.as_ref().map_or(page_bytes, |(n_bytes, _)| *n_bytes) {
+            largest = Some((n_bytes, key));
+        }
+    }
+    let Some((n_bytes, key)) = largest else { return Ok(()) };
+    let cure = match n_bytes.checked_next_power_of_two() {
+        Some(enough) if enough <= 1 << 31 => format!("--page-size {}MiB would do", enough >> 20),
+        _ => "no page is as large; make images smaller with --max-side".to_owned(),
+    };
+    let what = format!(
+        "`{key}` takes {n_bytes} bytes as raw pixels and does not fit a page of {page_bytes}; {cure}"
+    );
+    Err(Error::usage("--page-size", what))
+}
+
+fn raw_bytes(image: &Image, policy: &Policy) -> u64 {
+    let (width, height) = match image {
+        // Bytes that can stay as they are are smaller than their pixels, or raw themselves.
+        Image::Encoded(image) if image.codec == Codec::Raw => return image.bytes.len() as u64,
+        Image::Encoded(image) => (image.width, image.height),
+        Image::Pixels(pixels) => (pixels.width, pixels.height),
+        Image::Bilevel(image) => (image.width, image.height),
+    };
+    let (width, height) = policy.size.map_or((width, height), |size| size.target(width, height));
+    Pixels::byte_len(width, height, 3)
+}

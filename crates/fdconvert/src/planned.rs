@@ -1,0 +1,323 @@
+//! One dataset written by several runs: a plan in a file, parts, and what completes them.
+use crate::{
+    Context, PackOptions, Stage, out,
+    pack::{How, Samples, how_setters},
+    ratio::{self, Settled},
+    settings::{Settings, refuse_without_images},
+    sources::Opening,
+    splits,
+};
+use fdconvert_core::{Error, Ignored, Result, Shard, ShardSummary, Source};
+use fdconvert_pipeline::{Cancel, Checked, OnError, Part, Plan, PlanFile, Report};
+use fdconvert_storage::{Scratch, make_folder, replace, sync_folder_of};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Where parts leave a copy of their plan, for [`merge`] to find.
+const COPY: &str = ".fdconvert/plan.fdplan";
+
+/// What a plan file holds beside the plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Stored {
+    options: PackOptions,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ratio: Option<Settled>,
+}
+
+/// A plan for a dataset that several runs will write.
+///
+/// ```no_run
+/// use fdconvert::{PackOptions, Planned, merge, plan};
+///
+/// plan(["photos"], &PackOptions::default().format("wds").shards(8))?.save("photos.fdplan", false)?;
+/// // On each of four machines, with its own number:
+/// Planned::load("photos.fdplan")?.part(0, 4).run("photos")?;
+/// // On any of them, when all are done:
+/// merge("photos", None)?;
+/// # Ok::<(), fdconvert::Error>(())
+/// ```
+pub struct Planned {
+    source: Box<dyn Source>,
+    paths: Vec<PathBuf>,
+    plan: Plan,
+    settings: Settings,
+    jpeg_index: Option<u32>,
+    how: How,
+    /// Contents of the plan's file, which parts leave for `merge`.
+    bytes: Vec<u8>,
+}
+
+/// Plans a dataset.
+///
+/// # Errors
+/// `Usage` for what cannot be; those of the sources.
+pub fn plan<P: AsRef<Path>>(
+    sources: impl IntoIterator<Item = P>,
+    options: &PackOptions,
+) -> Result<Planned> {
+    let paths: Vec<_> = sources.into_iter().map(|path| path.as_ref().to_owned()).collect();
+    let cancel = Cancel::default();
+    plan_with(&paths, options, None, Context { cancel: &cancel, progress: &() })
+}
+
+/// As [`plan`], with a file that keeps the listing of the source, and told how far it is.
+///
+/// # Errors
+/// As for [`plan`]; `Cancelled`.
+pub fn plan_with(
+    paths: &[PathBuf],
+    options: &PackOptions,
+    listing_cache: Option<&Path>,
+    context: Context<'_>,
+) -> Result<Planned> {
+    let ratio = ratio::settle(options, paths, None, false, context)?;
+    let mut settings = Settings::new(options, ratio.as_ref(), None)?;
+    let opening = Opening { options, context, cache: listing_cache };
+    opening.check_cache(paths)?;
+    let described: Result<Vec<_>> = paths.iter().map(|path| opening.describe(path)).collect();
+    let (described, opened): (Vec<_>, Vec<_>) = described?.into_iter().unzip();
+    let source = opening.join(opened)?;
+    refuse_without_images(options, source.schema())?;
+    settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
+    // By size it looks at every sample.
+    let planning = context.progress.stage(Stage::Planning);
+    let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
+    drop(planning);
+    let stored = Stored { options: options.clone(), ratio };
+    let file = PlanFile { options: stored, sources: described, plan };
+    let bytes = file.to_bytes()?;
+    Ok(Planned {
+        source,
+        paths: paths.to_vec(),
+        plan: file.plan,
+        settings,
+        jpeg_index: options.jpeg_index.bits(),
+        how: How::default(),
+        bytes,
+    })
+}
+
+impl Planned {
+    /// Reads a plan and opens its sources.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Version`; `Usage` where a source has changed since.
+    pub fn load(file: impl AsRef<Path>) -> Result<Self> {
+        let cancel = Cancel::default();
+        Self::load_with(file.as_ref(), Context { cancel: &cancel, progress: &() })
+    }
+
+    /// As [`load`](Self::load), told how far it is.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load); `Cancelled`.
+    pub fn load_with(file: &Path, context: Context<'_>) -> Result<Self> {
+        let bytes = fdconvert_storage::map(file)?.to_vec();
+        let parsed = PlanFile::<Stored>::parse(&bytes, &file.display().to_string())?;
+        let Stored { options, ratio } = parsed.options;
+        let opening = Opening { options: &options, context, cache: None };
+        let source = opening.open_planned(&parsed.sources)?;
+        let settings = Settings::new(&options, ratio.as_ref(), None)?;
+        let paths = parsed.sources.iter().map(|source| source.path.clone().into()).collect();
+        Ok(Self {
+            source,
+            paths,
+            plan: parsed.plan,
+            settings,
+            jpeg_index: options.jpeg_index.bits(),
+            how: How::default(),
+            bytes,
+        })
+    }
+
+    /// Writes the plan; its size. The same plan may be there already.
+    ///
+    /// # Errors
+    /// `Usage` where another plan or anything else is there, unless `overwrite`; `Io`.
+    pub fn save(&self, file: impl AsRef<Path>, overwrite: bool) -> Result<u64> {
+        let file = file.as_ref();
+        if overwrite || !file.exists() {
+            replace(file, &self.bytes)?;
+        } else if is_plan(file)? && fs::read(file).map_err(Error::io("read", file))? == self.bytes {
+            // The same plan, by a run that ended before it could say so.
+            sync_folder_of(file)?;
+        } else {
+            return Err(refuse_existing(file));
+        }
+        Ok(self.bytes.len() as u64)
+    }
+
+    /// Which sample goes where.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// All sources, joined.
+    #[must_use]
+    pub fn source(&self) -> &dyn Source {
+        &*self.source
+    }
+
+    /// What lies in the sources and is no sample.
+    #[must_use]
+    pub fn left_out(&self) -> Ignored {
+        self.source.left_out()
+    }
+
+    how_setters!();
+
+    /// Only the shards of part `index` of `of`, counted from 0.
+    #[must_use]
+    pub fn part(mut self, index: u64, of: u64) -> Self {
+        self.how.part = Some(Part { index, of });
+        self
+    }
+
+    /// Writes the dataset, or its part, to `out`.
+    ///
+    /// # Errors
+    /// As for [`Pack::run`](crate::Pack::run).
+    pub fn run(self, out: impl AsRef<Path>) -> Result<Report> {
+        let cancel = Cancel::default();
+        let context = Context { cancel: &cancel, progress: &() };
+        self.prepare(out.as_ref(), false)?.run(context)
+    }
+
+    /// Samples that [`run`](Self::run) would write; nothing is left in `out` if it is `dry`.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run), before anything is packed.
+    pub fn prepare(self, out: &Path, dry: bool) -> Result<Samples> {
+        out::check_place(out, self.paths.iter(), self.how.overwrite)?;
+        let is_part = self.how.part.is_some() && self.settings.format.is_sharded();
+        if is_part && !dry {
+            leave_copy(&self.bytes, out)?;
+        }
+        let Self { source, plan, settings, jpeg_index, how, .. } = self;
+        Samples::new(source, plan, settings, jpeg_index, out, how)
+    }
+}
+
+/// Refuses an output of planning that cannot be replaced, before any work.
+///
+/// # Errors
+/// `Usage`, naming the file.
+pub fn check_plan_place(file: &Path, overwrite: bool) -> Result<()> {
+    if !overwrite && file.exists() && !is_plan(file)? {
+        return Err(refuse_existing(file));
+    }
+    Ok(())
+}
+
+fn refuse_existing(path: &Path) -> Error {
+    Error::usage("--output", format!("{} exists; replace it with --overwrite", path.display()))
+}
+
+/// Whether planning may lead to what is there already.
+fn is_plan(path: &Path) -> Result<bool> {
+    let is_file = fs::metadata(path).map_err(Error::io("look at", path))?.is_file();
+    let bytes = if is_file { Some(fdconvert_storage::map(path)?) } else { None };
+    Ok(bytes.is_some_and(|bytes| PlanFile::<Stored>::parse(&bytes, "").is_ok()))
+}
+
+/// Leaves the plan in the dataset. Parts may do so at the same time: each writes the same bytes
+/// under a name of its own and renames them.
+fn leave_copy(bytes: &[u8], out: &Path) -> Result<()> {
+    let copy = out.join(COPY);
+    match fs::read(&copy) {
+        Ok(there) if there == bytes => return Ok(()),
+        Ok(_) => {
+            let what = format!(
+                "{} is being written by another plan; choose another OUT or remove it",
+                out.display()
+            );
+            return Err(Error::usage("--plan", what));
+        }
+        Err(_) => {}
+    }
+    let folder = copy.parent().unwrap_or(out);
+    make_folder(out)?;
+    make_folder(folder)?;
+    let scratch = Scratch::open(&copy.with_extension(format!("{}.partial", std::process::id())))?;
+    scratch.write_all_at(bytes, 0)?;
+    scratch.commit(&copy)
+}
+
+/// Removes what killed parts left of their copies: the starts of the plan, under names of ours.
+fn remove_copies(out: &Path) -> Result<()> {
+    let copy = out.join(COPY);
+    let Some(folder) = copy.parent().filter(|folder| folder.is_dir()) else { return Ok(()) };
+    let plan = fs::read(&copy).unwrap_or_default();
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let path = entry.map_err(Error::io("list", folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let number = name.strip_prefix("plan.").and_then(|rest| rest.strip_suffix(".partial"));
+        if number.is_none_or(|number| number.parse::<u32>().is_err()) {
+            continue;
+        }
+        let begun = fs::read(&path).map_err(Error::io("read", &path))?;
+        if plan.starts_with(&begun) {
+            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// A dataset that was completed from its parts.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Merged {
+    /// Its shards, in order.
+    pub shards: Vec<(Shard, ShardSummary)>,
+    /// Files that were written.
+    pub files: Vec<PathBuf>,
+    /// What was compared with records.
+    pub checked: Checked,
+}
+
+/// Completes a dataset whose parts are all packed; `plan` is the copy that they left in `out`
+/// unless it is named.
+///
+/// # Errors
+/// `Usage` where shards or the plan are missing; those of [`Planned::load`]; `Io`.
+pub fn merge(out: impl AsRef<Path>, plan: Option<&Path>) -> Result<Merged> {
+    let cancel = Cancel::default();
+    merge_with(out.as_ref(), plan, Context { cancel: &cancel, progress: &() })
+}
+
+/// As [`merge`], told how far it is.
+///
+/// # Errors
+/// As for [`merge`]; `Cancelled`.
+pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Merged> {
+    let file = plan.map_or_else(|| out.join(COPY), Path::to_path_buf);
+    let is_file = match fs::metadata(&file) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            return Err(Error::io("look at", &file)(cause));
+        }
+        found => found.is_ok_and(|found| found.is_file()),
+    };
+    if !is_file {
+        if plan.is_some() {
+            return Err(Error::usage("--plan", format!("{} is not a file", file.display())));
+        }
+        let what = format!(
+            "{} holds no copy of the plan that its parts were packed by; name the plan with --plan",
+            out.display()
+        );
+        return Err(Error::usage("OUT", what));
+    }
+    let planned = Planned::load_with(&file, context)?;
+    let Planned { source, plan, settings, jpeg_index, .. } = planned;
+    let how = How { on_error: OnError::Fail, ..How::default() };
+    let samples = Samples::new(source, plan, settings, jpeg_index, out, how)?;
+    let dataset = samples.dataset();
+    let (shards, checked) = dataset.finished_shards()?;
+    let files = dataset.complete(&shards)?;
+    remove_copies(out)?;
+    Ok(Merged { shards, files, checked })
+}

@@ -1,0 +1,228 @@
+//! The sampled images as datasets on the target, and the loader running over any ratio of them.
+use super::blend::Blend;
+use fdconvert_codec::Policy;
+use fdconvert_core::{
+    Error, FieldSpec, Image, Kind, OptionValues, Reader, Result, Sample, Schema, Source, Value,
+};
+use fdconvert_loader::{Access, Datasets, Label, Loader, Options};
+use fdconvert_pipeline::{Cancel, Dataset, OnError, Plan, Run, pack};
+use fdconvert_profile::{Sampled, choose};
+use fdconvert_storage::Throttle;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// How the loader runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Running {
+    /// Decoding threads.
+    pub(crate) threads: usize,
+    /// Reading threads.
+    pub(crate) queue_depth: usize,
+    /// Slows reading down.
+    pub(crate) throttle: Option<Arc<Throttle>>,
+    /// Bytes of cache for each sample of the dataset: a trial has fewer samples and gets less.
+    pub(crate) cache_share: f64,
+    /// How long a run is measured.
+    pub(crate) time: Duration,
+    /// Draws which samples have which form.
+    pub(crate) seed: u64,
+}
+
+/// One dataset for each form, removed when this is dropped.
+pub(crate) struct Trial {
+    folder: TempDir,
+    readers: Vec<Arc<dyn Reader>>,
+    n_samples: u64,
+}
+
+/// Rows of a batch: few, so that what is in the pipe counts little against a run.
+const BATCH: u32 = 16;
+/// Batches made ahead.
+const PREFETCH: usize = 3;
+/// How often each sample comes in an epoch: an epoch's end, where threads wait for each other,
+/// is to come seldom.
+const REPEATS: f64 = 1000.0;
+/// Samples of a ratio, at least: to a tenth of a percent.
+const FINE: u64 = 1000;
+
+impl Trial {
+    /// Writes the datasets below `target`.
+    ///
+    /// # Errors
+    /// `Io` where the target cannot be written.
+    pub(crate) fn new(sampled: &Sampled, target: &Path, cancel: &Cancel) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix(".fdconvert-profile-").tempdir_in(target);
+        let folder = folder.map_err(Error::io("create a folder in", target))?;
+        let options = OptionValues(BTreeMap::from([("sidecars".to_owned(), "fdx".to_owned())]));
+        let format =
+            fdconvert_core::Format::with_options(&fdconvert_wds::Wds::default(), &options)?;
+        let mut readers = Vec::new();
+        for (form, codec) in sampled.formats.iter().enumerate() {
+            let source = OneForm::new(sampled, form)?;
+            let out = folder.path().join(codec.extension());
+            let plan = Plan::single_file(source.len());
+            let dataset = Dataset {
+                source: &source,
+                policy: &Policy::default(),
+                format: &*format,
+                out: &out,
+                plan: &plan,
+                params: &BTreeMap::new(),
+                jpeg_index: None,
+                on_error: OnError::Fail,
+            };
+            pack(&dataset, &Run::default(), cancel, &mut ())?;
+            readers.push(Arc::from(format.open(&out)?));
+        }
+        Ok(Self { folder, readers, n_samples: sampled.images.len() as u64 })
+    }
+
+    /// The tar files, for measuring what the target delivers.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for entry in walkdir::WalkDir::new(self.folder.path()).sort_by_file_name() {
+            let entry = entry.map_err(|cause| {
+                Error::io("list", self.folder.path())(std::io::Error::other(cause))
+            })?;
+            if entry.path().extension().is_some_and(|extension| extension == "tar") {
+                files.push(entry.into_path());
+            }
+        }
+        Ok(files)
+    }
+
+    /// Images/s of the loader over one form whose bytes are in memory: what decoding and all that
+    /// follows allow.
+    pub(crate) fn decode_rate(
+        &self,
+        form: usize,
+        running: &Running,
+        cancel: &Cancel,
+    ) -> Result<f64> {
+        let Some(reader) = self.readers.get(form) else {
+            return Err(Error::usage("profile", "there is no such form"));
+        };
+        let options = Options {
+            threads: running.threads,
+            fetch_threads: 0,
+            access: Access::Mapped,
+            ..options(running)
+        };
+        let warm_up = self.n_samples.div_ceil(u64::from(BATCH));
+        rate(reader.clone(), options, warm_up, running.time, cancel)
+    }
+
+    /// Images/s of the loader with that share of the samples in the last form, the others in
+    /// `encoded`, read past the page cache.
+    pub(crate) fn run(
+        &self,
+        [encoded, raw]: [usize; 2],
+        share: f64,
+        running: &Running,
+        cancel: &Cancel,
+    ) -> Result<f64> {
+        // Whole turns through the images, so that each weighs the same.
+        let n_samples = self.n_samples * FINE.div_ceil(self.n_samples.max(1));
+        let n_raw = (share * n_samples as f64 + 0.5).floor() as u64;
+        let mut form = vec![encoded; usize::try_from(n_samples).unwrap_or(usize::MAX)];
+        for sample in choose(n_samples, n_raw, running.seed) {
+            if let Some(form) = usize::try_from(sample).ok().and_then(|at| form.get_mut(at)) {
+                *form = raw;
+            }
+        }
+        let cache_bytes = (running.cache_share * n_samples as f64) as u64;
+        let blend = Blend::new(&self.readers, form)?;
+        let options = Options {
+            threads: running.threads,
+            fetch_threads: running.queue_depth.max(1),
+            access: Access::Direct,
+            throttle: running.throttle.clone(),
+            cache_bytes,
+            ..options(running)
+        };
+        // The cache fills while each sample comes once.
+        let cached = if cache_bytes > 0 { n_samples.div_ceil(BATCH.into()) } else { 0 };
+        rate(Arc::new(blend), options, cached + PREFETCH as u64 + 2, running.time, cancel)
+    }
+}
+
+fn options(running: &Running) -> Options {
+    let label = Label::None;
+    Options { batch: BATCH, prefetch: PREFETCH, seed: running.seed, label, ..Options::default() }
+}
+
+/// Images/s after some batches.
+fn rate(
+    reader: Arc<dyn Reader>,
+    options: Options,
+    warm_up: u64,
+    time: Duration,
+    cancel: &Cancel,
+) -> Result<f64> {
+    let mut loader = Loader::new(Datasets::weighted(vec![(reader, REPEATS)])?, options)?;
+    let mut next = || -> Result<u64> {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        loader.next_batch().map_or(Ok(0), |batch| Ok(batch?.len() as u64))
+    };
+    for _ in 0..warm_up {
+        next()?;
+    }
+    let began = Instant::now();
+    let mut images = 0;
+    while began.elapsed() < time {
+        images += next()?;
+    }
+    Ok(images as f64 / began.elapsed().as_secs_f64())
+}
+
+/// The sampled images in one form.
+struct OneForm<'a> {
+    sampled: &'a Sampled,
+    form: usize,
+    schema: Schema,
+}
+
+impl<'a> OneForm<'a> {
+    fn new(sampled: &'a Sampled, form: usize) -> Result<Self> {
+        let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
+        Ok(Self { sampled, form, schema })
+    }
+}
+
+impl Source for OneForm<'_> {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.sampled.images.len() as u64
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        let stored = usize::try_from(index).ok().and_then(|at| self.sampled.images.get(at));
+        let image = stored
+            .and_then(|stored| stored.forms.get(self.form))
+            .ok_or_else(|| Error::usage("sample", format!("there is no sample {index}")))?;
+        Ok(Sample { key: self.key(index), values: vec![Value::Image(image.clone().into())] })
+    }
+
+    fn key(&self, index: u64) -> String {
+        // Keys of the source may be alike once they are file names; these are not.
+        format!("{index:08}")
+    }
+
+    fn name(&self) -> String {
+        "sampled".into()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        [0; 16]
+    }
+}

@@ -1,0 +1,99 @@
+//! How a run tells what it does, and how it is stopped.
+use fdconvert_pipeline::{Cancel, Observer};
+use fdconvert_profile::Report as Profile;
+use std::path::Path;
+
+/// What a run works in: the switch that stops it, and who listens.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Stops the run; it then ends with `Cancelled`.
+    pub cancel: &'a Cancel,
+    /// Listens; cannot steer.
+    pub progress: &'a dyn Progress,
+}
+
+/// Listens to a run. The methods do nothing by default, and `()` listens to nothing.
+pub trait Progress: Sync {
+    /// A stage begins; it ends when what is returned is dropped.
+    fn stage(&self, _stage: Stage) -> Box<dyn Steps + '_> {
+        Box::new(())
+    }
+
+    /// Samples are packed from now on.
+    fn packing(&self) -> Box<dyn Observer + '_> {
+        Box::new(())
+    }
+
+    /// Something that a person may want to know before the run ends.
+    fn event(&self, _event: Event<'_>) {}
+}
+
+impl Progress for () {}
+
+/// What a run does before samples are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Lists a source.
+    Opening,
+    /// Searches the categories of fractals.
+    Searching,
+    /// Decides which sample goes where.
+    Planning,
+    /// Measures for a ratio.
+    Profiling,
+    /// Checks samples for damage.
+    Verifying,
+    /// Counts what samples are.
+    Counting,
+}
+
+impl Stage {
+    /// Its verb.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Opening => "opening",
+            Self::Searching => "searching",
+            Self::Planning => "planning",
+            Self::Profiling => "profiling",
+            Self::Verifying => "verifying",
+            Self::Counting => "counting",
+        }
+    }
+}
+
+/// How far a stage is.
+pub trait Steps: Sync {
+    /// So many steps there are.
+    fn total(&self, _n: u64) {}
+    /// So many steps are done.
+    fn done(&self, _n: u64) {}
+    /// One more step is done.
+    fn step(&self) {}
+    /// What is worked on.
+    fn on(&self, _what: &str) {}
+}
+
+impl Steps for () {}
+
+/// What a run found out.
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A profile chose the ratio.
+    Profiled {
+        /// What it measured.
+        profile: &'a Profile,
+        /// Where it was kept by an earlier run.
+        kept: Option<&'a Path>,
+    },
+    /// A folder was walked although there is a listing of it.
+    ListingUnused {
+        /// The folder.
+        folder: &'a Path,
+        /// The listing.
+        cache: &'a Path,
+        /// Why it does not count.
+        why: &'a str,
+    },
+}

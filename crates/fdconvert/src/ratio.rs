@@ -1,0 +1,146 @@
+//! The option `ratio`: a number, or something that becomes one before anything is planned.
+use crate::{
+    Context, Event, PackOptions,
+    options::{Encoding, Ratio},
+    profile::{self, ProfileOptions},
+    sources::Opening,
+};
+use fdconvert_codec::By;
+use fdconvert_core::{Codec, Error, Result};
+use fdconvert_pipeline::Balance;
+use fdconvert_profile::{Machine, Model, Report};
+use serde::{Deserialize, Serialize};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+/// What the option has become.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Settled {
+    /// Share of the images, where any would do.
+    pub(crate) share: f64,
+    /// What a profile measured: for [`By::Benefit`], which needs fewer images to balance reading
+    /// and decoding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) balance: Option<Balance>,
+}
+
+/// Where a run that profiled leaves what it found, so that resuming it does not profile again and
+/// find another number.
+const COPY: &str = ".fdconvert/profile.json";
+
+/// The number that the option asks for. `out` is the dataset that will be written, where that is
+/// known already; nothing is left there on a dry run.
+pub(crate) fn settle(
+    options: &PackOptions,
+    paths: &[PathBuf],
+    out: Option<&Path>,
+    overwrite: bool,
+    context: Context<'_>,
+) -> Result<Option<Settled>> {
+    let report = match &options.ratio {
+        None => return Ok(None),
+        Some(Ratio::Share(share)) => {
+            return Ok(Some(Settled { share: share.get(), balance: None }));
+        }
+        Some(Ratio::Profile(path)) => read(path)?,
+        Some(Ratio::Auto) => {
+            let copy = out.map(|out| out.join(COPY));
+            let kept = copy.as_deref().filter(|copy| !overwrite && copy.is_file());
+            let report = match kept {
+                Some(copy) => read(copy)?,
+                None => {
+                    let report = quick(options, paths, out, context)?;
+                    if let Some(copy) = &copy {
+                        leave(&report, copy)?;
+                    }
+                    report
+                }
+            };
+            context.progress.event(Event::Profiled { profile: &report, kept });
+            report
+        }
+    };
+    let share = report.solution.chosen.share;
+    let Machine { read_bytes_per_s, effective_cores, cache_bytes } = report.machine;
+    let balance = Balance {
+        read_bytes_per_s,
+        threads: effective_cores,
+        cache_bytes,
+        encoded_seconds: report.encoded.cost.cpu_seconds_per_image,
+        bmp_seconds: report.raw.cost.cpu_seconds_per_image,
+    };
+    let balances = options.by == By::Benefit && share > 0.0;
+    Ok(Some(Settled { share, balance: balances.then_some(balance) }))
+}
+
+/// Measured on the disk that will hold the dataset, predicted and not tried, so that packing begins
+/// after seconds.
+fn quick(
+    options: &PackOptions,
+    paths: &[PathBuf],
+    out: Option<&Path>,
+    context: Context<'_>,
+) -> Result<Report> {
+    let source = Opening { options, context, cache: None }.open(paths)?;
+    let encoded = match options.encode {
+        Some(Encoding::Png) => Some(Codec::Png),
+        Some(Encoding::Jpeg) => Some(Codec::Jpeg),
+        _ => None,
+    };
+    let setup = ProfileOptions {
+        target: Some(out.map_or_else(current, profile::beside)),
+        formats: encoded.map(|codec| vec![codec, Codec::Bmp]).unwrap_or_default(),
+        samples: 64,
+        seed: options.seed,
+        verify: profile::Verify::Off,
+        runs: 1,
+        seconds: 0.5,
+        jpeg_quality: options.jpeg_quality.unwrap_or(90),
+        max_pixels: options.max_pixels,
+        max_file_bytes: options.max_file_bytes,
+        ..ProfileOptions::default()
+    };
+    profile::measure(&*source, &setup, &current(), context)
+}
+
+fn current() -> PathBuf {
+    env::current_dir().unwrap_or_else(|_| PathBuf::from("."))
+}
+
+/// A profile that was written for later.
+fn read(path: &Path) -> Result<Report> {
+    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    let report: Report = serde_json::from_slice(&bytes).map_err(|cause| {
+        let what = format!("{} is not a profile: {cause}", path.display());
+        Error::usage("--ratio", what)
+    })?;
+    if report.version != 1 {
+        let what = format!("{} is of version {}, not 1", path.display(), report.version);
+        return Err(Error::usage("--ratio", what));
+    }
+    if report.raw.name != "bmp" {
+        let what = format!(
+            "{} is about {}, and a mixed set has BMP beside its encoded images",
+            path.display(),
+            report.raw.name
+        );
+        return Err(Error::usage("--ratio", what));
+    }
+    let share = report.solution.chosen.share;
+    if !(0.0..=1.0).contains(&share) {
+        let what = format!("{} chose {share}, which is not from 0 to 1", path.display());
+        return Err(Error::usage("--ratio", what));
+    }
+    // Numbers that mean nothing are refused here and not met later.
+    Model::new(report.encoded.cost, report.raw.cost, report.machine, report.n_images)?;
+    Ok(report)
+}
+
+fn leave(report: &Report, copy: &Path) -> Result<()> {
+    if let Some(folder) = copy.parent() {
+        fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
+    }
+    fdconvert_storage::replace(copy, &profile::to_json(report)?)
+}

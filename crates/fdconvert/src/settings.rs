@@ -1,0 +1,315 @@
+//! From options to validated settings: after this, combinations that mean nothing cannot be
+//! expressed.
+use crate::{
+    PackOptions,
+    options::{Encoding, SplitShare},
+    ratio::Settled,
+};
+use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
+use fdconvert_core::{Error, Format, OptionValues, Result, Schema};
+use fdconvert_folder::Folder;
+use fdconvert_formula::FormulaFormat;
+use fdconvert_pipeline::{PlanRequest, Selection, ShardBy, Sharding, Split};
+use std::{collections::BTreeMap, path::Path};
+
+/// Everything that shapes the bytes of an output, checked.
+pub(crate) struct Settings {
+    pub(crate) format: Box<dyn Format>,
+    pub(crate) policy: Policy,
+    pub(crate) plan: PlanRequest,
+    /// What to record beside the policy's own parameters.
+    pub(crate) params: BTreeMap<String, String>,
+    /// Neither an option nor the extension of the output chose the format.
+    pub(crate) is_default_format: bool,
+}
+
+impl Settings {
+    /// Checks the options; `out` tells the format where no option does, `ratio` is what the option
+    /// of that name has become.
+    pub(crate) fn new(
+        options: &PackOptions,
+        ratio: Option<&Settled>,
+        out: Option<&Path>,
+    ) -> Result<Self> {
+        let format = format(options, out)?;
+        let mut policy = policy(options)?;
+        policy.mixture = mixture(options, ratio, &*format)?;
+        policy.validate()?;
+        let mut plan = plan_request(options);
+        plan.balance = ratio.and_then(|ratio| ratio.balance);
+        let params = params(options, ratio, &*format);
+        check_jpeg_index(options, &*format)?;
+        refuse_shards_of_one_file(options, &*format)?;
+        let is_default_format =
+            options.format.is_none() && format.name() == Folder::default().name();
+        Ok(Self { format, policy, plan, params, is_default_format })
+    }
+}
+
+/// Refuses options for images where the source has none: they would be ignored.
+pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> Result<()> {
+    if schema.first_image().is_some() {
+        return Ok(());
+    }
+    let given = [
+        ("--encode", options.encode.is_some()),
+        ("--jpeg-quality", options.jpeg_quality.is_some()),
+        ("--max-side", options.max_side.is_some()),
+        ("--short-side", options.short_side.is_some()),
+        ("--ratio", options.ratio.is_some()),
+        ("--baseline", options.baseline),
+    ];
+    let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
+    let fields: Vec<_> = schema
+        .fields
+        .iter()
+        .map(|field| format!("`{}` ({})", field.name, field.kind.name()))
+        .collect();
+    let what = format!(
+        "the source has no field of images, only {}: leave the option out; a column of bytes is one \
+         of images if all values looked at are",
+        fields.join(", ")
+    );
+    Err(Error::usage(option, what))
+}
+
+fn plan_request(options: &PackOptions) -> PlanRequest {
+    let by = match (options.shard_count, options.shard_size, options.shards) {
+        (Some(count), ..) => ShardBy::Count(count),
+        (_, Some(size), _) => ShardBy::Bytes(size.0),
+        (_, _, Some(number)) => ShardBy::Number(number),
+        (None, None, None) => Sharding::default().by,
+    };
+    let split = |part: &SplitShare| match part {
+        SplitShare::Part(name, share) => Some(Split { name: name.clone(), share: share.get() }),
+        SplitShare::DropRest => None,
+    };
+    let splits: Vec<Split> = options.split.iter().filter_map(split).collect();
+    PlanRequest {
+        selection: Selection {
+            ranges: options.select.iter().map(|range| range.start..range.end).collect(),
+            labels: options.select_labels.clone(),
+            share: options.sample.map(|share| (share.get(), options.seed)),
+        },
+        shuffle: options.shuffle.then_some(options.seed),
+        drop_rest: splits.len() < options.split.len(),
+        splits,
+        only_split: None,
+        split_seed: options.seed,
+        sharding: Sharding { by, multiple_of: options.shards_multiple_of },
+        balance: None,
+        on_error: None,
+    }
+}
+
+/// Options on shards say nothing about a format of one file.
+fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Result<()> {
+    let given = [
+        ("--shard-count", options.shard_count.is_some()),
+        ("--shard-size", options.shard_size.is_some()),
+        ("--shards", options.shards.is_some()),
+        ("--shards-multiple-of", options.shards_multiple_of != 1),
+    ];
+    // A formula says itself what it cannot do.
+    if format.is_sharded() || format.name() == FormulaFormat.name() {
+        return Ok(());
+    }
+    match given.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let what = format!(
+                "a {} has no shards; leave it out, or choose a format of shards (--format wds, \
+                 mds or mixed)",
+                format.name()
+            );
+            Err(Error::usage(option, what))
+        }
+    }
+}
+
+/// Options of the format and of the plan, as they are recorded in the output.
+fn params(
+    options: &PackOptions,
+    ratio: Option<&Settled>,
+    format: &dyn Format,
+) -> BTreeMap<String, String> {
+    let mut params = BTreeMap::new();
+    for (name, value) in &options.format_options {
+        let value = if value.is_empty() { "on" } else { value };
+        params.insert(format!("{}.{name}", format.name()), value.to_owned());
+    }
+    let mut put = |name: &str, value: String| params.insert(name.to_owned(), value);
+    if let Some(balance) = ratio.and_then(|ratio| ratio.balance) {
+        let measured = [
+            balance.read_bytes_per_s,
+            balance.threads,
+            balance.cache_bytes,
+            balance.encoded_seconds,
+            balance.bmp_seconds,
+        ];
+        put("ratio-balance", measured.map(|number| number.to_string()).join(","));
+    }
+    if !options.select.is_empty() {
+        put("select", joined(&options.select));
+    }
+    if !options.select_labels.is_empty() {
+        put("select-labels", options.select_labels.join(","));
+    }
+    if let Some(share) = options.sample {
+        put("sample", share.to_string());
+    }
+    if options.shuffle {
+        put("shuffle", "on".into());
+    }
+    if !options.split.is_empty() {
+        put("split", joined(&options.split));
+    }
+    let mixes = matches!(options.encode, Some(Encoding::Mix(_)));
+    if mixes || options.shuffle || options.sample.is_some() || !options.split.is_empty() {
+        put("seed", options.seed.to_string());
+    }
+    params
+}
+
+fn joined(values: &[impl ToString]) -> String {
+    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> {
+    let formats = fdconvert_reader::formats();
+    let names = || formats.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+    let chosen = match &options.format {
+        Some(name) => formats
+            .iter()
+            .find(|format| format.name() == name.as_str())
+            .ok_or_else(|| Error::usage("--format", format!("`{name}` is none of: {}", names()))),
+        None => {
+            let out = out.ok_or_else(|| {
+                Error::usage("--format", format!("say which, one of: {}", names()))
+            })?;
+            formats.iter().find(|format| format.suits(out)).ok_or_else(|| {
+                let what = format!(
+                    "the extension of {} names no format; say --format NAME, one of: {}",
+                    out.display(),
+                    names()
+                );
+                Error::usage("OUT", what)
+            })
+        }
+    }?;
+    let values = OptionValues(options.format_options.clone());
+    values.check(chosen.name(), chosen.options())?;
+    chosen.with_options(&values)
+}
+
+fn policy(options: &PackOptions) -> Result<Policy> {
+    let encode = match (options.encode, options.jpeg_quality) {
+        (Some(encoding), _) => encode(encoding, options)?,
+        (None, Some(_)) => Encode::Jpeg,
+        (None, None) => Encode::Keep,
+    };
+    let size = match (options.max_side, options.short_side) {
+        (Some(_), Some(_)) => {
+            let what = "it bounds the same images as --max-side; give one of them";
+            return Err(Error::usage("--short-side", what));
+        }
+        (Some(side), None) => Some(Size::MaxSide(side)),
+        (None, Some(side)) => Some(Size::ShortSide(side)),
+        (None, None) => None,
+    };
+    let mut policy = Policy {
+        encode,
+        mixture: None,
+        size,
+        filter: options.filter,
+        jpeg: JpegOptions {
+            quality: options.jpeg_quality.unwrap_or(90),
+            subsampling: options.subsampling,
+            optimize_huffman: options.optimize_huffman,
+            restart_rows: options.restart_rows,
+        },
+        alpha: options.alpha,
+        gray: if options.gray_to_rgb { Gray::Expand } else { Gray::Keep },
+        orient: !options.no_exif_rotation,
+        baseline: options.baseline,
+        strict: options.strict,
+        limits: options.limits(),
+    };
+    if options.format_options.get("compat").map(String::as_str) == Some("ffcv") {
+        as_ffcv_would(&mut policy)?;
+    }
+    Ok(policy)
+}
+
+/// The mixture that the option `ratio` asks for.
+fn mixture(
+    options: &PackOptions,
+    ratio: Option<&Settled>,
+    format: &dyn Format,
+) -> Result<Option<Mixture>> {
+    if options.ratio.is_some() && format.name() != "mixed" {
+        let what = format!("a {} has one form of image; use --format mixed", format.name());
+        return Err(Error::usage("--ratio", what));
+    }
+    Ok(ratio.map(|ratio| Mixture {
+        share: ratio.share,
+        by: options.by,
+        seed: options.seed,
+        max_bytes: options.max_bmp_size.0,
+    }))
+}
+
+/// FFCV decodes with Pillow's `convert("RGB")`, knows no EXIF, resizes by area, and encodes with
+/// OpenCV's defaults; what it cannot do must not be asked of a file that is to be its own.
+fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
+    let refuse = |what: &str| Err(Error::usage("--compat ffcv", what.to_owned()));
+    if !matches!(policy.encode, Encode::Jpeg | Encode::Raw) {
+        return refuse("FFCV stores what it has encoded itself; add --encode jpeg or --encode raw");
+    }
+    if policy.filter != Filter::Area {
+        return refuse("FFCV resizes by area only; leave --filter out");
+    }
+    if matches!(policy.size, Some(Size::ShortSide(_))) {
+        return refuse("FFCV bounds the longer side only; use --max-side");
+    }
+    let jpeg = &policy.jpeg;
+    if jpeg.subsampling != Subsampling::S420 || jpeg.optimize_huffman || jpeg.restart_rows != 0 {
+        return refuse("FFCV's JPEGs are 4:2:0 with standard tables and no restart markers");
+    }
+    policy.gray = Gray::Expand;
+    policy.orient = false;
+    Ok(())
+}
+
+fn encode(encoding: Encoding, options: &PackOptions) -> Result<Encode> {
+    if options.jpeg_quality.is_some()
+        && matches!(encoding, Encoding::Png | Encoding::Bmp | Encoding::Raw)
+    {
+        return Err(Error::usage("--jpeg-quality", format!("--encode {encoding} writes no JPEG")));
+    }
+    Ok(match encoding {
+        Encoding::Keep => Encode::Keep,
+        Encoding::Jpeg => Encode::Jpeg,
+        Encoding::Png => Encode::Png,
+        Encoding::Bmp => Encode::Bmp,
+        Encoding::Raw => Encode::Raw,
+        Encoding::Smart => Encode::Smart { ratio: options.smart_ratio },
+        Encoding::Mix(share) => Encode::Mix { jpeg_share: share.get(), seed: options.seed },
+    })
+}
+
+/// Refuses places inside JPEGs where the format has no index for them.
+fn check_jpeg_index(options: &PackOptions, format: &dyn Format) -> Result<()> {
+    if options.jpeg_index.bits().is_none() || format.stores_checkpoints() {
+        return Ok(());
+    }
+    let able = fdconvert_reader::formats().into_iter().filter(|format| format.stores_checkpoints());
+    let able: Vec<_> = able.map(|format| format.name()).collect();
+    let name = format.name();
+    let why = if able.contains(&name) {
+        format!("a {name} with these options has no index to store checkpoints in")
+    } else {
+        format!("a {name} cannot store checkpoints; {} can", able.join(", "))
+    };
+    Err(Error::usage("--jpeg-index", why))
+}

@@ -1,0 +1,200 @@
+//! Opening what is to be packed.
+use crate::{Context, Event, PackOptions, Stage, out};
+use fdconvert_core::{Error, MaxDecompressed, Result, Source};
+use fdconvert_folder::{Folder, FolderReader};
+use fdconvert_fractal::{Formula, FractalSource, Recipe};
+use fdconvert_pipeline::{Concat, Paired, PlannedSource};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// How sources are opened.
+#[derive(Clone, Copy)]
+pub(crate) struct Opening<'a> {
+    pub(crate) options: &'a PackOptions,
+    pub(crate) context: Context<'a>,
+    /// Where the listing of the source is kept.
+    pub(crate) cache: Option<&'a Path>,
+}
+
+/// The recipe that a source is, if it is no path.
+pub(crate) fn recipe(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| Recipe::is_recipe(text))
+}
+
+/// Carries out a recipe, which may search for categories.
+///
+/// # Errors
+/// `Usage` for a recipe that means nothing, `Cancelled`.
+pub fn resolve(recipe: &Recipe, context: Context<'_>) -> Result<Formula> {
+    let steps = context.progress.stage(Stage::Searching);
+    steps.total(recipe.classes() as u64);
+    recipe.resolve(&mut |n_found| {
+        steps.done(n_found as u64);
+        !context.cancel.is_cancelled()
+    })
+}
+
+/// The fractals of a recipe as a source. Its name is the recipe, but for paths, which shape no
+/// bytes.
+///
+/// # Errors
+/// Those of [`resolve`].
+pub fn open_recipe(text: &str, context: Context<'_>) -> Result<FractalSource> {
+    let recipe = Recipe::parse(text)?;
+    FractalSource::new(resolve(&recipe, context)?, recipe.name())
+}
+
+impl Opening<'_> {
+    /// All sources of a run, joined.
+    pub(crate) fn open(self, paths: &[PathBuf]) -> Result<Box<dyn Source>> {
+        self.check_cache(paths)?;
+        let sources: Result<Vec<_>> = paths.iter().map(|path| self.open_one(path)).collect();
+        self.join(sources?)
+    }
+
+    /// Opened sources as one, with the images that the option `pair` names.
+    pub(crate) fn join(self, sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
+        // Only the names of masks matter, not which folder is a class or a split.
+        let options = &PackOptions { no_split_folders: true, ..self.options.clone() };
+        let masks = Opening { options, ..self };
+        options.pair.iter().try_fold(Concat::join(sources)?, |source, pair| {
+            let images: Box<dyn Source> = match masks.image_folder(&pair.path)? {
+                Some(folder) => Box::new(folder),
+                None => masks.reader(&pair.path)?,
+            };
+            Paired::join(source, &pair.field, images)
+        })
+    }
+
+    fn open_one(self, path: &Path) -> Result<Box<dyn Source>> {
+        let labels = self.options.labels.as_deref();
+        if let Some(recipe) = recipe(path) {
+            if labels.is_some() {
+                let what = "the classes of fractals are their categories; leave --labels out";
+                return Err(Error::usage("--labels", what));
+            }
+            return Ok(Box::new(open_recipe(recipe, self.context)?));
+        }
+        let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
+        // A million files take a while to list.
+        let opening = self.context.progress.stage(Stage::Opening);
+        opening.on(&path.display().to_string());
+        if let Some(table) = labels {
+            return Ok(Box::new(self.folder().open_with_labels(path, table)?));
+        }
+        if let Some(folder) = self.cached_folder(path)? {
+            return Ok(Box::new(folder));
+        }
+        if metadata.is_file() && fdconvert_folder::is_image_name(path) {
+            let what = format!("{} is one image; give the folder that it lies in", path.display());
+            return Err(Error::usage("source", what));
+        }
+        self.reader(path)
+    }
+
+    fn reader(self, path: &Path) -> Result<Box<dyn Source>> {
+        let limit = MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0));
+        Ok(fdconvert_reader::open_within(path, limit)?)
+    }
+
+    /// A cache keeps the listing of one folder, and lies outside of it.
+    pub(crate) fn check_cache(self, paths: &[PathBuf]) -> Result<()> {
+        let Some(cache) = self.cache else { return Ok(()) };
+        if let [path] = paths
+            && recipe(path).is_none()
+            && self.options.labels.is_none()
+        {
+            return out::check_place(cache, paths.iter(), false);
+        }
+        let what = "it keeps the listing of one folder of images; leave it out";
+        Err(Error::usage("--listing-cache", what))
+    }
+
+    /// The folder of images at `path`, by its cached listing if there is one.
+    fn cached_folder(self, path: &Path) -> Result<Option<FolderReader>> {
+        let Some(cache) = self.cache else { return self.image_folder(path) };
+        if !self.is_image_folder(path)? {
+            let what = format!("{} is no folder of images; leave it out", path.display());
+            return Err(Error::usage("--listing-cache", what));
+        }
+        let (reader, why) = self.folder().open_cached(path, cache)?;
+        if let Some(why) = why {
+            self.context.progress.event(Event::ListingUnused { folder: path, cache, why: &why });
+        }
+        Ok(Some(reader))
+    }
+
+    /// The folder of images at `path`; `None` when a table lists them or it is something else.
+    fn image_folder(self, path: &Path) -> Result<Option<FolderReader>> {
+        let is_one = self.is_image_folder(path)?;
+        is_one.then(|| self.folder().open_folder(path)).transpose()
+    }
+
+    fn is_image_folder(self, path: &Path) -> Result<bool> {
+        let is_packed = fdconvert_reader::formats().iter().any(|format| {
+            // Any folder is a folder of images, unless something in it says that it is more.
+            format.name() != "folder" && format.detect(path)
+        });
+        let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
+        Ok(self.options.labels.is_none() && !is_packed && is_folder)
+    }
+
+    fn folder(self) -> Folder {
+        Folder::with_limits(self.options.limits())
+            .follow_links(self.options.follow_links)
+            .split_folders(!self.options.no_split_folders)
+    }
+
+    /// What a plan records of a source, so that other runs need not look again; and the source.
+    pub(crate) fn describe(self, path: &Path) -> Result<(PlannedSource, Box<dyn Source>)> {
+        let text = path.to_str().ok_or_else(|| {
+            let what = format!("{} is not UTF-8; plans name sources as text", path.display());
+            Error::usage("source", what)
+        })?;
+        let packed = recipe(path).is_some();
+        let folder = if packed { None } else { self.cached_folder(path)? };
+        let (source, listing): (Box<dyn Source>, _) = match folder {
+            Some(folder) => {
+                let listing = folder.listing();
+                (Box::new(folder), listing)
+            }
+            None => (self.open_one(path)?, None),
+        };
+        let planned = PlannedSource {
+            path: text.to_owned(),
+            fingerprint: source.checked_fingerprint(true)?,
+            n_samples: source.len(),
+            schema: source.schema().clone(),
+            listing,
+            left_out: source.left_out(),
+        };
+        Ok((planned, source))
+    }
+
+    /// The sources of a plan, as they were when it was made.
+    pub(crate) fn open_planned(self, planned: &[PlannedSource]) -> Result<Box<dyn Source>> {
+        let open = |source: &PlannedSource| -> Result<Box<dyn Source>> {
+            let path = Path::new(&source.path);
+            if let Some(listing) = &source.listing {
+                let schema = source.schema.clone();
+                let folder =
+                    self.folder().open_planned(path, schema, listing, source.fingerprint)?;
+                return Ok(Box::new(folder.with_ignored(source.left_out.clone())));
+            }
+            let opened = self.open_one(path)?;
+            let is_same = opened.checked_fingerprint(true)? == source.fingerprint
+                && opened.len() == source.n_samples
+                && *opened.schema() == source.schema;
+            if !is_same {
+                let what =
+                    format!("{} has changed since the plan was made; plan again", source.path);
+                return Err(Error::usage("--plan", what));
+            }
+            Ok(opened)
+        };
+        let sources: Result<Vec<_>> = planned.iter().map(open).collect();
+        self.join(sources?)
+    }
+}

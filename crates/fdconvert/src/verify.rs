@@ -1,0 +1,213 @@
+//! Looking for damage in a dataset.
+use crate::{ByteCount, Context, Stage, document, options::from_object, pack::threads};
+use fdconvert_codec::Decoder;
+use fdconvert_core::{
+    Class, Encoded, Error, Limits, MaxDecompressed, Reader, Result, Sample, Value,
+};
+use fdconvert_jpeg::{grid_of, stored_checkpoints};
+use fdconvert_pipeline::Cancel;
+use rayon::prelude::*;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use std::{path::Path, time::Instant};
+
+/// Samples between two looks at the cancel switch.
+const CHUNK: u64 = 4096;
+
+/// What is checked.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct VerifyOptions {
+    /// Every image is decoded, and what is known of the inside of JPEGs is found again.
+    pub deep: bool,
+    /// Images of more pixels are refused when decoding.
+    pub max_pixels: u64,
+    /// Worker threads; `None` for one per core.
+    pub threads: Option<usize>,
+    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// size.
+    pub max_decompressed: Option<ByteCount>,
+}
+
+impl Default for VerifyOptions {
+    fn default() -> Self {
+        Self {
+            deep: false,
+            max_pixels: Limits::DEFAULT.max_pixels,
+            threads: None,
+            max_decompressed: None,
+        }
+    }
+}
+
+impl VerifyOptions {
+    /// Options from a JSON object: names as here.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(object: Map<String, Json>) -> Result<Self> {
+        from_object(object)
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// Number and key of the sample, when it is about one.
+    pub sample: Option<(u64, String)>,
+    /// What is wrong, with file, place and cause.
+    pub error: String,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Verified {
+    /// Samples that were checked.
+    pub samples: u64,
+    /// There are images whose pixels could be checked.
+    pub has_images: bool,
+    /// Every sample has checksums of its own.
+    pub has_checksums: bool,
+    /// What is wrong, in order.
+    pub problems: Vec<Problem>,
+    /// Wall-clock time.
+    pub seconds: f64,
+}
+
+/// Checks a dataset for damage. Damage is a result here, no error.
+///
+/// # Errors
+/// `Io` when there is nothing there, `Usage` for what is no dataset.
+pub fn verify(dataset: impl AsRef<Path>, options: &VerifyOptions) -> Result<Verified> {
+    let cancel = Cancel::default();
+    verify_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
+}
+
+/// As [`verify`], told how far it is.
+///
+/// # Errors
+/// As for [`verify`]; `Cancelled`.
+pub fn verify_with(
+    dataset: &Path,
+    options: &VerifyOptions,
+    context: Context<'_>,
+) -> Result<Verified> {
+    let began = Instant::now();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
+    let pool = pool.map_err(|cause| Error::usage("--threads", cause.to_string()))?;
+    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
+    let mut found = match fdconvert_reader::open_within(dataset, limit) {
+        Ok(reader) => Verified {
+            samples: reader.len(),
+            has_images: reader.schema().first_image().is_some(),
+            has_checksums: reader.has_checksums(),
+            problems: pool.install(|| check(&*reader, options, context))?,
+            seconds: 0.0,
+        },
+        // A file that is there and cannot be read as a dataset is what verify looks for.
+        Err(error) if error.class() == Class::Data => Verified {
+            samples: 0,
+            has_images: true,
+            has_checksums: false,
+            problems: vec![Problem { sample: None, error: error.chain() }],
+            seconds: 0.0,
+        },
+        Err(error) => return Err(error),
+    };
+    found.seconds = began.elapsed().as_secs_f64();
+    Ok(found)
+}
+
+impl Verified {
+    /// What was found as a document.
+    #[must_use]
+    pub fn document(&self, dataset: &Path, options: &VerifyOptions) -> Json {
+        let problems = self.problems.iter().map(|problem| match &problem.sample {
+            Some((index, key)) => json!({"index": index, "key": key, "error": problem.error}),
+            None => json!({"error": problem.error}),
+        });
+        let mut fields = Map::new();
+        fields.insert("dataset".into(), json!(dataset.display().to_string()));
+        fields.insert("samples".into(), json!(self.samples));
+        fields.insert("deep".into(), json!(options.deep));
+        fields.insert("has_images".into(), json!(self.has_images));
+        fields.insert("sample_checksums".into(), json!(self.has_checksums));
+        fields.insert("problems".into(), problems.collect());
+        fields.insert("seconds".into(), json!(self.seconds));
+        document("verify", fields)
+    }
+}
+
+fn check(
+    reader: &dyn Reader,
+    options: &VerifyOptions,
+    context: Context<'_>,
+) -> Result<Vec<Problem>> {
+    let layout = reader.verify_layout();
+    let mut problems: Vec<Problem> =
+        layout.iter().map(|error| Problem { sample: None, error: error.chain() }).collect();
+    let limits = Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT };
+    let steps = context.progress.stage(Stage::Verifying);
+    steps.total(reader.len());
+    let mut start = 0;
+    while start < reader.len() {
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let end = reader.len().min(start + CHUNK);
+        let found: Vec<Problem> = (start..end)
+            .into_par_iter()
+            .map_init(Decoder::default, |decoder, index| {
+                let checked = check_sample(reader, index, options.deep, &limits, decoder);
+                steps.step();
+                let error = checked.err()?;
+                Some(Problem { sample: Some((index, reader.key(index))), error: error.chain() })
+            })
+            .flatten()
+            .collect();
+        problems.extend(found);
+        start = end;
+    }
+    Ok(problems)
+}
+
+fn check_sample(
+    reader: &dyn Reader,
+    index: u64,
+    deep: bool,
+    limits: &Limits,
+    decoder: &mut Decoder,
+) -> Result<()> {
+    reader.verify_sample(index)?;
+    if !deep {
+        return Ok(());
+    }
+    let sample = reader.get(index)?;
+    for value in &sample.values {
+        if let Value::Image(image) = value {
+            decoder.decode(&sample.key, image, limits)?;
+        }
+    }
+    check_jpeg_index(reader, index, &sample)
+}
+
+/// Whether the stored checkpoints of a sample's JPEGs are those that are made of them now.
+fn check_jpeg_index(reader: &dyn Reader, index: u64, sample: &Sample<Encoded>) -> Result<()> {
+    for (field, value) in sample.values.iter().enumerate() {
+        let Value::Image(image) = value else { continue };
+        let Some(stored) = reader.checkpoints(index, field)? else { continue };
+        let bad = |what: String| Err(Error::sample(&sample.key, what));
+        let Some(grid_bits) = stored.first().copied().and_then(grid_of) else {
+            return bad("its checkpoints are of a version that this build does not know".into());
+        };
+        match stored_checkpoints(&image.bytes, grid_bits) {
+            Ok(made) if made == stored => {}
+            Ok(_) => return bad("its checkpoints are not those of its JPEG".into()),
+            Err(refused) => return bad(format!("it has checkpoints, but {refused}")),
+        }
+    }
+    Ok(())
+}

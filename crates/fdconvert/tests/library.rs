@@ -1,0 +1,139 @@
+//! A program that links the library alone: every door, on small datasets.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use fdconvert::{
+    Cancel, Context, Error, InspectOptions, Observer, OnError, Pack, PackOptions, Planned,
+    Prepared, Progress, VerifyOptions, inspect, merge, plan, verify,
+};
+use fdconvert_testkit::fixtures;
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// Twelve images of three classes.
+fn photos(root: &Path) -> PathBuf {
+    let photos = root.join("photos");
+    for n in 0..12 {
+        let class = photos.join(["cat", "dog", "fox"][n % 3]);
+        fs::create_dir_all(&class).unwrap();
+        let image = fixtures::png(40 + n as u32, 30, n as u64 + 1);
+        fs::write(class.join(format!("{n}.png")), image.bytes).unwrap();
+    }
+    photos
+}
+
+#[test]
+fn sources_are_packed_opened_inspected_and_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = photos(folder.path());
+    let out = folder.path().join("photos.beton");
+    let options = PackOptions::default().jpeg_quality(90).max_side(32).shuffle(true).seed(3);
+    let report = Pack::new([&photos], &out).options(options.clone()).threads(2).run().unwrap();
+    assert_eq!((report.samples, report.skipped.len()), (12, 0));
+
+    let dataset = fdconvert::open(&out).unwrap();
+    assert_eq!(dataset.len(), 12);
+    let same = fdconvert::source([&photos], &options).unwrap();
+    assert_eq!(same.len(), 12);
+    let found = inspect(&out, &InspectOptions::default()).unwrap();
+    assert_eq!(found.stats.unwrap().classes.len(), 3);
+    let verified = verify(&out, &VerifyOptions::default()).unwrap();
+    assert_eq!((verified.samples, verified.problems.len()), (12, 0));
+
+    let fractals = folder.path().join("fractals.wds");
+    let recipe = "fractal:svd?classes=2&instances=3&size=32";
+    assert_eq!(Pack::new([recipe], &fractals).run().unwrap().samples, 6);
+}
+
+#[test]
+fn parts_of_a_plan_are_the_dataset() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = photos(folder.path());
+    let [whole, parts] = ["whole", "parts"].map(|name| folder.path().join(name));
+    let file = folder.path().join("photos.fdplan");
+    let options =
+        PackOptions::default().format("wds").shards(4).split("train", 0.5).split("val", 0.5);
+    Pack::new([&photos], &whole).options(options.clone()).run().unwrap();
+
+    plan([&photos], &options).unwrap().save(&file, false).unwrap();
+    for index in 0..3 {
+        Planned::load(&file).unwrap().part(index, 3).run(&parts).unwrap();
+    }
+    let merged = merge(&parts, None).unwrap();
+    assert_eq!(merged.shards.len(), 8);
+    for (_, shard) in &merged.shards {
+        let same = whole.join(shard.path.file_name().unwrap());
+        assert_eq!(fs::read(&shard.path).unwrap(), fs::read(same).unwrap());
+    }
+}
+
+/// Stops the run after some samples.
+struct Stop {
+    cancel: Cancel,
+    left: AtomicU64,
+}
+
+impl Progress for Stop {
+    fn packing(&self) -> Box<dyn Observer + '_> {
+        Box::new(self)
+    }
+}
+
+impl Observer for &Stop {
+    fn stored(&mut self, _bytes_in: u64, _bytes_stored: u64) {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.cancel.cancel();
+        }
+    }
+}
+
+#[test]
+fn a_run_stops_when_asked_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = photos(folder.path());
+    let out = folder.path().join("photos.beton");
+    let stop = Stop { cancel: Cancel::default(), left: AtomicU64::new(4) };
+    let context = Context { cancel: &stop.cancel, progress: &stop };
+    let prepared = Pack::new([&photos], &out).threads(1).prepare(context).unwrap();
+    let Prepared::Samples(samples) = prepared else { unreachable!("it is no recipe") };
+    assert!(matches!(samples.run(context), Err(Error::Cancelled)));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn options_come_back_from_json_by_their_names() {
+    let object = |value: Value| value.as_object().unwrap().clone();
+    let options = PackOptions::from_json(object(json!({
+        "format": "mixed", "ratio": 0.5, "seed": 7, "sample": "50%", "shard_size": 1000,
+        "split": {"train": 0.9, "val": "10%"}, "pair": ["mask=masks"], "select": "0..5,7..9",
+        "sidecars": "fdx", "compact": true,
+    })));
+    let options = options.unwrap();
+    assert_eq!((options.select.len(), options.split.len(), options.pair.len()), (2, 2, 1));
+    assert_eq!(options.format_options["sidecars"], "fdx");
+    assert_eq!(options.format_options["compact"], "");
+    assert_eq!(options.shard_size.unwrap().0, 1000);
+    for (wrong, says) in [
+        (json!({"jpeg_qualty": 90}), "jpeg_qualty"),
+        (json!({"shard_size": "256"}), "256MiB"),
+        (json!({"encode": "gif"}), "encode: `gif` is none of"),
+    ] {
+        let error = PackOptions::from_json(object(wrong)).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn broken_samples_are_the_callers_choice() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = photos(folder.path());
+    fs::write(photos.join("cat/broken.png"), b"\x89PNG\r\n\x1a\nnothing").unwrap();
+    let out = folder.path().join("photos.wds");
+    let pack = Pack::new([&photos], &out);
+    assert!(matches!(pack.run(), Err(Error::Sample { .. })));
+    let report = pack.on_error(OnError::Skip).run().unwrap();
+    assert_eq!((report.samples, report.skipped.len()), (12, 1));
+}

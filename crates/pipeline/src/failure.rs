@@ -1,0 +1,95 @@
+//! Whose failure it is when a sample is not stored: its own, or that of the machine.
+use crate::{OnError, Run};
+use fdconvert_core::{Error, Result};
+
+/// So many samples in a row that the system could not read mean that the storage is gone, and the
+/// run ends: after a lost mount every sample fails, and none of them is broken.
+const MAX_UNREAD_IN_A_ROW: u64 = 100;
+
+/// Why a sample was not stored.
+pub(crate) struct Failure {
+    error: Error,
+    /// Other samples can still be fine.
+    is_of_sample: bool,
+}
+
+impl Failure {
+    /// An error of the source or of the policy. That the system cannot read one file says nothing
+    /// of the others.
+    pub(crate) fn of_reading(error: Error) -> Self {
+        let is_of_sample = matches!(error, Error::Io { .. }) || is_of_content(&error);
+        Self { error, is_of_sample }
+    }
+
+    /// An error of the writer: where the system cannot write, nothing more can be written.
+    pub(crate) fn of_writing(error: Error) -> Self {
+        let is_of_sample = is_of_content(&error);
+        Self { error, is_of_sample }
+    }
+
+    /// Whether the sample can be skipped; else the error ends the run.
+    pub(crate) fn skipped(self) -> Result<Error> {
+        if self.is_of_sample { Ok(self.error) } else { Err(self.error) }
+    }
+}
+
+/// What is wrong lies in the sample itself: looking again would find the same.
+pub(crate) fn is_of_content(error: &Error) -> bool {
+    matches!(error, Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. })
+}
+
+/// Failures of a run so far.
+#[derive(Default)]
+pub(crate) struct Failures {
+    n_skipped: u64,
+    /// Samples that the system could not read since the last that it could.
+    unread_in_a_row: u64,
+}
+
+impl Failures {
+    /// A sample was stored.
+    pub(crate) fn succeeded(&mut self) {
+        self.unread_in_a_row = 0;
+    }
+
+    /// The reason why the sample is skipped, if it may be.
+    ///
+    /// # Errors
+    /// The failure itself where samples are not to be skipped, where it is not of one sample, and
+    /// where there were too many.
+    pub(crate) fn admit(
+        &mut self,
+        failure: Failure,
+        key: &str,
+        on_error: OnError,
+        run: &Run,
+    ) -> Result<String> {
+        if on_error == OnError::Fail {
+            return Err(failure.error);
+        }
+        let error = failure.skipped()?;
+        let reason = error.chain();
+        self.n_skipped += 1;
+        self.unread_in_a_row = match error {
+            Error::Io { .. } => self.unread_in_a_row + 1,
+            _ => 0,
+        };
+        if self.unread_in_a_row >= MAX_UNREAD_IN_A_ROW {
+            let Error::Io { action, path, source } = error else { return Err(error) };
+            let what = format!(
+                "{source}; {MAX_UNREAD_IN_A_ROW} samples in a row could not be read, so the \
+                 storage seems to be gone"
+            );
+            return Err(Error::Io {
+                action,
+                path,
+                source: std::io::Error::new(source.kind(), what),
+            });
+        }
+        if let Some(max) = run.max_failures.filter(|max| self.n_skipped > *max) {
+            let what = format!("{reason}; more samples failed than --max-failures {max} allows");
+            return Err(Error::sample(key, what));
+        }
+        Ok(reason)
+    }
+}

@@ -1,0 +1,7 @@
+//! Charts as SVG pictures: the curves of a report, and rates as bars.
+mod bars;
+mod curves;
+mod svg;
+
+pub use bars::{BarChart, Bars};
+pub(crate) use curves::curves;

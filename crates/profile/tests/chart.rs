@@ -1,0 +1,65 @@
+//! Rates as a picture of bars.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use fdconvert_profile::{BarChart, Bars};
+
+fn chart(bars: Vec<Bars<'_>>) -> String {
+    let series = ["achieved", "loading", "decoding"];
+    BarChart { title: "Rates of <x>", groups: "dataset", series, bars }.to_svg()
+}
+
+/// The numbers behind `name=` in the elements that hold all of `parts`.
+fn numbers(svg: &str, parts: &[&str], name: &str) -> Vec<f64> {
+    let lines = svg.lines().filter(|line| parts.iter().all(|part| line.contains(part)));
+    let value = |line: &str| {
+        let (_, rest) = line.split_once(&format!(" {name}=\"")).unwrap();
+        rest.split_once('"').unwrap().0.parse().unwrap()
+    };
+    lines.map(value).collect()
+}
+
+#[test]
+fn a_picture_has_title_axes_unit_and_legend() {
+    let range = (90.0, 130.0);
+    let svg = chart(vec![Bars { name: "a&b", values: [Some(100.0), None, Some(400.0)], range }]);
+    assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+    for text in
+        ["Rates of &lt;x&gt;</text>", ">dataset<", ">images/s (→", ">achieved<", ">loading<", ">0<"]
+    {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
+    assert!(svg.contains(">a&amp;b<") && svg.contains(">→ 400<") && svg.contains(">-<"), "{svg}");
+    let [least] = numbers(&svg, &["class=\"range\""], "x1")[..] else { panic!("{svg}") };
+    let [most] = numbers(&svg, &["class=\"range\""], "x2")[..] else { panic!("{svg}") };
+    let [start] = numbers(&svg, &["class=\"first\"", "height=\"12.0\""], "x")[..] else { panic!() };
+    let [length] = numbers(&svg, &["class=\"first\"", "height=\"12.0\""], "width")[..] else {
+        panic!()
+    };
+    assert!(least < start + length && start + length < most, "{svg}");
+}
+
+#[test]
+fn bars_are_as_long_as_their_values() {
+    let bars = |value| [Some(value), Some(value / 2.0), Some(value / 4.0)];
+    let svg = chart(vec![
+        Bars { name: "x", values: bars(1000.0), range: (1000.0, 1000.0) },
+        Bars { name: "y", values: bars(500.0), range: (500.0, 500.0) },
+    ]);
+    let lengths = |class| numbers(&svg, &[class, "height=\"12.0\""], "width");
+    let [all, half] = lengths("class=\"first\"")[..] else { panic!() };
+    assert!((all - 2.0 * half).abs() < 0.2 && all > 400.0, "{svg}");
+    assert_eq!(lengths("class=\"second\"")[0], half);
+    assert!(!svg.contains('→') && !svg.contains("class=\"range\""), "{svg}");
+}
+
+#[test]
+fn anything_makes_a_picture() {
+    let long = "x".repeat(200);
+    for values in [[Some(0.0); 3], [Some(f64::INFINITY); 3], [Some(f64::NAN); 3], [None; 3]] {
+        let svg = chart(vec![Bars { name: &long, values, range: (f64::INFINITY, 0.0) }]);
+        assert!(svg.ends_with("</svg>\n") && !svg.contains("=\"NaN") && !svg.contains("=\"inf"));
+        let x = numbers(&svg, &["<text class=\"label\"", "xxx"], "x");
+        assert!(x[0] < 400.0 && !svg.contains(&long), "{svg}");
+    }
+    assert!(chart(vec![]).contains(">images/s<"));
+}
