@@ -42,6 +42,7 @@ mod split_folders;
 mod table;
 mod walk;
 mod writer;
+mod written_splits;
 
 pub use format::Folder;
 pub use layout::is_image_name;

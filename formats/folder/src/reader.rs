@@ -3,6 +3,7 @@ use crate::{
     layout::{join, key_of_path},
     listing::{Listing, UNLABELLED},
     sidecar,
+    split_classes::divide,
     split_folders::{self, Division},
     table::{Cell, Table},
     walk::{Found, Traces, walk},
@@ -538,18 +539,6 @@ impl Reader for FolderReader {
         }
         Ok(())
     }
-}
-
-/// Finds the splits; with them, the folders in them are the classes.
-fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Division> {
-    if !how.split_folders {
-        return Ok(Division::default());
-    }
-    let division = found.listing.division(root)?;
-    if !division.splits.is_empty() {
-        found.class_names = found.listing.relabel_below_splits(root, &how.selected_splits)?;
-    }
-    Ok(division)
 }
 
 fn real(root: &Path) -> Result<PathBuf> {

@@ -1,8 +1,10 @@
 //! Classes of a folder whose first-level folders are splits: the folders in these.
 use crate::{
+    Folder,
     layout::key_of_path,
     listing::{Listing, UNLABELLED},
-    split_folders::{parts, split_of},
+    split_folders::{Division, parts, split_of},
+    walk::Found,
 };
 use fdconvert_core::{Error, Result, shell_word};
 use std::{
@@ -10,15 +12,23 @@ use std::{
     path::Path,
 };
 
+/// Finds the splits; with them, the folders in them are the classes.
+pub(crate) fn divide(root: &Path, how: &Folder, found: &mut Found) -> Result<Division> {
+    if !how.split_folders {
+        return Ok(Division::default());
+    }
+    let division = found.listing.division(root)?;
+    if !division.splits.is_empty() {
+        found.class_names = found.listing.relabel_below_splits(root, &how.selected_splits)?;
+    }
+    Ok(division)
+}
+
 impl Listing {
     /// Makes the folders below the splits the classes, the same ones in every split, and gives
     /// their names; none where images lie right in the splits. With `selected` splits only these
     /// have to be alike: images right in others have no class, and are not to be read.
-    pub(crate) fn relabel_below_splits(
-        &mut self,
-        root: &Path,
-        selected: &[String],
-    ) -> Result<Vec<String>> {
+    fn relabel_below_splits(&mut self, root: &Path, selected: &[String]) -> Result<Vec<String>> {
         let is_taken = |split: &[u8]| {
             let name = split_of(split).unwrap_or_default();
             selected.is_empty() || selected.iter().any(|selected| selected == name)

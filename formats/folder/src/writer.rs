@@ -4,11 +4,12 @@ use crate::{
     plain::Plain,
     reader::FolderReader,
     sidecar,
+    written_splits::WrittenSplits,
 };
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Create, Encoded, Error, Provenance, Reader as _, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Source as _, Splits, Value, split_ranges,
+    ShardWriter, Skipped, Source as _, Splits, Value,
 };
 use fdconvert_storage::{Scratch, ScratchDir, create_new, partial_path, read_file};
 use std::{
@@ -40,34 +41,6 @@ pub(crate) struct Writer {
     bytes: u64,
 }
 
-/// Which of the samples that were written are in which split.
-struct WrittenSplits {
-    /// Of all that are planned; none where there are no splits.
-    planned: Splits,
-    /// The next one, written or left out.
-    position: u64,
-    /// The split of every one that was written, as its position among the planned ranges.
-    written: Vec<(usize, u64)>,
-}
-
-impl WrittenSplits {
-    fn note(&mut self, is_written: bool) {
-        let at = self.planned.partition_point(|(_, range)| range.end <= self.position);
-        self.position += 1;
-        match self.written.last_mut() {
-            _ if !is_written || self.planned.is_empty() => {}
-            Some((last, n)) if *last == at => *n += 1,
-            _ => self.written.push((at, 1)),
-        }
-    }
-
-    fn into_splits(self) -> Splits {
-        let planned = &self.planned;
-        let named = self.written.into_iter().filter_map(|(at, n)| Some((&*planned.get(at)?.0, n)));
-        split_ranges(named)
-    }
-}
-
 impl Writer {
     pub(crate) fn create(request: &Create<'_>, splits: Splits) -> Result<Self> {
         let schema = request.schema;
@@ -96,7 +69,7 @@ impl Writer {
             plain: Plain::new(schema),
             written: HashSet::new(),
             folders: BTreeSet::new(),
-            splits: WrittenSplits { planned: splits, position: 0, written: Vec::new() },
+            splits: WrittenSplits::new(splits),
             samples: 0,
             bytes: 0,
         })

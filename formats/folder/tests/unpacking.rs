@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, FieldSpec, Format, Kind, Provenance, Reader, Result,
-    Sample, Schema, Shard, ShardWriter, Source, Value,
+    Sample, Schema, Shard, ShardWriter, Skipped, Source, Value,
 };
 use fdconvert_folder::Folder;
 use fdconvert_storage::{ScratchDir, partial_path};
@@ -20,7 +20,11 @@ use std::{
 const FINGERPRINT: [u8; 16] = *b"the run at hand!";
 
 fn create(out: &Path, schema: &Schema) -> Result<Box<dyn ShardWriter>> {
-    Folder::default().create(&Create {
+    create_as(&Folder::default(), out, schema)
+}
+
+fn create_as(folder: &Folder, out: &Path, schema: &Schema) -> Result<Box<dyn ShardWriter>> {
+    folder.create(&Create {
         out,
         schema,
         shard: &Shard::whole(100),
@@ -237,4 +241,34 @@ fn a_table_that_lost_lines_or_is_of_another_version_is_refused() {
     assert!(what.contains("line 1") && what.contains("`label`"), "{what}");
     change("fdconvert.json", &|text| text.replace("\"version\": 1", "\"version\": 2"));
     assert!(matches!(open(), Err(Error::Version { found: 2, .. })));
+}
+
+#[test]
+fn splits_are_recorded_less_what_was_left_out_and_damage_is_seen() {
+    let (_folder, out) = place();
+    let ranges = [("train", 0..2), ("val", 2..3), ("test", 3..4), ("train", 4..6)];
+    let splits = ranges.map(|(name, range)| (name.to_owned(), range)).to_vec();
+    let folder = Folder::default().record_splits(splits);
+    let mut writer = create_as(&folder, &out, &labelled(&["a"])).unwrap();
+    for (index, key) in ["a/1.png", "a/2.png", "a/3.png", "a/4.png", "a/5.png"].iter().enumerate() {
+        if index == 1 || index == 3 {
+            let (index, key, reason) = (index as u64, (*key).to_owned(), "broken".to_owned());
+            writer.skip(Skipped { index, key, reason }).unwrap();
+        } else {
+            writer.write(&sample(key, Codec::Png, 0)).unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    let open = || Folder::default().open_folder(&out);
+    let ranges = [("train", 0..1), ("val", 1..2), ("train", 2..3)];
+    assert_eq!(open().unwrap().splits(), ranges.map(|(name, range)| (name.to_owned(), range)));
+    assert_eq!(open().unwrap().len(), 3);
+
+    let meta = fs::read_to_string(out.join("fdconvert.json")).unwrap();
+    for n_samples in ["2", "18446744073709551615"] {
+        let broken = meta.replacen("\"samples\": 1", &format!("\"samples\": {n_samples}"), 1);
+        fs::write(out.join("fdconvert.json"), broken).unwrap();
+        let error = open().map(drop).unwrap_err();
+        assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+    }
 }
