@@ -124,8 +124,9 @@ pub(crate) struct PackArgs {
     /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again
     ///
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
-    /// nanosecond, device, number). Sizes of files are trusted while planning and checked when the
-    /// files are read: a file that was rewritten in place with another size is an error then.
+    /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
+    /// while planning and checked when the files are read: a file that was rewritten in place with
+    /// another size is an error then. With --follow-links and --labels there is no cache.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -148,7 +149,7 @@ pub(crate) struct PackArgs {
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) dry_run: bool,
     /// Worker threads; the output does not depend on it [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
     /// Memory for images that wait to be written
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = bytes, hide_short_help = true)]
@@ -171,8 +172,9 @@ pub(crate) struct PlanArgs {
     /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again
     ///
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
-    /// nanosecond, device, number). Sizes of files are trusted while planning and checked when the
-    /// files are read: a file that was rewritten in place with another size is an error then.
+    /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
+    /// while planning and checked when the files are read: a file that was rewritten in place with
+    /// another size is an error then. With --follow-links and --labels there is no cache.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -407,8 +409,9 @@ pub(crate) struct RecipeArgs {
     #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) no_exif_rotation: bool,
 
-    /// Treat a JPEG without its end marker as broken even if all its pixels are there, and a
-    /// progressive one whose scans leave coefficients out
+    /// Treat a JPEG without its end marker as broken even if all its pixels are there, a
+    /// progressive one whose scans leave coefficients out, and an animation of which only the first
+    /// frame would be stored
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) strict: bool,
     /// Refuse images of more pixels than this
@@ -447,7 +450,7 @@ pub(crate) struct UnpackArgs {
     #[arg(long, value_enum, default_value = "fail", value_name = "DO")]
     pub(crate) on_error: OnErrorArg,
     /// Worker threads [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", value_parser = bytes, hide_short_help = true)]
@@ -508,7 +511,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
     pub(crate) max_pixels: u64,
     /// Worker threads [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", value_parser = bytes, hide_short_help = true)]

@@ -38,11 +38,12 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
     let quiet = args.common.quiet || args.common.json;
     let out = target.as_path();
     let masks = args.recipe.pair.iter().map(|(_, path)| path);
-    out::check_place(out, paths.iter().chain(masks), args.overwrite)?;
+    out::check_place("OUT", out, paths.iter().chain(masks), args.overwrite)?;
     let (source, plan, recipe) = match &args.plan {
         Some(file) => {
             let loaded = plan::load(file, quiet, session)?;
-            out::check_place(out, loaded.paths.iter(), args.overwrite)?;
+            out::check_name(out, &*loaded.recipe.format)?;
+            out::check_place("OUT", out, loaded.paths.iter(), args.overwrite)?;
             if args.part.is_some() && loaded.recipe.format.is_sharded() {
                 plan::leave_copy(file, out)?;
             }
@@ -52,6 +53,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
             let left = (!args.dry_run).then_some(out);
             let settled = ratio::settle(&args.recipe, paths, left, args.overwrite, quiet, session)?;
             let mut recipe = Recipe::new(&settled, options, Some(out))?;
+            out::check_name(out, &*recipe.format)?;
             if recipe.format.name() == FormulaFormat.name() {
                 return formula::run(args, paths, out, &recipe, session);
             }
@@ -72,7 +74,6 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
             (source, plan, recipe)
         }
     };
-    out::check_name(out, &*recipe.format)?;
     if args.part.is_some() && !recipe.format.is_sharded() {
         let what = format!("a {} is one file and cannot be written in parts", recipe.format.name());
         return Err(Error::usage("--part", what));

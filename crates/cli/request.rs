@@ -185,7 +185,9 @@ pub(crate) fn threads(asked: Option<usize>) -> Result<usize> {
         Some(0) => {
             Err(Error::usage("--threads", "there is no work without a thread; give 1 or more"))
         }
-        Some(n) if n > 4096 => Err(Error::usage("--threads", "more than 4096 threads help nobody")),
+        Some(n) if n > 4096 => {
+            Err(Error::usage("--threads", "more than 4096 threads bring nothing"))
+        }
         Some(n) => Ok(n),
         None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
     }
@@ -201,7 +203,9 @@ fn format(
     let chosen = match &args.format {
         Some(name) => formats
             .iter()
-            .find(|format| format.name() == name.as_str())
+            .find(|format| {
+                format.name() == name.as_str() || format.aliases().contains(&name.as_str())
+            })
             .ok_or_else(|| Error::usage("--format", format!("`{name}` is none of: {}", names()))),
         None => {
             let out = out.ok_or_else(|| {
@@ -296,8 +300,17 @@ fn balance(args: &RecipeArgs) -> Option<Balance> {
 /// OpenCV's defaults; what it cannot do must not be asked of a file that is to be its own.
 fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
     let refuse = |what: &str| Err(Error::usage("--compat ffcv", what.to_owned()));
-    if !matches!(policy.encode, Encode::Jpeg | Encode::Raw) {
-        return refuse("FFCV stores what it has encoded itself; add --encode jpeg or --encode raw");
+    match policy.encode {
+        Encode::Jpeg | Encode::Raw => {}
+        Encode::Smart { .. } | Encode::Mix { .. } => {
+            return refuse(
+                "FFCV's modes `proportion` and `smart` are not reproduced byte for byte; leave \
+                 --compat out (FFCV reads the file nevertheless), or use --encode jpeg or raw",
+            );
+        }
+        Encode::Keep | Encode::Png | Encode::Bmp => {
+            return refuse("FFCV stores what it has encoded itself; use --encode jpeg or raw");
+        }
     }
     if policy.filter != Filter::Area {
         return refuse("FFCV resizes by area only; leave --filter out");

@@ -88,7 +88,7 @@ pub(crate) fn check_cache(paths: &[PathBuf], how: Opening<'_>) -> Result<()> {
         && recipe(path).is_none()
         && how.args.labels.is_none()
     {
-        return out::check_place(cache, paths.iter(), false);
+        return out::check_place("--listing-cache", cache, paths.iter(), false);
     }
     let what = "it keeps the listing of one folder of images; leave it out";
     Err(Error::usage("--listing-cache", what))
@@ -119,12 +119,15 @@ fn image_folder(path: &Path, args: &RecipeArgs) -> Result<Option<FolderReader>> 
 }
 
 fn is_image_folder(path: &Path, args: &RecipeArgs) -> Result<bool> {
-    let is_packed = fdconvert_reader::formats().iter().any(|format| {
-        // Any folder is a folder of images, unless something in it says that it is more.
-        format.name() != "folder" && format.detect(path)
-    });
+    Ok(args.labels.is_none() && is_plain_folder(path)?)
+}
+
+/// Whether nothing in a folder says that it is more than a folder of images.
+pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
+    let formats = fdconvert_reader::formats();
+    let is_packed = formats.iter().any(|format| format.name() != "folder" && format.detect(path));
     let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
-    Ok(args.labels.is_none() && !is_packed && is_folder)
+    Ok(!is_packed && is_folder)
 }
 
 fn folder(args: &RecipeArgs) -> Folder {

@@ -1,5 +1,8 @@
 //! `fdconvert verify`.
-use crate::{Outcome, Session, args::VerifyArgs, jpeg_index, output, progress, request::threads};
+use crate::{
+    Outcome, Session, args::VerifyArgs, jpeg_index, output, progress, request::threads,
+    sources::is_plain_folder,
+};
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Class, Error, Limits, MaxDecompressed, Reader, Result, Shown, Value};
 use rayon::prelude::*;
@@ -160,7 +163,8 @@ fn report(args: &VerifyArgs, found: &Found<'_>, seconds: f64, session: &Session)
         };
         let dataset = output::path(&args.dataset);
         text.push_str(&format!("{dataset}: {n} in {seconds:.2} s: {verdict}\n"));
-        if n_samples > 0 && !has_checksums {
+        // Of plain files nothing else is expected.
+        if n_samples > 0 && !has_checksums && !is_plain_folder(&args.dataset)? {
             text.push_str("note: its samples have no checksums of their own: a value that was changed may pass\n");
         }
     }

@@ -60,6 +60,12 @@ pub fn fingerprint(job: &Job<'_>) -> Result<[u8; 16]> {
     // Maps keep their order, so equal values give equal text.
     field(&serde_json::to_vec(job.source.schema()).unwrap_or_default());
     field(&serde_json::to_vec(&identity(job)).unwrap_or_default());
+    for (at, name) in (0_u64..).zip(&job.plan.common.members) {
+        if let Some(name) = name {
+            field(&at.to_le_bytes());
+            field(name.as_bytes());
+        }
+    }
     for shard in &job.plan.shards {
         field(shard.split.as_bytes());
         field(&shard.samples.start.to_le_bytes());

@@ -19,11 +19,13 @@
 mod bmp;
 mod bytes;
 mod exif;
+mod frames;
 mod jpeg;
 mod other;
 mod png;
 mod scans;
 
+pub use frames::is_animated;
 pub use jpeg::{next_marker, stands_alone};
 
 use fdconvert_core::{Codec, ImageHeader};
