@@ -268,21 +268,60 @@ fn masks_are_not_called_by_the_codec_of_the_photos() {
     ok(&[&"verify", &out, &"--deep"]);
 }
 
+/// Field and contents.
+type Member = (&'static str, &'static [u8]);
+
+/// What reads shards of others asks for the names that these have.
+#[test]
+fn members_of_foreign_shards_keep_their_names() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    let (jpeg, png) = (fixtures::JPEG_420, fixtures::PNG_RGB);
+    let texts: [Member; 4] =
+        [("txt", b"a cat"), ("json", b"{}"), ("id", b"7"), ("emb.pickle", b"...")];
+    let cases: [(&str, &[Member]); 3] = [
+        ("captions", &[("jpg", jpeg)]),
+        ("pairs", &[("left.jpg", jpeg), ("right.jpg", jpeg)]),
+        ("jpeg", &[("jpeg", jpeg), ("png", png)]),
+    ];
+    for (case, images) in cases {
+        let fields: Vec<_> = images.iter().chain(&texts).collect();
+        let names: Vec<String> = ["000", "001"]
+            .iter()
+            .flat_map(|key| fields.iter().map(move |(field, _)| format!("{key}.{field}")))
+            .collect();
+        let contents = fields.iter().chain(&fields).map(|(_, bytes)| *bytes);
+        let files: Vec<_> = names.iter().map(String::as_str).zip(contents).collect();
+        std::fs::create_dir(path(case)).unwrap();
+        std::fs::write(path(case).join("0.tar"), common::tar(&files)).unwrap();
+        let out = path(&format!("{case}.wds"));
+        ok(&[&"pack", &path(case), &out]);
+        assert_eq!(members(&out), names);
+        ok(&[&"verify", &out, &"--deep"]);
+
+        // Again, by the manifest alone; and by a plan.
+        std::fs::remove_file(out.join("train-000000.fdx")).unwrap();
+        let again = path(&format!("{case}-again.wds"));
+        ok(&[&"pack", &out, &again]);
+        assert_eq!(members(&again), names);
+        let (plan, parts) = (path(&format!("{case}.fdplan")), path(&format!("{case}-parts")));
+        ok(&[&"plan", &path(case), &"-o", &plan, &"--format", &"webdataset"]);
+        ok(&[&"pack", &"--plan", &plan, &"--part", &"1/1", &parts]);
+        ok(&[&"merge", &parts]);
+        assert_eq!(members(&parts), names);
+        // A codec of their own is what the name of new images says.
+        let png = path(&format!("{case}-png.wds"));
+        ok(&[&"pack", &path(case), &png, &"--encode", &"png"]);
+        ok(&[&"verify", &png, &"--deep"]);
+        assert!(members(&png).iter().all(|name| !name.ends_with("jpg")), "{:?}", members(&png));
+    }
+}
+
 #[test]
 fn what_is_said_of_images_is_not_said_of_a_dataset_without_any() {
     let root = tempfile::tempdir().unwrap();
     let path = |name: &str| root.path().join(name);
-    // A tar of one file: a header, the text, and the end.
-    let mut tar = vec![0; 512 + 512 + 1024];
-    tar[..5].copy_from_slice(b"1.txt");
-    tar[124..136].copy_from_slice(b"00000000004\0");
-    tar[156] = b'0';
-    tar[257..265].copy_from_slice(b"ustar\x0000");
-    tar[512..516].copy_from_slice(b"text");
-    tar[148..156].fill(b' ');
-    let sum: u32 = tar[..512].iter().map(|&byte| u32::from(byte)).sum();
-    tar[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    std::fs::write(path("x.tar"), tar).unwrap();
+    std::fs::write(path("x.tar"), common::tar(&[("1.txt", b"text")])).unwrap();
     let said = ok(&[&"verify", &path("x.tar"), &"--deep"]);
     assert!(said.contains("no image field: pixels not checked"), "{said}");
     let pack: [&dyn AsRef<std::ffi::OsStr>; 7] =

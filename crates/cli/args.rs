@@ -122,8 +122,9 @@ pub(crate) struct PackArgs {
     /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again
     ///
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
-    /// nanosecond, device, number). Sizes of files are trusted while planning and checked when the
-    /// files are read: a file that was rewritten in place with another size is an error then.
+    /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
+    /// while planning and checked when the files are read: a file that was rewritten in place with
+    /// another size is an error then. With --follow-links and --labels there is no cache.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -149,7 +150,7 @@ pub(crate) struct PackArgs {
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) dry_run: bool,
     /// Worker threads; the output does not depend on it [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
     /// Memory for images that wait to be written
     #[arg(long, value_name = "SIZE", default_value = "256MiB", hide_short_help = true)]
@@ -172,8 +173,9 @@ pub(crate) struct PlanArgs {
     /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again
     ///
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
-    /// nanosecond, device, number). Sizes of files are trusted while planning and checked when the
-    /// files are read: a file that was rewritten in place with another size is an error then.
+    /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
+    /// while planning and checked when the files are read: a file that was rewritten in place with
+    /// another size is an error then. With --follow-links and --labels there is no cache.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -430,8 +432,9 @@ pub(crate) struct OptionArgs {
     #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) no_exif_rotation: bool,
 
-    /// Treat a JPEG without its end marker as broken even if all its pixels are there, and a
-    /// progressive one whose scans leave coefficients out
+    /// Treat a JPEG without its end marker as broken even if all its pixels are there, a
+    /// progressive one whose scans leave coefficients out, and an animation of which only the first
+    /// frame would be stored
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) strict: bool,
     /// Refuse images of more pixels than this
@@ -467,7 +470,7 @@ pub(crate) struct UnpackArgs {
     #[arg(long, value_enum, default_value = "fail", value_name = "DO")]
     pub(crate) on_error: OnErrorArg,
     /// Worker threads [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
@@ -528,7 +531,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
     pub(crate) max_pixels: u64,
     /// Worker threads [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]

@@ -1,6 +1,9 @@
 //! What is said about arguments that are no command, in the words of this command.
 use fdconvert_core::ShownText;
-use std::io::{self, Write};
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+};
 
 /// What the parser says of a number, and what a person can act on.
 const WORDS: [(&str, &str); 5] = [
@@ -10,6 +13,14 @@ const WORDS: [(&str, &str); 5] = [
     ("number too large to fit in target type", "this number is too large"),
     ("number too small to fit in target type", "this number is too small"),
 ];
+
+/// `help -h` and `help pack --help` are `help` and `help pack`: the parser takes what stands behind
+/// `help` for names of commands.
+pub(crate) fn without_help_of_help(args: &[OsString]) -> Vec<OsString> {
+    let asks_for_help = args.get(1).is_some_and(|command| command == "help");
+    let is_help = |arg: &&OsString| *arg == "-h" || *arg == "--help";
+    args.iter().filter(|arg| !asks_for_help || !is_help(arg)).cloned().collect()
+}
 
 /// The text of an error, of help or of the version, safe for a terminal.
 pub(crate) fn text(error: &clap::Error) -> String {

@@ -67,7 +67,7 @@ Examples:
   fdconvert index shards/ --sidecars dali,timm     only these
   fdconvert index shards/ --jpeg-index on          with checkpoints inside the JPEGs
 
-The shards themselves are only read, whoever wrote them.";
+The shards themselves are only read; they may be of other tools.";
 
 pub(crate) const UNPACK_EXAMPLES: &str = "\
 Examples:

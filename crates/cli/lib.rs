@@ -20,6 +20,7 @@ mod man;
 mod options;
 mod output;
 mod pack;
+mod parents;
 mod plan;
 mod profile;
 mod progress;

@@ -43,11 +43,34 @@ fn shown(command: &Command) -> impl Iterator<Item = &Command> {
 }
 
 fn page(command: &Command) -> Result<Vec<u8>> {
+    // A page has room for what the short help leaves out.
+    let mut command = command.clone().mut_args(|arg| arg.hide_short_help(false));
+    if command.find_subcommand("help").is_some() {
+        // It has no page.
+        command = command.mut_subcommand("help", |help| help.hide(true));
+    }
+    let usage = command.render_usage().to_string();
     let mut page = Vec::new();
     let version = concat!("fdconvert ", env!("CARGO_PKG_VERSION"));
-    let man = Man::new(command.clone()).source(version).manual("fdconvert");
+    let man = Man::new(command).source(version).manual("fdconvert");
     man.render(&mut page).map_err(Error::io("render", "the manual page"))?;
-    Ok(page)
+    Ok(with_synopsis(&String::from_utf8_lossy(&page), &usage).into_bytes())
+}
+
+/// The page with the usage as its synopsis: the one that comes with it names dozens of options and
+/// not their values.
+fn with_synopsis(page: &str, usage: &str) -> String {
+    const START: &str = ".SH SYNOPSIS\n";
+    const END: &str = ".SH DESCRIPTION\n";
+    let found = page.split_once(START);
+    let Some((before, (_, after))) =
+        found.and_then(|(before, rest)| Some((before, rest.split_once(END)?)))
+    else {
+        return page.to_owned();
+    };
+    let usage = usage.trim_start_matches("Usage:").replace('\\', r"\e").replace('-', r"\-");
+    let lines: Vec<&str> = usage.lines().map(str::trim).collect();
+    format!("{before}{START}{}\n{END}{after}", lines.join("\n.br\n"))
 }
 
 /// Writes the page of a command and those below it; gives how many there are.

@@ -2,7 +2,7 @@
 use crate::{
     Outcome, Session,
     args::{Cli, Command},
-    arguments, bench, format_options, fractal, gpu, index, inspect, man, output, pack, plan,
+    arguments, bench, format_options, fractal, gpu, index, inspect, man, output, pack, parents, plan,
     profile, sample, unpack, verify,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
@@ -43,12 +43,14 @@ where
 }
 
 fn parse(args: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
+    let args = arguments::without_help_of_help(args);
     let matches = format_options::add_to(Cli::command()).try_get_matches_from(args)?;
     let cli = Cli::from_arg_matches(&matches)?;
     Ok((cli, matches))
 }
 
 fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outcome> {
+    parents::check(&cli.command)?;
     match &cli.command {
         Command::Pack(args) => pack::run(args, &format_options::values(matches), session),
         Command::Plan(args) => plan::run(args, &format_options::values(matches), session),

@@ -7,7 +7,7 @@ use fdconvert_core::{
     Schema, Shard,
 };
 use fdconvert_testkit::{
-    damage::{Extent, Tally, campaign},
+    damage::{Damage, Extent, Tally, campaign},
     fixtures,
 };
 use std::{
@@ -150,9 +150,10 @@ fn pack(root: &Path, number: usize, source: &str, options: &[&str]) -> PathBuf {
     out
 }
 
-/// Done-records serve the resuming of a run and no reader.
-fn is_read(file: &str) -> bool {
-    !file.contains(".fdconvert/")
+/// Done-records serve the resuming of a run. Who has no use for that may remove them; what is in one
+/// that is there has to be right.
+fn may_go(file: &str, damage: Damage) -> bool {
+    file.contains(".fdconvert/") && damage == Damage::Gone
 }
 
 /// Prints a row per file and gives how much was missed, and served wrong, in all.
@@ -167,8 +168,9 @@ fn check(extent: Extent) -> (u64, u64) {
     for (number, (name, source, options)) in SETS.into_iter().enumerate() {
         let case = Case::new(pack(root, number, source, options));
         assert!(!case.notices(), "{name} is not sound to begin with");
-        for tally in campaign(&case.dataset, extent, is_read, || case.notices()) {
-            let Tally { file, bytes, tries, missed } = tally;
+        for tally in campaign(&case.dataset, extent, || case.notices()) {
+            let Tally { file, bytes, tries, mut missed } = tally;
+            missed.retain(|damage| !may_go(&file, *damage));
             let n_wrong_here = case.wrong.take();
             println!("| {name} | {file} | {bytes} | {tries} | {} | {n_wrong_here} |", missed.len());
             for damage in missed.iter().take(20) {

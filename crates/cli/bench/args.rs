@@ -12,7 +12,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "DATASET", num_args = 1..)]
     pub(crate) compare: Vec<PathBuf>,
     /// Decoding threads [default: one per core]
-    #[arg(long, value_name = "C")]
+    #[arg(long, value_name = "C", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
     /// Reading threads: requests in flight; 0 lets the decoding threads read
     #[arg(long, value_name = "N", default_value_t = 4)]

@@ -15,7 +15,7 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) target: Option<PathBuf>,
     /// Decoding threads of the loader [default: one per core]
-    #[arg(long, value_name = "C")]
+    #[arg(long, value_name = "C", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
     /// Reading threads of the loader: requests in flight
     #[arg(long, value_name = "N", default_value_t = 4)]

@@ -45,11 +45,13 @@ impl Notes {
     pub const BASELINE: Self = Self(1 << 15);
     /// A progressive JPEG that ends, with its end marker, before every coefficient was sent.
     pub const COEFFICIENTS_LEFT_OUT: Self = Self(1 << 16);
+    /// An animation of which only the first frame was stored.
+    pub const FIRST_FRAME: Self = Self(1 << 17);
 
     /// Every note with its name in reports and one line for a person.
-    pub const ALL: [(Self, &'static str, &'static str); 17] = [
+    pub const ALL: [(Self, &'static str, &'static str); 18] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
-        (Self::REENCODED, "re-encoded", "decoded and encoded anew"),
+        (Self::REENCODED, "re-encoded", "decoded and re-encoded"),
         (
             Self::FELL_BACK,
             "fell-back",
@@ -60,7 +62,7 @@ impl Notes {
         (
             Self::ROTATION_LEFT,
             "rotation-left",
-            "not turned upright: the EXIF orientation is left to whoever decodes",
+            "not turned upright: the EXIF orientation is left to the decoder",
         ),
         (Self::ALPHA_DROPPED, "alpha-dropped", "stored without their alpha channel"),
         (Self::DEPTH_REDUCED, "depth-reduced", "rounded from more than 8 bits per channel to 8"),
@@ -97,6 +99,7 @@ impl Notes {
             "coefficients-left-out",
             "progressive JPEGs whose scans do not send all coefficients (perhaps cut)",
         ),
+        (Self::FIRST_FRAME, "first-frame", "animated: only the first frame of each is stored"),
     ];
 
     /// Whether every note of `other` is in this set.

@@ -155,3 +155,75 @@ fn colours_that_a_tiff_has_multiplied_by_alpha_are_divided_again() {
     assert_eq!(pixels(2), [50, 25, 100, 100, 10, 20, 30, 0]);
     assert_eq!(pixels(1), [128, 64, 255, 100, 10, 20, 30, 0]);
 }
+
+/// A WebP of several frames, each a still one of its own.
+fn animated_webp(frames: &[Vec<u8>]) -> Vec<u8> {
+    let chunk = |kind: &[u8; 4], data: &[u8]| {
+        let padding = &[0][..data.len() % 2];
+        [&kind[..], &(data.len() as u32).to_le_bytes(), data, padding].concat()
+    };
+    let size = [4_u32 - 1, 3 - 1].map(|side| side.to_le_bytes()[..3].to_vec()).concat();
+    let mut chunks = chunk(b"VP8X", &[&[2, 0, 0, 0][..], &size].concat());
+    chunks.extend(chunk(b"ANIM", &[0; 6]));
+    for still in frames {
+        // Place, size, duration, flags (not blended with what is there), and the chunk of the still
+        // image.
+        let frame = [&[0; 6][..], &size, &[100, 0, 0, 2], &still[12..]].concat();
+        chunks.extend(chunk(b"ANMF", &frame));
+    }
+    let len = (chunks.len() as u32 + 4).to_le_bytes();
+    [b"RIFF", &len[..], b"WEBP", &chunks].concat()
+}
+
+#[test]
+fn animations_give_their_first_frame_and_are_told() {
+    let frame = |value: u8| vec![value; 4 * 3 * 3];
+    let webp = |value: u8| {
+        let mut bytes = Vec::new();
+        let encoder = image::codecs::webp::WebPEncoder::new_lossless(&mut bytes);
+        encoder.encode(&frame(value), 4, 3, image::ExtendedColorType::Rgb8).unwrap();
+        bytes
+    };
+    let gif = |values: &[u8]| {
+        let mut bytes = Vec::new();
+        let mut encoder = image::codecs::gif::GifEncoder::new(&mut bytes);
+        for &value in values {
+            encoder.encode(&frame(value), 4, 3, image::ExtendedColorType::Rgb8).unwrap();
+        }
+        drop(encoder);
+        bytes
+    };
+    let apng = |values: &[u8]| {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, 4, 3);
+        encoder.set_color(png::ColorType::Rgb);
+        if values.len() > 1 {
+            encoder.set_animated(values.len() as u32, 0).unwrap();
+        }
+        let mut writer = encoder.write_header().unwrap();
+        values.iter().for_each(|&value| writer.write_image_data(&frame(value)).unwrap());
+        writer.finish().unwrap();
+        bytes
+    };
+    let apply = |bytes: &[u8], strict| {
+        let policy = Policy { strict, ..Policy::default() };
+        let image = Image::Encoded(encoded(bytes.to_vec()));
+        policy.apply("the/key", image, &common::JPEG_OR_RAW, &mut Worker::new())
+    };
+    let [one, two] = [[7, 7].as_slice(), &[7, 200]];
+    for (still, animated) in [
+        (webp(7), animated_webp(&[webp(7), webp(200)])),
+        (gif(&one[..1]), gif(two)),
+        (apng(&one[..1]), apng(two)),
+    ] {
+        let expected = apply(&still, true).unwrap();
+        assert!(!expected.notes.contains(Notes::FIRST_FRAME));
+        let found = apply(&animated, false).unwrap();
+        assert!(found.notes.contains(Notes::FIRST_FRAME), "{:?}", found.notes);
+        assert_eq!(found.encoded.bytes, expected.encoded.bytes);
+        let refused = apply(&animated, true).map(|outcome| outcome.notes).unwrap_err();
+        assert!(refused.to_string().contains("first frame"), "{refused}");
+        // Byte for byte all frames are there.
+        assert_eq!(keep(&encoded(animated), true).unwrap(), Notes::KEPT);
+    }
+}

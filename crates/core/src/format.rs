@@ -44,6 +44,11 @@ pub struct Common {
     /// Whether the keys stay different when each loses the extension of an image that it ends in,
     /// where extensions differ. False also where this was not looked at.
     pub distinct_stems: bool,
+    /// What the source's own files call each field, in schema order: [`Source::member_name`].
+    /// Empty where they say nothing.
+    ///
+    /// [`Source::member_name`]: crate::Source::member_name
+    pub members: Vec<Option<String>>,
 }
 
 /// Everything a format needs to know before the first sample of a shard.
@@ -108,6 +113,11 @@ pub struct Complete<'a> {
 pub trait Format: Send + Sync {
     /// The name used by `--format`, and the file extension of single-file formats.
     fn name(&self) -> &'static str;
+
+    /// What others call it; `--format` takes these names, too.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// One line for the help.
     fn about(&self) -> &'static str;

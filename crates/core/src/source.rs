@@ -55,6 +55,13 @@ pub trait Source: Send + Sync {
         Codec::from_extension(extension)
     }
 
+    /// What the source's own files call a field of the schema, where a dataset of the same kind
+    /// would not call it so by itself: `txt`, not `txt.txt`, in the shards of others. Packing into
+    /// that kind keeps the name.
+    fn member_name(&self, _field: usize) -> Option<String> {
+        None
+    }
+
     /// Bytes of the images of sample `index` as stored in the source, where they are known without
     /// reading them; for plans by size.
     fn image_bytes(&self, _index: u64) -> Option<u64> {

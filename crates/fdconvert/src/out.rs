@@ -1,6 +1,7 @@
 //! Where an output may lie, and what its name may say.
 use crate::sources;
 use fdconvert_core::{Error, Format, Result};
+use fdconvert_folder::Folder;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -8,6 +9,17 @@ use std::{
 
 /// Refuses names that look like something that is not done.
 pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
+    let is_file = !format.is_sharded() && format.name() != Folder::default().name();
+    let written = out.as_os_str().as_encoded_bytes();
+    if is_file && written.ends_with(b"/") && !out.is_dir() {
+        let what = format!(
+            "{} has a slash at its end, as only folders do, and a {} is one file; leave the slash \
+             out",
+            out.display(),
+            format.name()
+        );
+        return Err(Error::usage("OUT", what));
+    }
     let extension = out.extension().unwrap_or_default();
     if format.is_sharded() && extension.eq_ignore_ascii_case("tar") && !out.is_dir() {
         let what = format!(
@@ -21,8 +33,9 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
 }
 
 /// Refuses outputs that the next run would take for a part of its source, and those that would
-/// replace it.
+/// replace it; `option` names the output.
 pub(crate) fn check_place<'a>(
+    option: &'static str,
     out: &Path,
     inputs: impl Iterator<Item = &'a PathBuf>,
     overwrite: bool,
@@ -30,7 +43,7 @@ pub(crate) fn check_place<'a>(
     if out == Path::new("-") {
         let what = "nothing is packed to standard output; name a file or a folder (./- for one \
                     that is called so)";
-        return Err(Error::usage("OUT", what));
+        return Err(Error::usage(option, what));
     }
     let real_out = resolve(out)?;
     for input in inputs.filter(|input| sources::recipe(input).is_none()) {
@@ -47,7 +60,7 @@ pub(crate) fn check_place<'a>(
         } else {
             continue;
         };
-        return Err(Error::usage("OUT", what));
+        return Err(Error::usage(option, what));
     }
     Ok(())
 }

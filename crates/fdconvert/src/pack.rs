@@ -236,7 +236,7 @@ impl Pack {
     /// As for [`run`](Self::run), before anything is written.
     pub fn prepare(&self, context: Context<'_>) -> Result<Prepared> {
         let masks = self.options.pair.iter().map(|pair| &pair.path);
-        out::check_place(&self.out, self.sources.iter().chain(masks), self.how.overwrite)?;
+        out::check_place("OUT", &self.out, self.sources.iter().chain(masks), self.how.overwrite)?;
         if self.unpacks {
             return self.prepare_unpacking();
         }
@@ -244,6 +244,7 @@ impl Pack {
         let options = &self.options;
         let ratio = ratio::settle(options, &self.sources, left, self.how.overwrite, context)?;
         let mut settings = Settings::new(options, ratio.as_ref(), Some(&self.out))?;
+        out::check_name(&self.out, &*settings.format)?;
         if settings.format.name() == FormulaFormat.name() {
             let formula = formula::prepare(&self.sources, &self.out, &settings, &self.how)?;
             return Ok(Prepared::Formula(formula));
@@ -324,7 +325,7 @@ impl Samples {
         out::check_name(out, &*settings.format)?;
         // Files of splits have names of their own, which sources may have, too.
         for place in outputs(&*settings.format, &plan, out).iter().filter(|place| *place != out) {
-            out::check_place(place, paths.iter(), how.overwrite)?;
+            out::check_place("OUT", place, paths.iter(), how.overwrite)?;
         }
         if how.part.is_some() && !settings.format.is_sharded() {
             let name = settings.format.name();

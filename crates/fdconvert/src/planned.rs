@@ -215,7 +215,7 @@ impl Planned {
     /// # Errors
     /// As for [`run`](Self::run), before anything is packed.
     pub fn prepare(self, out: &Path, dry: bool) -> Result<Samples> {
-        out::check_place(out, self.paths.iter(), self.how.overwrite)?;
+        out::check_place("OUT", out, self.paths.iter(), self.how.overwrite)?;
         let is_part = self.how.part.is_some() && self.settings.format.is_sharded();
         if is_part && !dry {
             leave_copy(&self.bytes, out)?;

@@ -186,7 +186,9 @@ fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> 
     let chosen = match &options.format {
         Some(name) => formats
             .iter()
-            .find(|format| format.name() == name.as_str())
+            .find(|format| {
+                format.name() == name.as_str() || format.aliases().contains(&name.as_str())
+            })
             .ok_or_else(|| Error::usage("--format", format!("`{name}` is none of: {}", names()))),
         None => {
             let out = out.ok_or_else(|| {
@@ -268,8 +270,17 @@ fn mixture(
 /// OpenCV's defaults; what it cannot do must not be asked of a file that is to be its own.
 fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
     let refuse = |what: &str| Err(Error::usage("--compat ffcv", what.to_owned()));
-    if !matches!(policy.encode, Encode::Jpeg | Encode::Raw) {
-        return refuse("FFCV stores what it has encoded itself; add --encode jpeg or --encode raw");
+    match policy.encode {
+        Encode::Jpeg | Encode::Raw => {}
+        Encode::Smart { .. } | Encode::Mix { .. } => {
+            return refuse(
+                "FFCV's modes `proportion` and `smart` are not reproduced byte for byte; leave \
+                 --compat out (FFCV reads the file nevertheless), or use --encode jpeg or raw",
+            );
+        }
+        Encode::Keep | Encode::Png | Encode::Bmp => {
+            return refuse("FFCV stores what it has encoded itself; use --encode jpeg or raw");
+        }
     }
     if policy.filter != Filter::Area {
         return refuse("FFCV resizes by area only; leave --filter out");

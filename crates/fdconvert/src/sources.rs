@@ -110,7 +110,7 @@ impl Opening<'_> {
             && recipe(path).is_none()
             && self.options.labels.is_none()
         {
-            return out::check_place(cache, paths.iter(), false);
+            return out::check_place("--listing-cache", cache, paths.iter(), false);
         }
         let what = "it keeps the listing of one folder of images; leave it out";
         Err(Error::usage("--listing-cache", what))
@@ -137,12 +137,7 @@ impl Opening<'_> {
     }
 
     fn is_image_folder(self, path: &Path) -> Result<bool> {
-        let is_packed = fdconvert_reader::formats().iter().any(|format| {
-            // Any folder is a folder of images, unless something in it says that it is more.
-            format.name() != "folder" && format.detect(path)
-        });
-        let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
-        Ok(self.options.labels.is_none() && !is_packed && is_folder)
+        Ok(self.options.labels.is_none() && is_plain_folder(path)?)
     }
 
     fn folder(self) -> Folder {
@@ -202,4 +197,12 @@ impl Opening<'_> {
         let sources: Result<Vec<_>> = planned.iter().map(open).collect();
         self.join(sources?)
     }
+}
+
+/// Whether nothing in a folder says that it is more than a folder of images.
+pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
+    let formats = fdconvert_reader::formats();
+    let is_packed = formats.iter().any(|format| format.name() != "folder" && format.detect(path));
+    let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
+    Ok(!is_packed && is_folder)
 }

@@ -1,5 +1,5 @@
 //! Looking for damage in a dataset.
-use crate::{ByteCount, Context, Stage, document, options::from_object, pack::threads};
+use crate::{ByteCount, Context, Stage, document, options::from_object, pack::threads, sources::is_plain_folder};
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
     Class, Encoded, Error, Limits, MaxDecompressed, Reader, Result, Sample, Value,
@@ -71,6 +71,8 @@ pub struct Verified {
     pub has_images: bool,
     /// Every sample has checksums of its own.
     pub has_checksums: bool,
+    /// It is a folder of files, of which no checksums are expected.
+    pub is_plain_folder: bool,
     /// What is wrong, in order.
     pub problems: Vec<Problem>,
     /// Wall-clock time.
@@ -104,6 +106,7 @@ pub fn verify_with(
             samples: reader.len(),
             has_images: reader.schema().first_image().is_some(),
             has_checksums: reader.has_checksums(),
+            is_plain_folder: is_plain_folder(dataset)?,
             problems: pool.install(|| check(&*reader, options, context))?,
             seconds: 0.0,
         },
@@ -112,6 +115,7 @@ pub fn verify_with(
             samples: 0,
             has_images: true,
             has_checksums: false,
+            is_plain_folder: false,
             problems: vec![Problem { sample: None, error: error.chain() }],
             seconds: 0.0,
         },

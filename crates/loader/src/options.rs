@@ -159,7 +159,7 @@ impl Options {
             return refuse("batch", format!("{batch} rows on {size} ranks are too many"));
         }
         if self.threads > MAX_THREADS || self.fetch_threads > MAX_THREADS {
-            return refuse("threads", format!("more than {MAX_THREADS} help nobody"));
+            return refuse("threads", format!("more than {MAX_THREADS} bring nothing"));
         }
         if !(0.0..=1.0).contains(&self.failures.max_share) {
             return refuse("max_share", format!("{} is no share", self.failures.max_share));

@@ -154,6 +154,13 @@ impl Source for Concat {
         self.locate(index).and_then(|(at, inner)| self.sources[at].codec_hint(inner))
     }
 
+    fn member_name(&self, field: usize) -> Option<String> {
+        let (first, others) = self.sources.split_first()?;
+        let name = first.member_name(field)?;
+        let mut others = others.iter().map(|source| source.member_name(field));
+        others.all(|other| other.as_ref() == Some(&name)).then_some(name)
+    }
+
     fn image_bytes(&self, index: u64) -> Option<u64> {
         self.locate(index).and_then(|(at, inner)| self.sources[at].image_bytes(inner))
     }

@@ -72,6 +72,12 @@ impl Dataset<'_> {
         // Maps keep their order, so equal values give equal text.
         field(&serde_json::to_vec(self.source.schema()).unwrap_or_default());
         field(&serde_json::to_vec(&self.recorded()).unwrap_or_default());
+        for (at, name) in (0_u64..).zip(&self.plan.common.members) {
+            if let Some(name) = name {
+                field(&at.to_le_bytes());
+                field(name.as_bytes());
+            }
+        }
         for shard in &self.plan.shards {
             field(shard.split.as_bytes());
             field(&shard.samples.start.to_le_bytes());

@@ -93,6 +93,11 @@ impl Source for Paired {
         self.inner.codec_hint(index)
     }
 
+    fn member_name(&self, field: usize) -> Option<String> {
+        // The mask is the last one, and has the name that it was given.
+        (field + 1 < self.schema.fields.len()).then(|| self.inner.member_name(field))?
+    }
+
     fn image_bytes(&self, index: u64) -> Option<u64> {
         let mask = self.mask(&self.key(index)).ok()?;
         Some(self.inner.image_bytes(index)? + self.masks.image_bytes(mask)?)

@@ -3,7 +3,7 @@ use crate::{
     sharding::Measure, unreadable::Unreadable,
 };
 use fdconvert_codec::{Encode, Form, Policy};
-use fdconvert_core::{Codec, Color, Common, Error, Format, ImageHeader, Result, Shard, Source};
+use fdconvert_core::{Codec, Color, Common, Format, ImageHeader, Result, Shard, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -92,7 +92,7 @@ impl Plan {
         }
         let n_samples = order.as_ref().map_or(source.len(), |indices| indices.len() as u64);
         if n_samples == 0 {
-            return Err(Error::usage("source", "there is no sample to pack"));
+            return Err(request.selection.took_nothing(source.len()));
         }
         let own = if request.mix_splits { Vec::new() } else { source.splits() };
         let mut splits = if own.is_empty() {
@@ -191,19 +191,31 @@ impl Plan {
 fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan) -> Common {
     let mut codec = Agreed::default();
     let mut extension = Agreed::default();
+    let fields = 0..source.schema().fields.len();
+    let mut members: Vec<_> = fields.map(|field| source.member_name(field)).collect();
+    // Images of several parts, such as `left.png`: all of it is the extension.
+    let image = source.schema().first_image().and_then(|image| members.get(image)?.clone());
+    let dotted = image.filter(|name| name.contains('.'));
     for position in 0..plan.len() {
         let index = plan.source_index(position);
         codec.see(stored_codec(source.codec_hint(index), policy, format));
         let key = source.key(index);
         let name = key.rsplit('/').next().unwrap_or_default();
-        extension.see(name.rsplit_once('.').map(|(_, extension)| extension.to_owned()));
+        let ends_in = |dotted: &&String| {
+            name.strip_suffix(dotted.as_str()).is_some_and(|stem| stem.ends_with('.'))
+        };
+        let last = || name.rsplit_once('.').map(|(_, extension)| extension.to_owned());
+        extension.see(dotted.as_ref().filter(ends_in).cloned().or_else(last));
         if codec.is_over() && extension.is_over() {
             break;
         }
     }
     let (codec, extension) = (codec.value(), extension.value());
     let distinct_stems = extension.is_none() && has_distinct_stems(source, plan);
-    Common { codec, extension, distinct_stems }
+    if members.iter().all(Option::is_none) {
+        members.clear();
+    }
+    Common { codec, extension, distinct_stems, members }
 }
 
 /// Whether no two keys differ only in the extension of an image. Takes eight bytes for each

@@ -16,7 +16,8 @@
 //!          in the words of the program that made the plan), `sources` (each with `path`, `fingerprint` in hexadecimal,
 //!          `n_samples`, `schema` and, unless it is nothing, `left_out`: what lies in it beside
 //!          its samples), `shards` (each with `split`, `number`, `of`, `start`, `end`)
-//!          and `common` (`codec`, `extension`)
+//!          and `common` (`codec`, `extension`, `distinct_stems`, and `members`: what the source's own
+//!          files call each field, or null)
 //! 8 bytes  n_order, then so many integers of 8 bytes: the index in the source of every planned
 //!          sample; 0 for all of the source in its order
 //! 8 bytes  n_words, then so many integers of 8 bytes: a bit for every planned sample, the lowest
@@ -108,6 +109,8 @@ struct HeadCommon {
     // Plans of earlier versions lack it, and their keys keep their extensions.
     #[serde(default)]
     distinct_stems: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    members: Vec<Option<String>>,
 }
 
 impl<O: Serialize + DeserializeOwned> PlanFile<O> {
@@ -159,6 +162,7 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
                 codec: common.codec,
                 extension: common.extension.clone(),
                 distinct_stems: common.distinct_stems,
+                members: common.members.clone(),
             },
         })?;
         body.write_all(&(head.len() as u64).to_le_bytes())?;
@@ -252,6 +256,7 @@ impl PlanFile<serde_json::Value> {
                 codec: head.common.codec,
                 extension: head.common.extension,
                 distinct_stems: head.common.distinct_stems,
+                members: head.common.members,
             },
             bmp: (!words.is_empty()).then(|| Positions::from_words(words)),
             unreadable: BTreeMap::new(),
@@ -393,7 +398,12 @@ mod tests {
             plan: Plan {
                 order: Some(vec![4, 0, 2]),
                 shards: vec![shard(0, 0..2), shard(1, 2..3)],
-                common: Common { codec: Some(Codec::Jpeg), extension: None, distinct_stems: true },
+                common: Common {
+                    codec: Some(Codec::Jpeg),
+                    extension: None,
+                    distinct_stems: true,
+                    members: vec![None, Some("txt".into())],
+                },
                 bmp: Some(Positions::from_words(vec![0b101])),
                 unreadable: BTreeMap::new(),
             },

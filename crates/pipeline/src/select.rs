@@ -26,6 +26,26 @@ pub struct Split {
 }
 
 impl Selection {
+    /// Why nothing was taken of a source of so many samples.
+    pub(crate) fn took_nothing(&self, n_samples: u64) -> Error {
+        let given = [
+            ("--select", !self.ranges.is_empty()),
+            ("--select-labels", !self.labels.is_empty()),
+            ("--sample", self.share.is_some()),
+        ];
+        let given: Vec<_> =
+            given.into_iter().filter_map(|(option, given)| given.then_some(option)).collect();
+        if n_samples == 0 || given.is_empty() {
+            return Error::usage("source", "there is no sample to pack");
+        }
+        if let ([_], Some((share, _))) = (&given[..], self.share) {
+            let what = format!("a share of {share} of {n_samples} samples is none; take more");
+            return Error::usage("--sample", what);
+        }
+        let what = format!("none of the {n_samples} samples is left by {}", given.join(" and "));
+        Error::usage("source", what)
+    }
+
     /// The indices taken, ascending, of these splits alone if any are named; `None` for all.
     pub(crate) fn apply(&self, source: &dyn Source, splits: &[String]) -> Result<Option<Vec<u64>>> {
         let Self { ranges, labels, share } = self;

@@ -18,10 +18,13 @@
 
 mod bmp;
 mod exif;
+mod frames;
 mod jpeg;
 mod other;
 mod png;
 mod scans;
+
+pub use frames::is_animated;
 
 use fdconvert_core::{Codec, ImageHeader};
 

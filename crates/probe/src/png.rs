@@ -76,6 +76,19 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     Ok(ImageHeader { codec, width, height, color, bits, orientation, progressive: false })
 }
 
+/// How many frames an animated one has (`acTL`, before the pixels); `None` for a still one.
+pub(crate) fn frames(bytes: &[u8]) -> Option<u32> {
+    let mut at = SIGNATURE_BYTES;
+    loop {
+        let chunk = chunk(bytes, at).ok()?;
+        match &chunk.kind {
+            b"acTL" => return u32_be(chunk.data, 0),
+            b"IDAT" | b"IEND" => return None,
+            _ => at = chunk.next(),
+        }
+    }
+}
+
 /// Every chunk up to IEND, with its CRC.
 pub(crate) fn check_chunks(bytes: &[u8]) -> Result<(), String> {
     let mut at = SIGNATURE_BYTES;

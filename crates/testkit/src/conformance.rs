@@ -21,7 +21,7 @@ mod reading;
 mod round_trip;
 
 pub use checkpoints::checkpoints;
-pub use damage::{bit_flips, truncation};
+pub use damage::{bit_flips, healing, truncation};
 pub use faults::{full_disk, read_errors};
 pub use output::{determinism, dropped, existing_output, keys};
 pub use places::places;
@@ -80,7 +80,8 @@ macro_rules! conformance_tests {
     ($format:expr, $profile:expr) => {
         $crate::conformance_tests!(@each $format, $profile;
             round_trip every_kind sizes image_sizes bad_samples skips keys determinism dropped
-            existing_output reader_contract places checkpoints concurrency verify truncation bit_flips full_disk
+            existing_output reader_contract places checkpoints concurrency verify truncation bit_flips healing
+            full_disk
             read_errors);
     };
     (@each $format:expr, $profile:expr; $($check:ident)*) => {

@@ -50,23 +50,17 @@ pub enum Extent {
     Every(usize),
 }
 
-/// Damages all files at or below `dataset` that `takes` names, one at a time, and asks `notices`
-/// each time. Files are as they were afterwards.
+/// Damages all files at or below `dataset`, one at a time, and asks `notices` each time. Files are
+/// as they were afterwards.
 ///
 /// # Panics
 /// When a file cannot be changed.
-pub fn campaign(
-    dataset: &Path,
-    extent: Extent,
-    takes: impl Fn(&str) -> bool,
-    notices: impl Fn() -> bool,
-) -> Vec<Tally> {
+pub fn campaign(dataset: &Path, extent: Extent, notices: impl Fn() -> bool) -> Vec<Tally> {
     let name = |path: &Path| match path.strip_prefix(dataset) {
         Ok(below) if below != Path::new("") => below.to_string_lossy().into_owned(),
         _ => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
     };
     let files = files_below(dataset).into_iter().map(|path| (name(&path), path));
-    let files = files.filter(|(name, _)| takes(name));
     files.map(|(name, path)| damage(name, &path, extent, &notices)).collect()
 }
 
@@ -159,12 +153,9 @@ mod tests {
         let path = folder.path().join("a");
         fs::write(&path, b"ab-").unwrap();
         // The last byte does not count.
-        let tallies = campaign(
-            folder.path(),
-            Extent::All,
-            |_| true,
-            || !fs::read(&path).is_ok_and(|read| read.starts_with(b"ab")),
-        );
+        let tallies = campaign(folder.path(), Extent::All, || {
+            !fs::read(&path).is_ok_and(|read| read.starts_with(b"ab"))
+        });
         assert_eq!(fs::read(&path).unwrap(), b"ab-");
         let [tally] = &tallies[..] else { panic!("{tallies:?}") };
         assert_eq!((tally.file.as_str(), tally.bytes, tally.tries), ("a", 3, 3 * 8 + 3 + 4 + 1));

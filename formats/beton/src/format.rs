@@ -53,6 +53,10 @@ impl Format for Beton {
         FORMAT
     }
 
+    fn aliases(&self) -> &'static [&'static str] {
+        &["ffcv"]
+    }
+
     fn about(&self) -> &'static str {
         "FFCV's single file of pages; FFCV loads it too"
     }

@@ -32,8 +32,9 @@ pub struct BetonReader {
     pub(crate) index: Option<Index>,
     /// Why the index block that is there is not used.
     pub(crate) index_problem: Option<String>,
-    /// Whether tables and rows are what was written, once that was looked at.
-    pub(crate) tables: OnceLock<Result<(), String>>,
+    /// Set once tables and rows were found to be what was written. Damage is not remembered: a page
+    /// that cannot be read now may be readable later.
+    pub(crate) tables: OnceLock<()>,
 }
 
 impl BetonReader {
@@ -320,9 +321,13 @@ impl Reader for BetonReader {
 
     fn verify_row(&self, index: u64) -> Result<()> {
         self.row(index)?;
-        let found = self.tables.get_or_init(|| crate::verify::tables(self));
-        found.clone().map_err(|what| self.bad_sample(index, &what))
+        if self.tables.get().is_none() {
+            crate::verify::tables(self).map_err(|what| self.bad_sample(index, &what))?;
+            self.tables.get_or_init(|| ());
+        }
+        Ok(())
     }
+
     fn has_checksums(&self) -> bool {
         self.index.is_some()
     }

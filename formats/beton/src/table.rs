@@ -1,6 +1,7 @@
 //! The allocation table: the only place where FFCV keeps the length of an image.
 use crate::layout::{ENTRY_LEN, Entry};
 use bytes::Bytes;
+use fdconvert_storage::sigbus;
 use std::sync::OnceLock;
 
 #[derive(Debug)]
@@ -37,14 +38,23 @@ impl Table {
     /// Length of the value at `pointer`; of several entries the longest: the others belong to
     /// empty values, or to samples that share the bytes.
     pub(crate) fn len_at(&self, pointer: u64) -> Option<u64> {
-        let sorted = self.by_pointer.get_or_init(|| {
-            let mut pairs: Vec<_> =
-                self.entries().map(|entry| (entry.pointer, entry.len)).collect();
-            pairs.sort_unstable();
-            pairs
-        });
+        let made;
+        let sorted = match self.by_pointer.get() {
+            Some(sorted) => sorted,
+            None => {
+                let (pairs, is_sound) = sigbus::watched(|| self.sorted());
+                made = pairs;
+                if is_sound { self.by_pointer.get_or_init(|| made.clone()) } else { &made }
+            }
+        };
         let after = sorted.partition_point(|&(other, _)| other <= pointer);
         let &(found, len) = sorted.get(after.checked_sub(1)?)?;
         (found == pointer).then_some(len)
+    }
+
+    fn sorted(&self) -> Vec<(u64, u64)> {
+        let mut pairs: Vec<_> = self.entries().map(|entry| (entry.pointer, entry.len)).collect();
+        pairs.sort_unstable();
+        pairs
     }
 }

@@ -1,11 +1,16 @@
 //! What a walk found, kept for the next one: `../SPEC.md`, "The listing cache".
-use crate::{layout::join, listing::Listing, walk::Found};
+use crate::{
+    layout::join,
+    links::Target,
+    listing::Listing,
+    walk::{Found, Traces},
+};
 use fdconvert_core::{Error, Ignored, Result, bytes::u64_at};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
-    path::Path,
+    path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 use xxhash_rust::xxh3::xxh3_64;
@@ -30,6 +35,14 @@ pub(crate) struct SeenFolder {
     ctime: (i64, i64),
 }
 
+/// A link as it was when its folder was listed: following it again tells whether it still leads
+/// there, which the folder's time does not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SeenLink {
+    pub(crate) path: Vec<u8>,
+    pub(crate) target: Target,
+}
+
 /// The body of the file.
 #[derive(Serialize, Deserialize)]
 struct Body {
@@ -37,6 +50,7 @@ struct Body {
     /// Nanoseconds since 1970 when the walk began.
     began: i128,
     folders: Vec<SeenFolder>,
+    links: Vec<SeenLink>,
     listing: Vec<u8>,
     class_names: Vec<String>,
     ignored: Ignored,
@@ -91,7 +105,8 @@ pub(crate) fn load(file: &Path, root: &Path) -> Result<Result<(Found, Vec<u64>),
         Ok(body) => body,
         Err(why) => return Ok(Err(why.to_owned())),
     };
-    if body.root != real(root)? {
+    let within = real(root)?;
+    if body.root != within.as_os_str().as_bytes() {
         return Ok(Err("it is of another folder".to_owned()));
     }
     for folder in &body.folders {
@@ -103,6 +118,12 @@ pub(crate) fn load(file: &Path, root: &Path) -> Result<Result<(Found, Vec<u64>),
             let folder = join(root, &folder.path);
             let what = "had changed less than 2 seconds before it was listed";
             return Ok(Err(format!("{} {what}", folder.display())));
+        }
+    }
+    for link in &body.links {
+        let path = join(root, &link.path);
+        if !Target::of(&path, Some(&within)).is_ok_and(|target| target == link.target) {
+            return Ok(Err(format!("{} does not lead where it did", path.display())));
         }
     }
     let listing = Listing::from_bytes(&body.listing);
@@ -120,14 +141,15 @@ pub(crate) fn store(
     file: &Path,
     root: &Path,
     began: i128,
-    folders: Vec<SeenFolder>,
+    traces: Traces,
     found: &Found,
     sizes: &[u64],
 ) -> Result<()> {
     let body = Body {
-        root: real(root)?,
+        root: real(root)?.into_os_string().into_encoded_bytes(),
         began,
-        folders,
+        folders: traces.folders,
+        links: traces.links,
         listing: found.listing.to_bytes(),
         class_names: found.class_names.clone(),
         ignored: found.ignored.clone(),
@@ -168,9 +190,8 @@ fn numbers() -> impl bincode::config::Config {
         .with_limit::<MAX_BODY_BYTES>()
 }
 
-fn real(root: &Path) -> Result<Vec<u8>> {
-    let real = fs::canonicalize(root).map_err(Error::io("open", root))?;
-    Ok(real.as_os_str().as_bytes().to_vec())
+fn real(root: &Path) -> Result<PathBuf> {
+    fs::canonicalize(root).map_err(Error::io("open", root))
 }
 
 #[cfg(test)]
@@ -186,8 +207,10 @@ mod tests {
             class_names: vec!["a".into()],
             ignored: Ignored::default(),
         };
-        let seen = vec![SeenFolder::look(folder.path(), b"").unwrap()];
-        store(&file, folder.path(), now(), seen, &found, &[]).unwrap();
+        let link = SeenLink { path: b"l".to_vec(), target: Target::Folder(b"/x".to_vec()) };
+        let folders = vec![SeenFolder::look(folder.path(), b"").unwrap()];
+        let traces = Traces { folders, links: vec![link] };
+        store(&file, folder.path(), now(), traces, &found, &[]).unwrap();
         let bytes = fs::read(&file).unwrap();
         assert_eq!(parse(&bytes).map(|body| body.class_names).unwrap(), ["a"]);
         for len in 8..bytes.len() {

@@ -4,7 +4,7 @@ mod classes;
 pub(crate) use classes::keep_classes;
 
 use crate::{
-    columns::{json_column, text_column},
+    columns::{EmptyNumber, json_column, text_column},
     layout::{check_relative, key_of_path},
     table::{Column, Table},
 };
@@ -79,11 +79,9 @@ fn parse_separated(text: &[u8], separator: u8) -> Result<Rows, String> {
         }
     }
     let columns = names.into_iter().zip(cells).filter(|(name, _)| *name != path_column);
-    let columns = columns.map(|(name, cells)| {
-        let (kind, column) = text_column(cells);
-        (name, kind, column)
-    });
-    Ok(Rows { paths, lines, columns: columns.collect() })
+    let columns = columns.map(|(name, cells)| typed(name, text_column(cells), &lines));
+    let columns = columns.collect::<Result<_, _>>()?;
+    Ok(Rows { paths, lines, columns })
 }
 
 fn csv_error(text: &[u8], error: &csv::Error) -> String {
@@ -148,11 +146,9 @@ fn parse_jsonl(text: &[u8]) -> Result<Rows, String> {
         }
     }
     let columns = names.into_iter().zip(cells).filter(|(name, _)| *name != path_column);
-    let columns = columns.map(|(name, cells)| {
-        let (kind, column) = json_column(cells);
-        (name, kind, column)
-    });
-    Ok(Rows { paths, lines, columns: columns.collect() })
+    let columns = columns.map(|(name, cells)| typed(name, json_column(cells), &lines));
+    let columns = columns.collect::<Result<_, _>>()?;
+    Ok(Rows { paths, lines, columns })
 }
 
 /// Checks the names of the columns and gives the one that names the file.
@@ -181,6 +177,24 @@ fn check_names(names: &[String]) -> Result<String, String> {
         };
         format!("the first line has to name a column `{paths}`; it names `{seen}`{cure}")
     })
+}
+
+/// A column with its type, or where it has none.
+fn typed(
+    name: String,
+    column: Result<(Kind, Column), EmptyNumber>,
+    lines: &[u64],
+) -> Result<(String, Kind, Column), String> {
+    match column {
+        Ok((kind, column)) => Ok((name, kind, column)),
+        Err(EmptyNumber(row)) => {
+            let line = lines.get(row).copied().unwrap_or(0);
+            Err(format!(
+                "line {line}, column `{name}`: the cell is empty, and all others hold numbers; \
+                 write a number (nan makes it a column of floats), or drop the row or the column"
+            ))
+        }
+    }
 }
 
 /// An empty text would be one more class, and all numbers behind it would be others.
@@ -321,6 +335,10 @@ mod tests {
         check(jsonl("{\"path\": \"a\", \"label\": \"\"}\n"), &["line 1", "`label`", "empty"]);
         check(jsonl("{\"path\": \"a\", \"label\": null}\n"), &["line 1", "`label`", "empty"]);
         check(csv("path,label\na.jpg\n"), &["line 2", "1 cells"]);
+        check(csv("path,n\na,1\n\nb,\nc,2\n"), &["line 4", "`n`", "empty", "numbers"]);
+        check(csv("path,n,x\na,t,1.5\nb,u, \n"), &["line 3", "`x`"]);
+        let null = "{\"path\": \"a\", \"n\": 1.5}\n{\"path\": \"b\", \"n\": null}\n";
+        check(jsonl(null), &["line 2", "`n`", "empty"]);
         check(csv("path,label\na.jpg,1\nb.jpg,2\n\n../c.jpg,3\n"), &["line 5", "`path`", ".."]);
         check(csv("path\n/etc/x.jpg\n"), &["line 2", "absolute"]);
         check(csv("path\na\nb\na\n"), &["lines 2 and 4", "`a`"]);

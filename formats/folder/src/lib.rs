@@ -32,6 +32,7 @@ mod entries;
 mod format;
 mod labels;
 mod layout;
+mod links;
 mod listing;
 mod plain;
 mod planned;

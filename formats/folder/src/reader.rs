@@ -89,28 +89,28 @@ impl FolderReader {
         if let Some(reader) = Self::open_table(root, &how)? {
             return Ok((reader, Some("the folder has a table".to_owned())));
         }
+        if how.follow_links {
+            let why = "--follow-links was given, and what lies outside may change unseen; nothing \
+                       was kept";
+            return Ok((Self::of_walk(root, how, None)?, Some(why.to_owned())));
+        }
         let why = match cache::load(cache, root)? {
-            Ok((found, sizes)) if !how.follow_links => {
+            Ok((found, sizes)) => {
                 let mut reader = Self::of_walk(root, how, Some(found))?;
                 reader.cached = Some(Cached { sizes, file: Some(cache.to_path_buf()) });
                 return Ok((reader, None));
             }
-            Ok(_) => "links are followed".to_owned(),
             Err(why) => why,
         };
         let (began, mut traces) = (cache::now(), Traces::default());
-        let found = walk(root, how.follow_links, Some(&mut traces))?;
-        if traces.any_link || how.follow_links {
-            let why = "the folder has links, whose targets may change unseen; nothing was kept";
-            return Ok((Self::of_walk(root, how, Some(found))?, Some(why.to_owned())));
-        }
+        let found = walk(root, false, Some(&mut traces))?;
         let size = |index| {
             let file = found.listing.get(index).map(|listed| join(root, &listed.path()));
             let file = file.unwrap_or_default();
             fs::metadata(&file).map(|it| it.len()).map_err(Error::io("look at", &file))
         };
         let sizes = (0..found.listing.len()).map(size).collect::<Result<Vec<u64>>>()?;
-        cache::store(cache, root, began, traces.folders, &found, &sizes)?;
+        cache::store(cache, root, began, traces, &found, &sizes)?;
         let mut reader = Self::of_walk(root, how, Some(found))?;
         reader.cached = Some(Cached { sizes, file: None });
         Ok((reader, Some(why)))

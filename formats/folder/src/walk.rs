@@ -1,20 +1,18 @@
 use crate::{
-    cache::SeenFolder,
+    cache::{SeenFolder, SeenLink},
     entries::{Entries, Entry},
     layout::{MACOSX, extensions, is_hidden, join, key_of_path, promised, split_extension},
+    links::Target,
     listing::Listing,
 };
 use fdconvert_core::{Error, Ignored, Result};
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs::{self, DirEntry},
-    io,
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
 };
-
-/// ELOOP: links lead in a circle.
-const TOO_MANY_LINKS: i32 = 40;
 
 /// Tables of samples that other tools leave beside the images.
 const TABLES: [&[u8]; 4] = [b"metadata.csv", b"metadata.jsonl", b"labels.csv", b"labels.tsv"];
@@ -33,8 +31,8 @@ pub(crate) struct Found {
 pub(crate) struct Traces {
     /// Every folder that was listed, as it was before.
     pub(crate) folders: Vec<SeenFolder>,
-    /// A link was met: what it leads to may change without a trace in any of the folders.
-    pub(crate) any_link: bool,
+    /// Every link that was met: what it leads to may change without a trace in these folders.
+    pub(crate) links: Vec<SeenLink>,
 }
 
 /// Finds the images below `root` in the order of their paths, compared part by part and byte by
@@ -194,25 +192,25 @@ impl Walker<'_> {
         if !kind.is_symlink() {
             return Ok(self.judge_file(name, kind.is_file()));
         }
+        let within = self.seen.is_none().then_some(self.real.as_path());
+        let target = Target::of(&entry.path(), within)?;
         if let Some(traces) = &mut self.traces {
-            traces.any_link = true;
+            let path = place.child(name, None).path;
+            traces.links.push(SeenLink { path, target: target.clone() });
         }
-        let target = look(&entry.path(), fs::canonicalize(entry.path()))?;
-        let reachable = |target: &PathBuf| self.seen.is_some() || target.starts_with(&self.real);
-        let known = match target.filter(reachable) {
-            Some(target) => look(&target, fs::metadata(&target))?.map(|known| (known, target)),
-            None => None,
-        };
-        match known {
-            Some((metadata, _)) if !metadata.is_dir() => {
-                Ok(self.judge_file(name, metadata.is_file()))
+        match target {
+            Target::File { is_regular, .. } => Ok(self.judge_file(name, is_regular)),
+            Target::Folder(target) => {
+                let target = PathBuf::from(OsStr::from_bytes(&target));
+                // Folders that were listed already are counted when it is their turn.
+                let is_new = !place.through_link && !place.real.starts_with(&target);
+                if self.seen.is_some() || is_new {
+                    return Ok(Judged::LinkTo(target));
+                }
+                self.ignored.links += 1;
+                Ok(Judged::Ignored)
             }
-            // Folders that were listed already are counted when it is their turn.
-            Some((_, target)) if self.seen.is_some() => Ok(Judged::LinkTo(target)),
-            Some((_, target)) if !place.through_link && !place.real.starts_with(&target) => {
-                Ok(Judged::LinkTo(target))
-            }
-            _ => {
+            Target::Nowhere => {
                 self.ignored.links += 1;
                 Ok(Judged::Ignored)
             }
@@ -239,19 +237,6 @@ enum Judged {
     /// A link to that folder.
     LinkTo(PathBuf),
     Ignored,
-}
-
-/// What a link leads to, `None` where that is nothing. Any other failure would change what is
-/// packed without a word, so it is an error.
-fn look<T>(link: &Path, looked: io::Result<T>) -> Result<Option<T>> {
-    match looked {
-        Ok(found) => Ok(Some(found)),
-        Err(cause) => match cause.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
-            _ if cause.raw_os_error() == Some(TOO_MANY_LINKS) => Ok(None),
-            _ => Err(Error::io("look at", link)(cause)),
-        },
-    }
 }
 
 fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Error {

@@ -95,7 +95,10 @@ impl Writer {
         let mut fresh = BTreeSet::new();
         for (path, _) in &files {
             if self.written.contains(&xxh3_128(path)) || !fresh.insert(path) {
-                let what = format!("its file `{}` was already written", key_of_path(path));
+                let what = format!(
+                    "its file `{}` was already written; a beton or mds can hold both samples",
+                    key_of_path(path)
+                );
                 return Err(Error::sample(&sample.key, what));
             }
         }

@@ -51,6 +51,10 @@ impl Format for Mds {
         FORMAT
     }
 
+    fn aliases(&self) -> &'static [&'static str] {
+        &["streaming", "mosaicml"]
+    }
+
     fn about(&self) -> &'static str {
         "MosaicML Streaming's folder of shards"
     }

@@ -5,6 +5,7 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, MaxDecompressed, Result, bytes::u32_at};
+use fdconvert_storage::sigbus;
 use std::{
     collections::VecDeque,
     io::Read as _,
@@ -110,9 +111,12 @@ impl ShardFile {
         if let Some(bytes) = inflated.get(self.first) {
             return Ok(bytes);
         }
-        let bytes = self.inflate(limit)?;
+        let (bytes, is_sound) = sigbus::watched(|| self.inflate(limit));
+        let bytes = bytes?;
         self.check(&bytes)?;
-        inflated.put(self.first, bytes.clone());
+        if is_sound {
+            inflated.put(self.first, bytes.clone());
+        }
         Ok(bytes)
     }
 

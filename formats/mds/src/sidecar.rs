@@ -11,7 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(crate) struct ShardIndex {
     /// Its name in the shard's folder, if there should be one.
     name: Option<String>,
-    opened: OnceLock<Result<Index, String>>,
+    /// What could not be opened is tried again.
+    opened: OnceLock<Index>,
 }
 
 impl ShardIndex {
@@ -27,15 +28,15 @@ impl ShardIndex {
         schema: &Schema,
     ) -> Result<Option<&Index>, String> {
         let Some(name) = &self.name else { return Ok(None) };
-        let open = || {
-            let path = folder.join(name);
-            let what = |what: String| format!("its index {name}: {what}");
-            let block = map(&path).map_err(|error| what(error.chain()))?;
-            let index = Index::parse(block).map_err(|error| what(error.to_string()))?;
-            check(&index, entry, schema).map_err(|problem| what(problem.into()))?;
-            Ok(index)
-        };
-        self.opened.get_or_init(open).as_ref().map(Some).map_err(Clone::clone)
+        if let Some(index) = self.opened.get() {
+            return Ok(Some(index));
+        }
+        let path = folder.join(name);
+        let what = |what: String| format!("its index {name}: {what}");
+        let block = map(&path).map_err(|error| what(error.chain()))?;
+        let index = Index::parse(block).map_err(|error| what(error.to_string()))?;
+        check(&index, entry, schema).map_err(|problem| what(problem.into()))?;
+        Ok(Some(self.opened.get_or_init(|| index)))
     }
 }
 

@@ -126,8 +126,8 @@ fn refuse_leftovers(out: &Path, codec: Codec) -> Result<()> {
         let path = entry.map_err(Error::io("list", &folder))?.path();
         if path.extension().is_some_and(|extension| extension == "tar") {
             let what = format!(
-                "{} is a shard of another run: move its folder away and run again, which goes on \
-                 from here",
+                "{} is a shard of another run: move its folder away and run again, which resumes \
+                 here",
                 path.display()
             );
             return Err(Error::usage("output", what));

@@ -6,7 +6,7 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Extent, Image, Provenance, Reader, Result, Sample, Schema, Source,
+    Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
     Splits, packed_splits,
 };
 use fdconvert_index::CheckpointFacts;
@@ -174,6 +174,12 @@ impl Source for MixedReader {
 
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         self.place(index).map(|(codec, _)| codec)
+    }
+
+    fn member_name(&self, field: usize) -> Option<String> {
+        // Images are called alike whatever their codec, which is a matter of this format.
+        let is_image = self.schema().fields.get(field)?.kind == Kind::Image;
+        self.parts.iter().flatten().next().filter(|_| !is_image)?.member_name(field)
     }
 
     fn image_bytes(&self, index: u64) -> Option<u64> {

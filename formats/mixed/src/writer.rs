@@ -153,7 +153,7 @@ impl ShardWriter for Writer {
         // Within a codec the shard would say so, too.
         let key = xxh3_128(sample.key.as_bytes());
         if self.seen.contains(&key) {
-            let what = "another sample of the shard has the same key";
+            let what = "another sample of the shard has the same key; a beton or mds can hold both";
             return Err(Error::sample(&sample.key, what));
         }
         self.append(codec, sample, checkpoints)?;

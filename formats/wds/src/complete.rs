@@ -115,7 +115,7 @@ fn refuse_leftovers(request: &Complete<'_>) -> Result<()> {
     let Some(first) = leftovers.first() else { return Ok(()) };
     let what = format!(
         "{} has {} shards of another run, {first} among them: move them away and run again, which \
-         goes on from here",
+         resumes here",
         request.out.display(),
         leftovers.len()
     );
@@ -133,7 +133,7 @@ pub(crate) fn refuse_foreign(path: &Path, bytes: &[u8]) -> Result<()> {
         _ => {}
     }
     let what = format!(
-        "{} exists and is not of this dataset: move it away and run again, which goes on from \
+        "{} exists and is not of this dataset: move it away and run again, which resumes \
          here, or choose other --sidecars",
         path.display()
     );

@@ -1,5 +1,5 @@
 //! Fields of a schema as members of a sample, and back.
-use crate::{Wds, format::FORMAT, layout::MAX_NAME_BYTES, names::Name, npy};
+use crate::{Wds, format::FORMAT, kept, layout::MAX_NAME_BYTES, names::Name, npy};
 use bytes::Bytes;
 use fdconvert_core::{Common, Encoded, Error, FieldSpec, Kind, Result, Schema, Value};
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
@@ -21,54 +21,86 @@ pub(crate) fn is_cell(field: &FieldSpec) -> bool {
     matches!(field.kind, Kind::Int | Kind::Float)
 }
 
-/// The names of the members, without key and dot, in schema order.
+/// The names of the members, without key and dot, in schema order: those that the source has, as
+/// long as they can be told apart in what is written, else those that the fields have.
 pub(crate) fn names(schema: &Schema, format: &Wds, common: &Common) -> Result<Vec<Name>> {
+    if !common.members.is_empty()
+        && let Ok(names) = all_names(schema, format, common, &common.members)
+    {
+        return Ok(names);
+    }
+    all_names(schema, format, common, &[])
+}
+
+fn all_names(
+    schema: &Schema,
+    format: &Wds,
+    common: &Common,
+    members: &[Option<String>],
+) -> Result<Vec<Name>> {
     let one_name = format.sidecars.contains(&"hf");
-    let image = match (&format.image_field, common.codec) {
-        (Some(name), _) => Name::Fixed(name.clone()),
-        (None, Some(codec)) => Name::Fixed(codec.extension().to_owned()),
-        // Hugging Face datasets takes the fields of all samples from the first ones.
-        (None, None) if one_name => Name::Fixed(ANY_IMAGE.to_owned()),
-        (None, None) => Name::ByCodec(String::new()),
-    };
-    let further = |plain: &str| match &image {
-        Name::Fixed(first) if format.one_suffix => {
-            let suffix = first.rsplit('.').next().unwrap_or(first);
-            Name::Fixed(format!("{plain}.{suffix}"))
-        }
-        _ if one_name => Name::Fixed(format!("{plain}.{ANY_IMAGE}")),
-        _ => Name::ByCodec(format!("{plain}.")),
-    };
+    let own = |field: usize| members.get(field).and_then(Option::as_deref);
+    // The folders of a mixed set have images of the same names.
+    let own_image = |field: usize| own(field).filter(|_| !format.one_suffix);
     let first_image = schema.first_image();
-    let label = schema.label().filter(|&i| schema.fields[i].kind == Kind::Int);
+    let image = match (&format.image_field, first_image.and_then(own_image), common.codec) {
+        (Some(name), ..) => Name::Fixed(name.clone()),
+        (None, Some(own), _) => kept::first_image(own, common, one_name),
+        (None, None, Some(codec)) => Name::Fixed(codec.extension().to_owned()),
+        // Hugging Face datasets takes the fields of all samples from the first ones.
+        (None, None, None) if one_name => Name::Fixed(ANY_IMAGE.to_owned()),
+        (None, None, None) => Name::ByCodec(String::new()),
+    };
+    let further = |field: usize| {
+        let plain = plain_name(&schema.fields[field].name);
+        match &image {
+            Name::Fixed(first) if format.one_suffix => {
+                let suffix = first.rsplit('.').next().unwrap_or(first);
+                Name::Fixed(format!("{plain}.{suffix}"))
+            }
+            _ if one_name => Name::Fixed(format!("{plain}.{ANY_IMAGE}")),
+            _ => match own_image(field) {
+                Some(own) => kept::further_image(own),
+                None => Name::ByCodec(format!("{plain}.")),
+            },
+        }
+    };
     let mut names = Vec::with_capacity(schema.fields.len());
-    for (i, field) in schema.fields.iter().enumerate() {
-        let plain = plain_name(&field.name);
-        let fixed = match &field.kind {
-            Kind::Image => None,
-            Kind::Int if Some(i) == label => Some("cls".to_owned()),
-            Kind::Int => Some(format!("{plain}.cls")),
-            Kind::Float | Kind::Json => Some(format!("{plain}.json")),
-            Kind::Text => Some(format!("{plain}.txt")),
-            Kind::Bytes => Some(format!("{plain}.bin")),
-            Kind::Array(spec) if npy::header(spec).len() > 4096 => {
-                let what = format!("field `{}` has too many dimensions", field.name);
-                return Err(Error::usage("schema", what));
-            }
-            Kind::Array(_) => Some(format!("{plain}.npy")),
-            _ => {
-                let what = format!("a shard cannot hold field `{}`", field.name);
-                return Err(Error::usage("schema", what));
-            }
-        };
-        names.push(match fixed {
-            Some(name) => Name::Fixed(name),
-            None if Some(i) == first_image => image.clone(),
-            None => further(&plain),
+    for field in 0..schema.fields.len() {
+        names.push(match (fixed_name(schema, field)?, own(field)) {
+            (Some(_), Some(own)) => Name::Fixed(own.to_owned()),
+            (Some(name), None) => Name::Fixed(name),
+            (None, _) if Some(field) == first_image => image.clone(),
+            (None, _) => further(field),
         });
     }
     check(schema, &names)?;
     Ok(names)
+}
+
+/// What the members of a field are called by its name and kind; `None` for images, whose names say
+/// their codecs.
+pub(crate) fn fixed_name(schema: &Schema, position: usize) -> Result<Option<String>> {
+    let Some(field) = schema.fields.get(position) else { return Ok(None) };
+    let label = schema.label().filter(|&label| schema.fields[label].kind == Kind::Int);
+    let plain = plain_name(&field.name);
+    Ok(Some(match &field.kind {
+        Kind::Image => return Ok(None),
+        Kind::Int if Some(position) == label => "cls".to_owned(),
+        Kind::Int => format!("{plain}.cls"),
+        Kind::Float | Kind::Json => format!("{plain}.json"),
+        Kind::Text => format!("{plain}.txt"),
+        Kind::Bytes => format!("{plain}.bin"),
+        Kind::Array(spec) if npy::header(spec).len() > 4096 => {
+            let what = format!("field `{}` has too many dimensions", field.name);
+            return Err(Error::usage("schema", what));
+        }
+        Kind::Array(_) => format!("{plain}.npy"),
+        _ => {
+            let what = format!("a shard cannot hold field `{}`", field.name);
+            return Err(Error::usage("schema", what));
+        }
+    }))
 }
 
 /// What a user should know of names that are not the same for all samples.
@@ -125,7 +157,7 @@ fn check(schema: &Schema, names: &[Name]) -> Result<()> {
 }
 
 /// A field's name without what is not allowed in the name of a member.
-fn plain_name(name: &str) -> String {
+pub(crate) fn plain_name(name: &str) -> String {
     let mut plain = String::new();
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') {

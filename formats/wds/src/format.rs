@@ -90,6 +90,10 @@ impl Format for Wds {
         FORMAT
     }
 
+    fn aliases(&self) -> &'static [&'static str] {
+        &["webdataset"]
+    }
+
     fn about(&self) -> &'static str {
         "WebDataset: a folder of tar shards"
     }

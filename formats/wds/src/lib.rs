@@ -48,6 +48,7 @@ mod existing;
 mod fields;
 mod format;
 mod infer;
+mod kept;
 mod keys;
 mod layout;
 mod manifest;

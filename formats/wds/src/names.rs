@@ -98,7 +98,7 @@ impl Column {
 }
 
 /// What stands before the extension of an image, the dot included.
-fn stem_of_image(name: &[u8]) -> Option<&[u8]> {
+pub(crate) fn stem_of_image(name: &[u8]) -> Option<&[u8]> {
     let dot = name.iter().rposition(|&byte| byte == b'.').map_or(0, |dot| dot + 1);
     let (stem, extension) = name.split_at_checked(dot)?;
     Codec::from_extension(std::str::from_utf8(extension).ok()?).map(|_| stem)

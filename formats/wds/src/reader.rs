@@ -1,5 +1,5 @@
 use crate::{
-    keys,
+    kept, keys,
     manifest::Manifest,
     names::Column,
     shard::{Contents, Shard, Slot},
@@ -143,6 +143,10 @@ impl Source for WdsReader {
                 Codec::from_extension(name.rsplit('.').next().unwrap_or(name))
             }
         }
+    }
+
+    fn member_name(&self, field: usize) -> Option<String> {
+        kept::of_source(&self.schema, field, self.columns.get(field)?)
     }
 
     fn image_bytes(&self, index: u64) -> Option<u64> {

@@ -146,7 +146,9 @@ impl Writer {
             headers.push(header.map_err(|error| bad(error.to_string()))?);
         }
         if !self.seen.insert(xxh3_128(key.as_bytes())) {
-            return Err(bad(format!("another sample of the shard is called `{key}` already")));
+            return Err(bad(format!(
+                "another sample of the shard is called `{key}` already; a beton or mds can hold both"
+            )));
         }
         let mut regions = vec![None; members.len()];
         for &i in &self.order {

@@ -13,7 +13,7 @@ use crate::{
     orient::orient_into,
 };
 use fdconvert_core::{Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result};
-use fdconvert_probe::{Ending, check_complete};
+use fdconvert_probe::{Ending, check_complete, is_animated};
 
 /// An image on its way.
 struct Job<'a> {
@@ -89,10 +89,12 @@ impl Policy {
         let decoded = timed(&mut nanos.decode, || {
             worker.decoder.decode_reusing(key, &encoded, &self.limits, buffer)
         })?;
-        self.check_end(key, decoded.notes)?;
+        let notes =
+            decoded.notes | Notes::FIRST_FRAME.when(is_animated(&encoded.bytes, encoded.codec));
+        self.check_strict(key, notes)?;
         let jpeg = (encoded.codec == Codec::Jpeg).then_some(&*encoded.bytes);
         let job = Job { key, format, size, source, goal, jpeg };
-        let (mut outcome, seat) = self.make(&job, decoded.pixels, decoded.notes, nanos, worker)?;
+        let (mut outcome, seat) = self.make(&job, decoded.pixels, notes, nanos, worker)?;
         outcome.notes |= if seat.fell_back { Notes::FELL_BACK } else { Notes::REENCODED };
         Ok(outcome)
     }
@@ -129,10 +131,10 @@ impl Policy {
         let ending = check_complete(&encoded.bytes, header);
         let ending = ending.map_err(|what| Error::sample(key, what))?;
         let left_out = Notes::COEFFICIENTS_LEFT_OUT.when(ending == Ending::CoefficientsLeftOut);
-        self.check_end(key, left_out)?;
+        self.check_strict(key, left_out)?;
         notes |= left_out;
         if ending == Ending::NoEndMarker {
-            self.check_end(key, Notes::NO_END_MARKER)?;
+            self.check_strict(key, Notes::NO_END_MARKER)?;
             // Only decoding tells whether pixels are missing too.
             let mut pixels = worker.take();
             let (_, _, found) = timed(&mut nanos.decode, || {
@@ -157,7 +159,7 @@ impl Policy {
         self.baseline && header.codec == Codec::Jpeg && header.progressive
     }
 
-    fn check_end(&self, key: &str, notes: Notes) -> Result<()> {
+    fn check_strict(&self, key: &str, notes: Notes) -> Result<()> {
         if self.strict && notes.contains(Notes::NO_END_MARKER) {
             let what = "the JPEG has no end marker, which `--strict` does not let pass";
             return Err(Error::sample(key, what));
@@ -165,6 +167,11 @@ impl Policy {
         if self.strict && notes.contains(Notes::COEFFICIENTS_LEFT_OUT) {
             let what = "the JPEG's scans do not send all coefficients, which `--strict` does not \
                         let pass";
+            return Err(Error::sample(key, what));
+        }
+        if self.strict && notes.contains(Notes::FIRST_FRAME) {
+            let what = "is animated, and only its first frame would be stored, which `--strict` \
+                        does not let pass";
             return Err(Error::sample(key, what));
         }
         Ok(())

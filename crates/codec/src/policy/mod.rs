@@ -136,7 +136,7 @@ pub struct Policy {
     /// coefficients and markers. Only with the feature `turbo`.
     pub baseline: bool,
     /// A JPEG without its end marker is an error even if all its pixels are there, and so is a
-    /// progressive one that leaves coefficients out.
+    /// progressive one that leaves coefficients out, and an animation that would lose its frames.
     pub strict: bool,
     /// What no image may exceed.
     pub limits: Limits,

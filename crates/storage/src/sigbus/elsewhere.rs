@@ -22,6 +22,10 @@ pub(super) fn caught_once<T>(work: impl FnOnce() -> Result<T>) -> Option<Result<
     Some(work())
 }
 
+pub(super) fn watched<T>(work: impl FnOnce() -> T) -> (T, bool) {
+    (work(), true)
+}
+
 /// Does nothing on this system: pages are read when they are looked at.
 ///
 /// # Errors

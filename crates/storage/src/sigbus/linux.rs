@@ -117,6 +117,15 @@ pub(super) fn caught_once<T>(work: impl FnOnce() -> Result<T>) -> Option<Result<
     }
 }
 
+pub(super) fn watched<T>(work: impl FnOnce() -> T) -> (T, bool) {
+    // As in `begin`: zeros that come later are counted before anybody can see them.
+    let before = FAULTS.load(SeqCst);
+    let was_clean = REPAIRING.load(SeqCst) == 0;
+    let result = work();
+    fence(SeqCst);
+    (result, was_clean && FAULTS.load(SeqCst) == before)
+}
+
 /// Waits until no map holds zeros; returns the number of faults until then.
 fn begin() -> Result<u64> {
     let process = process::id();

@@ -76,6 +76,13 @@ pub fn caught_once<T>(work: impl FnOnce() -> Result<T>) -> Option<Result<T>> {
     system::caught_once(work)
 }
 
+/// Does something that reads mapped files, and tells whether none of them held zeros meanwhile.
+/// Only then may the result be kept for later work: [`caught`] throws away what its own work has
+/// made of zeros, not what that has left elsewhere.
+pub fn watched<T>(work: impl FnOnce() -> T) -> (T, bool) {
+    system::watched(work)
+}
+
 /// Whether a page could not be read since the start of the process. Then bytes of maps are better
 /// copied before long work.
 #[must_use]

@@ -2,6 +2,7 @@ use super::{Profile, bench::Bench};
 use crate::{damage::files_below, fixtures};
 use fdconvert_core::{FieldSpec, Format, Schema};
 use std::{
+    cell::Cell,
     collections::BTreeSet,
     fs::{self, File, OpenOptions},
     os::unix::fs::FileExt,
@@ -54,6 +55,32 @@ pub fn bit_flips(format: &dyn Format, profile: &Profile) {
         }
     });
 }
+
+/// What is wrong for a while, such as a page that could not be read, is not held against an open
+/// dataset once it is right again.
+///
+/// # Panics
+/// When it is, or when no damage at all was noticed of a dataset with checksums.
+pub fn healing(format: &dyn Format, profile: &Profile) {
+    let n_noticed = Cell::new(0);
+    let has_checksums = Cell::new(false);
+    each_file(format, profile, |bench, path| {
+        let whole = fs::read(path).unwrap();
+        for at in positions(profile, path, whole.len() as u64).into_iter().step_by(HEALED_STEP) {
+            let reader = bench.open();
+            has_checksums.set(reader.has_checksums());
+            let is_sound = || (0..reader.len()).all(|index| reader.verify_row(index).is_ok());
+            open_for_writing(path).write_all_at(&[!whole[at as usize]], at).unwrap();
+            n_noticed.set(n_noticed.get() + u64::from(!is_sound()));
+            open_for_writing(path).write_all_at(&[whole[at as usize]], at).unwrap();
+            assert!(is_sound(), "{}: byte {at} is still wrong", path.display());
+        }
+    });
+    assert!(n_noticed.get() > 0 || !has_checksums.get(), "no damage was noticed");
+}
+
+/// Opening a dataset for each byte takes its time.
+const HEALED_STEP: usize = 13;
 
 /// Of a file that is larger only one bit of each byte is flipped.
 const LARGE: usize = 1 << 20;

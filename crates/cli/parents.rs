@@ -1,0 +1,74 @@
+//! Folders that outputs will lie in: they must be there before any work is done.
+use crate::{args::Command, fractal::args::FractalCommand};
+use fdconvert_core::{Error, Result};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Refuses to begin a command whose output would lie in a folder that is missing: before minutes of
+/// work, not after.
+pub(crate) fn check(command: &Command) -> Result<()> {
+    for (option, path) in outputs(command) {
+        let Some(parent) = path.parent().filter(|it| !it.as_os_str().is_empty()) else { continue };
+        match fs::metadata(parent) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => {
+                let what = format!(
+                    "{} is a file, and {} would lie in it",
+                    parent.display(),
+                    path.display()
+                );
+                return Err(Error::usage(option, what));
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                let what = format!(
+                    "{}, where {} would be written, is missing; create that folder first (mkdir -p)",
+                    parent.display(),
+                    path.file_name().unwrap_or_default().display()
+                );
+                return Err(Error::usage(option, what));
+            }
+            Err(cause) => return Err(Error::io("look at", parent)(cause)),
+        }
+    }
+    Ok(())
+}
+
+/// What a command writes, each with what names it.
+fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
+    let mut outputs: Vec<(&'static str, Option<&PathBuf>)> = Vec::new();
+    match command {
+        Command::Pack(args) => {
+            let is_named = args.paths.len() > 1 || args.plan.is_some();
+            outputs.push(("OUT", args.paths.last().filter(|_| is_named)));
+            outputs.push(("--listing-cache", args.listing_cache.as_ref()));
+        }
+        Command::Plan(args) => {
+            outputs.push(("--output", Some(&args.output)));
+            outputs.push(("--listing-cache", args.listing_cache.as_ref()));
+        }
+        Command::Profile(args) => {
+            outputs.push(("--output", args.output.as_ref()));
+            outputs.push(("--report", args.report.as_ref()));
+        }
+        Command::Bench(args) => outputs.push(("--plot", args.plot.as_ref())),
+        Command::Unpack(args) => outputs.push(("OUT", Some(&args.out))),
+        Command::Sample(args) => outputs.push(("OUT", Some(&args.out))),
+        Command::Fractal(args) => outputs.push(match &args.command {
+            FractalCommand::Search(args) => ("OUT", Some(&args.out)),
+            FractalCommand::Render(args) => ("OUT", Some(&args.out)),
+            FractalCommand::Sheet(args) => ("OUT", Some(&args.out)),
+            FractalCommand::Census(args) => ("--csv", args.csv.as_ref()),
+            FractalCommand::Recipes => ("OUT", None),
+        }),
+        Command::Merge(_)
+        | Command::Index(_)
+        | Command::Inspect(_)
+        | Command::Verify(_)
+        | Command::Gpu(_)
+        | Command::Completions { .. }
+        | Command::Man(_) => {}
+    }
+    outputs.into_iter().filter_map(|(name, path)| Some((name, path?.as_path()))).collect()
+}

@@ -1,0 +1,109 @@
+//! Whether a file holds more images than the first one: frames of an animation.
+use crate::{bytes::array, png};
+use fdconvert_core::Codec;
+
+/// Whether decoding the image leaves frames out: of a GIF, WebP or PNG that has several. Looks at
+/// no more than it takes to find a second one; what is damaged has as many as can be found.
+#[must_use]
+pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
+    match codec {
+        Codec::Gif => second_gif_frame(bytes).is_some(),
+        Codec::Webp => second_webp_frame(bytes).is_some(),
+        Codec::Png => png::frames(bytes).is_some_and(|n_frames| n_frames > 1),
+        _ => false,
+    }
+}
+
+/// GIF89a specification: the screen, then blocks, of which images start with a comma.
+fn second_gif_frame(bytes: &[u8]) -> Option<()> {
+    const SCREEN_BYTES: usize = 13;
+    const IMAGE_BYTES: usize = 10;
+    let [flags] = array(bytes, 10)?;
+    let mut at = SCREEN_BYTES + color_table_bytes(flags);
+    let mut seen_one = false;
+    loop {
+        let [kind] = array(bytes, at)?;
+        at = match kind {
+            b'!' => past_sub_blocks(bytes, at + 2)?,
+            b',' if seen_one => return Some(()),
+            b',' => {
+                seen_one = true;
+                let [flags] = array(bytes, at + 9)?;
+                // A byte of the code size comes before the data.
+                past_sub_blocks(bytes, at + IMAGE_BYTES + color_table_bytes(flags) + 1)?
+            }
+            _ => return None,
+        };
+    }
+}
+
+/// Of three bytes for each colour.
+fn color_table_bytes(flags: u8) -> usize {
+    if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
+}
+
+/// Each has its length before it; one of no length is the last.
+fn past_sub_blocks(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        let [len] = array(bytes, at)?;
+        at = at.checked_add(1 + usize::from(len))?;
+        if len == 0 {
+            return Some(at);
+        }
+    }
+}
+
+/// WebP Container Specification: `VP8X` with the flag of animations, and frames in chunks `ANMF`.
+fn second_webp_frame(bytes: &[u8]) -> Option<()> {
+    const ANIMATION: u8 = 2;
+    if array(bytes, 12)? != *b"VP8X" || array::<1>(bytes, 20)?[0] & ANIMATION == 0 {
+        return None;
+    }
+    let mut at = 12_usize;
+    let mut seen_one = false;
+    loop {
+        let kind: [u8; 4] = array(bytes, at)?;
+        let len = usize::try_from(u32::from_le_bytes(array(bytes, at.checked_add(4)?)?)).ok()?;
+        if kind == *b"ANMF" && std::mem::replace(&mut seen_one, true) {
+            return Some(());
+        }
+        // Chunks are padded to even sizes.
+        at = at.checked_add(8)?.checked_add(len)?.checked_add(len & 1)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gif(n_frames: usize) -> Vec<u8> {
+        let frame = b"!\xf9\x04\0\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0";
+        let start =
+            b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xff\x0bNETSCAPE2.0\x03\x01\0\0\0";
+        [&start[..], &frame.repeat(n_frames), b";"].concat()
+    }
+
+    fn webp(flags: u8, n_frames: usize) -> Vec<u8> {
+        let start = [b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0", &[flags][..], &[0; 9]].concat();
+        [start, b"ANMF\x03\0\0\0abc\0".repeat(n_frames)].concat()
+    }
+
+    #[test]
+    fn a_second_frame_is_an_animation() {
+        for (n_frames, animated) in [(0, false), (1, false), (2, true), (9, true)] {
+            assert_eq!(is_animated(&gif(n_frames), Codec::Gif), animated, "{n_frames}");
+            assert_eq!(is_animated(&webp(2, n_frames), Codec::Webp), animated, "{n_frames}");
+        }
+        // Frames without the flag are none; nor is a GIF by another name.
+        assert!(!is_animated(&webp(0, 3), Codec::Webp));
+        assert!(!is_animated(&gif(2), Codec::Jpeg));
+    }
+
+    #[test]
+    fn whatever_is_cut_is_no_panic() {
+        for (bytes, codec) in [(gif(2), Codec::Gif), (webp(2, 2), Codec::Webp)] {
+            let animated = (0..bytes.len()).filter(|&len| is_animated(&bytes[..len], codec));
+            assert!(animated.count() < bytes.len() / 2);
+        }
+    }
+}
