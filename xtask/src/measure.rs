@@ -212,7 +212,7 @@ fn largest_ring(imports: &BTreeMap<PathBuf, BTreeSet<String>>) -> usize {
         let known = crates.entry(root.to_owned()).or_default().entry(module.clone()).or_default();
         known.extend(names.iter().filter(|name| **name != module).cloned());
     }
-    crates.values().map(|modules| ring(modules)).max().unwrap_or(0)
+    crates.values().map(ring).max().unwrap_or(0)
 }
 
 fn ring(modules: &BTreeMap<String, BTreeSet<String>>) -> usize {

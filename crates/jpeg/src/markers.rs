@@ -41,7 +41,7 @@ pub fn parse_header(bytes: &[u8]) -> Result<Jpeg, Refused> {
     }
     let mut state = State::default();
     let mut segments = marker_segments(bytes);
-    while let Some(segment) = segments.next() {
+    for segment in segments.by_ref() {
         let (marker, offset) = (segment.marker, segment.from());
         if let Some(found) = segment.stray() {
             return Err(Refused::Marker { offset, found });

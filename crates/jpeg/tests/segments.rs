@@ -4,15 +4,17 @@
 use fdconvert_jpeg::{BadLength, marker, marker_segments};
 use proptest::prelude::*;
 
-/// Code, first byte, content and the byte behind it of everything that is found.
-fn walked(jpeg: &[u8]) -> Vec<(u8, usize, Result<&[u8], BadLength>, usize)> {
+/// Code, first byte, content and the byte behind it.
+type Walked<'a> = (u8, usize, Result<&'a [u8], BadLength>, usize);
+
+fn walked(jpeg: &[u8]) -> Vec<Walked<'_>> {
     marker_segments(jpeg).map(|it| (it.marker, it.at, it.body, it.end)).collect()
 }
 
 #[test]
 fn segments_restarts_and_the_end_are_found() {
     let jpeg = b"\xff\xd8\xff\xe0\0\x04ab\xff\xda\0\x03c\x01\xff\0\x02\xff\xd0\x03\xff\xd9\xff\xe0";
-    let found: [(u8, usize, Result<&[u8], _>, usize); 4] = [
+    let found: [Walked<'_>; 4] = [
         (marker::APP0, 2, Ok(b"ab"), 8),
         (marker::SOS, 8, Ok(b"c"), 13),
         (0xD0, 17, Ok(b""), 19),

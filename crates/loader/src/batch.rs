@@ -73,7 +73,7 @@ pub struct Batch {
 pub(crate) enum Images {
     Host(HostImages),
     #[cfg(feature = "gpu")]
-    Device(DeviceImages),
+    Device(Box<DeviceImages>),
 }
 
 /// Memory of the ring that batches are made in.

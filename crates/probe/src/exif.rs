@@ -4,9 +4,12 @@ use fdconvert_core::bytes::{u16_at, u16_be_at, u32_at, u32_be_at};
 const ORIENTATION: u16 = 0x0112;
 const SHORT: u16 = 3;
 
+/// Reads an integer at an offset.
+type At<T> = fn(&[u8], usize) -> Option<T>;
+
 /// The orientation, 1 to 8, of the first image directory; `None` when absent or malformed.
 pub(crate) fn orientation(tiff: &[u8]) -> Option<u8> {
-    let (short, long): (fn(&[u8], usize) -> _, fn(&[u8], usize) -> _) = match tiff.get(..4)? {
+    let (short, long): (At<u16>, At<u32>) = match tiff.get(..4)? {
         [b'I', b'I', 42, 0] => (u16_at, u32_at),
         [b'M', b'M', 0, 42] => (u16_be_at, u32_be_at),
         _ => return None,

@@ -209,7 +209,7 @@ impl Device {
             images.write(&parts).map_err(Error::device("copy to"))?;
         }
         // The host's memory goes back to the ring.
-        batch.images = Images::Device(DeviceImages { images, ordinal: self.ordinal });
+        batch.images = Images::Device(Box::new(DeviceImages { images, ordinal: self.ordinal }));
         Ok(batch)
     }
 }
