@@ -2,8 +2,8 @@
 use crate::{
     Outcome, Session,
     args::{Cli, Command},
-    arguments, bench, format_options, fractal, gpu, index, inspect, man, output, pack, parents, plan,
-    profile, sample, unpack, verify,
+    arguments, bench, format_options, fractal, gpu, index, inspect, man, output, pack, parents,
+    plan, profile, sample, unpack, verify,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use fdconvert_core::{Class, Result};

@@ -1,5 +1,8 @@
 //! Looking for damage in a dataset.
-use crate::{ByteCount, Context, Stage, document, options::from_object, pack::threads, sources::is_plain_folder};
+use crate::{
+    ByteCount, Context, Stage, document, options::from_object, pack::threads,
+    sources::is_plain_folder,
+};
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
     Class, Encoded, Error, Limits, MaxDecompressed, Reader, Result, Sample, Value,

@@ -1,6 +1,9 @@
 //! Whether a file holds more images than the first one: frames of an animation.
-use crate::{bytes::array, png};
-use fdconvert_core::Codec;
+use crate::png;
+use fdconvert_core::{
+    Codec,
+    bytes::{array_at as array, u32_at},
+};
 
 /// Whether decoding the image leaves frames out: of a GIF, WebP or PNG that has several. Looks at
 /// no more than it takes to find a second one; what is damaged has as many as can be found.
@@ -63,7 +66,7 @@ fn second_webp_frame(bytes: &[u8]) -> Option<()> {
     let mut seen_one = false;
     loop {
         let kind: [u8; 4] = array(bytes, at)?;
-        let len = usize::try_from(u32::from_le_bytes(array(bytes, at.checked_add(4)?)?)).ok()?;
+        let len = usize::try_from(u32_at(bytes, at.checked_add(4)?)?).ok()?;
         if kind == *b"ANMF" && std::mem::replace(&mut seen_one, true) {
             return Some(());
         }

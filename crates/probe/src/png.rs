@@ -82,7 +82,7 @@ pub(crate) fn frames(bytes: &[u8]) -> Option<u32> {
     loop {
         let chunk = chunk(bytes, at).ok()?;
         match &chunk.kind {
-            b"acTL" => return u32_be(chunk.data, 0),
+            b"acTL" => return u32_be_at(chunk.data, 0),
             b"IDAT" | b"IEND" => return None,
             _ => at = chunk.next(),
         }
