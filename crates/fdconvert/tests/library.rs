@@ -117,9 +117,10 @@ fn options_come_back_from_json_by_their_names() {
     assert_eq!(options.format_options["compact"], "");
     assert_eq!(options.shard_size.unwrap().0, 1000);
     for (wrong, says) in [
-        (json!({"jpeg_qualty": 90}), "jpeg_qualty"),
+        (json!({"jpeg_qualty": 90}), "did you mean `jpeg_quality`?"),
+        (json!({"jpeg_quality": 900}), "jpeg_quality=900"),
         (json!({"shard_size": "256"}), "256MiB"),
-        (json!({"encode": "gif"}), "encode: `gif` is none of"),
+        (json!({"encode": "gif"}), "`gif` is none of"),
     ] {
         let error = PackOptions::from_json(object(wrong)).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");

@@ -140,7 +140,7 @@ def test_errors_speak_python(beton: Path, photos: Path, tmp_path: Path) -> None:
 
     out = tmp_path / "x.beton"
     unknown = said(fdconvert.pack, photos, out, jpeg_qualty=90)
-    assert unknown == "`jpeg_qualty` is unknown; did you mean `jpeg_quality`?"
+    assert unknown == "options: `jpeg_qualty` is unknown; did you mean `jpeg_quality`?"
     assert "`quality` is unknown" in said(fdconvert.pack, photos, out, quality=90)
     assert "overwrite=True" in said(fdconvert.pack, photos, beton)
     assert "jpeg_quality=" in said(fdconvert.pack, photos, out, jpeg_quality=900)

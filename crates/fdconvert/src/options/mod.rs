@@ -324,20 +324,31 @@ impl PackOptions {
 /// # Errors
 /// `Usage`.
 pub(crate) fn from_object<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T> {
-    // One at a time, so that an error names the option.
-    let known = T::deserialize(Value::Object(object.clone()));
-    known.map_err(|cause| {
+    let all = T::deserialize(Value::Object(object.clone()));
+    all.map_err(|cause| {
+        // One at a time, so that the error names the option.
         let single = object.into_iter().find_map(|(name, value)| {
-            let alone = Map::from_iter([(name.clone(), value)]);
-            T::deserialize(Value::Object(alone)).err().map(|cause| (name, cause))
+            let alone = Map::from_iter([(name.clone(), value.clone())]);
+            let cause = T::deserialize(Value::Object(alone)).err()?.to_string();
+            let unknown = cause.strip_prefix("unknown field");
+            Some(match unknown.and_then(|rest| rest.split_once("expected")) {
+                Some((_, known)) => unknown_option(&name, known),
+                None => format!("{name}={value}: {cause}"),
+            })
         });
-        let what = match single {
-            Some((name, cause)) if !cause.to_string().starts_with("unknown field") => {
-                format!("{name}: {cause}")
-            }
-            Some((_, cause)) => cause.to_string(),
-            None => cause.to_string(),
-        };
-        Error::usage("options", what)
+        Error::usage("options", single.unwrap_or_else(|| cause.to_string()))
     })
+}
+
+/// That there is no such option, and which is meant: `known` quotes all of them.
+fn unknown_option(name: &str, known: &str) -> String {
+    /// Below this two words are not the same, mistyped.
+    const ALIKE: f64 = 0.8;
+    let known = known.split('`').skip(1).step_by(2);
+    let alike = known.map(|option| (strsim::jaro(name, option), option));
+    let alike = alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(alike, _)| *alike >= ALIKE);
+    match alike {
+        Some((_, option)) => format!("`{name}` is unknown; did you mean `{option}`?"),
+        None => format!("`{name}` is unknown"),
+    }
 }

@@ -4,14 +4,14 @@ from typing import Any, Final, Self, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, disjoint_base
 
-__all__ = ["Array", "BatchSource", "Dataset", "DeviceArray", "__version__", "main", "run"]
+__all__ = ["Array", "BatchSource", "Dataset", "DeviceArray", "__version__", "call", "main"]
 
 __version__: Final[str]
 
 def main(args: Sequence[str]) -> int: ...
 def call(
     command: str,
-    paths: Sequence[str | PathLike[str]],
+    paths: Sequence[str | os.PathLike[str]],
     options: str,
     progress: Callable[[int, int], object] | None = None,
 ) -> str: ...
