@@ -164,7 +164,7 @@ fn impossible_requests_are_refused() {
     let labels = select(Selection { labels: vec!["cow".into()], ..Selection::default() });
     assert!(refused(labels).contains("cow"));
     let none = select(Selection { share: Some((0.0, 0)), ..Selection::default() });
-    assert!(refused(none).contains("no sample"));
+    assert!(refused(none).contains("none"));
     let shards = |by, multiple_of| PlanRequest {
         sharding: Sharding { by, multiple_of },
         ..PlanRequest::default()
