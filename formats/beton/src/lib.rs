@@ -4,7 +4,7 @@
 //! this crate specifies the bytes, and what of FFCV's behaviour shaped them.
 //!
 //! ```
-//! use bytes::Bytes;
+//! use ::bytes::Bytes;
 //! use fdconvert_beton::Beton;
 //! use fdconvert_core::*;
 //! # let folder = tempfile::tempdir().unwrap();
