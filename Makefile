@@ -47,9 +47,11 @@ lock: ## Check that the lock files fit the manifests.
 	$(CARGO) metadata --locked --format-version 1 >/dev/null
 	$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null
 
+# Cargo does not see the modules that the macro of formats/lib.rs declares.
 fmt: ## Check the formatting.
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
+	rustfmt --edition 2024 --check formats/*/mod.rs
 
 clippy: ## Check the code, with and without the C codecs, and the loader without the GPU.
 	$(CARGO) clippy --workspace --all-targets -- -D warnings

@@ -11,7 +11,7 @@
 
 use cpu_time::ThreadTime;
 use fdconvert_core::{Format as _, Provenance, Reader};
-use fdconvert_formula::FormulaFormat;
+use fdconvert_formats::formula::FormulaFormat;
 use fdconvert_fractal::{
     Bitmap, Category, Coin, ExactLevel, ExactSampler, ExactScratch, Flip, Formula, Frame, Key,
     LanesLevel, LanesSampler, LanesScratch, LanesSystem, PatchScratch, Recipe, Search, Shape,
@@ -161,6 +161,6 @@ fn formula(folder: &Path, systems: &[System]) -> Box<dyn Reader> {
     let categories = systems.iter().enumerate().map(category).collect();
     let path = folder.join("x.formula");
     let formula = Formula { categories, ..base };
-    fdconvert_formula::write(&path, &formula, &Provenance::default(), false).unwrap();
+    fdconvert_formats::formula::write(&path, &formula, &Provenance::default(), false).unwrap();
     FormulaFormat.open(&path).unwrap()
 }

@@ -3,11 +3,11 @@
 //! The file is synthetic: 1,281,167 raw images of one pixel, so that what is measured is the
 //! reader and not the disk. Prints Markdown; a recorded result is in `benches/README.md`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
-use fdconvert_beton::Beton;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, FieldSpec, Format, Kind, OptionValues, Provenance, Sample,
     Schema, Shard, Value,
 };
+use fdconvert_formats::beton::Beton;
 use std::{fs, path::Path, time::Instant};
 
 const N_SAMPLES: u64 = 1_281_167;

@@ -11,7 +11,7 @@ const IMAGE_BYTES: usize = (SIDE * SIDE * 3) as usize;
 
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| "train.beton".into());
-    let dataset = open(path.as_ref())?;
+    let dataset = open(path)?;
     let n_images = dataset.len().min(BATCH);
     let mut batch = vec![0; n_images as usize * IMAGE_BYTES];
     let mut labels = Vec::new();

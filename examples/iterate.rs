@@ -4,7 +4,7 @@ use fdconvert_reader::{Result, Value, open};
 
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| "train.beton".into());
-    let dataset = open(path.as_ref())?;
+    let dataset = open(path)?;
     for index in 0..dataset.len() {
         let sample = dataset.get(index)?;
         for (field, value) in dataset.schema().fields.iter().zip(&sample.values) {

@@ -17,7 +17,7 @@ fn main() -> Result<()> {
         flip: 0.5,
         ..Options::default()
     };
-    let datasets = Datasets::open(path.as_ref())?;
+    let datasets = Datasets::open(path)?;
     let mut loader = Loader::new(datasets.clone(), options())?;
     println!("{} samples, {} batches an epoch", datasets.len(), loader.len());
 

@@ -9,7 +9,7 @@ const READS_PER_THREAD: u64 = 100_000;
 
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| "train.beton".into());
-    let dataset = open(path.as_ref())?;
+    let dataset = open(path)?;
     let began = Instant::now();
     let bytes = thread::scope(|scope| {
         let readers: Vec<_> = (0..THREADS)

@@ -10,7 +10,7 @@ const ROUNDS: u32 = 5;
 
 fn main() -> Result<()> {
     let path = std::env::args_os().nth(1).unwrap_or_else(|| "train.beton".into());
-    let dataset = open(path.as_ref())?;
+    let dataset = open(path)?;
     // The first round brings everything into the cache.
     pass(&*dataset, true)?;
     for (what, touch) in [("fetching samples", false), ("and reading every byte", true)] {

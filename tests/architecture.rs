@@ -14,28 +14,26 @@ use std::{
 use serde_json::Value;
 
 /// What each crate may depend on, by name without the `fdconvert-` in front.
-/// [`FORMATS`] stands for every crate below `formats/`.
 const ARROWS: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("probe", &["core", "jpeg"]),
     ("storage", &["core"]),
-    ("index", &["core"]),
     ("jpeg", &["core"]),
     ("fractal", &["core"]),
     ("gpu", &["core", "jpeg"]),
     ("gpu-emul", &["gpu"]),
     ("resize", &["core"]),
     ("codec", &["core", "probe", "jpeg", "resize"]),
-    (FORMATS, &["core", "storage", "probe", "index", "jpeg"]),
+    ("formats", &["core", "storage", "probe", "jpeg", "fractal"]),
     ("pipeline", &["core", "codec", "jpeg"]),
     ("profile", &["core", "codec", "storage"]),
-    ("reader", &["core", "storage", FORMATS]),
+    ("reader", &["core", "storage", "formats"]),
     ("loader", &["core", "storage", "reader", "codec", "resize", "jpeg", "gpu"]),
     (
         "fdconvert",
         &[
             "core", "storage", "reader", "codec", "jpeg", "fractal", "pipeline", "profile",
-            "loader", FORMATS,
+            "loader", "formats",
         ],
     ),
     ("python", &["core", "loader", "reader", "codec", "fdconvert", ROOT]),
@@ -43,11 +41,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-const FORMATS: &str = "formats/*";
+/// What a format may use of the other folders of `formats/`: a mixed set keeps its images in
+/// WebDataset shards.
+const BETWEEN_FORMATS: &[(&str, &str)] = &[("mixed", "wds")];
 
-/// Arrows of single formats: a mixed set keeps its images in WebDataset shards, and a formula is
-/// rendered when it is read.
-const OF_ONE_FORMAT: &[(&str, &str)] = &[("mixed", "wds"), ("formula", "fractal")];
+/// What all formats share.
+const SHARED_BY_FORMATS: &[&str] = &["index", "shards"];
 
 /// The command is glue over everything, except what serves the tests and the chores.
 const ROOT: &str = "cli";
@@ -64,13 +63,11 @@ const RESEARCH_BY_NAME: &[&str] = &[
 /// A member of the workspace, and the members it uses outside of its tests.
 struct Package {
     name: String,
-    is_format: bool,
     uses: Vec<Use>,
 }
 
 struct Use {
     name: String,
-    is_format: bool,
     features: Vec<String>,
 }
 
@@ -96,7 +93,8 @@ fn faults_are_injected_by_tests_only() {
 fn research_is_used_by_nothing() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut n_files, mut wrong) = (0, Vec::new());
-    for path in sources(root) {
+    let product = [root.join("crates"), root.join("formats")];
+    for path in product.iter().flat_map(|folder| sources(folder)) {
         let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
         if name.contains("/research/") || RESEARCH_BY_NAME.contains(&name.as_str()) {
             continue;
@@ -130,36 +128,61 @@ fn light_build_has_no_c_jpeg() {
 
 #[test]
 fn forbidden_arrows_are_found() {
-    let package = |name: &str, is_format, uses: &[(&str, bool)]| Package {
+    let package = |name: &str, uses: &[&str]| Package {
         name: name.into(),
-        is_format,
-        uses: uses
-            .iter()
-            .map(|&(name, is_format)| Use { name: name.into(), is_format, features: vec![] })
-            .collect(),
+        uses: uses.iter().map(|&name| Use { name: name.into(), features: vec![] }).collect(),
     };
-    let check = |name, is_format, uses: &[_]| {
-        forbidden_arrows(&[package(name, is_format, uses)]).join("\n")
-    };
-    assert_eq!(check("reader", false, &[("core", false), ("beton", true)]), "");
-    assert_eq!(check("mixed", true, &[("index", false), ("wds", true)]), "");
-    assert_eq!(check("formula", true, &[("fractal", false)]), "");
-    assert!(check("beton", true, &[("fractal", false)]).contains("beton -> fractal"));
-    assert_eq!(check("cli", false, &[("pipeline", false), ("beton", true)]), "");
-    assert!(check("core", false, &[("storage", false)]).contains("core -> storage"));
-    assert!(check("beton", true, &[("codec", false)]).contains("beton -> codec"));
-    assert!(check("beton", true, &[("wds", true)]).contains("beton -> wds"));
-    assert!(check("pipeline", false, &[("beton", true)]).contains("pipeline -> beton"));
-    assert!(check("cli", false, &[("testkit", false)]).contains("cli -> testkit"));
-    assert!(check("novel", false, &[]).contains("novel: a crate without a row"));
+    let check = |name, uses: &[_]| forbidden_arrows(&[package(name, uses)]).join("\n");
+    assert_eq!(check("reader", &["core", "formats"]), "");
+    assert_eq!(check("formats", &["fractal"]), "");
+    assert_eq!(check("cli", &["pipeline", "formats"]), "");
+    assert!(check("core", &["storage"]).contains("core -> storage"));
+    assert!(check("formats", &["codec"]).contains("formats -> codec"));
+    assert!(check("pipeline", &["formats"]).contains("pipeline -> formats"));
+    assert!(check("cli", &["testkit"]).contains("cli -> testkit"));
+    assert!(check("novel", &[]).contains("novel: a crate without a row"));
+}
+
+/// A format is one folder: it knows what all share, and no other format.
+#[test]
+fn formats_do_not_know_each_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("formats");
+    let folders: Vec<String> = fs::read_dir(&root)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().join("mod.rs").is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    assert!(folders.len() >= 7, "{folders:?}");
+    let mut wrong = Vec::new();
+    for path in sources(&root) {
+        let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+        let Some((own, _)) = name.split_once('/') else { continue };
+        let text = fs::read_to_string(&path).unwrap();
+        for (line, number) in text.lines().zip(1..) {
+            let used = |other: &&String| line.contains(&format!("crate::{other}::"));
+            for other in folders.iter().filter(used).map(String::as_str) {
+                let fine = other == own
+                    || SHARED_BY_FORMATS.contains(&other)
+                    || BETWEEN_FORMATS.contains(&(own, other));
+                if !fine {
+                    wrong.push(format!("formats/{name}:{number}: {own} -> {other}"));
+                }
+            }
+            if line.contains("fdconvert_fractal::") && own != "formula" {
+                wrong.push(format!("formats/{name}:{number}: {own} -> fractal"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
 /// One line for every arrow that the table does not allow and every crate that it does not know.
 fn forbidden_arrows(packages: &[Package]) -> Vec<String> {
     let mut wrong = Vec::new();
     for package in packages {
-        let row = if package.is_format { FORMATS } else { &package.name };
-        let allowed = ARROWS.iter().find(|(name, _)| *name == row).map(|(_, allowed)| *allowed);
+        let row = ARROWS.iter().find(|(name, _)| *name == package.name);
+        let allowed = row.map(|(_, allowed)| *allowed);
         if allowed.is_none() && package.name != ROOT {
             wrong.push(format!(
                 "{}: a crate without a row; add it to ARROWS in tests/architecture.rs",
@@ -171,9 +194,7 @@ fn forbidden_arrows(packages: &[Package]) -> Vec<String> {
             let name = used.name.as_str();
             let fine = match allowed {
                 None => !NOT_FOR_ROOT.contains(&name),
-                Some(_) if OF_ONE_FORMAT.contains(&(package.name.as_str(), name)) => true,
-                Some(_) if package.is_format && used.is_format => false,
-                Some(allowed) => allowed.contains(if used.is_format { &FORMATS } else { &name }),
+                Some(allowed) => allowed.contains(&name),
             };
             if !fine {
                 wrong.push(format!(
@@ -186,9 +207,9 @@ fn forbidden_arrows(packages: &[Package]) -> Vec<String> {
     wrong
 }
 
-/// The sources of all crates, without their tests, benchmarks and examples.
+/// The sources below a folder, without their tests, benchmarks and examples.
 fn sources(root: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![root.join("crates"), root.join("formats")];
+    let mut folders = vec![root.to_path_buf()];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
@@ -219,16 +240,12 @@ fn uses_of_research(text: &str) -> Vec<usize> {
 fn workspace() -> Vec<Package> {
     let text = cargo(&["metadata", "--format-version", "1", "--no-deps", "--offline"]);
     let metadata: Value = serde_json::from_str(&text).unwrap();
-    let formats = Path::new(metadata["workspace_root"].as_str().unwrap()).join("formats");
-    let below_formats = |path: &Value| Path::new(path.as_str().unwrap()).starts_with(&formats);
-
     let packages = metadata["packages"].as_array().unwrap();
     assert!(packages.len() > 1, "this is no workspace");
     packages
         .iter()
         .map(|package| Package {
             name: short_name(&package["name"]),
-            is_format: below_formats(&package["manifest_path"]),
             uses: package["dependencies"]
                 .as_array()
                 .unwrap()
@@ -236,7 +253,6 @@ fn workspace() -> Vec<Package> {
                 .filter(|used| used["path"].is_string() && used["kind"] != "dev")
                 .map(|used| Use {
                     name: short_name(&used["name"]),
-                    is_format: below_formats(&used["path"]),
                     features: serde_json::from_value(used["features"].clone()).unwrap(),
                 })
                 .collect(),

@@ -4,7 +4,7 @@ mod common;
 
 use common::{fails, names, ok, tree};
 use fdconvert_codec::Policy;
-use fdconvert_folder::Folder;
+use fdconvert_formats::folder::Folder;
 use fdconvert_pipeline::{Dataset, OnError, Plan, PlanRequest, Run, ShardBy, Sharding, pack};
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path};

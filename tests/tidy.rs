@@ -38,8 +38,11 @@ fn crates_forbid_unsafe() {
 
 #[test]
 fn every_format_is_specified() {
-    let wrong: Vec<_> = crates_below("formats")
-        .into_iter()
+    let folders = fs::read_dir(path("formats")).unwrap().map(|entry| entry.unwrap().path());
+    let formats: Vec<_> = folders.filter(|folder| folder.join("format.rs").is_file()).collect();
+    assert!(formats.len() >= 6, "{formats:?}");
+    let wrong: Vec<_> = formats
+        .iter()
         .map(|folder| folder.join("SPEC.md"))
         .filter(|spec| !spec.is_file())
         .map(|spec| format!("{}: missing; a format is specified before it is written", show(&spec)))
@@ -178,8 +181,7 @@ fn not_inherited(manifest: &str) -> Vec<String> {
 /// The folders of the members, without the root package.
 fn members() -> Vec<PathBuf> {
     let mut members = crates_below("crates");
-    members.extend(crates_below("formats"));
-    members.push(path("xtask"));
+    members.extend([path("formats"), path("xtask")]);
     members
 }
 
@@ -194,18 +196,24 @@ fn crates_below(folder: &str) -> Vec<PathBuf> {
     crates
 }
 
-/// Every `lib.rs` and `main.rs`: the command's own, which has no manifest, included.
+/// The folders of the crates' sources: the command's own, which has no manifest, included.
+fn source_folders() -> Vec<PathBuf> {
+    let of =
+        |folder: PathBuf| Some(folder.join("src")).filter(|src| src.is_dir()).unwrap_or(folder);
+    members().into_iter().map(of).chain([path("crates/cli")]).collect()
+}
+
+/// Every `lib.rs` and `main.rs`.
 fn crate_roots() -> Vec<PathBuf> {
-    let roots = members().into_iter().map(|folder| folder.join("src")).chain([path("crates/cli")]);
-    roots
+    source_folders()
+        .into_iter()
         .flat_map(|folder| [folder.join("lib.rs"), folder.join("main.rs")])
         .filter(|root| root.is_file())
         .collect()
 }
 
 fn sources() -> Vec<PathBuf> {
-    let folders = members().into_iter().map(|folder| folder.join("src"));
-    folders.chain([path("crates/cli")]).flat_map(|folder| files_below(&folder, "rs")).collect()
+    source_folders().iter().flat_map(|folder| files_below(folder, "rs")).collect()
 }
 
 /// The files with this extension, but for hidden folders and what tools leave behind.

@@ -3,7 +3,7 @@ use crate::{Outcome, Session, args::IndexArgs, jpeg_index, output};
 use bytes::Bytes;
 use fdconvert::JpegIndex;
 use fdconvert_core::{Error, Format as _, Result};
-use fdconvert_wds::{Checkpointing, Wds};
+use fdconvert_formats::wds::{Checkpointing, Wds};
 use serde_json::{Map, json};
 
 pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {

@@ -1,7 +1,7 @@
 //! Any bytes as a `.beton` file: an error or well-formed samples, in memory of the input's order.
 #![no_main]
 use bytes::Bytes;
-use fdconvert_beton::BetonReader;
+use fdconvert_formats::beton::BetonReader;
 use fdconvert_core::{Codec, Reader, Source, Value};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;

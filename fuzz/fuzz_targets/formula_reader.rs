@@ -2,7 +2,7 @@
 //! dataset whose images can be rendered.
 #![no_main]
 use fdconvert_core::{Reader, Source};
-use fdconvert_formula::FormulaReader;
+use fdconvert_formats::formula::FormulaReader;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;

@@ -2,7 +2,7 @@
 //! taken with its checksums made right: what is behind them must be as robust.
 #![no_main]
 use bytes::Bytes;
-use fdconvert_index::{HEADER_LEN, Index, TRAILER_LEN};
+use fdconvert_formats::index::{HEADER_LEN, Index, TRAILER_LEN};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

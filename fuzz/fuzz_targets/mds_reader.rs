@@ -3,7 +3,7 @@
 #![no_main]
 use bytes::Bytes;
 use fdconvert_core::{Reader, Source, Value};
-use fdconvert_mds::MdsReader;
+use fdconvert_formats::mds::MdsReader;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -1,7 +1,7 @@
 //! Any bytes as the manifest of a mixed set: an error, or codecs that have samples. Two inputs of
 //! three get the right checksum, without which nothing behind it would be reached.
 #![no_main]
-use fdconvert_mixed::manifest_codecs;
+use fdconvert_formats::mixed::manifest_codecs;
 use libfuzzer_sys::fuzz_target;
 use xxhash_rust::xxh3::xxh3_128;
 

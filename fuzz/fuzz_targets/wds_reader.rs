@@ -3,7 +3,7 @@
 #![no_main]
 use bytes::Bytes;
 use fdconvert_core::{Reader, Source, Value};
-use fdconvert_wds::WdsReader;
+use fdconvert_formats::wds::WdsReader;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 

@@ -1,11 +1,11 @@
 //! Every bit flipped, every length cut, every file grown and removed, in a small dataset of every
 //! format: verification notices all of it, and nothing else than what was packed is served where
 //! checksums are compared.
-use fdconvert_beton::Beton;
 use fdconvert_core::{
     ArraySpec, Common, Create, DType, Encoded, FieldSpec, Format, Kind, Provenance, Reader, Sample,
     Schema, Shard,
 };
+use fdconvert_formats::beton::Beton;
 use fdconvert_testkit::{
     damage::{Damage, Extent, Tally, campaign},
     fixtures,

@@ -9,7 +9,7 @@ mod sheet;
 use crate::{Outcome, Session, listen::Listener};
 use args::{FractalArgs, FractalCommand};
 use fdconvert_core::{Encoded, Error, Result};
-use fdconvert_formula::FormulaReader;
+use fdconvert_formats::formula::FormulaReader;
 use fdconvert_fractal::{FractalSource, Recipe};
 use fdconvert_storage::{create_new, replace};
 use std::path::Path;

@@ -7,7 +7,7 @@ use crate::{
 };
 use fdconvert_codec::{Encode, Policy};
 use fdconvert_core::{Error, Provenance, Reader as _, Result};
-use fdconvert_formula::FormulaReader;
+use fdconvert_formats::formula::FormulaReader;
 use fdconvert_fractal::Recipe;
 use fdconvert_pipeline::PlanRequest;
 use serde_json::{Map, Value, json};
@@ -108,7 +108,13 @@ impl FormulaOutput {
         } else if dry {
             0
         } else {
-            fdconvert_formula::write(&self.out, &formula, &self.provenance, self.overwrite)?.bytes
+            fdconvert_formats::formula::write(
+                &self.out,
+                &formula,
+                &self.provenance,
+                self.overwrite,
+            )?
+            .bytes
         };
         Ok(FormulaReport { samples, classes, bytes })
     }

@@ -1,7 +1,7 @@
 //! Where an output may lie, and what its name may say.
 use crate::sources;
 use fdconvert_core::{Error, Format, Result};
-use fdconvert_folder::Folder;
+use fdconvert_formats::folder::Folder;
 use std::{
     fs, io,
     path::{Path, PathBuf},

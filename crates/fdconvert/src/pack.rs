@@ -9,8 +9,8 @@ use crate::{
     splits::{self, SplitReport},
 };
 use fdconvert_core::{Error, Format as _, MaxDecompressed, Result, Source, split_names};
-use fdconvert_folder::Folder;
-use fdconvert_formula::FormulaFormat;
+use fdconvert_formats::folder::Folder;
+use fdconvert_formats::formula::FormulaFormat;
 use fdconvert_pipeline::{Cancel, Dataset, OnError, Part, Plan, Report, Run, outputs};
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -7,8 +7,8 @@ use crate::{
 };
 use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
 use fdconvert_core::{Error, Format, OptionValues, Result, Schema};
-use fdconvert_folder::Folder;
-use fdconvert_formula::FormulaFormat;
+use fdconvert_formats::folder::Folder;
+use fdconvert_formats::formula::FormulaFormat;
 use fdconvert_pipeline::{PlanRequest, Selection, ShardBy, Sharding, Split};
 use std::{collections::BTreeMap, path::Path};
 

@@ -1,7 +1,7 @@
 //! Opening what is to be packed.
 use crate::{Context, Event, PackOptions, Stage, out};
 use fdconvert_core::{Error, MaxDecompressed, Result, Source};
-use fdconvert_folder::{Folder, FolderReader};
+use fdconvert_formats::folder::{Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
 use fdconvert_pipeline::{Concat, Paired, PlannedSource};
 use std::{
@@ -91,7 +91,7 @@ impl Opening<'_> {
         if let Some(folder) = self.cached_folder(path)? {
             return Ok(Box::new(folder));
         }
-        if metadata.is_file() && fdconvert_folder::is_image_name(path) {
+        if metadata.is_file() && fdconvert_formats::folder::is_image_name(path) {
             let what = format!("{} is one image; give the folder that it lies in", path.display());
             return Err(Error::usage("source", what));
         }

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let threads = args.next().map_or(Ok(1), |threads| threads.parse())?;
     let epochs: u64 = args.next().map_or(Ok(3), |epochs| epochs.parse())?;
     let options = Options { batch: 256, threads, crop, ..Options::default() };
-    let mut loader = Loader::new(Datasets::open(path.as_ref())?, options)?;
+    let mut loader = Loader::new(Datasets::open(path)?, options)?;
     for epoch in 0..epochs {
         let (wall, cpu) = (Instant::now(), ProcessTime::now());
         loader.reset_stats();

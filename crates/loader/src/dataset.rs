@@ -59,7 +59,7 @@ impl Datasets {
     ///
     /// # Errors
     /// As [`fdconvert_reader::open`] and [`one`](Self::one).
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::one(fdconvert_reader::open(path)?.into())
     }
 

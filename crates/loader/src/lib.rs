@@ -15,7 +15,7 @@
 //!     flip: 0.5,
 //!     ..Options::default()
 //! };
-//! let mut loader = Loader::new(Datasets::open("train.beton".as_ref())?, options)?;
+//! let mut loader = Loader::new(Datasets::open("train.beton")?, options)?;
 //! while let Some(batch) = loader.next_batch() {
 //!     let batch = batch?;
 //!     println!("{:?}: {} bytes", batch.shape().dimensions(), batch.images().len());

@@ -5,19 +5,19 @@
 mod common;
 
 use common::{Memory, epoch, options};
-use fdconvert_beton::Beton;
 use fdconvert_core::{
     Codec, Common, Complete, Create, Encoded, FieldSpec, Format, Kind, Provenance, Reader, Sample,
     Schema, Shard, Value,
 };
+use fdconvert_formats::beton::Beton;
+use fdconvert_formats::mds::Mds;
+use fdconvert_formats::mixed::Mixed;
+use fdconvert_formats::wds::Wds;
 use fdconvert_loader::{
     Access, CachePolicy, Datasets, Failures, Loader, OnError, Options, Shuffle, research::LIQUID,
 };
-use fdconvert_mds::Mds;
-use fdconvert_mixed::Mixed;
 use fdconvert_storage::Throttle;
 use fdconvert_testkit::fixtures;
-use fdconvert_wds::Wds;
 use std::{
     collections::BTreeSet,
     fs::File,

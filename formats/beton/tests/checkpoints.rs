@@ -1,10 +1,9 @@
 //! Checkpoints of JPEGs in a beton: a killed run, continued, ends in the same bytes, and nothing
 //! of them is left beside the file.
 #![allow(clippy::unwrap_used, clippy::panic)]
-mod common;
 
+use super::common::{compact, compat, names_in, noise, paged, provenance};
 use bytes::Bytes;
-use common::{compact, compat, names_in, noise, paged, provenance};
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, FieldSpec, Format, Kind, Reader as _, Result, Sample,
     Schema, Shard, ShardWriter, Skipped, Source as _, Value,
@@ -115,7 +114,7 @@ fn killed_anywhere_and_continued() {
             most = most.max(finish(&*format, folder.path(), &expected));
         }
         assert!(most > N_SAMPLES / 2, "only {most} samples were kept");
-        let reader = common::open(&expected.into()).unwrap();
+        let reader = super::common::open(&expected.into()).unwrap();
         assert!(reader.verify_layout().is_empty());
         for index in 0..reader.len() {
             let given = checkpoints(reader.key(index)[1..].parse().unwrap());

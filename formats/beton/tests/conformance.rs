@@ -1,10 +1,8 @@
 //! The suite every format passes, in every layout that keeps what the suite asks for.
-use fdconvert_beton::Beton;
+use crate::beton::Beton;
 use fdconvert_core::{ArraySpec, DType, Kind};
 use fdconvert_testkit::conformance::{Keys, Profile};
 use std::{ops::Range, path::Path};
-
-mod common;
 
 mod aligned {
     fdconvert_testkit::conformance_tests!(super::Beton::default(), super::profile());
@@ -12,7 +10,7 @@ mod aligned {
 
 mod compact {
     fdconvert_testkit::conformance_tests!(
-        *super::common::beton(&[("compact", "")]),
+        *super::super::common::beton(&[("compact", "")]),
         super::profile()
     );
 }

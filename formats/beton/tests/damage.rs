@@ -1,9 +1,8 @@
 //! Damaged files: an error or the same data, never a panic, and nothing that verification misses.
 #![allow(clippy::unwrap_used, clippy::panic)]
-mod common;
 
+use super::common::{compact, compat, image_and_text, image_and_text_sample, open, pack, read_all};
 use bytes::Bytes;
-use common::{compact, compat, image_and_text, image_and_text_sample, open, pack, read_all};
 use fdconvert_core::{Encoded, Error, Reader, Sample, Source};
 
 fn u64_at(file: &[u8], at: usize) -> u64 {
@@ -209,7 +208,7 @@ fn lies_about_values_are_errors_of_their_sample() {
 #[ignore = "writes fuzz/seeds"]
 fn make_fuzz_seeds() {
     use fdconvert_core::{ArraySpec, DType, FieldSpec, Kind, Schema, Value};
-    let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
+    let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds");
     let put = |target: &str, name: &str, bytes: &[u8]| {
         let folder = seeds.join(target);
         std::fs::create_dir_all(&folder).unwrap();

@@ -3,11 +3,10 @@
 //! The committed ones stand alone. More of them are used where they are there: `golden.tar.xz` in
 //! `data/golden-beton` below `$FDCONVERT_SHARED`, or below `shared` beside the workspace.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
-mod common;
 
+use super::common::{beton, open, read_all, unpack};
+use crate::beton::BetonReader;
 use bytes::Bytes;
-use common::{beton, open, read_all, unpack};
-use fdconvert_beton::BetonReader;
 use fdconvert_core::{Codec, Reader, Sample, Schema, Source, Value};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
@@ -17,7 +16,7 @@ const COMMITTED: [&str; 5] = ["jpg_q90_r256", "jpg_q90_r256_w2", "raw_r64", "all
 
 #[test]
 fn committed_files_read_as_their_manifest_says() {
-    let manifest = std::fs::read(common::golden("ffcv/manifest.json")).unwrap();
+    let manifest = std::fs::read(super::common::golden("ffcv/manifest.json")).unwrap();
     let manifest: Json = serde_json::from_slice(&manifest).unwrap();
     for name in COMMITTED {
         check(name, &unpack(&format!("ffcv/{name}.beton.zst")), &manifest[name]);
@@ -26,7 +25,7 @@ fn committed_files_read_as_their_manifest_says() {
 
 #[test]
 fn shared_files_read_as_their_manifest_says() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(1).unwrap();
     let shared = std::env::var_os("FDCONVERT_SHARED")
         .map_or_else(|| workspace.join("../shared"), std::path::PathBuf::from);
     let archive = shared.join("data/golden-beton/golden.tar.xz");
@@ -117,7 +116,7 @@ fn pack_as_ffcv(reader: &BetonReader, samples: &[Sample<fdconvert_core::Encoded>
     let page_bytes = reader.details()["page_bytes"].to_string();
     let format = beton(&[("compat", "ffcv"), ("page-size", &page_bytes)]);
     let schema: &Schema = reader.schema();
-    common::pack(&*format, schema, samples)
+    super::common::pack(&*format, schema, samples)
 }
 
 fn sha256(bytes: &[u8]) -> String {

@@ -1,10 +1,9 @@
 //! Files of the first version of this crate. They are only ever read: what they hold, later
 //! versions must read, and this one must still write byte for byte.
 #![allow(clippy::unwrap_used)]
-mod common;
 
+use super::common::{beton, create, golden, open, read_all, unpack};
 use bytes::Bytes;
-use common::{beton, create, golden, open, read_all, unpack};
 use fdconvert_core::{
     ArraySpec, DType, Encoded, FieldSpec, Kind, Reader, Sample, Schema, Skipped, Source, Value,
 };

@@ -1,7 +1,7 @@
 //! A file of ImageNet's size takes no memory to speak of. How fast it opens: `benches/`.
 #![allow(clippy::unwrap_used)]
 
-use fdconvert_beton::BetonReader;
+use crate::beton::BetonReader;
 use fdconvert_core::{Reader as _, Value};
 use std::{
     io::{Seek as _, SeekFrom, Write as _},

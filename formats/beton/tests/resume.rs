@@ -1,9 +1,8 @@
 //! A killed run, continued, ends in the same bytes as one that was never killed, whatever the
 //! kill and the disk did to its last pages.
 #![allow(clippy::unwrap_used, clippy::panic)]
-mod common;
 
-use common::{compact, compat, create_as, names_in, noise, paged, raw};
+use super::common::{compact, compat, create_as, names_in, noise, paged, raw};
 use fdconvert_core::{
     Encoded, Error, FieldSpec, Format, Kind, Reader as _, Sample, Schema, Skipped, Source as _,
     Value,
@@ -107,7 +106,7 @@ fn killed_anywhere_and_continued() {
         }
         assert!(most > N_SAMPLES / 2, "{name}: only {most} samples were kept");
     }
-    let reader = common::open(&whole(&*paged()).into()).unwrap();
+    let reader = super::common::open(&whole(&*paged()).into()).unwrap();
     assert_eq!(reader.provenance().unwrap().skipped.len(), 8);
     assert_eq!(reader.len(), 32);
 }
@@ -234,7 +233,7 @@ fn killed_after_the_file_got_its_name_it_is_complete() {
     fs::hard_link(journal(&out), &kept).unwrap();
     let summary = writer.finish().unwrap();
     let bytes = fs::read(&out).unwrap();
-    let finished = |fingerprint| common::finished(&*paged(), &out, &schema(), fingerprint);
+    let finished = |fingerprint| super::common::finished(&*paged(), &out, &schema(), fingerprint);
     assert_eq!(finished([7; 16]).unwrap(), None, "nothing proves it any more");
     for other in [true, false] {
         fs::copy(&kept, journal(&out)).unwrap();

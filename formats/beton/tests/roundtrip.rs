@@ -1,12 +1,11 @@
 //! What was written is what is read, whatever the schema, the layout and the thread.
 #![allow(clippy::unwrap_used, clippy::panic)]
-mod common;
 
-use bytes::Bytes;
-use common::{
+use super::common::{
     beton, compact, compat, create, create_as, image_and_text, image_and_text_sample, names_in,
     open, pack, paged, raw, read_all,
 };
+use bytes::Bytes;
 use fdconvert_core::{
     ArraySpec, Codec, Color, DType, Encoded, Error, FieldSpec, Format, ImageHeader, Kind,
     OptionValues, Reader, Sample, Schema, Skipped, Source, Value,
@@ -82,7 +81,7 @@ proptest! {
         } else {
             prop_assert_eq!(reader.schema(), &schema);
             prop_assert_eq!(&read_all(&reader), &samples);
-            prop_assert_eq!(reader.provenance(), Some(&common::provenance()));
+            prop_assert_eq!(reader.provenance(), Some(&super::common::provenance()));
             let problems = reader.verify_layout();
             prop_assert!(problems.is_empty(), "{:?}", problems);
         }
@@ -193,7 +192,7 @@ fn what_a_beton_cannot_hold_is_refused_at_the_start() {
 fn options_are_checked() {
     let set = |options: &[(&str, &str)]| {
         let options = options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        fdconvert_beton::Beton::default().with_options(&OptionValues(options.collect()))
+        crate::beton::Beton::default().with_options(&OptionValues(options.collect()))
     };
     for bad in [
         &[("page-size", "1048576")][..],

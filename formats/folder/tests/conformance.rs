@@ -1,6 +1,6 @@
 //! The suite every format passes.
+use crate::folder::Folder;
 use fdconvert_core::{ArraySpec, DType, Kind};
-use fdconvert_folder::Folder;
 use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
 
 fdconvert_testkit::conformance_tests!(Folder::default(), profile());

@@ -1,7 +1,7 @@
 //! A kept listing: used while nothing has changed, and thrown away for every change.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+use crate::folder::{Folder, FolderReader};
 use fdconvert_core::{Error, Source};
-use fdconvert_folder::{Folder, FolderReader};
 use fdconvert_testkit::fixtures;
 use std::{
     fs::{self, File},

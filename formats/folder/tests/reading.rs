@@ -1,7 +1,7 @@
 //! What is found in folders and tables, and what is said about the rest.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+use crate::folder::{Folder, FolderReader};
 use fdconvert_core::{Codec, Error, Limits, Reader, Source, Value};
-use fdconvert_folder::{Folder, FolderReader};
 use fdconvert_testkit::fixtures;
 use std::{
     ffi::OsStr,

@@ -1,10 +1,10 @@
 //! What is written: names, the table, and how an interrupted run goes on.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+use crate::folder::Folder;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, FieldSpec, Format, Kind, Provenance, Reader, Result,
     Sample, Schema, Shard, ShardWriter, Skipped, Source, Value,
 };
-use fdconvert_folder::Folder;
 use fdconvert_storage::{ScratchDir, partial_path};
 use fdconvert_testkit::{
     compare::{assert_same_tree, tree},

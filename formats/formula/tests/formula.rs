@@ -1,10 +1,10 @@
 //! Files of formulas: the same dataset back, damage found, nothing left behind.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use crate::formula::{FormulaFormat, FormulaReader, write};
 use fdconvert_core::{
     Common, Create, Error, Format, Image, Provenance, Reader, Schema, Shard, Source, Value,
 };
-use fdconvert_formula::{FormulaFormat, FormulaReader, write};
 use fdconvert_fractal::{Category, Formula, FractalSource, Recipe, Shape, System};
 use fdconvert_storage::{fault, partial_path};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! The suite every format passes, raw and compressed.
+use crate::mds::Mds;
 use fdconvert_core::{ArraySpec, DType, Format, Kind, OptionValues};
-use fdconvert_mds::Mds;
 use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
 
 mod raw {

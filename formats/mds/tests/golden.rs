@@ -1,8 +1,8 @@
 //! Datasets that Streaming's own writer made (see `golden/make_streaming.py`).
 #![allow(clippy::unwrap_used, clippy::panic)]
+use crate::mds::{Mds, MdsReader};
 use bytes::Bytes;
 use fdconvert_core::{ArraySpec, Codec, DType, Error, Format, Kind, Reader, Source, Value};
-use fdconvert_mds::{Mds, MdsReader};
 use fdconvert_testkit::compare::sha256;
 use serde_json::Value as Json;
 use std::{
@@ -11,7 +11,7 @@ use std::{
 };
 
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/streaming").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("mds/golden/streaming").join(name)
 }
 
 fn truth() -> Vec<Json> {

@@ -1,18 +1,16 @@
 //! Datasets of several shards: splits, interrupted runs, other runs' files.
 #![allow(clippy::unwrap_used, clippy::panic)]
-use common::{Run, mds, shards};
+use super::common::{Run, mds, shards};
+use crate::mds::MdsReader;
 use fdconvert_core::{
     Common, Encoded, Error, FieldSpec, Kind, MaxDecompressed, Reader as _, Sample, Schema, Shard,
     Skipped, Source as _, Value,
 };
-use fdconvert_mds::MdsReader;
 use fdconvert_testkit::{
     compare::{assert_same_tree, tree},
     fixtures,
 };
 use std::{fs, path::Path};
-
-mod common;
 
 fn dataset(n_samples: usize) -> (Schema, Vec<Sample<Encoded>>) {
     let classes: [String; 2] = ["ant", "bee"].map(str::to_owned);

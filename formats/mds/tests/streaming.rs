@@ -1,12 +1,10 @@
 //! The judge: Streaming itself reads what we write, and its own writer makes the same bytes.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
-use common::{Run, mds, shards};
+use super::common::{Run, mds, shards};
 use fdconvert_core::{ArraySpec, Codec, DType, Encoded, FieldSpec, Kind, Sample, Schema, Value};
 use fdconvert_testkit::fixtures;
 use serde_json::{Map, json};
 use std::{env, fs, path::Path, process::Command};
-
-mod common;
 
 #[test]
 fn streaming_reads_what_we_write() {
@@ -14,7 +12,7 @@ fn streaming_reads_what_we_write() {
         eprintln!("skipped: FDCONVERT_MDS_PYTHON names no Python that imports streaming");
         return;
     };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/read_mds.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("mds/tests/read_mds.py");
     let all = "sha1,sha256,sha512,xxh128,xxh32,xxh3_128,xxh3_64,xxh64";
     for (options, codec, sizes) in [
         (vec![("hashes", all)], Some(Codec::Jpeg), vec![(12, "train")]),

@@ -1,6 +1,6 @@
 //! The suite every format passes.
+use crate::mixed::Mixed;
 use fdconvert_core::{ArraySpec, DType, Kind};
-use fdconvert_mixed::Mixed;
 use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
 
 fdconvert_testkit::conformance_tests!(Mixed::default(), profile());

@@ -1,9 +1,9 @@
 //! Mixed sets as their parts: what is in which folder, runs that go on after others, and damage.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+use crate::mixed::Mixed;
+use crate::wds::Wds;
 use fdconvert_core::*;
-use fdconvert_mixed::Mixed;
 use fdconvert_testkit::{compare, fixtures};
-use fdconvert_wds::Wds;
 use proptest::{collection::vec, prelude::*};
 use std::{
     fs,

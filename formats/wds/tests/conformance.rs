@@ -1,7 +1,7 @@
 //! The suite every format passes, with an index beside the shards and without.
+use crate::wds::Wds;
 use fdconvert_core::{ArraySpec, DType, Kind, OptionValues};
 use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
-use fdconvert_wds::Wds;
 
 mod indexed {
     fdconvert_testkit::conformance_tests!(super::Wds::default(), super::profile());

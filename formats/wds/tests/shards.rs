@@ -1,8 +1,8 @@
 //! Shards as other programs see them, runs that go on after others, and shards of other programs.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
+use crate::wds::Wds;
 use fdconvert_core::*;
 use fdconvert_testkit::{compare, fixtures};
-use fdconvert_wds::Wds;
 use std::{fs, io::Read as _, path::Path, process::Command};
 
 const FINGERPRINT: [u8; 16] = [7; 16];

@@ -59,8 +59,10 @@ impl Trial {
         let folder = tempfile::Builder::new().prefix(".fdconvert-profile-").tempdir_in(target);
         let folder = folder.map_err(Error::io("create a folder in", target))?;
         let options = OptionValues(BTreeMap::from([("sidecars".to_owned(), "fdx".to_owned())]));
-        let format =
-            fdconvert_core::Format::with_options(&fdconvert_wds::Wds::default(), &options)?;
+        let format = fdconvert_core::Format::with_options(
+            &fdconvert_formats::wds::Wds::default(),
+            &options,
+        )?;
         let mut readers = Vec::new();
         for (form, codec) in sampled.formats.iter().enumerate() {
             let source = OneForm::new(sampled, form)?;

@@ -48,7 +48,7 @@ use std::{
 /// ```no_run
 /// use fdconvert_loader::{Datasets, Loader, Options};
 ///
-/// let datasets = Datasets::open("train.beton".as_ref())?;
+/// let datasets = Datasets::open("train.beton")?;
 /// let mut loader = Loader::new(datasets, Options { batch: 256, ..Options::default() })?;
 /// for epoch in 0..90 {
 ///     loader.set_epoch(epoch)?;

@@ -1,7 +1,7 @@
 //! What the tests of this crate share.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+use crate::beton::{Beton, BetonReader};
 use bytes::Bytes;
-use fdconvert_beton::{Beton, BetonReader};
 use fdconvert_core::{
     Codec, Common, Create, Encoded, FieldSpec, Format, Kind, OptionValues, Provenance, Reader,
     Result, Sample, Schema, Shard, ShardSummary, ShardWriter, Source, Value,
@@ -121,7 +121,7 @@ pub fn names_in(folder: &Path) -> Vec<String> {
 }
 
 pub fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("beton/golden").join(name)
 }
 
 /// A committed fixture, unpacked.

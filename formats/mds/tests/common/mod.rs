@@ -1,10 +1,10 @@
 //! Writing and comparing, for the tests of this crate.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic)]
+use crate::mds::Mds;
 use fdconvert_core::{
     Common, Complete, Create, Encoded, Format, OptionValues, Provenance, Result, Sample, Schema,
     Shard, ShardSummary, ShardWriter,
 };
-use fdconvert_mds::Mds;
 use std::path::Path;
 
 pub fn mds(options: &[(&str, &str)]) -> Box<dyn Format> {

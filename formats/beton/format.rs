@@ -1,0 +1,148 @@
+use crate::beton::{
+    BetonReader, journal,
+    layout::{BadField, DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, VERSION, parse_descriptor},
+    writer::BetonWriter,
+};
+use fdconvert_core::{
+    Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OptionKind, OptionValues,
+    Reader, Result, ShardSummary, ShardWriter,
+};
+use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
+
+/// The format, with its options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beton {
+    pub(crate) page_bytes: u64,
+    pub(crate) compact: bool,
+    pub(crate) compat: bool,
+}
+
+const OPTIONS: &[FormatOption] = &[
+    FormatOption {
+        name: "page-size",
+        kind: OptionKind::Bytes,
+        help: "Size of a page, which holds a sample as a whole: a power of two from 2MiB to 2GiB [default: 8MiB]",
+    },
+    FormatOption {
+        name: "compact",
+        kind: OptionKind::Flag,
+        help: "Leave no gap before the first sample and after the last [default: off]",
+    },
+    FormatOption {
+        name: "compat",
+        kind: OptionKind::Choice(&["ffcv"]),
+        help: "Write exactly the bytes FFCV would: no checksums, keys and class names [default: off]",
+    },
+];
+
+impl Beton {
+    /// FFCV writes no smaller pages.
+    pub(crate) const MIN_PAGE_BYTES: u64 = 1 << 21;
+    /// The page size is stored in 32 bits.
+    pub(crate) const MAX_PAGE_BYTES: u64 = 1 << 31;
+}
+
+impl Default for Beton {
+    fn default() -> Self {
+        Self { page_bytes: 1 << 23, compact: false, compat: false }
+    }
+}
+
+impl Format for Beton {
+    fn name(&self) -> &'static str {
+        FORMAT
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["ffcv"]
+    }
+
+    fn about(&self) -> &'static str {
+        "FFCV's single file of pages; FFCV loads it too"
+    }
+
+    fn options(&self) -> &'static [FormatOption] {
+        OPTIONS
+    }
+
+    fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
+        values.check(FORMAT, OPTIONS)?;
+        let mut beton = *self;
+        if let Some(bytes) = values.bytes("page-size")? {
+            let sizes = Self::MIN_PAGE_BYTES..=Self::MAX_PAGE_BYTES;
+            if !bytes.is_power_of_two() || !sizes.contains(&bytes) {
+                let what = format!("{bytes} is no power of two from 2MiB to 2GiB");
+                return Err(Error::usage("--page-size", what));
+            }
+            beton.page_bytes = bytes;
+        }
+        beton.compact |= values.flag("compact");
+        match values.choice("compat") {
+            None => {}
+            Some("ffcv") => beton.compat = true,
+            Some(other) => {
+                return Err(Error::usage("--compat", format!("`{other}` is not `ffcv`")));
+            }
+        }
+        if beton.compact && beton.compat {
+            return Err(Error::usage("--compact", "FFCV writes no compact files: drop --compat"));
+        }
+        Ok(Box::new(beton))
+    }
+
+    fn detect(&self, path: &Path) -> bool {
+        let mut start = [0; HEADER_LEN as usize + DESCRIPTOR_LEN];
+        let read = File::open(path).and_then(|file| {
+            // A pipe would block, a folder would fail later.
+            let is_file = file.metadata()?.is_file();
+            (&file).take(if is_file { u64::MAX } else { 0 }).read_exact(&mut start)
+        });
+        // The format has no magic: a version, a page size and a first field that make sense.
+        let (header, descriptor) = start.split_at(HEADER_LEN as usize);
+        let header = Header::parse(header);
+        let field_makes_sense = !matches!(parse_descriptor(descriptor), Err(BadField::Damaged(_)));
+        read.is_ok()
+            && field_makes_sense
+            && header.is_some_and(|header| {
+                header.version == VERSION
+                    && header.n_fields > 0
+                    && header.page_bytes.is_power_of_two()
+            })
+    }
+
+    fn suits(&self, path: &Path) -> bool {
+        path.extension() == Some(OsStr::new(FORMAT))
+    }
+
+    fn holds(&self, header: &ImageHeader) -> bool {
+        let fits = |side: u32| (1..=u32::from(u16::MAX)).contains(&side);
+        let color = match header.codec {
+            Codec::Jpeg => matches!(header.color, Color::Gray | Color::Rgb),
+            Codec::Raw => header.color == Color::Rgb,
+            _ => false,
+        };
+        color && header.bits == 8 && fits(header.width) && fits(header.height)
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Raw
+    }
+
+    fn stores_checkpoints(&self) -> bool {
+        // They are in the index block, which FFCV does not write.
+        !self.compat
+    }
+
+    fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
+        // Who asks for another one gets it.
+        if request.overwrite { Ok(None) } else { journal::finished(request.out, request.stamp) }
+    }
+
+    fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        Ok(Box::new(BetonWriter::create(self, request)?))
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(BetonReader::open(path)?))
+    }
+}

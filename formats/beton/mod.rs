@@ -1,0 +1,60 @@
+//! FFCV's `.beton` files, written with checksums and class names, and read without copying.
+//!
+//! [`Beton`] is the format with its options; what it opens is a [`BetonReader`]. `SPEC.md` beside
+//! this crate specifies the bytes, and what of FFCV's behaviour shaped them.
+//!
+//! ```
+//! use ::bytes::Bytes;
+//! use fdconvert_formats::beton::Beton;
+//! use fdconvert_core::*;
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let out = &folder.path().join("pets.beton");
+//! let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
+//! let request = Create {
+//!     out,
+//!     schema: &schema,
+//!     shard: &Shard::whole(1),
+//!     common: &Common::default(),
+//!     provenance: &Provenance::default(),
+//!     fingerprint: [0; 16],
+//!     stamp: [0; 16],
+//!     overwrite: false,
+//!     checkpoints: false,
+//! };
+//! let beton = Beton::default();
+//! let mut writer = beton.create(&request)?;
+//! let bytes = Bytes::from_static(&[7; 2 * 2 * 3]);
+//! let image = Encoded { codec: Codec::Raw, width: 2, height: 2, bytes };
+//! writer.write(&Sample { key: "cat/1.png".into(), values: vec![Value::Image(image)] })?;
+//! writer.finish()?;
+//!
+//! let reader = beton.open(out)?;
+//! assert_eq!(reader.get(0)?.key, "cat/1.png");
+//! assert!(reader.verify_layout().is_empty());
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! Pages are filled in sample order by one writer, so that the bytes do not depend on the number
+//! of threads; FFCV lets its workers race for pages instead.
+//!
+//! Deliberately absent: pixels. What does not fit the format is refused, never converted.
+
+mod format;
+mod journal;
+mod layout;
+mod open;
+mod pages;
+mod reader;
+mod seal;
+mod spool;
+mod stage;
+mod table;
+mod text;
+mod verify;
+mod writer;
+
+pub use format::Beton;
+pub use reader::BetonReader;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! What is checked before the first sample is read: constant work, however many there are.
+use crate::beton::{
+    BetonReader,
+    layout::{
+        BadField, DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, RowLayout, Storage, VERSION,
+        parse_descriptor, stored_shape,
+    },
+    table::Table,
+};
+use crate::index::Index;
+use bytes::Bytes;
+use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema};
+use std::{path::Path, sync::OnceLock};
+
+impl BetonReader {
+    /// Maps and opens the file at `path`.
+    ///
+    /// # Errors
+    /// `Io`; and as [`from_bytes`](Self::from_bytes).
+    pub fn open(path: &Path) -> Result<Self> {
+        let reader = Self::from_bytes(fdconvert_storage::map(path)?, path)?;
+        Ok(Self { is_mapped: true, ..reader })
+    }
+
+    /// Opens a file that is in memory; `path` is what messages call it.
+    ///
+    /// # Errors
+    /// `Version` for a version that is not 2, `Unsupported` for fields that only their writer can
+    /// read, `Corrupt` for anything else that makes the file
+    /// unreadable as a whole, e.g. that its writer was killed.
+    pub fn from_bytes(file: Bytes, path: &Path) -> Result<Self> {
+        let corrupt = |offset: u64, what: String| Error::corrupt(FORMAT, path, offset, what);
+        let header = Header::parse(&file)
+            .ok_or_else(|| corrupt(0, format!("{} bytes are no header", file.len())))?;
+        if header.version != VERSION {
+            let (format, path) = (FORMAT, path.to_path_buf());
+            let found = u64::from(header.version);
+            return Err(Error::Version { format, path, found, supported: "2" });
+        }
+        let schema =
+            parse_descriptors(&file, &header).map_err(|(offset, problem)| match problem {
+                BadField::Damaged(what) => corrupt(offset, what),
+                BadField::Unsupported(what) => {
+                    Error::Unsupported { format: FORMAT, path: path.to_path_buf(), what }
+                }
+            })?;
+        let layout = row_layout(&schema).map_err(|what| corrupt(HEADER_LEN, what))?;
+        let (len, table_offset) = (file.len() as u64, header.table_offset);
+        if table_offset == 0 {
+            let what = "it is unfinished: its writer was stopped before it wrote the table";
+            return Err(corrupt(16, what.into()));
+        }
+        if table_offset > len {
+            let what = format!(
+                "it is unfinished or cut short: the table is at {table_offset}, the file ends at \
+                 {len}"
+            );
+            return Err(corrupt(16, what));
+        }
+        let rows_end = header
+            .n_samples
+            .checked_mul(layout.row_bytes as u64)
+            .and_then(|rows| rows.checked_add(header.rows_offset()));
+        if rows_end.is_none_or(|end| end > table_offset) {
+            let what = format!(
+                "{} rows of {} bytes do not fit before the table at {table_offset}",
+                header.n_samples, layout.row_bytes
+            );
+            return Err(corrupt(8, what));
+        }
+        let table =
+            Table::new(usize::try_from(table_offset).map_or(Bytes::new(), |at| file.slice(at..)));
+        let (index, index_problem) = (None, None);
+        let mut reader = Self {
+            path: path.into(),
+            is_mapped: false,
+            file,
+            header,
+            layout,
+            schema,
+            table,
+            index,
+            index_problem,
+            tables: OnceLock::new(),
+        };
+        match reader.find_index() {
+            Ok(None) => {}
+            Ok(Some(index)) => {
+                reader.schema = index.meta().schema.clone();
+                reader.index = Some(index);
+            }
+            Err(problem) => reader.index_problem = Some(problem),
+        }
+        Ok(reader)
+    }
+
+    /// The index block, if there is one and it is about this file.
+    fn find_index(&self) -> Result<Option<Index>, String> {
+        let end = self.header.table_offset;
+        let Some(index) = Index::find_before(&self.file, end).map_err(|error| error.to_string())?
+        else {
+            return Ok(None);
+        };
+        let start = end - index.block_len();
+        let same_place = start >= self.rows_end() && index.data_len() == start;
+        let same_shape = index.n_samples() == self.header.n_samples
+            && index.regions_per_sample() == self.layout.n_regions;
+        let fields = &index.meta().schema.fields;
+        let same_schema = fields.len() == self.schema.fields.len()
+            && self.schema.fields.iter().zip(fields).all(|(stored, said)| agree(stored, said));
+        match same_place && same_shape && same_schema {
+            true => Ok(Some(index)),
+            false => Err("the index block belongs to another file".into()),
+        }
+    }
+}
+
+fn parse_descriptors(file: &Bytes, header: &Header) -> Result<Schema, (u64, BadField)> {
+    let mut fields = Vec::new();
+    for number in 0..usize::from(header.n_fields) {
+        let at = HEADER_LEN as usize + number * DESCRIPTOR_LEN;
+        let descriptor = file.get(at..at + DESCRIPTOR_LEN).unwrap_or_default();
+        fields.push(parse_descriptor(descriptor).map_err(|problem| (at as u64, problem))?);
+    }
+    Schema::new(fields).map_err(|error| (HEADER_LEN, error.to_string().into()))
+}
+
+fn row_layout(schema: &Schema) -> Result<RowLayout, String> {
+    let storage = |field: &FieldSpec| {
+        Storage::of(&field.kind).ok_or_else(|| format!("field `{}` overflows", field.name))
+    };
+    let storages = schema.fields.iter().map(storage).collect::<Result<Vec<_>, _>>()?;
+    Ok(RowLayout::new(storages))
+}
+
+/// Whether the index may call a field what it does.
+fn agree(stored: &FieldSpec, said: &FieldSpec) -> bool {
+    let kinds = match (&stored.kind, &said.kind) {
+        (Kind::Json, Kind::Text) => true,
+        (Kind::Array(stored), Kind::Array(said)) => {
+            (stored.dtype, stored.torch) == (said.dtype, said.torch)
+                && stored.shape == stored_shape(&said.shape)
+        }
+        (stored, said) => stored == said,
+    };
+    stored.name == said.name && kinds
+}

@@ -1,0 +1,334 @@
+use crate::beton::{
+    layout::{Column, Header, ImageCell, MODE_JPEG, MODE_RAW, RowLayout, Storage},
+    table::Table,
+    text,
+};
+use crate::index::Index;
+use bytes::Bytes;
+use fdconvert_core::{
+    Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
+    Value, bytes::u64_at,
+};
+use fdconvert_jpeg::grid_of;
+use serde_json::{Map, json};
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// An open `.beton`. Opening is constant work, and nothing is copied: values are slices of the
+/// map, rows are read where they lie. Many threads may read at the same time.
+#[derive(Debug)]
+pub struct BetonReader {
+    pub(crate) path: Arc<Path>,
+    /// Whether the bytes are those of the file at `path`.
+    pub(crate) is_mapped: bool,
+    pub(crate) file: Bytes,
+    pub(crate) header: Header,
+    pub(crate) layout: RowLayout,
+    pub(crate) schema: Schema,
+    pub(crate) table: Table,
+    pub(crate) index: Option<Index>,
+    /// Why the index block that is there is not used.
+    pub(crate) index_problem: Option<String>,
+    /// Set once tables and rows were found to be what was written. Damage is not remembered: a page
+    /// that cannot be read now may be readable later.
+    pub(crate) tables: OnceLock<()>,
+}
+
+impl BetonReader {
+    /// Where the rows end. No overflow: checked when the file was opened.
+    pub(crate) fn rows_end(&self) -> u64 {
+        self.header.rows_offset() + self.header.n_samples * self.layout.row_bytes as u64
+    }
+
+    /// Where the bytes end that values may take.
+    pub(crate) fn data_end(&self) -> u64 {
+        self.index.as_ref().map_or(self.header.table_offset, Index::data_len)
+    }
+
+    pub(crate) fn row_offset(&self, sample: u64) -> u64 {
+        self.header.rows_offset() + sample * self.layout.row_bytes as u64
+    }
+
+    pub(crate) fn row(&self, sample: u64) -> Result<&[u8]> {
+        if sample >= self.header.n_samples {
+            let what = format!("there is no sample {sample}, only {}", self.header.n_samples);
+            return Err(Error::usage("sample", what));
+        }
+        let row = usize::try_from(self.row_offset(sample))
+            .ok()
+            .and_then(|at| self.file.get(at..at.checked_add(self.layout.row_bytes)?));
+        row.ok_or_else(|| self.bad_sample(sample, "its row is outside the file"))
+    }
+
+    /// Bytes of a value, checked against the bounds of the data.
+    pub(crate) fn region(&self, sample: u64, pointer: u64, len: u64) -> Result<Bytes> {
+        // FFCV gives empty values whatever pointer comes next, even 0.
+        if len == 0 {
+            return Ok(Bytes::new());
+        }
+        let bytes = pointer
+            .checked_add(len)
+            .filter(|&end| pointer >= self.rows_end() && end <= self.data_end())
+            .and_then(|end| Some(usize::try_from(pointer).ok()?..usize::try_from(end).ok()?))
+            .map(|range| self.file.slice(range));
+        bytes.ok_or_else(|| {
+            let what = format!("{len} bytes at {pointer} are outside the data");
+            self.bad_sample(sample, &what)
+        })
+    }
+
+    /// Length of the image at `pointer`, which is region `region` of the sample.
+    pub(crate) fn image_len(&self, sample: u64, region: u32, pointer: u64) -> Result<u64> {
+        let number = sample * u64::from(self.layout.n_regions) + u64::from(region);
+        let entry = self.table.entry(number);
+        // An empty entry is another value's that happens to have the same pointer.
+        let by_table = entry
+            .filter(|entry| entry.sample == sample && entry.pointer == pointer && entry.len > 0);
+        let indexed = self.index.as_ref().and_then(|index| index.region(sample, region).ok());
+        let by_index = indexed.filter(|region| region.offset == pointer);
+        match (by_table, by_index) {
+            (Some(entry), Some(region)) if entry.len != region.len => {
+                let what = format!(
+                    "its length is {} in the table and {} in the index",
+                    entry.len, region.len
+                );
+                Err(self.bad_sample(sample, &what))
+            }
+            (Some(entry), _) => Ok(entry.len),
+            (None, Some(region)) => Ok(region.len),
+            (None, None) => self.table.len_at(pointer).ok_or_else(|| {
+                let what = format!("the table has no entry for its bytes at {pointer}");
+                self.bad_sample(sample, &what)
+            }),
+        }
+    }
+
+    fn value(
+        &self,
+        sample: u64,
+        row: &[u8],
+        column: &Column,
+        kind: &Kind,
+    ) -> Result<Value<Encoded>> {
+        let at = column.offset;
+        let word = |at: usize| {
+            u64_at(row, at).ok_or_else(|| self.bad_sample(sample, "its row is cut short"))
+        };
+        let region = column.region.unwrap_or(0);
+        Ok(match &column.storage {
+            Storage::Int => Value::Int(word(at)?.cast_signed()),
+            Storage::Float => Value::Float(f64::from_bits(word(at)?)),
+            Storage::Image => Value::Image(self.image(sample, row, at, region)?),
+            Storage::Bytes => Value::Bytes(self.region(sample, word(at)?, word(at + 8)?)?),
+            Storage::Array(len) => Value::Array(self.region(sample, word(at)?, *len)?),
+            Storage::Json => {
+                let mut json = self.region(sample, word(at)?, word(at + 8)?)?;
+                if json.last() == Some(&0) {
+                    json.truncate(json.len() - 1);
+                }
+                match kind {
+                    Kind::Text => Value::Text(text::from_json(&json).ok_or_else(|| {
+                        self.bad_sample(sample, "its text is not stored as a JSON string")
+                    })?),
+                    _ => Value::Json(json),
+                }
+            }
+        })
+    }
+
+    fn image(&self, sample: u64, row: &[u8], at: usize, region: u32) -> Result<Encoded> {
+        let bad = |what: &str| self.bad_sample(sample, what);
+        let cell = ImageCell::parse(row, at).ok_or_else(|| bad("its row is cut short"))?;
+        let (width, height) = (u32::from(cell.width), u32::from(cell.height));
+        if width == 0 || height == 0 {
+            return Err(bad(&format!("its image is {width}x{height}: no pixels")));
+        }
+        let len = self.image_len(sample, region, cell.pointer)?;
+        let codec = match cell.mode {
+            MODE_JPEG if len == 0 => return Err(bad("its image has no bytes")),
+            MODE_JPEG => Codec::Jpeg,
+            MODE_RAW if len == u64::from(width) * u64::from(height) * 3 => Codec::Raw,
+            MODE_RAW => {
+                return Err(bad(&format!("{len} bytes are not {width}x{height} raw RGB pixels")));
+            }
+            mode => return Err(bad(&format!("its image is of unknown mode {mode}"))),
+        };
+        let bytes = self.region(sample, cell.pointer, len)?;
+        Ok(Encoded { codec, width, height, bytes })
+    }
+
+    fn first_image(&self) -> Option<&Column> {
+        self.layout.columns.iter().find(|column| column.storage == Storage::Image)
+    }
+
+    /// An error about one sample that says in which file and row.
+    pub(crate) fn bad_sample(&self, sample: u64, what: &str) -> Error {
+        let at = self.row_offset(sample);
+        let what = format!("{what} (sample {sample} of {}, row at {at})", self.path.display());
+        Error::sample(self.key(sample), what)
+    }
+}
+
+impl Source for BetonReader {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.header.n_samples
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        self.get(index).map(Into::into)
+    }
+
+    fn key(&self, index: u64) -> String {
+        match self.index.as_ref().map(|block| block.key(index)) {
+            Some(Ok(Some(key))) => key.to_owned(),
+            _ => format!("{index:08}"),
+        }
+    }
+
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        let Some(column) = self.schema.label().and_then(|field| self.layout.columns.get(field))
+        else {
+            return Ok(None);
+        };
+        Ok(u64_at(self.row(index)?, column.offset).map(u64::cast_signed))
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        let column = self.first_image()?;
+        match ImageCell::parse(self.row(index).ok()?, column.offset)?.mode {
+            MODE_JPEG => Some(Codec::Jpeg),
+            MODE_RAW => Some(Codec::Raw),
+            _ => None,
+        }
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        let row = self.row(index).ok()?;
+        let images = self.layout.columns.iter().filter(|column| column.storage == Storage::Image);
+        images
+            .map(|column| {
+                let pointer = ImageCell::parse(row, column.offset)?.pointer;
+                self.image_len(index, column.region.unwrap_or(0), pointer).ok()
+            })
+            .sum()
+    }
+
+    fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        let mut hash = Xxh3::new();
+        let descriptors_end = usize::try_from(self.header.rows_offset()).unwrap_or(0);
+        hash.update(self.file.get(..descriptors_end).unwrap_or_default());
+        match &self.index {
+            // The root stands for every key and every checksum.
+            Some(index) => hash.update(&index.root().to_le_bytes()),
+            None => {
+                let table = usize::try_from(self.header.table_offset).unwrap_or(usize::MAX);
+                hash.update(self.file.get(table..).unwrap_or_default());
+            }
+        }
+        hash.digest128().to_le_bytes()
+    }
+}
+
+impl Reader for BetonReader {
+    fn get(&self, index: u64) -> Result<Sample<Encoded>> {
+        let row = self.row(index)?;
+        let key = match &self.index {
+            Some(block) => match block.key(index) {
+                Ok(Some(key)) => key.to_owned(),
+                Ok(None) => format!("{index:08}"),
+                Err(error) => return Err(self.bad_sample(index, &error.to_string())),
+            },
+            None => format!("{index:08}"),
+        };
+        let mut values = Vec::with_capacity(self.layout.columns.len());
+        for (column, field) in self.layout.columns.iter().zip(&self.schema.fields) {
+            values.push(self.value(index, row, column, &field.kind)?);
+        }
+        Ok(Sample { key, values })
+    }
+
+    fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
+        let row = self.row(index)?;
+        let column = self.first_image().filter(|_| self.is_mapped);
+        let Some(column) = column else { return Ok(None) };
+        let cell = ImageCell::parse(row, column.offset)
+            .ok_or_else(|| self.bad_sample(index, "its row is cut short"))?;
+        let (offset, region) = (cell.pointer, column.region.unwrap_or(0));
+        let len = self.image_len(index, region, offset)?;
+        // Only for the check of the bounds; a slice of a map reads nothing.
+        self.region(index, offset, len)?;
+        let indexed = self.index.as_ref().and_then(|block| block.region(index, region).ok());
+        let xxh3 = indexed.filter(|it| (it.offset, it.len) == (offset, len)).map(|it| it.xxh3);
+        Ok(Some(Extent { path: self.path.clone(), offset, len, xxh3 }))
+    }
+
+    fn checkpoints(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
+        self.row(index)?;
+        let (Some(block), Some(image)) = (&self.index, self.schema.image_position(field)) else {
+            return Ok(None);
+        };
+        let found = block.checkpoints(index, image);
+        found.map_err(|error| self.bad_sample(index, &error.to_string()))
+    }
+
+    fn provenance(&self) -> Option<&Provenance> {
+        self.index.as_ref().map(|index| &index.meta().provenance)
+    }
+
+    fn details(&self) -> Map<String, serde_json::Value> {
+        let index = match (&self.index, &self.index_problem) {
+            (Some(index), _) => json!({
+                "version": crate::index::VERSION,
+                "bytes": index.block_len(),
+                "root": format!("{:016x}", index.root()),
+            }),
+            (None, Some(problem)) => json!({ "unusable": problem }),
+            (None, None) => serde_json::Value::Null,
+        };
+        let facts = [
+            ("version", json!(self.header.version)),
+            ("page_bytes", json!(self.header.page_bytes)),
+            ("row_bytes", json!(self.layout.row_bytes)),
+            ("table_offset", json!(self.header.table_offset)),
+            ("table_entries", json!(self.table.n_entries())),
+            ("file_bytes", json!(self.file.len())),
+            ("index", index),
+        ];
+        let checkpoints = self.index.as_ref().and_then(Index::checkpoint_facts);
+        let checkpoints = checkpoints.map(|facts| ("checkpoints", facts.to_json(grid_of)));
+        let facts = facts.into_iter().chain(checkpoints);
+        facts.map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn verify_layout(&self) -> Vec<Error> {
+        crate::beton::verify::layout(self)
+    }
+
+    fn verify_sample(&self, index: u64) -> Result<()> {
+        crate::beton::verify::sample(self, index)
+    }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        self.row(index)?;
+        if self.tables.get().is_none() {
+            crate::beton::verify::tables(self).map_err(|what| self.bad_sample(index, &what))?;
+            self.tables.get_or_init(|| ());
+        }
+        Ok(())
+    }
+
+    fn has_checksums(&self) -> bool {
+        self.index.is_some()
+    }
+}

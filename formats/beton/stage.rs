@@ -1,0 +1,128 @@
+//! From a sample's values to the bytes that will be stored, or the reason why they cannot be.
+//! Everything that can be wrong with a sample is found here, before the file is touched.
+use crate::beton::{
+    Beton,
+    journal::RunPlan,
+    layout::{ImageCell, MODE_JPEG, MODE_RAW, Storage},
+    text,
+};
+use crate::index::ImageFacts;
+use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Schema, Value};
+use std::borrow::Cow;
+
+/// A value as it will lie in the file.
+pub(crate) struct Stored<'a> {
+    pub(crate) bytes: Cow<'a, [u8]>,
+    /// A JSON value ends with a NUL.
+    pub(crate) nul: bool,
+    pub(crate) image: Option<ImageFacts>,
+}
+
+impl Stored<'_> {
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes.len() as u64 + u64::from(self.nul)
+    }
+
+    /// Bytes that it takes in a page. An empty one takes one, so that no two values share a
+    /// pointer (FFCV looks sizes up by pointer), but in FFCV's own layout.
+    pub(crate) fn space(&self, compat: bool) -> u64 {
+        if compat { self.len() } else { self.len().max(1) }
+    }
+}
+
+/// The stored values of a sample, in field order, or why they cannot be stored.
+pub(crate) fn stage<'a>(
+    schema: &Schema,
+    sample: &'a Sample<Encoded>,
+    plan: &RunPlan,
+) -> Result<Vec<Stored<'a>>> {
+    schema.check(sample)?;
+    let mut staged = Vec::with_capacity(plan.n_regions as usize);
+    for (field, value) in schema.fields.iter().zip(&sample.values) {
+        let refuse =
+            |what: String| Error::sample(&sample.key, format!("field `{}`: {what}", field.name));
+        let plain = |bytes: &'a [u8]| Stored { bytes: bytes.into(), nul: false, image: None };
+        staged.push(match value {
+            Value::Int(_) | Value::Float(_) => continue,
+            Value::Image(image) => {
+                let facts = check_image(image).map_err(refuse)?;
+                Stored { image: Some(facts), ..plain(&image.bytes) }
+            }
+            Value::Bytes(bytes) | Value::Array(bytes) => plain(bytes),
+            Value::Json(json) if json.contains(&0) => {
+                return Err(refuse("a NUL inside a JSON document".into()));
+            }
+            Value::Json(json) => Stored { nul: true, ..plain(json) },
+            Value::Text(string) => {
+                let bytes = text::to_json(string).into_bytes().into();
+                Stored { bytes, nul: true, image: None }
+            }
+            _ => return Err(refuse("a kind of value that a beton does not hold".into())),
+        });
+    }
+    let space = staged.iter().map(|value| value.space(plan.compat)).sum::<u64>();
+    if space > plan.page_bytes {
+        let (page_bytes, cure) = (plan.page_bytes, cure(space));
+        let what = format!("its {space} bytes do not fit a page of {page_bytes}; {cure}");
+        return Err(Error::sample(&sample.key, what));
+    }
+    Ok(staged)
+}
+
+/// Arrays are the same in every sample: a page that cannot hold them holds no sample at all.
+pub(crate) fn check_arrays(storages: &[Storage], page_bytes: u64) -> Result<()> {
+    let lens = storages.iter().map(|storage| match storage {
+        Storage::Array(len) => *len,
+        _ => 0,
+    });
+    match lens.fold(0, u64::saturating_add) {
+        bytes if bytes > page_bytes => {
+            let what = format!(
+                "arrays of {bytes} bytes do not fit a page of {page_bytes}; {}",
+                cure(bytes)
+            );
+            Err(Error::usage("--page-size", what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The page size that would do.
+fn cure(bytes: u64) -> String {
+    match bytes.checked_next_power_of_two() {
+        Some(page_bytes) if page_bytes <= Beton::MAX_PAGE_BYTES => {
+            format!("--page-size {}MiB would do", page_bytes >> 20)
+        }
+        _ => format!("no page size would do, the largest is {}", Beton::MAX_PAGE_BYTES),
+    }
+}
+
+/// What the index and the row say about an image, or why a beton cannot hold it.
+fn check_image(image: &Encoded) -> Result<ImageFacts, String> {
+    let (width, height) = (image.width, image.height);
+    let sides = 1..=u32::from(u16::MAX);
+    if !sides.contains(&width) || !sides.contains(&height) {
+        return Err(format!("{width}x{height}: sides are 1 to {} in a beton", sides.end()));
+    }
+    let raw_len = u64::from(width) * u64::from(height) * 3;
+    match image.codec {
+        Codec::Jpeg if image.bytes.starts_with(&[0xff, 0xd8]) => {}
+        Codec::Jpeg => return Err("it does not start as a JPEG does".into()),
+        Codec::Raw if image.bytes.len() as u64 == raw_len => {}
+        Codec::Raw => {
+            let len = image.bytes.len();
+            return Err(format!("{len} raw bytes; {width}x{height} RGB takes {raw_len}"));
+        }
+        codec => {
+            return Err(format!("a beton holds JPEG and raw images, not {}", codec.extension()));
+        }
+    }
+    Ok(ImageFacts { codec: image.codec, width, height })
+}
+
+pub(crate) fn image_cell(image: &ImageFacts, pointer: u64) -> ImageCell {
+    // `check_image` has refused larger sides.
+    let side = |side: u32| u16::try_from(side).unwrap_or(u16::MAX);
+    let mode = if image.codec == Codec::Raw { MODE_RAW } else { MODE_JPEG };
+    ImageCell { mode, width: side(image.width), height: side(image.height), pointer }
+}

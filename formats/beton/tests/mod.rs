@@ -1,0 +1,11 @@
+//! Tests through the boundary of the format.
+
+mod checkpoints;
+mod common;
+mod conformance;
+mod damage;
+mod golden_ffcv;
+mod golden_v1;
+mod large;
+mod resume;
+mod roundtrip;

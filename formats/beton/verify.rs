@@ -1,0 +1,289 @@
+//! Every rule of `SPEC.md`, checked on a file as a whole or on one sample.
+use crate::beton::{
+    BetonReader,
+    layout::{Column, FORMAT, ImageCell, MODE_RAW, Storage},
+};
+use crate::index::Range;
+use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value, bytes::u64_at};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Problems listed before the rest is only counted: a shifted table makes every sample one.
+const MAX_LISTED: usize = 100;
+
+/// What gaps are compared with.
+static ZEROS: [u8; 4096] = [0; 4096];
+
+/// Collects problems, and counts what it does not list.
+struct Problems<'a> {
+    reader: &'a BetonReader,
+    listed: Vec<Error>,
+    n_more: u64,
+}
+
+impl Problems<'_> {
+    fn add(&mut self, offset: u64, what: impl FnOnce() -> String) {
+        if self.listed.len() < MAX_LISTED {
+            self.listed.push(Error::corrupt(FORMAT, &*self.reader.path, offset, what()));
+        } else {
+            self.n_more += 1;
+        }
+    }
+}
+
+pub(crate) fn layout(reader: &BetonReader) -> Vec<Error> {
+    let mut problems = Problems { reader, listed: Vec::new(), n_more: 0 };
+    header(reader, &mut problems);
+    index(reader, &mut problems);
+    table(reader, &mut problems);
+    rows(reader, &mut problems);
+    gaps(reader, &mut problems);
+    let n_more = problems.n_more;
+    if n_more > 0 {
+        let what = format!("{n_more} more problems");
+        problems.listed.push(Error::corrupt(FORMAT, &*reader.path, 0, what));
+    }
+    problems.listed
+}
+
+fn header(reader: &BetonReader, problems: &mut Problems<'_>) {
+    let header = &reader.header;
+    if !header.page_bytes.is_power_of_two() {
+        problems.add(4, || format!("the page size {} is no power of two", header.page_bytes));
+    }
+    let (n_entries, n_trailing) = (reader.table.n_entries(), reader.table.n_trailing());
+    if n_trailing != 0 {
+        let at = reader.file.len() as u64 - n_trailing;
+        problems.add(at, || format!("{n_trailing} bytes after the last whole table entry"));
+    }
+    let expected = header.n_samples.checked_mul(u64::from(reader.layout.n_regions));
+    if expected != Some(n_entries) {
+        problems.add(header.table_offset, || {
+            format!(
+                "the table has {n_entries} entries for {} samples of {} stored values",
+                header.n_samples, reader.layout.n_regions
+            )
+        });
+    }
+}
+
+fn index(reader: &BetonReader, problems: &mut Problems<'_>) {
+    if let Some(problem) = &reader.index_problem {
+        problems.add(reader.header.table_offset, || problem.clone());
+    }
+    let Some(index) = &reader.index else { return };
+    for error in index.verify() {
+        problems.add(index.data_len(), || error.to_string());
+    }
+    let broken = index.ranges().filter(|range| !is_sound(reader, range));
+    for range in broken {
+        problems.add(range.offset, || bad_range(&range));
+    }
+}
+
+/// Whether a part of the file that is no value is what its writer wrote.
+fn is_sound(reader: &BetonReader, range: &Range) -> bool {
+    let bytes = range.offset.checked_add(range.len).and_then(|end| {
+        reader.file.get(usize::try_from(range.offset).ok()?..usize::try_from(end).ok()?)
+    });
+    bytes.map(xxh3_64) == Some(range.xxh3)
+}
+
+fn bad_range(range: &Range) -> String {
+    format!("the checksum of the {} bytes from here does not match", range.len)
+}
+
+/// The checksums of the index's tables, the header and the rows: what a row says can be believed
+/// then. A file without an index has none.
+pub(crate) fn tables(reader: &BetonReader) -> Result<(), String> {
+    if let Some(problem) = &reader.index_problem {
+        return Err(problem.clone());
+    }
+    let Some(index) = &reader.index else { return Ok(()) };
+    index.check_tables().map_err(|error| error.to_string())?;
+    match index.ranges().find(|range| !is_sound(reader, range)) {
+        Some(range) => Err(format!("at byte {}: {}", range.offset, bad_range(&range))),
+        None => Ok(()),
+    }
+}
+
+/// Between the values there is nothing but zeros. Only where the file is ours: FFCV leaves what a
+/// worker wrote of a sample that it then started again in the next page.
+fn gaps(reader: &BetonReader, problems: &mut Problems<'_>) {
+    let Some(index) = &reader.index else { return };
+    let values = reader.table.entries().filter(|entry| entry.len > 0);
+    let mut values: Vec<_> =
+        values.map(|entry| (entry.pointer, entry.pointer.saturating_add(entry.len))).collect();
+    values.sort_unstable();
+    let mut gap_start = reader.rows_end();
+    for (start, end) in values.into_iter().chain([(index.data_len(), u64::MAX)]) {
+        let range = usize::try_from(gap_start).ok().zip(usize::try_from(start).ok());
+        let gap = range.and_then(|(from, to)| reader.file.get(from..to)).unwrap_or_default();
+        // Whole blocks are compared at once: gaps are most of a small file.
+        let blocks = gap.chunks(ZEROS.len()).zip((gap_start..).step_by(ZEROS.len()));
+        let broken = blocks.filter(|(block, _)| ZEROS.get(..block.len()) != Some(*block));
+        let at = broken
+            .map(|(block, at)| at + block.iter().take_while(|&&byte| byte == 0).count() as u64);
+        if let Some(at) = at.min() {
+            problems.add(at, || "a byte between the values is not zero; no sample has it".into());
+        }
+        gap_start = gap_start.max(end);
+    }
+}
+
+/// Every entry lies inside one page of the data, and no two values overlap without being the same.
+fn table(reader: &BetonReader, problems: &mut Problems<'_>) {
+    let page_bytes = u64::from(reader.header.page_bytes).max(1);
+    let offset = |number: u64| reader.header.table_offset + number * 24;
+    let mut places = Vec::new();
+    for (number, entry) in (0_u64..).zip(reader.table.entries()) {
+        if entry.sample >= reader.header.n_samples {
+            problems.add(offset(number), || format!("an entry of sample {}", entry.sample));
+        }
+        if entry.len == 0 {
+            continue;
+        }
+        match entry.pointer.checked_add(entry.len) {
+            Some(end) if entry.pointer >= reader.rows_end() && end <= reader.data_end() => {
+                if entry.pointer / page_bytes != (end - 1) / page_bytes {
+                    problems.add(offset(number), || {
+                        format!("{} bytes at {} cross a page", entry.len, entry.pointer)
+                    });
+                }
+                places.push((entry.pointer, end));
+            }
+            _ => problems.add(offset(number), || {
+                format!("{} bytes at {} are outside the data", entry.len, entry.pointer)
+            }),
+        }
+    }
+    places.sort_unstable();
+    places.dedup();
+    for pair in places.windows(2) {
+        if let [(_, end), (next, _)] = pair
+            && next < end
+        {
+            problems.add(*next, || format!("values overlap: one ends at {end}"));
+        }
+    }
+}
+
+/// Every value that a row points to has its entry, and those of a sample lie in one page.
+fn rows(reader: &BetonReader, problems: &mut Problems<'_>) {
+    let page_bytes = u64::from(reader.header.page_bytes).max(1);
+    let mut known: Vec<_> =
+        reader.table.entries().map(|entry| (entry.sample, entry.pointer, entry.len)).collect();
+    known.sort_unstable();
+    for sample in 0..reader.header.n_samples {
+        let at = reader.row_offset(sample);
+        let Ok(row) = reader.row(sample) else { return };
+        let mut page = None;
+        for column in &reader.layout.columns {
+            let Some((pointer, len)) = place(row, column) else { continue };
+            let of_sample = known.partition_point(|&entry| entry < (sample, pointer, 0));
+            let entries = known.get(of_sample..).unwrap_or_default().iter();
+            let mut entries = entries
+                .take_while(|entry| (entry.0, entry.1) == (sample, pointer))
+                .map(|&(_, _, found)| found);
+            // Without a length in the row any entry will do, but an empty one.
+            let found = match len {
+                Some(len) => entries.find(|&found| found == len),
+                None => entries.find(|&found| found > 0),
+            };
+            match found {
+                None => problems.add(at, || {
+                    format!("sample {sample}: no table entry for its bytes at {pointer}")
+                }),
+                Some(0) => {}
+                Some(_) if *page.get_or_insert(pointer / page_bytes) != pointer / page_bytes => {
+                    problems.add(at, || format!("sample {sample} lies in several pages"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+/// Pointer, and length where the row fixes it, of what a column stores outside the row.
+fn place(row: &[u8], column: &Column) -> Option<(u64, Option<u64>)> {
+    let at = column.offset;
+    match &column.storage {
+        Storage::Int | Storage::Float => None,
+        Storage::Bytes | Storage::Json => Some((u64_at(row, at)?, Some(u64_at(row, at + 8)?))),
+        Storage::Array(len) => Some((u64_at(row, at)?, Some(*len))),
+        Storage::Image => {
+            let cell = ImageCell::parse(row, at)?;
+            let raw_len = u64::from(cell.width) * u64::from(cell.height) * 3;
+            Some((cell.pointer, (cell.mode == MODE_RAW).then_some(raw_len)))
+        }
+    }
+}
+
+/// Bounds and sizes by reading the sample, checksums from the index, and the image's own header:
+/// FFCV shows other pixels, without an error, where it does not match the row.
+pub(crate) fn sample(reader: &BetonReader, sample: u64) -> Result<()> {
+    let row = reader.row(sample)?;
+    let read = reader.get(sample)?;
+    for (column, value) in reader.layout.columns.iter().zip(&read.values) {
+        let Some(region) = column.region else { continue };
+        let Some((pointer, len)) = place(row, column) else { continue };
+        let len = match len {
+            Some(len) => len,
+            None => reader.image_len(sample, region, pointer)?,
+        };
+        let stored = reader.region(sample, pointer, len)?;
+        let image = match value {
+            Value::Image(image) => Some(image),
+            _ => None,
+        };
+        check_index(reader, sample, region, (pointer, &stored), image)
+            .map_err(|what| reader.bad_sample(sample, &what))?;
+        if column.storage == Storage::Json && stored.last() != Some(&0) {
+            return Err(reader.bad_sample(sample, "its JSON does not end with a NUL"));
+        }
+        if let Some(image) = image {
+            check_image(image).map_err(|what| reader.bad_sample(sample, &what))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the index, if there is one, says the same of a value.
+fn check_index(
+    reader: &BetonReader,
+    sample: u64,
+    region: u32,
+    (pointer, stored): (u64, &[u8]),
+    image: Option<&Encoded>,
+) -> Result<(), String> {
+    let Some(index) = &reader.index else { return Ok(()) };
+    let said = index.region(sample, region).map_err(|error| error.to_string())?;
+    if (said.offset, said.len) != (pointer, stored.len() as u64) {
+        return Err(format!("row and index disagree on where its bytes are: {pointer}"));
+    }
+    if xxh3_64(stored) != said.xxh3 {
+        let len = stored.len();
+        return Err(format!("the checksum of its {len} bytes at {pointer} does not match"));
+    }
+    let row = image.map(|image| (image.codec, image.width, image.height));
+    if said.image.map(|said| (said.codec, said.width, said.height)) != row {
+        return Err("row and index disagree on its image".into());
+    }
+    Ok(())
+}
+
+fn check_image(image: &Encoded) -> Result<(), String> {
+    if image.codec != Codec::Jpeg {
+        return Ok(());
+    }
+    if !image.bytes.starts_with(&[0xff, 0xd8]) {
+        return Err("its image does not start as a JPEG does".into());
+    }
+    let header = fdconvert_probe::probe(&image.bytes)?;
+    if (header.codec, header.width, header.height) != (image.codec, image.width, image.height) {
+        return Err(format!(
+            "its row says {}x{}, its JPEG {}x{}",
+            image.width, image.height, header.width, header.height
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,394 @@
+use crate::beton::{
+    Beton,
+    journal::{Journal, Record, RunPlan, Unfinished, open_files},
+    layout::{Header, RowLayout, Storage, VERSION, encode_descriptor},
+    pages::{Page, store_zeros},
+    spool::Spool,
+    stage::{Stored, check_arrays, image_cell, stage},
+};
+use crate::index::{Builder, Region, seal_all};
+use bytes::Bytes;
+use fdconvert_core::{
+    Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
+    Skipped, Value,
+};
+use fdconvert_storage::Scratch;
+use std::{
+    fs, mem,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Fills pages in sample order. Keeps a page in memory, and per sample its index entries; of
+/// checkpoints only those of the page, the others wait in a file beside the unfinished one.
+pub(crate) struct BetonWriter {
+    out: PathBuf,
+    overwrite: bool,
+    pub(crate) compact: bool,
+    pub(crate) file: Scratch,
+    // Before the journal, so that it never outlives it.
+    pub(crate) spool: Option<Spool>,
+    journal: Journal,
+    pub(crate) plan: RunPlan,
+    pub(crate) schema: Schema,
+    pub(crate) provenance: Provenance,
+    layout: RowLayout,
+    pub(crate) header: Header,
+    descriptors: Vec<u8>,
+    pub(crate) page: Page,
+    /// FFCV, and so compat mode, has no page before the first value that takes space.
+    page_is_open: bool,
+    pub(crate) index: Builder,
+    pub(crate) rows_hash: Xxh3,
+    /// Of the samples since the last completed page.
+    pub(crate) pending: Record,
+    resumed: u64,
+}
+
+impl BetonWriter {
+    pub(crate) fn create(format: &Beton, request: &Create<'_>) -> Result<Self> {
+        let usage = |what: String| Error::usage("schema", what);
+        let schema = request.schema;
+        let n_fields = u16::try_from(schema.fields.len())
+            .map_err(|_| usage(format!("{} fields, over 65535", schema.fields.len())))?;
+        let mut descriptors = Vec::new();
+        let mut storages = Vec::new();
+        for field in &schema.fields {
+            descriptors.extend(encode_descriptor(field).map_err(usage)?);
+            let unsupported = || usage(format!("field `{}` is too large", field.name));
+            storages.push(Storage::of(&field.kind).ok_or_else(unsupported)?);
+        }
+        check_arrays(&storages, format.page_bytes)?;
+        if request.shard.of != 1 {
+            return Err(Error::usage("shards", "a beton is one file"));
+        }
+        let layout = RowLayout::new(storages);
+        let reserved_samples =
+            request.shard.samples.end.saturating_sub(request.shard.samples.start);
+        // The page size is below 2^32: see `Beton::with_options`.
+        let page_bytes = u32::try_from(format.page_bytes)
+            .map_err(|_| Error::usage("--page-size", "is too large"))?;
+        let header =
+            Header { version: VERSION, n_fields, page_bytes, n_samples: 0, table_offset: 0 };
+        let data_start = reserved_samples
+            .checked_mul(layout.row_bytes as u64)
+            .and_then(|rows| rows.checked_add(header.rows_offset()))
+            .filter(|&end| end < 1 << 62)
+            .ok_or_else(|| usage(format!("{reserved_samples} samples are too many")))?;
+        let data_start = if format.compact {
+            data_start
+        } else {
+            data_start.next_multiple_of(format.page_bytes)
+        };
+        let images = schema.fields.iter().filter(|field| field.kind == Kind::Image);
+        let n_images = u32::try_from(images.count()).unwrap_or(u32::MAX);
+        let plan = RunPlan {
+            // Of unfinished files only: times may be part of it.
+            fingerprint: request.stamp,
+            page_bytes: format.page_bytes,
+            reserved_samples,
+            data_start,
+            row_bytes: layout.row_bytes as u64,
+            n_regions: layout.n_regions,
+            compat: format.compat,
+            n_entries: (request.checkpoints && !format.compat).then_some(n_images),
+        };
+        refuse_existing(request.out, request.overwrite)?;
+        let Unfinished { file, journal, spool } =
+            open_files(request.out, &plan, request.overwrite)?;
+        let index = Builder::new(layout.n_regions);
+        let index = if spool.is_some() { index.with_checkpoints() } else { index };
+        let mut writer = Self {
+            out: request.out.to_path_buf(),
+            overwrite: request.overwrite,
+            compact: format.compact,
+            file,
+            spool,
+            journal,
+            plan,
+            schema: schema.clone(),
+            provenance: request.provenance.clone(),
+            index,
+            layout,
+            header,
+            descriptors,
+            page: Page::first(data_start, format.page_bytes),
+            page_is_open: !format.compat,
+            rows_hash: Xxh3::new(),
+            pending: Record::default(),
+            resumed: 0,
+        };
+        match writer.replay() {
+            Ok(()) => Ok(writer),
+            Err(error) if writer.journal.has_records() => {
+                // What the interrupted run achieved is not given up because the disk is full.
+                writer.file.leave();
+                writer.spool.into_iter().for_each(Spool::leave);
+                writer.journal.leave();
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes over the pages of an interrupted run, and brings everything before them into the
+    /// state this run would have left: of the old file only what a checksum covers is trusted.
+    fn replay(&mut self) -> Result<()> {
+        let Self {
+            journal, plan, file, spool, page, index, rows_hash, provenance, resumed, ..
+        } = self;
+        let rows_offset = self.header.rows_offset();
+        let (n_regions, row_bytes) = (plan.n_regions as usize, plan.row_bytes);
+        journal.replay(plan, |record| {
+            let first = index.n_samples();
+            let known = first + record.keys.len() as u64 <= plan.reserved_samples
+                && record.page == page.number
+                && page.stored_xxh3(file) == Some(record.page_xxh3);
+            let entries_len =
+                record.entry_lens.iter().fold(0, |sum: u64, &n| sum.saturating_add(n));
+            let spooled = known
+                && spool
+                    .as_mut()
+                    .is_none_or(|spool| spool.accept(entries_len, record.entries_xxh3));
+            if !spooled {
+                return Ok(false);
+            }
+            index.push_entry_lens(&record.entry_lens);
+            page.advance()?;
+            file.write_all_at(&record.rows, rows_offset + first * row_bytes)?;
+            rows_hash.update(&record.rows);
+            for (i, key) in record.keys.iter().enumerate() {
+                let regions = record.regions.get(i * n_regions..(i + 1) * n_regions);
+                index.push(key, regions.unwrap_or_default());
+            }
+            *resumed += (record.keys.len() + record.skipped.len()) as u64;
+            provenance.skipped.extend(record.skipped);
+            Ok(true)
+        })?;
+        if let Some(spool) = spool {
+            spool.cut()?;
+        }
+        if page.number == 0 {
+            file.set_len(0)?;
+        } else {
+            file.set_len(page.start)?;
+            self.page_is_open = true;
+            let rows_end = rows_offset + index.n_samples() * row_bytes;
+            store_zeros(file, rows_end, plan.data_start)?;
+        }
+        self.store_header(0)
+    }
+
+    pub(crate) fn store_header(&mut self, table_offset: u64) -> Result<()> {
+        // An unfinished file names the samples that were planned, as FFCV's do.
+        self.header.n_samples = match table_offset {
+            0 => self.plan.reserved_samples,
+            _ => self.index.n_samples(),
+        };
+        self.header.table_offset = table_offset;
+        self.file.write_all_at(&self.prefix(), 0)
+    }
+
+    /// Header and descriptors.
+    pub(crate) fn prefix(&self) -> Vec<u8> {
+        [&self.header.encode()[..], &self.descriptors].concat()
+    }
+
+    /// Puts the values into the page, or into the next when they do not all fit.
+    fn place(&mut self, values: &[Stored<'_>]) -> Result<Vec<Region>> {
+        if self.plan.compat {
+            return self.place_as_ffcv(values);
+        }
+        let space = values.iter().map(|value| value.space(false)).sum::<u64>();
+        if space > self.page.left() {
+            self.complete_page()?;
+        }
+        let mut regions = Vec::with_capacity(values.len());
+        for value in values {
+            regions.push(self.append(value, self.page.position()));
+            if value.len() == 0 {
+                self.page.append(&[0]);
+            }
+        }
+        Ok(regions)
+    }
+
+    /// FFCV allocates value by value, and starts the sample over in a new page when a later one
+    /// does not fit: the earlier ones stay behind, without table entries.
+    fn place_as_ffcv(&mut self, values: &[Stored<'_>]) -> Result<Vec<Region>> {
+        let mut regions = Vec::with_capacity(values.len());
+        // Twice at most: in a fresh page all of them fit, which `stage` has checked.
+        'sample: loop {
+            regions.clear();
+            for value in values {
+                let left = if self.page_is_open { self.page.left() } else { 0 };
+                if value.len() > left {
+                    if self.page_is_open {
+                        self.complete_page()?;
+                    }
+                    self.page_is_open = true;
+                    if !regions.is_empty() {
+                        continue 'sample;
+                    }
+                }
+                // The page before the first one: only empty values can be there.
+                let before = self.page.start - self.plan.page_bytes;
+                let pointer = if self.page_is_open { self.page.position() } else { before };
+                regions.push(self.append(value, pointer));
+            }
+            return Ok(regions);
+        }
+    }
+
+    fn append(&mut self, value: &Stored<'_>, offset: u64) -> Region {
+        self.page.append(&value.bytes);
+        if value.nul {
+            self.page.append(&[0]);
+        }
+        let len = value.len();
+        Region { offset, len, xxh3: xxh3_64(self.page.tail(len)), image: value.image }
+    }
+
+    /// Writes the page, the rows of the samples that ended in it, and then the journal's record
+    /// that they are there.
+    fn complete_page(&mut self) -> Result<()> {
+        self.page.store(&self.file)?;
+        self.file.set_len(self.page.end)?;
+        let record = Record {
+            page: self.page.number,
+            page_xxh3: self.page.xxh3(),
+            ..mem::take(&mut self.pending)
+        };
+        self.store_rows(&record)?;
+        self.store_entries(&record)?;
+        self.journal.push(&record)?;
+        self.page.advance()
+    }
+
+    pub(crate) fn store_rows(&self, record: &Record) -> Result<()> {
+        let first = self.index.n_samples() - record.keys.len() as u64;
+        let offset = self.header.rows_offset() + first * self.plan.row_bytes;
+        self.file.write_all_at(&record.rows, offset)
+    }
+
+    /// Seals the checkpoints of a sample's images, which are in the order of its fields.
+    fn note_checkpoints(&mut self, checkpoints: &[Option<Bytes>], regions: &[Region]) {
+        if self.spool.is_none() {
+            return;
+        }
+        let lens = seal_all(checkpoints, regions, &mut self.pending.entries);
+        self.index.push_entry_lens(&lens);
+        self.pending.entry_lens.extend(lens);
+    }
+
+    /// Before the journal says that they are there.
+    pub(crate) fn store_entries(&mut self, record: &Record) -> Result<()> {
+        match &mut self.spool {
+            Some(spool) => spool.append(&record.entries),
+            None => Ok(()),
+        }
+    }
+
+    fn row(&self, sample: &Sample<Encoded>, regions: &[Region]) -> Vec<u8> {
+        let mut row = vec![0; self.layout.row_bytes];
+        let mut put = |at: usize, bytes: &[u8]| row[at..at + bytes.len()].copy_from_slice(bytes);
+        let mut regions = regions.iter();
+        for (column, value) in self.layout.columns.iter().zip(&sample.values) {
+            let at = column.offset;
+            match value {
+                Value::Int(int) => put(at, &int.to_le_bytes()),
+                Value::Float(float) => put(at, &float.to_le_bytes()),
+                _ => {
+                    let Some(region) = regions.next() else { continue };
+                    let pointer = region.offset.to_le_bytes();
+                    match (&column.storage, region.image) {
+                        (_, Some(image)) => put(at, &image_cell(&image, region.offset).encode()),
+                        (Storage::Bytes | Storage::Json, None) => {
+                            put(at, &pointer);
+                            put(at + 8, &region.len.to_le_bytes());
+                        }
+                        (_, None) => put(at, &pointer),
+                    }
+                }
+            }
+        }
+        row
+    }
+}
+
+impl ShardWriter for BetonWriter {
+    fn resumed(&self) -> u64 {
+        self.resumed
+    }
+
+    fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        self.write_with(sample, &[])
+    }
+
+    fn write_with(
+        &mut self,
+        sample: &Sample<Encoded>,
+        checkpoints: &[Option<Bytes>],
+    ) -> Result<()> {
+        if self.index.n_samples() >= self.plan.reserved_samples {
+            let what = format!("more than the {} planned", self.plan.reserved_samples);
+            return Err(Error::usage("samples", what));
+        }
+        let staged = stage(&self.schema, sample, &self.plan)?;
+        // From here on only the system can fail: the sample is in the file or the file is lost.
+        let regions = self.place(&staged)?;
+        let row = self.row(sample, &regions);
+        self.rows_hash.update(&row);
+        self.index.push(&sample.key, &regions);
+        self.pending.rows.extend_from_slice(&row);
+        self.pending.regions.extend_from_slice(&regions);
+        self.pending.keys.push(sample.key.clone());
+        self.note_checkpoints(checkpoints, &regions);
+        Ok(())
+    }
+
+    fn skip(&mut self, skipped: Skipped) -> Result<()> {
+        self.pending.skipped.push(skipped.clone());
+        self.provenance.skipped.push(skipped);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<ShardSummary> {
+        if self.index.n_samples() == 0 {
+            return Err(Error::usage("samples", "there is none to write"));
+        }
+        let skipped = self.provenance.skipped.clone();
+        let data_end = self.store_last_page()?;
+        let bytes = self.store_tables(data_end)?;
+        // Asked again: hours may have passed.
+        refuse_existing(&self.out, self.overwrite)?;
+        let Self { out, file, spool, mut journal, index, overwrite, .. } = *self;
+        let samples = index.n_samples();
+        journal.push_end(&file, bytes, samples, &skipped)?;
+        let identity = file.identity();
+        let commit = if overwrite { Scratch::commit } else { Scratch::commit_new };
+        if let Err(error) = commit(file, &out) {
+            let named = fs::symlink_metadata(&out);
+            if named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
+                // Only the sync of the folder failed: the same command finds it complete.
+                spool.into_iter().for_each(Spool::leave);
+                journal.leave();
+            }
+            return Err(error);
+        }
+        // After the file has its name: a journal alone does no harm, and is replaced. A spool
+        // without its journal would be in the way.
+        drop(spool);
+        drop(journal);
+        Ok(ShardSummary { path: out, samples, bytes, skipped })
+    }
+}
+
+fn refuse_existing(out: &Path, overwrite: bool) -> Result<()> {
+    if !overwrite && fs::symlink_metadata(out).is_ok() {
+        let what = format!("{} exists; replace it with --overwrite", out.display());
+        return Err(Error::usage("output", what));
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! Types of columns, from all their cells.
+use crate::folder::table::Column;
+use fdconvert_core::Kind;
+use serde_json::Value as Json;
+
+/// Integers up to this size survive as a float.
+const EXACT_IN_FLOAT: u64 = 1 << 53;
+
+/// Why cells have no type: the row of a cell in which nothing is, while all others hold numbers.
+/// Whether that is a number that is not known or a slip, a column of text would not say.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct EmptyNumber(pub(crate) usize);
+
+/// Integers if all cells are, else floats if all cells are numbers, else text.
+///
+/// A number counts as one only if nothing is lost by that: `007` and what does not fit 64 bits
+/// are names.
+pub(crate) fn text_column(cells: Vec<String>) -> Result<(Kind, Column), EmptyNumber> {
+    let empty = cells.iter().position(|cell| cell.trim().is_empty());
+    if let Some(row) = empty {
+        let is_filled = |cell: &&String| !cell.trim().is_empty();
+        let (kind, _) = typed(cells.iter().filter(is_filled).cloned().collect());
+        let all_are_empty = !cells.iter().any(|cell| is_filled(&cell));
+        if kind != Kind::Text && !all_are_empty {
+            return Err(EmptyNumber(row));
+        }
+    }
+    Ok(typed(cells))
+}
+
+fn typed(cells: Vec<String>) -> (Kind, Column) {
+    if let Some(ints) = cells.iter().map(|cell| int(cell)).collect() {
+        return (Kind::Int, Column::Int(ints));
+    }
+    // A column of words such as `nan` and `inf` only has no number in it.
+    let any_digit = cells.iter().any(|cell| cell.bytes().any(|byte| byte.is_ascii_digit()));
+    if any_digit && let Some(floats) = cells.iter().map(|cell| float(cell)).collect() {
+        return (Kind::Float, Column::Float(floats));
+    }
+    (Kind::Text, Column::Text(cells))
+}
+
+/// Integers, floats, truth values (as 0 and 1) or text if all cells are, else JSON documents.
+pub(crate) fn json_column(cells: Vec<Json>) -> Result<(Kind, Column), EmptyNumber> {
+    let is_empty =
+        |cell: &Json| cell.is_null() || cell.as_str().is_some_and(|it| it.trim().is_empty());
+    if let Some(row) = cells.iter().position(is_empty) {
+        let filled: Vec<Json> = cells.iter().filter(|cell| !is_empty(cell)).cloned().collect();
+        if !filled.is_empty() && matches!(json_typed(filled).0, Kind::Int | Kind::Float) {
+            return Err(EmptyNumber(row));
+        }
+    }
+    Ok(json_typed(cells))
+}
+
+fn json_typed(cells: Vec<Json>) -> (Kind, Column) {
+    if let Some(ints) = cells.iter().map(Json::as_i64).collect() {
+        return (Kind::Int, Column::Int(ints));
+    }
+    if let Some(floats) = cells.iter().map(json_float).collect() {
+        return (Kind::Float, Column::Float(floats));
+    }
+    if let Some(flags) = cells.iter().map(|cell| cell.as_bool().map(i64::from)).collect() {
+        return (Kind::Int, Column::Int(flags));
+    }
+    if let Some(texts) = cells.iter().map(|cell| cell.as_str().map(str::to_owned)).collect() {
+        return (Kind::Text, Column::Text(texts));
+    }
+    let documents = cells.iter().map(|cell| cell.to_string().into()).collect();
+    (Kind::Json, Column::Json(documents))
+}
+
+fn int(cell: &str) -> Option<i64> {
+    // What prints the same again: no plus, no zeros in front.
+    cell.parse::<i64>().ok().filter(|int| int.to_string() == cell)
+}
+
+fn float(cell: &str) -> Option<f64> {
+    if let Some(int) = int(cell) {
+        return (int.unsigned_abs() <= EXACT_IN_FLOAT).then_some(int as f64);
+    }
+    let digits = cell.strip_prefix('-').unwrap_or(cell).as_bytes();
+    let is_name = match digits {
+        [b'0', second, ..] => second.is_ascii_digit(),
+        digits => digits.len() > 1 && digits.iter().all(u8::is_ascii_digit),
+    };
+    if is_name { None } else { cell.parse().ok() }
+}
+
+fn json_float(cell: &Json) -> Option<f64> {
+    match (cell.as_i64(), cell.as_u64()) {
+        (Some(int), _) if int.unsigned_abs() > EXACT_IN_FLOAT => None,
+        (None, Some(_)) => None,
+        _ => cell.as_f64(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind_of(cells: &[&str]) -> &'static str {
+        text_column(cells.iter().map(|&cell| cell.to_owned()).collect()).unwrap().0.name()
+    }
+
+    #[test]
+    fn nothing_is_lost_by_a_type() {
+        assert_eq!(kind_of(&["1", "-3", "0"]), "int");
+        assert_eq!(kind_of(&["1", "2.5", "nan", "-1e3"]), "float");
+        assert_eq!(kind_of(&["a", "", "1"]), "text");
+        assert_eq!(kind_of(&["", " "]), "text");
+        assert_eq!(kind_of(&["007", "8"]), "text");
+        assert_eq!(kind_of(&["00.5"]), "text");
+        assert_eq!(kind_of(&["0.5", "9007199254740993"]), "text");
+        assert_eq!(kind_of(&["18446744073709551615"]), "text");
+        assert_eq!(kind_of(&["nan", "inf"]), "text");
+    }
+
+    #[test]
+    fn json_columns_widen_to_what_fits_all() {
+        let kind = |cells: Json| json_column(cells.as_array().unwrap().clone()).unwrap().0.name();
+        assert_eq!(kind(serde_json::json!([1, 2])), "int");
+        assert_eq!(kind(serde_json::json!([1, 2.5])), "float");
+        assert_eq!(kind(serde_json::json!([true, false])), "int");
+        assert_eq!(kind(serde_json::json!(["a", ""])), "text");
+        assert_eq!(kind(serde_json::json!(["a", null])), "json");
+        assert_eq!(kind(serde_json::json!([1.5, 9007199254740993_u64])), "json");
+    }
+}

@@ -1,0 +1,147 @@
+use crate::folder::{
+    FolderReader,
+    writer::{self, Writer},
+};
+use fdconvert_core::{
+    Codec, Create, Format, ImageHeader, Limits, OptionValues, Reader, Result, Schema, ShardSummary,
+    ShardWriter, Splits,
+};
+use std::path::Path;
+
+/// Folders of image files.
+#[derive(Debug, Clone, Default)]
+pub struct Folder {
+    pub(crate) limits: Limits,
+    pub(crate) follow_links: bool,
+    pub(crate) split_folders: bool,
+    pub(crate) selected_splits: Vec<String>,
+    pub(crate) written_splits: Splits,
+}
+
+impl Folder {
+    /// Reads files within these limits; only the one on file sizes applies here, the others are
+    /// for those who decode.
+    #[must_use]
+    pub fn with_limits(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Follows links to wherever they lead; every folder is listed once.
+    #[must_use]
+    pub fn follow_links(self, follow_links: bool) -> Self {
+        Self { follow_links, ..self }
+    }
+
+    /// Takes first-level folders with the names of splits for splits, and the folders in them for
+    /// classes.
+    #[must_use]
+    pub fn split_folders(self, split_folders: bool) -> Self {
+        Self { split_folders, ..self }
+    }
+
+    /// Only samples of these splits will be read, of all if none is named: images without a class
+    /// in other splits are no error then.
+    #[must_use]
+    pub fn select_splits(self, selected_splits: Vec<String>) -> Self {
+        Self { selected_splits, ..self }
+    }
+
+    /// Writes down which of the samples that will be written are in which split.
+    #[must_use]
+    pub fn record_splits(self, written_splits: Splits) -> Self {
+        Self { written_splits, ..self }
+    }
+
+    /// Opens `root`: what was unpacked with its table, a folder of class folders, or a flat one.
+    ///
+    /// # Errors
+    /// `Usage` when there is no image, or images lie beside class folders; `Corrupt` or `Version`
+    /// when its table is damaged or of another version; `Io` when a folder cannot be listed.
+    pub fn open_folder(&self, root: &Path) -> Result<FolderReader> {
+        FolderReader::open(root, self.clone())
+    }
+
+    /// Opens `root` as [`open_folder`](Self::open_folder) does, without walking it where `cache`
+    /// says what is in it; else walks it and keeps what it found there. With it comes why the
+    /// cache was not used, if it was not.
+    ///
+    /// # Errors
+    /// Those of [`open_folder`](Self::open_folder); `Usage` when `cache` is another file; `Io` when
+    /// it cannot be written.
+    pub fn open_cached(&self, root: &Path, cache: &Path) -> Result<(FolderReader, Option<String>)> {
+        FolderReader::open_cached(root, cache, self.clone())
+    }
+
+    /// Opens `root` as it was when a plan was made, without walking it: `schema`, `listing` and
+    /// `fingerprint` are what the reader said of itself then. Files that are gone are errors of
+    /// their samples.
+    ///
+    /// # Errors
+    /// `Usage` when the listing is not one.
+    pub fn open_planned(
+        &self,
+        root: &Path,
+        schema: Schema,
+        listing: &[u8],
+        fingerprint: [u8; 16],
+    ) -> Result<FolderReader> {
+        FolderReader::open_planned(root, schema, listing, fingerprint, self.clone())
+    }
+
+    /// Opens exactly the files below `root` that the table `labels` (`.csv`, `.tsv` or `.jsonl`)
+    /// lists, in its order and with its columns. One that has no column but the paths keeps the
+    /// classes that the folders give; split folders stay splits whatever the columns. Files that
+    /// are missing are errors of their samples.
+    ///
+    /// # Errors
+    /// `Usage`, naming line and column, when the table is not one; `Io` when it cannot be read.
+    pub fn open_with_labels(&self, root: &Path, labels: &Path) -> Result<FolderReader> {
+        FolderReader::open_with_labels(root, labels, self.clone())
+    }
+}
+
+impl Format for Folder {
+    fn name(&self) -> &'static str {
+        "folder"
+    }
+
+    fn about(&self) -> &'static str {
+        "a folder of image files, one folder per class"
+    }
+
+    fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
+        values.check(self.name(), self.options())?;
+        Ok(Box::new(self.clone()))
+    }
+
+    /// Any folder: whoever asks several formats asks this one last.
+    fn detect(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn suits(&self, path: &Path) -> bool {
+        path.extension().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
+    }
+
+    fn holds(&self, header: &ImageHeader) -> bool {
+        // All but raw pixels are files of their own.
+        header.codec != Codec::Raw
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Png
+    }
+
+    fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        let splits = self.written_splits.clone();
+        Ok(Box::new(Writer::create(request, splits)?))
+    }
+
+    fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
+        writer::finished(request)
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(self.open_folder(path)?))
+    }
+}

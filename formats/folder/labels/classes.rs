@@ -1,0 +1,36 @@
+//! Tables that only select files: what the folders say of these stays.
+use crate::folder::{
+    layout::key_of_path,
+    table::{Column, Table},
+};
+use fdconvert_core::{Error, FieldSpec, Result, Schema};
+use std::collections::BTreeMap;
+
+/// Adds the classes that the folders give, with the numbers that they have when all files are
+/// taken. The folder of the class is the part of the path at `depth`.
+pub(crate) fn keep_classes(
+    schema: &mut Schema,
+    table: &mut Table,
+    class_names: Vec<String>,
+    depth: usize,
+) -> Result<()> {
+    if class_names.is_empty() {
+        return Ok(());
+    }
+    let numbers: BTreeMap<&str, i64> = class_names.iter().map(String::as_str).zip(0..).collect();
+    let label = |path: &[u8]| {
+        let mut parts = path.split(|&byte| byte == b'/');
+        let folder = parts.nth(depth).filter(|_| parts.next().is_some()).map(key_of_path);
+        folder.and_then(|folder| numbers.get(folder.as_str()).copied()).ok_or_else(|| {
+            let path = key_of_path(path);
+            let what = format!("`{path}` is in none of the class folders; add a column `label`");
+            Error::usage("--labels", what)
+        })
+    };
+    let labels = table.paths.iter().map(|path| label(path)).collect::<Result<Vec<i64>>>()?;
+    table.columns.push(Column::Int(labels));
+    let mut fields = std::mem::take(&mut schema.fields);
+    fields.push(FieldSpec::label("label", class_names.into()));
+    *schema = Schema::new(fields)?;
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Folders of image files, read as datasets and written by unpacking them.
+//!
+//! [`Folder`] is the format; `open` finds the samples of `root/class/**/*.jpg`, of a flat folder,
+//! or of what it has unpacked itself. [`Folder::open_with_labels`] takes exactly the samples that
+//! a CSV or JSON-lines table names. All give a [`FolderReader`], which remembers in
+//! [`Ignored`](fdconvert_core::Ignored) what it saw and did not take.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let root = folder.path();
+//! # let image = fdconvert_testkit::fixtures::png(4, 3, 1).bytes;
+//! use fdconvert_core::{Source, Value};
+//! use fdconvert_formats::folder::Folder;
+//!
+//! std::fs::create_dir_all(root.join("cat"))?;
+//! std::fs::write(root.join("cat/tom.png"), image)?;
+//! std::fs::write(root.join("cat/notes.txt"), "grey")?;
+//!
+//! let cats = Folder::default().open_folder(root)?;
+//! assert_eq!((cats.len(), cats.key(0).as_str()), (1, "cat/tom.png"));
+//! assert_eq!(cats.ignored().others, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! SPEC.md beside this crate is the layout. Deliberately absent: pixels. What a file holds is
+//! told by its header; nobody here decodes it.
+
+mod cache;
+mod columns;
+mod entries;
+mod format;
+mod labels;
+mod layout;
+mod links;
+mod listing;
+mod plain;
+mod planned;
+mod reader;
+mod sidecar;
+mod split_classes;
+mod split_folders;
+mod table;
+mod walk;
+mod writer;
+mod written_splits;
+
+pub use format::Folder;
+pub use layout::is_image_name;
+pub use reader::FolderReader;
+
+#[cfg(test)]
+mod tests;

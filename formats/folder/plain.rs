@@ -1,0 +1,111 @@
+use crate::folder::{
+    layout::{is_hidden, key_of_path},
+    split_folders::are_splits,
+};
+use fdconvert_core::{Kind, Schema};
+use std::collections::BTreeMap;
+
+/// Watches what is written and tells at the end whether the tree of images alone says it all:
+/// whether opening it as a folder of classes (or a flat folder) gives the same labels again.
+#[derive(Debug)]
+pub(crate) struct Plain {
+    possible: bool,
+    has_label: bool,
+    /// The label of each class folder.
+    labels: BTreeMap<Vec<u8>, i64>,
+    /// No image lies right in a first-level folder.
+    is_deep: bool,
+}
+
+impl Plain {
+    pub(crate) fn new(schema: &Schema) -> Self {
+        let fields: Vec<_> = schema.fields.iter().map(|f| (f.name.as_str(), &f.kind)).collect();
+        let has_label = fields == [("image", &Kind::Image), ("label", &Kind::Int)];
+        let possible = has_label || fields == [("image", &Kind::Image)];
+        Self { possible, has_label, labels: BTreeMap::new(), is_deep: true }
+    }
+
+    /// Notes the path of a sample's image, and its label.
+    pub(crate) fn note(&mut self, path: &[u8], label: Option<i64>) {
+        let mut parts = path.split(|&byte| byte == b'/');
+        if !self.possible || parts.clone().any(is_hidden) {
+            self.possible = false;
+            return;
+        }
+        self.is_deep &= parts.clone().nth(2).is_some();
+        let folder = parts.next().filter(|folder| folder.len() < path.len());
+        match (folder, label) {
+            (None, None) => {}
+            (Some(folder), Some(label)) if self.has_label => match self.labels.get(folder) {
+                Some(&known) => self.possible &= known == label,
+                None => {
+                    self.labels.insert(folder.to_vec(), label);
+                }
+            },
+            _ => self.possible = false,
+        }
+    }
+
+    /// Whether the tree says it all.
+    pub(crate) fn holds(&self, schema: &Schema) -> bool {
+        let numbered = (0..).zip(self.labels.values()).all(|(number, &label)| number == label);
+        let class_names = schema.fields.get(1).and_then(|field| field.class_names.as_deref());
+        let named = class_names.is_none_or(|class_names| {
+            self.labels.keys().map(|folder| key_of_path(folder)).eq(class_names.iter().cloned())
+        });
+        // Classes of such names would come back as splits.
+        let splits = are_splits(self.labels.keys().map(Vec::as_slice), || self.is_deep);
+        self.possible && numbered && named && !splits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fdconvert_core::FieldSpec;
+
+    fn labelled(class_names: Option<&[&str]>, samples: &[(&str, i64)]) -> bool {
+        let label = match class_names {
+            Some(names) => {
+                FieldSpec::label("label", names.iter().map(|&name| name.to_owned()).collect())
+            }
+            None => FieldSpec::new("label", Kind::Int),
+        };
+        let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image), label]).unwrap();
+        let mut plain = Plain::new(&schema);
+        for (path, label) in samples {
+            plain.note(path.as_bytes(), Some(*label));
+        }
+        plain.holds(&schema)
+    }
+
+    #[test]
+    fn class_folders_say_it_all_only_if_they_give_the_same_labels() {
+        let two = [("b/x/1.jpg", 1), ("a/1.jpg", 0), ("b/2.jpg", 1)];
+        assert!(labelled(Some(&["a", "b"]), &two));
+        assert!(labelled(None, &two));
+        assert!(!labelled(Some(&["a", "b", "c"]), &two));
+        assert!(!labelled(Some(&["a", "c"]), &two));
+        assert!(!labelled(None, &[("a/1.jpg", 3)]));
+        assert!(!labelled(None, &[("a/1.jpg", 0), ("a/2.jpg", 1)]));
+        assert!(!labelled(None, &[("1.jpg", 0)]));
+        assert!(!labelled(None, &[("a/.hidden/1.jpg", 0)]));
+        // These would come back as splits.
+        assert!(!labelled(None, &[("train/1.jpg", 0), ("val/1.jpg", 1)]));
+        assert!(!labelled(None, &[("train/a/1.jpg", 0)]));
+        assert!(labelled(None, &[("train/1.jpg", 0)]));
+    }
+
+    #[test]
+    fn without_labels_only_a_flat_folder_does() {
+        let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)]).unwrap();
+        let holds = |paths: &[&str]| {
+            let mut plain = Plain::new(&schema);
+            paths.iter().for_each(|path| plain.note(path.as_bytes(), None));
+            plain.holds(&schema)
+        };
+        assert!(holds(&["a.jpg", "b.jpg"]));
+        assert!(!holds(&["a/a.jpg"]));
+        assert!(!holds(&[".a.jpg"]));
+    }
+}

@@ -1,0 +1,272 @@
+use crate::folder::{
+    cache::{SeenFolder, SeenLink},
+    entries::{Entries, Entry},
+    layout::{MACOSX, extensions, is_hidden, join, key_of_path, promised, split_extension},
+    links::Target,
+    listing::Listing,
+};
+use fdconvert_core::{Error, Ignored, Result};
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    fs::{self, DirEntry},
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    path::{Path, PathBuf},
+};
+
+/// Tables of samples that other tools leave beside the images.
+const TABLES: [&[u8]; 4] = [b"metadata.csv", b"metadata.jsonl", b"labels.csv", b"labels.tsv"];
+
+/// A walked folder.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) listing: Listing,
+    /// Name of every class; empty for a flat folder.
+    pub(crate) class_names: Vec<String>,
+    pub(crate) ignored: Ignored,
+}
+
+/// What the listing depends on beside the names in its folders.
+#[derive(Debug, Default)]
+pub(crate) struct Traces {
+    /// Every folder that was listed, as it was before.
+    pub(crate) folders: Vec<SeenFolder>,
+    /// Every link that was met: what it leads to may change without a trace in these folders.
+    pub(crate) links: Vec<SeenLink>,
+}
+
+/// Finds the images below `root` in the order of their paths, compared part by part and byte by
+/// byte. Reads folders only: no file is opened, and none but links is looked at.
+///
+/// With `follow_links`, links may lead anywhere, and every folder is listed once.
+///
+/// `traces` is filled where the listing is to be kept.
+pub(crate) fn walk(root: &Path, follow_links: bool, traces: Option<&mut Traces>) -> Result<Found> {
+    let real = fs::canonicalize(root).map_err(Error::io("open", root))?;
+    let mut walker = Walker {
+        root: root.to_path_buf(),
+        real: real.clone(),
+        listing: Listing::default(),
+        ignored: Ignored::default(),
+        seen: follow_links.then(BTreeSet::new),
+        traces,
+    };
+    let mut class_names = Vec::new();
+    let mut flat = Listing::default();
+    let flat_folder = flat.add_folder(b"", 0).unwrap_or_default();
+    let top = Place { path: Vec::new(), real, through_link: false };
+    let mut names = walker.list(&top)?;
+    for (name, entry) in names.sorted() {
+        match entry {
+            Entry::File => flat.add_file(flat_folder, name),
+            Entry::Folder(target) => {
+                let label = u32::try_from(class_names.len()).unwrap_or(u32::MAX);
+                let before = (walker.listing.len(), walker.ignored.repeats);
+                walker.descend(&top.child(name, target), label)?;
+                if walker.listing.len() > before.0 {
+                    class_names.push(key_of_path(name));
+                } else if walker.ignored.repeats == before.1 {
+                    walker.ignored.folders.push(key_of_path(name));
+                }
+            }
+        }
+    }
+    let Walker { mut listing, mut ignored, .. } = walker;
+    ignored.shorten();
+    match (flat.get(0), class_names.first()) {
+        (None, None) => return Err(no_image(root, &ignored, follow_links)),
+        (Some(_), Some(class_name)) => return Err(mixed(root, &flat, class_name)),
+        (Some(_), None) => listing = flat,
+        (None, Some(_)) => {}
+    }
+    listing.shrink();
+    Ok(Found { listing, class_names, ignored })
+}
+
+struct Walker<'a> {
+    root: PathBuf,
+    /// Where the root really is; links must not leave it.
+    real: PathBuf,
+    listing: Listing,
+    ignored: Ignored,
+    /// Device and number of every folder that was listed, where links may lead anywhere.
+    seen: Option<BTreeSet<(u64, u64)>>,
+    traces: Option<&'a mut Traces>,
+}
+
+/// A folder during the walk.
+struct Place {
+    /// Relative to the root, as it was reached.
+    path: Vec<u8>,
+    /// Where it really is.
+    real: PathBuf,
+    /// A link was followed on the way. Then no further folder link is: links cannot make the
+    /// walk longer than the number of links times the size of the tree.
+    through_link: bool,
+}
+
+impl Place {
+    fn child(&self, name: &[u8], target: Option<&Path>) -> Self {
+        let path = if self.path.is_empty() {
+            name.to_vec()
+        } else {
+            [&self.path, &b"/"[..], name].concat()
+        };
+        match target {
+            Some(target) => Self { path, real: target.to_path_buf(), through_link: true },
+            None => Self { path, real: join(&self.real, name), through_link: self.through_link },
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// Adds every image at and below `place`, depth first.
+    fn descend(&mut self, place: &Place, label: u32) -> Result<()> {
+        let mut names = self.list(place)?;
+        let mut folder = None;
+        for (name, entry) in names.sorted() {
+            match entry {
+                Entry::File => {
+                    let id = match folder {
+                        Some(id) => id,
+                        None => self
+                            .listing
+                            .add_folder(&place.path, label)
+                            .ok_or_else(|| too_many_folders(&self.root))?,
+                    };
+                    folder = Some(id);
+                    self.listing.add_file(id, name);
+                }
+                Entry::Folder(target) => {
+                    self.descend(&place.child(name, target), label)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, place: &Place) -> Result<Entries> {
+        let folder = join(&self.root, &place.path);
+        let mut names = Entries::default();
+        if let Some(traces) = &mut self.traces {
+            traces.folders.push(SeenFolder::look(&self.root, &place.path)?);
+        }
+        if let Some(seen) = &mut self.seen {
+            let metadata = fs::metadata(&folder).map_err(Error::io("look at", &folder))?;
+            if !seen.insert((metadata.dev(), metadata.ino())) {
+                // Linked twice, or in a circle.
+                self.ignored.repeats += 1;
+                return Ok(names);
+            }
+        }
+        for entry in fs::read_dir(&folder).map_err(Error::io("list", &folder))? {
+            let entry = entry.map_err(Error::io("list", &folder))?;
+            let name = entry.file_name();
+            let name = name.as_bytes();
+            if is_hidden(name) {
+                self.ignored.hidden += 1;
+            } else if name == MACOSX {
+                self.ignored.macosx += 1;
+            } else {
+                if place.path.is_empty() && TABLES.contains(&name) {
+                    self.ignored.tables.push(key_of_path(name));
+                }
+                match self.judge(place, &entry, name)? {
+                    Judged::Ignored => {}
+                    Judged::File => names.add_file(name),
+                    Judged::Folder => names.add_folder(name),
+                    Judged::LinkTo(target) => names.add_link(name, target),
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    /// What an entry is to us. What is passed over is counted.
+    fn judge(&mut self, place: &Place, entry: &DirEntry, name: &[u8]) -> Result<Judged> {
+        // Linux says the kind along with the name: no `stat` for anything but links.
+        let kind = entry.file_type().map_err(Error::io("look at", entry.path()))?;
+        if kind.is_dir() {
+            return Ok(Judged::Folder);
+        }
+        if !kind.is_symlink() {
+            return Ok(self.judge_file(name, kind.is_file()));
+        }
+        let within = self.seen.is_none().then_some(self.real.as_path());
+        let target = Target::of(&entry.path(), within)?;
+        if let Some(traces) = &mut self.traces {
+            let path = place.child(name, None).path;
+            traces.links.push(SeenLink { path, target: target.clone() });
+        }
+        match target {
+            Target::File { is_regular, .. } => Ok(self.judge_file(name, is_regular)),
+            Target::Folder(target) => {
+                let target = PathBuf::from(OsStr::from_bytes(&target));
+                // Folders that were listed already are counted when it is their turn.
+                let is_new = !place.through_link && !place.real.starts_with(&target);
+                if self.seen.is_some() || is_new {
+                    return Ok(Judged::LinkTo(target));
+                }
+                self.ignored.links += 1;
+                Ok(Judged::Ignored)
+            }
+            Target::Nowhere => {
+                self.ignored.links += 1;
+                Ok(Judged::Ignored)
+            }
+        }
+    }
+
+    fn judge_file(&mut self, name: &[u8], regular: bool) -> Judged {
+        if regular && promised(name).is_some() {
+            return Judged::File;
+        }
+        let extension = split_extension(name).map_or_else(
+            || "no extension".to_owned(),
+            |(_, extension)| format!(".{}", key_of_path(&extension.to_ascii_lowercase())),
+        );
+        self.ignored.count_file(extension);
+        Judged::Ignored
+    }
+}
+
+enum Judged {
+    /// A file with the extension of an image.
+    File,
+    Folder,
+    /// A link to that folder.
+    LinkTo(PathBuf),
+    Ignored,
+}
+
+fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Error {
+    let (root, extensions) = (root.display(), extensions());
+    let saw = ignored.to_string();
+    let saw = if saw.is_empty() { "it is empty".to_owned() } else { saw };
+    let cure = if ignored.links > 0 && !follow_links {
+        "; --follow-links follows links that lead out of it"
+    } else {
+        ""
+    };
+    let what = format!("{root} holds no image: {saw}{cure}; looked for {extensions}");
+    Error::usage("source", what)
+}
+
+fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {
+    let files = (0..3).filter_map(|index| Some(key_of_path(flat.get(index)?.name)));
+    let files: Vec<_> = files.collect();
+    let what = format!(
+        "{} has {} images beside its class folders, which have no class ({}{}; a folder is e.g. \
+         `{class_name}`); move them into a folder, or list samples and labels in a file and give \
+         it with --labels",
+        root.display(),
+        flat.len(),
+        files.join(", "),
+        if flat.len() > files.len() as u64 { ", ..." } else { "" },
+    );
+    Error::usage("source", what)
+}
+
+fn too_many_folders(root: &Path) -> Error {
+    Error::usage("source", format!("{} has more than 2^32 folders", root.display()))
+}

@@ -1,0 +1,349 @@
+use crate::folder::{
+    Folder,
+    layout::{META, ROWS, class_folder, extra_image_path, image_path, join, key_of_path},
+    plain::Plain,
+    reader::FolderReader,
+    sidecar,
+    written_splits::WrittenSplits,
+};
+use bytes::Bytes;
+use fdconvert_core::{
+    Codec, Create, Encoded, Error, Provenance, Reader as _, Result, Sample, Schema, ShardSummary,
+    ShardWriter, Skipped, Source as _, Splits, Value,
+};
+use fdconvert_storage::{Scratch, ScratchDir, create_new, partial_path, read_file};
+use std::{
+    collections::{BTreeSet, HashSet},
+    ffi::OsStr,
+    fs, io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Rows are written in pieces of about this size.
+const FLUSH_BYTES: usize = 1 << 20;
+
+/// Writes the files of samples below a scratch folder, and rows beside them, which stay only if
+/// the tree of images does not say the same.
+pub(crate) struct Writer {
+    rows: Rows,
+    folder: ScratchDir,
+    out: PathBuf,
+    schema: Schema,
+    provenance: Provenance,
+    plain: Plain,
+    /// Hashes of the paths of all files written: 16 bytes each, where the paths would be 50.
+    written: HashSet<u128>,
+    folders: BTreeSet<Vec<u8>>,
+    splits: WrittenSplits,
+    samples: u64,
+    bytes: u64,
+}
+
+impl Writer {
+    pub(crate) fn create(request: &Create<'_>, splits: Splits) -> Result<Self> {
+        let schema = request.schema;
+        if request.shard.of > 1 {
+            return Err(Error::usage("--shards", "a folder is written in one piece"));
+        }
+        if schema.position(sidecar::PATH).is_some() {
+            let what = "a field is called `path`, which is how rows name their file; rename it";
+            return Err(Error::usage("schema", what));
+        }
+        // Without a trailing slash or dots, so that the scratch folder lies beside it.
+        let out: PathBuf = request.out.components().collect();
+        if out.file_name().is_none() {
+            let what = format!("{} is not a name for a new folder", request.out.display());
+            return Err(Error::usage("output", what));
+        }
+        check_free(&out, request.overwrite)?;
+        let folder = ScratchDir::open(&out, request.stamp, request.overwrite)?;
+        let rows = Rows::create(&folder)?;
+        Ok(Self {
+            rows,
+            folder,
+            out,
+            schema: schema.clone(),
+            provenance: request.provenance.clone(),
+            plain: Plain::new(schema),
+            written: HashSet::new(),
+            folders: BTreeSet::new(),
+            splits: WrittenSplits::new(splits),
+            samples: 0,
+            bytes: 0,
+        })
+    }
+
+    /// The files of a sample: where they go and what they hold.
+    fn files<'a>(&self, sample: &'a Sample<Encoded>) -> Result<Vec<(Vec<u8>, &'a Bytes)>> {
+        let refuse = |why: String| Error::sample(&sample.key, format!("the key {why}"));
+        let images = sample.values.iter().zip(&self.schema.fields);
+        let mut files: Vec<(Vec<u8>, &Bytes)> = Vec::new();
+        for (value, field) in images {
+            let Value::Image(image) = value else { continue };
+            if image.codec == Codec::Raw {
+                let what = format!("field `{}`: raw pixels are no image file", field.name);
+                return Err(Error::sample(&sample.key, what));
+            }
+            let path = match files.first() {
+                Some((first, _)) => extra_image_path(first, &field.name, image.codec),
+                None => image_path(&sample.key, image.codec, self.class_folder(sample).as_deref()),
+            };
+            files.push((path.map_err(refuse)?, &image.bytes));
+        }
+        let mut fresh = BTreeSet::new();
+        for (path, _) in &files {
+            if self.written.contains(&xxh3_128(path)) || !fresh.insert(path) {
+                let what = format!(
+                    "its file `{}` was already written; a beton or mds can hold both samples",
+                    key_of_path(path)
+                );
+                return Err(Error::sample(&sample.key, what));
+            }
+        }
+        Ok(files)
+    }
+
+    fn label(&self, sample: &Sample<Encoded>) -> Option<i64> {
+        match sample.values.get(self.schema.label()?)? {
+            Value::Int(label) => Some(*label),
+            _ => None,
+        }
+    }
+
+    fn class_folder(&self, sample: &Sample<Encoded>) -> Option<Vec<u8>> {
+        let label = self.label(sample)?;
+        let field = self.schema.fields.get(self.schema.label()?)?;
+        let name = field
+            .class_names
+            .as_deref()
+            .and_then(|names| names.get(usize::try_from(label).ok()?).map(String::as_str));
+        Some(class_folder(name, label))
+    }
+
+    /// Writes one file; the error is the sample's when only its name is to blame.
+    fn write_file(&mut self, key: &str, path: &[u8], bytes: &Bytes) -> Result<()> {
+        let target = join(self.folder.path(), path);
+        let blame = |error: Error| match &error {
+            Error::Io { source, .. } => match source.kind() {
+                io::ErrorKind::AlreadyExists
+                | io::ErrorKind::NotADirectory
+                | io::ErrorKind::IsADirectory => {
+                    let what = format!("`{}` is in the way of another name", key_of_path(path));
+                    Error::sample(key, what)
+                }
+                io::ErrorKind::InvalidFilename => Error::sample(key, source.to_string()),
+                _ => error,
+            },
+            _ => error,
+        };
+        let parent = path.iter().rposition(|&byte| byte == b'/').and_then(|end| path.get(..end));
+        if let Some(parent) = parent.filter(|parent| !self.folders.contains(*parent)) {
+            let folder = join(self.folder.path(), parent);
+            let created = fs::create_dir_all(&folder);
+            created.map_err(|cause| blame(Error::io("create the folder", &folder)(cause)))?;
+            self.folders.insert(parent.to_vec());
+        }
+        if self.folder.resumed() && target.is_file() {
+            let same = read_file(&target, bytes.len() as u64).is_ok_and(|found| found == bytes);
+            if same {
+                return Ok(());
+            }
+            fs::remove_file(&target).map_err(Error::io("remove", &target))?;
+        }
+        create_new(&target, bytes).map_err(blame)
+    }
+
+    /// Whether a file was written into this folder or one below it.
+    fn has_folder(&self, mut path: Vec<u8>) -> bool {
+        if self.folders.contains(&path) {
+            return true;
+        }
+        path.push(b'/');
+        let next = self.folders.range(path.clone()..).next();
+        next.is_some_and(|folder| folder.starts_with(&path))
+    }
+
+    /// Removes what a killed run wrote and this one did not: its plan was the same, but a file of
+    /// the source may have become unreadable since.
+    fn remove_stale(&self, folder: &Path, path: &[u8]) -> Result<()> {
+        for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+            let entry = entry.map_err(Error::io("list", folder))?;
+            let name = entry.file_name();
+            let target = entry.path();
+            let kind = entry.file_type().map_err(Error::io("look at", &target))?;
+            let is_root = path.is_empty();
+            let path = if is_root {
+                name.as_bytes().to_vec()
+            } else {
+                [path, b"/", name.as_bytes()].concat()
+            };
+            if kind.is_dir() {
+                self.remove_stale(&target, &path)?;
+                if !self.has_folder(path) {
+                    fs::remove_dir(&target).map_err(Error::io("remove", &target))?;
+                }
+                continue;
+            }
+            let is_mark = name == OsStr::new(ScratchDir::MARK) || target == self.rows.file.path();
+            let is_ours = (is_root && is_mark) || self.written.contains(&xxh3_128(&path));
+            if !is_ours {
+                fs::remove_file(&target).map_err(Error::io("remove", &target))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ShardWriter for Writer {
+    fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        self.schema.check(sample)?;
+        let files = self.files(sample)?;
+        let paths: Vec<Vec<u8>> = files.iter().map(|(path, _)| path.clone()).collect();
+        let row = sidecar::row(&self.schema, sample, &paths)?;
+        for (n_done, (path, bytes)) in files.iter().enumerate() {
+            if let Err(error) = self.write_file(&sample.key, path, bytes) {
+                // The sample counts as not written: no file of it may stay.
+                for path in paths.iter().take(n_done) {
+                    let target = join(self.folder.path(), path);
+                    fs::remove_file(&target).map_err(Error::io("remove", &target))?;
+                }
+                return Err(error);
+            }
+        }
+        self.rows.push(&row)?;
+        if let Some(path) = paths.first() {
+            self.plain.note(path, self.label(sample));
+        }
+        self.written.extend(paths.iter().map(|path| xxh3_128(path)));
+        self.bytes += files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
+        self.samples += 1;
+        self.splits.note(true);
+        Ok(())
+    }
+
+    fn skip(&mut self, skipped: Skipped) -> Result<()> {
+        self.splits.note(false);
+        self.provenance.skipped.push(skipped);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<ShardSummary> {
+        if self.samples == 0 {
+            return Err(Error::usage("source", "there is no sample to write"));
+        }
+        if self.folder.resumed() {
+            self.remove_stale(self.folder.path(), b"")?;
+        }
+        let Self { rows, folder, out, schema, provenance, plain, samples, mut bytes, .. } = *self;
+        let splits = self.splits.into_splits();
+        if splits.is_empty() && plain.holds(&schema) {
+            drop(rows);
+        } else {
+            bytes += rows.commit(&folder.path().join(ROWS))?;
+            let meta = sidecar::meta(&schema, samples, &provenance, splits)?;
+            create_new(&folder.path().join(META), &meta)?;
+            bytes += meta.len() as u64;
+        }
+        folder.commit(&out)?;
+        Ok(ShardSummary { path: out, samples, bytes, skipped: provenance.skipped })
+    }
+}
+
+/// The folder that the same run has finished, if it was stopped before it could say so.
+pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
+    let out: PathBuf = request.out.components().collect();
+    if !ScratchDir::is_finished(&out, request.stamp)? {
+        return Ok(None);
+    }
+    let reader = FolderReader::open(&out, Folder::default())?;
+    let skipped = reader.provenance().map_or_else(Vec::new, |made| made.skipped.clone());
+    let samples = reader.len();
+    ScratchDir::confirm(&out)?;
+    Ok(Some(ShardSummary { bytes: size_below(&out)?, path: out, samples, skipped }))
+}
+
+/// Bytes of all files below a folder.
+fn size_below(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let entry = entry.map_err(Error::io("list", folder))?;
+        let metadata = entry.metadata().map_err(Error::io("look at", entry.path()))?;
+        bytes += if metadata.is_dir() { size_below(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}
+
+/// The rows on their way to the disk.
+struct Rows {
+    file: Scratch,
+    pending: Vec<u8>,
+    offset: u64,
+}
+
+impl Rows {
+    fn create(folder: &ScratchDir) -> Result<Self> {
+        let file = Scratch::start(&partial_path(&folder.path().join(ROWS)), folder.resumed())?;
+        Ok(Self { file, pending: Vec::new(), offset: 0 })
+    }
+
+    fn push(&mut self, row: &[u8]) -> Result<()> {
+        self.pending.extend_from_slice(row);
+        if self.pending.len() >= FLUSH_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.write_all_at(&self.pending, self.offset)?;
+        self.offset += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Gives the file its name and returns its size.
+    fn commit(mut self, path: &Path) -> Result<u64> {
+        self.flush()?;
+        self.file.commit(path)?;
+        Ok(self.offset)
+    }
+}
+
+/// We replace nothing that this run did not make: at most an empty folder.
+fn check_free(out: &Path, overwrite: bool) -> Result<()> {
+    let refuse = |why: &str| Err(Error::usage("output", format!("{} {why}", out.display())));
+    match fs::symlink_metadata(out) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(Error::io("look at", out)(cause)),
+        Ok(metadata) if !metadata.is_dir() => refuse("exists and is no folder; move it away"),
+        Ok(_) => {
+            let mut entries = fs::read_dir(out).map_err(Error::io("list", out))?;
+            match entries.next() {
+                Some(_) if overwrite => refuse(
+                    "has files in it; --overwrite does not delete folders: move it away or name \
+                     another",
+                ),
+                Some(_) => refuse("exists; name another folder or move it away"),
+                None if overwrite => Ok(()),
+                None => refuse("exists; an empty folder is replaced with --overwrite"),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_empty_folder_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        check_free(&out, false).unwrap();
+        fs::create_dir(&out).unwrap();
+        assert!(check_free(&out, false).is_err());
+        check_free(&out, true).unwrap();
+        fs::write(out.join("precious"), b"x").unwrap();
+        assert!(check_free(&out, true).is_err());
+        assert!(check_free(&out.join("precious"), true).is_err());
+    }
+}

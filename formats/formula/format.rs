@@ -1,0 +1,55 @@
+use crate::formula::{
+    layout::{FORMAT, MAGIC},
+    reader::FormulaReader,
+};
+use fdconvert_core::{
+    Codec, Create, Error, Format, ImageHeader, OptionValues, Reader, Result, ShardWriter,
+};
+use std::{fs::File, io::Read, path::Path};
+
+/// The format of files that hold a formula. It has no options.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FormulaFormat;
+
+impl Format for FormulaFormat {
+    fn name(&self) -> &'static str {
+        FORMAT
+    }
+
+    fn about(&self) -> &'static str {
+        "formulas of fractals: a small file, images are rendered when read"
+    }
+
+    fn with_options(&self, _values: &OptionValues) -> Result<Box<dyn Format>> {
+        Ok(Box::new(*self))
+    }
+
+    fn detect(&self, path: &Path) -> bool {
+        let mut magic = [0; MAGIC.len()];
+        let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+        read.is_ok() && magic == *MAGIC
+    }
+
+    fn suits(&self, path: &Path) -> bool {
+        path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(FORMAT))
+    }
+
+    fn holds(&self, header: &ImageHeader) -> bool {
+        header.codec == Codec::Raw
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Raw
+    }
+
+    /// Refuses: a formula is written by [`write`](crate::formula::write), not sample by sample.
+    fn create(&self, _request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        let what = "a formula keeps no images, so only a recipe can become one: \
+                    fdconvert pack 'fractal:fractaldb?classes=1000' OUT.formula";
+        Err(Error::usage("--format formula", what))
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(FormulaReader::open(path)?))
+    }
+}

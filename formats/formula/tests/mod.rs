@@ -1,0 +1,3 @@
+//! Tests through the boundary of the format.
+
+mod formula;

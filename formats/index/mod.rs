@@ -1,0 +1,52 @@
+//! The index block: what packed formats do not record about their samples, as one run of bytes.
+//!
+//! A [`Builder`] collects keys and [`Region`]s while a format is written and then emits the block;
+//! an [`Index`] is the same block read back, without copying, over any [`Bytes`](bytes::Bytes).
+//! Where the block lies is the format's business, and so is where the checkpoints of JPEGs wait
+//! until the block is emitted: [`seal_all`] makes entries of them, [`Index::checkpoints`] gives them
+//! back. `SPEC.md` beside this crate specifies the bytes.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use fdconvert_core::{FieldSpec, Kind, Provenance, Schema};
+//! use fdconvert_formats::index::{Builder, Index, Meta, Region};
+//!
+//! let schema = Schema::new(vec![FieldSpec::new("note", Kind::Text)])?;
+//! let meta = Meta { schema, provenance: Provenance::default() }.to_json();
+//! let mut builder = Builder::new(1);
+//! builder.push("a/b", &[Region { offset: 0, len: 5, xxh3: 7, image: None }]);
+//! let mut block = Vec::new();
+//! builder.emit(&meta, 5, &[], |part| Ok::<(), std::io::Error>(block.extend(part)))?;
+//!
+//! let index = Index::parse(Bytes::from(block))?;
+//! assert_eq!(index.key(0)?, Some("a/b"));
+//! assert_eq!(index.region(0, 0)?.len, 5);
+//! assert!(index.verify().is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Refused alternatives: a serialization library's own format (its version would be ours), JSON
+//! for everything (1.28 million samples would have to be parsed at every open), and a checksum
+//! over the whole block (opening would have to read all of it; the root covers the section table,
+//! and the table has a checksum per section).
+//!
+//! Deliberately absent: files. Bytes come in, bytes go out.
+
+mod builder;
+mod checkpoints;
+mod error;
+mod index;
+mod layout;
+mod meta;
+mod region;
+
+pub use builder::Builder;
+pub use checkpoints::{CheckpointFacts, seal_all};
+pub use error::IndexError;
+pub use index::Index;
+pub use layout::{HEADER_LEN, TRAILER_LEN, VERSION};
+pub use meta::Meta;
+pub use region::{ImageFacts, REGION_LEN, Range, Region};
+
+#[cfg(test)]
+mod tests;

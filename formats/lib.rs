@@ -1,0 +1,47 @@
+//! The layouts on disk: one folder each, with a `SPEC.md`, a reader and a writer.
+//!
+//! [`open`] finds by its content which format a dataset has; [`formats`] is the list, and the one
+//! place where a format is registered. What formats share lies beside them: [`index`], the block
+//! of keys, checksums and entry points that several of them store, and what all datasets of
+//! shards do alike, in `shards`.
+//!
+//! ```no_run
+//! let dataset = fdconvert_formats::open("train.beton")?;
+//! for index in 0..dataset.len() {
+//!     println!("{}", dataset.get(index)?.key);
+//! }
+//! # Ok::<(), fdconvert_core::Error>(())
+//! ```
+//!
+//! Deliberately absent: pixels. A format stores what it is given, and refuses what does not fit.
+#![forbid(unsafe_code)]
+
+mod list;
+
+pub mod index;
+
+pub use list::{open, open_within};
+
+/// One line for each format: the module below this folder, and a value of its type. They are asked
+/// in this order whether a path is theirs.
+macro_rules! formats {
+    ($($(#[$when:meta])* $module:ident: $format:expr,)*) => {
+        $($(#[$when])* pub mod $module;)*
+
+        /// Every format of this build, with its default options.
+        #[must_use]
+        pub fn formats() -> Vec<Box<dyn fdconvert_core::Format>> {
+            vec![$($(#[$when])* Box::new($format)),*]
+        }
+    };
+}
+
+formats! {
+    beton: beton::Beton::default(),
+    wds: wds::Wds::default(),
+    mixed: mixed::Mixed::default(),
+    mds: mds::Mds::default(),
+    formula: formula::FormulaFormat,
+    // Last: any folder is one.
+    folder: folder::Folder::default(),
+}

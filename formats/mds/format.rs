@@ -1,0 +1,160 @@
+use crate::mds::{
+    MdsReader, complete, hash,
+    layout::{FORMAT, INDEX},
+    place::{Found, Place},
+    writer::Writer,
+};
+use fdconvert_core::{
+    Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, MaxDecompressed,
+    OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
+};
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+/// The format, with its options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mds {
+    pub(crate) zstd: bool,
+    pub(crate) hashes: Vec<String>,
+}
+
+const OPTIONS: &[FormatOption] = &[
+    FormatOption {
+        name: "compression",
+        kind: OptionKind::Choice(&["none", "zstd"]),
+        help: "Compress shards as a whole; images hardly shrink [default: none]",
+    },
+    FormatOption {
+        name: "hashes",
+        kind: OptionKind::Text("LIST"),
+        help: "Hashes of every shard: none, or some of sha1, sha256, sha512, xxh32, xxh64, xxh3_64, xxh3_128, xxh128 with commas [default: xxh64]",
+    },
+];
+
+/// Keys, texts and documents are not known before they are read: about this many bytes.
+const UNKNOWN_BYTES: u64 = 32;
+/// The first shard of an index is described within this many bytes.
+const DETECT_BYTES: u64 = 1 << 16;
+
+impl Default for Mds {
+    fn default() -> Self {
+        Self { zstd: false, hashes: vec![hash::DEFAULT.to_owned()] }
+    }
+}
+
+impl Format for Mds {
+    fn name(&self) -> &'static str {
+        FORMAT
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["streaming", "mosaicml"]
+    }
+
+    fn about(&self) -> &'static str {
+        "MosaicML Streaming's folder of shards"
+    }
+
+    fn options(&self) -> &'static [FormatOption] {
+        OPTIONS
+    }
+
+    fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
+        values.check(FORMAT, OPTIONS)?;
+        let mut mds = self.clone();
+        match values.choice("compression") {
+            None => {}
+            Some("none") => mds.zstd = false,
+            Some("zstd") => mds.zstd = true,
+            Some(other) => {
+                let what = format!("`{other}` is neither `none` nor `zstd`");
+                return Err(Error::usage("--compression", what));
+            }
+        }
+        if let Some(list) = values.choice("hashes") {
+            mds.hashes = hash::parse_list(list)?;
+        }
+        Ok(Box::new(mds))
+    }
+
+    /// A folder whose index describes MDS shards, or one of such folders.
+    fn detect(&self, path: &Path) -> bool {
+        is_mds(path)
+            || fs::read_dir(path).is_ok_and(|entries| {
+                !path.join(INDEX).exists() && entries.flatten().any(|entry| is_mds(&entry.path()))
+            })
+    }
+
+    fn suits(&self, path: &Path) -> bool {
+        path.extension() == Some(OsStr::new(FORMAT))
+    }
+
+    fn holds(&self, header: &ImageHeader) -> bool {
+        header.codec != Codec::Raw
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Png
+    }
+
+    fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        Ok(Box::new(Writer::create(self, request)?))
+    }
+
+    fn is_sharded(&self) -> bool {
+        true
+    }
+
+    fn sample_bytes(&self, schema: &Schema, image_bytes: u64) -> u64 {
+        let field = |kind: &Kind| match kind {
+            Kind::Image => 4,
+            Kind::Int | Kind::Float => 8,
+            Kind::Array(spec) => spec.byte_len().unwrap_or(u64::MAX),
+            _ => 4 + UNKNOWN_BYTES,
+        };
+        let fields = schema.fields.iter().map(|spec| field(&spec.kind));
+        // Its offset, its key, its fields.
+        let framing = fields.fold(4 + 4 + UNKNOWN_BYTES, u64::saturating_add);
+        image_bytes.saturating_add(framing)
+    }
+
+    fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
+        let place = Place::new(request.out, request.shard)?;
+        match place.find(request)? {
+            Found::Finished(record) => Ok(Some(record.summary(&place.folder))),
+            Found::Foreign(what) if !request.overwrite => {
+                let what = format!("{what}; move it away, or replace it with --overwrite");
+                Err(Error::usage("output", what))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn complete(&self, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
+        complete::complete(request)
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+        self.open_within(path, MaxDecompressed::default())
+    }
+
+    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(MdsReader::open_within(path, limit)?))
+    }
+}
+
+/// Whether the folder has an index whose first bytes speak of MDS.
+fn is_mds(folder: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(folder.join(INDEX)).and_then(|file| {
+        let is_file = file.metadata()?.is_file();
+        file.take(if is_file { DETECT_BYTES } else { 0 }).read_to_end(&mut start)
+    });
+    start.retain(|byte| !byte.is_ascii_whitespace());
+    let has = |wanted: &[u8]| start.windows(wanted.len()).any(|window| window == wanted);
+    read.is_ok() && start.starts_with(b"{") && has(b"\"shards\":[") && has(b"\"format\":\"mds\"")
+}

@@ -1,0 +1,357 @@
+//! What is checked before the first sample is read: the indexes, and our manifest against them.
+use crate::mds::{
+    MdsReader,
+    encoding::Encoding,
+    images,
+    layout::{Entry, FORMAT, INDEX, Index, MAX_SHARD_BYTES, VERSION, config_offset},
+    manifest::{self, Manifest},
+    place::{STATE, split_folder},
+    shard::{Inflated, ShardFile, is_safe_name},
+    sidecar::ShardIndex,
+    splits,
+};
+use bytes::Bytes;
+use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Result, Schema};
+use fdconvert_storage::{fingerprint_hex as hex, read_file};
+use serde::Deserialize;
+use serde_json::Value as Json;
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Of `index.json` and `fdconvert.json`.
+const MAX_JSON_BYTES: u64 = 1 << 28;
+pub(crate) const MISSING: &str =
+    "it is missing: the dataset was not finished, or the file was removed";
+/// A size that only a hostile shard of a fuzzer would pass.
+const MAX_GIVEN_BYTES: u64 = 1 << 26;
+
+/// A column of the dataset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) encoding: Encoding,
+    pub(crate) size: Option<u64>,
+}
+
+/// What becomes of the columns.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    pub(crate) schema: Schema,
+    /// The column of each field.
+    pub(crate) columns: Vec<usize>,
+    pub(crate) key: Option<usize>,
+}
+
+impl MdsReader {
+    /// Opens the dataset in the folder `path`: only its indexes are read, shards when they are
+    /// needed; of a dataset of others also a few values of columns of bytes, which may be images.
+    ///
+    /// # Errors
+    /// `Io`; `Version` and `Unsupported` for what this build does not read; `Corrupt`.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::open_within(path, MaxDecompressed::default())
+    }
+
+    /// As [`open`](Self::open), with this limit for each compressed shard.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn open_within(path: &Path, limit: MaxDecompressed) -> Result<Self> {
+        let text = match read_file(&path.join(manifest::NAME), MAX_JSON_BYTES) {
+            Ok(text) => Some(text),
+            Err(Error::Io { source, .. })
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let mut hash = Xxh3::new();
+        hash.update(text.as_deref().unwrap_or_default());
+        let manifest = text.map(|text| Manifest::parse(&text)).transpose();
+        let (manifest, mut problem) = match manifest {
+            Ok(manifest) => (manifest, None),
+            Err(problem) => (None, Some(problem)),
+        };
+        if let Some(manifest) = manifest {
+            match shards_of(path, &manifest, &mut hash)? {
+                Ok(shards) => {
+                    let made = Self::new(path, shards, Some(manifest), hash.digest128(), limit)?;
+                    if made.problem.is_none() {
+                        return Ok(made);
+                    }
+                    problem = made.problem;
+                }
+                Err(other) => problem = Some(other),
+            }
+        }
+        let mut shards = Vec::new();
+        for folder in folders(path)? {
+            let (text, entries) = read_index(&folder)?;
+            hash.update(&text);
+            let files =
+                entries.into_iter().map(|entry| ShardFile::new(entry, folder.clone(), None));
+            shards.extend(files);
+        }
+        let mut reader = Self::new(path, shards, None, hash.digest128(), limit)?;
+        // Whoever made done-records has also made a manifest in the end.
+        let is_split = path.parent().is_some_and(|above| above.join(manifest::NAME).is_file());
+        let is_ours =
+            !is_split && reader.shards.iter().any(|shard| shard.folder.join(STATE).is_dir());
+        reader.unread = splits::unread(path, &reader.shards)?;
+        reader.problem = problem.or_else(|| is_ours.then(|| MISSING.to_owned()));
+        Ok(reader)
+    }
+
+    /// Opens a dataset whose files are in memory: the index, and the shards as the index orders
+    /// them, compressed where it says so.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    #[doc(hidden)]
+    pub fn from_parts(index: &Bytes, shards: Vec<Bytes>) -> Result<Self> {
+        let folder = Path::new("parts");
+        let entries = parse_index(index, &folder.join(INDEX))?;
+        let mut shards = shards.into_iter();
+        let files = entries.into_iter().map(|entry| {
+            ShardFile::new(entry, folder.to_path_buf(), Some(shards.next().unwrap_or_default()))
+        });
+        let hash = xxhash_rust::xxh3::xxh3_128(index);
+        let limit = MaxDecompressed(Some(MAX_GIVEN_BYTES));
+        Self::new(folder, files.collect(), None, hash, limit)
+    }
+
+    fn new(
+        path: &Path,
+        mut shards: Vec<ShardFile>,
+        manifest: Option<Manifest>,
+        hash: u128,
+        limit: MaxDecompressed,
+    ) -> Result<Self> {
+        let index_path = shards.first().map_or(path, |shard| &shard.folder).join(INDEX);
+        let corrupt = |what: String| Error::corrupt(FORMAT, &index_path, 0, what);
+        let unsupported = |what: String| {
+            let path = index_path.clone();
+            Error::Unsupported { format: FORMAT, path, what }
+        };
+        let first = shards.first().ok_or_else(|| corrupt("it names no shard".to_owned()))?;
+        if shards.iter().any(|shard| !shard.entry.same_columns(&first.entry)) {
+            return Err(unsupported("its shards differ in their columns".to_owned()));
+        }
+        let columns = columns(&first.entry).map_err(|(is_damage, what)| {
+            if is_damage { corrupt(what) } else { unsupported(what) }
+        })?;
+        let mut n_samples = 0_u64;
+        for shard in &mut shards {
+            shard.first = n_samples;
+            n_samples += shard.entry.samples;
+            if let Some(what) = shard.unsupported() {
+                return Err(unsupported(what));
+            }
+        }
+        let agreed = manifest.as_ref().map(|manifest| agree(manifest, &columns, n_samples));
+        let (fields, problem) = match agreed {
+            Some(Ok(fields)) => (fields, None),
+            Some(Err(problem)) => (plain(&columns)?, Some(problem)),
+            None => (plain(&columns)?, None),
+        };
+        let mut reader = Self {
+            path: path.to_path_buf(),
+            columns,
+            fields,
+            shards,
+            n_samples,
+            manifest: manifest.filter(|_| problem.is_none()),
+            problem,
+            unread: BTreeSet::new(),
+            fingerprint: hash.to_le_bytes(),
+            inflated: Inflated::default(),
+            limit,
+        };
+        if reader.manifest.is_none() {
+            images::recognise(&mut reader);
+        }
+        Ok(reader)
+    }
+}
+
+/// The shards in the order of the manifest, or how the indexes disagree with it.
+fn shards_of(
+    path: &Path,
+    manifest: &Manifest,
+    hash: &mut Xxh3,
+) -> Result<Result<Vec<ShardFile>, String>> {
+    let mut splits: Vec<(&str, PathBuf, std::vec::IntoIter<Entry>)> = Vec::new();
+    for shard in &manifest.shards {
+        if splits.iter().all(|(split, ..)| *split != shard.split) {
+            let folder = match split_folder(path, &shard.split) {
+                Ok(folder) => folder,
+                Err(error) => return Ok(Err(error.to_string())),
+            };
+            let (text, entries) = read_index(&folder)?;
+            hash.update(&text);
+            splits.push((shard.split.as_str(), folder, entries.into_iter()));
+        }
+    }
+    let mut files = Vec::with_capacity(manifest.shards.len());
+    for shard in &manifest.shards {
+        let next = splits.iter_mut().find(|(split, ..)| *split == shard.split);
+        let next = next.and_then(|(_, folder, entries)| Some((folder.clone(), entries.next()?)));
+        match next {
+            Some((folder, entry))
+                if entry.raw_data.basename == shard.basename && entry.samples == shard.samples =>
+            {
+                let mut file = ShardFile::new(entry, folder, None);
+                file.index = ShardIndex::named(shard.index.clone());
+                files.push(file);
+            }
+            _ => return Ok(Err(format!("its shard `{}` is not in the index", shard.basename))),
+        }
+    }
+    if splits.iter_mut().any(|(_, _, entries)| entries.next().is_some()) {
+        return Ok(Err("the index has more shards".to_owned()));
+    }
+    Ok(Ok(files))
+}
+
+/// The folders with an index, without a manifest to name them.
+fn folders(path: &Path) -> Result<Vec<PathBuf>> {
+    if path.join(INDEX).exists() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(path).map_err(Error::io("list", path))? {
+        let folder = entry.map_err(Error::io("list", path))?.path();
+        if folder.join(INDEX).is_file() {
+            folders.push(folder);
+        }
+    }
+    folders.sort();
+    // Where there is none, opening it says so.
+    Ok(if folders.is_empty() { vec![path.to_path_buf()] } else { folders })
+}
+
+pub(crate) fn read_index(folder: &Path) -> Result<(Bytes, Vec<Entry>)> {
+    let path = folder.join(INDEX);
+    let text = read_file(&path, MAX_JSON_BYTES)?;
+    let entries = parse_index(&text, &path)?;
+    Ok((text, entries))
+}
+
+/// What tells versions and formats apart.
+#[derive(Deserialize)]
+struct Loose {
+    #[serde(default)]
+    version: Json,
+    #[serde(default)]
+    shards: Vec<LooseShard>,
+}
+
+#[derive(Deserialize)]
+struct LooseShard {
+    #[serde(default)]
+    version: Json,
+    #[serde(default)]
+    format: Json,
+}
+
+fn parse_index(text: &[u8], path: &Path) -> Result<Vec<Entry>> {
+    let corrupt = |what: String| Error::corrupt(FORMAT, path, 0, what);
+    let loose: Loose = serde_json::from_slice(text)
+        .map_err(|cause| corrupt(format!("not an index in JSON: {cause}")))?;
+    let versions = loose.shards.iter().map(|shard| &shard.version);
+    for version in std::iter::once(&loose.version).chain(versions) {
+        if version.as_u64() != Some(VERSION) {
+            let (format, path, supported) = (FORMAT, path.to_path_buf(), "2");
+            let found = version.as_u64().unwrap_or(0);
+            return Err(Error::Version { format, path, found, supported });
+        }
+    }
+    if let Some(shard) = loose.shards.iter().find(|shard| shard.format.as_str() != Some(FORMAT)) {
+        let what = format!("its shards are of the format {}, not mds", shard.format);
+        return Err(Error::Unsupported { format: FORMAT, path: path.to_path_buf(), what });
+    }
+    let index: Index = serde_json::from_slice(text).map_err(|cause| corrupt(cause.to_string()))?;
+    for (number, entry) in index.shards.iter().enumerate() {
+        check_entry(entry).map_err(|what| corrupt(format!("shard {number}: {what}")))?;
+    }
+    Ok(index.shards)
+}
+
+fn check_entry(entry: &Entry) -> Result<(), String> {
+    let (names, encodings) = (entry.column_names.len(), entry.column_encodings.len());
+    if (names, names) != (encodings, entry.column_sizes.len()) {
+        return Err("its lists of columns differ in length".to_owned());
+    }
+    let files = std::iter::once(&entry.raw_data).chain(&entry.zip_data);
+    if let Some(file) = files.into_iter().find(|file| !is_safe_name(&file.basename)) {
+        return Err(format!("`{}` is no name of a file below it", file.basename));
+    }
+    let (bytes, samples) = (entry.raw_data.bytes, entry.samples);
+    if bytes > MAX_SHARD_BYTES {
+        return Err(format!("{bytes} bytes are more than offsets of 32 bits reach"));
+    }
+    match config_offset(samples) {
+        Some(table) if table <= bytes => Ok(()),
+        _ => Err(format!("{samples} samples do not fit {bytes} bytes")),
+    }
+}
+
+/// The columns of a shard; or what is wrong, and whether that is damage.
+fn columns(entry: &Entry) -> Result<Vec<Column>, (bool, String)> {
+    let each = entry.column_names.iter().zip(&entry.column_encodings).zip(&entry.column_sizes);
+    let mut columns: Vec<Column> = Vec::new();
+    for ((name, encoding), &size) in each {
+        let encoding = Encoding::parse(encoding)
+            .map_err(|what| (false, format!("column `{name}`: {what}")))?;
+        // Streaming takes 0 for a variable size.
+        if size.filter(|&size| size > 0) != encoding.size() {
+            return Err((true, format!("column `{name}`: {size:?} is no size of its type")));
+        }
+        columns.push(Column { name: name.clone(), size: encoding.size(), encoding });
+    }
+    Ok(columns)
+}
+
+/// Every column a field.
+fn plain(columns: &[Column]) -> Result<Fields> {
+    let field = |column: &Column| FieldSpec::new(column.name.clone(), column.encoding.kind());
+    let schema = Schema::new(columns.iter().map(field).collect())?;
+    Ok(Fields { schema, columns: (0..columns.len()).collect(), key: None })
+}
+
+/// The manifest's schema, if it is about these columns.
+fn agree(manifest: &Manifest, columns: &[Column], n_samples: u64) -> Result<Fields, String> {
+    let find = |name: &str| columns.iter().position(|column| column.name == name);
+    let schema = manifest.schema.clone();
+    let mut of_fields = Vec::with_capacity(schema.fields.len());
+    for field in &schema.fields {
+        let column = find(&field.name).filter(|&found| {
+            columns.get(found).is_some_and(|column| column.encoding.fits(&field.kind))
+        });
+        of_fields.push(column.ok_or_else(|| {
+            format!("no column holds the field `{}` of {}", field.name, field.kind.name())
+        })?);
+    }
+    let key = find(&manifest.key_column).filter(|&key| {
+        !of_fields.contains(&key)
+            && columns.get(key).is_some_and(|column| column.encoding == Encoding::Str)
+    });
+    if key.is_none() || of_fields.len() + 1 != columns.len() {
+        return Err("its fields and key are not all the columns".to_owned());
+    }
+    if manifest.samples != n_samples {
+        return Err(format!("it counts {} samples, the index {n_samples}", manifest.samples));
+    }
+    if manifest.fingerprint.len() != hex([0; 16]).len() {
+        return Err("its fingerprint is none".to_owned());
+    }
+    Ok(Fields { schema, columns: of_fields, key })
+}

@@ -1,0 +1,247 @@
+//! Where the files of a shard lie, and which of them are whose.
+use crate::mds::{layout::INDEX, manifest, record::Record, sidecar};
+use fdconvert_core::{Create, Error, Result, Shard};
+use fdconvert_storage::{
+    Claim, Folders, SourceStamp, is_of_run, partial_path, refuse_foreign_partial, refuse_link,
+};
+use std::{
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+/// The folder of done-records and claims.
+pub(crate) const STATE: &str = ".fdconvert";
+
+/// The names of one shard.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) out: PathBuf,
+    /// The folder of the split.
+    pub(crate) folder: PathBuf,
+    stem: String,
+}
+
+/// What is there of a shard already.
+pub(crate) enum Found {
+    /// Nothing, or what an interrupted run of the same fingerprint left.
+    Nothing,
+    /// This run has finished it.
+    Finished(Box<Record>),
+    /// Something that is not to be touched without being told to.
+    Foreign(String),
+}
+
+impl Place {
+    pub(crate) fn new(out: &Path, shard: &Shard) -> Result<Self> {
+        let stem = format!("shard.{:05}", shard.number);
+        Ok(Self { out: out.to_path_buf(), folder: split_folder(out, &shard.split)?, stem })
+    }
+
+    pub(crate) fn raw_name(&self) -> String {
+        format!("{}.mds", self.stem)
+    }
+
+    pub(crate) fn zip_name(&self) -> String {
+        format!("{}.mds.zstd", self.stem)
+    }
+
+    /// Of our index block, which lies beside the shard.
+    pub(crate) fn index_name(&self) -> String {
+        format!("{}.fdx", self.stem)
+    }
+
+    pub(crate) fn index_path(&self) -> PathBuf {
+        self.folder.join(self.index_name())
+    }
+
+    pub(crate) fn record(&self) -> PathBuf {
+        record_path(&self.folder, &self.stem)
+    }
+
+    /// The folder of the dataset's own records.
+    fn records(&self) -> PathBuf {
+        self.out.join(STATE)
+    }
+
+    fn source(&self, request: &Create<'_>) -> SourceStamp {
+        SourceStamp::new(&self.records(), request.fingerprint, request.stamp)
+    }
+
+    /// The same for a run that may go on here: no links, and a source that was not written to since.
+    pub(crate) fn find(&self, request: &Create<'_>) -> Result<Found> {
+        refuse_link(&self.out)?;
+        refuse_link(&self.records())?;
+        refuse_link(&self.folder)?;
+        refuse_link(&self.folder.join(STATE))?;
+        match self.source(request).check() {
+            Ok(()) => self.look(request.fingerprint, true),
+            // All of it is written again.
+            Err(Error::Usage { .. }) if request.overwrite => Ok(Found::Nothing),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What is there, for a run of that fingerprint. With `compare` a shard is read as a whole and
+    /// compared with its record, and its index with its checksums, else only lengths are.
+    pub(crate) fn look(&self, fingerprint: [u8; 16], compare: bool) -> Result<Found> {
+        let path = self.record();
+        if let Some(text) = Record::text(&path)? {
+            return match Record::parse(&text) {
+                Ok(record) if !record.is_of(fingerprint) => {
+                    Ok(Found::Foreign(format!("{} was written by another run", path.display())))
+                }
+                Ok(record) => {
+                    let is_whole = [self.raw_name(), self.zip_name()].contains(&record.file)
+                        && has_len(&self.folder.join(&record.file), Some(record.bytes))?
+                        && has_len(&self.index_path(), None)?
+                        && (!compare
+                            || record.agrees(&self.folder)?
+                                && sidecar::is_whole(&self.index_path())?);
+                    Ok(if is_whole { Found::Finished(record.into()) } else { Found::Nothing })
+                }
+                // Its start still says whose it is.
+                Err(_) if is_of_run(&text, fingerprint) => Ok(Found::Nothing),
+                Err(what) => Ok(Found::Foreign(format!(
+                    "{} does not say any more whose shard it is ({what})",
+                    path.display()
+                ))),
+            };
+        }
+        let claim = Record::text(&partial_path(&path))?;
+        let is_ours = claim.is_some_and(|claim| is_of_run(&claim, fingerprint));
+        for name in [self.raw_name(), self.zip_name(), self.index_name()] {
+            let path = self.folder.join(name);
+            if !is_ours && fs::symlink_metadata(&path).is_ok() {
+                let what = format!("{} exists and has no record of ours", path.display());
+                return Ok(Found::Foreign(what));
+            }
+        }
+        Ok(Found::Nothing)
+    }
+
+    /// Whether the shard has a record of that run, be it damaged behind its start.
+    fn has_record_of(&self, fingerprint: [u8; 16]) -> Result<bool> {
+        let text = Record::text(&self.record())?;
+        Ok(text.is_some_and(|text| {
+            is_of_run(&text, fingerprint)
+                || Record::parse(&text).is_ok_and(|record| record.is_of(fingerprint))
+        }))
+    }
+
+    /// Refuses to write over what this run did not make, if not told to.
+    pub(crate) fn check_free(&self, request: &Create<'_>) -> Result<()> {
+        if request.overwrite {
+            return Ok(());
+        }
+        let refuse = |what: String| {
+            let what = format!("{what}; move it away, name another folder, or use --overwrite");
+            Err(Error::usage("output", what))
+        };
+        match self.find(request)? {
+            Found::Nothing => {}
+            Found::Finished(_) => {
+                let what = format!("{} is finished already", self.record().display());
+                return refuse(what);
+            }
+            Found::Foreign(what) => return refuse(what),
+        }
+        let index = self.folder.join(INDEX);
+        let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+        let is_complete = is_there(&index) || is_there(&self.out.join(manifest::NAME));
+        // Its indexes were written, and the manifest was not.
+        let is_begun =
+            !is_there(&self.out.join(manifest::NAME)) && self.has_record_of(request.fingerprint)?;
+        // A finished dataset of this run that has lost a shard may be mended.
+        if is_complete && !is_begun && !manifest::is_of(&self.out, request.fingerprint) {
+            return refuse(format!("{} holds a dataset", self.folder.display()));
+        }
+        Ok(())
+    }
+
+    /// Takes the shard for this run: makes the folders and holds the claim. `names` are the files
+    /// that will be written.
+    pub(crate) fn claim_for(&self, request: &Create<'_>, names: &[String]) -> Result<Held> {
+        let mut tries = 3;
+        // The folders first, so that they go last.
+        let (mut folders, claim) = loop {
+            let (records, state) = (self.records(), self.folder.join(STATE));
+            let folders = Folders::make(&[&self.out, &self.folder, &state], &records)?;
+            match Claim::open(&self.record(), request.fingerprint, request.overwrite) {
+                Ok(claim) => break (folders, claim),
+                // Another writer has removed the folders it had made, now empty.
+                Err(Error::Io { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound && tries > 0 =>
+                {
+                    tries -= 1;
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        let text = Record::text(&self.record())?;
+        let had_record = text.is_some();
+        let record = text.and_then(|text| Record::parse(&text).ok());
+        let ours = [self.raw_name(), self.zip_name()];
+        let listed = record.map(|record| record.file).filter(|file| ours.contains(file));
+        if !claim.stands_for_leftovers() {
+            names.iter().try_for_each(|name| refuse_foreign_partial(&self.folder.join(name)))?;
+        }
+        folders.stamp(self.source(request))?;
+        claim.hold()?;
+        Ok(Held { had_record, listed, claim, folders })
+    }
+
+    /// Removes what says that there is a finished shard or dataset, before that stops being true.
+    pub(crate) fn withdraw(&self) -> Result<()> {
+        remove_if_there(&self.out.join(manifest::NAME))?;
+        remove_if_there(&self.folder.join(INDEX))?;
+        remove_if_there(&self.record())
+    }
+}
+
+/// A shard that this process may write.
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// Whether there was a record, which is being replaced.
+    pub(crate) had_record: bool,
+    /// The file that it listed.
+    pub(crate) listed: Option<String>,
+    pub(crate) claim: Claim,
+    // After what lies in them.
+    pub(crate) folders: Folders,
+}
+
+/// The folder of a split.
+pub(crate) fn split_folder(out: &Path, split: &str) -> Result<PathBuf> {
+    if split == Shard::DEFAULT_SPLIT {
+        return Ok(out.to_path_buf());
+    }
+    let mut parts = Path::new(split).components();
+    let is_name = matches!(parts.next(), Some(Component::Normal(name)) if name == split)
+        && !split.starts_with('.');
+    if !is_name {
+        return Err(Error::usage("split", format!("`{split}` is no name for a folder")));
+    }
+    Ok(out.join(split))
+}
+
+pub(crate) fn record_path(folder: &Path, stem: &str) -> PathBuf {
+    folder.join(STATE).join(format!("{stem}.json"))
+}
+
+/// Whether this is a file, of that length if one is given. A look that failed is no answer.
+fn has_len(path: &Path, bytes: Option<u64>) -> Result<bool> {
+    match fs::metadata(path) {
+        Ok(found) => Ok(found.is_file() && bytes.is_none_or(|bytes| found.len() == bytes)),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(cause) => Err(Error::io("look at", path)(cause)),
+    }
+}
+
+pub(crate) fn remove_if_there(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path)(cause))
+        }
+        _ => Ok(()),
+    }
+}

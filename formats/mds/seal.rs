@@ -1,0 +1,113 @@
+//! From the samples of a shard to its finished file: table, hashes, compression.
+use crate::mds::{
+    hash::Hashes,
+    layout::{FileInfo, ZSTD_LEVEL, config_offset},
+};
+use fdconvert_core::{Error, Result};
+use fdconvert_storage::{Scratch, partial_path};
+use std::{io::Write as _, path::PathBuf};
+use xxhash_rust::xxh3::Xxh3Default;
+
+const BLOCK_BYTES: u64 = 1 << 20;
+
+/// A shard that only lacks its name.
+pub(crate) struct Sealed {
+    pub(crate) file: Scratch,
+    pub(crate) raw_data: FileInfo,
+    pub(crate) zip_data: Option<FileInfo>,
+    /// XXH3 of the file.
+    pub(crate) xxh3: u64,
+}
+
+/// Moves the samples, which start at `from`, up to where they belong now that their number is
+/// known, and writes what comes before them. `ends` begins with 0.
+pub(crate) fn write_header(raw: &Scratch, from: u64, config: &[u8], ends: &[u64]) -> Result<()> {
+    let n_samples = ends.len() as u64 - 1;
+    // Not over 4 GiB, as every sample was checked with the larger table of the plan.
+    let to = config_offset(n_samples).unwrap_or(0) + config.len() as u64;
+    let n_bytes = ends.last().copied().unwrap_or(0);
+    if to < from {
+        let mut block = Vec::new();
+        let mut done = 0;
+        // To lower offsets, block after block: nothing is overwritten before it was read.
+        while done < n_bytes {
+            let len = (n_bytes - done).min(BLOCK_BYTES);
+            block.resize(len as usize, 0);
+            raw.read_exact_at(&mut block, from + done)?;
+            raw.write_all_at(&block, to + done)?;
+            done += len;
+        }
+        raw.set_len(to + n_bytes)?;
+    }
+    let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
+    let mut header = Vec::with_capacity(to as usize);
+    header.extend_from_slice(&word(n_samples));
+    ends.iter().for_each(|end| header.extend_from_slice(&word(to + end)));
+    header.extend_from_slice(config);
+    raw.write_all_at(&header, 0)
+}
+
+/// Reads the shard once, hashes it, and compresses it if there is a path to compress to.
+pub(crate) fn seal(
+    raw: Scratch,
+    hashes: &[String],
+    raw_name: String,
+    zip: Option<(PathBuf, String)>,
+    claimed: bool,
+) -> Result<Sealed> {
+    let len = len_of(&raw)?;
+    let mut raw_hashes = Hashes::new(hashes);
+    let mut xxh3 = Xxh3Default::new();
+    let Some((zip_path, zip_name)) = zip else {
+        each_block(&raw, len, |block| {
+            raw_hashes.update(block);
+            xxh3.update(block);
+            Ok(())
+        })?;
+        let raw_data = FileInfo { basename: raw_name, bytes: len, hashes: raw_hashes.finish() };
+        return Ok(Sealed { file: raw, raw_data, zip_data: None, xxh3: xxh3.digest() });
+    };
+    let file = Scratch::start(&partial_path(&zip_path), claimed)?;
+    let mut zip_hashes = Hashes::new(hashes);
+    let mut zip_bytes = 0;
+    let failed = || Error::io("compress", &zip_path);
+    let mut drain = |compressed: &mut Vec<u8>| {
+        zip_hashes.update(compressed);
+        xxh3.update(compressed);
+        file.write_all_at(compressed, zip_bytes)?;
+        zip_bytes += compressed.len() as u64;
+        compressed.clear();
+        Ok(())
+    };
+    let mut encoder = zstd::stream::Encoder::new(Vec::new(), ZSTD_LEVEL).map_err(failed())?;
+    // Streaming's decoder wants to know how much comes.
+    encoder.set_pledged_src_size(Some(len)).map_err(failed())?;
+    encoder.include_contentsize(true).map_err(failed())?;
+    each_block(&raw, len, |block| {
+        raw_hashes.update(block);
+        encoder.write_all(block).map_err(failed())?;
+        drain(encoder.get_mut())
+    })?;
+    drain(&mut encoder.finish().map_err(failed())?)?;
+    let raw_data = FileInfo { basename: raw_name, bytes: len, hashes: raw_hashes.finish() };
+    let hashes = zip_hashes.finish();
+    let zip_data = Some(FileInfo { basename: zip_name, bytes: zip_bytes, hashes });
+    Ok(Sealed { file, raw_data, zip_data, xxh3: xxh3.digest() })
+}
+
+fn len_of(raw: &Scratch) -> Result<u64> {
+    let metadata = std::fs::metadata(raw.path()).map_err(Error::io("look at", raw.path()))?;
+    Ok(metadata.len())
+}
+
+fn each_block(raw: &Scratch, len: u64, mut f: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let mut block = vec![0; len.min(BLOCK_BYTES) as usize];
+    let mut done = 0;
+    while done < len {
+        block.truncate((len - done).min(BLOCK_BYTES) as usize);
+        raw.read_exact_at(&mut block, done)?;
+        f(&block)?;
+        done += block.len() as u64;
+    }
+    Ok(())
+}

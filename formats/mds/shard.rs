@@ -1,0 +1,214 @@
+//! The bytes of shards: mapped on first use, or decompressed and kept for a while.
+use crate::mds::{
+    layout::{Entry, FORMAT, FileInfo, ZSTD, config_offset},
+    sidecar::ShardIndex,
+};
+use bytes::Bytes;
+use fdconvert_core::{Error, MaxDecompressed, Result, bytes::u32_at};
+use fdconvert_storage::sigbus;
+use std::{
+    collections::VecDeque,
+    io::Read as _,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+/// Decompressed shards are kept up to this many bytes together, and always the last one.
+const KEPT_BYTES: usize = 1 << 30;
+
+/// One shard of an open dataset.
+#[derive(Debug)]
+pub(crate) struct ShardFile {
+    pub(crate) entry: Entry,
+    pub(crate) folder: PathBuf,
+    /// Position of its first sample in the dataset.
+    pub(crate) first: u64,
+    /// In place of a file.
+    given: Option<Bytes>,
+    mapped: OnceLock<Bytes>,
+    /// Its index block, if the manifest names one.
+    pub(crate) index: ShardIndex,
+    /// So that two threads do not decompress the same.
+    busy: Mutex<()>,
+}
+
+/// The shards that were decompressed last, by their first sample.
+#[derive(Debug, Default)]
+pub(crate) struct Inflated(Mutex<VecDeque<(u64, Bytes)>>);
+
+impl ShardFile {
+    pub(crate) fn new(entry: Entry, folder: PathBuf, given: Option<Bytes>) -> Self {
+        let (mapped, index, busy) = Default::default();
+        Self { entry, folder, first: 0, given, mapped, index, busy }
+    }
+
+    /// What is read: the raw file, or if that is not there the compressed one.
+    pub(crate) fn stored(&self) -> &FileInfo {
+        match &self.entry.zip_data {
+            Some(zip) if self.given.is_some() || !self.raw_path().is_file() => zip,
+            _ => &self.entry.raw_data,
+        }
+    }
+
+    fn raw_path(&self) -> PathBuf {
+        self.folder.join(&self.entry.raw_data.basename)
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.join(&self.stored().basename)
+    }
+
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.mapped.get().is_none() && self.stored() != &self.entry.raw_data
+    }
+
+    /// Why the shard cannot be read although its file is there.
+    pub(crate) fn unsupported(&self) -> Option<String> {
+        let compression = self.entry.compression.as_deref()?;
+        let family = compression.split(':').next().unwrap_or_default();
+        if family == ZSTD || !self.is_compressed() {
+            return None;
+        }
+        Some(format!(
+            "compression `{compression}` is not read, only zstd; decompress its shards, or read \
+             it once with Streaming, which does"
+        ))
+    }
+
+    pub(crate) fn corrupt(&self, offset: u64, what: impl Into<String>) -> Error {
+        Error::corrupt(FORMAT, self.path(), offset, what)
+    }
+
+    /// The file as it is stored, of the size that the index states.
+    pub(crate) fn stored_bytes(&self) -> Result<Bytes> {
+        let stored = self.stored();
+        let bytes = match &self.given {
+            Some(bytes) => bytes.clone(),
+            None => fdconvert_storage::map(&self.folder.join(&stored.basename))?,
+        };
+        if bytes.len() as u64 != stored.bytes {
+            let what = format!("{} bytes; the index says {}", bytes.len(), stored.bytes);
+            return Err(self.corrupt(bytes.len() as u64, what));
+        }
+        Ok(bytes)
+    }
+
+    /// The raw shard.
+    pub(crate) fn raw(&self, inflated: &Inflated, limit: MaxDecompressed) -> Result<Bytes> {
+        if let Some(bytes) = self.mapped.get() {
+            return Ok(bytes.clone());
+        }
+        if !self.is_compressed() {
+            let bytes = self.stored_bytes()?;
+            self.check(&bytes)?;
+            return Ok(self.mapped.get_or_init(|| bytes).clone());
+        }
+        if let Some(bytes) = inflated.get(self.first) {
+            return Ok(bytes);
+        }
+        let _busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = inflated.get(self.first) {
+            return Ok(bytes);
+        }
+        let (bytes, is_sound) = sigbus::watched(|| self.inflate(limit));
+        let bytes = bytes?;
+        self.check(&bytes)?;
+        if is_sound {
+            inflated.put(self.first, bytes.clone());
+        }
+        Ok(bytes)
+    }
+
+    fn inflate(&self, limit: MaxDecompressed) -> Result<Bytes> {
+        let expected = self.entry.raw_data.bytes;
+        let stored = self.stored_bytes()?;
+        let n_stored = stored.len() as u64;
+        if expected > limit.of(n_stored) {
+            return Err(limit.refuse(&self.path(), n_stored, expected));
+        }
+        let mut raw = Vec::new();
+        let decoder = zstd::stream::Decoder::with_buffer(&stored[..]);
+        // One byte more than there should be, so that too much is noticed and not read.
+        let read = decoder.and_then(|decoder| decoder.take(expected + 1).read_to_end(&mut raw));
+        read.map_err(|cause| self.corrupt(0, format!("no Zstandard stream: {cause}")))?;
+        if raw.len() as u64 != expected {
+            let what = format!("decompresses to another size than {expected}");
+            return Err(self.corrupt(0, what));
+        }
+        Ok(raw.into())
+    }
+
+    /// The start of a raw shard.
+    fn check(&self, raw: &Bytes) -> Result<()> {
+        let (found, said) = (u32_at(raw, 0), self.entry.samples);
+        if found.map(u64::from) != Some(said) {
+            let what = format!("it counts {found:?} samples; the index says {said}");
+            return Err(self.corrupt(0, what));
+        }
+        match config_offset(said) {
+            Some(end) if end <= raw.len() as u64 => Ok(()),
+            _ => Err(self.corrupt(4, format!("the table of {said} samples does not fit"))),
+        }
+    }
+}
+
+/// Where sample `number` of a raw shard lies, inside of it and behind its table.
+pub(crate) fn sample_range(raw: &[u8], number: u64) -> Option<Range<usize>> {
+    let n_samples = u32_at(raw, 0)?;
+    let at = usize::try_from(number.checked_add(1)?.checked_mul(4)?).ok()?;
+    let (start, end) = (u32_at(raw, at)?, u32_at(raw, at.checked_add(4)?)?);
+    let is_behind = u64::from(start) >= config_offset(u64::from(n_samples))?;
+    let range = usize::try_from(start).ok()?..usize::try_from(end).ok()?;
+    (is_behind && range.start <= range.end && range.end <= raw.len()).then_some(range)
+}
+
+/// Whether a name in an index is a path of ordinary parts below the index's folder.
+pub(crate) fn is_safe_name(name: &str) -> bool {
+    let parts = Path::new(name).components();
+    let mut n_parts = 0;
+    for part in parts {
+        if !matches!(part, std::path::Component::Normal(_)) {
+            return false;
+        }
+        n_parts += 1;
+    }
+    n_parts > 0 && !name.contains('\0')
+}
+
+impl Inflated {
+    fn get(&self, first: u64) -> Option<Bytes> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let position = kept.iter().position(|(known, _)| *known == first)?;
+        let found = kept.remove(position)?;
+        let bytes = found.1.clone();
+        kept.push_back(found);
+        Some(bytes)
+    }
+
+    fn put(&self, first: u64, bytes: Bytes) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back((first, bytes));
+        let total = |kept: &VecDeque<(u64, Bytes)>| -> usize {
+            kept.iter().map(|(_, bytes)| bytes.len()).sum()
+        };
+        while kept.len() > 1 && total(&kept) > KEPT_BYTES {
+            kept.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_below_their_folder() {
+        for name in ["shard.00000.mds", "0/shard.00000.mds"] {
+            assert!(is_safe_name(name), "{name}");
+        }
+        for name in ["", "/x", "../x", "a/../../x", ".", "./x", "a\0b"] {
+            assert!(!is_safe_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The index block beside a shard: keys, numbers, and place and checksum of every value.
+use crate::index::{Builder, ImageFacts, Index, Region};
+use crate::mds::layout::Entry;
+use fdconvert_core::{Encoded, FieldSpec, Kind, Result, Sample, Schema, Value};
+use fdconvert_storage::map;
+use std::{path::Path, sync::OnceLock};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The index of a shard, opened when it is first needed.
+#[derive(Debug, Default)]
+pub(crate) struct ShardIndex {
+    /// Its name in the shard's folder, if there should be one.
+    name: Option<String>,
+    /// What could not be opened is tried again.
+    opened: OnceLock<Index>,
+}
+
+impl ShardIndex {
+    pub(crate) fn named(name: Option<String>) -> Self {
+        Self { name, opened: OnceLock::new() }
+    }
+
+    /// The index, if the manifest names one; or why that cannot be used.
+    pub(crate) fn open(
+        &self,
+        folder: &Path,
+        entry: &Entry,
+        schema: &Schema,
+    ) -> Result<Option<&Index>, String> {
+        let Some(name) = &self.name else { return Ok(None) };
+        if let Some(index) = self.opened.get() {
+            return Ok(Some(index));
+        }
+        let path = folder.join(name);
+        let what = |what: String| format!("its index {name}: {what}");
+        let block = map(&path).map_err(|error| what(error.chain()))?;
+        let index = Index::parse(block).map_err(|error| what(error.to_string()))?;
+        check(&index, entry, schema).map_err(|problem| what(problem.into()))?;
+        Ok(Some(self.opened.get_or_init(|| index)))
+    }
+}
+
+/// Whether an index is about this shard.
+fn check(index: &Index, entry: &Entry, schema: &Schema) -> Result<(), &'static str> {
+    if (index.data_len(), index.n_samples()) != (entry.raw_data.bytes, entry.samples) {
+        return Err("it is of another shard");
+    }
+    let n_regions = schema.fields.iter().filter(|field| !is_cell(field)).count();
+    if index.meta().schema != *schema || u64::from(index.regions_per_sample()) != n_regions as u64 {
+        return Err("it is of a dataset with other fields");
+    }
+    if n_regions < schema.fields.len() && !matches!(index.row(0), Ok(Some(_))) {
+        return Err("it lacks the integers and floats");
+    }
+    Ok(())
+}
+
+/// Whether a field's values are in the rows of the index.
+pub(crate) fn is_cell(field: &FieldSpec) -> bool {
+    matches!(field.kind, Kind::Int | Kind::Float)
+}
+
+/// An empty block for samples of these fields.
+pub(crate) fn builder(schema: &Schema) -> Builder {
+    let n_regions = schema.fields.iter().filter(|field| !is_cell(field)).count();
+    // More fields than 32 bits count do not fit into memory.
+    Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX))
+}
+
+/// Adds a sample, of whose fields the offset in the shard and the stored bytes are these.
+pub(crate) fn push(builder: &mut Builder, sample: &Sample<Encoded>, places: &[(u64, &[u8])]) {
+    let (mut regions, mut row) = (Vec::new(), Vec::new());
+    for (value, &(offset, bytes)) in sample.values.iter().zip(places) {
+        let image = match value {
+            Value::Int(int) => {
+                row.push(int.to_le_bytes());
+                continue;
+            }
+            Value::Float(float) => {
+                row.push(float.to_le_bytes());
+                continue;
+            }
+            Value::Image(image) => {
+                let (codec, width, height) = (image.codec, image.width, image.height);
+                Some(ImageFacts { codec, width, height })
+            }
+            _ => None,
+        };
+        regions.push(Region { offset, len: bytes.len() as u64, xxh3: xxh3_64(bytes), image });
+    }
+    builder.push(&sample.key, &regions);
+    builder.push_row(&row);
+}
+
+/// The block of a shard of that many bytes.
+///
+/// # Errors
+/// None but those of memory; the signature is the builder's.
+pub(crate) fn block(builder: &Builder, meta: &[u8], data_len: u64) -> Result<Vec<u8>> {
+    let mut block = Vec::new();
+    builder.emit(meta, data_len, &[], |part| {
+        block.extend_from_slice(part);
+        Ok(())
+    })?;
+    Ok(block)
+}
+
+/// Whether an index block agrees with its own checksums.
+///
+/// # Errors
+/// `Io` when it cannot be read.
+pub(crate) fn is_whole(path: &Path) -> Result<bool> {
+    Ok(Index::parse(map(path)?).is_ok_and(|index| index.verify().is_empty()))
+}

@@ -1,0 +1,78 @@
+//! Which samples are in which split.
+use crate::mds::{MdsReader, layout::INDEX, shard::ShardFile};
+use fdconvert_core::{Error, Result, Shard, Source as _, Splits, packed_splits, split_named};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Component, Path},
+};
+
+/// As the manifest says. Without one by the folders of the shards, if all are named after splits.
+pub(crate) fn of(reader: &MdsReader) -> Splits {
+    let lens = reader.shards.iter().map(|shard| shard.entry.samples);
+    match &reader.manifest {
+        Some(manifest) => {
+            packed_splits(manifest.shards.iter().map(|shard| shard.split.as_str()).zip(lens))
+        }
+        None => {
+            let named = reader.shards.iter().map(|shard| match folder(&reader.path, shard) {
+                None => Some(Shard::DEFAULT_SPLIT),
+                Some(folder) => split_named(&folder),
+            });
+            let named: Option<Vec<&str>> = named.collect();
+            packed_splits(named.unwrap_or_default().into_iter().zip(lens))
+        }
+    }
+}
+
+/// What a user should know of folders that are not taken for splits, or not taken at all.
+pub(crate) fn remarks(reader: &MdsReader) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+    if !reader.unread.is_empty() {
+        remarks.push(format!(
+            "{} names no shard in its folders {}, which have an {INDEX} of their own: they are not \
+             read",
+            reader.path.join(INDEX).display(),
+            join(&reader.unread)
+        ));
+    }
+    let folders = reader.shards.iter().filter_map(|shard| folder(&reader.path, shard));
+    let folders: BTreeSet<String> = folders.collect();
+    if folders.len() > 1 && reader.manifest.is_none() && reader.splits().is_empty() {
+        remarks.push(format!(
+            "the folders {} of {} are not called as splits are (train, val, test): all are taken \
+             as one",
+            join(&folders),
+            reader.name()
+        ));
+    }
+    remarks
+}
+
+/// The folder below the dataset that a shard lies in; none where it lies right in it.
+fn folder(root: &Path, shard: &ShardFile) -> Option<String> {
+    let path = shard.path();
+    let mut parts = path.strip_prefix(root).ok()?.components();
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(folder)), Some(_)) => Some(folder.to_string_lossy().into_owned()),
+        _ => None,
+    }
+}
+
+/// Folders with an index that is not read, because `shards` are all that the dataset's own names.
+pub(crate) fn unread(root: &Path, shards: &[ShardFile]) -> Result<BTreeSet<String>> {
+    let mut unread = BTreeSet::new();
+    if !root.join(INDEX).is_file() {
+        return Ok(unread);
+    }
+    let read: BTreeSet<String> = shards.iter().filter_map(|shard| folder(root, shard)).collect();
+    for entry in fs::read_dir(root).map_err(Error::io("list", root))? {
+        let entry = entry.map_err(Error::io("list", root))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !read.contains(&name) && entry.path().join(INDEX).is_file() {
+            unread.insert(name);
+        }
+    }
+    Ok(unread)
+}

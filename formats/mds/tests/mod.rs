@@ -1,0 +1,7 @@
+//! Tests through the boundary of the format.
+
+mod common;
+mod conformance;
+mod golden;
+mod shards;
+mod streaming;

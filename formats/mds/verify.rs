@@ -1,0 +1,204 @@
+//! Every rule of `SPEC.md`, checked on a dataset as a whole or on one sample.
+use crate::index::{Index, IndexError};
+use crate::mds::{
+    MdsReader,
+    hash::Hashes,
+    layout::{Config, FORMAT, FileInfo, config_offset},
+    manifest::{self, FileFacts},
+    place::record_path,
+    python_json::dumps,
+    reader::bad,
+    record::Record,
+    shard::{ShardFile, sample_range},
+    sidecar::is_cell,
+};
+use fdconvert_core::{Encoded, Error, Result, Sample, Value, bytes::u32_at};
+use fdconvert_storage::read_file;
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Problems listed before the rest is left out: one shifted table would give thousands.
+const MAX_LISTED: usize = 100;
+const MAX_RECORD_BYTES: u64 = 1 << 28;
+
+pub(crate) fn layout(reader: &MdsReader) -> Vec<Error> {
+    let mut problems = Vec::new();
+    if let Some(problem) = &reader.problem {
+        let path = reader.path.join(manifest::NAME);
+        problems.push(Error::corrupt(FORMAT, path, 0, problem.clone()));
+    }
+    for file in reader.manifest.iter().flat_map(|manifest| &manifest.files) {
+        if let Err(error) = check_file(&reader.path.join(&file.name), file) {
+            problems.push(error);
+        }
+    }
+    for shard in &reader.shards {
+        if problems.len() >= MAX_LISTED {
+            let what = "there may be more problems: not all shards were looked at";
+            problems.push(Error::corrupt(FORMAT, &reader.path, 0, what));
+            break;
+        }
+        if let Err(error) = check_shard(reader, shard) {
+            problems.push(error);
+        }
+        if let Err(error) = check_record(shard) {
+            problems.push(error);
+        }
+        match reader.index_of(shard) {
+            Ok(None) => {}
+            Ok(Some(index)) => {
+                let errors = index.verify().into_iter();
+                problems.extend(errors.map(|error| shard.corrupt(0, error.to_string())));
+            }
+            Err(what) => problems.push(shard.corrupt(0, what)),
+        }
+    }
+    problems
+}
+
+/// A file that the manifest lists is what was written.
+fn check_file(path: &Path, said: &FileFacts) -> Result<()> {
+    let text = read_file(path, said.bytes.max(MAX_RECORD_BYTES))?;
+    if FileFacts::new(said.name.clone(), &text) == *said {
+        return Ok(());
+    }
+    let what = "it is not what was written when the dataset was completed";
+    Err(Error::corrupt(FORMAT, path, 0, what))
+}
+
+/// The first problem of a shard: what follows from it would only hide it.
+fn check_shard(reader: &MdsReader, shard: &ShardFile) -> Result<()> {
+    let entry = &shard.entry;
+    let raw = reader.raw(shard)?;
+    check_hashes(shard, &entry.raw_data, &raw)?;
+    if let Some(zip) = entry.zip_data.as_ref().filter(|zip| *zip == shard.stored()) {
+        check_hashes(shard, zip, &shard.stored_bytes()?)?;
+    }
+    let table_end = config_offset(entry.samples).unwrap_or(u64::MAX);
+    let first = u64::from(u32_at(&raw, 4).unwrap_or(0));
+    let config = usize::try_from(table_end).ok().zip(usize::try_from(first).ok());
+    let config = config.and_then(|(start, end)| raw.get(start..end));
+    let config = config.ok_or_else(|| shard.corrupt(4, "the first sample lies in the table"))?;
+    // Whose name the manifest has was written by us, so that every byte is known.
+    let is_ours = matches!(reader.index_of(shard), Ok(Some(_)));
+    if is_ours && config != dumps(&entry.config()) {
+        return Err(shard.corrupt(table_end, "its config is not what the index says"));
+    }
+    let config: Config = serde_json::from_slice(config)
+        .map_err(|cause| shard.corrupt(table_end, format!("its config: {cause}")))?;
+    if config != entry.config() {
+        return Err(shard.corrupt(table_end, "its config is not what the index says"));
+    }
+    let mut end = first;
+    for number in 0..entry.samples {
+        let at = 4 * (number + 1);
+        let range =
+            sample_range(&raw, number).filter(|range| range.start as u64 == end).ok_or_else(
+                || shard.corrupt(at, format!("the offsets of sample {number} are wrong")),
+            )?;
+        end = range.end as u64;
+    }
+    if end != raw.len() as u64 {
+        let what = format!("the last sample ends at {end}, the shard at {}", raw.len());
+        return Err(shard.corrupt(4 * (entry.samples + 1), what));
+    }
+    Ok(())
+}
+
+fn check_hashes(shard: &ShardFile, file: &FileInfo, bytes: &[u8]) -> Result<()> {
+    let mut hashes = Hashes::new(file.hashes.keys());
+    if hashes.is_empty() {
+        return Ok(());
+    }
+    hashes.update(bytes);
+    for (name, found) in hashes.finish() {
+        let said = file.hashes.get(&name);
+        if said != Some(&found) {
+            let said = said.map_or("none", String::as_str);
+            let what =
+                format!("the {name} of `{}` is {found}, the index says {said}", file.basename);
+            return Err(shard.corrupt(0, what));
+        }
+    }
+    Ok(())
+}
+
+/// The done-record, where there is one.
+fn check_record(shard: &ShardFile) -> Result<()> {
+    let Some(stem) = shard.entry.raw_data.basename.strip_suffix(".mds") else { return Ok(()) };
+    let path = record_path(&shard.folder, stem);
+    if !path.is_file() {
+        return Ok(());
+    }
+    let text = read_file(&path, MAX_RECORD_BYTES)?;
+    let corrupt = |what: String| Error::corrupt(FORMAT, &path, 0, what);
+    let record = Record::parse(&text).map_err(corrupt)?;
+    let stored = shard.entry.zip_data.as_ref().unwrap_or(&shard.entry.raw_data);
+    let agrees = record.entry == shard.entry
+        && (&record.file, record.bytes) == (&stored.basename, stored.bytes)
+        && record.samples == shard.entry.samples;
+    if agrees { Ok(()) } else { Err(corrupt("it is not what the index says".to_owned())) }
+}
+
+pub(crate) fn sample(reader: &MdsReader, index: u64) -> Result<()> {
+    let sample = reader.sample(index)?;
+    let shard = reader.shard_of(index)?;
+    // That an index is damaged or missing is a problem of the shard.
+    if let Ok(Some(block)) = reader.index_of(shard) {
+        agree(reader, block, index, &sample)
+            .map_err(|what| bad(shard, index, Some(&sample.key), &what))?;
+    }
+    for (value, field) in sample.values.iter().zip(&reader.fields.schema.fields) {
+        let Value::Image(image) = value else { continue };
+        let complete = fdconvert_probe::probe(&image.bytes)
+            .and_then(|header| fdconvert_probe::check_complete(&image.bytes, &header));
+        complete.map_err(|what| {
+            Error::sample(&sample.key, format!("field `{}`: {what}", field.name))
+        })?;
+    }
+    Ok(())
+}
+
+/// The sample is what the index says: key, numbers, and place and checksum of every value.
+fn agree(
+    reader: &MdsReader,
+    block: &Index,
+    index: u64,
+    sample: &Sample<Encoded>,
+) -> Result<(), String> {
+    let stored = reader.stored(index).map_err(|error| error.to_string())?;
+    let number = index - reader.shard_of(index).map_or(0, |shard| shard.first);
+    let damaged = |error: IndexError| error.to_string();
+    if block.key(number).map_err(damaged)? != Some(sample.key.as_str()) {
+        return Err("its key is not the one in the index".into());
+    }
+    let row = block.row(number).map_err(damaged)?.unwrap_or_default();
+    let (mut cells, mut region) = (row.chunks_exact(8), 0);
+    let fields = reader.fields.schema.fields.iter().zip(&reader.fields.columns);
+    for ((field, &column), value) in fields.zip(&sample.values) {
+        let bytes = stored.value(column);
+        let wrong = |what: &str| Err(format!("field `{}`: {what}", field.name));
+        if is_cell(field) {
+            if cells.next() != Some(&bytes[..]) {
+                return wrong("its number is not the one in the index");
+            }
+            continue;
+        }
+        let said = block.region(number, region).map_err(damaged)?;
+        region += 1;
+        if (said.offset, said.len) != (stored.offset(column), bytes.len() as u64) {
+            return wrong("shard and index disagree on where its bytes are");
+        }
+        if said.xxh3 != xxh3_64(&bytes) {
+            return wrong(&format!("the checksum of its {} bytes does not match", bytes.len()));
+        }
+        let facts = match value {
+            Value::Image(image) => Some((image.codec, image.width, image.height)),
+            _ => None,
+        };
+        if said.image.map(|said| (said.codec, said.width, said.height)) != facts {
+            return wrong("shard and index disagree on its image");
+        }
+    }
+    Ok(())
+}

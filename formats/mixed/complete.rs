@@ -1,0 +1,137 @@
+//! What is written when all shards are there: the folders' own files, then the manifest.
+use crate::mixed::{
+    Mixed,
+    layout::{CODECS, FORMAT, MANIFEST, common_of, folder, folder_name},
+    manifest::{CodecFacts, Manifest, ShardFacts},
+    order::Order,
+    record::{Record, encode},
+    writer::remove_empty,
+};
+use crate::wds;
+use fdconvert_core::{
+    Codec, Complete, Error, Format as _, Provenance, Result, Shard, ShardSummary,
+};
+use fdconvert_storage::{fingerprint_hex as hex, remove_source_stamp, replace};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
+    let fingerprint = hex(request.fingerprint);
+    let mut order = Order::default();
+    let mut manifest =
+        Manifest::new(fingerprint, request.schema.clone(), request.provenance.clone());
+    let mut records = Vec::with_capacity(request.shards.len());
+    for (shard, summary) in request.shards {
+        let (record, of_shard) = check_shard(request, shard, summary)?;
+        order.extend(&of_shard);
+        manifest.shards.push(ShardFacts {
+            split: shard.split.clone(),
+            number: shard.number,
+            samples: record.samples,
+            keys: record.keys.clone(),
+        });
+        records.push((shard, record));
+    }
+    manifest.samples = order.len();
+    manifest.order = encode(&order);
+    let mut written = Vec::new();
+    for codec in CODECS {
+        let parts = parts(request.out, &records, codec)?;
+        if parts.is_empty() {
+            refuse_leftovers(request.out, codec)?;
+            continue;
+        }
+        written.extend(complete_part(format, request, codec, &parts)?);
+        manifest.codecs.push(CodecFacts {
+            codec,
+            folder: folder_name(codec).to_owned(),
+            samples: parts.iter().map(|(_, summary)| summary.samples).sum(),
+            bytes: parts.iter().map(|(_, summary)| summary.bytes).sum(),
+        });
+    }
+    let path = request.out.join(MANIFEST);
+    replace(&path, &manifest.to_json())?;
+    written.push(path);
+    remove_source_stamp(&request.out.join(wds::RECORDS))?;
+    Ok(written)
+}
+
+/// A shard has its record, of this run, and that says what the run was told.
+fn check_shard(
+    request: &Complete<'_>,
+    shard: &Shard,
+    summary: &ShardSummary,
+) -> Result<(Record, Order)> {
+    let path = wds::record_path(request.out, &wds::stem(shard)?);
+    let wrong = |what: &str| Error::corrupt(FORMAT, &path, 0, what);
+    let (record, order) =
+        Record::read(&path)?.ok_or_else(|| wrong("it is missing: pack its shard again"))?;
+    if record.fingerprint != hex(request.fingerprint) {
+        return Err(wrong("it is of another run"));
+    }
+    if (record.samples, record.bytes()) != (summary.samples, summary.bytes) {
+        return Err(wrong("its samples or bytes are not those of the shard"));
+    }
+    Ok((record, order))
+}
+
+/// The shards of a codec's folder.
+fn parts(
+    out: &Path,
+    records: &[(&Shard, Record)],
+    codec: Codec,
+) -> Result<Vec<(Shard, ShardSummary)>> {
+    let mut parts = Vec::new();
+    for (shard, record) in records {
+        if let Some(part) = record.part(codec) {
+            let path = folder(out, codec).join(format!("{}.tar", wds::stem(shard)?));
+            let (samples, bytes, skipped) = (part.samples, part.bytes, Vec::new());
+            parts.push(((*shard).clone(), ShardSummary { path, samples, bytes, skipped }));
+        }
+    }
+    Ok(parts)
+}
+
+fn complete_part(
+    format: &Mixed,
+    request: &Complete<'_>,
+    codec: Codec,
+    parts: &[(Shard, ShardSummary)],
+) -> Result<Vec<PathBuf>> {
+    // Of samples that were left out nobody knows in which codec they would have been.
+    let provenance = Provenance { skipped: Vec::new(), ..request.provenance.clone() };
+    format.wds.complete(&Complete {
+        out: &folder(request.out, codec),
+        schema: request.schema,
+        shards: parts,
+        common: &common_of(request.common, codec),
+        provenance: &provenance,
+        fingerprint: request.fingerprint,
+    })
+}
+
+/// Readers that take the shards of all folders would take those of an earlier run as well. We
+/// delete nothing that this run did not make.
+fn refuse_leftovers(out: &Path, codec: Codec) -> Result<()> {
+    let folder = folder(out, codec);
+    remove_empty(&folder);
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(cause) => return Err(Error::io("list", &folder)(cause)),
+    };
+    for entry in entries {
+        let path = entry.map_err(Error::io("list", &folder))?.path();
+        if path.extension().is_some_and(|extension| extension == "tar") {
+            let what = format!(
+                "{} is a shard of another run: move its folder away and run again, which resumes \
+                 here",
+                path.display()
+            );
+            return Err(Error::usage("output", what));
+        }
+    }
+    Ok(())
+}

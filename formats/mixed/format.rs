@@ -1,0 +1,138 @@
+use crate::mixed::{
+    complete,
+    layout::{FORMAT, IMAGE_FIELD, MANIFEST, code_of},
+    manifest,
+    reader::MixedReader,
+    writer::{self, Writer},
+};
+use crate::wds::Wds;
+use fdconvert_core::{
+    Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, OptionValues, Reader,
+    Result, Schema, ShardSummary, ShardWriter,
+};
+use std::path::{Path, PathBuf};
+
+/// The format, with the options of the shards that it writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mixed {
+    pub(crate) wds: Wds,
+}
+
+impl Default for Mixed {
+    fn default() -> Self {
+        // The name is a constant that the check lets pass.
+        Self {
+            wds: Wds::default().with_image_field(IMAGE_FIELD).unwrap_or_default().with_one_suffix(),
+        }
+    }
+}
+
+impl Mixed {
+    /// Opens a mixed set.
+    ///
+    /// # Errors
+    /// `Io`; `Corrupt` or `Version` when the manifest or a codec's folder cannot be read or they
+    /// do not belong together.
+    pub fn open_dataset(&self, path: &Path) -> Result<MixedReader> {
+        MixedReader::open(path)
+    }
+}
+
+impl Format for Mixed {
+    fn name(&self) -> &'static str {
+        FORMAT
+    }
+
+    fn about(&self) -> &'static str {
+        "images in several codecs: a folder of WebDataset shards for each"
+    }
+
+    fn options(&self) -> &'static [FormatOption] {
+        // The shards' own.
+        Wds::default().options()
+    }
+
+    fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
+        values.check(FORMAT, self.options())?;
+        let mut wds = match values.choice("sidecars") {
+            Some(list) => {
+                Wds::with_sidecars(list)?.with_image_field(IMAGE_FIELD)?.with_one_suffix()
+            }
+            None => self.wds.clone(),
+        };
+        if let Some(name) = values.choice("image-field") {
+            wds = wds.with_image_field(name)?;
+        }
+        if !wds.sidecars().contains(&"fdx") {
+            let what = "a mixed set needs `fdx`, which has the keys: add it to the list";
+            return Err(Error::usage("--sidecars", what));
+        }
+        Ok(Box::new(Self { wds }))
+    }
+
+    /// A folder with a manifest of this format.
+    fn detect(&self, path: &Path) -> bool {
+        manifest::begins(&path.join(MANIFEST))
+    }
+
+    fn suits(&self, path: &Path) -> bool {
+        path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(FORMAT))
+    }
+
+    fn holds(&self, header: &ImageHeader) -> bool {
+        code_of(header.codec).is_some()
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Png
+    }
+
+    fn is_sharded(&self) -> bool {
+        true
+    }
+
+    fn sample_bytes(&self, schema: &Schema, image_bytes: u64) -> u64 {
+        self.wds.sample_bytes(schema, image_bytes)
+    }
+
+    fn stores_checkpoints(&self) -> bool {
+        self.wds.stores_checkpoints()
+    }
+
+    fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        Ok(Box::new(Writer::create(self, request)?))
+    }
+
+    fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
+        writer::finished(self, request)
+    }
+
+    fn complete(&self, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
+        complete::complete(self, request)
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(self.open_dataset(path)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_those_of_the_shards() {
+        let with = |name: &str, value: &str| {
+            let values = [(name.to_owned(), value.to_owned())].into();
+            Mixed::default().with_options(&OptionValues(values)).map(drop)
+        };
+        with("image-field", "jpg").unwrap();
+        with("sidecars", "fdx,hf").unwrap();
+        for (name, value) in
+            [("image-field", "A"), ("sidecars", "none"), ("sidecars", "hf"), ("page-size", "1")]
+        {
+            let refused = with(name, value);
+            assert!(matches!(refused, Err(Error::Usage { .. })), "{name} {value}: {refused:?}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `fdconvert-mixed.json`: what the dataset is, written when all of it is there.
+use crate::mixed::{
+    layout::{FORMAT, MANIFEST, folder_name},
+    order::Order,
+    record::{decode, present},
+};
+use crate::wds::parse_manifest;
+use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
+use fdconvert_storage::{SEALED_START, read_file, seal_json, unseal_json};
+use serde::{Deserialize, Serialize};
+use std::{fs::File, io::Read, path::Path};
+
+const VERSION: u64 = 1;
+const MAX_BYTES: u64 = 1 << 30;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) format: String,
+    pub(crate) version: u64,
+    pub(crate) fingerprint: String,
+    pub(crate) samples: u64,
+    pub(crate) asked: Option<String>,
+    pub(crate) codecs: Vec<CodecFacts>,
+    pub(crate) schema: Schema,
+    pub(crate) provenance: Provenance,
+    pub(crate) shards: Vec<ShardFacts>,
+    pub(crate) order: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CodecFacts {
+    pub(crate) codec: Codec,
+    pub(crate) folder: String,
+    pub(crate) samples: u64,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ShardFacts {
+    pub(crate) split: String,
+    pub(crate) number: usize,
+    pub(crate) samples: u64,
+    pub(crate) keys: String,
+}
+
+/// Whether a file begins as a manifest does.
+pub(crate) fn begins(path: &Path) -> bool {
+    let mut start = [0; SEALED_START.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && start == *SEALED_START
+}
+
+impl Manifest {
+    /// A manifest without shards yet.
+    pub(crate) fn new(fingerprint: String, schema: Schema, provenance: Provenance) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            fingerprint,
+            samples: 0,
+            asked: provenance.params.get("ratio").cloned(),
+            codecs: Vec::new(),
+            schema,
+            provenance,
+            shards: Vec::new(),
+            order: String::new(),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        // Strings, numbers and maps with string keys: nothing that JSON cannot hold.
+        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
+        text.push(b'\n');
+        seal_json(&text)
+    }
+
+    /// The manifest at `path`, checked by itself, and the order of the samples.
+    pub(crate) fn read(path: &Path) -> Result<(Self, Order)> {
+        Self::parse(&read_file(path, MAX_BYTES)?, path)
+    }
+
+    /// The same of its text; `path` is for messages.
+    pub(crate) fn parse(text: &[u8], path: &Path) -> Result<(Self, Order)> {
+        let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
+        let object = unseal_json(text).map_err(damaged)?;
+        let manifest: Self = parse_manifest(&object, FORMAT, path)?;
+        let order = manifest.check().map_err(damaged)?;
+        Ok((manifest, order))
+    }
+
+    fn check(&self) -> Result<Order, String> {
+        Schema::new(self.schema.fields.clone()).map_err(|error| error.to_string())?;
+        let order = decode(&self.order, self.samples)?;
+        let counted: Vec<_> =
+            self.codecs.iter().map(|facts| (facts.codec, facts.samples)).collect();
+        if counted != present(&order) {
+            return Err("its codecs have other numbers of samples than its order".into());
+        }
+        if let Some(facts) = self.codecs.iter().find(|f| f.folder != folder_name(f.codec)) {
+            return Err(format!("`{}` is no folder of a codec", facts.folder));
+        }
+        let mut sum = 0_u64;
+        for shard in &self.shards {
+            sum = sum.checked_add(shard.samples).ok_or("its shards have too many samples")?;
+        }
+        if sum != self.samples || sum == 0 {
+            return Err(format!("{} samples, but {sum} in its shards", self.samples));
+        }
+        Ok(order)
+    }
+}
+
+/// The codecs of a mixed set and how many samples each has, from the text of its manifest, which
+/// is checked by itself: checksum, order and sums. The folders are not looked at.
+///
+/// # Errors
+/// `Corrupt` or `Version`.
+pub fn manifest_codecs(text: &[u8]) -> Result<Vec<(Codec, u64)>> {
+    let (manifest, order) = Manifest::parse(text, Path::new(MANIFEST))?;
+    debug_assert_eq!(manifest.samples, order.len());
+    Ok(present(&order))
+}

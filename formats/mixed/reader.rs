@@ -1,0 +1,282 @@
+use crate::index::CheckpointFacts;
+use crate::mixed::{
+    layout::{CODECS, FORMAT, MANIFEST, folder},
+    manifest::{CodecFacts, Manifest},
+    order::Order,
+    verify,
+};
+use crate::wds::{Wds, WdsReader};
+use bytes::Bytes;
+use fdconvert_core::{
+    Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
+    Splits, packed_splits,
+};
+use fdconvert_jpeg::grid_of;
+use fdconvert_storage::name_of;
+use serde_json::{Map, Value, json};
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// A mixed set: the samples of all codecs in the order of the source. Nothing is copied, and many
+/// threads may read at the same time.
+#[derive(Debug)]
+pub struct MixedReader {
+    pub(crate) path: PathBuf,
+    name: String,
+    pub(crate) manifest: Manifest,
+    pub(crate) order: Order,
+    /// By code; none for a codec without a sample.
+    pub(crate) parts: [Option<WdsReader>; CODECS.len()],
+    fingerprint: OnceLock<[u8; 16]>,
+}
+
+/// The samples of one codec: what loaders that compose batches by codec draw from.
+#[derive(Debug, Clone, Copy)]
+pub struct Stratum<'a> {
+    order: &'a Order,
+    code: u8,
+    facts: &'a CodecFacts,
+}
+
+impl<'a> Stratum<'a> {
+    /// The codec of its images.
+    #[must_use]
+    pub fn codec(&self) -> Codec {
+        self.facts.codec
+    }
+
+    /// Its name, which is that of its folder.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        &self.facts.folder
+    }
+
+    /// How many samples it has; never 0.
+    #[must_use]
+    pub fn n_samples(&self) -> u64 {
+        self.facts.samples
+    }
+
+    /// Bytes of its shards.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.facts.bytes
+    }
+
+    /// The number in the dataset of its sample at `position`, by a binary search.
+    #[must_use]
+    pub fn id(&self, position: u64) -> Option<u64> {
+        self.order.select(self.code, position)
+    }
+
+    /// The numbers in the dataset of all its samples, ascending.
+    pub fn ids(&self) -> impl Iterator<Item = u64> + use<'a> {
+        let code = self.code;
+        (0..).zip(self.order.codes()).filter(move |(_, found)| *found == code).map(|(id, _)| id)
+    }
+}
+
+impl MixedReader {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let manifest_path = path.join(MANIFEST);
+        let (manifest, order) = Manifest::read(&manifest_path)?;
+        let mut parts = [const { None }; CODECS.len()];
+        for (codec, part) in CODECS.into_iter().zip(&mut parts) {
+            if let Some(facts) = manifest.codecs.iter().find(|facts| facts.codec == codec) {
+                *part = Some(open_part(path, &manifest, facts)?);
+            }
+        }
+        let name = name_of(path)?.unwrap_or_else(|| FORMAT.into());
+        let path = path.to_path_buf();
+        Ok(Self { path, name, manifest, order, parts, fingerprint: OnceLock::new() })
+    }
+
+    /// The samples by codec, in the order JPEG, PNG, BMP; codecs without a sample are left out.
+    pub fn strata(&self) -> impl Iterator<Item = Stratum<'_>> {
+        self.manifest.codecs.iter().filter_map(|facts| {
+            let code = crate::mixed::layout::code_of(facts.codec)?;
+            Some(Stratum { order: &self.order, code, facts })
+        })
+    }
+
+    /// The codec of a sample and its position in that codec's stratum.
+    #[must_use]
+    pub fn place(&self, index: u64) -> Option<(Codec, u64)> {
+        let (code, position) = self.order.place(index)?;
+        Some((*CODECS.get(usize::from(code))?, position))
+    }
+
+    /// The folder that has a sample, and its position there.
+    pub(crate) fn locate(&self, index: u64) -> Result<(&WdsReader, u64)> {
+        let (code, position) = self.order.place(index).ok_or_else(|| {
+            let what = format!("there is no sample {index}, only {}", self.order.len());
+            Error::usage("sample", what)
+        })?;
+        match self.parts.get(usize::from(code)) {
+            Some(Some(part)) => Ok((part, position)),
+            _ => Err(self.damaged("its order has a codec that it does not list")),
+        }
+    }
+
+    pub(crate) fn damaged(&self, what: impl Into<String>) -> Error {
+        Error::corrupt(FORMAT, self.path.join(MANIFEST), 0, what)
+    }
+}
+
+/// A codec's folder, if it is what the manifest says.
+fn open_part(path: &Path, manifest: &Manifest, facts: &CodecFacts) -> Result<WdsReader> {
+    let folder = folder(path, facts.codec);
+    let wrong = |what: String| Error::corrupt(FORMAT, path.join(MANIFEST), 0, what);
+    if !folder.is_dir() {
+        return Err(wrong(format!(
+            "{} samples are in {}, which is missing",
+            facts.samples,
+            folder.display()
+        )));
+    }
+    let part = Wds::default().open_dataset(&folder)?;
+    if !part.has_manifest() {
+        return Err(wrong(format!("{} has no manifest of its own", folder.display())));
+    }
+    if part.len() != facts.samples {
+        let (found, wanted) = (part.len(), facts.samples);
+        return Err(wrong(format!("{} has {found} samples, not {wanted}", folder.display())));
+    }
+    if *part.schema() != manifest.schema {
+        return Err(wrong(format!(
+            "{} is of another dataset: its fields differ",
+            folder.display()
+        )));
+    }
+    Ok(part)
+}
+
+impl Source for MixedReader {
+    fn schema(&self) -> &Schema {
+        &self.manifest.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.order.len()
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        self.get(index).map(Into::into)
+    }
+
+    fn key(&self, index: u64) -> String {
+        let found = self.locate(index);
+        found.map_or_else(|_| format!("#{index}"), |(part, position)| part.key(position))
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        self.place(index).map(|(codec, _)| codec)
+    }
+
+    fn member_name(&self, field: usize) -> Option<String> {
+        // Images are called alike whatever their codec, which is a matter of this format.
+        let is_image = self.schema().fields.get(field)?.kind == Kind::Image;
+        self.parts.iter().flatten().next().filter(|_| !is_image)?.member_name(field)
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        let (part, position) = self.locate(index).ok()?;
+        part.image_bytes(position)
+    }
+
+    fn splits(&self) -> Splits {
+        let shards = self.manifest.shards.iter();
+        packed_splits(shards.map(|shard| (shard.split.as_str(), shard.samples)))
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        *self.fingerprint.get_or_init(|| {
+            let mut hash = Xxh3::new();
+            hash.update(self.manifest.order.as_bytes());
+            for (code, part) in (0_u8..).zip(&self.parts) {
+                if let Some(part) = part {
+                    hash.update(&[code]);
+                    hash.update(&part.fingerprint());
+                }
+            }
+            hash.digest128().to_le_bytes()
+        })
+    }
+}
+
+impl Reader for MixedReader {
+    fn get(&self, index: u64) -> Result<Sample<Encoded>> {
+        let (part, position) = self.locate(index)?;
+        part.get(position)
+    }
+
+    /// One for each codec, as in [`MixedReader::strata`].
+    fn strata(&self) -> Vec<u64> {
+        self.manifest.codecs.iter().map(|facts| facts.samples).collect()
+    }
+
+    fn stratum_sample(&self, stratum: usize, position: u64) -> u64 {
+        let found = MixedReader::strata(self).nth(stratum).and_then(|codec| codec.id(position));
+        // What does not exist has no number either.
+        found.unwrap_or(u64::MAX)
+    }
+
+    fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
+        let (part, position) = self.locate(index)?;
+        part.image_extent(position)
+    }
+
+    fn checkpoints(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
+        let (part, position) = self.locate(index)?;
+        part.checkpoints(position, field)
+    }
+
+    fn provenance(&self) -> Option<&Provenance> {
+        Some(&self.manifest.provenance)
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        let mut details = Map::new();
+        let mut put = |name: &str, value: Value| details.insert(name.to_owned(), value);
+        put("shards", json!(self.manifest.shards.len()));
+        let bytes = self.manifest.codecs.iter().map(|facts| facts.bytes);
+        put("bytes", json!(bytes.fold(0, u64::saturating_add)));
+        put("asked", json!(self.manifest.asked));
+        for facts in &self.manifest.codecs {
+            let share = facts.samples as f64 / self.order.len() as f64;
+            let CodecFacts { samples, bytes, .. } = facts;
+            put(&facts.folder, json!({ "samples": samples, "share": share, "bytes": bytes }));
+        }
+        let parts = self.parts.iter().flatten();
+        let checkpoints =
+            parts.filter_map(WdsReader::checkpoint_facts).reduce(CheckpointFacts::and);
+        if let Some(facts) = checkpoints {
+            details.insert("checkpoints".into(), facts.to_json(grid_of));
+        }
+        details
+    }
+
+    fn verify_layout(&self) -> Vec<Error> {
+        verify::layout(self)
+    }
+
+    fn verify_sample(&self, index: u64) -> Result<()> {
+        verify::sample(self, index)
+    }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        let (part, position) = self.locate(index)?;
+        part.verify_row(position)
+    }
+
+    fn has_checksums(&self) -> bool {
+        self.parts.iter().flatten().all(Reader::has_checksums)
+    }
+}

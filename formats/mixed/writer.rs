@@ -1,0 +1,354 @@
+use crate::mixed::{
+    Mixed,
+    layout::{CODECS, MANIFEST, code_of, common_of, folder, part},
+    manifest::Manifest,
+    order::Order,
+    record::{Keys, Part, Record},
+};
+use crate::wds::{self as wds, Wds};
+use bytes::Bytes;
+use fdconvert_core::{
+    Codec, Common, Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, Shard,
+    ShardSummary, ShardWriter, Skipped, Value,
+};
+use fdconvert_storage::{
+    Claim, Folders, SourceStamp, fingerprint_hex as hex, refuse_link, remove_source_stamp,
+};
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Sends each sample to the shard of its codec. Keeps 16 bytes per key, and what the writers of
+/// WebDataset shards keep.
+pub(crate) struct Writer {
+    run: Run,
+    image: usize,
+    open: Vec<Open>,
+    order: Order,
+    keys: Keys,
+    seen: HashSet<u128>,
+    skipped: Vec<Skipped>,
+    claim: Claim,
+    // Last, so that what lies in them is gone before they are dropped.
+    folders: Folders,
+}
+
+/// The shard of one codec that is being written.
+struct Open {
+    codec: Codec,
+    writer: Box<dyn ShardWriter>,
+}
+
+/// What the requests for parts are made of.
+struct Run {
+    wds: Wds,
+    out: PathBuf,
+    schema: Schema,
+    shard: Shard,
+    common: Common,
+    provenance: Provenance,
+    fingerprint: [u8; 16],
+    stamp: [u8; 16],
+    overwrite: bool,
+    checkpoints: bool,
+}
+
+impl Writer {
+    pub(crate) fn create(format: &Mixed, request: &Create<'_>) -> Result<Self> {
+        let Create { out, schema, shard, fingerprint, overwrite, .. } = *request;
+        let image = schema.first_image().ok_or_else(|| {
+            Error::usage("schema", "a mixed set goes by the codec of images, and no field is one")
+        })?;
+        let stem = wds::stem(shard)?;
+        make_way(format, request, &stem)?;
+        let records = out.join(wds::RECORDS);
+        let source = SourceStamp::new(&records, fingerprint, request.stamp);
+        if !overwrite {
+            source.check()?;
+        }
+        let mut folders = Folders::make(&[out], &records)?;
+        let claim = Claim::open(&wds::record_path(out, &stem), fingerprint, overwrite)?;
+        folders.stamp(source)?;
+        claim.hold()?;
+        let run = Run {
+            wds: format.wds.clone(),
+            out: out.to_path_buf(),
+            schema: schema.clone(),
+            shard: shard.clone(),
+            common: request.common.clone(),
+            provenance: request.provenance.clone(),
+            fingerprint,
+            stamp: request.stamp,
+            overwrite,
+            checkpoints: request.checkpoints,
+        };
+        // Whatever a folder that is there says against it, it says before the first sample.
+        for codec in CODECS {
+            if wds::has_traces(&folder(out, codec), shard)? {
+                run.create(codec)?;
+            }
+        }
+        Ok(Self {
+            run,
+            image,
+            open: Vec::new(),
+            order: Order::default(),
+            keys: Keys::default(),
+            seen: HashSet::new(),
+            skipped: Vec::new(),
+            claim,
+            folders,
+        })
+    }
+
+    /// The code of a sample that can be stored.
+    fn route(&self, sample: &Sample<Encoded>) -> Result<(Codec, u8)> {
+        self.run.schema.check(sample)?;
+        let mut route = None;
+        for (column, value) in sample.values.iter().enumerate() {
+            let Value::Image(image) = value else { continue };
+            let code = code_of(image.codec).ok_or_else(|| {
+                let codec = image.codec.extension();
+                let what = format!("a mixed set has JPEG, PNG and BMP; this is {codec}");
+                Error::sample(&sample.key, what)
+            })?;
+            if column == self.image {
+                route = Some((image.codec, code));
+            }
+        }
+        route.ok_or_else(|| Error::sample(&sample.key, "it has no image"))
+    }
+
+    /// Appends to the shard of that codec. One without a sample is given up again.
+    fn append(
+        &mut self,
+        codec: Codec,
+        sample: &Sample<Encoded>,
+        checkpoints: &[Option<Bytes>],
+    ) -> Result<()> {
+        if let Some(open) = self.open.iter_mut().find(|open| open.codec == codec) {
+            return open.writer.write_with(sample, checkpoints);
+        }
+        let mut writer = self.run.create(codec)?;
+        writer.write_with(sample, checkpoints)?;
+        self.open.push(Open { codec, writer });
+        Ok(())
+    }
+}
+
+impl ShardWriter for Writer {
+    fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        self.write_with(sample, &[])
+    }
+
+    fn write_with(
+        &mut self,
+        sample: &Sample<Encoded>,
+        checkpoints: &[Option<Bytes>],
+    ) -> Result<()> {
+        let (codec, code) = self.route(sample)?;
+        // Within a codec the shard would say so, too.
+        let key = xxh3_128(sample.key.as_bytes());
+        if self.seen.contains(&key) {
+            let what = "another sample of the shard has the same key; a beton or mds can hold both";
+            return Err(Error::sample(&sample.key, what));
+        }
+        self.append(codec, sample, checkpoints)?;
+        self.seen.insert(key);
+        self.order.push(code);
+        self.keys.add(code, &sample.key);
+        Ok(())
+    }
+
+    fn skip(&mut self, skipped: Skipped) -> Result<()> {
+        self.skipped.push(skipped);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<ShardSummary> {
+        // The folders first, so that they go last.
+        let Self { mut folders, claim, run, mut open, order, keys, skipped, .. } = *self;
+        let stem = wds::stem(&run.shard)?;
+        if order.len() == 0 {
+            let what = match run.shard.of {
+                1 => "there is no sample to write".to_owned(),
+                _ => format!(
+                    "all samples of shard {stem} were left out, and readers of shards stumble over \
+                     empty ones: make shards larger, or leave the samples out of the source"
+                ),
+            };
+            return Err(Error::usage("source", what));
+        }
+        // What describes the shard that is being replaced must not outlive it.
+        let path = wds::record_path(&run.out, &stem);
+        wds::remove(&run.out.join(MANIFEST))?;
+        wds::remove(&path)?;
+        open.sort_by_key(|open| code_of(open.codec));
+        let mut parts = Vec::with_capacity(open.len());
+        let undo = |parts: &[Part]| {
+            let gone = parts.iter().map(|part| run.undo(part.codec));
+            gone.fold(true, |all, gone| all & gone)
+        };
+        if let Err(error) = run.commit(open, &mut parts) {
+            if !undo(&parts) {
+                claim.leave();
+            }
+            return Err(error);
+        }
+        let mut done = Record::new(hex(run.fingerprint), parts.clone(), &order, &keys);
+        done.skipped.clone_from(&skipped);
+        claim.commit(&done.to_json(), || undo(&parts))?;
+        folders.keep_stamp();
+        let bytes = parts.iter().map(|part| part.bytes).sum();
+        Ok(ShardSummary { path, samples: order.len(), bytes, skipped })
+    }
+}
+
+impl Run {
+    /// The writer of the part in one codec.
+    fn create(&self, codec: Codec) -> Result<Box<dyn ShardWriter>> {
+        let (folder, common) = (folder(&self.out, codec), common_of(&self.common, codec));
+        let request = Create {
+            out: &self.out,
+            schema: &self.schema,
+            shard: &self.shard,
+            common: &self.common,
+            provenance: &self.provenance,
+            fingerprint: self.fingerprint,
+            stamp: self.stamp,
+            overwrite: self.overwrite,
+            // In each codec: images of further fields may be of another one.
+            checkpoints: self.checkpoints,
+        };
+        let first = part(&request, &folder, &common, self.overwrite);
+        // A part that this run has committed, but not the shard: it is written anew.
+        let anew = self.overwrite || self.wds.finished(&first)?.is_some();
+        self.wds.create(&part(&request, &folder, &common, anew))
+    }
+
+    /// Commits the parts, noting those that are there, and then removes what the shard does not
+    /// have any more.
+    fn commit(&self, open: Vec<Open>, parts: &mut Vec<Part>) -> Result<()> {
+        for Open { codec, writer } in open {
+            let ShardSummary { samples, bytes, .. } = writer.finish()?;
+            parts.push(Part { codec, samples, bytes });
+        }
+        for codec in CODECS.into_iter().filter(|&codec| parts.iter().all(|p| p.codec != codec)) {
+            let folder = folder(&self.out, codec);
+            if wds::has_shard(&folder, &self.shard)? {
+                wds::remove_shard(&folder, &self.shard)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back a part that was committed, and tells whether it is gone; what else went wrong is
+    /// told already.
+    fn undo(&self, codec: Codec) -> bool {
+        let folder = folder(&self.out, codec);
+        let removed = wds::remove_shard(&folder, &self.shard);
+        remove_empty(&folder);
+        removed.is_ok()
+    }
+}
+
+/// Removes a codec's folder in which nothing is left.
+pub(crate) fn remove_empty(folder: &Path) {
+    let records = folder.join(wds::RECORDS);
+    let count = fs::read_dir(&records).map_or(0, Iterator::count);
+    if count == 1 {
+        // The times of the source, where no shard relies on them any more.
+        let _ = remove_source_stamp(&records);
+    }
+    // Only empty folders can be removed.
+    let _ = fs::remove_dir(&records);
+    let _ = fs::remove_dir(folder);
+}
+
+/// Refuses to replace a shard or a dataset of another run, unless asked to.
+fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
+    if request.overwrite {
+        return Ok(());
+    }
+    let exists = |path: &Path| {
+        let what = format!(
+            "{} exists; name another folder or replace it with --overwrite",
+            path.display()
+        );
+        Error::usage("output", what)
+    };
+    let manifest = request.out.join(MANIFEST);
+    if manifest.exists() && Manifest::read(&manifest)?.0.fingerprint != hex(request.fingerprint) {
+        let what = format!(
+            "{} holds another dataset; name another folder or replace it with --overwrite",
+            request.out.display()
+        );
+        return Err(Error::usage("output", what));
+    }
+    let path = wds::record_path(request.out, stem);
+    if finished(format, request)?.is_some() {
+        return Err(exists(&path));
+    }
+    // One that cannot be read is no proof, unless its start says whose it is.
+    match Record::read(&path) {
+        Ok(_) => Ok(()),
+        Err(Error::Corrupt { .. } | Error::Version { .. })
+            if Record::is_of(&path, request.fingerprint)? =>
+        {
+            Ok(())
+        }
+        Err(error @ (Error::Corrupt { .. } | Error::Version { .. })) => {
+            let what = format!(
+                "{error}; it does not say any more whose shard it is: remove it, or replace the \
+                 shard with --overwrite"
+            );
+            Err(Error::usage("output", what))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The shard, if its record says so: see [`Format::finished`](fdconvert_core::Format::finished).
+pub(crate) fn finished(format: &Mixed, request: &Create<'_>) -> Result<Option<ShardSummary>> {
+    refuse_link(request.out)?;
+    refuse_link(&request.out.join(wds::RECORDS))?;
+    let path = wds::record_path(request.out, &wds::stem(request.shard)?);
+    let record = match Record::read(&path) {
+        Ok(Some((record, _))) => record,
+        Ok(None) | Err(Error::Corrupt { .. } | Error::Version { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if record.fingerprint != hex(request.fingerprint) {
+        if request.overwrite {
+            return Ok(None);
+        }
+        let what = format!(
+            "{} is of a run with another source or other options; name another folder or replace \
+             it with --overwrite",
+            path.display()
+        );
+        return Err(Error::usage("output", what));
+    }
+    let records = request.out.join(wds::RECORDS);
+    match SourceStamp::new(&records, request.fingerprint, request.stamp).check() {
+        Ok(()) => {}
+        // All of it is written again.
+        Err(Error::Usage { .. }) if request.overwrite => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    for found in &record.parts {
+        let folder = folder(request.out, found.codec);
+        let common = common_of(request.common, found.codec);
+        let summary = format.wds.finished(&part(request, &folder, &common, request.overwrite))?;
+        let facts = summary.map(|summary| (summary.samples, summary.bytes));
+        if facts != Some((found.samples, found.bytes)) {
+            return Ok(None);
+        }
+    }
+    let bytes = record.bytes();
+    let Record { samples, skipped, .. } = record;
+    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
+}

@@ -1,0 +1,138 @@
+//! Checkpoints for shards that are there already, in a new index beside the old bytes.
+use crate::index::{Builder, Index, Meta, Region, seal_all};
+use crate::wds::{
+    WdsReader, layout,
+    shard::{Contents, Shard},
+    writer::write_index,
+};
+use bytes::Bytes;
+use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value};
+use fdconvert_jpeg::grid_of;
+use std::{ops::Range, path::PathBuf};
+
+/// Images whose checkpoints are made at once: enough for many threads.
+const BATCH: usize = 1024;
+
+/// How checkpoints are made for shards that exist.
+#[derive(Clone, Copy)]
+pub struct Checkpointing<'a> {
+    /// How far apart they are, in bits.
+    pub grid_bits: u32,
+    /// Makes those of each of these JPEGs, in order, `None` for one that has none; by as many
+    /// threads as the caller likes.
+    pub make: &'a dyn Fn(&[Bytes]) -> Vec<Option<Bytes>>,
+}
+
+impl Checkpointing<'_> {
+    /// Whether the index of a shard has what would be made.
+    ///
+    /// # Errors
+    /// `Usage` when it has checkpoints of another grid, unless these may be replaced.
+    pub(crate) fn is_done(&self, shard: &Shard, index: &Index, overwrite: bool) -> Result<bool> {
+        let Some(facts) = index.checkpoint_facts() else { return Ok(false) };
+        let found = facts.first_byte.map(grid_of);
+        if found.is_none_or(|grid_bits| grid_bits == Some(self.grid_bits)) {
+            return Ok(true);
+        }
+        if overwrite {
+            return Ok(false);
+        }
+        let what = format!(
+            "{} has checkpoints of another grid; replace them with --overwrite",
+            layout::index_path(&shard.path).display()
+        );
+        Err(Error::usage("--jpeg-index", what))
+    }
+
+    /// Records in the index how its checkpoints were made.
+    pub(crate) fn note(&self, meta: &mut Meta) {
+        let value = self.grid_bits.to_string();
+        meta.provenance.params.insert("jpeg-index".into(), value);
+    }
+}
+
+/// Entries in the making: a batch of images, and what is sealed already.
+pub(crate) struct Entries<'a> {
+    how: Checkpointing<'a>,
+    /// Regions of the samples of the batch, and their images.
+    waiting: Vec<(Vec<Region>, Vec<Option<Bytes>>)>,
+    n_images: usize,
+    pub(crate) sealed: Vec<u8>,
+}
+
+impl<'a> Entries<'a> {
+    pub(crate) fn new(how: Checkpointing<'a>) -> Self {
+        Self { how, waiting: Vec::new(), n_images: 0, sealed: Vec::new() }
+    }
+
+    /// Takes a sample that `builder` has already.
+    pub(crate) fn push(
+        &mut self,
+        values: &[Value<Encoded>],
+        regions: Vec<Region>,
+        builder: &mut Builder,
+    ) {
+        let images: Vec<_> = values
+            .iter()
+            .filter_map(|value| match value {
+                Value::Image(image) => {
+                    Some((image.codec == Codec::Jpeg).then(|| image.bytes.clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        self.n_images += images.len().max(1);
+        self.waiting.push((regions, images));
+        if self.n_images >= BATCH {
+            self.flush(builder);
+        }
+    }
+
+    /// Makes what is still to be made.
+    pub(crate) fn flush(&mut self, builder: &mut Builder) {
+        let jpegs: Vec<Bytes> =
+            self.waiting.iter().flat_map(|(_, images)| images.iter().flatten().cloned()).collect();
+        let mut made = (self.how.make)(&jpegs).into_iter();
+        for (regions, images) in self.waiting.drain(..) {
+            let checkpoints: Vec<Option<Bytes>> =
+                images.iter().map(|image| image.as_ref().and_then(|_| made.next()?)).collect();
+            builder.push_entry_lens(&seal_all(&checkpoints, &regions, &mut self.sealed));
+        }
+        self.n_images = 0;
+    }
+}
+
+/// Writes the index of a shard anew, with checkpoints: what it said stays, but for sections that
+/// this version does not know. `samples` are those of the shard.
+pub(crate) fn add(
+    how: Checkpointing<'_>,
+    reader: &WdsReader,
+    shard: &Shard,
+    samples: Range<u64>,
+) -> Result<PathBuf> {
+    let path = layout::index_path(&shard.path);
+    let Contents::Indexed(index) = &shard.contents else {
+        return Err(Error::usage("index", format!("{} is no index", path.display())));
+    };
+    let damaged = |error: crate::index::IndexError| {
+        Error::corrupt(crate::wds::format::FORMAT, &path, 0, error.to_string())
+    };
+    let mut builder = Builder::new(index.regions_per_sample()).with_checkpoints();
+    let mut entries = Entries::new(how);
+    for (local, sample) in (0..).zip(samples) {
+        let regions = (0..index.regions_per_sample()).map(|region| index.region(local, region));
+        let regions = regions.collect::<Result<Vec<_>, _>>().map_err(damaged)?;
+        let stored = reader.get(sample)?;
+        builder.push(&stored.key, &regions);
+        let row = index.row(local).map_err(damaged)?.unwrap_or_default();
+        let cells: Vec<[u8; 8]> = row.as_chunks().0.to_vec();
+        builder.push_row(&cells);
+        entries.push(&stored.values, regions, &mut builder);
+    }
+    entries.flush(&mut builder);
+    let mut meta = index.meta().clone();
+    how.note(&mut meta);
+    let data_len = shard.archive.len() as u64;
+    write_index(&path, &builder, &entries.sealed, &meta.to_json(), data_len)?;
+    Ok(path)
+}

@@ -1,0 +1,177 @@
+//! What is written when all shards are there: sidecars, then the manifest.
+use crate::wds::{
+    Wds, fields,
+    format::FORMAT,
+    layout,
+    manifest::{FileFacts, Manifest, ShardFacts},
+    names::{self, Column},
+    record::Record,
+    sidecar::{ShardFile, Shards, Sidecar},
+};
+use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary};
+use fdconvert_storage::{fingerprint_hex, make_folder, remove_source_stamp, replace};
+use std::{
+    collections::HashSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
+    let out = request.out;
+    let names = fields::names(request.schema, format, request.common)?;
+    let columns: Vec<Column> =
+        names.iter().map(|name| Column::parse(&name.all().join(";"))).collect();
+    let fingerprint = fingerprint_hex(request.fingerprint);
+    let mut manifest = Manifest::new(fingerprint, request.schema.clone(), Vec::new());
+    manifest.common = request.common.into();
+    manifest.provenance = request.provenance.clone();
+    for (shard, summary) in request.shards {
+        let facts = check_shard(format, request, shard, summary)?;
+        manifest.samples += facts.samples;
+        manifest.shards.push(facts);
+    }
+    refuse_leftovers(request)?;
+    let paths =
+        request.shards.iter().map(|(shard, _)| Ok(layout::tar_path(out, &layout::stem(shard)?)));
+    let paths = paths.collect::<Result<Vec<_>>>()?;
+    manifest.members = names::found(paths.iter().map(PathBuf::as_path), &columns)?;
+    let before = Manifest::read(out)?.map_or_else(Vec::new, |manifest| manifest.sidecars);
+    let mut written = Vec::new();
+    for (path, bytes) in sidecars(format, request, &manifest.members)? {
+        if let Some(folder) = path.parent() {
+            make_folder(folder)?;
+        }
+        let facts = facts_of(out, &path, &bytes)?;
+        if before.iter().all(|known| known.name != facts.name) {
+            refuse_foreign(&path, &bytes)?;
+        }
+        replace(&path, &bytes)?;
+        manifest.sidecars.push(facts);
+        written.push(path);
+    }
+    let path = out.join(layout::MANIFEST);
+    replace(&path, &manifest.to_json())?;
+    written.push(path);
+    remove_source_stamp(&out.join(layout::RECORDS))?;
+    Ok(written)
+}
+
+/// A shard has its record, of this run, and is as long as that says.
+fn check_shard(
+    format: &Wds,
+    request: &Complete<'_>,
+    shard: &Shard,
+    summary: &ShardSummary,
+) -> Result<ShardFacts> {
+    let stem = layout::stem(shard)?;
+    let path = layout::tar_path(request.out, &stem);
+    let wrong = |what: String| Error::corrupt(FORMAT, &path, 0, what);
+    let record_path = layout::record_path(request.out, &stem);
+    let record = Record::read(&record_path)?
+        .ok_or_else(|| wrong(format!("{} is missing: pack it again", record_path.display())))?;
+    if record.fingerprint != fingerprint_hex(request.fingerprint) {
+        return Err(wrong("its record is of another run".into()));
+    }
+    let bytes = fs::metadata(&path).map_err(Error::io("look at", &path))?.len();
+    if bytes != record.bytes || (summary.bytes, summary.samples) != (bytes, record.samples) {
+        return Err(wrong(format!("it has {bytes} bytes, its record says {}", record.bytes)));
+    }
+    let index_path = layout::index_path(&path);
+    let with_index = format.sidecars.contains(&"fdx");
+    if with_index && !index_path.is_file() {
+        return Err(wrong(format!("{} is missing: pack it again", index_path.display())));
+    }
+    let index_name = index_path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let index = index_name.filter(|_| with_index);
+    let (samples, xxh3, split) = (record.samples, record.xxh3, shard.split.clone());
+    Ok(ShardFacts { name: format!("{stem}.tar"), split, samples, bytes, xxh3, index })
+}
+
+/// Readers that take all shards of a split would take those of an earlier run as well. We delete
+/// nothing that this run did not make.
+fn refuse_leftovers(request: &Complete<'_>) -> Result<()> {
+    let mut ours = HashSet::new();
+    for (shard, _) in request.shards {
+        ours.insert(format!("{}.tar", layout::stem(shard)?));
+    }
+    let splits: HashSet<&str> =
+        request.shards.iter().map(|(shard, _)| shard.split.as_str()).collect();
+    let mut leftovers = Vec::new();
+    for entry in fs::read_dir(request.out).map_err(Error::io("list", request.out))? {
+        let name = entry.map_err(Error::io("list", request.out))?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let split = name.strip_suffix(".tar").and_then(|stem| stem.rsplit_once('-'));
+        let is_shard = split.is_some_and(|(split, number)| {
+            splits.contains(split)
+                && number.len() >= 6
+                && number.bytes().all(|b| b.is_ascii_digit())
+        });
+        if is_shard && !ours.contains(name) {
+            leftovers.push(name.to_owned());
+        }
+    }
+    leftovers.sort();
+    let Some(first) = leftovers.first() else { return Ok(()) };
+    let what = format!(
+        "{} has {} shards of another run, {first} among them: move them away and run again, which \
+         resumes here",
+        request.out.display(),
+        leftovers.len()
+    );
+    Err(Error::usage("output", what))
+}
+
+/// A file of this name that we did not write, as a `README.md` may be, stays. What an interrupted
+/// run has left has the same bytes.
+pub(crate) fn refuse_foreign(path: &Path, bytes: &[u8]) -> Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Ok(metadata) if metadata.is_file() && fdconvert_storage::map(path)? == bytes => {
+            return Ok(());
+        }
+        _ => {}
+    }
+    let what = format!(
+        "{} exists and is not of this dataset: move it away and run again, which resumes \
+         here, or choose other --sidecars",
+        path.display()
+    );
+    Err(Error::usage("output", what))
+}
+
+/// Files for other readers, with their contents.
+fn sidecars(
+    format: &Wds,
+    request: &Complete<'_>,
+    members: &[String],
+) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let file = |(shard, summary): &'_ (Shard, ShardSummary)| {
+        let path = layout::tar_path(request.out, &layout::stem(shard)?);
+        Ok((path, shard.split.clone(), summary.samples, summary.bytes))
+    };
+    let files = request.shards.iter().map(file).collect::<Result<Vec<_>>>()?;
+    let files: Vec<_> = files
+        .iter()
+        .map(|(path, split, n_samples, bytes)| ShardFile {
+            path,
+            split,
+            n_samples: *n_samples,
+            bytes: *bytes,
+        })
+        .collect();
+    let shards = Shards { out: request.out, files: &files, schema: request.schema, members };
+    let mut outputs = Vec::new();
+    for kind in format.sidecars.iter().filter_map(|name| Sidecar::from_name(name)) {
+        outputs.extend(kind.files(&shards)?);
+    }
+    Ok(outputs)
+}
+
+fn facts_of(out: &Path, path: &Path, bytes: &[u8]) -> Result<FileFacts> {
+    let name = path.strip_prefix(out).ok().and_then(Path::to_str).ok_or_else(|| {
+        Error::usage("output", format!("{} is outside of the dataset", path.display()))
+    })?;
+    let xxh3 = format!("{:016x}", xxh3_64(bytes));
+    Ok(FileFacts { name: name.to_owned(), bytes: bytes.len() as u64, xxh3 })
+}

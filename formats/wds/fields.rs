@@ -1,0 +1,317 @@
+//! Fields of a schema as members of a sample, and back.
+use crate::wds::{Wds, format::FORMAT, kept, layout::MAX_NAME_BYTES, names::Name, npy};
+use bytes::Bytes;
+use fdconvert_core::{Common, Encoded, Error, FieldSpec, Kind, Result, Schema, Value};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
+
+/// The name of images whose codecs differ, for readers that know one name of a field only.
+pub(crate) const ANY_IMAGE: &str = "img";
+/// No key needs more than this much of a name to be told from others.
+const MIN_KEY_BYTES: usize = 24;
+
+/// Positions of the fields in the order of a sample's members: images, then the rest.
+pub(crate) fn order(schema: &Schema) -> Vec<usize> {
+    let is_image = |&i: &usize| schema.fields[i].kind == Kind::Image;
+    let (images, others): (Vec<_>, Vec<_>) = (0..schema.fields.len()).partition(is_image);
+    [images, others].concat()
+}
+
+/// Whether the index holds the field in its rows, not as a region of the tar.
+pub(crate) fn is_cell(field: &FieldSpec) -> bool {
+    matches!(field.kind, Kind::Int | Kind::Float)
+}
+
+/// The names of the members, without key and dot, in schema order: those that the source has, as
+/// long as they can be told apart in what is written, else those that the fields have.
+pub(crate) fn names(schema: &Schema, format: &Wds, common: &Common) -> Result<Vec<Name>> {
+    if !common.members.is_empty()
+        && let Ok(names) = all_names(schema, format, common, &common.members)
+    {
+        return Ok(names);
+    }
+    all_names(schema, format, common, &[])
+}
+
+fn all_names(
+    schema: &Schema,
+    format: &Wds,
+    common: &Common,
+    members: &[Option<String>],
+) -> Result<Vec<Name>> {
+    let one_name = format.sidecars.contains(&"hf");
+    let own = |field: usize| members.get(field).and_then(Option::as_deref);
+    // The folders of a mixed set have images of the same names.
+    let own_image = |field: usize| own(field).filter(|_| !format.one_suffix);
+    let first_image = schema.first_image();
+    let image = match (&format.image_field, first_image.and_then(own_image), common.codec) {
+        (Some(name), ..) => Name::Fixed(name.clone()),
+        (None, Some(own), _) => kept::first_image(own, common, one_name),
+        (None, None, Some(codec)) => Name::Fixed(codec.extension().to_owned()),
+        // Hugging Face datasets takes the fields of all samples from the first ones.
+        (None, None, None) if one_name => Name::Fixed(ANY_IMAGE.to_owned()),
+        (None, None, None) => Name::ByCodec(String::new()),
+    };
+    let further = |field: usize| {
+        let plain = plain_name(&schema.fields[field].name);
+        match &image {
+            Name::Fixed(first) if format.one_suffix => {
+                let suffix = first.rsplit('.').next().unwrap_or(first);
+                Name::Fixed(format!("{plain}.{suffix}"))
+            }
+            _ if one_name => Name::Fixed(format!("{plain}.{ANY_IMAGE}")),
+            _ => match own_image(field) {
+                Some(own) => kept::further_image(own),
+                None => Name::ByCodec(format!("{plain}.")),
+            },
+        }
+    };
+    let mut names = Vec::with_capacity(schema.fields.len());
+    for field in 0..schema.fields.len() {
+        names.push(match (fixed_name(schema, field)?, own(field)) {
+            (Some(_), Some(own)) => Name::Fixed(own.to_owned()),
+            (Some(name), None) => Name::Fixed(name),
+            (None, _) if Some(field) == first_image => image.clone(),
+            (None, _) => further(field),
+        });
+    }
+    check(schema, &names)?;
+    Ok(names)
+}
+
+/// What the members of a field are called by its name and kind; `None` for images, whose names say
+/// their codecs.
+pub(crate) fn fixed_name(schema: &Schema, position: usize) -> Result<Option<String>> {
+    let Some(field) = schema.fields.get(position) else { return Ok(None) };
+    let label = schema.label().filter(|&label| schema.fields[label].kind == Kind::Int);
+    let plain = plain_name(&field.name);
+    Ok(Some(match &field.kind {
+        Kind::Image => return Ok(None),
+        Kind::Int if Some(position) == label => "cls".to_owned(),
+        Kind::Int => format!("{plain}.cls"),
+        Kind::Float | Kind::Json => format!("{plain}.json"),
+        Kind::Text => format!("{plain}.txt"),
+        Kind::Bytes => format!("{plain}.bin"),
+        Kind::Array(spec) if npy::header(spec).len() > 4096 => {
+            let what = format!("field `{}` has too many dimensions", field.name);
+            return Err(Error::usage("schema", what));
+        }
+        Kind::Array(_) => format!("{plain}.npy"),
+        _ => {
+            let what = format!("a shard cannot hold field `{}`", field.name);
+            return Err(Error::usage("schema", what));
+        }
+    }))
+}
+
+/// What a user should know of names that are not the same for all samples.
+pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let image = schema.first_image();
+    let names = image.and_then(|image| names(schema, format, common).ok()?.get(image).cloned());
+    match names {
+        Some(Name::ByCodec(_)) => remarks.push(
+            "images of several codecs are members of several names, such as .jpg and .png: \
+             webdataset and DALI read them as `jpg;png`; Hugging Face datasets takes one name \
+             only: --image-field jpg gives all images one"
+                .to_owned(),
+        ),
+        Some(Name::Fixed(name)) if name == ANY_IMAGE && format.image_field.is_none() => {
+            remarks.push(format!(
+                "images of several codecs are all called .{ANY_IMAGE}, because Hugging Face \
+                 datasets (`hf`) takes one name only; for webdataset's decoders add --image-field \
+                 jpg"
+            ));
+        }
+        _ => {}
+    }
+    if image.is_some() && common.extension.is_none() && !common.distinct_stems {
+        remarks.push(
+            "some keys differ only in their extension: keys in the shards keep theirs, with %2E \
+             for the dot"
+                .to_owned(),
+        );
+    }
+    remarks
+}
+
+/// Refuses names that readers could not tell apart, and those too long to leave room for a key.
+fn check(schema: &Schema, names: &[Name]) -> Result<()> {
+    let mut seen = BTreeMap::new();
+    for (name, field) in names.iter().zip(&schema.fields) {
+        for name in name.all() {
+            // WebDataset reads names in lower case.
+            if let Some(earlier) = seen.insert(name.to_ascii_lowercase(), &field.name) {
+                let what = format!(
+                    "the fields `{earlier}` and `{}` would both be stored as `{name}`: rename one",
+                    field.name
+                );
+                return Err(Error::usage("schema", what));
+            }
+        }
+        if name.max_bytes() + 1 + MIN_KEY_BYTES > MAX_NAME_BYTES {
+            let what = format!("the name of field `{}` is too long for a shard", field.name);
+            return Err(Error::usage("schema", what));
+        }
+    }
+    Ok(())
+}
+
+/// A field's name without what is not allowed in the name of a member.
+pub(crate) fn plain_name(name: &str) -> String {
+    let mut plain = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') {
+            plain.push(char::from(byte));
+        } else {
+            let _ = write!(plain, "%{byte:02x}");
+        }
+    }
+    plain
+}
+
+/// The contents of a member: a header, which is not part of the value, and the value.
+pub(crate) struct Contents<'a> {
+    pub(crate) header: Vec<u8>,
+    pub(crate) bytes: Cow<'a, [u8]>,
+}
+
+impl Contents<'_> {
+    pub(crate) fn len(&self) -> u64 {
+        (self.header.len() + self.bytes.len()) as u64
+    }
+}
+
+/// A value as it is stored.
+pub(crate) fn encode<'a>(kind: &Kind, value: &'a Value<Encoded>) -> Result<Contents<'a>, String> {
+    let bytes: Cow<'_, [u8]> = match value {
+        Value::Image(image) if image.codec == fdconvert_core::Codec::Raw => {
+            return Err("raw pixels are no file: store them as PNG or another codec".into());
+        }
+        Value::Image(image) => Cow::Borrowed(&image.bytes),
+        Value::Int(int) => Cow::Owned(int.to_string().into_bytes()),
+        Value::Float(float) => Cow::Owned(float_text(*float).into_bytes()),
+        Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => Cow::Borrowed(bytes),
+        Value::Text(text) => Cow::Borrowed(text.as_bytes()),
+        _ => return Err("a shard cannot hold a value of this kind".into()),
+    };
+    let header = match kind {
+        Kind::Array(spec) => npy::header(spec),
+        _ => Vec::new(),
+    };
+    Ok(Contents { header, bytes })
+}
+
+/// As Python's `json` writes and reads it.
+fn float_text(float: f64) -> String {
+    match float {
+        _ if float.is_nan() => "NaN".into(),
+        f64::INFINITY => "Infinity".into(),
+        f64::NEG_INFINITY => "-Infinity".into(),
+        // The shortest text that leads back.
+        _ => format!("{float:?}"),
+    }
+}
+
+/// The value that a member's contents stand for.
+pub(crate) fn decode(kind: &Kind, bytes: Bytes) -> Result<Value<Encoded>, String> {
+    let ascii = || std::str::from_utf8(&bytes).map(str::trim).unwrap_or_default();
+    Ok(match kind {
+        Kind::Image => {
+            let header = fdconvert_probe::probe(&bytes)?;
+            let (codec, width, height) = (header.codec, header.width, header.height);
+            Value::Image(Encoded { codec, width, height, bytes })
+        }
+        Kind::Int => Value::Int(ascii().parse().map_err(|_| "is no integer of 64 bits")?),
+        Kind::Float => Value::Float(match ascii() {
+            "NaN" => f64::NAN,
+            "Infinity" => f64::INFINITY,
+            "-Infinity" => f64::NEG_INFINITY,
+            text => serde_json::from_str(text).map_err(|_| "is no number")?,
+        }),
+        Kind::Text => match String::from_utf8(bytes.to_vec()) {
+            Ok(text) => Value::Text(text),
+            Err(_) => return Err("is no text in UTF-8".into()),
+        },
+        Kind::Json => Value::Json(bytes),
+        Kind::Bytes => Value::Bytes(bytes),
+        Kind::Array(expected) => {
+            let (found, start) = npy::parse(&bytes).ok_or("is no array this build reads")?;
+            if (found.dtype, &found.shape) != (expected.dtype, &expected.shape) {
+                return Err(format!(
+                    "is an array of {} {:?}, not of {} {:?}",
+                    found.dtype.numpy(),
+                    found.shape,
+                    expected.dtype.numpy(),
+                    expected.shape
+                ));
+            }
+            Value::Array(bytes.slice(start..))
+        }
+        _ => return Err(format!("is of a kind that {FORMAT} does not have")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fdconvert_core::Codec;
+
+    fn schema(fields: &[(&str, Kind)]) -> Schema {
+        let fields = fields.iter().map(|(name, kind)| FieldSpec::new(*name, kind.clone()));
+        Schema::new(fields.collect()).unwrap()
+    }
+
+    #[test]
+    fn members_are_named_for_the_decoders_of_others() {
+        let schema = schema(&[
+            ("label", Kind::Int),
+            ("photo", Kind::Image),
+            ("mask", Kind::Image),
+            ("age in years", Kind::Int),
+            ("score", Kind::Float),
+            ("caption", Kind::Text),
+        ]);
+        let wds = Wds::default();
+        let check = |wds: &Wds, codec, expected: [&str; 3]| {
+            let common = Common { codec, ..Common::default() };
+            let rest = ["age%20in%20years.cls", "score.json", "caption.txt"];
+            let png = Encoded { codec: Codec::Png, width: 1, height: 1, bytes: Bytes::new() };
+            let png = Value::Image(png);
+            let names = names(&schema, wds, &common).unwrap();
+            let names: Vec<_> = names.iter().map(|name| name.of(&png)).collect();
+            assert_eq!(names, [&expected[..], &rest].concat());
+        };
+        check(&wds, Some(Codec::Png), ["cls", "png", "mask.png"]);
+        // Each of its own codec.
+        check(&wds, Some(Codec::Jpeg), ["cls", "jpg", "mask.png"]);
+        check(&wds, None, ["cls", "png", "mask.png"]);
+        let named = wds.clone().with_image_field("a.jpg").unwrap();
+        check(&named, None, ["cls", "a.jpg", "mask.png"]);
+        check(&named.with_one_suffix(), None, ["cls", "a.jpg", "mask.jpg"]);
+        let hf = Wds::with_sidecars("fdx,hf").unwrap();
+        check(&hf, None, ["cls", "img", "mask.img"]);
+        check(&hf, Some(Codec::Jpeg), ["cls", "jpg", "mask.img"]);
+        assert_eq!(order(&schema), [1, 2, 0, 3, 4, 5]);
+    }
+
+    #[test]
+    fn names_that_others_cannot_tell_apart_are_refused() {
+        let wds = Wds::default();
+        let twice = schema(&[("a", Kind::Text), ("A", Kind::Text)]);
+        assert!(names(&twice, &wds, &Common::default()).is_err());
+        let float_and_json = schema(&[("a", Kind::Float), ("b", Kind::Json)]);
+        assert!(names(&float_and_json, &wds, &Common::default()).is_ok());
+        let long = schema(&[(&"n".repeat(80), Kind::Text)]);
+        assert!(names(&long, &wds, &Common::default()).is_err());
+    }
+
+    #[test]
+    fn floats_come_back_to_the_bit() {
+        for float in [0.0, -0.0, 0.1, f64::MAX, 5e-324, f64::INFINITY, f64::NEG_INFINITY] {
+            let text = float_text(float).into();
+            let Ok(Value::Float(back)) = decode(&Kind::Float, text) else { panic!("{float}") };
+            assert_eq!(back.to_bits(), float.to_bits());
+        }
+        assert!(decode(&Kind::Float, float_text(f64::NAN).into()).is_ok());
+    }
+}

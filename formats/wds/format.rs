@@ -1,0 +1,256 @@
+use crate::wds::{WdsReader, complete, existing, fields, layout, npy, open, writer::Writer};
+use fdconvert_core::{
+    Codec, Common, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind,
+    MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
+};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
+
+/// The format's name.
+pub(crate) const FORMAT: &str = "wds";
+
+/// What can lie beside the shards, for whom.
+pub(crate) const SIDECARS: [&str; 7] =
+    ["fdx", "dali", "wids", "timm", "hf", "energon", "img2dataset"];
+
+const OPTIONS: &[FormatOption] = &[
+    FormatOption {
+        name: "image-field",
+        kind: OptionKind::Text("NAME"),
+        help: "Name of the images in the tar: small letters, digits, `_`, `-` and dots [default: the extension of each image's codec]",
+    },
+    FormatOption {
+        name: "sidecars",
+        kind: OptionKind::Text("LIST"),
+        help: "Files for other readers: fdx, dali, wids, timm, hf, energon, img2dataset, or none [default: fdx,dali,wids]",
+    },
+];
+
+/// The format, with its options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wds {
+    pub(crate) image_field: Option<String>,
+    /// Whether further images have the last part of the first one's name, whatever they are.
+    pub(crate) one_suffix: bool,
+    /// Of [`SIDECARS`], in their order.
+    pub(crate) sidecars: Vec<&'static str>,
+}
+
+impl Default for Wds {
+    fn default() -> Self {
+        Self { image_field: None, one_suffix: false, sidecars: vec!["fdx", "dali", "wids"] }
+    }
+}
+
+impl Wds {
+    /// With these files beside the shards: a comma-separated list, or `none`.
+    ///
+    /// # Errors
+    /// `Usage` for an unknown name.
+    pub fn with_sidecars(list: &str) -> Result<Self> {
+        Ok(Self { sidecars: parse_sidecars(list)?, ..Self::default() })
+    }
+
+    /// With this name of the images in the tar.
+    ///
+    /// # Errors
+    /// `Usage` for a name that not every reader takes.
+    pub fn with_image_field(self, name: &str) -> Result<Self> {
+        check_image_field(name)?;
+        Ok(Self { image_field: Some(name.to_owned()), ..self })
+    }
+
+    /// With further images under the suffix of the first one's name, whatever their codec: for
+    /// sets of several datasets whose readers take the names of all from one.
+    #[must_use]
+    pub fn with_one_suffix(self) -> Self {
+        Self { one_suffix: true, ..self }
+    }
+
+    /// The files beside the shards, by the names of the option.
+    #[must_use]
+    pub fn sidecars(&self) -> &[&'static str] {
+        &self.sidecars
+    }
+
+    /// Opens a folder of shards or a single one.
+    ///
+    /// # Errors
+    /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
+    /// `Limit` for a compressed shard that is too large.
+    pub fn open_dataset(&self, path: &Path) -> Result<WdsReader> {
+        WdsReader::open(path, MaxDecompressed::default())
+    }
+}
+
+impl Format for Wds {
+    fn name(&self) -> &'static str {
+        FORMAT
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["webdataset"]
+    }
+
+    fn about(&self) -> &'static str {
+        "WebDataset: a folder of tar shards"
+    }
+
+    fn options(&self) -> &'static [FormatOption] {
+        OPTIONS
+    }
+
+    fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
+        values.check(FORMAT, OPTIONS)?;
+        let mut wds = self.clone();
+        if let Some(name) = values.choice("image-field") {
+            check_image_field(name)?;
+            wds.image_field = Some(name.to_owned());
+        }
+        if let Some(list) = values.choice("sidecars") {
+            wds.sidecars = parse_sidecars(list)?;
+        }
+        Ok(Box::new(wds))
+    }
+
+    /// A folder with a shard in it, or a shard.
+    fn detect(&self, path: &Path) -> bool {
+        if path.is_dir() {
+            return open::shards_in(path).is_ok_and(|shards| !shards.is_empty());
+        }
+        path.is_file() && open::is_shard_name(path) && open::starts_as_shard(path)
+    }
+
+    fn suits(&self, path: &Path) -> bool {
+        let extension = path.extension().and_then(OsStr::to_str);
+        matches!(extension, Some(FORMAT | "tar"))
+    }
+
+    fn holds(&self, header: &ImageHeader) -> bool {
+        // All but raw pixels are files of their own.
+        header.codec != Codec::Raw
+    }
+
+    fn fallback(&self) -> Codec {
+        Codec::Png
+    }
+
+    fn is_sharded(&self) -> bool {
+        true
+    }
+
+    fn sample_bytes(&self, schema: &Schema, image_bytes: u64) -> u64 {
+        let n_images = schema.fields.iter().filter(|field| field.kind == Kind::Image).count();
+        // The padding of the first image is known, that of others is half a block on average.
+        let images = match n_images as u64 {
+            0 => 0,
+            n => layout::member_bytes(image_bytes) + (n - 1) * (layout::BLOCK + layout::BLOCK / 2),
+        };
+        let others = schema.fields.iter().filter(|field| field.kind != Kind::Image);
+        let others = others.map(|field| match &field.kind {
+            Kind::Array(spec) => {
+                let header = npy::header(spec).len() as u64;
+                layout::member_bytes(spec.byte_len().unwrap_or(0).saturating_add(header))
+            }
+            _ => layout::member_bytes(1),
+        });
+        others.fold(images, u64::saturating_add)
+    }
+
+    fn stores_checkpoints(&self) -> bool {
+        // They are in the index.
+        self.sidecars.contains(&"fdx")
+    }
+
+    fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        Ok(Box::new(Writer::create(self, request)?))
+    }
+
+    fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
+        existing::finished(request, self.sidecars.contains(&"fdx"))
+    }
+
+    fn complete(&self, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
+        complete::complete(self, request)
+    }
+
+    fn remarks(&self, schema: &Schema, common: &Common) -> Vec<String> {
+        fields::remarks(self, schema, common)
+    }
+
+    fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
+        self.open_within(path, MaxDecompressed::default())
+    }
+
+    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
+        Ok(Box::new(WdsReader::open(path, limit)?))
+    }
+}
+
+/// WebDataset takes names for lower case, DALI does not; and a name in `__` is none of a sample.
+fn check_image_field(name: &str) -> Result<()> {
+    let legal = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-' | b'.')
+    };
+    let whole = !name.is_empty() && name.len() <= 40 && name.bytes().all(legal);
+    let dots = name.starts_with('.') || name.ends_with('.') || name.contains("..");
+    if !whole || dots || name.ends_with("__") {
+        let what = format!(
+            "`{name}` is no name of a field: use small letters, digits, `_`, `-` and single dots"
+        );
+        return Err(Error::usage("--image-field", what));
+    }
+    Ok(())
+}
+
+fn parse_sidecars(list: &str) -> Result<Vec<&'static str>> {
+    let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let unknown = words.iter().find(|word| **word != "none" && !SIDECARS.contains(word));
+    if let Some(unknown) = unknown {
+        let what = format!("`{unknown}` is none of {}, none", SIDECARS.join(", "));
+        return Err(Error::usage("--sidecars", what));
+    }
+    if words.is_empty() || words.contains(&"none") && words.len() > 1 {
+        let what = "either `none`, or a list of sidecars";
+        return Err(Error::usage("--sidecars", what));
+    }
+    Ok(SIDECARS.into_iter().filter(|kind| words.contains(kind)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fdconvert_core::FieldSpec;
+
+    fn with(name: &str, value: &str) -> Result<Box<dyn Format>> {
+        let values = [(name.to_owned(), value.to_owned())].into();
+        Wds::default().with_options(&OptionValues(values))
+    }
+
+    #[test]
+    fn options_are_checked() {
+        for name in ["jpg", "img", "rgb.png"] {
+            assert!(with("image-field", name).is_ok(), "{name}");
+        }
+        for name in ["", "JPG", ".jpg", "a b", "a/b", "jpg.", "x__"] {
+            assert!(with("image-field", name).is_err(), "{name}");
+        }
+        assert!(with("sidecars", "wids, fdx").is_ok());
+        for list in ["", "fdx,none", "idx"] {
+            assert!(with("sidecars", list).is_err(), "{list}");
+        }
+        assert_eq!(parse_sidecars("wids,fdx").unwrap(), ["fdx", "wids"]);
+        assert!(parse_sidecars("none").unwrap().is_empty());
+    }
+
+    #[test]
+    fn sizes_count_the_framing() {
+        let image = FieldSpec::new("image", Kind::Image);
+        let label = FieldSpec::new("label", Kind::Int);
+        let schema = Schema::new(vec![image, label]).unwrap();
+        assert_eq!(Wds::default().sample_bytes(&schema, 1000), 512 + 1024 + 1024);
+        assert_eq!(Wds::default().sample_bytes(&schema, 1024), 512 + 1024 + 1024);
+    }
+}

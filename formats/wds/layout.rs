@@ -1,0 +1,72 @@
+//! Names of files, and the blocks of a tar.
+use crate::wds::format::FORMAT;
+use fdconvert_core::{Error, Result, Shard};
+use std::path::{Path, PathBuf};
+
+/// The manifest, beside the shards.
+pub(crate) const MANIFEST: &str = "fdconvert.json";
+/// The folder of done-records, beside the shards.
+pub const RECORDS: &str = ".fdconvert";
+/// Everything in a tar is a multiple of this.
+pub(crate) const BLOCK: u64 = 512;
+/// Names of this length and below need no `prefix`, which not every reader knows.
+pub(crate) const MAX_NAME_BYTES: usize = 99;
+/// What eleven octal digits hold.
+pub(crate) const MAX_MEMBER_BYTES: u64 = (1 << 33) - 1;
+/// Two blocks of zeros end a tar.
+pub(crate) const END: [u8; 1024] = [0; 1024];
+
+/// The name of a shard's files without their extension.
+///
+/// # Errors
+/// `Usage` when the split's name cannot be part of a file name.
+pub fn stem(shard: &Shard) -> Result<String> {
+    let split = &shard.split;
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    if split.is_empty() || split.len() > 200 || !split.bytes().all(legal) {
+        let what = format!(
+            "the split `{split}` is no part of a file name: use letters, digits, `_` and `-`"
+        );
+        return Err(Error::usage("split", what));
+    }
+    Ok(format!("{split}-{:06}", shard.number))
+}
+
+/// Where a shard lies.
+pub(crate) fn tar_path(out: &Path, stem: &str) -> PathBuf {
+    out.join(format!("{stem}.tar"))
+}
+
+/// Where the done-record of a shard lies.
+#[must_use]
+pub fn record_path(out: &Path, stem: &str) -> PathBuf {
+    out.join(RECORDS).join(format!("{stem}.json"))
+}
+
+/// The index of the shard at `tar`.
+pub(crate) fn index_path(tar: &Path) -> PathBuf {
+    tar.with_extension("fdx")
+}
+
+/// The header block of a member: plain USTAR, the same for the same name and size.
+pub(crate) fn header(name: &str, len: u64) -> Result<[u8; BLOCK as usize]> {
+    let mut header = tar::Header::new_ustar();
+    let named = name.len() <= MAX_NAME_BYTES && header.set_path(name).is_ok();
+    if !named || len > MAX_MEMBER_BYTES {
+        let what = format!("a shard cannot hold `{name}` of {len} bytes");
+        return Err(Error::usage(FORMAT, what));
+    }
+    header.set_entry_type(tar::EntryType::Regular);
+    header.set_mode(0o444);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    header.set_size(len);
+    header.set_cksum();
+    Ok(*header.as_bytes())
+}
+
+/// Bytes of a member with header and padding.
+pub(crate) fn member_bytes(len: u64) -> u64 {
+    BLOCK + len.div_ceil(BLOCK).saturating_mul(BLOCK)
+}

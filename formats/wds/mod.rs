@@ -1,0 +1,77 @@
+//! WebDataset tar shards: written with checksums and an index, and read without copying.
+//!
+//! [`Wds`] is the format with its options; what it opens is a [`WdsReader`]. `SPEC.md` beside this
+//! crate specifies the names and bytes, and what of other readers' behaviour shaped them.
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let out = &folder.path().join("pets");
+//! # let bytes = fdconvert_testkit::fixtures::png(4, 3, 1).bytes;
+//! use fdconvert_core::*;
+//! use fdconvert_formats::wds::Wds;
+//!
+//! let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
+//! let (shard, provenance) = (Shard::whole(1), Provenance::default());
+//! let common = Common { codec: Some(Codec::Png), extension: Some("png".into()), ..Common::default() };
+//! let create = Create {
+//!     out,
+//!     schema: &schema,
+//!     shard: &shard,
+//!     common: &common,
+//!     provenance: &provenance,
+//!     fingerprint: [0; 16],
+//!     stamp: [0; 16],
+//!     overwrite: false,
+//!     checkpoints: false,
+//! };
+//! let mut writer = Wds::default().create(&create)?;
+//! let image = Encoded { codec: Codec::Png, width: 4, height: 3, bytes };
+//! writer.write(&Sample { key: "cat/1.png".into(), values: vec![Value::Image(image)] })?;
+//! let shards = &[(shard.clone(), writer.finish()?)];
+//! assert_eq!(shards[0].1.path, out.join("train-000000.tar"));
+//! let (schema, common, provenance, fingerprint) = (&schema, &common, &provenance, [0; 16]);
+//! Wds::default().complete(&Complete { out, schema, shards, common, provenance, fingerprint })?;
+//!
+//! let reader = Wds::default().open(out)?;
+//! assert_eq!(reader.get(0)?.key, "cat/1.png");
+//! assert!(reader.verify_layout().is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Deliberately absent: pixels, and threads. A shard is written by whoever calls, in order;
+//! several shards may be written at the same time.
+
+mod checkpoints;
+mod complete;
+mod existing;
+mod fields;
+mod format;
+mod infer;
+mod kept;
+mod keys;
+mod layout;
+mod manifest;
+mod names;
+mod npy;
+mod open;
+mod reader;
+mod record;
+mod reindex;
+mod scan;
+mod shard;
+mod sidecar;
+mod splits;
+mod tar;
+mod verify;
+mod writer;
+
+// For formats that keep their samples in several datasets of shards.
+pub use checkpoints::Checkpointing;
+pub use existing::{has_shard, has_traces, remove, remove_shard};
+pub use format::Wds;
+pub use layout::{RECORDS, record_path, stem};
+pub use manifest::parse_manifest;
+pub use reader::WdsReader;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,270 @@
+//! Finding and opening shards, and deciding what their fields are.
+use crate::index::Index;
+use crate::wds::{
+    WdsReader,
+    infer::infer,
+    manifest::Manifest,
+    names::{self, Column},
+    scan::{Scanned, samples},
+    shard::{Contents, Shard, find_index, slots},
+};
+use bytes::Bytes;
+use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema};
+use fdconvert_storage::name_of;
+use std::{
+    fs::{self, File},
+    io::Read,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+const FORMAT: &str = crate::wds::format::FORMAT;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+pub(crate) fn is_shard_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let hidden = name.starts_with(b".");
+    let suffixes: [&[u8]; 4] = [b".tar", b".tar.gz", b".tgz", b".tar.zst"];
+    !hidden && suffixes.iter().any(|suffix| name.ends_with(suffix))
+}
+
+/// Whether a file begins as a tar does, compressed or not.
+pub(crate) fn starts_as_shard(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut start));
+    read.is_ok()
+        && (start.starts_with(&GZIP)
+            || start.starts_with(&ZSTD)
+            || start.get(257..262) == Some(b"ustar"))
+}
+
+/// The shards of a folder, in the order of their names.
+pub(crate) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut shards = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let path = entry.map_err(Error::io("list", folder))?.path();
+        if is_shard_name(&path) && path.is_file() {
+            shards.push(path);
+        }
+    }
+    shards.sort();
+    Ok(shards)
+}
+
+/// A shard whose samples are not found yet.
+struct Unscanned {
+    path: PathBuf,
+    archive: Bytes,
+    /// Whether the archive is the file itself, not made from it in memory.
+    is_mapped: bool,
+    index: Option<Index>,
+    problem: Option<String>,
+}
+
+impl WdsReader {
+    /// Opens a folder of shards (those its manifest lists, else all), or a single one.
+    ///
+    /// A shard with an index is opened in constant time. Of another one all headers are read, and
+    /// a compressed one is decompressed into a temporary file.
+    ///
+    /// # Errors
+    /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
+    /// `Limit` for compressed shards that are too large.
+    pub(crate) fn open(path: &Path, limit: MaxDecompressed) -> Result<Self> {
+        let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
+        let manifest = if is_folder { Manifest::read(path)? } else { None };
+        let paths = match &manifest {
+            Some(manifest) => manifest.shards.iter().map(|shard| path.join(&shard.name)).collect(),
+            None if is_folder => shards_in(path)?,
+            None => vec![path.to_path_buf()],
+        };
+        if paths.is_empty() {
+            let what = format!("{} has no .tar file in it", path.display());
+            return Err(Error::usage("source", what));
+        }
+        let mut budget = limit.total();
+        let shards = paths.into_iter().map(|path| load(path, limit, &mut budget));
+        let mut shards = shards.collect::<Result<Vec<Unscanned>>>()?;
+        let listed = manifest.iter().flat_map(|manifest| &manifest.shards);
+        for (shard, facts) in shards.iter_mut().zip(listed) {
+            if let (Some(name), None, None) = (&facts.index, &shard.index, &shard.problem) {
+                shard.problem = Some(format!(
+                    "its index {name} is missing, and with it the checksums of its samples; \
+                     `fdconvert index` makes it again"
+                ));
+            }
+        }
+        Self::assemble(path, manifest, shards)
+    }
+
+    /// Opens a single shard that is in memory, without an index; `path` is what messages call it.
+    #[doc(hidden)]
+    pub fn from_archive(archive: Bytes, path: &Path) -> Result<Self> {
+        let path = path.to_path_buf();
+        let (index, problem) = (None, None);
+        let shard = Unscanned { path: path.clone(), archive, is_mapped: false, index, problem };
+        Self::assemble(&path, None, vec![shard])
+    }
+
+    fn assemble(
+        path: &Path,
+        manifest: Option<Manifest>,
+        mut shards: Vec<Unscanned>,
+    ) -> Result<Self> {
+        let (schema, columns) = decide(&mut shards, manifest.as_ref())?;
+        let shards = shards
+            .into_iter()
+            .map(|shard| shard.scan(&columns, schema.first_image()))
+            .collect::<Result<Vec<_>>>()?;
+        let mut end = 0;
+        let ends = shards.iter().map(|shard| {
+            end += shard.len();
+            end
+        });
+        let ends = ends.collect();
+        let provenance = match &manifest {
+            Some(manifest) => Some(manifest.provenance.clone()),
+            None => merged_provenance(&shards),
+        };
+        Ok(Self {
+            name: name_of(path)?.unwrap_or_else(|| "shards".into()),
+            path: path.to_path_buf(),
+            slots: slots(&schema),
+            schema,
+            columns,
+            manifest,
+            provenance,
+            shards,
+            ends,
+            fingerprint: OnceLock::new(),
+        })
+    }
+}
+
+impl Unscanned {
+    fn scan(self, columns: &[Column], image: Option<usize>) -> Result<Shard> {
+        let Self { path, archive, is_mapped, index, problem: index_problem } = self;
+        let contents = match index {
+            Some(index) => Contents::Indexed(Box::new(index)),
+            None => {
+                let scanned = Scanned::new(&archive, columns, image);
+                Contents::Scanned(scanned.map_err(|error| error.at(&path))?)
+            }
+        };
+        Ok(Shard { path: path.into(), archive, is_mapped, contents, index_problem })
+    }
+
+    /// What the first sample's members are called, in the order of the fields they belong to.
+    fn columns(&self, schema: &Schema) -> Option<Vec<Column>> {
+        let (_, members) = samples(&self.archive).next()?.ok()?;
+        names::in_our_order(&members, schema)
+    }
+}
+
+/// Schema and names of members: as the manifest says, else the first index, else by the names in
+/// the first sample. Indexes that say otherwise are not used.
+fn decide(shards: &mut [Unscanned], manifest: Option<&Manifest>) -> Result<(Schema, Vec<Column>)> {
+    let parse = |names: &[String]| names.iter().map(|name| Column::parse(name)).collect();
+    let from_index = |shard: &Unscanned| {
+        let schema = shard.index.as_ref()?.meta().schema.clone();
+        let columns = shard.columns(&schema)?;
+        Some((schema, columns))
+    };
+    let (schema, columns) = match manifest {
+        Some(manifest) => (manifest.schema.clone(), parse(&manifest.members)),
+        None => match shards.iter().find_map(from_index) {
+            Some(found) => found,
+            None => first_sample(shards)?,
+        },
+    };
+    for shard in shards {
+        if shard.index.as_ref().is_some_and(|index| index.meta().schema != schema) {
+            shard.index = None;
+            shard.problem = Some("the index is of another dataset: its fields differ".into());
+        }
+    }
+    Ok((schema, columns))
+}
+
+fn first_sample(shards: &[Unscanned]) -> Result<(Schema, Vec<Column>)> {
+    for shard in shards {
+        if let Some(sample) = samples(&shard.archive).next() {
+            let (_, members) = sample.map_err(|error| error.at(&shard.path))?;
+            return infer(&shard.archive, &members);
+        }
+    }
+    let path = shards.first().map(|shard| shard.path.clone()).unwrap_or_default();
+    Err(Error::corrupt(FORMAT, path, 0, "no sample: no file whose name has a dot"))
+}
+
+/// `budget` is what this shard and those after it may take decompressed.
+fn load(path: PathBuf, limit: MaxDecompressed, budget: &mut u64) -> Result<Unscanned> {
+    let file = fdconvert_storage::map(&path)?;
+    let is_mapped = !file.starts_with(&GZIP) && !file.starts_with(&ZSTD);
+    let mut inflate =
+        |decoder: &mut dyn Read| decompress(&path, file.len() as u64, decoder, limit, budget);
+    let archive = if file.starts_with(&GZIP) {
+        inflate(&mut flate2::read::MultiGzDecoder::new(&file[..]))?
+    } else if file.starts_with(&ZSTD) {
+        let decoder = zstd::stream::read::Decoder::with_buffer(&file[..]);
+        inflate(&mut decoder.map_err(Error::io("decompress", &path))?)?
+    } else {
+        file.clone()
+    };
+    let (index, problem) = match find_index(&path, &archive)? {
+        None => (None, None),
+        Some(Ok(index)) => (Some(index), None),
+        Some(Err(problem)) => (None, Some(problem)),
+    };
+    Ok(Unscanned { path, archive, is_mapped, index, problem })
+}
+
+fn decompress(
+    path: &Path,
+    stored: u64,
+    decoder: &mut dyn Read,
+    limit: MaxDecompressed,
+    budget: &mut u64,
+) -> Result<Bytes> {
+    let most = limit.of(stored).min(*budget);
+    let mut len = 0_u64;
+    let archive = fdconvert_storage::spill(|buffer| {
+        let n_read = decoder.read(buffer).map_err(|cause| {
+            Error::corrupt(FORMAT, path, len, format!("cannot be decompressed: {cause}"))
+        })?;
+        len += n_read as u64;
+        if len > most { Err(over(path, stored, len, limit)) } else { Ok(n_read) }
+    })?;
+    *budget -= len;
+    Ok(archive)
+}
+
+fn over(path: &Path, stored: u64, len: u64, limit: MaxDecompressed) -> Error {
+    if len > limit.of(stored) {
+        return limit.refuse(path, stored, len);
+    }
+    Error::Limit {
+        what: format!(
+            "the decompressed size of {} and the shards before it, which can also be decompressed \
+             to files first,",
+            path.display()
+        ),
+        limit: format!("--max-decompressed {}", limit.total()),
+        asked: limit.total().saturating_add(1),
+    }
+}
+
+/// What the indexes of all shards say together.
+fn merged_provenance(shards: &[Shard]) -> Option<Provenance> {
+    let mut merged: Option<Provenance> = None;
+    for shard in shards {
+        let Contents::Indexed(index) = &shard.contents else { return None };
+        let found = &index.meta().provenance;
+        match &mut merged {
+            None => merged = Some(found.clone()),
+            Some(merged) => merged.skipped.extend_from_slice(&found.skipped),
+        }
+    }
+    merged
+}

@@ -1,0 +1,279 @@
+use crate::index::CheckpointFacts;
+use crate::wds::{
+    kept, keys,
+    manifest::Manifest,
+    names::Column,
+    shard::{Contents, Shard, Slot},
+    splits,
+};
+use bytes::Bytes;
+use fdconvert_core::{
+    Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
+    Splits,
+};
+use fdconvert_jpeg::grid_of;
+use serde_json::{Map, json};
+use std::{path::PathBuf, sync::OnceLock};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Open shards as one dataset, in the order of the manifest or of their names. Nothing is copied:
+/// values are slices of the maps. Many threads may read at the same time.
+#[derive(Debug)]
+pub struct WdsReader {
+    pub(crate) path: PathBuf,
+    pub(crate) name: String,
+    pub(crate) schema: Schema,
+    pub(crate) slots: Vec<Slot>,
+    /// What the members are called, in schema order.
+    pub(crate) columns: Vec<Column>,
+    pub(crate) manifest: Option<Manifest>,
+    pub(crate) provenance: Option<Provenance>,
+    pub(crate) shards: Vec<Shard>,
+    /// How many samples there are up to the end of each shard.
+    pub(crate) ends: Vec<u64>,
+    pub(crate) fingerprint: OnceLock<[u8; 16]>,
+}
+
+impl WdsReader {
+    /// Whether a manifest says which shards there are and in which order.
+    #[must_use]
+    pub fn has_manifest(&self) -> bool {
+        self.manifest.is_some()
+    }
+
+    /// What the indexes say about checkpoints, all together; `None` where none has any.
+    #[must_use]
+    pub fn checkpoint_facts(&self) -> Option<CheckpointFacts> {
+        let found = self.shards.iter().filter_map(|shard| match &shard.contents {
+            Contents::Indexed(index) => index.checkpoint_facts(),
+            Contents::Scanned(_) => None,
+        });
+        found.reduce(CheckpointFacts::and)
+    }
+
+    /// The shard of a sample, and its position there.
+    pub(crate) fn locate(&self, index: u64) -> Result<(&Shard, u64)> {
+        let number = self.ends.partition_point(|&end| end <= index);
+        let start = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        match self.shards.get(number) {
+            Some(shard) => Ok((shard, index - start.unwrap_or(0))),
+            None => {
+                let what = format!("there is no sample {index}, only {}", self.len());
+                Err(Error::usage("sample", what))
+            }
+        }
+    }
+
+    /// The key of a sample of a shard.
+    pub(crate) fn key_in(&self, shard: &Shard, sample: u64) -> Result<String, String> {
+        match &shard.contents {
+            Contents::Indexed(index) => match index.key(sample) {
+                Ok(Some(key)) => Ok(key.to_owned()),
+                Ok(None) => Ok(format!("{sample:08}")),
+                Err(error) => Err(error.to_string()),
+            },
+            Contents::Scanned(scanned) => {
+                let stored = scanned.key(sample).ok_or("there is no such sample")?;
+                Ok(self.with_extension(keys::decode(stored), shard, sample))
+            }
+        }
+    }
+
+    /// What the first image of a sample is called; none where there is none.
+    fn image_name<'a>(&'a self, shard: &'a Shard, sample: u64) -> Option<&'a [u8]> {
+        let column = self.columns.get(self.schema.first_image()?)?.first();
+        let name = match &shard.contents {
+            Contents::Indexed(_) => column,
+            Contents::Scanned(scanned) => scanned.image_name(sample).unwrap_or(column),
+        };
+        Some(name).filter(|name| !name.is_empty())
+    }
+
+    /// The extension that the name in the tar lacks: files are unpacked by it.
+    fn with_extension(&self, mut key: String, shard: &Shard, sample: u64) -> String {
+        let last_part = key.rsplit('/').next().unwrap_or(&key);
+        let known = last_part.rsplit_once('.').and_then(|(_, e)| Codec::from_extension(e));
+        let common = self.manifest.as_ref().and_then(|m| m.common.extension.as_deref());
+        let own = || self.image_name(shard, sample).map(String::from_utf8_lossy);
+        let extension = common.map(Into::into).or_else(own);
+        if let (Some(extension), None) = (extension, known) {
+            key.push('.');
+            key.push_str(&extension);
+        }
+        key
+    }
+
+    /// An error about one sample that says in which shard it is.
+    pub(crate) fn bad_sample(&self, index: u64, what: &str) -> Error {
+        let place = self.locate(index).map_or_else(
+            |_| String::new(),
+            |(shard, sample)| format!(" (sample {sample} of {})", shard.path.display()),
+        );
+        Error::sample(self.key(index), format!("{what}{place}"))
+    }
+}
+
+impl Source for WdsReader {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        self.get(index).map(Into::into)
+    }
+
+    fn key(&self, index: u64) -> String {
+        let key = self.locate(index).ok().and_then(|(shard, i)| self.key_in(shard, i).ok());
+        key.unwrap_or_else(|| format!("#{index}"))
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        let (shard, sample) = self.locate(index).ok()?;
+        let image = self.schema.first_image()?;
+        match (&shard.contents, self.slots.get(image)?) {
+            (Contents::Indexed(index), &Slot::Region(region)) => {
+                Some(index.region(sample, region).ok()?.image?.codec)
+            }
+            _ => {
+                let name = std::str::from_utf8(self.image_name(shard, sample)?).ok()?;
+                Codec::from_extension(name.rsplit('.').next().unwrap_or(name))
+            }
+        }
+    }
+
+    fn member_name(&self, field: usize) -> Option<String> {
+        kept::of_source(&self.schema, field, self.columns.get(field)?)
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        let (shard, sample) = self.locate(index).ok()?;
+        let mut bytes = 0;
+        for (column, field) in self.schema.fields.iter().enumerate() {
+            if field.kind != Kind::Image {
+                continue;
+            }
+            bytes += match (&shard.contents, self.slots.get(column)?) {
+                (Contents::Indexed(index), &Slot::Region(region)) => {
+                    index.region(sample, region).ok()?.len
+                }
+                (Contents::Indexed(_), Slot::Cell(_)) => 0,
+                (Contents::Scanned(scanned), _) => scanned.place(sample, column)?.len() as u64,
+            };
+        }
+        Some(bytes)
+    }
+
+    fn splits(&self) -> Splits {
+        splits::of(self)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        splits::remarks(self)
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        *self.fingerprint.get_or_init(|| {
+            let mut hash = Xxh3::new();
+            for shard in &self.shards {
+                let name = shard.path.file_name().unwrap_or_default();
+                hash.update(name.as_encoded_bytes());
+                hash.update(&[0]);
+                hash.update(&(shard.archive.len() as u64).to_le_bytes());
+                match &shard.contents {
+                    // The root stands for every key and every checksum.
+                    Contents::Indexed(index) => hash.update(&index.root().to_le_bytes()),
+                    Contents::Scanned(scanned) => scanned.update(|bytes| hash.update(bytes)),
+                }
+            }
+            hash.digest128().to_le_bytes()
+        })
+    }
+}
+
+impl Reader for WdsReader {
+    fn get(&self, index: u64) -> Result<Sample<Encoded>> {
+        let (shard, sample) = self.locate(index)?;
+        let key = self.key_in(shard, sample).map_err(|what| self.bad_sample(index, &what))?;
+        let mut values = Vec::with_capacity(self.schema.fields.len());
+        for (column, (field, &slot)) in self.schema.fields.iter().zip(&self.slots).enumerate() {
+            match shard.value(sample, column, field, slot) {
+                Ok(value) => values.push(value),
+                Err(what) => {
+                    let what = format!("field `{}` {what}", field.name);
+                    return Err(self.bad_sample(index, &what));
+                }
+            }
+        }
+        Ok(Sample { key, values })
+    }
+
+    fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
+        let (shard, sample) = self.locate(index)?;
+        let slot = self.schema.first_image().and_then(|image| self.slots.get(image));
+        let Some(&slot) = slot else { return Ok(None) };
+        shard.extent(sample, slot).map_err(|what| self.bad_sample(index, &what))
+    }
+
+    fn checkpoints(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
+        let (shard, sample) = self.locate(index)?;
+        let (Contents::Indexed(block), Some(image)) =
+            (&shard.contents, self.schema.image_position(field))
+        else {
+            return Ok(None);
+        };
+        let found = block.checkpoints(sample, image);
+        found.map_err(|error| self.bad_sample(index, &error.to_string()))
+    }
+
+    fn provenance(&self) -> Option<&Provenance> {
+        self.provenance.as_ref()
+    }
+
+    fn details(&self) -> Map<String, serde_json::Value> {
+        let indexed = |shard: &&Shard| matches!(shard.contents, Contents::Indexed(_));
+        let bytes: u64 = self.shards.iter().map(|shard| shard.archive.len() as u64).sum();
+        let columns = self.columns.iter().map(Column::text);
+        let facts = [
+            ("shards", json!(self.shards.len())),
+            ("bytes", json!(bytes)),
+            ("indexed_shards", json!(self.shards.iter().filter(indexed).count())),
+            ("members", json!(columns.collect::<Vec<_>>())),
+            ("manifest", json!(self.manifest.is_some())),
+        ];
+        let checkpoints = self.checkpoint_facts();
+        let checkpoints = checkpoints.map(|facts| ("checkpoints", facts.to_json(grid_of)));
+        facts.into_iter().chain(checkpoints).map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn verify_layout(&self) -> Vec<Error> {
+        crate::wds::verify::layout(self)
+    }
+
+    fn verify_sample(&self, index: u64) -> Result<()> {
+        crate::wds::verify::sample(self, index)
+    }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        let (shard, _) = self.locate(index)?;
+        let checked = match (&shard.index_problem, &shard.contents) {
+            (Some(problem), _) => Err(problem.clone()),
+            (None, Contents::Indexed(index)) => {
+                index.check_tables().map_err(|error| error.to_string())
+            }
+            (None, Contents::Scanned(_)) => Ok(()),
+        };
+        checked.map_err(|what| self.bad_sample(index, &what))
+    }
+
+    fn has_checksums(&self) -> bool {
+        self.shards.iter().all(|shard| matches!(shard.contents, Contents::Indexed(_)))
+    }
+}

@@ -1,0 +1,221 @@
+//! Index and sidecars for shards that are there already, whoever wrote them.
+use crate::index::{Builder, ImageFacts, Meta, Region};
+use crate::wds::{
+    Wds, WdsReader,
+    checkpoints::{self, Checkpointing, Entries},
+    complete::refuse_foreign,
+    fields, layout, names,
+    shard::{Contents, Shard},
+    sidecar::{ShardFile, Shards, Sidecar},
+    splits::split_of,
+    writer::{cell, write_index},
+};
+use bytes::Bytes;
+use fdconvert_core::{Error, Provenance, Reader as _, Result, Source as _, Value};
+use fdconvert_storage::replace;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+impl Wds {
+    /// Makes the files of [`Wds`]'s sidecars for existing shards; an index that is there and fits
+    /// its shard stays. The shards themselves are only read. Returns what was written.
+    ///
+    /// # Errors
+    /// `Usage` when a file of another content is in the way (unless `overwrite`), or shards are
+    /// compressed; those of reading.
+    pub fn index(&self, path: &Path, overwrite: bool) -> Result<Vec<PathBuf>> {
+        self.index_with(path, overwrite, None)
+    }
+
+    /// As [`index`](Self::index), and the indexes get checkpoints of the JPEGs. An index that has
+    /// none is written anew, and one with checkpoints of another grid if `overwrite`.
+    ///
+    /// # Errors
+    /// As for [`index`](Self::index); `Usage` when there is no index among the sidecars.
+    pub fn index_with(
+        &self,
+        path: &Path,
+        overwrite: bool,
+        how: Option<Checkpointing<'_>>,
+    ) -> Result<Vec<PathBuf>> {
+        let makes_index = self.sidecars.contains(&"fdx");
+        if how.is_some() && !makes_index {
+            let what = "checkpoints are stored in the index: add `fdx` to --sidecars";
+            return Err(Error::usage("--jpeg-index", what));
+        }
+        let reader = self.open_dataset(path)?;
+        let mut written = Vec::new();
+        let mut start = 0;
+        for (shard, &end) in reader.shards.iter().zip(&reader.ends) {
+            if shard.path.extension().is_none_or(|extension| extension != "tar") {
+                let what = format!(
+                    "{} is compressed; other readers need the shard itself: decompress it first",
+                    shard.path.display()
+                );
+                return Err(Error::usage("index", what));
+            }
+            match (&shard.contents, how) {
+                (Contents::Scanned(_), _) if makes_index => {
+                    written.push(self.write_fdx(&reader, shard, start..end, overwrite, how)?);
+                }
+                (Contents::Indexed(index), Some(how))
+                    if !how.is_done(shard, index, overwrite)? =>
+                {
+                    written.push(checkpoints::add(how, &reader, shard, start..end)?);
+                }
+                _ => {}
+            }
+            start = end;
+        }
+        for (path, bytes) in self.others(&reader)? {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).map_err(Error::io("create the folder", folder))?;
+            }
+            if !overwrite {
+                refuse_foreign(&path, &bytes)?;
+            }
+            replace(&path, &bytes)?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+
+    fn write_fdx(
+        &self,
+        reader: &WdsReader,
+        shard: &Shard,
+        samples: std::ops::Range<u64>,
+        overwrite: bool,
+        how: Option<Checkpointing<'_>>,
+    ) -> Result<PathBuf> {
+        let path = layout::index_path(&shard.path);
+        if path.exists() && !overwrite {
+            let problem = shard.index_problem.as_deref().unwrap_or("it does not fit its shard");
+            let what = format!("{} exists: {problem}; replace it with --overwrite", path.display());
+            return Err(Error::usage("index", what));
+        }
+        let schema = reader.schema();
+        let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
+        let mut builder = Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX));
+        let mut entries = how.map(Entries::new);
+        if entries.is_some() {
+            builder = builder.with_checkpoints();
+        }
+        for index in samples {
+            let sample = reader.get(index)?;
+            let mut regions = Vec::with_capacity(n_regions);
+            for ((column, field), value) in schema.fields.iter().enumerate().zip(&sample.values) {
+                if !fields::is_cell(field) {
+                    let place = self.place(reader, shard, index, column, value)?;
+                    regions.push(region(shard, place, value));
+                }
+            }
+            let row: Vec<[u8; 8]> = sample.values.iter().filter_map(cell).collect();
+            builder.push(&sample.key, &regions);
+            builder.push_row(&row);
+            if let Some(entries) = &mut entries {
+                entries.push(&sample.values, regions, &mut builder);
+            }
+        }
+        let provenance = Provenance {
+            tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION"), " index").into(),
+            source: reader.name(),
+            ..Provenance::default()
+        };
+        let mut meta = Meta { schema: schema.clone(), provenance };
+        if let Some(how) = how {
+            how.note(&mut meta);
+        }
+        let mut sealed = Vec::new();
+        if let Some(mut entries) = entries {
+            entries.flush(&mut builder);
+            sealed = entries.sealed;
+        }
+        let data_len = shard.archive.len() as u64;
+        write_index(&path, &builder, &sealed, &meta.to_json(), data_len)?;
+        Ok(path)
+    }
+
+    /// Where a value's bytes lie in the shard. Arrays and images view it; what was parsed (text)
+    /// is its whole member.
+    fn place(
+        &self,
+        reader: &WdsReader,
+        shard: &Shard,
+        index: u64,
+        column: usize,
+        value: &Value<fdconvert_core::Encoded>,
+    ) -> Result<std::ops::Range<usize>> {
+        let (_, sample) = reader.locate(index)?;
+        let Contents::Scanned(scanned) = &shard.contents else {
+            return Err(reader.bad_sample(index, "the shard is indexed already"));
+        };
+        let member = scanned
+            .place(sample, column)
+            .ok_or_else(|| reader.bad_sample(index, "a field is missing"))?;
+        Ok(match value {
+            Value::Array(bytes) => within(&shard.archive, bytes).unwrap_or(member),
+            _ => member,
+        })
+    }
+
+    fn others(&self, reader: &WdsReader) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+        let paths = reader.shards.iter().map(|shard| &*shard.path);
+        let members = match self.sidecars[..] {
+            ["fdx"] | [] => Vec::new(),
+            _ => names::found(paths, &reader.columns)?,
+        };
+        let splits: Vec<String> = reader.shards.iter().map(|shard| split_of(&shard.path)).collect();
+        let files: Vec<ShardFile<'_>> = reader
+            .shards
+            .iter()
+            .zip(&splits)
+            .map(|(shard, split)| ShardFile {
+                path: &shard.path,
+                split,
+                n_samples: shard.len(),
+                bytes: shard.archive.len() as u64,
+            })
+            .collect();
+        // A look that failed must not put the files beside the dataset.
+        let is_folder =
+            fs::metadata(&reader.path).map_err(Error::io("look at", &reader.path))?.is_dir();
+        let out = if is_folder {
+            reader.path.as_path()
+        } else {
+            reader.path.parent().unwrap_or(Path::new(""))
+        };
+        let shards = Shards { out, files: &files, schema: reader.schema(), members: &members };
+        let mut outputs = Vec::new();
+        for kind in self.sidecars.iter().filter_map(|name| Sidecar::from_name(name)) {
+            outputs.extend(kind.files(&shards)?);
+        }
+        Ok(outputs)
+    }
+}
+
+fn region(
+    shard: &Shard,
+    place: std::ops::Range<usize>,
+    value: &Value<fdconvert_core::Encoded>,
+) -> Region {
+    let image = match value {
+        Value::Image(image) => {
+            Some(ImageFacts { codec: image.codec, width: image.width, height: image.height })
+        }
+        _ => None,
+    };
+    let bytes = shard.archive.slice(place.clone());
+    let (offset, len) = (place.start as u64, bytes.len() as u64);
+    Region { offset, len, xxh3: xxh3_64(&bytes), image }
+}
+
+/// Where a slice lies in the bytes that it was cut from.
+fn within(whole: &Bytes, part: &Bytes) -> Option<std::ops::Range<usize>> {
+    let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
+    let end = start.checked_add(part.len())?;
+    (end <= whole.len()).then_some(start..end)
+}

@@ -1,0 +1,179 @@
+use crate::index::Index;
+use crate::wds::{fields, layout, scan::Scanned};
+use bytes::Bytes;
+use fdconvert_core::{Encoded, Error, Extent, FieldSpec, Kind, Result, Schema, Value};
+use std::{io, path::Path, sync::Arc};
+
+/// What is wrong with a sample that lacks a field.
+const MISSING: &str =
+    "is missing from the sample, and the first sample has it; --on-error skip leaves out such ones";
+
+/// An open shard.
+#[derive(Debug)]
+pub(crate) struct Shard {
+    pub(crate) path: Arc<Path>,
+    /// The tar, decompressed if need be.
+    pub(crate) archive: Bytes,
+    /// Whether the archive is the file itself, not made from it in memory.
+    pub(crate) is_mapped: bool,
+    pub(crate) contents: Contents,
+    /// Why the index that is there is not used.
+    pub(crate) index_problem: Option<String>,
+}
+
+/// How samples are found.
+#[derive(Debug)]
+pub(crate) enum Contents {
+    /// By the index beside the tar.
+    Indexed(Box<Index>),
+    /// By what a walk over the headers found.
+    Scanned(Scanned),
+}
+
+/// Where the index has a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// Eight bytes from here in the row.
+    Cell(usize),
+    /// That region of the sample.
+    Region(u32),
+}
+
+/// Slots of a schema's fields.
+pub(crate) fn slots(schema: &Schema) -> Vec<Slot> {
+    let (mut cell_at, mut n_regions) = (0, 0);
+    let slot = |field: &FieldSpec| {
+        if fields::is_cell(field) {
+            cell_at += 8;
+            Slot::Cell(cell_at - 8)
+        } else {
+            n_regions += 1;
+            Slot::Region(n_regions - 1)
+        }
+    };
+    schema.fields.iter().map(slot).collect()
+}
+
+/// The index of the shard at `path`, if there is one; the inner error says why one that is there
+/// cannot be used.
+pub(crate) fn find_index(path: &Path, archive: &Bytes) -> Result<Option<Result<Index, String>>> {
+    if path.extension().is_none_or(|extension| extension != "tar") {
+        return Ok(None);
+    }
+    let block = match fdconvert_storage::map(&layout::index_path(path)) {
+        Ok(block) => block,
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let index = match Index::parse(block) {
+        Ok(index) => index,
+        Err(error) => return Ok(Some(Err(error.to_string()))),
+    };
+    let schema = &index.meta().schema;
+    let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
+    let has_cells = n_regions < schema.fields.len();
+    let has_rows = matches!(index.row(0), Ok(Some(_)));
+    Ok(Some(if index.data_len() != archive.len() as u64 {
+        Err(format!(
+            "the index is stale: it is of a file of {} bytes, not {}",
+            index.data_len(),
+            archive.len()
+        ))
+    } else if n_regions as u64 != u64::from(index.regions_per_sample()) {
+        Err("the index has other regions than fields".into())
+    } else if has_cells && !has_rows {
+        Err("the index lacks its integers and floats".into())
+    } else {
+        Ok(index)
+    }))
+}
+
+impl Shard {
+    pub(crate) fn len(&self) -> u64 {
+        match &self.contents {
+            Contents::Indexed(index) => index.n_samples(),
+            Contents::Scanned(scanned) => scanned.len(),
+        }
+    }
+
+    /// The value of a field; the error is for an `Error::sample`.
+    pub(crate) fn value(
+        &self,
+        sample: u64,
+        column: usize,
+        field: &FieldSpec,
+        slot: Slot,
+    ) -> Result<Value<Encoded>, String> {
+        match &self.contents {
+            Contents::Indexed(index) => self.indexed(index, sample, field, slot),
+            Contents::Scanned(scanned) => {
+                let place = scanned.place(sample, column).ok_or(MISSING)?;
+                fields::decode(&field.kind, self.archive.slice(place))
+            }
+        }
+    }
+
+    /// Where the bytes of a field lie, by the index alone. Without an index what an image is shows
+    /// only in its bytes, so a reader has to look at them whoever else reads them.
+    pub(crate) fn extent(&self, sample: u64, slot: Slot) -> Result<Option<Extent>, String> {
+        let (Contents::Indexed(index), Slot::Region(number), true) =
+            (&self.contents, slot, self.is_mapped)
+        else {
+            return Ok(None);
+        };
+        let region = index.region(sample, number).map_err(|error| error.to_string())?;
+        let (path, xxh3) = (self.path.clone(), Some(region.xxh3));
+        Ok(Some(Extent { path, offset: region.offset, len: region.len, xxh3 }))
+    }
+
+    fn indexed(
+        &self,
+        index: &Index,
+        sample: u64,
+        field: &FieldSpec,
+        slot: Slot,
+    ) -> Result<Value<Encoded>, String> {
+        let number = match slot {
+            Slot::Region(number) => number,
+            Slot::Cell(at) => {
+                let row = index.row(sample).map_err(|error| error.to_string())?;
+                let cell = row.and_then(|row| row.get(at..)?.first_chunk::<8>());
+                let cell = *cell.ok_or("is missing from the index")?;
+                return Ok(match field.kind {
+                    Kind::Int => Value::Int(i64::from_le_bytes(cell)),
+                    _ => Value::Float(f64::from_le_bytes(cell)),
+                });
+            }
+        };
+        let region = index.region(sample, number).map_err(|error| error.to_string())?;
+        let bytes = self.slice(region.offset, region.len)?;
+        Ok(match &field.kind {
+            Kind::Image => {
+                let image = region.image.ok_or("is no image in the index")?;
+                if image.width == 0 || image.height == 0 {
+                    return Err(format!("is {}x{}: no pixels", image.width, image.height));
+                }
+                let (codec, width, height) = (image.codec, image.width, image.height);
+                Value::Image(Encoded { codec, width, height, bytes })
+            }
+            Kind::Array(spec) if spec.byte_len() != Some(region.len) => {
+                return Err(format!("{} bytes do not fill the array's shape", region.len));
+            }
+            Kind::Array(_) => Value::Array(bytes),
+            kind => return fields::decode(kind, bytes),
+        })
+    }
+
+    pub(crate) fn slice(&self, offset: u64, len: u64) -> Result<Bytes, String> {
+        let range = offset
+            .checked_add(len)
+            .filter(|&end| end <= self.archive.len() as u64)
+            .and_then(|end| Some(usize::try_from(offset).ok()?..usize::try_from(end).ok()?));
+        match range {
+            Some(range) => Ok(self.archive.slice(range)),
+            None => Err(format!("{len} bytes at {offset} are outside of the shard")),
+        }
+    }
+}

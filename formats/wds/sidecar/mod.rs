@@ -1,0 +1,151 @@
+//! Files beside shards, for other readers: pure functions from finished shards to bytes.
+//!
+//! Nothing in them comes from a clock or a machine: the same shards give the same files. Offsets
+//! and names are taken from the shards themselves, by the same walk that reads foreign ones.
+
+mod dali;
+mod energon;
+mod hf;
+mod lists;
+#[cfg(test)]
+mod tests;
+
+use crate::wds::tar::{Group, groups};
+use fdconvert_core::{Error, Result, Schema};
+use fdconvert_storage::map;
+use std::path::{Path, PathBuf};
+
+/// Whom the files are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sidecar {
+    /// `STEM.idx` beside each shard: DALI's index, version 1.2.
+    Dali,
+    /// `wids-SPLIT.json`: random access with `wids`.
+    Wids,
+    /// `_info.json`: lengths and splits for timm.
+    Timm,
+    /// `README.md`: splits, fields and class names for Hugging Face `datasets`.
+    Hf,
+    /// `.nv-meta` and `NAME.tar.idx`: Megatron Energon, but for its database `index.sqlite`, whose
+    /// layout is Energon's own business: `energon prepare` makes that.
+    Energon,
+    /// `STEM_stats.json` beside each shard, as img2dataset leaves behind. Times are 0: a clock
+    /// would make the same dataset other bytes.
+    Img2dataset,
+}
+
+/// A finished shard.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShardFile<'a> {
+    /// The tar, in the dataset's folder.
+    pub(crate) path: &'a Path,
+    /// What part of the dataset it belongs to.
+    pub(crate) split: &'a str,
+    /// Samples in it.
+    pub(crate) n_samples: u64,
+    /// Its size.
+    pub(crate) bytes: u64,
+}
+
+/// A dataset whose shards are all there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shards<'a> {
+    /// Its folder.
+    pub(crate) out: &'a Path,
+    /// In order.
+    pub(crate) files: &'a [ShardFile<'a>],
+    /// Fields of every sample.
+    pub(crate) schema: &'a Schema,
+    /// Names of the fields in the tar, in schema order; those of one field with `;` between them.
+    pub(crate) members: &'a [String],
+}
+
+/// A file to write, and its contents. Its folder may not exist yet.
+pub(crate) type Output = (PathBuf, Vec<u8>);
+
+impl Sidecar {
+    /// Every kind, in a fixed order.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Dali, Self::Wids, Self::Timm, Self::Hf, Self::Energon, Self::Img2dataset];
+
+    /// The name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Dali => "dali",
+            Self::Wids => "wids",
+            Self::Timm => "timm",
+            Self::Hf => "hf",
+            Self::Energon => "energon",
+            Self::Img2dataset => "img2dataset",
+        }
+    }
+
+    /// The kind of that name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The files of this kind, in a fixed order.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unsupported` when a shard is not what it should be, `Usage` when the dataset
+    /// is one that this reader cannot read, `Io`.
+    pub(crate) fn files(self, shards: &Shards<'_>) -> Result<Vec<Output>> {
+        match self {
+            Self::Dali => dali::files(shards),
+            Self::Wids => lists::wids(shards),
+            Self::Timm => lists::timm(shards),
+            Self::Hf => hf::files(shards),
+            Self::Energon => energon::files(shards),
+            Self::Img2dataset => lists::img2dataset(shards),
+        }
+    }
+}
+
+impl<'a> Shards<'a> {
+    /// The splits, in order of their first shard, with their shards.
+    fn by_split(&self) -> Vec<(&'a str, Vec<&'a ShardFile<'a>>)> {
+        let mut splits: Vec<(&str, Vec<&ShardFile<'_>>)> = Vec::new();
+        for file in self.files {
+            match splits.iter_mut().find(|(split, _)| *split == file.split) {
+                Some((_, files)) => files.push(file),
+                None => splits.push((file.split, vec![file])),
+            }
+        }
+        splits
+    }
+
+    /// The path of a shard within the dataset's folder, with `/` between its parts.
+    fn name_of(&self, file: &ShardFile<'_>) -> Result<String> {
+        let inside = file.path.strip_prefix(self.out).ok().and_then(Path::to_str);
+        inside.map(str::to_owned).ok_or_else(|| {
+            let what = format!("{} is not within {}", file.path.display(), self.out.display());
+            Error::usage("output", what)
+        })
+    }
+}
+
+/// Calls `visit` with every sample of a shard.
+fn walk(file: &ShardFile<'_>, mut visit: impl FnMut(&Group<'_>) -> Result<()>) -> Result<()> {
+    let archive = map(file.path)?;
+    let mut n_samples = 0;
+    for group in groups(&archive) {
+        visit(&group.map_err(|error| error.at(file.path))?)?;
+        n_samples += 1;
+    }
+    if (n_samples, archive.len() as u64) != (file.n_samples, file.bytes) {
+        let what = format!(
+            "{n_samples} samples in {} bytes; {} in {} were written",
+            archive.len(),
+            file.n_samples,
+            file.bytes
+        );
+        return Err(Error::corrupt("tar", file.path, 0, what));
+    }
+    Ok(())
+}
+
+/// A JSON document for people, too.
+fn json(document: &serde_json::Value) -> Vec<u8> {
+    format!("{document:#}\n").into_bytes()
+}

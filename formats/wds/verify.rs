@@ -1,0 +1,240 @@
+//! Every rule of `SPEC.md`, checked on a dataset as a whole or on one sample.
+use crate::index::Index;
+use crate::wds::{
+    WdsReader, fields,
+    format::FORMAT,
+    layout,
+    manifest::FileFacts,
+    record::Record,
+    scan::{Member, samples},
+    shard::{Contents, Shard, Slot},
+};
+use fdconvert_core::{Encoded, Error, FieldSpec, Reader as _, Result, Value};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Problems listed of one shard before the rest is only counted.
+const MAX_LISTED: usize = 100;
+
+/// Problems of one shard.
+struct Problems<'a> {
+    path: &'a Path,
+    listed: Vec<Error>,
+    n_more: u64,
+}
+
+impl Problems<'_> {
+    fn add(&mut self, offset: u64, what: impl Into<String>) {
+        if self.listed.len() < MAX_LISTED {
+            self.listed.push(Error::corrupt(FORMAT, self.path, offset, what));
+        } else {
+            self.n_more += 1;
+        }
+    }
+}
+
+pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
+    let mut all = Vec::new();
+    for (number, shard) in reader.shards.iter().enumerate() {
+        let mut problems = Problems { path: &shard.path, listed: Vec::new(), n_more: 0 };
+        if let Some(problem) = &shard.index_problem {
+            problems.add(0, problem);
+        }
+        match &shard.contents {
+            Contents::Indexed(index) => {
+                for error in index.verify() {
+                    problems.add(0, error.to_string());
+                }
+                framing(reader, shard, index, &mut problems);
+            }
+            Contents::Scanned(scanned) => {
+                for (name, count) in &scanned.extra {
+                    let name = String::from_utf8_lossy(name);
+                    problems.add(0, format!("{count} samples have a field `{name}` that the first has not; it is not read"));
+                }
+            }
+        }
+        let xxh3 = format!("{:016x}", xxh3_64(&shard.archive));
+        let found = (shard.archive.len() as u64, shard.len(), xxh3);
+        record(shard, &found, &mut problems);
+        let facts = reader.manifest.as_ref().and_then(|manifest| manifest.shards.get(number));
+        if let Some(facts) = facts
+            && (facts.bytes, facts.samples, &facts.xxh3) != (found.0, found.1, &found.2)
+        {
+            problems.add(0, "bytes, samples or checksum are not what the manifest says");
+        }
+        if problems.n_more > 0 {
+            let what = format!("{} more problems", problems.n_more);
+            problems.listed.push(Error::corrupt(FORMAT, &*shard.path, 0, what));
+        }
+        all.append(&mut problems.listed);
+    }
+    if let Some(manifest) = &reader.manifest {
+        let sum: u64 = manifest.shards.iter().map(|shard| shard.samples).sum();
+        if sum != manifest.samples {
+            let what = format!("{} samples, but {sum} in its shards", manifest.samples);
+            all.push(Error::corrupt(FORMAT, reader.path.join(layout::MANIFEST), 0, what));
+        }
+        all.extend(manifest.sidecars.iter().filter_map(|file| sidecar(&reader.path, file)));
+    } else if reader.path.join(layout::RECORDS).is_dir() {
+        // Whoever made done-records has also made a manifest in the end.
+        let what = "it is missing: the dataset was not finished, or the file was removed";
+        all.push(Error::corrupt(FORMAT, reader.path.join(layout::MANIFEST), 0, what));
+    }
+    all
+}
+
+/// The tar and its index agree on every sample: what other readers get is what we do.
+fn framing(reader: &WdsReader, shard: &Shard, index: &Index, problems: &mut Problems<'_>) {
+    let order = fields::order(&reader.schema);
+    let mut n_samples = 0;
+    for sample in samples(&shard.archive) {
+        let members = match sample {
+            Ok((_, members)) => members,
+            Err(error) => {
+                problems.add(error.offset, error.what);
+                return;
+            }
+        };
+        let at = members.first().map_or(0, |member| member.header);
+        if members.len() != order.len() {
+            let (found, wanted) = (members.len(), order.len());
+            problems.add(at, format!("a sample of {found} members for {wanted} fields"));
+            return;
+        }
+        for (member, &column) in members.iter().zip(&order) {
+            if reader.columns.get(column).is_some_and(|column| !column.takes(&member.name)) {
+                let name = String::from_utf8_lossy(&member.name);
+                problems.add(member.header, format!("`{name}` is not the field expected here"));
+            }
+            let (field, slot) = (&reader.schema.fields[column], reader.slots[column]);
+            if let Err(what) = agree(shard, index, n_samples, field, slot, member) {
+                problems.add(
+                    member.data,
+                    format!("sample {n_samples}, field `{}`: {what}", field.name),
+                );
+            }
+        }
+        n_samples += 1;
+    }
+    if n_samples != index.n_samples() {
+        problems.add(0, format!("{n_samples} samples, its index has {}", index.n_samples()));
+    }
+}
+
+fn agree(
+    shard: &Shard,
+    index: &Index,
+    sample: u64,
+    field: &FieldSpec,
+    slot: Slot,
+    member: &Member,
+) -> Result<(), String> {
+    let stored = || fields::decode(&field.kind, shard.archive.slice(member.range()));
+    match slot {
+        Slot::Cell(_) => {
+            let (stored, said) = (stored()?, shard.value(sample, 0, field, slot)?);
+            let same = match (&stored, &said) {
+                (Value::Float(a), Value::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
+                _ => stored == said,
+            };
+            if same { Ok(()) } else { Err("tar and index have different numbers".into()) }
+        }
+        Slot::Region(region) => {
+            let region = index.region(sample, region).map_err(|error| error.to_string())?;
+            let header = match &field.kind {
+                fdconvert_core::Kind::Array(_) => {
+                    // Also checks type and shape.
+                    stored()?;
+                    member.len - region.len.min(member.len)
+                }
+                _ => 0,
+            };
+            let place = (member.data + header, member.len - header);
+            if place == (region.offset, region.len) {
+                Ok(())
+            } else {
+                Err(format!("tar and index disagree on where its bytes are: {}", member.data))
+            }
+        }
+    }
+}
+
+/// The done-record, if there is one, is about this file.
+fn record(shard: &Shard, found: &(u64, u64, String), problems: &mut Problems<'_>) {
+    let (Some(folder), Some(stem)) = (shard.path.parent(), shard.path.file_stem()) else { return };
+    let Some(stem) = stem.to_str() else { return };
+    match Record::read(&layout::record_path(folder, stem)) {
+        Ok(None) => {}
+        Ok(Some(record)) => {
+            if (record.bytes, record.samples) != (found.0, found.1) {
+                problems.add(0, "bytes or samples are not what its record says");
+            } else if record.xxh3 != found.2 {
+                problems.add(0, "the checksum in its record does not match");
+            }
+        }
+        Err(error) => problems.listed.push(error),
+    }
+}
+
+fn sidecar(folder: &Path, file: &FileFacts) -> Option<Error> {
+    let path = folder.join(&file.name);
+    match fdconvert_storage::map(&path) {
+        Err(error) => Some(error),
+        Ok(bytes) => {
+            let found = (bytes.len() as u64, format!("{:016x}", xxh3_64(&bytes)));
+            let what = "it is not what was written when the dataset was completed";
+            (found != (file.bytes, file.xxh3.clone()))
+                .then(|| Error::corrupt(FORMAT, &path, 0, what))
+        }
+    }
+}
+
+/// Bounds and kinds by reading the sample, checksums where there is an index, and the headers of
+/// its images.
+pub(crate) fn sample(reader: &WdsReader, number: u64) -> Result<()> {
+    let (shard, local) = reader.locate(number)?;
+    let read = reader.get(number)?;
+    for (column, value) in read.values.iter().enumerate() {
+        let field = &reader.schema.fields[column];
+        let checked = match (&shard.contents, reader.slots[column]) {
+            (Contents::Indexed(index), Slot::Region(region)) => {
+                checksum(shard, index, local, region)
+            }
+            _ => Ok(()),
+        };
+        let checked = checked.and_then(|()| match value {
+            Value::Image(image) => check_image(image),
+            _ => Ok(()),
+        });
+        if let Err(what) = checked {
+            return Err(reader.bad_sample(number, &format!("field `{}`: {what}", field.name)));
+        }
+    }
+    Ok(())
+}
+
+fn checksum(shard: &Shard, index: &Index, sample: u64, region: u32) -> Result<(), String> {
+    let region = index.region(sample, region).map_err(|error| error.to_string())?;
+    let bytes = shard.slice(region.offset, region.len)?;
+    if xxh3_64(&bytes) == region.xxh3 {
+        return Ok(());
+    }
+    Err(format!("the checksum of its {} bytes at {} does not match", region.len, region.offset))
+}
+
+fn check_image(image: &Encoded) -> Result<(), String> {
+    let header = fdconvert_probe::probe(&image.bytes)?;
+    if (header.codec, header.width, header.height) != (image.codec, image.width, image.height) {
+        return Err(format!(
+            "the index says {} of {}x{}, the image {} of {}x{}",
+            image.codec.extension(),
+            image.width,
+            image.height,
+            header.codec.extension(),
+            header.width,
+            header.height
+        ));
+    }
+    fdconvert_probe::check_complete(&image.bytes, &header).map(|_| ())
+}

@@ -1,0 +1,329 @@
+use crate::index::{Builder, ImageFacts, Meta, Region, seal_all};
+use crate::wds::{
+    Wds,
+    existing::{Ours, make_way, refuse_other_dataset, remove, remove_manifest},
+    fields,
+    keys::{KeyCodec, Omitted},
+    layout::{self, BLOCK, END, MAX_MEMBER_BYTES, MAX_NAME_BYTES},
+    names::Name,
+    record::Record,
+};
+use bytes::Bytes;
+use fdconvert_core::{
+    Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, ShardSummary,
+    ShardWriter, Skipped, Value,
+};
+use fdconvert_storage::{
+    Claim, Folders, Scratch, SourceStamp, partial_path, replace, take_back, write_partial,
+};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
+
+/// What is written at once.
+const BUFFER_BYTES: usize = 4 << 20;
+
+/// Appends samples to a shard. Keeps the shard's index in memory, checkpoints included (1.6 MB in
+/// a shard of 256 MiB), and 16 bytes per key.
+pub(crate) struct Writer {
+    out: PathBuf,
+    stem: String,
+    with_index: bool,
+    n_shards: usize,
+    fingerprint: [u8; 16],
+    schema: Schema,
+    provenance: Provenance,
+    /// Names of the members, and their order.
+    names: Vec<Name>,
+    order: Vec<usize>,
+    keys: KeyCodec,
+    seen: HashSet<u128>,
+    index: Builder,
+    /// Sealed checkpoints; `None` where none are stored.
+    entries: Option<Vec<u8>>,
+    tar: Archive,
+    ours: Ours,
+    // After the files that it stands for.
+    claim: Claim,
+    // Last, so that what lies in them is gone before they are dropped.
+    folders: Folders,
+}
+
+/// The tar itself.
+struct Archive {
+    scratch: Scratch,
+    buffer: Vec<u8>,
+    /// Bytes that are no longer in the buffer.
+    flushed: u64,
+    hash: Xxh3,
+}
+
+impl Writer {
+    pub(crate) fn create(format: &Wds, request: &Create<'_>) -> Result<Self> {
+        let Create { out, schema, shard, .. } = *request;
+        let stem = layout::stem(shard)?;
+        let names = fields::names(schema, format, request.common)?;
+        let longest = names.iter().map(Name::max_bytes).max().unwrap_or(0);
+        let image = schema.first_image().and_then(|image| names.get(image));
+        let omitted = match (&request.common.extension, image) {
+            (Some(extension), _) => Omitted::One(extension.clone()),
+            (None, _) if request.common.distinct_stems => Omitted::AnyImage,
+            (None, Some(Name::Fixed(name))) => Omitted::One(name.clone()),
+            (None, _) => Omitted::One(String::new()),
+        };
+        let keys = KeyCodec { omitted, max_bytes: MAX_NAME_BYTES - 1 - longest };
+        refuse_other_dataset(request)?;
+        let records = out.join(layout::RECORDS);
+        let source = SourceStamp::new(&records, request.fingerprint, request.stamp);
+        if !request.overwrite {
+            source.check()?;
+        }
+        let mut folders = Folders::make(&[out], &records)?;
+        let record_path = layout::record_path(out, &stem);
+        let claim = Claim::open(&record_path, request.fingerprint, request.overwrite)?;
+        let with_index = format.sidecars.contains(&"fdx");
+        let ours = make_way(request, &stem, &claim, with_index)?;
+        let tar = layout::tar_path(out, &stem);
+        let claimed = claim.stands_for_leftovers();
+        folders.stamp(source)?;
+        claim.hold()?;
+        if claim.resumes() && !record_path.exists() {
+            // What an interrupted run has committed without its record.
+            remove(&layout::index_path(&tar))?;
+            remove(&tar)?;
+        }
+        let scratch = Scratch::start(&partial_path(&tar), claimed)?;
+        if claimed {
+            drop(Scratch::start(&partial_path(&layout::index_path(&tar)), true)?);
+        }
+        let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
+        // More fields than 32 bits count do not fit into memory.
+        let index = Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX));
+        let stores = request.checkpoints && format.stores_checkpoints();
+        let index = if stores { index.with_checkpoints() } else { index };
+        Ok(Self {
+            out: out.to_path_buf(),
+            with_index,
+            n_shards: shard.of,
+            fingerprint: request.fingerprint,
+            schema: schema.clone(),
+            provenance: request.provenance.clone(),
+            order: fields::order(schema),
+            names,
+            keys,
+            seen: HashSet::new(),
+            index,
+            entries: stores.then(Vec::new),
+            tar: Archive { scratch, buffer: Vec::new(), flushed: 0, hash: Xxh3::new() },
+            ours,
+            claim,
+            stem,
+            folders,
+        })
+    }
+
+    fn push(&mut self, sample: &Sample<Encoded>, checkpoints: &[Option<Bytes>]) -> Result<()> {
+        let bad = |what: String| Error::sample(&sample.key, what);
+        self.schema.check(sample)?;
+        let mut members = Vec::with_capacity(sample.values.len());
+        for (field, value) in self.schema.fields.iter().zip(&sample.values) {
+            let contents = fields::encode(&field.kind, value);
+            let contents =
+                contents.map_err(|what| bad(format!("field `{}`: {what}", field.name)))?;
+            if contents.len() > MAX_MEMBER_BYTES {
+                let len = contents.len();
+                return Err(bad(format!("field `{}`: {len} bytes are over 8 GiB", field.name)));
+            }
+            members.push(contents);
+        }
+        let key = self.keys.encode(&sample.key);
+        let mut headers = Vec::with_capacity(members.len());
+        for ((name, value), contents) in self.names.iter().zip(&sample.values).zip(&members) {
+            let name = name.of(value);
+            let header = layout::header(&format!("{key}.{name}"), contents.len());
+            headers.push(header.map_err(|error| bad(error.to_string()))?);
+        }
+        if !self.seen.insert(xxh3_128(key.as_bytes())) {
+            return Err(bad(format!(
+                "another sample of the shard is called `{key}` already; a beton or mds can hold both"
+            )));
+        }
+        let mut regions = vec![None; members.len()];
+        for &i in &self.order {
+            let (Some(header), Some(contents)) = (headers.get(i), members.get(i)) else { continue };
+            self.tar.append(header)?;
+            self.tar.append(&contents.header)?;
+            let (offset, len) = (self.tar.len(), contents.bytes.len() as u64);
+            self.tar.append(&contents.bytes)?;
+            let padding = (BLOCK - self.tar.len() % BLOCK) % BLOCK;
+            self.tar.append(&END[..padding as usize])?;
+            let facts = |image: &Encoded| ImageFacts {
+                codec: image.codec,
+                width: image.width,
+                height: image.height,
+            };
+            let image = match &sample.values[i] {
+                Value::Image(image) => Some(facts(image)),
+                _ => None,
+            };
+            let region = || Region { offset, len, xxh3: xxh3_64(&contents.bytes), image };
+            regions[i] = (!fields::is_cell(&self.schema.fields[i])).then(region);
+        }
+        let regions: Vec<Region> = regions.into_iter().flatten().collect();
+        let row: Vec<[u8; 8]> = sample.values.iter().filter_map(cell).collect();
+        self.index.push(&sample.key, &regions);
+        self.index.push_row(&row);
+        if let Some(entries) = &mut self.entries {
+            self.index.push_entry_lens(&seal_all(checkpoints, &regions, entries));
+        }
+        Ok(())
+    }
+}
+
+impl ShardWriter for Writer {
+    fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        self.push(sample, &[])
+    }
+
+    fn write_with(
+        &mut self,
+        sample: &Sample<Encoded>,
+        checkpoints: &[Option<Bytes>],
+    ) -> Result<()> {
+        self.push(sample, checkpoints)
+    }
+
+    fn skip(&mut self, skipped: Skipped) -> Result<()> {
+        self.provenance.skipped.push(skipped);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<ShardSummary> {
+        // The folders first, so that they go last.
+        let Self { mut folders, claim, out, stem, mut tar, mut provenance, index, ours, .. } =
+            *self;
+        let samples = index.n_samples();
+        if samples == 0 {
+            let what = match self.n_shards {
+                1 => "there is no sample to write".to_owned(),
+                _ => format!(
+                    "all samples of shard {stem} were left out, and readers of shards stumble over \
+                     empty ones: make shards larger, or leave the samples out of the source"
+                ),
+            };
+            return Err(Error::usage("source", what));
+        }
+        tar.append(&END)?;
+        tar.flush()?;
+        let (bytes, xxh3) = (tar.flushed, tar.hash.digest());
+        let mut done = Record::new(self.fingerprint, samples, bytes, xxh3);
+        done.skipped.clone_from(&provenance.skipped);
+
+        // What describes the shard that is being replaced must not outlive it, nor must the
+        // manifest of a dataset that is no more.
+        let path = layout::tar_path(&out, &stem);
+        remove_manifest(&out)?;
+        remove(&layout::record_path(&out, &stem))?;
+        if ours.index {
+            remove(&layout::index_path(&path))?;
+        }
+        let index = self.with_index.then_some((
+            index,
+            self.entries.unwrap_or_default(),
+            Meta { schema: self.schema, provenance: std::mem::take(&mut provenance) },
+        ));
+        let at = layout::index_path(&path);
+        let tar_file = tar.scratch.identity();
+        let undo_tar = || take_back(&path, tar_file);
+        let commit = if ours.tar { Scratch::commit } else { Scratch::commit_new };
+        if let Err(error) = commit(tar.scratch, &path) {
+            // Also where it has its name, and only the sync of the folder failed.
+            if !undo_tar() {
+                claim.leave();
+            }
+            return Err(error);
+        }
+        let mut index_file = None;
+        if let Some((index, entries, meta)) = index {
+            let written = index_block(&index, &entries, &meta.to_json(), bytes)
+                .and_then(|block| write_partial(&at, &block))
+                .and_then(|scratch| {
+                    index_file = Some(scratch.identity());
+                    let commit = if ours.index { Scratch::commit } else { Scratch::commit_new };
+                    commit(scratch, &at)
+                });
+            if let Err(error) = written {
+                if !(index_file.is_none_or(|file| take_back(&at, file)) & undo_tar()) {
+                    claim.leave();
+                }
+                return Err(error);
+            }
+        }
+        claim.commit(&done.to_json(), || {
+            index_file.is_none_or(|file| take_back(&at, file)) & undo_tar()
+        })?;
+        folders.keep_stamp();
+        Ok(ShardSummary { path, samples, bytes, skipped: done.skipped })
+    }
+}
+
+impl Archive {
+    fn len(&self) -> u64 {
+        self.flushed + self.buffer.len() as u64
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() < BUFFER_BYTES {
+            self.buffer.extend_from_slice(bytes);
+            return if self.buffer.len() < BUFFER_BYTES { Ok(()) } else { self.flush() };
+        }
+        self.flush()?;
+        self.store(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.store(&buffer)?;
+        buffer.clear();
+        self.buffer = buffer;
+        Ok(())
+    }
+
+    fn store(&mut self, bytes: &[u8]) -> Result<()> {
+        self.scratch.write_all_at(bytes, self.flushed)?;
+        self.hash.update(bytes);
+        self.flushed += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Eight bytes of an integer or float.
+pub(crate) fn cell(value: &Value<Encoded>) -> Option<[u8; 8]> {
+    match value {
+        Value::Int(int) => Some(int.to_le_bytes()),
+        Value::Float(float) => Some(float.to_le_bytes()),
+        _ => None,
+    }
+}
+
+/// The block of an index as one piece: what it is made of is in memory as well.
+fn index_block(index: &Builder, entries: &[u8], meta: &[u8], data_len: u64) -> Result<Vec<u8>> {
+    let mut block = Vec::new();
+    index.emit_with(meta, data_len, &[], entries, |part| {
+        block.extend_from_slice(part);
+        Ok::<(), Error>(())
+    })?;
+    Ok(block)
+}
+
+pub(crate) fn write_index(
+    path: &Path,
+    index: &Builder,
+    entries: &[u8],
+    meta: &[u8],
+    data_len: u64,
+) -> Result<()> {
+    replace(path, &index_block(index, entries, meta, data_len)?)
+}
