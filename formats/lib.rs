@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod list;
+mod shards;
 
 pub mod index;
 

@@ -1,11 +1,15 @@
 //! The indexes of all splits from the done-records, then our manifest.
 use crate::mds::{
     layout::{FORMAT, INDEX, Index, VERSION},
-    manifest::{self, FileFacts, Manifest, ShardName},
-    place::{Found, Place, STATE},
+    manifest::{Manifest, ShardName},
+    place::{Found, Place},
     python_json::dumps,
     record::Record,
     writer::Columns,
+};
+use crate::shards::{
+    RECORDS,
+    manifest::{self, FileFacts},
 };
 use fdconvert_core::{Complete, Error, Result};
 use fdconvert_storage::{fingerprint_hex as hex, remove_source_stamp, replace};
@@ -55,7 +59,7 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         provenance: request.provenance.clone(),
         files: files.collect(),
     };
-    let manifest = manifest.to_json()?;
+    let manifest = manifest.to_json();
     let mut written = Vec::with_capacity(indexes.len() + 1);
     for (path, text) in &indexes {
         replace(path, text)?;
@@ -63,7 +67,7 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
     }
     let path = request.out.join(manifest::NAME);
     replace(&path, &manifest)?;
-    remove_source_stamp(&request.out.join(STATE))?;
+    remove_source_stamp(&request.out.join(RECORDS))?;
     written.push(path);
     Ok(written)
 }

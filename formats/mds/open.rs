@@ -4,11 +4,16 @@ use crate::mds::{
     encoding::Encoding,
     images,
     layout::{Entry, FORMAT, INDEX, Index, MAX_SHARD_BYTES, VERSION, config_offset},
-    manifest::{self, Manifest},
-    place::{STATE, split_folder},
+    manifest::Manifest,
+    place::split_folder,
     shard::{Inflated, ShardFile, is_safe_name},
     sidecar::ShardIndex,
     splits,
+};
+use crate::shards::{
+    RECORDS,
+    manifest::{self, MAX_BYTES},
+    record::is_missing,
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Result, Schema};
@@ -17,7 +22,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 use xxhash_rust::xxh3::Xxh3;
@@ -61,24 +66,20 @@ impl MdsReader {
     /// # Errors
     /// As [`open`](Self::open).
     pub(crate) fn open_within(path: &Path, limit: MaxDecompressed) -> Result<Self> {
-        let text = match read_file(&path.join(manifest::NAME), MAX_JSON_BYTES) {
+        let at = path.join(manifest::NAME);
+        let text = match read_file(&at, MAX_BYTES) {
             Ok(text) => Some(text),
-            Err(Error::Io { source, .. })
-                if matches!(
-                    source.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                None
-            }
+            Err(error) if is_missing(&error) => None,
             Err(error) => return Err(error),
         };
         let mut hash = Xxh3::new();
         hash.update(text.as_deref().unwrap_or_default());
-        let manifest = text.map(|text| Manifest::parse(&text)).transpose();
+        let manifest = text.map(|text| Manifest::parse(&text, &at)).transpose();
         let (manifest, mut problem) = match manifest {
             Ok(manifest) => (manifest, None),
-            Err(problem) => (None, Some(problem)),
+            // Its place is named where the problem is told.
+            Err(Error::Corrupt { what, .. }) => (None, Some(what)),
+            Err(error) => (None, Some(error.to_string())),
         };
         if let Some(manifest) = manifest {
             match shards_of(path, &manifest, &mut hash)? {
@@ -104,7 +105,7 @@ impl MdsReader {
         // Whoever made done-records has also made a manifest in the end.
         let is_split = path.parent().is_some_and(|above| above.join(manifest::NAME).is_file());
         let is_ours =
-            !is_split && reader.shards.iter().any(|shard| shard.folder.join(STATE).is_dir());
+            !is_split && reader.shards.iter().any(|shard| shard.folder.join(RECORDS).is_dir());
         reader.unread = splits::unread(path, &reader.shards)?;
         reader.problem = problem.or_else(|| is_ours.then(|| MISSING.to_owned()));
         Ok(reader)

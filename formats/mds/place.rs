@@ -1,16 +1,21 @@
 //! Where the files of a shard lie, and which of them are whose.
-use crate::mds::{layout::INDEX, manifest, record::Record, sidecar};
+use crate::mds::{layout::INDEX, manifest::is_of, record::Record, sidecar};
+use crate::shards::{
+    RECORDS,
+    existing::{is_there, remove},
+    manifest,
+    record::{MAX_BYTES, Proof, Record as _, proof},
+    record_path,
+};
 use fdconvert_core::{Create, Error, Result, Shard};
 use fdconvert_storage::{
-    Claim, Folders, SourceStamp, is_of_run, partial_path, refuse_foreign_partial, refuse_link,
+    Claim, Folders, SourceStamp, is_of_run, partial_path, read_if_there, refuse_foreign_partial,
+    refuse_link,
 };
 use std::{
     fs, io,
     path::{Component, Path, PathBuf},
 };
-
-/// The folder of done-records and claims.
-pub(crate) const STATE: &str = ".fdconvert";
 
 /// The names of one shard.
 #[derive(Debug, Clone)]
@@ -60,7 +65,7 @@ impl Place {
 
     /// The folder of the dataset's own records.
     fn records(&self) -> PathBuf {
-        self.out.join(STATE)
+        self.out.join(RECORDS)
     }
 
     fn source(&self, request: &Create<'_>) -> SourceStamp {
@@ -72,7 +77,7 @@ impl Place {
         refuse_link(&self.out)?;
         refuse_link(&self.records())?;
         refuse_link(&self.folder)?;
-        refuse_link(&self.folder.join(STATE))?;
+        refuse_link(&self.folder.join(RECORDS))?;
         match self.source(request).check() {
             Ok(()) => self.look(request.fingerprint, true),
             // All of it is written again.
@@ -85,33 +90,36 @@ impl Place {
     /// compared with its record, and its index with its checksums, else only lengths are.
     pub(crate) fn look(&self, fingerprint: [u8; 16], compare: bool) -> Result<Found> {
         let path = self.record();
-        if let Some(text) = Record::text(&path)? {
-            return match Record::parse(&text) {
-                Ok(record) if !record.is_of(fingerprint) => {
-                    Ok(Found::Foreign(format!("{} was written by another run", path.display())))
-                }
-                Ok(record) => {
-                    let is_whole = [self.raw_name(), self.zip_name()].contains(&record.file)
-                        && has_len(&self.folder.join(&record.file), Some(record.bytes))?
-                        && has_len(&self.index_path(), None)?
-                        && (!compare
-                            || record.agrees(&self.folder)?
-                                && sidecar::is_whole(&self.index_path())?);
-                    Ok(if is_whole { Found::Finished(record.into()) } else { Found::Nothing })
-                }
-                // Its start still says whose it is.
-                Err(_) if is_of_run(&text, fingerprint) => Ok(Found::Nothing),
-                Err(what) => Ok(Found::Foreign(format!(
-                    "{} does not say any more whose shard it is ({what})",
+        match proof::<Record>(&path, fingerprint)? {
+            Proof::Record(record) if !record.is_of(fingerprint) => {
+                return Ok(Found::Foreign(format!(
+                    "{} was written by another run",
                     path.display()
-                ))),
-            };
+                )));
+            }
+            Proof::Record(record) => {
+                let is_whole = [self.raw_name(), self.zip_name()].contains(&record.file)
+                    && has_len(&self.folder.join(&record.file), Some(record.bytes))?
+                    && has_len(&self.index_path(), None)?
+                    && (!compare
+                        || record.agrees(&self.folder)? && sidecar::is_whole(&self.index_path())?);
+                return Ok(if is_whole { Found::Finished(record.into()) } else { Found::Nothing });
+            }
+            // Its start still says whose it is.
+            Proof::OfThisRun => return Ok(Found::Nothing),
+            Proof::Damaged(error) => {
+                return Ok(Found::Foreign(format!(
+                    "{} does not say any more whose shard it is ({error})",
+                    path.display()
+                )));
+            }
+            Proof::Missing => {}
         }
-        let claim = Record::text(&partial_path(&path))?;
+        let claim = read_if_there(&partial_path(&path), MAX_BYTES)?;
         let is_ours = claim.is_some_and(|claim| is_of_run(&claim, fingerprint));
         for name in [self.raw_name(), self.zip_name(), self.index_name()] {
             let path = self.folder.join(name);
-            if !is_ours && fs::symlink_metadata(&path).is_ok() {
+            if !is_ours && is_there(&path) {
                 let what = format!("{} exists and has no record of ours", path.display());
                 return Ok(Found::Foreign(what));
             }
@@ -121,11 +129,11 @@ impl Place {
 
     /// Whether the shard has a record of that run, be it damaged behind its start.
     fn has_record_of(&self, fingerprint: [u8; 16]) -> Result<bool> {
-        let text = Record::text(&self.record())?;
-        Ok(text.is_some_and(|text| {
-            is_of_run(&text, fingerprint)
-                || Record::parse(&text).is_ok_and(|record| record.is_of(fingerprint))
-        }))
+        Ok(match proof::<Record>(&self.record(), fingerprint)? {
+            Proof::Record(record) => record.is_of(fingerprint),
+            Proof::OfThisRun => true,
+            Proof::Missing | Proof::Damaged(_) => false,
+        })
     }
 
     /// Refuses to write over what this run did not make, if not told to.
@@ -146,13 +154,12 @@ impl Place {
             Found::Foreign(what) => return refuse(what),
         }
         let index = self.folder.join(INDEX);
-        let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
         let is_complete = is_there(&index) || is_there(&self.out.join(manifest::NAME));
         // Its indexes were written, and the manifest was not.
         let is_begun =
             !is_there(&self.out.join(manifest::NAME)) && self.has_record_of(request.fingerprint)?;
         // A finished dataset of this run that has lost a shard may be mended.
-        if is_complete && !is_begun && !manifest::is_of(&self.out, request.fingerprint) {
+        if is_complete && !is_begun && !is_of(&self.out, request.fingerprint) {
             return refuse(format!("{} holds a dataset", self.folder.display()));
         }
         Ok(())
@@ -164,7 +171,7 @@ impl Place {
         let mut tries = 3;
         // The folders first, so that they go last.
         let (mut folders, claim) = loop {
-            let (records, state) = (self.records(), self.folder.join(STATE));
+            let (records, state) = (self.records(), self.folder.join(RECORDS));
             let folders = Folders::make(&[&self.out, &self.folder, &state], &records)?;
             match Claim::open(&self.record(), request.fingerprint, request.overwrite) {
                 Ok(claim) => break (folders, claim),
@@ -177,9 +184,9 @@ impl Place {
                 Err(error) => return Err(error),
             }
         };
-        let text = Record::text(&self.record())?;
-        let had_record = text.is_some();
-        let record = text.and_then(|text| Record::parse(&text).ok());
+        let found = proof::<Record>(&self.record(), request.fingerprint)?;
+        let had_record = !matches!(found, Proof::Missing);
+        let record = if let Proof::Record(record) = found { Some(record) } else { None };
         let ours = [self.raw_name(), self.zip_name()];
         let listed = record.map(|record| record.file).filter(|file| ours.contains(file));
         if !claim.stands_for_leftovers() {
@@ -192,9 +199,9 @@ impl Place {
 
     /// Removes what says that there is a finished shard or dataset, before that stops being true.
     pub(crate) fn withdraw(&self) -> Result<()> {
-        remove_if_there(&self.out.join(manifest::NAME))?;
-        remove_if_there(&self.folder.join(INDEX))?;
-        remove_if_there(&self.record())
+        remove(&self.out.join(manifest::NAME))?;
+        remove(&self.folder.join(INDEX))?;
+        remove(&self.record())
     }
 }
 
@@ -224,24 +231,11 @@ pub(crate) fn split_folder(out: &Path, split: &str) -> Result<PathBuf> {
     Ok(out.join(split))
 }
 
-pub(crate) fn record_path(folder: &Path, stem: &str) -> PathBuf {
-    folder.join(STATE).join(format!("{stem}.json"))
-}
-
 /// Whether this is a file, of that length if one is given. A look that failed is no answer.
 fn has_len(path: &Path, bytes: Option<u64>) -> Result<bool> {
     match fs::metadata(path) {
         Ok(found) => Ok(found.is_file() && bytes.is_none_or(|bytes| found.len() == bytes)),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(cause) => Err(Error::io("look at", path)(cause)),
-    }
-}
-
-pub(crate) fn remove_if_there(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path)(cause))
-        }
-        _ => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 use crate::index::{ImageFacts, Index, IndexError};
 use crate::mds::{
     encoding::{Encoding, half_to_f64},
-    manifest::{self, Manifest},
+    manifest::Manifest,
     open::{Column, Fields, MISSING},
     shard::{Inflated, ShardFile, sample_range},
     sidecar::is_cell,
@@ -401,8 +401,10 @@ impl Reader for MdsReader {
     fn verify_row(&self, index: u64) -> Result<()> {
         let shard = self.shard_of(index)?;
         if let Some(problem) = self.problem.as_ref().filter(|problem| *problem != MISSING) {
-            let what =
-                format!("{}, which names its checksums, is damaged: {problem}", manifest::NAME);
+            let what = format!(
+                "{}, which names its checksums, is damaged: {problem}",
+                crate::shards::manifest::NAME
+            );
             return Err(bad(shard, index, None, &what));
         }
         let checked = self.index_of(shard).and_then(|block| {

@@ -4,13 +4,16 @@ use crate::mds::{
     MdsReader,
     hash::Hashes,
     layout::{Config, FORMAT, FileInfo, config_offset},
-    manifest::{self, FileFacts},
-    place::record_path,
     python_json::dumps,
     reader::bad,
     record::Record,
     shard::{ShardFile, sample_range},
     sidecar::is_cell,
+};
+use crate::shards::{
+    manifest::{self, FileFacts},
+    record::read,
+    record_path,
 };
 use fdconvert_core::{Encoded, Error, Result, Sample, Value, bytes::u32_at};
 use fdconvert_storage::read_file;
@@ -127,12 +130,8 @@ fn check_hashes(shard: &ShardFile, file: &FileInfo, bytes: &[u8]) -> Result<()> 
 fn check_record(shard: &ShardFile) -> Result<()> {
     let Some(stem) = shard.entry.raw_data.basename.strip_suffix(".mds") else { return Ok(()) };
     let path = record_path(&shard.folder, stem);
-    if !path.is_file() {
-        return Ok(());
-    }
-    let text = read_file(&path, MAX_RECORD_BYTES)?;
+    let Some(record) = read::<Record>(&path)? else { return Ok(()) };
     let corrupt = |what: String| Error::corrupt(FORMAT, &path, 0, what);
-    let record = Record::parse(&text).map_err(corrupt)?;
     let stored = shard.entry.zip_data.as_ref().unwrap_or(&shard.entry.raw_data);
     let agrees = record.entry == shard.entry
         && (&record.file, record.bytes) == (&stored.basename, stored.bytes)

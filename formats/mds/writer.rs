@@ -3,11 +3,12 @@ use crate::mds::{
     Mds,
     encoding::Encoding,
     layout::{Config, FORMAT, MAX_SHARD_BYTES, VERSION, ZSTD, config_offset},
-    place::{Held, Place, remove_if_there},
+    place::{Held, Place},
     python_json::dumps,
     record::Record,
     seal, sidecar,
 };
+use crate::shards::existing::remove;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Provenance, Result, Sample, Schema, ShardSummary,
     ShardWriter, Skipped, Value,
@@ -171,7 +172,7 @@ impl Writer {
             }
             if held.claim.resumes() && !held.had_record {
                 // What it has committed without its record.
-                remove_if_there(&path)?;
+                remove(&path)?;
             }
         }
         let raw = Scratch::start(&partial_path(&place.folder.join(place.raw_name())), claimed)?;
@@ -291,9 +292,7 @@ impl ShardWriter for Writer {
         let committed = commit(sealed.file, path)
             .and_then(|()| match listed {
                 // What the replaced record listed under the other name.
-                Some(listed) if listed != record.file => {
-                    remove_if_there(&this.place.folder.join(listed))
-                }
+                Some(listed) if listed != record.file => remove(&this.place.folder.join(listed)),
                 _ => Ok(()),
             })
             .and_then(|()| write_partial(&index_path, &block))

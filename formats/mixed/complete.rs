@@ -7,6 +7,7 @@ use crate::mixed::{
     record::{Record, encode},
     writer::remove_empty,
 };
+use crate::shards::{RECORDS, record::read, record_path};
 use crate::wds;
 use fdconvert_core::{
     Codec, Complete, Error, Format as _, Provenance, Result, Shard, ShardSummary,
@@ -54,7 +55,7 @@ pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<Pat
     let path = request.out.join(MANIFEST);
     replace(&path, &manifest.to_json())?;
     written.push(path);
-    remove_source_stamp(&request.out.join(wds::RECORDS))?;
+    remove_source_stamp(&request.out.join(RECORDS))?;
     Ok(written)
 }
 
@@ -64,16 +65,17 @@ fn check_shard(
     shard: &Shard,
     summary: &ShardSummary,
 ) -> Result<(Record, Order)> {
-    let path = wds::record_path(request.out, &wds::stem(shard)?);
+    let path = record_path(request.out, &wds::stem(shard)?);
     let wrong = |what: &str| Error::corrupt(FORMAT, &path, 0, what);
-    let (record, order) =
-        Record::read(&path)?.ok_or_else(|| wrong("it is missing: pack its shard again"))?;
+    let record: Record =
+        read(&path)?.ok_or_else(|| wrong("it is missing: pack its shard again"))?;
     if record.fingerprint != hex(request.fingerprint) {
         return Err(wrong("it is of another run"));
     }
     if (record.samples, record.bytes()) != (summary.samples, summary.bytes) {
         return Err(wrong("its samples or bytes are not those of the shard"));
     }
+    let order = record.order().map_err(|what| wrong(&what))?;
     Ok((record, order))
 }
 

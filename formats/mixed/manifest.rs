@@ -4,14 +4,11 @@ use crate::mixed::{
     order::Order,
     record::{decode, present},
 };
-use crate::wds::parse_manifest;
+use crate::shards::manifest::{self, MAX_BYTES, VERSION};
 use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
-use fdconvert_storage::{SEALED_START, read_file, seal_json, unseal_json};
+use fdconvert_storage::{SEALED_START, read_file};
 use serde::{Deserialize, Serialize};
 use std::{fs::File, io::Read, path::Path};
-
-const VERSION: u64 = 1;
-const MAX_BYTES: u64 = 1 << 30;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
@@ -68,10 +65,7 @@ impl Manifest {
     }
 
     pub(crate) fn to_json(&self) -> Vec<u8> {
-        // Strings, numbers and maps with string keys: nothing that JSON cannot hold.
-        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
-        text.push(b'\n');
-        seal_json(&text)
+        manifest::to_json(self, b"\n")
     }
 
     /// The manifest at `path`, checked by itself, and the order of the samples.
@@ -82,8 +76,7 @@ impl Manifest {
     /// The same of its text; `path` is for messages.
     pub(crate) fn parse(text: &[u8], path: &Path) -> Result<(Self, Order)> {
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
-        let object = unseal_json(text).map_err(damaged)?;
-        let manifest: Self = parse_manifest(&object, FORMAT, path)?;
+        let manifest: Self = manifest::parse(text, FORMAT, path)?;
         let order = manifest.check().map_err(damaged)?;
         Ok((manifest, order))
     }

@@ -1,23 +1,17 @@
-//! Done-records: what a finished shard has in which codec.
+//! The done-record of a mixed shard: what it has in which codec.
 use crate::mixed::{
     layout::{CODECS, FORMAT},
     order::Order,
 };
+use crate::shards::record::{self, VERSION};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use fdconvert_core::{Codec, Error, Result, Skipped};
-use fdconvert_storage::{check_record, is_of_run, read_file, read_if_there};
+use fdconvert_core::{Codec, Result, Skipped};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
-
-/// Version 1 has no checksum.
-const VERSION: u64 = 2;
-const MAX_BYTES: u64 = 1 << 30;
 
 /// `.fdconvert/STEM.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// First, so that an unfinished record tells whose it is.
     pub(crate) fingerprint: String,
     pub(crate) version: u64,
     pub(crate) samples: u64,
@@ -33,6 +27,27 @@ pub(crate) struct Part {
     pub(crate) codec: Codec,
     pub(crate) samples: u64,
     pub(crate) bytes: u64,
+}
+
+impl record::Record for Record {
+    const FORMAT: &'static str = FORMAT;
+
+    fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let order = self.order()?;
+        let counted: Vec<_> = self.parts.iter().map(|part| (part.codec, part.samples)).collect();
+        if counted != present(&order) {
+            return Err("its parts have other numbers of samples than its order".into());
+        }
+        Ok(())
+    }
 }
 
 impl Record {
@@ -56,43 +71,9 @@ impl Record {
         self.parts.iter().find(|part| part.codec == codec)
     }
 
-    pub(crate) fn to_json(&self) -> Vec<u8> {
-        // Strings and numbers: nothing that JSON cannot hold.
-        serde_json::to_vec(self).unwrap_or_default()
-    }
-
-    /// Whether the file at `path` begins as the records of a run do, however damaged the rest is.
-    pub(crate) fn is_of(path: &Path, fingerprint: [u8; 16]) -> Result<bool> {
-        Ok(is_of_run(&read_file(path, MAX_BYTES)?, fingerprint))
-    }
-
-    /// The record at `path`, if there is one, and the order of its samples.
-    pub(crate) fn read(path: &Path) -> Result<Option<(Self, Order)>> {
-        let Some(bytes) = read_if_there(path, MAX_BYTES)? else { return Ok(None) };
-        let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
-        let sealed = check_record(&bytes).map_err(damaged)?.is_some();
-        let record: Self =
-            serde_json::from_slice(&bytes).map_err(|cause| damaged(cause.to_string()))?;
-        if !bytes.ends_with(b"\n") {
-            return Err(damaged("it is cut short".into()));
-        }
-        match record.version {
-            1 => {}
-            VERSION if sealed => {}
-            VERSION => {
-                return Err(damaged("its checksum is missing: it was changed or damaged".into()));
-            }
-            found => {
-                let path = path.to_path_buf();
-                return Err(Error::Version { format: FORMAT, path, found, supported: "1 and 2" });
-            }
-        }
-        let order = decode(&record.order, record.samples).map_err(damaged)?;
-        let counted: Vec<_> = record.parts.iter().map(|part| (part.codec, part.samples)).collect();
-        if counted != present(&order) {
-            return Err(damaged("its parts have other numbers of samples than its order".into()));
-        }
-        Ok(Some((record, order)))
+    /// The order of the samples.
+    pub(crate) fn order(&self) -> Result<Order, String> {
+        decode(&self.order, self.samples)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::mixed::{
     manifest::ShardFacts,
     record::{Keys, Record},
 };
+use crate::shards::{record::read, record_path};
 use crate::wds::{self as wds};
 use fdconvert_core::{Error, Reader as _, Result, Shard, Source as _, Value};
 
@@ -48,12 +49,14 @@ fn record(reader: &MixedReader, facts: &ShardFacts, first: u64, end: u64) -> Opt
         Ok(stem) => stem,
         Err(error) => return Some(error),
     };
-    let path = wds::record_path(&reader.path, &stem);
-    let (record, order) = match Record::read(&path) {
+    let path = record_path(&reader.path, &stem);
+    let record: Record = match read(&path) {
         Ok(None) => return None,
         Ok(Some(found)) => found,
         Err(error) => return Some(error),
     };
+    // A record is read only if its order can be.
+    let order = record.order().unwrap_or_default();
     let same_order = order.codes().eq((first..end).filter_map(|i| reader.order.code(i)));
     let same = record.fingerprint == reader.manifest.fingerprint
         && record.keys == facts.keys

@@ -5,15 +5,19 @@ use crate::mixed::{
     order::Order,
     record::{Keys, Part, Record},
 };
+use crate::shards::{
+    RECORDS,
+    existing::{REPLACE, exists, holds_another, record_of_run, remove, unreadable},
+    record::{Proof, Record as _, proof},
+    record_path,
+};
 use crate::wds::{self as wds, Wds};
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, Shard,
     ShardSummary, ShardWriter, Skipped, Value,
 };
-use fdconvert_storage::{
-    Claim, Folders, SourceStamp, fingerprint_hex as hex, refuse_link, remove_source_stamp,
-};
+use fdconvert_storage::{Claim, Folders, SourceStamp, fingerprint_hex as hex, remove_source_stamp};
 use std::{
     collections::HashSet,
     fs,
@@ -64,13 +68,13 @@ impl Writer {
         })?;
         let stem = wds::stem(shard)?;
         make_way(format, request, &stem)?;
-        let records = out.join(wds::RECORDS);
+        let records = out.join(RECORDS);
         let source = SourceStamp::new(&records, fingerprint, request.stamp);
         if !overwrite {
             source.check()?;
         }
         let mut folders = Folders::make(&[out], &records)?;
-        let claim = Claim::open(&wds::record_path(out, &stem), fingerprint, overwrite)?;
+        let claim = Claim::open(&record_path(out, &stem), fingerprint, overwrite)?;
         folders.stamp(source)?;
         claim.hold()?;
         let run = Run {
@@ -183,9 +187,9 @@ impl ShardWriter for Writer {
             return Err(Error::usage("source", what));
         }
         // What describes the shard that is being replaced must not outlive it.
-        let path = wds::record_path(&run.out, &stem);
-        wds::remove(&run.out.join(MANIFEST))?;
-        wds::remove(&path)?;
+        let path = record_path(&run.out, &stem);
+        remove(&run.out.join(MANIFEST))?;
+        remove(&path)?;
         open.sort_by_key(|open| code_of(open.codec));
         let mut parts = Vec::with_capacity(open.len());
         let undo = |parts: &[Part]| {
@@ -257,7 +261,7 @@ impl Run {
 
 /// Removes a codec's folder in which nothing is left.
 pub(crate) fn remove_empty(folder: &Path) {
-    let records = folder.join(wds::RECORDS);
+    let records = folder.join(RECORDS);
     let count = fs::read_dir(&records).map_or(0, Iterator::count);
     if count == 1 {
         // The times of the source, where no shard relies on them any more.
@@ -273,72 +277,27 @@ fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
     if request.overwrite {
         return Ok(());
     }
-    let exists = |path: &Path| {
-        let what = format!(
-            "{} exists; name another folder or replace it with --overwrite",
-            path.display()
-        );
-        Error::usage("output", what)
-    };
     let manifest = request.out.join(MANIFEST);
     if manifest.exists() && Manifest::read(&manifest)?.0.fingerprint != hex(request.fingerprint) {
-        let what = format!(
-            "{} holds another dataset; name another folder or replace it with --overwrite",
-            request.out.display()
-        );
-        return Err(Error::usage("output", what));
+        return holds_another(request.out);
     }
-    let path = wds::record_path(request.out, stem);
+    let path = record_path(request.out, stem);
     if finished(format, request)?.is_some() {
-        return Err(exists(&path));
+        return exists(&path, REPLACE);
     }
-    // One that cannot be read is no proof, unless its start says whose it is.
-    match Record::read(&path) {
-        Ok(_) => Ok(()),
-        Err(Error::Corrupt { .. } | Error::Version { .. })
-            if Record::is_of(&path, request.fingerprint)? =>
-        {
-            Ok(())
+    match proof::<Record>(&path, request.fingerprint)? {
+        Proof::Missing | Proof::Record(_) | Proof::OfThisRun => Ok(()),
+        Proof::Damaged(error) => {
+            unreadable(&error, "remove it, or replace the shard with --overwrite")
         }
-        Err(error @ (Error::Corrupt { .. } | Error::Version { .. })) => {
-            let what = format!(
-                "{error}; it does not say any more whose shard it is: remove it, or replace the \
-                 shard with --overwrite"
-            );
-            Err(Error::usage("output", what))
-        }
-        Err(error) => Err(error),
     }
 }
 
 /// The shard, if its record says so: see [`Format::finished`](fdconvert_core::Format::finished).
 pub(crate) fn finished(format: &Mixed, request: &Create<'_>) -> Result<Option<ShardSummary>> {
-    refuse_link(request.out)?;
-    refuse_link(&request.out.join(wds::RECORDS))?;
-    let path = wds::record_path(request.out, &wds::stem(request.shard)?);
-    let record = match Record::read(&path) {
-        Ok(Some((record, _))) => record,
-        Ok(None) | Err(Error::Corrupt { .. } | Error::Version { .. }) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if record.fingerprint != hex(request.fingerprint) {
-        if request.overwrite {
-            return Ok(None);
-        }
-        let what = format!(
-            "{} is of a run with another source or other options; name another folder or replace \
-             it with --overwrite",
-            path.display()
-        );
-        return Err(Error::usage("output", what));
-    }
-    let records = request.out.join(wds::RECORDS);
-    match SourceStamp::new(&records, request.fingerprint, request.stamp).check() {
-        Ok(()) => {}
-        // All of it is written again.
-        Err(Error::Usage { .. }) if request.overwrite => return Ok(None),
-        Err(error) => return Err(error),
-    }
+    let stem = wds::stem(request.shard)?;
+    let path = record_path(request.out, &stem);
+    let Some(record) = record_of_run::<Record>(request, &stem, &path)? else { return Ok(None) };
     for found in &record.parts {
         let folder = folder(request.out, found.codec);
         let common = common_of(request.common, found.codec);

@@ -1,9 +1,15 @@
 //! What is written when all shards are there: sidecars, then the manifest.
+use crate::shards::{
+    RECORDS,
+    manifest::{self, FileFacts},
+    record::read,
+    record_path,
+};
 use crate::wds::{
     Wds, fields,
     format::FORMAT,
     layout,
-    manifest::{FileFacts, Manifest, ShardFacts},
+    manifest::{Manifest, ShardFacts},
     names::{self, Column},
     record::Record,
     sidecar::{ShardFile, Shards, Sidecar},
@@ -15,7 +21,6 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
 };
-use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
     let out = request.out;
@@ -50,10 +55,10 @@ pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathB
         manifest.sidecars.push(facts);
         written.push(path);
     }
-    let path = out.join(layout::MANIFEST);
+    let path = out.join(manifest::NAME);
     replace(&path, &manifest.to_json())?;
     written.push(path);
-    remove_source_stamp(&out.join(layout::RECORDS))?;
+    remove_source_stamp(&out.join(RECORDS))?;
     Ok(written)
 }
 
@@ -67,8 +72,8 @@ fn check_shard(
     let stem = layout::stem(shard)?;
     let path = layout::tar_path(request.out, &stem);
     let wrong = |what: String| Error::corrupt(FORMAT, &path, 0, what);
-    let record_path = layout::record_path(request.out, &stem);
-    let record = Record::read(&record_path)?
+    let record_path = record_path(request.out, &stem);
+    let record = read::<Record>(&record_path)?
         .ok_or_else(|| wrong(format!("{} is missing: pack it again", record_path.display())))?;
     if record.fingerprint != fingerprint_hex(request.fingerprint) {
         return Err(wrong("its record is of another run".into()));
@@ -172,6 +177,5 @@ fn facts_of(out: &Path, path: &Path, bytes: &[u8]) -> Result<FileFacts> {
     let name = path.strip_prefix(out).ok().and_then(Path::to_str).ok_or_else(|| {
         Error::usage("output", format!("{} is outside of the dataset", path.display()))
     })?;
-    let xxh3 = format!("{:016x}", xxh3_64(bytes));
-    Ok(FileFacts { name: name.to_owned(), bytes: bytes.len() as u64, xxh3 })
+    Ok(FileFacts::new(name.to_owned(), bytes))
 }

@@ -3,10 +3,6 @@ use crate::wds::format::FORMAT;
 use fdconvert_core::{Error, Result, Shard};
 use std::path::{Path, PathBuf};
 
-/// The manifest, beside the shards.
-pub(crate) const MANIFEST: &str = "fdconvert.json";
-/// The folder of done-records, beside the shards.
-pub const RECORDS: &str = ".fdconvert";
 /// Everything in a tar is a multiple of this.
 pub(crate) const BLOCK: u64 = 512;
 /// Names of this length and below need no `prefix`, which not every reader knows.
@@ -20,7 +16,7 @@ pub(crate) const END: [u8; 1024] = [0; 1024];
 ///
 /// # Errors
 /// `Usage` when the split's name cannot be part of a file name.
-pub fn stem(shard: &Shard) -> Result<String> {
+pub(crate) fn stem(shard: &Shard) -> Result<String> {
     let split = &shard.split;
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if split.is_empty() || split.len() > 200 || !split.bytes().all(legal) {
@@ -35,12 +31,6 @@ pub fn stem(shard: &Shard) -> Result<String> {
 /// Where a shard lies.
 pub(crate) fn tar_path(out: &Path, stem: &str) -> PathBuf {
     out.join(format!("{stem}.tar"))
-}
-
-/// Where the done-record of a shard lies.
-#[must_use]
-pub fn record_path(out: &Path, stem: &str) -> PathBuf {
-    out.join(RECORDS).join(format!("{stem}.json"))
 }
 
 /// The index of the shard at `tar`.

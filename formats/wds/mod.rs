@@ -65,13 +65,13 @@ mod tar;
 mod verify;
 mod writer;
 
-// For formats that keep their samples in several datasets of shards.
 pub use checkpoints::Checkpointing;
-pub use existing::{has_shard, has_traces, remove, remove_shard};
 pub use format::Wds;
-pub use layout::{RECORDS, record_path, stem};
-pub use manifest::parse_manifest;
 pub use reader::WdsReader;
+
+// For mixed sets, whose images lie in datasets of this format.
+pub(crate) use existing::{has_shard, has_traces, remove_shard};
+pub(crate) use layout::stem;
 
 #[cfg(test)]
 mod tests;

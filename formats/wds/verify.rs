@@ -1,10 +1,9 @@
 //! Every rule of `SPEC.md`, checked on a dataset as a whole or on one sample.
 use crate::index::Index;
+use crate::shards::{manifest::FileFacts, record::read, record_path};
 use crate::wds::{
     WdsReader, fields,
     format::FORMAT,
-    layout,
-    manifest::FileFacts,
     record::Record,
     scan::{Member, samples},
     shard::{Contents, Shard, Slot},
@@ -73,13 +72,18 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
         let sum: u64 = manifest.shards.iter().map(|shard| shard.samples).sum();
         if sum != manifest.samples {
             let what = format!("{} samples, but {sum} in its shards", manifest.samples);
-            all.push(Error::corrupt(FORMAT, reader.path.join(layout::MANIFEST), 0, what));
+            all.push(Error::corrupt(
+                FORMAT,
+                reader.path.join(crate::shards::manifest::NAME),
+                0,
+                what,
+            ));
         }
         all.extend(manifest.sidecars.iter().filter_map(|file| sidecar(&reader.path, file)));
-    } else if reader.path.join(layout::RECORDS).is_dir() {
+    } else if reader.path.join(crate::shards::RECORDS).is_dir() {
         // Whoever made done-records has also made a manifest in the end.
         let what = "it is missing: the dataset was not finished, or the file was removed";
-        all.push(Error::corrupt(FORMAT, reader.path.join(layout::MANIFEST), 0, what));
+        all.push(Error::corrupt(FORMAT, reader.path.join(crate::shards::manifest::NAME), 0, what));
     }
     all
 }
@@ -164,7 +168,7 @@ fn agree(
 fn record(shard: &Shard, found: &(u64, u64, String), problems: &mut Problems<'_>) {
     let (Some(folder), Some(stem)) = (shard.path.parent(), shard.path.file_stem()) else { return };
     let Some(stem) = stem.to_str() else { return };
-    match Record::read(&layout::record_path(folder, stem)) {
+    match read::<Record>(&record_path(folder, stem)) {
         Ok(None) => {}
         Ok(Some(record)) => {
             if (record.bytes, record.samples) != (found.0, found.1) {
@@ -182,9 +186,8 @@ fn sidecar(folder: &Path, file: &FileFacts) -> Option<Error> {
     match fdconvert_storage::map(&path) {
         Err(error) => Some(error),
         Ok(bytes) => {
-            let found = (bytes.len() as u64, format!("{:016x}", xxh3_64(&bytes)));
             let what = "it is not what was written when the dataset was completed";
-            (found != (file.bytes, file.xxh3.clone()))
+            (FileFacts::new(file.name.clone(), &bytes) != *file)
                 .then(|| Error::corrupt(FORMAT, &path, 0, what))
         }
     }

@@ -1,7 +1,8 @@
 use crate::index::{Builder, ImageFacts, Meta, Region, seal_all};
+use crate::shards::{RECORDS, existing::remove, record::Record as _, record_path};
 use crate::wds::{
     Wds,
-    existing::{Ours, make_way, refuse_other_dataset, remove, remove_manifest},
+    existing::{Ours, make_way, refuse_other_dataset, remove_manifest},
     fields,
     keys::{KeyCodec, Omitted},
     layout::{self, BLOCK, END, MAX_MEMBER_BYTES, MAX_NAME_BYTES},
@@ -75,13 +76,13 @@ impl Writer {
         };
         let keys = KeyCodec { omitted, max_bytes: MAX_NAME_BYTES - 1 - longest };
         refuse_other_dataset(request)?;
-        let records = out.join(layout::RECORDS);
+        let records = out.join(RECORDS);
         let source = SourceStamp::new(&records, request.fingerprint, request.stamp);
         if !request.overwrite {
             source.check()?;
         }
         let mut folders = Folders::make(&[out], &records)?;
-        let record_path = layout::record_path(out, &stem);
+        let record_path = record_path(out, &stem);
         let claim = Claim::open(&record_path, request.fingerprint, request.overwrite)?;
         let with_index = format.sidecars.contains(&"fdx");
         let ours = make_way(request, &stem, &claim, with_index)?;
@@ -225,7 +226,7 @@ impl ShardWriter for Writer {
         // manifest of a dataset that is no more.
         let path = layout::tar_path(&out, &stem);
         remove_manifest(&out)?;
-        remove(&layout::record_path(&out, &stem))?;
+        remove(&record_path(&out, &stem))?;
         if ours.index {
             remove(&layout::index_path(&path))?;
         }

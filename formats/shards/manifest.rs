@@ -1,0 +1,89 @@
+//! Manifests: what a dataset of shards is, written when all of it is there.
+use fdconvert_core::{Error, Result};
+use fdconvert_storage::{seal_json, unseal_json};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Beside the shards, but for mixed sets, whose folders of shards have one each.
+pub(crate) const NAME: &str = "fdconvert.json";
+/// Of the manifests of all formats.
+pub(crate) const VERSION: u64 = 1;
+pub(crate) const MAX_BYTES: u64 = 1 << 30;
+/// How manifests begin that were written before they had a checksum.
+const UNSEALED_START: &[u8] = b"{\n  \"format\": ";
+
+/// A file of the dataset that has no checksum of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileFacts {
+    pub(crate) name: String,
+    pub(crate) bytes: u64,
+    pub(crate) xxh3: String,
+}
+
+impl FileFacts {
+    pub(crate) fn new(name: String, contents: &[u8]) -> Self {
+        let xxh3 = format!("{:016x}", xxh3_64(contents));
+        Self { name, bytes: contents.len() as u64, xxh3 }
+    }
+}
+
+/// A manifest as text, with its checksum. Manifests of MDS have no line end at the end, as from
+/// the first version on.
+pub(crate) fn to_json<T: Serialize>(manifest: &T, end: &[u8]) -> Vec<u8> {
+    // Strings, numbers and maps with string keys: nothing that JSON cannot hold.
+    let mut text = serde_json::to_vec_pretty(manifest).unwrap_or_default();
+    text.extend_from_slice(end);
+    seal_json(&text)
+}
+
+/// Reads a manifest of that format, of version 1; `path` is for messages.
+///
+/// # Errors
+/// `Corrupt` for one that is damaged or of something else, `Version` for another version.
+pub(crate) fn parse<T: DeserializeOwned>(
+    text: &[u8],
+    format: &'static str,
+    path: &Path,
+) -> Result<T> {
+    let damaged = |what: String| Error::corrupt(format, path, 0, what);
+    let object = match text.starts_with(UNSEALED_START) {
+        true => text.to_vec(),
+        false => unseal_json(text).map_err(damaged)?,
+    };
+    let loose: serde_json::Value =
+        serde_json::from_slice(&object).map_err(|cause| damaged(cause.to_string()))?;
+    if loose.get("format").and_then(|name| name.as_str()) != Some(format) {
+        return Err(damaged(format!("`format` is not `{format}`")));
+    }
+    let found = loose.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if found != VERSION {
+        return Err(Error::Version { format, path: path.to_path_buf(), found, supported: "1" });
+    }
+    serde_json::from_value(loose).map_err(|cause| damaged(cause.to_string()))
+}
+
+/// The first of the names that is not one of a file below the dataset's folder.
+pub(crate) fn name_outside<'a>(mut names: impl Iterator<Item = &'a String>) -> Option<&'a String> {
+    names.find(|name| !is_below(name))
+}
+
+/// Whether a name leads to a file below its folder, and never out of it.
+pub(crate) fn is_below(name: &str) -> bool {
+    !name.contains('\0') && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_nowhere_else() {
+        for fine in ["a.tar", "val/index.json", "a b"] {
+            assert!(is_below(fine), "{fine}");
+        }
+        for wrong in ["", "/etc/passwd", "../a", "a/../../b", ".", "a//b", "a\0b"] {
+            assert!(!is_below(wrong), "{wrong}");
+        }
+    }
+}

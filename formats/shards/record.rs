@@ -1,0 +1,150 @@
+//! Done-records: which shards are complete, and of which run they are.
+use fdconvert_core::{Error, Result};
+use fdconvert_storage::{
+    check_record, fingerprint_hex, hash_file, is_of_run, read_file, read_if_there,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{io, path::Path};
+
+/// Version 1 has no checksum.
+pub(crate) const VERSION: u64 = 2;
+/// Skipped samples are listed in it: millions of them fit.
+pub(crate) const MAX_BYTES: u64 = 1 << 30;
+
+/// The record of one format. As JSON its first member is `fingerprint`, so that an unfinished or
+/// damaged one still tells whose it is: see `fdconvert_storage::Claim`.
+pub(crate) trait Record: Serialize + DeserializeOwned {
+    /// Name of the format, for errors.
+    const FORMAT: &'static str;
+
+    fn fingerprint(&self) -> &str;
+
+    fn version(&self) -> u64;
+
+    /// Whether what it says fits together.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether it is of the run with that fingerprint.
+    fn is_of(&self, fingerprint: [u8; 16]) -> bool {
+        self.fingerprint() == fingerprint_hex(fingerprint)
+    }
+
+    fn to_json(&self) -> Vec<u8> {
+        // Strings and numbers: nothing that JSON cannot hold.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+/// What a done-record proves to a run.
+pub(crate) enum Proof<R> {
+    /// Nothing: there is none.
+    Missing,
+    Record(R),
+    /// It is damaged, but it is of this run: the shard may be written again.
+    OfThisRun,
+    /// It is damaged and does not say of which run it is.
+    Damaged(Error),
+}
+
+/// What the record at `path` proves to a run of that fingerprint.
+pub(crate) fn proof<R: Record>(path: &Path, fingerprint: [u8; 16]) -> Result<Proof<R>> {
+    match read(path) {
+        Ok(None) => Ok(Proof::Missing),
+        Ok(Some(record)) => Ok(Proof::Record(record)),
+        Err(error @ (Error::Corrupt { .. } | Error::Version { .. })) => {
+            let ours = is_of_run(&read_file(path, MAX_BYTES)?, fingerprint);
+            Ok(if ours { Proof::OfThisRun } else { Proof::Damaged(error) })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The record at `path`, if there is one.
+pub(crate) fn read<R: Record>(path: &Path) -> Result<Option<R>> {
+    let Some(text) = read_if_there(path, MAX_BYTES)? else { return Ok(None) };
+    let damaged = |what: String| Error::corrupt(R::FORMAT, path, 0, what);
+    let sealed = check_record(&text).map_err(damaged)?.is_some();
+    let record: R = serde_json::from_slice(&text).map_err(|cause| damaged(cause.to_string()))?;
+    match record.version() {
+        1 => {}
+        VERSION if sealed => {}
+        VERSION => {
+            return Err(damaged("its checksum is missing: it was changed or damaged".into()));
+        }
+        found => {
+            let path = path.to_path_buf();
+            return Err(Error::Version { format: R::FORMAT, path, found, supported: "1 and 2" });
+        }
+    }
+    record.check().map_err(damaged)?;
+    Ok(Some(record))
+}
+
+/// Whether a file is, byte for byte, what a record says; without a hash, whether it has the length.
+pub(crate) fn file_agrees(path: &Path, bytes: u64, xxh3: Option<&str>) -> Result<bool> {
+    match hash_file(path) {
+        Ok((found, hash)) => {
+            Ok(found == bytes && xxh3.is_none_or(|xxh3| xxh3 == format!("{hash:016x}")))
+        }
+        Err(error) if is_missing(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an error says that there is no such file.
+pub(crate) fn is_missing(error: &Error) -> bool {
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fdconvert_storage::seal_record;
+    use serde::Deserialize;
+    use std::fs;
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Toy {
+        fingerprint: String,
+        version: u64,
+    }
+
+    impl Record for Toy {
+        const FORMAT: &'static str = "toy";
+
+        fn fingerprint(&self) -> &str {
+            &self.fingerprint
+        }
+
+        fn version(&self) -> u64 {
+            self.version
+        }
+    }
+
+    /// Damage costs the proof, never the name of the run; another run's record is never ours.
+    #[test]
+    #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    fn every_damage_is_told_from_a_proof() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.json");
+        let (ours, other) = ([7; 16], [8; 16]);
+        assert!(matches!(proof::<Toy>(&path, ours), Ok(Proof::Missing)));
+        let toy = Toy { fingerprint: fingerprint_hex(ours), version: VERSION };
+        let text = seal_record(&toy.to_json());
+        fs::write(&path, &text).unwrap();
+        assert!(matches!(proof::<Toy>(&path, ours), Ok(Proof::Record(_))));
+        assert!(matches!(proof::<Toy>(&path, other), Ok(Proof::Record(toy)) if !toy.is_of(other)));
+        let mark = text.iter().position(|byte| *byte == b',').unwrap();
+        for len in 0..text.len() {
+            fs::write(&path, &text[..len]).unwrap();
+            let found = proof::<Toy>(&path, ours).unwrap();
+            let wanted = len >= mark;
+            assert!(matches!(found, Proof::OfThisRun) == wanted, "cut at {len}");
+            assert!(matches!(found, Proof::Damaged(_)) != wanted, "cut at {len}");
+            assert!(matches!(proof::<Toy>(&path, other), Ok(Proof::Damaged(_))), "cut at {len}");
+        }
+    }
+}
