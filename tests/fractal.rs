@@ -24,7 +24,7 @@ fn json(args: &[&dyn AsRef<std::ffi::OsStr>]) -> Json {
 
 fn decode(path: &Path) -> (Pixels, ImageHeader) {
     let bytes = fs::read(path).unwrap();
-    let header = fdconvert_probe::probe(&bytes).unwrap();
+    let header = fdconvert_core::probe::probe(&bytes).unwrap();
     let (width, height) = (header.width, header.height);
     let encoded = Encoded { codec: header.codec, width, height, bytes: bytes.into() };
     let decoded = Decoder::new().decode("test", &encoded, &Limits::DEFAULT).unwrap();

@@ -278,7 +278,7 @@ fn check_image(image: &Encoded) -> Result<(), String> {
     if !image.bytes.starts_with(&[0xff, 0xd8]) {
         return Err("its image does not start as a JPEG does".into());
     }
-    let header = fdconvert_probe::probe(&image.bytes)?;
+    let header = fdconvert_core::probe::probe(&image.bytes)?;
     if (header.codec, header.width, header.height) != (image.codec, image.width, image.height) {
         return Err(format!(
             "its row says {}x{}, its JPEG {}x{}",

@@ -348,8 +348,8 @@ impl FolderReader {
         }
         let bytes = read_file(&path, self.how.limits.max_file_bytes)
             .map_err(|error| of_sample(key, error))?;
-        let header = fdconvert_probe::probe(&bytes).map_err(|what| {
-            let codec = fdconvert_probe::sniff(&bytes);
+        let header = fdconvert_core::probe::probe(&bytes).map_err(|what| {
+            let codec = fdconvert_core::probe::sniff(&bytes);
             let codec = codec.map_or_else(String::new, |codec| format!("{}: ", codec.extension()));
             Error::sample(key, format!("{codec}{what}"))
         })?;
@@ -533,7 +533,7 @@ impl Reader for FolderReader {
                 Cell::Value(_) => continue,
             };
             let (header, bytes) = self.read_image(&key, path)?;
-            fdconvert_probe::check_complete(&bytes, &header).map_err(|what| {
+            fdconvert_core::probe::check_complete(&bytes, &header).map_err(|what| {
                 Error::sample(&key, format!("{}: {what}", header.codec.extension()))
             })?;
         }

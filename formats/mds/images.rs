@@ -35,7 +35,7 @@ pub(crate) fn recognise(reader: &mut MdsReader) {
         let Ok(stored) = reader.stored(index) else { continue };
         candidates.retain_mut(|(_, column, seen)| {
             *seen = true;
-            fdconvert_probe::probe(&stored.value(*column)).is_ok()
+            fdconvert_core::probe::probe(&stored.value(*column)).is_ok()
         });
     }
     let found: Vec<usize> =

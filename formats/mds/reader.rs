@@ -106,7 +106,7 @@ impl MdsReader {
         let encoding = self.columns.get(column).map(|column| &column.encoding);
         Ok(match (&field.kind, encoding) {
             (Kind::Image, _) => {
-                let header = fdconvert_probe::probe(&bytes)?;
+                let header = fdconvert_core::probe::probe(&bytes)?;
                 let (codec, width, height) = (header.codec, header.width, header.height);
                 Value::Image(Encoded { codec, width, height, bytes })
             }
@@ -299,7 +299,7 @@ impl Source for MdsReader {
             Encoding::Png => Some(Codec::Png),
             // What lies in a compressed shard is not known without reading it.
             _ if self.shard_of(index).ok()?.is_compressed() => None,
-            _ => fdconvert_probe::sniff(&self.stored(index).ok()?.value(column)),
+            _ => fdconvert_core::probe::sniff(&self.stored(index).ok()?.value(column)),
         }
     }
 

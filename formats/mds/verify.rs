@@ -149,8 +149,8 @@ pub(crate) fn sample(reader: &MdsReader, index: u64) -> Result<()> {
     }
     for (value, field) in sample.values.iter().zip(&reader.fields.schema.fields) {
         let Value::Image(image) = value else { continue };
-        let complete = fdconvert_probe::probe(&image.bytes)
-            .and_then(|header| fdconvert_probe::check_complete(&image.bytes, &header));
+        let complete = fdconvert_core::probe::probe(&image.bytes)
+            .and_then(|header| fdconvert_core::probe::check_complete(&image.bytes, &header));
         complete.map_err(|what| {
             Error::sample(&sample.key, format!("field `{}`: {what}", field.name))
         })?;

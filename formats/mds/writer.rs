@@ -118,7 +118,7 @@ fn check_image(image: &Encoded) -> Result<(), String> {
     if image.codec == Codec::Raw {
         return Err("raw pixels are no image that readers of MDS could name".to_owned());
     }
-    let header = fdconvert_probe::probe(&image.bytes)?;
+    let header = fdconvert_core::probe::probe(&image.bytes)?;
     let (said, found) =
         ((image.codec, image.width, image.height), (header.codec, header.width, header.height));
     if said == found { Ok(()) } else { Err(format!("said to be {said:?}, it is {found:?}")) }

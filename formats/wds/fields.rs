@@ -217,7 +217,7 @@ pub(crate) fn decode(kind: &Kind, bytes: Bytes) -> Result<Value<Encoded>, String
     let ascii = || std::str::from_utf8(&bytes).map(str::trim).unwrap_or_default();
     Ok(match kind {
         Kind::Image => {
-            let header = fdconvert_probe::probe(&bytes)?;
+            let header = fdconvert_core::probe::probe(&bytes)?;
             let (codec, width, height) = (header.codec, header.width, header.height);
             Value::Image(Encoded { codec, width, height, bytes })
         }

@@ -227,7 +227,7 @@ fn checksum(shard: &Shard, index: &Index, sample: u64, region: u32) -> Result<()
 }
 
 fn check_image(image: &Encoded) -> Result<(), String> {
-    let header = fdconvert_probe::probe(&image.bytes)?;
+    let header = fdconvert_core::probe::probe(&image.bytes)?;
     if (header.codec, header.width, header.height) != (image.codec, image.width, image.height) {
         return Err(format!(
             "the index says {} of {}x{}, the image {} of {}x{}",
@@ -239,5 +239,5 @@ fn check_image(image: &Encoded) -> Result<(), String> {
             header.height
         ));
     }
-    fdconvert_probe::check_complete(&image.bytes, &header).map(|_| ())
+    fdconvert_core::probe::check_complete(&image.bytes, &header).map(|_| ())
 }

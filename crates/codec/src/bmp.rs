@@ -110,8 +110,8 @@ fn gray_to_rgb(from: &[u8], to: &mut [u8]) {
 mod tests {
     use super::*;
     use crate::{lossless::encode_bmp, other::decode_other};
+    use fdconvert_core::probe::probe;
     use fdconvert_core::{Limits, Pixels};
-    use fdconvert_probe::probe;
 
     /// As the crate `image` reads it.
     fn oracle(bytes: &[u8], header: &ImageHeader) -> Vec<u8> {

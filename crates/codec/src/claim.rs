@@ -1,7 +1,7 @@
 //! From bytes with a label to a header that is known to agree with both, within limits.
 
+use fdconvert_core::probe::probe;
 use fdconvert_core::{Bilevel, Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
-use fdconvert_probe::probe;
 
 /// The header of an encoded image, checked against what was said about it and the limits. Nothing
 /// has been allocated for its pixels yet.

@@ -2,8 +2,8 @@ use crate::{
     Notes, Region, bmp::PlainBmp, claim::claim, guard::guarded, jpeg::JpegDecoder,
     lossless::decode_png, other::decode_other,
 };
+use fdconvert_core::probe::check_complete;
 use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
-use fdconvert_probe::check_complete;
 
 /// Decodes images of every codec to 8 bits and 1 (gray), 3 (RGB) or 4 (RGBA) channels.
 ///

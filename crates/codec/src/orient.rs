@@ -9,7 +9,9 @@ const BLOCK: usize = 32;
 #[must_use]
 pub fn orientation(image: &Encoded) -> u8 {
     match image.codec {
-        Codec::Jpeg => fdconvert_probe::probe(&image.bytes).map_or(1, |header| header.orientation),
+        Codec::Jpeg => {
+            fdconvert_core::probe::probe(&image.bytes).map_or(1, |header| header.orientation)
+        }
         _ => 1,
     }
 }

@@ -81,9 +81,9 @@ fn what_leads_to_png_leads_to_one_bit() {
             assert_eq!((png.codec, png.width, png.height), (Codec::Png, width, 5));
             let palette = Some(vec![0, 0, 0, 127, 127, 127]);
             assert_eq!(stored(&png), (ColorType::Indexed, palette, image.bits.clone()));
-            let header = fdconvert_probe::probe(&png.bytes).unwrap();
+            let header = fdconvert_core::probe::probe(&png.bytes).unwrap();
             assert_eq!((header.width, header.height, header.color), (width, 5, Color::Rgb));
-            fdconvert_probe::check_complete(&png.bytes, &header).unwrap();
+            fdconvert_core::probe::check_complete(&png.bytes, &header).unwrap();
             // Readers get the levels, three times each.
             let rgb = decoded(&png);
             assert_eq!(rgb.channels, 3);
@@ -119,7 +119,7 @@ fn the_format_is_asked_for_the_form() {
     let no_color = Fake::new(|header| header.color == Color::Gray, Codec::Png);
     let image = bitmap(8, 8, FRACTAL);
     let outcome = apply(&Policy::default(), image.clone(), &no_color).unwrap();
-    let header = fdconvert_probe::probe(&outcome.encoded.bytes).unwrap();
+    let header = fdconvert_core::probe::probe(&outcome.encoded.bytes).unwrap();
     assert_eq!((header.color, header.bits), (Color::Gray, 8));
     assert_eq!(decoded(&outcome.encoded), image.to_pixels());
     let error = apply(&with(Encode::Png), image, &JPEG_OR_RAW).unwrap_err().to_string();

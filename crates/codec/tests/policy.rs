@@ -198,7 +198,7 @@ fn gray_is_expanded_on_demand() {
         assert_eq!(outcome.notes.contains(Notes::GRAY_EXPANDED), gray == Gray::Expand);
         let policy = Policy { encode: Encode::Jpeg, gray, ..Policy::default() };
         let outcome = apply(&policy, image.clone(), &all).unwrap();
-        let color = fdconvert_probe::probe(&outcome.encoded.bytes).unwrap().color;
+        let color = fdconvert_core::probe::probe(&outcome.encoded.bytes).unwrap().color;
         assert_eq!(color, if gray == Gray::Keep { Color::Gray } else { Color::Rgb });
     }
 }

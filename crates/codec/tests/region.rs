@@ -97,7 +97,7 @@ fn parts_of_photos() {
     for class in std::fs::read_dir(folder).unwrap() {
         for path in std::fs::read_dir(class.unwrap().path()).into_iter().flatten() {
             let bytes: Bytes = std::fs::read(path.unwrap().path()).unwrap().into();
-            let header = fdconvert_probe::probe(&bytes).unwrap();
+            let header = fdconvert_core::probe::probe(&bytes).unwrap();
             let (width, height) = (header.width, header.height);
             let image = Encoded { codec: header.codec, width, height, bytes };
             for shrink in [1, 2, 4, 8] {

@@ -14,8 +14,8 @@ fn check(pixels: &Pixels, codec: Codec) {
     assert_eq!((image.codec, image.width, image.height), (codec, pixels.width, pixels.height));
     if codec != Codec::Raw {
         assert_eq!(encoded(image.bytes.to_vec()), image, "the label is what the bytes say");
-        let header = fdconvert_probe::probe(&image.bytes).unwrap();
-        fdconvert_probe::check_complete(&image.bytes, &header).unwrap();
+        let header = fdconvert_core::probe::probe(&image.bytes).unwrap();
+        fdconvert_core::probe::check_complete(&image.bytes, &header).unwrap();
         let color = match (codec, pixels.channels) {
             // A gray palette is a palette.
             (Codec::Bmp, _) | (_, 3) => Color::Rgb,

@@ -29,6 +29,7 @@ mod ignored;
 mod image;
 mod limits;
 mod options;
+pub mod probe;
 mod provenance;
 mod random;
 mod sample;

@@ -1,11 +1,10 @@
 //! The suite every format passes, in every layout that keeps what the suite asks for.
-use crate::beton::Beton;
 use fdconvert_core::{ArraySpec, DType, Kind};
 use fdconvert_testkit::conformance::{Keys, Profile};
 use std::{ops::Range, path::Path};
 
 mod aligned {
-    fdconvert_testkit::conformance_tests!(super::Beton::default(), super::profile());
+    fdconvert_testkit::conformance_tests!(*super::super::common::paged(), super::profile());
 }
 
 mod compact {

@@ -19,8 +19,8 @@ use turbo as chosen;
 
 use crate::{Notes, Region};
 use chroma::Chroma;
+use fdconvert_core::probe::{Ending, check_complete};
 use fdconvert_core::{Color, ImageHeader, Pixels};
-use fdconvert_probe::{Ending, check_complete};
 use std::{fmt, str::FromStr};
 
 /// The JPEG library of this build and its version, as recorded in what it writes.

@@ -18,7 +18,7 @@ fn encode(pixels: &Pixels, options: &JpegOptions, source: Option<&[u8]>) -> Vec<
 }
 
 fn decode(jpeg: &[u8]) -> Result<(Vec<u8>, u8, Notes), String> {
-    let header = fdconvert_probe::probe(jpeg)?;
+    let header = fdconvert_core::probe::probe(jpeg)?;
     let mut out = Vec::new();
     let (channels, notes) = JpegDecoder::default().decode(jpeg, &header, &mut out)?;
     Ok((out, channels, notes))
@@ -68,7 +68,7 @@ fn every_option_decodes_to_nearly_the_same_pixels() {
 fn gray_stays_one_component() {
     let pixels = photo(40, 50, 1);
     let jpeg = encode(&pixels, &JpegOptions::default(), None);
-    assert_eq!(fdconvert_probe::probe(&jpeg).unwrap().color, Color::Gray);
+    assert_eq!(fdconvert_core::probe::probe(&jpeg).unwrap().color, Color::Gray);
     let (out, channels, _) = decode(&jpeg).unwrap();
     assert_eq!(channels, 1);
     assert!(out.iter().zip(&pixels.data).all(|(a, b)| a.abs_diff(*b) < 24));
@@ -187,7 +187,7 @@ fn a_jpeg_without_a_scan_is_refused_in_our_own_words() {
 #[test]
 fn a_decoder_that_failed_goes_on() {
     let jpeg = encode(&photo(64, 64, 3), &JpegOptions::default(), None);
-    let header = fdconvert_probe::probe(&jpeg).unwrap();
+    let header = fdconvert_core::probe::probe(&jpeg).unwrap();
     let mut decoder = JpegDecoder::default();
     let mut out = Vec::new();
     for end in (2..jpeg.len() - 2).step_by(13) {
@@ -199,7 +199,7 @@ fn a_decoder_that_failed_goes_on() {
 #[test]
 fn a_header_that_disagrees_with_the_file_is_refused() {
     let jpeg = encode(&photo(64, 64, 3), &JpegOptions::default(), None);
-    let header = fdconvert_probe::probe(&jpeg).unwrap();
+    let header = fdconvert_core::probe::probe(&jpeg).unwrap();
     let wrong = ImageHeader { width: 63, ..header };
     let mut out = Vec::new();
     JpegDecoder::default().decode(&jpeg, &wrong, &mut out).unwrap_err();
@@ -277,9 +277,9 @@ fn baseline_and_progressive_have_the_same_coefficients() {
             let options = JpegOptions { subsampling, ..JpegOptions::default() };
             let jpeg = encode(&photo(width, height, channels), &options, None);
             let progressive = turbo::to_progressive(&jpeg).unwrap();
-            assert!(fdconvert_probe::probe(&progressive).unwrap().progressive);
+            assert!(fdconvert_core::probe::probe(&progressive).unwrap().progressive);
             let back = to_baseline(&progressive).unwrap();
-            assert!(!fdconvert_probe::probe(&back).unwrap().progressive);
+            assert!(!fdconvert_core::probe::probe(&back).unwrap().progressive);
             assert!(back == to_baseline(&jpeg).unwrap());
             assert_eq!(decode(&back).unwrap(), decode(&jpeg).unwrap());
             assert_eq!(decode(&progressive).unwrap(), decode(&jpeg).unwrap());

@@ -12,8 +12,8 @@ use crate::{
     jpeg::to_baseline,
     orient::orient_into,
 };
+use fdconvert_core::probe::{Ending, check_complete, is_animated};
 use fdconvert_core::{Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result};
-use fdconvert_probe::{Ending, check_complete, is_animated};
 
 /// An image on its way.
 struct Job<'a> {

@@ -33,7 +33,7 @@ pub(crate) fn turned(orientation: u8) -> Encoded {
     let length = (exif.len() as u16 + 2).to_be_bytes();
     let bytes = [&plain[..2], &[0xff, 0xe1], &length, &exif, &plain[2..]].concat();
     let image = encoded(bytes);
-    assert_eq!(fdconvert_probe::probe(&image.bytes).unwrap().orientation, orientation);
+    assert_eq!(fdconvert_core::probe::probe(&image.bytes).unwrap().orientation, orientation);
     image
 }
 
@@ -81,9 +81,9 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, Encoded)> {
 
 /// An image as a source hands it on: labelled by its content, as far as that can be told.
 pub(crate) fn encoded(bytes: Vec<u8>) -> Encoded {
-    let header = fdconvert_probe::probe(&bytes);
+    let header = fdconvert_core::probe::probe(&bytes);
     let (codec, width, height) = header.map_or_else(
-        |_| (fdconvert_probe::sniff(&bytes).unwrap_or(Codec::Jpeg), 1, 1),
+        |_| (fdconvert_core::probe::sniff(&bytes).unwrap_or(Codec::Jpeg), 1, 1),
         |header| (header.codec, header.width, header.height),
     );
     Encoded { codec, width, height, bytes: bytes.into() }

@@ -1,5 +1,5 @@
 //! Windows bitmaps: file header (14 bytes) and info header (`BITMAPCOREHEADER` and up).
-use fdconvert_core::{
+use crate::{
     Codec, Color, ImageHeader,
     bytes::{i32_at, u16_at, u32_at},
 };

@@ -1,5 +1,5 @@
 use super::*;
-use fdconvert_core::Color;
+use crate::Color;
 use proptest::prelude::*;
 
 fn segment(marker: u8, body: &[u8]) -> Vec<u8> {

@@ -1,5 +1,5 @@
 //! The one EXIF tag that changes pixels (EXIF 2.32, tag 0x0112), from a TIFF structure.
-use fdconvert_core::bytes::{u16_at, u16_be_at, u32_at, u32_be_at};
+use crate::bytes::{u16_at, u16_be_at, u32_at, u32_be_at};
 
 const ORIENTATION: u16 = 0x0112;
 const SHORT: u16 = 3;

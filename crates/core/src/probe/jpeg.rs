@@ -1,6 +1,6 @@
 //! JPEG (ITU-T T.81): markers up to the frame header, EXIF orientation.
-use crate::{Ending, exif, scans};
-use fdconvert_core::{Codec, Color, ImageHeader, bytes::u16_be_at};
+use crate::probe::{Ending, exif, scans};
+use crate::{Codec, Color, ImageHeader, bytes::u16_be_at};
 use fdconvert_jpeg::{
     BadLength,
     marker::{APP1, EOI, SOS, stands_alone, starts_frame},

@@ -1,6 +1,6 @@
 //! PNG (W3C Recommendation, third edition): the chunks.
-use crate::exif;
-use fdconvert_core::{
+use crate::probe::exif;
+use crate::{
     Codec, Color, ImageHeader,
     bytes::{array_at, u32_be_at},
 };

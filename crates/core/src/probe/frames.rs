@@ -1,6 +1,6 @@
 //! Whether a file holds more images than the first one: frames of an animation.
-use crate::png;
-use fdconvert_core::{
+use crate::probe::png;
+use crate::{
     Codec,
     bytes::{array_at as array, u32_at},
 };

@@ -1,7 +1,7 @@
 //! WebP, TIFF and GIF: sizes by the `imagesize` crate; they are always decoded before storing, so
 //! colour and depth are only what decoding will give.
-use crate::exif;
-use fdconvert_core::{
+use crate::probe::exif;
+use crate::{
     Codec, Color, ImageHeader,
     bytes::{array_at, u32_at},
 };

@@ -8,13 +8,12 @@
 //! ```
 //! let bmp = *b"BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\x18\0\0\0\0\0\
 //!              \x04\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\0";
-//! let header = fdconvert_probe::probe(&bmp)?;
+//! let header = fdconvert_core::probe::probe(&bmp)?;
 //! assert_eq!((header.width, header.height), (1, 1));
 //! # Ok::<(), String>(())
 //! ```
 //!
 //! Deliberately absent: files, pixels, limits (the caller knows which apply).
-#![forbid(unsafe_code)]
 
 mod bmp;
 mod exif;
@@ -26,7 +25,7 @@ mod scans;
 
 pub use frames::is_animated;
 
-use fdconvert_core::{Codec, ImageHeader};
+use crate::{Codec, ImageHeader};
 
 /// The codec that the first bytes belong to, by content alone.
 #[must_use]

@@ -1,5 +1,5 @@
 //! Which coefficients of a JPEG its scans send (ITU-T T.81, B.2.3 and G.1.1).
-use crate::Ending;
+use crate::probe::Ending;
 use fdconvert_jpeg::{
     marker::{EOI, SOS, starts_frame},
     marker_segments,
