@@ -15,6 +15,8 @@
 //!
 //! Deliberately absent: pixels. A format stores what it is given, and refuses what does not fit.
 #![forbid(unsafe_code)]
+// What only writers need is left out in builds that only read: to mark every helper would say no more.
+#![cfg_attr(not(feature = "write"), allow(dead_code, unused_imports))]
 
 mod list;
 mod shards;
@@ -38,11 +40,11 @@ macro_rules! formats {
 }
 
 formats! {
-    beton: beton::Beton::default(),
-    wds: wds::Wds::default(),
-    mixed: mixed::Mixed::default(),
-    mds: mds::Mds::default(),
-    formula: formula::FormulaFormat,
+    #[cfg(feature = "beton")] beton: beton::Beton::default(),
+    #[cfg(feature = "wds")] wds: wds::Wds::default(),
+    #[cfg(feature = "mixed")] mixed: mixed::Mixed::default(),
+    #[cfg(feature = "mds")] mds: mds::Mds::default(),
+    #[cfg(feature = "formula")] formula: formula::FormulaFormat,
     // Last: any folder is one.
-    folder: folder::Folder::default(),
+    #[cfg(feature = "folder")] folder: folder::Folder::default(),
 }

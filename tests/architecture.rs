@@ -15,16 +15,15 @@ use serde_json::Value;
 
 /// What each crate may depend on, by name without the `fdconvert-` in front.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("core", &[]),
-    ("probe", &["core", "jpeg"]),
+    ("core", &["jpeg"]),
     ("storage", &["core"]),
-    ("jpeg", &["core"]),
+    ("jpeg", &[]),
     ("fractal", &["core"]),
     ("gpu", &["core", "jpeg"]),
     ("gpu-emul", &["gpu"]),
     ("resize", &["core"]),
-    ("codec", &["core", "probe", "jpeg", "resize"]),
-    ("formats", &["core", "storage", "probe", "jpeg", "fractal"]),
+    ("codec", &["core", "jpeg", "resize"]),
+    ("formats", &["core", "storage", "jpeg", "fractal"]),
     ("pipeline", &["core", "codec", "jpeg"]),
     ("profile", &["core", "codec", "storage"]),
     ("reader", &["core", "storage", "formats"]),
@@ -37,7 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("python", &["core", "loader", "reader", "codec", "fdconvert", ROOT]),
-    ("testkit", &["core", "storage", "probe"]),
+    ("testkit", &["core", "storage"]),
     ("xtask", &[]),
 ];
 
@@ -124,6 +123,20 @@ fn light_build_has_no_c_jpeg() {
     let has_c_jpeg = |features| tree(features).lines().any(|name| name.starts_with("turbojpeg"));
     assert!(!has_c_jpeg(&["--no-default-features"]), "libjpeg-turbo is in the light build");
     assert!(has_c_jpeg(&[]), "libjpeg-turbo is missing from the default build");
+}
+
+/// What a loader links must stay small, and must build without a C compiler.
+#[test]
+fn reader_is_light() {
+    let tree = ["tree", "--offline", "--package", "fdconvert-reader", "--edges", "normal,build"];
+    let text = cargo(&[&tree[..], &["--prefix", "none", "--no-dedupe"]].concat());
+    let mut names: Vec<_> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert!(names.len() <= 30, "{} crates: {names:?}", names.len());
+    for compiler in ["cc", "cmake", "pkg-config"] {
+        assert!(!names.contains(&compiler), "{compiler} is in the tree");
+    }
 }
 
 #[test]

@@ -1,7 +1,6 @@
 use crate::beton::{
-    BetonReader, journal,
+    BetonReader,
     layout::{BadField, DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, VERSION, parse_descriptor},
-    writer::BetonWriter,
 };
 use fdconvert_core::{
     Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OptionKind, OptionValues,
@@ -133,13 +132,19 @@ impl Format for Beton {
         !self.compat
     }
 
+    #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         // Who asks for another one gets it.
-        if request.overwrite { Ok(None) } else { journal::finished(request.out, request.stamp) }
+        if request.overwrite {
+            Ok(None)
+        } else {
+            crate::beton::journal::finished(request.out, request.stamp)
+        }
     }
 
+    #[cfg(feature = "write")]
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
-        Ok(Box::new(BetonWriter::create(self, request)?))
+        Ok(Box::new(crate::beton::writer::BetonWriter::create(self, request)?))
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {

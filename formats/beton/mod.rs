@@ -40,17 +40,23 @@
 //! Deliberately absent: pixels. What does not fit the format is refused, never converted.
 
 mod format;
+#[cfg(feature = "write")]
 mod journal;
 mod layout;
 mod open;
+#[cfg(feature = "write")]
 mod pages;
 mod reader;
+#[cfg(feature = "write")]
 mod seal;
+#[cfg(feature = "write")]
 mod spool;
+#[cfg(feature = "write")]
 mod stage;
 mod table;
 mod text;
 mod verify;
+#[cfg(feature = "write")]
 mod writer;
 
 pub use format::Beton;

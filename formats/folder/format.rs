@@ -1,7 +1,6 @@
-use crate::folder::{
-    FolderReader,
-    writer::{self, Writer},
-};
+use crate::folder::FolderReader;
+#[cfg(feature = "write")]
+use crate::folder::writer::{self, Writer};
 use fdconvert_core::{
     Codec, Create, Format, ImageHeader, Limits, OptionValues, Reader, Result, Schema, ShardSummary,
     ShardWriter, Splits,
@@ -132,11 +131,13 @@ impl Format for Folder {
         Codec::Png
     }
 
+    #[cfg(feature = "write")]
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         let splits = self.written_splits.clone();
         Ok(Box::new(Writer::create(request, splits)?))
     }
 
+    #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         writer::finished(request)
     }

@@ -41,7 +41,9 @@ mod split_classes;
 mod split_folders;
 mod table;
 mod walk;
+#[cfg(feature = "write")]
 mod writer;
+#[cfg(feature = "write")]
 mod written_splits;
 
 pub use format::Folder;

@@ -1,6 +1,10 @@
 use crate::mds::{
-    MdsReader, complete, hash,
+    MdsReader, hash,
     layout::{FORMAT, INDEX},
+};
+#[cfg(feature = "write")]
+use crate::mds::{
+    complete,
     place::{Found, Place},
     writer::Writer,
 };
@@ -101,6 +105,7 @@ impl Format for Mds {
         Codec::Png
     }
 
+    #[cfg(feature = "write")]
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         Ok(Box::new(Writer::create(self, request)?))
     }
@@ -122,6 +127,7 @@ impl Format for Mds {
         image_bytes.saturating_add(framing)
     }
 
+    #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         let place = Place::new(request.out, request.shard)?;
         match place.find(request)? {
@@ -134,6 +140,7 @@ impl Format for Mds {
         }
     }
 
+    #[cfg(feature = "write")]
     fn complete(&self, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         complete::complete(request)
     }

@@ -1,6 +1,8 @@
 //! The hashes of whole files that an index may state, by Streaming's names.
 use fdconvert_core::{Error, Result};
+#[cfg(feature = "hashes")]
 use sha1::Sha1;
+#[cfg(feature = "hashes")]
 use sha2::{Digest, Sha256, Sha512};
 use std::collections::BTreeMap;
 use xxhash_rust::{xxh3::Xxh3, xxh32::Xxh32, xxh64::Xxh64};
@@ -13,8 +15,11 @@ const KNOWN: &str = "sha1, sha256, sha512, xxh32, xxh64, xxh3_64, xxh3_128, xxh1
 pub(crate) struct Hashes(Vec<(String, Hasher)>);
 
 enum Hasher {
+    #[cfg(feature = "hashes")]
     Sha1(Box<Sha1>),
+    #[cfg(feature = "hashes")]
     Sha256(Box<Sha256>),
+    #[cfg(feature = "hashes")]
     Sha512(Box<Sha512>),
     Xxh32(Box<Xxh32>),
     Xxh64(Box<Xxh64>),
@@ -54,8 +59,11 @@ impl Hashes {
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         for (_, hasher) in &mut self.0 {
             match hasher {
+                #[cfg(feature = "hashes")]
                 Hasher::Sha1(hasher) => Digest::update(&mut **hasher, bytes),
+                #[cfg(feature = "hashes")]
                 Hasher::Sha256(hasher) => Digest::update(&mut **hasher, bytes),
+                #[cfg(feature = "hashes")]
                 Hasher::Sha512(hasher) => Digest::update(&mut **hasher, bytes),
                 Hasher::Xxh32(hasher) => hasher.update(bytes),
                 Hasher::Xxh64(hasher) => hasher.update(bytes),
@@ -73,8 +81,11 @@ impl Hashes {
 impl Hasher {
     fn new(name: &str) -> Option<Self> {
         Some(match name {
+            #[cfg(feature = "hashes")]
             "sha1" => Self::Sha1(Box::default()),
+            #[cfg(feature = "hashes")]
             "sha256" => Self::Sha256(Box::default()),
+            #[cfg(feature = "hashes")]
             "sha512" => Self::Sha512(Box::default()),
             "xxh32" => Self::Xxh32(Box::new(Xxh32::new(0))),
             "xxh64" => Self::Xxh64(Box::new(Xxh64::new(0))),
@@ -85,10 +96,14 @@ impl Hasher {
     }
 
     fn finish(self) -> String {
+        #[cfg(feature = "hashes")]
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         match self {
+            #[cfg(feature = "hashes")]
             Self::Sha1(hasher) => hex(&hasher.finalize()),
+            #[cfg(feature = "hashes")]
             Self::Sha256(hasher) => hex(&hasher.finalize()),
+            #[cfg(feature = "hashes")]
             Self::Sha512(hasher) => hex(&hasher.finalize()),
             Self::Xxh32(hasher) => format!("{:08x}", hasher.digest()),
             Self::Xxh64(hasher) => format!("{:016x}", hasher.digest()),
@@ -98,7 +113,7 @@ impl Hasher {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "hashes"))]
 mod tests {
     use super::*;
 

@@ -1,7 +1,11 @@
 //! The bytes of a shard and the objects of `index.json`; the order of their fields is that of
 //! their names, as Python sorts them.
+use fdconvert_core::{Error, Result, Shard};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    path::{Component, Path, PathBuf},
+};
 
 pub(crate) const FORMAT: &str = "mds";
 /// The only version there is.
@@ -105,4 +109,18 @@ impl Entry {
 /// Where the config of a shard of that many samples starts.
 pub(crate) fn config_offset(n_samples: u64) -> Option<u64> {
     n_samples.checked_add(2)?.checked_mul(4)
+}
+
+/// The folder of a split.
+pub(crate) fn split_folder(out: &Path, split: &str) -> Result<PathBuf> {
+    if split == Shard::DEFAULT_SPLIT {
+        return Ok(out.to_path_buf());
+    }
+    let mut parts = Path::new(split).components();
+    let is_name = matches!(parts.next(), Some(Component::Normal(name)) if name == split)
+        && !split.starts_with('.');
+    if !is_name {
+        return Err(Error::usage("split", format!("`{split}` is no name for a folder")));
+    }
+    Ok(out.join(split))
 }

@@ -38,6 +38,7 @@
 //! Deliberately absent: pixels, and networks. What does not fit the format is refused, never
 //! converted.
 
+#[cfg(feature = "write")]
 mod complete;
 mod encoding;
 mod format;
@@ -46,15 +47,18 @@ mod images;
 mod layout;
 mod manifest;
 mod open;
+#[cfg(feature = "write")]
 mod place;
 mod python_json;
 mod reader;
 mod record;
+#[cfg(feature = "write")]
 mod seal;
 mod shard;
 mod sidecar;
 mod splits;
 mod verify;
+#[cfg(feature = "write")]
 mod writer;
 
 pub use format::Mds;

@@ -1,5 +1,10 @@
 //! Where the files of a shard lie, and which of them are whose.
-use crate::mds::{layout::INDEX, manifest::is_of, record::Record, sidecar};
+use crate::mds::{
+    layout::{INDEX, split_folder},
+    manifest::is_of,
+    record::Record,
+    sidecar,
+};
 use crate::shards::{
     RECORDS,
     existing::{is_there, remove},
@@ -14,7 +19,7 @@ use fdconvert_storage::{
 };
 use std::{
     fs, io,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 /// The names of one shard.
@@ -215,20 +220,6 @@ pub(crate) struct Held {
     pub(crate) claim: Claim,
     // After what lies in them.
     pub(crate) folders: Folders,
-}
-
-/// The folder of a split.
-pub(crate) fn split_folder(out: &Path, split: &str) -> Result<PathBuf> {
-    if split == Shard::DEFAULT_SPLIT {
-        return Ok(out.to_path_buf());
-    }
-    let mut parts = Path::new(split).components();
-    let is_name = matches!(parts.next(), Some(Component::Normal(name)) if name == split)
-        && !split.starts_with('.');
-    if !is_name {
-        return Err(Error::usage("split", format!("`{split}` is no name for a folder")));
-    }
-    Ok(out.join(split))
 }
 
 /// Whether this is a file, of that length if one is given. A look that failed is no answer.

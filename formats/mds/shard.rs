@@ -120,6 +120,13 @@ impl ShardFile {
         Ok(bytes)
     }
 
+    #[cfg(not(feature = "compressed"))]
+    fn inflate(&self, _: MaxDecompressed) -> Result<Bytes> {
+        let what = "it is compressed, and this build lacks the feature `compressed`".to_owned();
+        Err(Error::Unsupported { format: FORMAT, path: self.path(), what })
+    }
+
+    #[cfg(feature = "compressed")]
     fn inflate(&self, limit: MaxDecompressed) -> Result<Bytes> {
         let expected = self.entry.raw_data.bytes;
         let stored = self.stored_bytes()?;

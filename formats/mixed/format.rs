@@ -1,9 +1,12 @@
+#[cfg(feature = "write")]
 use crate::mixed::{
     complete,
+    writer::{self, Writer},
+};
+use crate::mixed::{
     layout::{FORMAT, IMAGE_FIELD, MANIFEST, code_of},
     manifest,
     reader::MixedReader,
-    writer::{self, Writer},
 };
 use crate::wds::Wds;
 use fdconvert_core::{
@@ -99,14 +102,17 @@ impl Format for Mixed {
         self.wds.stores_checkpoints()
     }
 
+    #[cfg(feature = "write")]
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         Ok(Box::new(Writer::create(self, request)?))
     }
 
+    #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         writer::finished(self, request)
     }
 
+    #[cfg(feature = "write")]
     fn complete(&self, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         complete::complete(self, request)
     }

@@ -47,6 +47,7 @@
 //! Deliberately absent: the choice of the codec of an image. The policy makes it; a format never
 //! sees pixels, and stores what it is given where that belongs.
 
+#[cfg(feature = "write")]
 mod complete;
 mod format;
 mod layout;
@@ -55,6 +56,7 @@ mod order;
 mod reader;
 mod record;
 mod verify;
+#[cfg(feature = "write")]
 mod writer;
 
 pub use format::Mixed;

@@ -7,6 +7,7 @@
 //! checksum and is written last ([`manifest`]). What may be replaced or removed, and what is
 //! refused, is decided here for all formats alike ([`existing`]).
 
+#[cfg(feature = "write")]
 pub(crate) mod existing;
 pub(crate) mod manifest;
 pub(crate) mod record;

@@ -1,4 +1,6 @@
-use crate::wds::{WdsReader, complete, existing, fields, layout, npy, open, writer::Writer};
+use crate::wds::{WdsReader, fields, layout, npy, open};
+#[cfg(feature = "write")]
+use crate::wds::{complete, existing, writer::Writer};
 use fdconvert_core::{
     Codec, Common, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind,
     MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
@@ -164,14 +166,17 @@ impl Format for Wds {
         self.sidecars.contains(&"fdx")
     }
 
+    #[cfg(feature = "write")]
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         Ok(Box::new(Writer::create(self, request)?))
     }
 
+    #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         existing::finished(request, self.sidecars.contains(&"fdx"))
     }
 
+    #[cfg(feature = "write")]
     fn complete(&self, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         complete::complete(self, request)
     }

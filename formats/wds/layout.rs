@@ -39,6 +39,7 @@ pub(crate) fn index_path(tar: &Path) -> PathBuf {
 }
 
 /// The header block of a member: plain USTAR, the same for the same name and size.
+#[cfg(feature = "write")]
 pub(crate) fn header(name: &str, len: u64) -> Result<[u8; BLOCK as usize]> {
     let mut header = tar::Header::new_ustar();
     let named = name.len() <= MAX_NAME_BYTES && header.set_path(name).is_ok();

@@ -41,8 +41,11 @@
 //! Deliberately absent: pixels, and threads. A shard is written by whoever calls, in order;
 //! several shards may be written at the same time.
 
+#[cfg(feature = "write")]
 mod checkpoints;
+#[cfg(feature = "write")]
 mod complete;
+#[cfg(feature = "write")]
 mod existing;
 mod fields;
 mod format;
@@ -56,20 +59,25 @@ mod npy;
 mod open;
 mod reader;
 mod record;
+#[cfg(feature = "write")]
 mod reindex;
 mod scan;
 mod shard;
+#[cfg(feature = "write")]
 mod sidecar;
 mod splits;
 mod tar;
 mod verify;
+#[cfg(feature = "write")]
 mod writer;
 
+#[cfg(feature = "write")]
 pub use checkpoints::Checkpointing;
 pub use format::Wds;
 pub use reader::WdsReader;
 
 // For mixed sets, whose images lie in datasets of this format.
+#[cfg(feature = "write")]
 pub(crate) use existing::{has_shard, has_traces, remove_shard};
 pub(crate) use layout::stem;
 

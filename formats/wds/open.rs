@@ -202,16 +202,7 @@ fn first_sample(shards: &[Unscanned]) -> Result<(Schema, Vec<Column>)> {
 fn load(path: PathBuf, limit: MaxDecompressed, budget: &mut u64) -> Result<Unscanned> {
     let file = fdconvert_storage::map(&path)?;
     let is_mapped = !file.starts_with(&GZIP) && !file.starts_with(&ZSTD);
-    let mut inflate =
-        |decoder: &mut dyn Read| decompress(&path, file.len() as u64, decoder, limit, budget);
-    let archive = if file.starts_with(&GZIP) {
-        inflate(&mut flate2::read::MultiGzDecoder::new(&file[..]))?
-    } else if file.starts_with(&ZSTD) {
-        let decoder = zstd::stream::read::Decoder::with_buffer(&file[..]);
-        inflate(&mut decoder.map_err(Error::io("decompress", &path))?)?
-    } else {
-        file.clone()
-    };
+    let archive = if is_mapped { file.clone() } else { inflate(&path, &file, limit, budget)? };
     let (index, problem) = match find_index(&path, &archive)? {
         None => (None, None),
         Some(Ok(index)) => (Some(index), None),
@@ -220,6 +211,24 @@ fn load(path: PathBuf, limit: MaxDecompressed, budget: &mut u64) -> Result<Unsca
     Ok(Unscanned { path, archive, is_mapped, index, problem })
 }
 
+#[cfg(not(feature = "compressed"))]
+fn inflate(path: &Path, _: &Bytes, _: MaxDecompressed, _: &mut u64) -> Result<Bytes> {
+    let what = "it is compressed, and this build lacks the feature `compressed`".to_owned();
+    Err(Error::Unsupported { format: FORMAT, path: path.to_path_buf(), what })
+}
+
+#[cfg(feature = "compressed")]
+fn inflate(path: &Path, file: &Bytes, limit: MaxDecompressed, budget: &mut u64) -> Result<Bytes> {
+    let mut decompress =
+        |decoder: &mut dyn Read| decompress(path, file.len() as u64, decoder, limit, budget);
+    if file.starts_with(&GZIP) {
+        return decompress(&mut flate2::read::MultiGzDecoder::new(&file[..]));
+    }
+    let decoder = zstd::stream::read::Decoder::with_buffer(&file[..]);
+    decompress(&mut decoder.map_err(Error::io("decompress", path))?)
+}
+
+#[cfg(feature = "compressed")]
 fn decompress(
     path: &Path,
     stored: u64,
@@ -240,6 +249,7 @@ fn decompress(
     Ok(archive)
 }
 
+#[cfg(feature = "compressed")]
 fn over(path: &Path, stored: u64, len: u64, limit: MaxDecompressed) -> Error {
     if len > limit.of(stored) {
         return limit.refuse(path, stored, len);

@@ -1,6 +1,6 @@
 use crate::{
-    Codec, Encoded, FormatOption, ImageHeader, MaxDecompressed, OptionValues, Provenance, Reader,
-    Result, Sample, Schema, Skipped,
+    Codec, Encoded, Error, FormatOption, ImageHeader, MaxDecompressed, OptionValues, Provenance,
+    Reader, Result, Sample, Schema, Skipped,
 };
 use bytes::Bytes;
 use std::{
@@ -170,8 +170,12 @@ pub trait Format: Send + Sync {
     ///
     /// # Errors
     /// `Usage` when the schema does not fit, when the output exists (unless `overwrite`), or when
-    /// an unfinished output belongs to another run; `Io` when the system refuses.
-    fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>>;
+    /// an unfinished output belongs to another run; `Io` when the system refuses. The default
+    /// refuses: not every format, nor every build of one, writes.
+    fn create(&self, _request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
+        let what = format!("{} is only read by this build, not written", self.name());
+        Err(Error::usage("format", what))
+    }
 
     /// Whether a dataset is a folder of shards; else it is one file or folder, and the plan has one
     /// shard for each output.

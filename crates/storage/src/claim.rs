@@ -1,61 +1,14 @@
-//! Claims and done-records of shards: what says whose the files of a shard are.
-use crate::{Scratch, partial_path, take_back};
+//! Claims of shards: what says whose the files of an unfinished shard are.
+use crate::{
+    Scratch, partial_path,
+    record::{START, mark, seal_record},
+    take_back,
+};
 use fdconvert_core::{Error, Result};
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
 
-const START: &[u8] = b"{\"fingerprint\":\"";
 const HEX_BYTES: usize = 32;
 const MARK_BYTES: usize = START.len() + HEX_BYTES + 1;
-/// What stands around the checksum at the end of a record.
-const BEFORE: &[u8] = b",\"checksum\":\"";
-const AFTER: &[u8] = b"\"}\n";
-const SUM_BYTES: usize = 16;
-
-/// A fingerprint as records and manifests have it: 32 hexadecimal digits.
-#[must_use]
-pub fn fingerprint_hex(fingerprint: [u8; 16]) -> String {
-    fingerprint.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The start of every claim and record of that run.
-fn mark(fingerprint: [u8; 16]) -> Vec<u8> {
-    [START, fingerprint_hex(fingerprint).as_bytes(), b"\""].concat()
-}
-
-/// Whether a claim or record, however damaged behind its start, is of that run.
-#[must_use]
-pub fn is_of_run(text: &[u8], fingerprint: [u8; 16]) -> bool {
-    text.starts_with(&mark(fingerprint))
-}
-
-/// A record with its checksum: `json` is an object that begins with its `fingerprint`; the
-/// checksum (XXH3, 64 bits, of everything before it) becomes its last member, and a line break ends
-/// it.
-#[must_use]
-pub fn seal_record(json: &[u8]) -> Vec<u8> {
-    let body = json.strip_suffix(b"}").unwrap_or(json);
-    let sum = format!("{:016x}", xxh3_64(body));
-    [body, BEFORE, sum.as_bytes(), AFTER].concat()
-}
-
-/// Checks the checksum of a record. `None` is for a text without one, as version 1 has them.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn check_record(text: &[u8]) -> Result<Option<()>, String> {
-    let tail = BEFORE.len() + SUM_BYTES + AFTER.len();
-    let Some((body, tail)) = text.len().checked_sub(tail).and_then(|at| text.split_at_checked(at))
-    else {
-        return Ok(None);
-    };
-    let sum = tail.strip_prefix(BEFORE).and_then(|rest| rest.strip_suffix(AFTER));
-    match sum {
-        None => Ok(None),
-        Some(sum) if sum == format!("{:016x}", xxh3_64(body)).as_bytes() => Ok(Some(())),
-        Some(_) => Err("its checksum is wrong: it was changed or damaged".into()),
-    }
-}
 
 /// What a claim was found to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,21 +133,6 @@ fn look(start: &[u8]) -> Option<bool> {
 mod tests {
     use super::*;
     use std::fs;
-
-    #[test]
-    fn damage_of_a_record_is_seen() {
-        let text = seal_record(b"{\"fingerprint\":\"00\",\"samples\":3}");
-        assert_eq!(check_record(&text), Ok(Some(())));
-        serde_json::from_slice::<serde_json::Value>(&text).unwrap();
-        for at in 0..text.len() {
-            for bit in 0..8 {
-                let mut flipped = text.clone();
-                flipped[at] ^= 1 << bit;
-                assert_ne!(check_record(&flipped), Ok(Some(())), "byte {at}, bit {bit}");
-            }
-            assert_ne!(check_record(&text[..at]), Ok(Some(())), "cut at {at}");
-        }
-    }
 
     #[test]
     fn a_claim_is_told_from_anything_else_at_every_length() {

@@ -22,6 +22,9 @@
 //!
 //! [`seal_json`] and [`unseal_json`] protect small documents, such as manifests, by a checksum.
 //!
+//! Programs that only read leave out the features `write`, and `spill`, which brings temporary
+//! files.
+//!
 //! Deliberately absent: what the bytes mean.
 #![deny(unsafe_code)]
 
@@ -36,40 +39,58 @@ mod fault {
         Ok(())
     }
 
+    #[cfg(feature = "write")]
     pub(crate) fn on_write(_: &Path, _: u64) -> io::Result<()> {
         Ok(())
     }
 }
+#[cfg(feature = "write")]
 mod claim;
 mod direct;
+#[cfg(feature = "write")]
 mod folders;
+#[cfg(feature = "write")]
 mod left;
+#[cfg(feature = "write")]
 mod lock;
 mod map;
 mod read;
+mod record;
+#[cfg(feature = "write")]
 mod rename;
+#[cfg(feature = "write")]
 mod scratch;
+#[cfg(feature = "write")]
 mod scratch_dir;
 mod sealed;
 pub mod sigbus;
+#[cfg(feature = "spill")]
 mod spill;
+#[cfg(feature = "write")]
 mod stamp;
 mod throttle;
+#[cfg(feature = "write")]
 mod writeback;
 
-pub use claim::{Claim, check_record, fingerprint_hex, is_of_run, seal_record};
 pub use direct::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
-pub use folders::{Folders, make_folder, refuse_link, sync_folder_of};
-pub use left::left_files;
-pub use lock::unlocked_files;
 pub use map::map;
 pub use read::{hash_file, name_of, read_file, read_if_there};
-pub use scratch::{
-    Scratch, create_new, partial_path, refuse_foreign_partial, replace, take_back, write_new,
-    write_partial,
-};
-pub use scratch_dir::ScratchDir;
+pub use record::{check_record, fingerprint_hex, is_of_run, seal_record};
 pub use sealed::{SEALED_START, seal_json, unseal_json};
+#[cfg(feature = "spill")]
 pub use spill::spill;
-pub use stamp::{SourceStamp, remove_source_stamp};
 pub use throttle::Throttle;
+
+#[cfg(feature = "write")]
+pub use {
+    claim::Claim,
+    folders::{Folders, make_folder, refuse_link, sync_folder_of},
+    left::left_files,
+    lock::unlocked_files,
+    scratch::{
+        Scratch, create_new, partial_path, refuse_foreign_partial, replace, take_back, write_new,
+        write_partial,
+    },
+    scratch_dir::ScratchDir,
+    stamp::{SourceStamp, remove_source_stamp},
+};

@@ -4,7 +4,7 @@
 //! stamp, both as 32 hexadecimal digits. It goes when the dataset is complete, so that no time
 //! reaches a finished output. Without it, or where only its start reached the disk, times are not
 //! compared.
-use crate::{claim::fingerprint_hex, create_new, read_file};
+use crate::{create_new, fingerprint_hex, read_file};
 use fdconvert_core::{Error, Result};
 use std::{
     ffi::OsStr,
