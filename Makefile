@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readers python guide lint lock fmt clippy doc deny bench miri fuzz ptx kernels campaign
+.PHONY: help setup demo test readers standalone python guide lint lock fmt clippy doc deny bench miri fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs. The Python package joins so that the libraries have the features that
@@ -31,6 +31,9 @@ test: setup ## Run all tests, then those that pixels can fail in the build witho
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).
 	scripts/check-readers.sh
+
+standalone: ## Build and run programs outside the workspace; count what the reader's brings.
+	scripts/check-standalone.sh
 
 python: setup ## Build the Python package, run its tests, check its stubs (needs pip).
 	@scripts/setup.sh --python

@@ -1,0 +1,22 @@
+//! Packs a folder of images, opens what came of it, and loads a batch:
+//! `cargo run -- FOLDER OUT.beton`.
+use fdconvert::{Datasets, Loader, LoaderOptions, Pack, PackOptions};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args_os().skip(1);
+    let (Some(folder), Some(out)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: pack-and-load FOLDER OUT.beton".into());
+    };
+    let options = PackOptions::default().jpeg_quality(90).max_side(512);
+    let report = Pack::new([&folder], &out).options(options).run()?;
+    println!("packed {} samples, skipped {}", report.samples, report.skipped.len());
+
+    let dataset = fdconvert::open(&out)?;
+    println!("the first of {} is {}", dataset.len(), dataset.get(0)?.key);
+
+    let options = LoaderOptions { batch: 4, ..LoaderOptions::default() };
+    let mut loader = Loader::new(Datasets::open(&out)?, options)?;
+    let batch = loader.next_batch().ok_or("no batch")??;
+    println!("a batch of {} images, labels {:?}", batch.samples().len(), batch.labels());
+    Ok(())
+}
