@@ -145,7 +145,7 @@ workspace = true
 /// What a member says itself although the root manifest says it for all. Reads the manifests as
 /// they are written here, a key on a line, rather than all of TOML.
 fn not_inherited(manifest: &str) -> Vec<String> {
-    const INHERITED: [&str; 5] = ["version", "edition", "rust-version", "license", "publish"];
+    const INHERITED: [&str; 4] = ["version", "edition", "rust-version", "license"];
     let mut missing: Vec<_> = INHERITED.map(|key| ("[package]", key)).into();
     missing.push(("[lints]", ""));
 

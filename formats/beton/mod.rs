@@ -1,7 +1,7 @@
 //! FFCV's `.beton` files, written with checksums and class names, and read without copying.
 //!
-//! [`Beton`] is the format with its options; what it opens is a [`BetonReader`]. `SPEC.md` beside
-//! this crate specifies the bytes, and what of FFCV's behaviour shaped them.
+//! [`Beton`] is the format with its options; what it opens is a [`BetonReader`]. [`spec`]
+//! specifies the bytes, and what of FFCV's behaviour shaped them.
 //!
 //! ```
 //! use ::bytes::Bytes;
@@ -61,6 +61,9 @@ mod writer;
 
 pub use format::Beton;
 pub use reader::BetonReader;
+
+#[doc = include_str!("SPEC.md")]
+pub mod spec {}
 
 #[cfg(test)]
 mod tests;

@@ -22,7 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! SPEC.md beside this crate is the layout. Deliberately absent: pixels. What a file holds is
+//! [`spec`] is the layout. Deliberately absent: pixels. What a file holds is
 //! told by its header; nobody here decodes it.
 
 mod cache;
@@ -49,6 +49,9 @@ mod written_splits;
 pub use format::Folder;
 pub use layout::is_image_name;
 pub use reader::FolderReader;
+
+#[doc = include_str!("SPEC.md")]
+pub mod spec {}
 
 #[cfg(test)]
 mod tests;

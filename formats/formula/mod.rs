@@ -1,7 +1,7 @@
 //! Datasets that are a formula: a small file, and images that are rendered when they are read.
 //!
 //! [`write`](fn@write) makes one of a [`Formula`](fdconvert_fractal::Formula); [`FormulaFormat`] opens it as a
-//! [`FormulaReader`]. `SPEC.md` beside this crate specifies the bytes.
+//! [`FormulaReader`]. [`spec`] specifies the bytes.
 //!
 //! ```
 //! use fdconvert_core::{Format, Source};
@@ -30,6 +30,9 @@ mod writer;
 pub use format::FormulaFormat;
 pub use reader::FormulaReader;
 pub use writer::write;
+
+#[doc = include_str!("SPEC.md")]
+pub mod spec {}
 
 #[cfg(test)]
 mod tests;

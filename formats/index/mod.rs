@@ -4,7 +4,7 @@
 //! an [`Index`] is the same block read back, without copying, over any [`Bytes`](bytes::Bytes).
 //! Where the block lies is the format's business, and so is where the checkpoints of JPEGs wait
 //! until the block is emitted: [`seal_all`] makes entries of them, [`Index::checkpoints`] gives them
-//! back. `SPEC.md` beside this crate specifies the bytes.
+//! back. [`spec`] specifies the bytes.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -47,6 +47,9 @@ pub use index::Index;
 pub use layout::{HEADER_LEN, TRAILER_LEN, VERSION};
 pub use meta::Meta;
 pub use region::{ImageFacts, REGION_LEN, Range, Region};
+
+#[doc = include_str!("SPEC.md")]
+pub mod spec {}
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //! copying.
 //!
 //! [`Mds`] is the format with its options; what it opens is an [`MdsReader`], of our datasets and
-//! of those that Streaming wrote. `SPEC.md` beside this crate specifies the bytes.
+//! of those that Streaming wrote. [`spec`] specifies the bytes.
 //!
 //! ```
 //! use fdconvert_core::*;
@@ -63,6 +63,9 @@ mod writer;
 
 pub use format::Mds;
 pub use reader::MdsReader;
+
+#[doc = include_str!("SPEC.md")]
+pub mod spec {}
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 //!
 //! [`Mixed`] is the format with its options; what it opens is a [`MixedReader`], which has the
 //! samples in the order of the source, and by [`strata`](MixedReader::strata) which of them are
-//! in which codec. `SPEC.md` beside this crate specifies the layout.
+//! in which codec. [`spec`] specifies the layout.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -62,6 +62,9 @@ mod writer;
 pub use format::Mixed;
 pub use manifest::manifest_codecs;
 pub use reader::{MixedReader, Stratum};
+
+#[doc = include_str!("SPEC.md")]
+pub mod spec {}
 
 #[cfg(test)]
 mod tests;

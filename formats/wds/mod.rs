@@ -1,7 +1,7 @@
 //! WebDataset tar shards: written with checksums and an index, and read without copying.
 //!
-//! [`Wds`] is the format with its options; what it opens is a [`WdsReader`]. `SPEC.md` beside this
-//! crate specifies the names and bytes, and what of other readers' behaviour shaped them.
+//! [`Wds`] is the format with its options; what it opens is a [`WdsReader`]. [`spec`]
+//! specifies the names and bytes, and what of other readers' behaviour shaped them.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -80,6 +80,9 @@ pub use reader::WdsReader;
 #[cfg(feature = "write")]
 pub(crate) use existing::{has_shard, has_traces, remove_shard};
 pub(crate) use layout::stem;
+
+#[doc = include_str!("SPEC.md")]
+pub mod spec {}
 
 #[cfg(test)]
 mod tests;

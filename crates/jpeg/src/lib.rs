@@ -10,7 +10,7 @@
 //! The DC prediction is stored for some places only, each an [`Anchor`]: what lies before a region
 //! since the last of them is still read for its DC differences.
 //! [`cut`](cut()) makes a smaller JPEG of some rows, which any decoder reads.
-//! The bytes of the JPEG stay as they are. `SPEC.md` beside this crate specifies the checkpoints.
+//! The bytes of the JPEG stay as they are. [`spec`] specifies the checkpoints.
 //!
 //! ```no_run
 //! use fdconvert_jpeg::{Checkpoints, DEFAULT_GRID_BITS, parse, region};
@@ -64,3 +64,6 @@ pub use jpeg::{Color, Component, Jpeg, Slot};
 pub use markers::{parse, parse_header};
 pub use region::{Region, region};
 pub use segments::{BadLength, MarkerSegment, MarkerSegments, START, marker, marker_segments};
+
+#[doc = include_str!("../SPEC.md")]
+pub mod spec {}
