@@ -3,7 +3,7 @@
 mod common;
 
 use common::{ok, sha256_file};
-use fdconvert_testkit::{fixtures, needs_shared};
+use fdconvert_testkit::fixtures;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -100,7 +100,7 @@ fn imagenet(name: &str) -> (tempfile::TempDir, String) {
 }
 
 #[cfg(feature = "turbo")]
-needs_shared! {
+fdconvert_testkit::needs_shared! {
     fn imagenet_jpg_q90_r256() {
         let (folder, sha256) = imagenet("jpg_q90_r256.beton");
         assert!(sha256.starts_with("acff8d24b193e1c9"));
@@ -175,7 +175,7 @@ fn what_ffcv_writes_decodes_to_the_pixels_that_pillow_sees() {
 }
 
 #[cfg(feature = "turbo")]
-needs_shared! {
+fdconvert_testkit::needs_shared! {
     fn ffcv_files_open_and_decode_to_the_pixels_of_their_manifest() {
         let folder = tempfile::tempdir().unwrap();
         let archive = fixtures::shared().join("data/golden-beton/golden.tar.xz");

@@ -1,6 +1,12 @@
 //! Broken and unusual files: each gives what it should, and nothing panics or grows.
 
-#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a failure here is a failed test, and the errors are worth reading"
+)]
 
 mod common;
 
