@@ -23,11 +23,10 @@ demo: setup ## Build, then pack, inspect, verify and unpack the sample images.
 	$(CARGO) build --release --workspace --bin fdconvert --bin xtask
 	"$${CARGO_TARGET_DIR:-target}/release/xtask" demo
 
-test: setup ## Run all tests, then those that pixels can fail in the build without C codecs.
-	$(CARGO) test --workspace
-	$(CARGO) test $(LIGHT) --lib --test bad --test cli --test keep --test mixed $(CODEC_TESTS)
-	$(CARGO) test $(LIGHT) --doc
-	scripts/check-abort.sh
+test: setup ## Run all tests, also without C codecs; say which were ignored and why.
+	@scripts/test.sh "$(CARGO) test --workspace" \
+	  "$(CARGO) test $(LIGHT) --lib --test bad --test cli --test keep --test mixed $(CODEC_TESTS)" \
+	  "$(CARGO) test $(LIGHT) --doc" scripts/check-abort.sh
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).
 	scripts/check-readers.sh

@@ -5,7 +5,7 @@ mod common;
 mod damage;
 
 use common::{expect, ok};
-use fdconvert_testkit::fixtures;
+use fdconvert_testkit::{fixtures, needs_shared};
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -40,16 +40,15 @@ fn pack(source: &Path, out: &Path, options: &[&str]) -> (u64, BTreeMap<String, S
     (report["samples"].as_u64().unwrap(), skipped.iter().map(pair).collect())
 }
 
-#[test]
-fn bad_files_are_named_with_their_cause_and_good_ones_pass() {
-    let Some(shared) = fixtures::shared() else { return };
-    let bad = shared.join("data/bad");
-    let total = fs::read_dir(&bad).unwrap().count() as u64 - 1; // README.md
+/// Packs a folder that holds all of [`BROKEN`], and others that are sound.
+fn check_bad(bad: &Path) {
+    let names = fs::read_dir(bad).unwrap().map(|entry| entry.unwrap().path());
+    let total = names.filter(|path| path.extension().is_none_or(|it| it != "md")).count() as u64;
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("bad.beton");
 
     for options in [&["--threads", "1"][..], &["--threads", "2"]] {
-        let (stored, skipped) = pack(&bad, &out, options);
+        let (stored, skipped) = pack(bad, &out, options);
         let keys: Vec<_> = skipped.keys().map(String::as_str).collect();
         let mut expected = BROKEN.to_vec();
         expected.sort_unstable();
@@ -64,23 +63,33 @@ fn bad_files_are_named_with_their_cause_and_good_ones_pass() {
     }
 
     // Re-encoding converts CMYK; what is left are the broken ones.
-    let (stored, skipped) = pack(&bad, &out, &["--encode", "jpeg"]);
+    let (stored, skipped) = pack(bad, &out, &["--encode", "jpeg"]);
     assert!(!skipped.contains_key("cmyk.jpg"));
     assert_eq!(stored, total - BROKEN.len() as u64 + 1);
     ok(&[&"verify", &out, &"--deep"]);
 
-    let (_, skipped) = pack(&bad, &out, &["--strict"]);
+    let (_, skipped) = pack(bad, &out, &["--strict"]);
     assert!(skipped.contains_key("truncated_last2.jpg"));
 }
 
 #[test]
+fn bad_files_are_named_with_their_cause_and_good_ones_pass() {
+    check_bad(&fixtures::fixture("bad"));
+}
+
+needs_shared! {
+    fn bad_originals_are_named_with_their_cause() {
+        check_bad(&fixtures::shared().join("data/bad"));
+    }
+}
+
+#[test]
 fn without_skip_the_first_bad_file_ends_the_run() {
-    let Some(shared) = fixtures::shared() else { return };
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("source");
     fs::create_dir(&source).unwrap();
     for name in ["gray.jpg", "truncated_half.jpg", "zero_height.jpg"] {
-        fs::copy(shared.join("data/bad").join(name), source.join(name)).unwrap();
+        fs::copy(fixtures::fixture("bad").join(name), source.join(name)).unwrap();
     }
     for threads in ["1", "4"] {
         let out = folder.path().join("x.beton");
@@ -93,7 +102,6 @@ fn without_skip_the_first_bad_file_ends_the_run() {
 /// Memory stays far below what the bombs claim.
 #[test]
 fn bombs_take_no_memory() {
-    let Some(shared) = fixtures::shared() else { return };
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("x.beton");
     // 1 GiB of address space for data is the bound that the kernel enforces here.
@@ -101,7 +109,7 @@ fn bombs_take_no_memory() {
         r#"ulimit -v 1048576; exec "$0" pack "$1" "$2" --on-error skip --encode jpeg --threads 2"#;
     let output = std::process::Command::new("bash")
         .args(["-c", script, env!("CARGO_BIN_EXE_fdconvert")])
-        .args([&shared.join("data/bad"), &out])
+        .args([&fixtures::fixture("bad"), &out])
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", common::text(&output.stderr));

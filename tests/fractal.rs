@@ -1,5 +1,5 @@
 //! Fractals through the command: categories, single images, datasets in every format, formulas.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 mod common;
 
 use common::{fails, fdconvert, names, ok, text};
@@ -7,13 +7,10 @@ use fdconvert_codec::Decoder;
 use fdconvert_core::{Codec, Encoded, ImageHeader, Limits, Pixels, Value};
 use fdconvert_testkit::{
     compare::{assert_same_tree, sha256},
-    fixtures::shared,
+    fixtures,
 };
 use serde_json::Value as Json;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 /// Small, with all flips, rows of weights and two patches.
 const RECIPE: &str = "fractal:fractaldb?classes=3&instances=200&size=48&points=900";
@@ -60,48 +57,40 @@ fn search_writes_the_published_categories() {
         let other = fs::read(folders.join(folder).join(&name)).unwrap();
         assert_eq!(fs::read(flat.join(&name)).unwrap(), other);
     }
-    let Some(published) = shared().map(|shared| shared.join("data/fractaldb")) else {
-        println!("skipped: no published categories at hand");
-        return;
-    };
-    for number in 0..6 {
-        let name = format!("{number:05}.csv");
-        assert_eq!(fs::read(flat.join(&name)).unwrap(), fs::read(published.join(&name)).unwrap());
+    let published = fixtures::table("fractaldb/published.csv");
+    for row in &published[..6] {
+        let file = flat.join(format!("{:0>5}.csv", row[0]));
+        assert_eq!(common::sha256_file(&file), row[1], "{}", file.display());
     }
     assert!(fails(&[&"fractal", &"search", &"--classes", &"1", &flat]).contains("exists"));
 }
 
-/// `render` reproduces every image of the original that is at hand.
+/// `render` reproduces every recorded image of the original, of categories that the search finds.
 #[test]
 fn render_gives_the_originals_pixels() {
-    let Some(folder) = shared().map(|shared| shared.join("data/fractaldb")) else {
-        println!("skipped: no reference images at hand");
-        return;
-    };
     let root = tempfile::tempdir().unwrap();
-    // Python writes infinities, which JSON does not have; no bounds are needed here.
-    let manifest = fs::read_to_string(folder.join("manifest.json")).unwrap();
-    let manifest = manifest.replace("-Infinity", "null").replace("Infinity", "null");
-    let manifest: Json = serde_json::from_str(&manifest).unwrap();
+    let categories = root.path().join("categories");
+    ok(&[&"fractal", &"search", &"--classes", &"1000", &categories, &"-q"]);
     let out = root.path().join("out.png");
-    let items = manifest["items"].as_array().unwrap();
-    assert!(items.len() >= 60);
-    for item in items {
-        let category = folder.join(format!("{:05}.csv", item["category"].as_u64().unwrap()));
+    let images = fixtures::table("fractaldb/originals.csv");
+    assert_eq!(images.len(), 64);
+    for image in images {
+        let [category, weight_row, points, size, draw, pixels_sha256] = &image[..] else {
+            panic!("{image:?}")
+        };
         let mut command = fdconvert();
         command.args(["fractal", "render", "--quiet", "--overwrite", "--seed", "7"]);
-        command.args(["--draw", item["draw"].as_str().unwrap()]);
-        command.args(["--points", &item["n"].to_string(), "--size", &item["size"].to_string()]);
-        if let Some(row) = item["weight_row"].as_u64() {
-            command.args(["--weight", "0.4", "--weight-row", &row.to_string()]);
+        command.args(["--draw", draw, "--points", points, "--size", size]);
+        if !weight_row.is_empty() {
+            command.args(["--weight", "0.4", "--weight-row", weight_row]);
         }
+        let category = categories.join(format!("{category:0>5}.csv"));
         let output = command.arg(&category).arg(&out).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
         let (pixels, header) = decode(&out);
         assert_eq!(header.bits, 8);
-        assert_eq!(sha256(&pixels.data), item["sha256_pixels"].as_str().unwrap(), "{item}");
+        assert_eq!(sha256(&pixels.data), *pixels_sha256, "{image:?}");
     }
-    println!("{} images, all as the original's", items.len());
 }
 
 /// The same, for what needs no reference images: the category is found by the search.
@@ -281,25 +270,17 @@ fn sheets_and_censuses_show_what_is_there() {
     let counted = fs::read_to_string(&csv).unwrap();
     assert_eq!(counted.lines().count(), 151);
     assert!(counted.starts_with("category,weight_row,fill_256_100000\n00000,0,0.20854\n"));
-    if let Some(census) = reference_census() {
-        for line in counted.lines().skip(1) {
-            let mut cells = line.split(',');
-            let class: u32 = cells.next().unwrap().parse().unwrap();
-            let (row, fill) = (cells.next().unwrap(), cells.next().unwrap());
-            // That census took images whose points overflow for a single pixel. The original draws
-            // more: its own image of category 120, row 4, has 79 pixels.
-            let overflows = census.contains(&format!("\n{class},{row},0.00002\n"));
-            assert!(overflows || census.contains(&format!("\n{class},{row},{fill}\n")), "{line}");
-        }
-    } else {
-        println!("skipped: no reference census at hand");
+    let census = fs::read_to_string(fixtures::fixture("fractaldb/census.csv")).unwrap();
+    for line in counted.lines().skip(1) {
+        let mut cells = line.split(',');
+        let class: u32 = cells.next().unwrap().parse().unwrap();
+        let (row, fill) = (cells.next().unwrap(), cells.next().unwrap());
+        // That census took images whose points overflow for a single pixel. The original draws
+        // more: its own image of category 120, row 4, has 79 pixels.
+        let overflows = census.contains(&format!("\n{class},{row},0.00002\n"));
+        assert!(overflows || census.contains(&format!("\n{class},{row},{fill}\n")), "{line}");
     }
     let report = json(&[&"fractal", &"census", &recipe, &"--json"]);
     assert_eq!(report["rows"].as_array().unwrap().len(), 25);
     assert!(ok(&[&"fractal", &"recipes"]).contains("visual_atom"));
-}
-
-fn reference_census() -> Option<String> {
-    let path: PathBuf = shared()?.join("data/fractaldb/census_256_100k.csv");
-    fs::read_to_string(path).ok()
 }

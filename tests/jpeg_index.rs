@@ -6,7 +6,7 @@ mod common;
 use common::{expect, fails, fdconvert, kodak_classes, ok, sha256_file};
 use fdconvert_core::{Codec, Value};
 use fdconvert_jpeg::stored_checkpoints;
-use fdconvert_testkit::{compare::tree, fixtures};
+use fdconvert_testkit::{compare::tree, fixtures, needs_shared};
 use serde_json::Value as Json;
 use std::{
     fs,
@@ -205,27 +205,36 @@ fn damaged_checkpoints_are_found_and_the_images_still_read() {
     assert!(reader.checkpoints(4, 0).unwrap().is_some());
 }
 
-/// JPEGs from ImageNet: all sorts of tables and samplings, some without checkpoints.
-#[test]
-fn photographs_from_the_wild() {
-    let Some(shared) = fixtures::shared() else { return };
+/// How many JPEGs of a folder get checkpoints.
+fn built(photos: &Path) -> u64 {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("x.beton");
-    let report =
-        ok(&[&"pack", &shared.join("data/images"), &out, &"--jpeg-index", &"1024", &"--json"]);
+    let report = ok(&[&"pack", &photos, &out, &"--jpeg-index", &"1024", &"--json"]);
     let built = json(&report)["jpeg_index"]["built"].as_u64().unwrap();
     assert_eq!(check(&out, 1024), built);
-    assert!(built > 150, "{report}");
+    built
+}
+
+#[test]
+fn photographs_of_all_sorts() {
+    assert_eq!(built(&fixtures::photos()), 26);
+}
+
+needs_shared! {
+    /// JPEGs from ImageNet: all sorts of tables and samplings, some without checkpoints.
+    fn photographs_from_the_wild() {
+        let built = built(&fixtures::shared().join("data/images"));
+        assert!(built > 150, "{built}");
+    }
 }
 
 #[test]
 fn what_gets_none_is_counted_with_its_reason() {
-    let Some(shared) = fixtures::shared() else { return };
     let root = tempfile::tempdir().unwrap();
     let (source, out) = (root.path().join("source"), root.path().join("x.beton"));
     fs::create_dir(&source).unwrap();
     for name in ["gray.jpg", "progressive.jpg"] {
-        fs::copy(shared.join("data/bad").join(name), source.join(name)).unwrap();
+        fs::copy(fixtures::fixture("bad").join(name), source.join(name)).unwrap();
     }
     let report = json(&ok(&[&"pack", &source, &out, &"--jpeg-index", &"on", &"--json"]));
     let counts = &report["jpeg_index"];
@@ -281,11 +290,10 @@ fn killed_and_continued_it_ends_with_the_same_bytes() {
 
 #[test]
 fn progressive_jpegs_get_checkpoints_once_they_are_baseline() {
-    let Some(shared) = fixtures::shared() else { return };
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("photos");
     fs::create_dir(&folder).unwrap();
-    fs::copy(shared.join("data/bad/progressive.jpg"), folder.join("a.jpg")).unwrap();
+    fs::copy(fixtures::fixture("bad/progressive.jpg"), folder.join("a.jpg")).unwrap();
     fs::copy(common::sorted(&jpegs(root.path()).join("even")).remove(0), folder.join("b.jpg"))
         .unwrap();
     let path = |name: &str| root.path().join(name);

@@ -7,7 +7,7 @@ use fdconvert_codec::{Decoder, orient};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels, Value};
 use fdconvert_testkit::{
     compare::{assert_same_tree, tree},
-    fixtures,
+    fixtures, needs_shared,
 };
 use serde_json::Value as Json;
 use std::{
@@ -79,12 +79,10 @@ fn the_ratio_is_exact_and_nothing_is_lost() {
     assert_eq!(manifest["provenance"]["params"]["ratio-by"], "random");
 }
 
-#[test]
-fn every_kind_of_image_keeps_what_it_shows() {
-    let Some(shared) = fixtures::shared() else { return };
+/// Mixes the images of a folder in several ways; each shows what it showed.
+fn keep_what_they_show(source: &Path) {
     let root = tempfile::tempdir().unwrap();
-    let source = shared.join("data/images");
-    let before = images(&source);
+    let before = images(source);
     for (ratio, by) in [("0.4", "random"), ("0.4", "benefit"), ("1", "random")] {
         let out = root.path().join(format!("{ratio}-{by}"));
         let options: [&dyn AsRef<std::ffi::OsStr>; 9] =
@@ -102,6 +100,17 @@ fn every_kind_of_image_keeps_what_it_shows() {
         }
         // Only CMYK, 16 bits and alpha stay at a share of 1.
         println!("{ratio} {by}: {n_bmp} of {} images are BMP", before.len());
+    }
+}
+
+#[test]
+fn every_kind_of_image_keeps_what_it_shows() {
+    keep_what_they_show(&fixtures::photos());
+}
+
+needs_shared! {
+    fn originals_keep_what_they_show() {
+        keep_what_they_show(&fixtures::shared().join("data/images"));
     }
 }
 

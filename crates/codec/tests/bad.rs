@@ -1,17 +1,31 @@
 //! Broken and unusual files: each gives what it should, and nothing panics or grows.
 
-#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a failure here is a failed test, and the errors are worth reading"
+)]
 
 mod common;
 
-use common::{JPEG_OR_RAW, encoded, files, shared};
+use common::{JPEG_OR_RAW, encoded, files};
 use fdconvert_codec::{Decoder, Encode, Notes, Policy, Worker};
 use fdconvert_core::{Codec, Encoded, Error, Image, Limits};
-use fdconvert_testkit::fake::FILES;
+use fdconvert_testkit::{
+    fake::FILES,
+    fixtures::{self, fixture},
+    needs_shared,
+};
+use std::path::Path;
 
-fn bad(name: &str) -> Option<Encoded> {
-    let path = shared()?.join("data/bad").join(name);
-    Some(encoded(std::fs::read(path).unwrap()))
+fn bad(name: &str) -> Encoded {
+    read(&fixture("bad"), name)
+}
+
+fn read(folder: &Path, name: &str) -> Encoded {
+    encoded(std::fs::read(folder.join(name)).unwrap())
 }
 
 fn decode(encoded: &Encoded) -> Result<(u8, Notes), Error> {
@@ -22,8 +36,7 @@ fn decode(encoded: &Encoded) -> Result<(u8, Notes), Error> {
     Ok((pixels.channels, decoded.notes))
 }
 
-#[test]
-fn broken_files_are_errors_that_name_the_sample() {
+fn check_broken(folder: &Path) {
     for name in [
         "empty.jpg",
         "one_byte.jpg",
@@ -39,7 +52,7 @@ fn broken_files_are_errors_that_name_the_sample() {
         "bad_crc.png",
         "bomb.bmp",
     ] {
-        let Some(image) = bad(name) else { return };
+        let image = read(folder, name);
         let error = decode(&image).expect_err(name);
         eprintln!("{name}: {error}");
         assert!(error.to_string().contains("the/key"), "{name}: {error}");
@@ -54,7 +67,11 @@ fn broken_files_are_errors_that_name_the_sample() {
 }
 
 #[test]
-fn unusual_files_decode() {
+fn broken_files_are_errors_that_name_the_sample() {
+    check_broken(&fixture("bad"));
+}
+
+fn check_unusual(folder: &Path) {
     let none = Notes::NONE;
     for (name, channels, notes) in [
         ("truncated_last2.jpg", 3, Notes::NO_END_MARKER),
@@ -73,15 +90,28 @@ fn unusual_files_decode() {
         ("cmyk.jpg", 3, Notes::CMYK_CONVERTED),
         ("bitflip_scan.jpg", 3, none),
     ] {
-        let Some(image) = bad(name) else { return };
+        let image = read(folder, name);
         let found = decode(&image).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(found, (channels, notes), "{name}");
     }
 }
 
 #[test]
+fn unusual_files_decode() {
+    check_unusual(&fixture("bad"));
+}
+
+needs_shared! {
+    fn bad_originals_are_errors_or_images() {
+        let folder = fixtures::shared().join("data/bad");
+        check_broken(&folder);
+        check_unusual(&folder);
+    }
+}
+
+#[test]
 fn strict_refuses_a_missing_end_marker() {
-    let Some(image) = bad("truncated_last2.jpg") else { return };
+    let image = bad("truncated_last2.jpg");
     for encode in [Encode::Keep, Encode::Jpeg, Encode::Raw] {
         let apply = |strict| {
             let policy = Policy { encode, strict, ..Policy::default() };
@@ -95,7 +125,7 @@ fn strict_refuses_a_missing_end_marker() {
 
 #[test]
 fn cmyk_is_converted_or_refused_with_the_cure() {
-    let Some(image) = bad("cmyk.jpg") else { return };
+    let image = bad("cmyk.jpg");
     let apply = |encode, format| {
         let policy = Policy { encode, ..Policy::default() };
         policy.apply("k", Image::Encoded(image.clone()), format, &mut Worker::new())
@@ -112,7 +142,7 @@ fn cmyk_is_converted_or_refused_with_the_cure() {
 
 #[test]
 fn limits_are_checked_before_any_pixel() {
-    let Some(image) = bad("good.bmp") else { return };
+    let image = bad("good.bmp");
     let pixels = u64::from(image.width) * u64::from(image.height);
     let decode = |limits: Limits| Decoder::new().decode("k", &image, &limits);
     decode(Limits { max_pixels: pixels, ..Limits::DEFAULT }).unwrap();
@@ -122,19 +152,25 @@ fn limits_are_checked_before_any_pixel() {
     assert!(error.to_string().contains("--max-file-bytes"), "{error}");
 }
 
-#[test]
-fn every_real_photo_decodes() {
-    let Some(shared) = shared() else { return };
-    let mut decoder = Decoder::new();
-    let mut n_images = 0;
-    for class in std::fs::read_dir(shared.join("data/images")).unwrap() {
-        for (name, image) in files(&class.unwrap().path()) {
-            let decoded = decoder.decode(&name, &image, &Limits::DEFAULT).unwrap();
-            assert_eq!(decoded.notes, Notes::NONE, "{name}");
-            n_images += 1;
-        }
+/// All images decode without any remark; gives how many there are.
+fn decode_all(folder: &Path) -> usize {
+    let (mut decoder, images) = (Decoder::new(), files(folder));
+    for (name, image) in &images {
+        let decoded = decoder.decode(name, image, &Limits::DEFAULT).unwrap();
+        assert_eq!(decoded.notes, Notes::NONE, "{name}");
     }
-    assert!(n_images > 100);
+    images.len()
+}
+
+#[test]
+fn every_photo_decodes() {
+    assert_eq!(decode_all(&fixtures::photos()), 26);
+}
+
+needs_shared! {
+    fn every_original_decodes() {
+        assert!(decode_all(&fixtures::shared().join("data/images")) > 100);
+    }
 }
 
 #[test]

@@ -4,14 +4,17 @@
 
 mod common;
 
-use common::{encoded, kodak, shared};
+use common::{encoded, files, kodak};
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Region, Subsampling, Wanted};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
 use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, cut, parse, stored_checkpoints};
-use fdconvert_testkit::fixtures::{Random, pixels};
+use fdconvert_testkit::{
+    fixtures::{self, Random, pixels},
+    needs_shared,
+};
 use jpeg_encoder::{ColorType, SamplingFactor};
 use proptest::prelude::*;
-use std::sync::LazyLock;
+use std::{path::Path, sync::LazyLock};
 
 const SHRINKS: [u8; 4] = [1, 2, 4, 8];
 
@@ -157,25 +160,31 @@ fn photographs_in_the_repository() {
     assert!(n > 50, "{n} parts from a cut with a start of its own");
 }
 
-#[test]
-fn photographs_beside_the_repository() {
-    let Some(folder) = shared().map(|shared| shared.join("data/images")) else {
-        println!("skipped: no photographs at hand");
-        return;
-    };
+/// JPEGs of a folder that have checkpoints, and their parts from a cut with a start of its own.
+fn check_folder(folder: &Path) -> (usize, usize) {
     let (mut random, mut decoder) = (Random::new(3), Decoder::new());
     let (mut n_images, mut n) = (0, 0);
-    for class in std::fs::read_dir(folder).unwrap() {
-        for path in std::fs::read_dir(class.unwrap().path()).into_iter().flatten() {
-            let bytes = std::fs::read(path.unwrap().path()).unwrap();
-            if stored_checkpoints(&bytes, 2048).is_ok() {
-                n += check_some(&mut decoder, &mut random, bytes, 2);
-                n_images += 1;
-            }
+    for (_, image) in files(folder) {
+        if stored_checkpoints(&image.bytes, 2048).is_ok() {
+            n += check_some(&mut decoder, &mut random, image.bytes.to_vec(), 2);
+            n_images += 1;
         }
     }
     println!("{n_images} photographs, {n} parts from a cut with a start of its own");
-    assert!(n_images > 100 && n > 2 * n_images);
+    (n_images, n)
+}
+
+#[test]
+fn photographs_of_all_sorts() {
+    let (n_images, n) = check_folder(&fixtures::photos());
+    assert!(n_images == 26 && n > 26, "{n_images} images, {n} parts");
+}
+
+needs_shared! {
+    fn photographs_beside_the_repository() {
+        let (n_images, n) = check_folder(&fixtures::shared().join("data/images"));
+        assert!(n_images > 100 && n > 2 * n_images);
+    }
 }
 
 /// What does not fit is not used: the same pixels, or the same error.

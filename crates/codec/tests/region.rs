@@ -1,10 +1,15 @@
 //! Parts of images are the pixels of the whole, to the bit.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use bytes::Bytes;
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Region, Subsampling};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
-use fdconvert_testkit::fixtures::{Random, pixels, shared};
+use fdconvert_testkit::{
+    fixtures::{self, Random, photos, pixels},
+    needs_shared,
+    workload::files_below,
+};
+use std::path::Path;
 
 /// Pixels (x, y) of what was decoded equal those of the whole image at the same reduction.
 fn check(decoder: &mut Decoder, image: &Encoded, wanted: Region, shrink: u8) {
@@ -86,28 +91,31 @@ fn parts_of_other_codecs() {
     }
 }
 
-#[test]
-fn parts_of_photos() {
-    let Some(folder) = shared().map(|shared| shared.join("data/images")) else {
-        println!("skipped: no photos at hand");
-        return;
-    };
+/// Some regions of each photo of a folder; gives how many photos there are.
+fn check_photos(folder: &Path, n_regions: usize) -> usize {
     let (mut random, mut decoder) = (Random::new(3), Decoder::new());
-    let mut n_images = 0;
-    for class in std::fs::read_dir(folder).unwrap() {
-        for path in std::fs::read_dir(class.unwrap().path()).into_iter().flatten() {
-            let bytes: Bytes = std::fs::read(path.unwrap().path()).unwrap().into();
-            let header = fdconvert_core::probe::probe(&bytes).unwrap();
-            let (width, height) = (header.width, header.height);
-            let image = Encoded { codec: header.codec, width, height, bytes };
-            for shrink in [1, 2, 4, 8] {
-                check(&mut decoder, &image, region(&mut random, width, height), shrink);
-            }
-            n_images += 1;
+    let files = files_below(folder).unwrap();
+    for path in &files {
+        let bytes: Bytes = std::fs::read(path).unwrap().into();
+        let header = fdconvert_core::probe::probe(&bytes).unwrap();
+        let (width, height) = (header.width, header.height);
+        let image = Encoded { codec: header.codec, width, height, bytes };
+        for shrink in [1, 2, 4, 8].repeat(n_regions) {
+            check(&mut decoder, &image, region(&mut random, width, height), shrink);
         }
     }
-    println!("{n_images} photos");
-    assert!(n_images > 100);
+    files.len()
+}
+
+#[test]
+fn parts_of_photos() {
+    assert_eq!(check_photos(&photos(), 5), 26);
+}
+
+needs_shared! {
+    fn parts_of_originals() {
+        assert!(check_photos(&fixtures::shared().join("data/images"), 1) > 100);
+    }
 }
 
 #[test]

@@ -5,12 +5,11 @@
 use fdconvert_core::Pixels;
 use fdconvert_fractal::{
     Bitmap, Draw, ExactLevel, ExactSampler, ExactScratch, Flip, Frame, MersenneTwister, NO_WEIGHTS,
-    System, Weights, weights,
+    Search, System, Weights, weights,
 };
 use fdconvert_testkit::fixtures;
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
-use std::path::Path;
 
 /// The seed of Python's `random` that the recorded patches were drawn with.
 const PYTHON_SEED: u32 = 7;
@@ -152,48 +151,22 @@ fn images_of_the_original() {
     }
 }
 
+/// All of the original's images that were recorded, of categories that the search finds.
 #[test]
 fn recorded_images_of_the_original() {
-    let Some(shared) = fixtures::shared() else { return };
-    let folder = shared.join("data/fractaldb");
-    if !folder.is_dir() {
-        eprintln!("skipped: {} is absent", folder.display());
-        return;
+    let mut search = Search::new(Search::PUBLISHED_SEED, Search::PUBLISHED_RATE).unwrap();
+    search.run(1000, &mut |_| true).unwrap();
+    let images = fixtures::table("fractaldb/originals.csv");
+    assert_eq!(images.len(), 64);
+    for image in images {
+        let number = |at: usize| image[at].parse::<u32>().unwrap();
+        let system = &search.found()[number(0) as usize];
+        let row = (!image[1].is_empty()).then(|| number(1) as usize);
+        let system = system.weighted(&row.map_or(NO_WEIGHTS, |row| weights(0.4)[row]));
+        let sampler = ExactSampler::new(frame(number(3), number(2)));
+        let draw = Draw::from_name(&image[4]).unwrap();
+        assert_eq!(hash(&render(&sampler, &system, draw)), image[5], "{image:?}");
     }
-    // Python writes infinite bounds in a way that is not JSON.
-    let manifest = std::fs::read_to_string(folder.join("manifest.json")).unwrap();
-    let manifest = manifest.replace("-Infinity", "null").replace("Infinity", "null");
-    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
-    let items = manifest["items"].as_array().unwrap();
-    assert_eq!(items.len(), 64);
-    for item in items {
-        let number = |name: &str| item[name].as_u64().unwrap() as u32;
-        let file = item["file"].as_str().unwrap();
-        let csv = folder.join(format!("{:05}.csv", number("category")));
-        let system = system(&std::fs::read_to_string(csv).unwrap());
-        let row = item["weight_row"].as_u64();
-        let system = system.weighted(&row.map_or(NO_WEIGHTS, |row| weights(0.4)[row as usize]));
-        let sampler = ExactSampler::new(frame(number("size"), number("n")));
-        let draw = Draw::from_name(item["draw"].as_str().unwrap()).unwrap();
-        let image = render(&sampler, &system, draw);
-        assert!(image == read(&folder.join(file)), "{file}");
-        assert_eq!(hash(&image), item["sha256_pixels"].as_str().unwrap(), "{file}");
-    }
-}
-
-/// The pixels of a recorded image, whose gray is stored as one bit.
-fn read(file: &Path) -> Pixels {
-    let mut decoder =
-        png::Decoder::new(std::io::BufReader::new(std::fs::File::open(file).unwrap()));
-    decoder.set_transformations(png::Transformations::EXPAND);
-    let mut reader = decoder.read_info().unwrap();
-    let mut data = vec![0; reader.output_buffer_size().unwrap()];
-    let info = reader.next_frame(&mut data).unwrap();
-    let channels = info.color_type.samples() as u8;
-    if channels == 1 {
-        data.iter_mut().for_each(|value| *value = if *value == 0 { 0 } else { 127 });
-    }
-    Pixels { width: info.width, height: info.height, channels, data }
 }
 
 #[test]

@@ -11,11 +11,11 @@ mod common;
 #[allow(dead_code, reason = "made for the tests of fdconvert-jpeg; these use a part of it")]
 mod synthetic;
 
-use common::{Named, originals, photographs, small};
+use common::{Named, of_all_sorts, originals, photographs, small};
 use fdconvert_gpu::{Crop, Limits, Order, Output, Plan, Request, SampleType, Status, Tensor, Work};
 use fdconvert_gpu_emul::decode;
 use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, Jpeg, parse, region};
-use fdconvert_testkit::{fixtures::Random, workload::resized_crop};
+use fdconvert_testkit::{fixtures::Random, needs_shared, workload::resized_crop};
 use std::ops::Range;
 
 /// Of whole pixels, so that any other pixel is another output.
@@ -203,21 +203,32 @@ fn crops_of_any_sampling() {
     sums.report("made up");
 }
 
-#[test]
-fn crops_for_training() {
-    let images = originals();
-    if images.is_empty() {
-        println!("skipped: no data/images beside the repository");
-        return;
-    }
+/// Crops of each image, and the work that they take.
+fn cropped_for_training(images: &[Named]) -> Sums {
     let (mut random, mut sums) = (Random::new(13), Sums::default());
-    for (name, bytes) in &images {
+    for (name, bytes) in images {
         let Ok(jpeg) = parse(bytes) else { continue };
         let crops: Vec<_> =
             (0..4).map(|_| for_training(&mut random, jpeg.width, jpeg.height)).collect();
         check(name, bytes, 2048, &crops, &mut sums);
     }
-    sums.report("originals, crops for training");
+    sums.report("crops for training");
+    sums
+}
+
+#[test]
+fn crops_of_all_sorts_for_training() {
+    check_work(&cropped_for_training(&of_all_sorts()));
+}
+
+needs_shared! {
+    fn crops_of_originals_for_training() {
+        check_work(&cropped_for_training(&originals()));
+    }
+}
+
+/// Much of it is spared.
+fn check_work(sums: &Sums) {
     assert!(sums.work.n_decoded_segments * 10 < sums.work.n_segments * 9);
     assert!(sums.work.n_transformed_blocks * 3 < sums.work.n_blocks * 2);
 }

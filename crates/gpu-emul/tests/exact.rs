@@ -11,10 +11,11 @@ mod common;
 #[allow(dead_code, reason = "made for the tests of fdconvert-jpeg; these use a part of it")]
 mod synthetic;
 
-use common::{Named, by_libjpeg, originals, photographs, small};
+use common::{Named, by_libjpeg, of_all_sorts, originals, photographs, small};
 use fdconvert_gpu::{Fallback, Limits, Output, Plan, Request, Status};
 use fdconvert_gpu_emul::decode;
 use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, parse, reference};
+use fdconvert_testkit::needs_shared;
 
 #[derive(Default)]
 struct Count {
@@ -90,13 +91,14 @@ fn photographs_in_the_repository() {
 }
 
 #[test]
-fn originals_beside_the_repository() {
-    let images = originals();
-    if images.is_empty() {
-        println!("skipped: no data/images beside the repository");
-        return;
+fn photographs_of_all_sorts() {
+    check_all("photographs of other encoders", &of_all_sorts(), true);
+}
+
+needs_shared! {
+    fn originals_beside_the_repository() {
+        check_all("originals", &originals(), true);
     }
-    check_all("originals", &images, true);
 }
 
 /// Made-up coefficients, for the samplings that no encoder here writes: factors of 3 and 4, chroma

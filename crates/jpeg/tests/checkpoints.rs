@@ -4,13 +4,14 @@
 mod common;
 
 use common::{
-    originals, photographs, small,
+    of_all_sorts, originals, photographs, small,
     synthetic::{self, Recipe},
 };
 use fdconvert_jpeg::{
     CheckpointError, Checkpoints, GRIDS_BITS, Jpeg, Segment, VERSION, parse, reference, region,
     unstuff,
 };
+use fdconvert_testkit::needs_shared;
 use proptest::prelude::*;
 
 /// Builds with every grid, stores, reads back, and decodes.
@@ -111,9 +112,17 @@ fn photographs_in_the_repository() {
 }
 
 #[test]
-fn originals_beside_the_repository() {
-    for (number, (name, bytes)) in originals().iter().enumerate() {
-        check(name, bytes, &GRIDS_BITS[number % 4..=number % 4]);
+fn photographs_of_all_sorts() {
+    for (name, bytes) in of_all_sorts() {
+        check(&name, &bytes, &GRIDS_BITS);
+    }
+}
+
+needs_shared! {
+    fn originals_beside_the_repository() {
+        for (number, (name, bytes)) in originals().iter().enumerate() {
+            check(name, bytes, &GRIDS_BITS[number % 4..=number % 4]);
+        }
     }
 }
 

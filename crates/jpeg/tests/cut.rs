@@ -1,15 +1,18 @@
 //! The blocks of a cut are those of the whole image; and damage never panics. That its pixels are
 //! the same too, the crate that decodes them tests.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
 use common::{
-    originals, other_encoder, photographs, small,
+    Named, of_all_sorts, originals, other_encoder, photographs, small,
     synthetic::{self, Recipe},
 };
 use fdconvert_jpeg::{Checkpoints, Cut, GRIDS_BITS, cut, parse, reference};
-use fdconvert_testkit::fixtures::{Random, pixels};
+use fdconvert_testkit::{
+    fixtures::{Random, pixels},
+    needs_shared,
+};
 use jpeg_encoder::SamplingFactor;
 use proptest::prelude::*;
 use std::ops::Range;
@@ -82,20 +85,26 @@ fn photographs_in_the_repository() {
     assert!(n > 50, "{n} cuts with a start of their own");
 }
 
-#[test]
-fn originals_beside_the_repository() {
-    let (mut random, images) = (Random::new(5), originals());
-    if images.is_empty() {
-        println!("skipped: no photographs at hand");
-        return;
-    }
-    let mut n = 0;
-    for (name, bytes) in &images {
+/// More cuts than images have a start of their own.
+fn check_images(images: &[Named]) {
+    let (mut random, mut n) = (Random::new(5), 0);
+    for (name, bytes) in images {
         if parse(bytes).is_ok() {
             n += check(name, bytes, &mut random, 8);
         }
     }
     assert!(n > images.len(), "{n} cuts with a start of their own");
+}
+
+#[test]
+fn photographs_of_all_sorts() {
+    check_images(&of_all_sorts());
+}
+
+needs_shared! {
+    fn originals_beside_the_repository() {
+        check_images(&originals());
+    }
 }
 
 /// Predictions as far from 0 as they get, and tables that start with other codes.

@@ -4,11 +4,15 @@
 mod common;
 
 use common::{
-    originals,
+    Named, of_all_sorts, originals,
     synthetic::{self, Recipe},
 };
 use fdconvert_jpeg::{Checkpoints, Class, Color, Component, Refused, Slot, parse};
-use fdconvert_testkit::fixtures::{JPEG_420, JPEG_GRAY, pixels, shared};
+use fdconvert_testkit::{
+    fixtures::{self, JPEG_420, JPEG_GRAY, pixels},
+    needs_shared,
+};
+use std::path::Path;
 
 /// The 4:2:0 fixture with `from` replaced by `to`, which must occur once.
 #[track_caller]
@@ -235,9 +239,7 @@ fn encoders_of_other_kinds() {
     assert_eq!(made(&|_| {}, ColorType::Cmyk, &four.data), "Cmyk");
 }
 
-#[test]
-fn bad_files_beside_the_repository() {
-    let Some(folder) = shared().map(|shared| shared.join("data/bad")) else { return };
+fn check_bad(folder: &Path) {
     let refused = |name: &str| refusal(&std::fs::read(folder.join(name)).unwrap());
     assert_eq!(refused("progressive.jpg"), "Progressive");
     assert_eq!(refused("cmyk.jpg"), "Cmyk");
@@ -253,8 +255,28 @@ fn bad_files_beside_the_repository() {
 }
 
 #[test]
-fn originals_are_not_refused() {
-    for (name, bytes) in originals() {
+fn bad_files() {
+    check_bad(&fixtures::fixture("bad"));
+}
+
+#[test]
+fn photographs_are_not_refused() {
+    check_accepted(of_all_sorts());
+}
+
+needs_shared! {
+    fn bad_originals() {
+        check_bad(&fixtures::shared().join("data/bad"));
+    }
+
+    fn originals_are_not_refused() {
+        check_accepted(originals());
+    }
+}
+
+fn check_accepted(images: Vec<Named>) {
+    assert!(images.len() >= 26);
+    for (name, bytes) in images {
         let made = parse(&bytes).and_then(|jpeg| Checkpoints::build(&jpeg, &bytes, 2048));
         let refused = made.err().map(|refused| refused.to_string());
         assert!(refused.is_none(), "{name}: {refused:?}");

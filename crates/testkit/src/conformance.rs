@@ -14,6 +14,7 @@
 mod bench;
 mod checkpoints;
 mod damage;
+#[cfg(feature = "fault")]
 mod faults;
 mod output;
 mod places;
@@ -22,6 +23,7 @@ mod round_trip;
 
 pub use checkpoints::checkpoints;
 pub use damage::{bit_flips, healing, truncation};
+#[cfg(feature = "fault")]
 pub use faults::{full_disk, read_errors};
 pub use output::{determinism, dropped, existing_output, keys};
 pub use places::places;
@@ -80,9 +82,8 @@ macro_rules! conformance_tests {
     ($format:expr, $profile:expr) => {
         $crate::conformance_tests!(@each $format, $profile;
             round_trip every_kind sizes image_sizes bad_samples skips keys determinism dropped
-            existing_output reader_contract places checkpoints concurrency verify truncation bit_flips healing
-            full_disk
-            read_errors);
+            existing_output reader_contract places checkpoints concurrency verify truncation bit_flips healing);
+        $crate::fault_tests!($format, $profile);
     };
     (@each $format:expr, $profile:expr; $($check:ident)*) => {
         $(
@@ -91,5 +92,35 @@ macro_rules! conformance_tests {
                 $crate::conformance::$check(&$format, &$profile);
             }
         )*
+    };
+}
+
+/// The checks for which reads and writes fail on purpose.
+#[cfg(feature = "fault")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! fault_tests {
+    ($format:expr, $profile:expr) => {
+        $crate::conformance_tests!(@each $format, $profile; full_disk read_errors);
+    };
+}
+
+/// Where nothing can fail on purpose they are ignored, and counted with the reason.
+#[cfg(not(feature = "fault"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! fault_tests {
+    ($format:expr, $profile:expr) => {
+        #[test]
+        #[ignore = "needs the feature `fault` of fdconvert-testkit"]
+        fn full_disk() {
+            panic!("the feature `fault` is off");
+        }
+
+        #[test]
+        #[ignore = "needs the feature `fault` of fdconvert-testkit"]
+        fn read_errors() {
+            panic!("the feature `fault` is off");
+        }
     };
 }

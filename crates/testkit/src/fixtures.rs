@@ -6,6 +6,8 @@ use fdconvert_core::{
 };
 use std::path::{Path, PathBuf};
 
+pub use crate::shared::shared;
+
 /// Small pseudo-random numbers, the same on every machine (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
@@ -247,27 +249,37 @@ fn value(field: &FieldSpec, images: &[Encoded], i: usize, random: &mut Random) -
     }
 }
 
-/// The folder of large image sets and recorded files that is not part of the repository: named
-/// by `FDCONVERT_SHARED`, else `shared` beside the repository. Says on stderr when it is absent.
+/// A file or folder of `tests/fixtures`; its README says what is there.
 #[must_use]
-pub fn shared() -> Option<PathBuf> {
-    let folder = std::env::var_os("FDCONVERT_SHARED")
-        .map_or_else(|| workspace().join("../shared"), PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: {} is absent; FDCONVERT_SHARED names another folder", folder.display());
-    None
+pub fn fixture(name: &str) -> PathBuf {
+    workspace().join("tests/fixtures").join(name)
 }
 
-/// The photographs in the repository.
+/// The photographs in the repository: PNGs of 768x512 pixels.
 #[must_use]
 pub fn kodak() -> PathBuf {
-    workspace().join("tests/fixtures/kodak")
+    fixture("kodak")
+}
+
+/// JPEGs in class folders, of all samplings, tables, sizes and orientations.
+#[must_use]
+pub fn photos() -> PathBuf {
+    fixture("photos")
+}
+
+/// The rows of a table in `tests/fixtures`, without its heading.
+///
+/// # Panics
+/// When there is none.
+#[must_use]
+pub fn table(name: &str) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(fixture(name)).unwrap();
+    let row = |line: &str| line.split(',').map(str::to_owned).collect();
+    text.lines().skip(1).map(row).collect()
 }
 
 /// The root of the repository.
-fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }

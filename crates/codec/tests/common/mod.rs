@@ -1,10 +1,10 @@
-//! What the tests share: fake formats, pictures, and the folder of shared inputs.
-#![allow(dead_code, clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+//! What the tests share: fake formats, and pictures.
+#![allow(dead_code, clippy::unwrap_used, reason = "tests")]
 
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{Codec, Encoded, Pixels};
 use fdconvert_testkit::fake::Fake;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Like FFCV's layout: JPEGs and raw RGB.
 pub(crate) const JPEG_OR_RAW: Fake = Fake::new(
@@ -50,31 +50,14 @@ pub(crate) fn deep() -> Encoded {
     encoded(bytes)
 }
 
-/// The folder of shared inputs, which is not part of the repository.
-pub(crate) fn shared() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let path = std::env::var_os("FDCONVERT_SHARED").map_or_else(beside, PathBuf::from);
-    if path.join("data").is_dir() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is absent (set FDCONVERT_SHARED)", path.join("data").display());
-    None
-}
-
 /// The Kodak photos in the repository, by name.
 pub(crate) fn kodak() -> Vec<(String, Encoded)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/kodak");
-    files(&folder)
+    files(&fdconvert_testkit::fixtures::kodak())
 }
 
-/// Every image file of a folder, by name.
+/// Every image file below a folder, by name.
 pub(crate) fn files(folder: &Path) -> Vec<(String, Encoded)> {
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension != "md"))
-        .collect();
-    paths.sort();
+    let paths = fdconvert_testkit::workload::files_below(folder).unwrap();
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     paths.iter().map(|path| (name(path), encoded(std::fs::read(path).unwrap()))).collect()
 }

@@ -1,6 +1,8 @@
 use super::*;
 use crate::Color;
+use fdconvert_testkit::{fixtures, needs_shared};
 use proptest::prelude::*;
+use std::path::Path;
 
 fn segment(marker: u8, body: &[u8]) -> Vec<u8> {
     let mut out = vec![0xFF, marker];
@@ -149,18 +151,19 @@ fn what_is_no_marker_between_segments_is_passed_over() {
     assert_eq!(probe(&jpeg(&before, 0xC0, 3, 7, 5)).unwrap().width, 7);
 }
 
-/// The set of broken files: those that a header check must catch, and those it must pass.
 #[test]
 fn bad_files() {
-    let root = std::env::var_os("FDCONVERT_SHARED").map_or_else(
-        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        Into::into,
-    );
-    let bad = root.join("data/bad");
-    if !bad.is_dir() {
-        println!("skipped: {} is absent", bad.display());
-        return;
+    check_bad(&fixtures::fixture("bad"));
+}
+
+needs_shared! {
+    fn bad_originals() {
+        check_bad(&fixtures::shared().join("data/bad"));
     }
+}
+
+/// The set of broken files: those that a header check must catch, and those it must pass.
+fn check_bad(bad: &Path) {
     let verdict = |name: &str| {
         let bytes = std::fs::read(bad.join(name)).unwrap();
         probe(&bytes).and_then(|header| check_complete(&bytes, &header).map(|end| (header, end)))

@@ -10,9 +10,9 @@ mod statistics;
 
 use fdconvert_fractal::{
     Bitmap, Coin, Frame, Key, LanesLevel, LanesSampler, LanesScratch, LanesSystem, Map,
-    MersenneTwister, PatchScratch, System, coin_bitmap, patch,
+    MersenneTwister, PatchScratch, Search, System, coin_bitmap, patch,
 };
-use fdconvert_testkit::fixtures::{Random, shared};
+use fdconvert_testkit::fixtures::{Random, table};
 use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -66,29 +66,16 @@ fn random_system(random: &mut Random) -> System {
     System::by_area((0..n_maps).map(|_| std::array::from_fn(|_| uniform())).collect()).unwrap()
 }
 
-/// The published categories that are at hand.
+/// The categories of FractalDB that are compared with the published ones elsewhere.
 fn categories() -> Vec<(String, System)> {
-    let Some(shared) = shared() else { return Vec::new() };
-    let Ok(folder) = std::fs::read_dir(shared.join("data/fractaldb")) else {
-        println!("skipped: no categories there");
-        return Vec::new();
-    };
-    let mut paths: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| {
-        let stem = path.file_stem().unwrap().to_str().unwrap();
-        stem.len() == 5 && path.extension().is_some_and(|extension| extension == "csv")
+    let mut search = Search::new(Search::PUBLISHED_SEED, Search::PUBLISHED_RATE).unwrap();
+    search.run(1000, &mut |_| true).unwrap();
+    let numbers = table("fractaldb/published.csv").into_iter().map(|mut row| row.swap_remove(0));
+    let named = numbers.map(|name| {
+        let system = search.found()[name.parse::<usize>().unwrap()].clone();
+        (name, system)
     });
-    paths.sort();
-    let load = |path: std::path::PathBuf| {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let rows = text.lines().map(|line| {
-            let row: Vec<f64> = line.split(',').map(|value| value.parse().unwrap()).collect();
-            (Map::try_from(&row[..6]).unwrap(), row[6])
-        });
-        let (maps, probabilities) = rows.unzip();
-        (path.display().to_string(), System::new(maps, probabilities).unwrap())
-    };
-    paths.into_iter().map(load).collect()
+    named.collect()
 }
 
 fn frame(size: u32, points: u32) -> Frame {

@@ -3,7 +3,10 @@
 
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Subsampling};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
-use fdconvert_testkit::fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, kodak, pixels, shared};
+use fdconvert_testkit::{
+    fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, kodak, photos, pixels, shared},
+    workload::files_below,
+};
 use jpeg_encoder::{ColorType, SamplingFactor};
 use std::{
     io::Write,
@@ -91,7 +94,7 @@ fn as_rgb(jpeg: &[u8]) -> Vec<u8> {
 /// The photographs in the repository, in every encoding.
 pub(crate) fn photographs(n: usize) -> Vec<Named> {
     let mut made = Vec::new();
-    for file in files(&kodak()).into_iter().take(n) {
+    for file in files_below(&kodak()).unwrap().into_iter().take(n) {
         let bytes = std::fs::read(&file).unwrap().into();
         let png = Encoded { codec: Codec::Png, width: 768, height: 512, bytes };
         let image = Decoder::new().decode("", &png, &Limits::DEFAULT).unwrap().pixels;
@@ -100,26 +103,19 @@ pub(crate) fn photographs(n: usize) -> Vec<Named> {
     made
 }
 
-/// Originals of ImageNet, where they lie beside the repository.
-pub(crate) fn originals() -> Vec<Named> {
-    let Some(folder) = shared().map(|shared| shared.join("data/images")) else { return vec![] };
-    let files = files(&folder).into_iter();
-    let jpegs = files.filter(|file| file.extension().is_some_and(|it| it == "JPEG" || it == "jpg"));
-    jpegs.map(|file| (file.display().to_string(), std::fs::read(file).unwrap())).collect()
+/// The JPEGs in the repository, of encoders of other people.
+pub(crate) fn of_all_sorts() -> Vec<Named> {
+    named(&photos())
 }
 
-/// All files below a folder, in order.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
-        }
-    }
-    files.sort();
-    files
+/// Originals of ImageNet, which lie beside the repository.
+pub(crate) fn originals() -> Vec<Named> {
+    named(&shared().join("data/images"))
+}
+
+fn named(folder: &Path) -> Vec<Named> {
+    let named = |file: PathBuf| (file.display().to_string(), std::fs::read(file).unwrap());
+    files_below(folder).unwrap().into_iter().map(named).collect()
 }
 
 /// What libjpeg-turbo decodes: accurate DCT, fancy upsampling. Its interface knows fewer samplings

@@ -5,7 +5,10 @@ pub(crate) mod synthetic;
 
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Subsampling};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
-use fdconvert_testkit::fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, kodak, pixels, shared};
+use fdconvert_testkit::{
+    fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, kodak, photos, pixels, shared},
+    workload::files_below,
+};
 use jpeg_encoder::{ColorType, SamplingFactor};
 use std::path::{Path, PathBuf};
 
@@ -70,7 +73,7 @@ pub(crate) fn other_encoder(
 
 /// Photographs: those of the repository, encoded in several ways.
 pub(crate) fn photographs() -> Vec<Named> {
-    let mut files = files(&kodak());
+    let mut files = files_below(&kodak()).unwrap();
     files.truncate(2);
     let mut made = Vec::new();
     for file in files {
@@ -98,23 +101,17 @@ pub(crate) fn photographs() -> Vec<Named> {
     made
 }
 
-/// Originals of ImageNet, where they lie beside the repository.
-pub(crate) fn originals() -> Vec<Named> {
-    let Some(folder) = shared().map(|shared| shared.join("data/images")) else { return vec![] };
-    let named = |file: PathBuf| (file.display().to_string(), std::fs::read(file).unwrap());
-    files(&folder).into_iter().map(named).collect()
+/// The JPEGs in the repository, of encoders of other people.
+pub(crate) fn of_all_sorts() -> Vec<Named> {
+    named(&photos())
 }
 
-/// All files below a folder, in order.
-pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
-        }
-    }
-    files.sort();
-    files
+/// Originals of ImageNet, which lie beside the repository.
+pub(crate) fn originals() -> Vec<Named> {
+    named(&shared().join("data/images"))
+}
+
+fn named(folder: &Path) -> Vec<Named> {
+    let named = |file: PathBuf| (file.display().to_string(), std::fs::read(file).unwrap());
+    files_below(folder).unwrap().into_iter().map(named).collect()
 }

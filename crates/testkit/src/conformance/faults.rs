@@ -1,8 +1,7 @@
-use super::Profile;
-use fdconvert_core::Format;
-
-#[cfg(not(feature = "fault"))]
-use self::without as with;
+use super::{Profile, bench::Bench};
+use fdconvert_core::{Error, FieldSpec, Format};
+use fdconvert_storage::fault::{Operation, arm};
+use std::io::ErrorKind;
 
 /// A full disk is an `Io` error at whatever byte it comes, and nothing is left behind but whole
 /// shards, from which the dataset can be completed.
@@ -10,7 +9,43 @@ use self::without as with;
 /// # Panics
 /// When it is not, or something is.
 pub fn full_disk(format: &dyn Format, profile: &Profile) {
-    with::full_disk(format, profile);
+    let mut n_failed = 0;
+    let mut succeeded = false;
+    // Every byte at first, then in steps of an eighth.
+    let mut after_bytes = 0;
+    while !succeeded {
+        succeeded = run_with(format, profile, after_bytes);
+        n_failed += u32::from(!succeeded);
+        after_bytes += 1 + after_bytes / 8;
+    }
+    assert!(n_failed > 20, "only {n_failed} writes could fail");
+}
+
+fn run_with(format: &dyn Format, profile: &Profile, after_bytes: u64) -> bool {
+    let bench = Bench::new(format, profile);
+    // One field more than the name of the class says, so that all there is gets written.
+    let (mut schema, mut samples) = bench.labelled(12, 9);
+    schema.fields.push(FieldSpec::new("number", fdconvert_core::Kind::Int));
+    samples.iter_mut().for_each(|sample| sample.values.push(fdconvert_core::Value::Int(1)));
+    let armed = arm(&bench.folder(), Operation::Write, after_bytes, ErrorKind::StorageFull);
+    match bench.try_write(&schema, &samples, false) {
+        Ok(_) => {
+            bench.assert_holds(&schema, &samples);
+            true
+        }
+        Err(Error::Io { source, .. }) => {
+            assert_eq!(source.kind(), ErrorKind::StorageFull);
+            drop(armed);
+            // A shard that was committed stays, for the next run to go on from.
+            if bench.recover(&schema, samples.len()) {
+                bench.assert_holds(&schema, &samples);
+            } else {
+                bench.assert_empty();
+            }
+            false
+        }
+        Err(other) => panic!("full after {after_bytes} bytes: {other}"),
+    }
 }
 
 /// A disk that cannot be read gives errors, never a panic, and harms nothing.
@@ -18,89 +53,23 @@ pub fn full_disk(format: &dyn Format, profile: &Profile) {
 /// # Panics
 /// When that does not hold.
 pub fn read_errors(format: &dyn Format, profile: &Profile) {
-    with::read_errors(format, profile);
-}
-
-#[cfg(not(feature = "fault"))]
-mod without {
-    use super::{Format, Profile};
-
-    pub(super) fn full_disk(_: &dyn Format, _: &Profile) {
-        eprintln!("skipped: needs the feature `fault` of fdconvert-testkit");
-    }
-
-    pub(super) fn read_errors(format: &dyn Format, profile: &Profile) {
-        full_disk(format, profile);
-    }
-}
-
-#[cfg(feature = "fault")]
-mod with {
-    use super::{Format, Profile};
-    use crate::conformance::bench::Bench;
-    use fdconvert_core::{Error, FieldSpec};
-    use fdconvert_storage::fault::{Operation, arm};
-    use std::io::ErrorKind;
-
-    pub(super) fn full_disk(format: &dyn Format, profile: &Profile) {
-        let mut n_failed = 0;
-        let mut succeeded = false;
-        // Every byte at first, then in steps of an eighth.
-        let mut after_bytes = 0;
-        while !succeeded {
-            succeeded = run_with(format, profile, after_bytes);
-            n_failed += u32::from(!succeeded);
-            after_bytes += 1 + after_bytes / 8;
-        }
-        assert!(n_failed > 20, "only {n_failed} writes could fail");
-    }
-
-    fn run_with(format: &dyn Format, profile: &Profile, after_bytes: u64) -> bool {
-        let bench = Bench::new(format, profile);
-        // One field more than the name of the class says, so that all there is gets written.
-        let (mut schema, mut samples) = bench.labelled(12, 9);
-        schema.fields.push(FieldSpec::new("number", fdconvert_core::Kind::Int));
-        samples.iter_mut().for_each(|sample| sample.values.push(fdconvert_core::Value::Int(1)));
-        let armed = arm(&bench.folder(), Operation::Write, after_bytes, ErrorKind::StorageFull);
-        match bench.try_write(&schema, &samples, false) {
-            Ok(_) => {
-                bench.assert_holds(&schema, &samples);
-                true
-            }
-            Err(Error::Io { source, .. }) => {
-                assert_eq!(source.kind(), ErrorKind::StorageFull);
-                drop(armed);
-                // A shard that was committed stays, for the next run to go on from.
-                if bench.recover(&schema, samples.len()) {
-                    bench.assert_holds(&schema, &samples);
-                } else {
-                    bench.assert_empty();
-                }
-                false
-            }
-            Err(other) => panic!("full after {after_bytes} bytes: {other}"),
-        }
-    }
-
-    pub(super) fn read_errors(format: &dyn Format, profile: &Profile) {
-        let bench = Bench::new(format, profile);
-        let (schema, samples) = bench.labelled(12, 9);
-        bench.write(&schema, &samples);
-        for after_bytes in [0, 1, 10, 100, 1000, 3000] {
-            let armed = arm(&bench.folder(), Operation::Read, after_bytes, ErrorKind::Other);
-            if let Ok(reader) = format.open(&bench.out()) {
-                for index in 0..reader.len() {
-                    let results = [reader.get(index).map(drop), reader.verify_sample(index)];
-                    for error in results.into_iter().filter_map(Result::err) {
-                        assert!(
-                            matches!(error, Error::Io { .. } | Error::Sample { .. }),
-                            "a failing disk became: {error}"
-                        );
-                    }
+    let bench = Bench::new(format, profile);
+    let (schema, samples) = bench.labelled(12, 9);
+    bench.write(&schema, &samples);
+    for after_bytes in [0, 1, 10, 100, 1000, 3000] {
+        let armed = arm(&bench.folder(), Operation::Read, after_bytes, ErrorKind::Other);
+        if let Ok(reader) = format.open(&bench.out()) {
+            for index in 0..reader.len() {
+                let results = [reader.get(index).map(drop), reader.verify_sample(index)];
+                for error in results.into_iter().filter_map(Result::err) {
+                    assert!(
+                        matches!(error, Error::Io { .. } | Error::Sample { .. }),
+                        "a failing disk became: {error}"
+                    );
                 }
             }
-            drop(armed);
-            bench.assert_holds(&schema, &samples);
         }
+        drop(armed);
+        bench.assert_holds(&schema, &samples);
     }
 }
