@@ -152,7 +152,7 @@ fn explained(report: &Report, measured: f64) -> String {
         text.push_str(&format!(
             " That is {} what the model predicts there: this machine was not equally busy while \
              the inputs were measured, or the sample is too small. Repeat it, or give more \
-             <code>--runs</code> and <code>--samples</code>.",
+             <code>runs</code> and <code>samples</code>.",
             times(off)
         ));
     }

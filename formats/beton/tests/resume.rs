@@ -43,7 +43,7 @@ fn go_on(writer: &mut dyn fdconvert_core::ShardWriter, end: u64) {
         match sample(i) {
             Some(sample) => writer.write(&sample).unwrap(),
             None => {
-                let reason = "fifth".to_owned();
+                let reason = "fifth".into();
                 writer.skip(Skipped { index: i, key: format!("k{i}"), reason }).unwrap();
             }
         }

@@ -6,7 +6,7 @@ use crate::{
     split_folders::{Division, parts, split_of},
     walk::Found,
 };
-use fdconvert_core::{Error, Result, shell_word};
+use fdconvert_core::{Error, Result, message, named};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -76,24 +76,24 @@ fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) ->
     );
     let both: Vec<&[u8]> = flat.iter().copied().filter(|it| deep.contains_key(it)).collect();
     let cure = if both.is_empty() {
-        let command = |folders: &mut dyn Iterator<Item = &[u8]>| {
+        let select = |folders: &mut dyn Iterator<Item = &[u8]>| {
             let splits: Vec<&str> = folders.filter_map(split_of).collect();
-            let source = shell_word(&root.display().to_string());
-            format!("fdconvert pack {source} OUT --select-splits {}", splits.join(","))
+            named::SELECT_SPLITS.with(splits.join(","))
         };
-        format!(
-            "pack them as two datasets, `{}` and, without labels, `{}`",
-            command(&mut deep.keys().copied()),
-            command(&mut flat.iter().copied())
+        message!(
+            "pack them as two datasets, with {} and, without labels, with {}",
+            select(&mut deep.keys().copied()),
+            select(&mut flat.iter().copied())
         )
     } else {
-        format!(
+        message!(
             "move the images right in {} into class folders, or list files and labels in a table \
-             and give it with --labels",
-            quoted(&mut both.into_iter())
+             and give it with {}",
+            quoted(&mut both.into_iter()),
+            named::LABELS
         )
     };
-    Error::usage("source", format!("{why}; {cure}"))
+    Error::usage("source", message!("{why}; {cure}"))
 }
 
 #[cfg(test)]
@@ -133,12 +133,7 @@ mod tests {
             Ok::<_, Error>((names, labels(&listing)))
         };
         let error = relabel(&[]).unwrap_err().to_string();
-        for part in [
-            "`Test`",
-            "train/a",
-            "`fdconvert pack 'my r' OUT --select-splits train,val`",
-            "`fdconvert pack 'my r' OUT --select-splits test`",
-        ] {
+        for part in ["`Test`", "train/a", "`select_splits=train,val`", "`select_splits=test`"] {
             assert!(error.contains(part), "{error}");
         }
         assert_eq!(relabel(&["val"]).unwrap().1, [UNLABELLED, 0, 1]);

@@ -1,6 +1,6 @@
 //! Where the files of a shard lie, and which of them are whose.
 use crate::{layout::INDEX, manifest, record::Record, sidecar};
-use fdconvert_core::{Create, Error, Result, Shard};
+use fdconvert_core::{Create, Error, Result, Shard, message, named};
 use fdconvert_storage::{
     Claim, Folders, SourceStamp, is_of_run, partial_path, refuse_foreign_partial, refuse_link,
 };
@@ -134,7 +134,8 @@ impl Place {
             return Ok(());
         }
         let refuse = |what: String| {
-            let what = format!("{what}; move it away, name another folder, or use --overwrite");
+            let cure = message!("move it away, name another folder, or use {}", named::OVERWRITE);
+            let what = message!("{what}; {cure}");
             Err(Error::usage("output", what))
         };
         match self.find(request)? {

@@ -7,7 +7,7 @@ use crate::{
 };
 use fdconvert_core::{
     Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, OptionValues, Reader,
-    Result, Schema, ShardSummary, ShardWriter,
+    Result, Schema, ShardSummary, ShardWriter, named,
 };
 use fdconvert_wds::Wds;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ impl Format for Mixed {
         }
         if !wds.sidecars().contains(&"fdx") {
             let what = "a mixed set needs `fdx`, which has the keys: add it to the list";
-            return Err(Error::usage("--sidecars", what));
+            return Err(Error::usage(named::SIDECARS, what));
         }
         Ok(Box::new(Self { wds }))
     }

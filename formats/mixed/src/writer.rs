@@ -8,7 +8,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, Shard,
-    ShardSummary, ShardWriter, Skipped, Value,
+    ShardSummary, ShardWriter, Skipped, Value, message, named,
 };
 use fdconvert_storage::{
     Claim, Folders, SourceStamp, fingerprint_hex as hex, refuse_link, remove_source_stamp,
@@ -274,17 +274,19 @@ fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
         return Ok(());
     }
     let exists = |path: &Path| {
-        let what = format!(
-            "{} exists; name another folder or replace it with --overwrite",
-            path.display()
+        let what = message!(
+            "{} exists; name another folder or replace it with {}",
+            path.display(),
+            named::OVERWRITE
         );
         Error::usage("output", what)
     };
     let manifest = request.out.join(MANIFEST);
     if manifest.exists() && Manifest::read(&manifest)?.0.fingerprint != hex(request.fingerprint) {
-        let what = format!(
-            "{} holds another dataset; name another folder or replace it with --overwrite",
-            request.out.display()
+        let what = message!(
+            "{} holds another dataset; name another folder or replace it with {}",
+            request.out.display(),
+            named::OVERWRITE
         );
         return Err(Error::usage("output", what));
     }
@@ -301,9 +303,10 @@ fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
             Ok(())
         }
         Err(error @ (Error::Corrupt { .. } | Error::Version { .. })) => {
-            let what = format!(
+            let what = message!(
                 "{error}; it does not say any more whose shard it is: remove it, or replace the \
-                 shard with --overwrite"
+                 shard with {}",
+                named::OVERWRITE
             );
             Err(Error::usage("output", what))
         }
@@ -325,10 +328,11 @@ pub(crate) fn finished(format: &Mixed, request: &Create<'_>) -> Result<Option<Sh
         if request.overwrite {
             return Ok(None);
         }
-        let what = format!(
+        let what = message!(
             "{} is of a run with another source or other options; name another folder or replace \
-             it with --overwrite",
-            path.display()
+             it with {}",
+            path.display(),
+            named::OVERWRITE
         );
         return Err(Error::usage("output", what));
     }

@@ -4,7 +4,7 @@ use crate::{
     manifest::Manifest,
     record::{Proof, Record},
 };
-use fdconvert_core::{Create, Error, Result, Shard, ShardSummary};
+use fdconvert_core::{Create, Error, Message, Result, Shard, ShardSummary, message, named};
 use fdconvert_storage::{
     Claim, SourceStamp, fingerprint_hex, partial_path, refuse_foreign_partial, refuse_link,
 };
@@ -31,8 +31,8 @@ pub(crate) fn make_way(
     let Create { out, overwrite, .. } = *request;
     let (tar, record) = (layout::tar_path(out, stem), layout::record_path(out, stem));
     let index = layout::index_path(&tar);
-    let exists = |path: &Path, cure: &str| {
-        let what = format!("{} exists; {cure}", path.display());
+    let exists = |path: &Path, cure: &Message| {
+        let what = message!("{} exists; {cure}", path.display());
         Err(Error::usage("output", what))
     };
     let (has_tar, has_record) = (is_there(&tar), is_there(&record));
@@ -43,21 +43,24 @@ pub(crate) fn make_way(
         }
         Proof::OfThisRun => true,
         Proof::Damaged(error) if !overwrite => {
-            let what = format!(
+            let what = message!(
                 "{error}; it does not say any more whose shard it is: remove it and {}, or replace \
-                 both with --overwrite",
-                tar.display()
+                 both with {}",
+                tar.display(),
+                named::OVERWRITE
             );
             return Err(Error::usage("output", what));
         }
         Proof::Damaged(_) => false,
     };
     if !overwrite && !is_free {
-        return exists(&tar, "name another folder or replace it with --overwrite");
+        let cure = message!("name another folder or replace it with {}", named::OVERWRITE);
+        return exists(&tar, &cure);
     }
     let is_known = has_record || claim.stands_for_leftovers();
     if is_there(&index) && !is_known && !(overwrite && with_index) {
-        return exists(&index, "no record says that fdconvert has made it; move it away");
+        let cure = "no record says that fdconvert has made it; move it away".into();
+        return exists(&index, &cure);
     }
     if !claim.stands_for_leftovers() {
         refuse_foreign_partial(&tar)?;
@@ -76,9 +79,10 @@ pub(crate) fn refuse_other_dataset(request: &Create<'_>) -> Result<()> {
     if request.overwrite || manifest.fingerprint == fingerprint_hex(request.fingerprint) {
         return Ok(());
     }
-    let what = format!(
-        "{} holds another dataset; name another folder or replace it with --overwrite",
-        request.out.display()
+    let what = message!(
+        "{} holds another dataset; name another folder or replace it with {}",
+        request.out.display(),
+        named::OVERWRITE
     );
     Err(Error::usage("output", what))
 }
@@ -156,10 +160,11 @@ pub(crate) fn finished(request: &Create<'_>, with_index: bool) -> Result<Option<
         if request.overwrite {
             return Ok(None);
         }
-        let what = format!(
+        let what = message!(
             "{} is of a run with another source or other options; name another folder or replace \
-             it with --overwrite",
-            path.display()
+             it with {}",
+            path.display(),
+            named::OVERWRITE
         );
         return Err(Error::usage("output", what));
     }
