@@ -164,7 +164,7 @@ impl Error {
         self.message().to_string()
     }
 
-    /// As [`chain`](Self::chain), for whoever prints it and gives options their names there.
+    /// As [`chain`](Self::chain), to be printed with the names that options have there.
     #[must_use]
     pub fn message(&self) -> Message {
         message::of_chain(self)

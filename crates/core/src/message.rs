@@ -74,7 +74,7 @@ impl Message {
         &self.text
     }
 
-    /// Whoever prints a text says here who reads it. Names of options, and nothing else, become
+    /// The text for those who read it there. Names of options, and nothing else, become
     ///
     /// - for the command `--max-pixels 5` and `--overwrite`,
     /// - for Python `max_pixels=5`, `on_error="skip"`, `overwrite=True`, and `labels=` without a

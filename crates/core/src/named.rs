@@ -1,7 +1,7 @@
 //! Options by the name that the library gives them.
 //!
 //! A text of the library names an option by one of these constants, never by a flag or a keyword:
-//! a program in Rust has fields. Whoever prints the text translates, see
+//! a program in Rust has fields. What prints the text translates it, see
 //! [`Message::in_style`](crate::Message::in_style). [`ALL`] is the one list: what it lacks cannot be
 //! named, and a test compares it with the fields, the flags and the keywords there are.
 use crate::message::as_name;
@@ -26,7 +26,7 @@ pub struct Named {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A parameter of a function, which has the same name for everybody.
+    /// A parameter of a function, which has one name.
     Argument,
     /// On or off.
     Switch,

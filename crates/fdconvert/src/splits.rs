@@ -69,7 +69,7 @@ pub(crate) fn notes(
             }
         }
     }
-    notes.extend(source.remarks().into_iter().map(Message::from));
+    notes.extend(source.remarks());
     notes
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -
             )]
         }
     };
-    notes.extend(source.remarks().into_iter().map(Message::from));
+    notes.extend(source.remarks());
     notes
 }
 

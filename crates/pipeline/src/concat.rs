@@ -1,6 +1,6 @@
 use fdconvert_core::{
-    Codec, Error, FieldSpec, Ignored, Image, Kind, Result, Sample, Schema, Source, Splits, Value,
-    message, named, split_names,
+    Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source, Splits,
+    Value, message, named, split_names,
 };
 use std::{collections::BTreeSet, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
@@ -186,7 +186,7 @@ impl Source for Concat {
         splits
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&self) -> Vec<Message> {
         self.sources.iter().flat_map(|source| source.remarks()).collect()
     }
 

@@ -1,6 +1,6 @@
 use fdconvert_core::{
-    Codec, Error, FieldSpec, Ignored, Image, Kind, Result, Sample, Schema, Source, Splits, Value,
-    named,
+    Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source, Splits,
+    Value, named,
 };
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::Xxh3;
@@ -114,7 +114,7 @@ impl Source for Paired {
         self.inner.splits()
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&self) -> Vec<Message> {
         self.inner.remarks()
     }
 

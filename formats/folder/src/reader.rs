@@ -447,11 +447,11 @@ impl Source for FolderReader {
         self.division.splits.clone()
     }
 
-    fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.division.remarks.clone();
+    fn remarks(&self) -> Vec<Message> {
+        let mut remarks: Vec<Message> = self.division.remarks.iter().map(Message::from).collect();
         let empty = self.ignored.folders.iter().filter(|folder| split_named(folder).is_some());
         let told = empty.filter(|_| self.how.split_folders);
-        remarks.extend(told.map(|folder| format!("the split folder {folder} holds no image")));
+        remarks.extend(told.map(|folder| message!("the split folder {folder} holds no image")));
         remarks
     }
 
