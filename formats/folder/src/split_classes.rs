@@ -6,7 +6,7 @@ use crate::{
     split_folders::{Division, parts, split_of},
     walk::Found,
 };
-use fdconvert_core::{Error, Result, message, named};
+use fdconvert_core::{Error, Result, Style, message, named, shell_word};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -76,14 +76,17 @@ fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) ->
     );
     let both: Vec<&[u8]> = flat.iter().copied().filter(|it| deep.contains_key(it)).collect();
     let cure = if both.is_empty() {
-        let select = |folders: &mut dyn Iterator<Item = &[u8]>| {
+        let command = |folders: &mut dyn Iterator<Item = &[u8]>| {
             let splits: Vec<&str> = folders.filter_map(split_of).collect();
-            named::SELECT_SPLITS.with(splits.join(","))
+            let source = shell_word(&root.display().to_string());
+            // A whole line for a shell has flags wherever it is read.
+            let select = message!("{}", named::SELECT_SPLITS.with(splits.join(",")));
+            format!("fdconvert pack {source} OUT {}", select.in_style(Style::Command))
         };
         message!(
-            "pack them as two datasets, with {} and, without labels, with {}",
-            select(&mut deep.keys().copied()),
-            select(&mut flat.iter().copied())
+            "pack them as two datasets, `{}` and, without labels, `{}`",
+            command(&mut deep.keys().copied()),
+            command(&mut flat.iter().copied())
         )
     } else {
         message!(
@@ -133,7 +136,12 @@ mod tests {
             Ok::<_, Error>((names, labels(&listing)))
         };
         let error = relabel(&[]).unwrap_err().to_string();
-        for part in ["`Test`", "train/a", "`select_splits=train,val`", "`select_splits=test`"] {
+        for part in [
+            "`Test`",
+            "train/a",
+            "`fdconvert pack 'my r' OUT --select-splits train,val`",
+            "`fdconvert pack 'my r' OUT --select-splits test`",
+        ] {
             assert!(error.contains(part), "{error}");
         }
         assert_eq!(relabel(&["val"]).unwrap().1, [UNLABELLED, 0, 1]);
