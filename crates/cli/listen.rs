@@ -43,9 +43,10 @@ impl Progress for Listener<'_> {
         match event {
             Event::Profiled { profile, kept } => self.session.say(&profiled(profile, kept)),
             Event::ListingUnused { folder, cache, why } => self.session.say(&format!(
-                "note: {} was walked, not read from {}: {why}",
+                "note: {} was walked, not read from {}: {}",
                 output::path(folder),
-                output::path(cache)
+                output::path(cache),
+                output::message(why)
             )),
             _ => {}
         }

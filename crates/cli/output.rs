@@ -1,5 +1,5 @@
 //! How numbers and names look in text, where it goes, and whether it is still read.
-use fdconvert_core::{Error, Shown, ShownText};
+use fdconvert_core::{Error, Message, Shown, ShownText, Style};
 pub(crate) use fdconvert_core::{bandwidth, images_per_s, size};
 use std::{
     fmt::Display,
@@ -32,12 +32,18 @@ pub(crate) fn path(path: &Path) -> String {
     Shown(path.display()).to_string()
 }
 
+/// What a message says, options by their flags.
+pub(crate) fn message(message: &Message) -> String {
+    message.in_style(Style::Command)
+}
+
 /// Why a sample is bad, without its name in front: for lines that begin with it.
-pub(crate) fn without_key<'a>(reason: &'a str, key: &str) -> &'a str {
+pub(crate) fn without_key(reason: &Message, key: &str) -> String {
+    let reason = message(reason);
     let named = format!("sample `{}`: ", Shown(key));
     let raw = format!("sample `{key}`: ");
     let rest = reason.strip_prefix(&named).or_else(|| reason.strip_prefix(&raw));
-    rest.unwrap_or(reason)
+    rest.unwrap_or(&reason).to_owned()
 }
 
 /// Writes a line to standard error. Names in it are to be shown before; what else would steer the

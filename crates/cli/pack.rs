@@ -105,7 +105,9 @@ fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outco
             field.kind.name()
         ));
     }
-    for note in samples.split_notes().into_iter().chain(summary::left_out(source, plan)) {
+    let notes = samples.split_notes();
+    let notes = notes.iter().map(output::message);
+    for note in notes.chain(summary::left_out(source, plan)) {
         text.push_str(&format!("  note     {}\n", Shown(note)));
     }
     if let Some(grid_bits) = dataset.jpeg_index {

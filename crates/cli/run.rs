@@ -36,7 +36,7 @@ where
         Ok(Outcome::DataProblems) => 1,
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
-            session.say(&format!("error: {}", error.chain()));
+            session.say(&format!("error: {}", output::message(&error.message())));
             if error.class() == Class::Cancelled { 130 } else { 2 }
         }
     }

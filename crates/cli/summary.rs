@@ -80,7 +80,8 @@ impl Summary<'_> {
             };
             line(&split.name, format!("{n} {place}"));
         }
-        let notes = self.samples.split_notes().into_iter();
+        let notes = self.samples.split_notes();
+        let notes = notes.iter().map(output::message);
         for note in notes.chain(left_out(dataset.source, dataset.plan)) {
             line("note", note);
         }
@@ -123,7 +124,7 @@ impl Summary<'_> {
             }
         }
         for remark in self.samples.remarks() {
-            line("note", remark);
+            line("note", output::message(&remark));
         }
         if let Some(checkpoints) = &report.checkpoints {
             line("jpegs", checkpoints_text(checkpoints, report.bytes_stored));

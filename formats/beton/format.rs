@@ -4,7 +4,7 @@ use crate::beton::{
 };
 use fdconvert_core::{
     Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OptionKind, OptionValues,
-    Reader, Result, ShardSummary, ShardWriter,
+    Reader, Result, ShardSummary, ShardWriter, message, named,
 };
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 
@@ -71,7 +71,7 @@ impl Format for Beton {
             let sizes = Self::MIN_PAGE_BYTES..=Self::MAX_PAGE_BYTES;
             if !bytes.is_power_of_two() || !sizes.contains(&bytes) {
                 let what = format!("{bytes} is no power of two from 2MiB to 2GiB");
-                return Err(Error::usage("--page-size", what));
+                return Err(Error::usage(named::PAGE_SIZE, what));
             }
             beton.page_bytes = bytes;
         }
@@ -80,11 +80,12 @@ impl Format for Beton {
             None => {}
             Some("ffcv") => beton.compat = true,
             Some(other) => {
-                return Err(Error::usage("--compat", format!("`{other}` is not `ffcv`")));
+                return Err(Error::usage(named::COMPAT, format!("`{other}` is not `ffcv`")));
             }
         }
         if beton.compact && beton.compat {
-            return Err(Error::usage("--compact", "FFCV writes no compact files: drop --compat"));
+            let what = message!("FFCV writes no compact files: drop {}", named::COMPAT);
+            return Err(Error::usage(named::COMPACT, what));
         }
         Ok(Box::new(beton))
     }

@@ -9,7 +9,7 @@
 //! unfinished files are refused.
 use crate::beton::spool::Spool;
 use crate::index::{REGION_LEN, Region};
-use fdconvert_core::{Error, Result, ShardSummary, Skipped, bytes::u64_at};
+use fdconvert_core::{Error, Result, ShardSummary, Skipped, bytes::u64_at, message, named};
 use fdconvert_storage::{Scratch, partial_path, sync_folder_of};
 use std::{
     fs,
@@ -92,15 +92,17 @@ pub(crate) fn open_files(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<
     let nothing_to_lose = file.existing() == 0 && found != Found::Foreign;
     if found != Found::Same && !nothing_to_lose && !overwrite {
         let what = match found {
-            Found::Other | Found::OtherWithSpool => format!(
+            Found::Other | Found::OtherWithSpool => message!(
                 "{} is the unfinished output of a run with another source, one that was written to \
-                 since, or other options; finish that run, or replace it with --overwrite",
-                path.display()
+                 since, or other options; finish that run, or replace it with {}",
+                path.display(),
+                named::OVERWRITE
             ),
-            _ => format!(
+            _ => message!(
                 "{} exists and is no unfinished output that this version can continue; move it \
-                 away, or replace it with --overwrite",
-                path.display()
+                 away, or replace it with {}",
+                path.display(),
+                named::OVERWRITE
             ),
         };
         return Err(Error::usage("output", what));

@@ -40,9 +40,11 @@ impl BetonReader {
         let schema =
             parse_descriptors(&file, &header).map_err(|(offset, problem)| match problem {
                 BadField::Damaged(what) => corrupt(offset, what),
-                BadField::Unsupported(what) => {
-                    Error::Unsupported { format: FORMAT, path: path.to_path_buf(), what }
-                }
+                BadField::Unsupported(what) => Error::Unsupported {
+                    format: FORMAT,
+                    path: path.to_path_buf(),
+                    what: what.into(),
+                },
             })?;
         let layout = row_layout(&schema).map_err(|what| corrupt(HEADER_LEN, what))?;
         let (len, table_offset) = (file.len() as u64, header.table_offset);

@@ -4,7 +4,7 @@
 //! too much to keep in memory until the data is complete. The journal has a checksum of what each
 //! page added, so that a killed run goes on with the entries that are there.
 use bytes::Bytes;
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Result, message, named};
 use fdconvert_storage::Scratch;
 use std::{
     fs, io,
@@ -38,10 +38,11 @@ impl Spool {
             Err(cause) => Err(Error::io("look at", &path)(cause)),
             Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Ok(()),
             Ok(_) => {
-                let what = format!(
+                let what = message!(
                     "{} exists and is of no run that this one can continue; move it away, or \
-                     replace it with --overwrite",
-                    path.display()
+                     replace it with {}",
+                    path.display(),
+                    named::OVERWRITE
                 );
                 Err(Error::usage("output", what))
             }

@@ -7,7 +7,9 @@ use crate::beton::{
     text,
 };
 use crate::index::ImageFacts;
-use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Schema, Value};
+use fdconvert_core::{
+    Codec, Encoded, Error, Message, Result, Sample, Schema, Value, message, named,
+};
 use std::borrow::Cow;
 
 /// A value as it will lie in the file.
@@ -63,7 +65,7 @@ pub(crate) fn stage<'a>(
     let space = staged.iter().map(|value| value.space(plan.compat)).sum::<u64>();
     if space > plan.page_bytes {
         let (page_bytes, cure) = (plan.page_bytes, cure(space));
-        let what = format!("its {space} bytes do not fit a page of {page_bytes}; {cure}");
+        let what = message!("its {space} bytes do not fit a page of {page_bytes}; {cure}");
         return Err(Error::sample(&sample.key, what));
     }
     Ok(staged)
@@ -77,23 +79,24 @@ pub(crate) fn check_arrays(storages: &[Storage], page_bytes: u64) -> Result<()> 
     });
     match lens.fold(0, u64::saturating_add) {
         bytes if bytes > page_bytes => {
-            let what = format!(
+            let what = message!(
                 "arrays of {bytes} bytes do not fit a page of {page_bytes}; {}",
                 cure(bytes)
             );
-            Err(Error::usage("--page-size", what))
+            Err(Error::usage(named::PAGE_SIZE, what))
         }
         _ => Ok(()),
     }
 }
 
 /// The page size that would do.
-fn cure(bytes: u64) -> String {
+fn cure(bytes: u64) -> Message {
     match bytes.checked_next_power_of_two() {
         Some(page_bytes) if page_bytes <= Beton::MAX_PAGE_BYTES => {
-            format!("--page-size {}MiB would do", page_bytes >> 20)
+            let size = named::PAGE_SIZE.with(format_args!("{}MiB", page_bytes >> 20));
+            message!("{size} would do")
         }
-        _ => format!("no page size would do, the largest is {}", Beton::MAX_PAGE_BYTES),
+        _ => message!("no page size would do, the largest is {}", Beton::MAX_PAGE_BYTES),
     }
 }
 

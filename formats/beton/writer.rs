@@ -10,7 +10,7 @@ use crate::index::{Builder, Region, seal_all};
 use bytes::Bytes;
 use fdconvert_core::{
     Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
-    Skipped, Value,
+    Skipped, Value, message, named,
 };
 use fdconvert_storage::Scratch;
 use std::{
@@ -68,7 +68,7 @@ impl BetonWriter {
             request.shard.samples.end.saturating_sub(request.shard.samples.start);
         // The page size is below 2^32: see `Beton::with_options`.
         let page_bytes = u32::try_from(format.page_bytes)
-            .map_err(|_| Error::usage("--page-size", "is too large"))?;
+            .map_err(|_| Error::usage(named::PAGE_SIZE, "is too large"))?;
         let header =
             Header { version: VERSION, n_fields, page_bytes, n_samples: 0, table_offset: 0 };
         let data_start = reserved_samples
@@ -387,7 +387,7 @@ impl ShardWriter for BetonWriter {
 
 fn refuse_existing(out: &Path, overwrite: bool) -> Result<()> {
     if !overwrite && fs::symlink_metadata(out).is_ok() {
-        let what = format!("{} exists; replace it with --overwrite", out.display());
+        let what = message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
         return Err(Error::usage("output", what));
     }
     Ok(())

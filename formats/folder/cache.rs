@@ -5,7 +5,7 @@ use crate::folder::{
     listing::Listing,
     walk::{Found, Traces},
 };
-use fdconvert_core::{Error, Ignored, Result, bytes::u64_at};
+use fdconvert_core::{Error, Ignored, Named, Result, bytes::u64_at, named};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -20,7 +20,7 @@ const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 32;
 /// Ten million files take half a gigabyte.
 const MAX_BODY_BYTES: usize = 4 << 30;
-const OPTION: &str = "--listing-cache";
+const OPTION: Named = named::LISTING_CACHE;
 /// Clocks of file systems tick this seldom: what changed since may have the same time.
 const YOUNG_NANOS: i128 = 2_000_000_000;
 

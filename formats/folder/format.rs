@@ -2,8 +2,8 @@ use crate::folder::FolderReader;
 #[cfg(feature = "write")]
 use crate::folder::writer::{self, Writer};
 use fdconvert_core::{
-    Codec, Create, Format, ImageHeader, Limits, OptionValues, Reader, Result, Schema, ShardSummary,
-    ShardWriter, Splits,
+    Codec, Create, Format, ImageHeader, Limits, Message, OptionValues, Reader, Result, Schema,
+    ShardSummary, ShardWriter, Splits,
 };
 use std::path::Path;
 
@@ -67,7 +67,11 @@ impl Folder {
     /// # Errors
     /// Those of [`open_folder`](Self::open_folder); `Usage` when `cache` is another file; `Io` when
     /// it cannot be written.
-    pub fn open_cached(&self, root: &Path, cache: &Path) -> Result<(FolderReader, Option<String>)> {
+    pub fn open_cached(
+        &self,
+        root: &Path,
+        cache: &Path,
+    ) -> Result<(FolderReader, Option<Message>)> {
         FolderReader::open_cached(root, cache, self.clone())
     }
 

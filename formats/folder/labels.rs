@@ -9,12 +9,12 @@ use crate::folder::{
     table::{Column, Table},
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, Kind, Limits, Result, Schema};
+use fdconvert_core::{Error, FieldSpec, Kind, Limits, Named, Result, Schema, named};
 use fdconvert_storage::read_file;
 use serde_json::{Map, Value as Json};
 use std::{collections::BTreeSet, path::Path};
 
-const OPTION: &str = "--labels";
+const OPTION: Named = named::LABELS;
 /// What the column that names the file may be called, the first one that there is.
 const PATHS: [&str; 4] = ["path", "file_name", "filename", "image"];
 /// The field that the file itself becomes.

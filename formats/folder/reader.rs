@@ -10,8 +10,9 @@ use crate::folder::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Encoded, Error, FieldSpec, Ignored, Image, ImageHeader, Kind, Provenance, Reader, Result,
-    Sample, Schema, Source, Splits, Value, split_named, split_names,
+    Encoded, Error, FieldSpec, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance,
+    Reader, Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
+    split_names,
 };
 use fdconvert_storage::read_file;
 use std::{
@@ -69,7 +70,7 @@ enum Samples {
         /// The table's bytes.
         bytes: Bytes,
         /// What to call the table in messages.
-        origin: &'static str,
+        origin: Named,
     },
 }
 
@@ -85,14 +86,16 @@ impl FolderReader {
         root: &Path,
         cache: &Path,
         how: Folder,
-    ) -> Result<(Self, Option<String>)> {
+    ) -> Result<(Self, Option<Message>)> {
         if let Some(reader) = Self::open_table(root, &how)? {
-            return Ok((reader, Some("the folder has a table".to_owned())));
+            return Ok((reader, Some("the folder has a table".into())));
         }
         if how.follow_links {
-            let why = "--follow-links was given, and what lies outside may change unseen; nothing \
-                       was kept";
-            return Ok((Self::of_walk(root, how, None)?, Some(why.to_owned())));
+            let why = message!(
+                "{} was given, and what lies outside may change unseen; nothing was kept",
+                named::FOLLOW_LINKS
+            );
+            return Ok((Self::of_walk(root, how, None)?, Some(why)));
         }
         let why = match cache::load(cache, root)? {
             Ok((found, sizes)) => {
@@ -113,13 +116,13 @@ impl FolderReader {
         cache::store(cache, root, began, traces, &found, &sizes)?;
         let mut reader = Self::of_walk(root, how, Some(found))?;
         reader.cached = Some(Cached { sizes, file: None });
-        Ok((reader, Some(why)))
+        Ok((reader, Some(why.into())))
     }
 
     /// A folder that was unpacked with its table.
     fn open_table(root: &Path, how: &Folder) -> Result<Option<Self>> {
         if let Some(found) = sidecar::read(root, &how.limits)? {
-            let (table, origin) = (found.table, "labels.jsonl");
+            let (table, origin) = (found.table, Named::from("labels.jsonl"));
             let samples = Samples::Listed { table, real: real(root)?, bytes: found.rows, origin };
             let mut reader = Self::new(root, found.schema, samples, how.clone())?;
             reader.provenance = Some(found.provenance);
@@ -185,7 +188,7 @@ impl FolderReader {
             Ok(None) | Err(Error::Usage { .. }) => Division::default(),
             Err(error) => return Err(error),
         };
-        let samples = Samples::Listed { table, real: real(root)?, bytes, origin: "--labels" };
+        let samples = Samples::Listed { table, real: real(root)?, bytes, origin: named::LABELS };
         let mut reader = Self::new(root, schema, samples, how)?;
         reader.division = division;
         Ok(reader)
@@ -314,7 +317,7 @@ impl FolderReader {
             cached.unwrap_or(0),
             file.display()
         );
-        Err(Error::usage("--listing-cache", what))
+        Err(Error::usage(named::LISTING_CACHE, what))
     }
 
     /// The fingerprint, of the sizes that `size` gives.
@@ -342,7 +345,7 @@ impl FolderReader {
                 _ => Error::sample(key, cause.to_string()),
             })?;
             if !target.starts_with(real) {
-                let what = format!("{origin} names a link that leads out of the folder");
+                let what = message!("{origin} names a link that leads out of the folder");
                 return Err(Error::sample(key, what));
             }
         }
@@ -444,11 +447,11 @@ impl Source for FolderReader {
         self.division.splits.clone()
     }
 
-    fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.division.remarks.clone();
+    fn remarks(&self) -> Vec<Message> {
+        let mut remarks: Vec<Message> = self.division.remarks.iter().map(Message::from).collect();
         let empty = self.ignored.folders.iter().filter(|folder| split_named(folder).is_some());
         let told = empty.filter(|_| self.how.split_folders);
-        remarks.extend(told.map(|folder| format!("the split folder {folder} holds no image")));
+        remarks.extend(told.map(|folder| message!("the split folder {folder} holds no image")));
         remarks
     }
 
@@ -488,7 +491,7 @@ impl Reader for FolderReader {
         let layout = match (&self.samples, self.schema.fields.len()) {
             (Samples::Walked(_), 1) => "flat folder",
             (Samples::Walked(_), _) => "class folders",
-            (Samples::Listed { origin, .. }, _) => origin,
+            (Samples::Listed { origin, .. }, _) => origin.name(),
         };
         add("layout", layout.into());
         if let Samples::Walked(_) = self.samples {

@@ -6,7 +6,7 @@ use crate::folder::{
     split_folders::{Division, parts, split_of},
     walk::Found,
 };
-use fdconvert_core::{Error, Result, shell_word};
+use fdconvert_core::{Error, Result, Style, message, named, shell_word};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -79,21 +79,24 @@ fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) ->
         let command = |folders: &mut dyn Iterator<Item = &[u8]>| {
             let splits: Vec<&str> = folders.filter_map(split_of).collect();
             let source = shell_word(&root.display().to_string());
-            format!("fdconvert pack {source} OUT --select-splits {}", splits.join(","))
+            // A whole line for a shell has flags wherever it is read.
+            let select = message!("{}", named::SELECT_SPLITS.with(splits.join(",")));
+            format!("fdconvert pack {source} OUT {}", select.in_style(Style::Command))
         };
-        format!(
+        message!(
             "pack them as two datasets, `{}` and, without labels, `{}`",
             command(&mut deep.keys().copied()),
             command(&mut flat.iter().copied())
         )
     } else {
-        format!(
+        message!(
             "move the images right in {} into class folders, or list files and labels in a table \
-             and give it with --labels",
-            quoted(&mut both.into_iter())
+             and give it with {}",
+            quoted(&mut both.into_iter()),
+            named::LABELS
         )
     };
-    Error::usage("source", format!("{why}; {cure}"))
+    Error::usage("source", message!("{why}; {cure}"))
 }
 
 #[cfg(test)]

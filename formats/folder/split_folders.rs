@@ -4,7 +4,7 @@ use crate::folder::{
     layout::{join, key_of_path},
     listing::Listing,
 };
-use fdconvert_core::{Error, Result, Splits, split_named, split_ranges};
+use fdconvert_core::{Error, Result, Splits, message, named, split_named, split_ranges};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -87,7 +87,7 @@ pub(crate) fn of_paths(paths: &[Box<[u8]>]) -> Result<Splits> {
     let named = paths.iter().map(|path| {
         split_of(folder(path)).map(|split| (split, 1)).ok_or_else(|| {
             let what = format!("`{}` is in none of the split folders", key_of_path(path));
-            Error::usage("--labels", what)
+            Error::usage(named::LABELS, what)
         })
     });
     Ok(split_ranges(named.collect::<Result<Vec<_>>>()?))
@@ -123,12 +123,13 @@ fn renamed(root: &Path, names: &BTreeSet<&[u8]>) -> Result<Vec<String>> {
     for name in names {
         let split = split_of(name).unwrap_or_default();
         if let Some(other) = known.insert(split, name) {
-            let what = format!(
+            let what = message!(
                 "{}: the folders `{}` and `{}` are both the split `{split}`; rename one of them, or \
-                 take them for classes with --no-split-folders",
+                 take them for classes with {}",
                 root.display(),
                 key_of_path(other),
-                key_of_path(name)
+                key_of_path(name),
+                named::NO_SPLIT_FOLDERS
             );
             return Err(Error::usage("source", what));
         }

@@ -5,7 +5,7 @@ use crate::folder::{
     links::Target,
     listing::Listing,
 };
-use fdconvert_core::{Error, Ignored, Result};
+use fdconvert_core::{Error, Ignored, Message, Result, message, named};
 use std::{
     collections::BTreeSet,
     ffi::OsStr,
@@ -244,25 +244,26 @@ fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Error {
     let saw = ignored.to_string();
     let saw = if saw.is_empty() { "it is empty".to_owned() } else { saw };
     let cure = if ignored.links > 0 && !follow_links {
-        "; --follow-links follows links that lead out of it"
+        message!("; {} follows links that lead out of it", named::FOLLOW_LINKS)
     } else {
-        ""
+        Message::default()
     };
-    let what = format!("{root} holds no image: {saw}{cure}; looked for {extensions}");
+    let what = message!("{root} holds no image: {saw}{cure}; looked for {extensions}");
     Error::usage("source", what)
 }
 
 fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {
     let files = (0..3).filter_map(|index| Some(key_of_path(flat.get(index)?.name)));
     let files: Vec<_> = files.collect();
-    let what = format!(
+    let what = message!(
         "{} has {} images beside its class folders, which have no class ({}{}; a folder is e.g. \
          `{class_name}`); move them into a folder, or list samples and labels in a file and give \
-         it with --labels",
+         it with {}",
         root.display(),
         flat.len(),
         files.join(", "),
         if flat.len() > files.len() as u64 { ", ..." } else { "" },
+        named::LABELS
     );
     Error::usage("source", what)
 }

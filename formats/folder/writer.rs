@@ -8,8 +8,8 @@ use crate::folder::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Create, Encoded, Error, Provenance, Reader as _, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Source as _, Splits, Value,
+    Codec, Create, Encoded, Error, Message, Provenance, Reader as _, Result, Sample, Schema,
+    ShardSummary, ShardWriter, Skipped, Source as _, Splits, Value, message, named,
 };
 use fdconvert_storage::{Scratch, ScratchDir, create_new, partial_path, read_file};
 use std::{
@@ -45,7 +45,7 @@ impl Writer {
     pub(crate) fn create(request: &Create<'_>, splits: Splits) -> Result<Self> {
         let schema = request.schema;
         if request.shard.of > 1 {
-            return Err(Error::usage("--shards", "a folder is written in one piece"));
+            return Err(Error::usage(named::SHARDS, "a folder is written in one piece"));
         }
         if schema.position(sidecar::PATH).is_some() {
             let what = "a field is called `path`, which is how rows name their file; rename it";
@@ -310,21 +310,26 @@ impl Rows {
 
 /// We replace nothing that this run did not make: at most an empty folder.
 fn check_free(out: &Path, overwrite: bool) -> Result<()> {
-    let refuse = |why: &str| Err(Error::usage("output", format!("{} {why}", out.display())));
+    let refuse = |why: Message| Err(Error::usage("output", message!("{} {why}", out.display())));
     match fs::symlink_metadata(out) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(cause) => Err(Error::io("look at", out)(cause)),
-        Ok(metadata) if !metadata.is_dir() => refuse("exists and is no folder; move it away"),
+        Ok(metadata) if !metadata.is_dir() => {
+            refuse("exists and is no folder; move it away".into())
+        }
         Ok(_) => {
             let mut entries = fs::read_dir(out).map_err(Error::io("list", out))?;
             match entries.next() {
-                Some(_) if overwrite => refuse(
-                    "has files in it; --overwrite does not delete folders: move it away or name \
-                     another",
-                ),
-                Some(_) => refuse("exists; name another folder or move it away"),
+                Some(_) if overwrite => refuse(message!(
+                    "has files in it; {} does not delete folders: move it away or name another",
+                    named::OVERWRITE
+                )),
+                Some(_) => refuse("exists; name another folder or move it away".into()),
                 None if overwrite => Ok(()),
-                None => refuse("exists; an empty folder is replaced with --overwrite"),
+                None => refuse(message!(
+                    "exists; an empty folder is replaced with {}",
+                    named::OVERWRITE
+                )),
             }
         }
     }

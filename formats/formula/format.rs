@@ -3,7 +3,7 @@ use crate::formula::{
     reader::FormulaReader,
 };
 use fdconvert_core::{
-    Codec, Create, Error, Format, ImageHeader, OptionValues, Reader, Result, ShardWriter,
+    Codec, Create, Error, Format, ImageHeader, OptionValues, Reader, Result, ShardWriter, named,
 };
 use std::{fs::File, io::Read, path::Path};
 
@@ -46,7 +46,7 @@ impl Format for FormulaFormat {
     fn create(&self, _request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         let what = "a formula keeps no images, so only a recipe can become one: \
                     fdconvert pack 'fractal:fractaldb?classes=1000' OUT.formula";
-        Err(Error::usage("--format formula", what))
+        Err(Error::usage(named::FORMAT.with("formula"), what))
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {

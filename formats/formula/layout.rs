@@ -224,7 +224,7 @@ fn probes(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<Probe>> {
 fn formula(header: Header, categories: Vec<Category>, path: &Path) -> Result<Formula> {
     let unknown = |what: &str, name: &str| {
         let what = format!("the {what} `{name}` is not of this release");
-        Error::Unsupported { format: FORMAT, path: path.to_owned(), what }
+        Error::Unsupported { format: FORMAT, path: path.to_owned(), what: what.into() }
     };
     let formula = Formula {
         categories,

@@ -150,7 +150,11 @@ impl Reader for FormulaReader {
                     "image {} is rendered differently here than where the file was written",
                     self.key(probe.index)
                 );
-                Some(Error::Unsupported { format: FORMAT, path: self.path.clone(), what })
+                Some(Error::Unsupported {
+                    format: FORMAT,
+                    path: self.path.clone(),
+                    what: what.into(),
+                })
             }
             Err(error) => Some(error),
         };

@@ -10,7 +10,7 @@ use crate::mds::{
 };
 use fdconvert_core::{
     Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, MaxDecompressed,
-    OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
+    OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, message, named,
 };
 use std::{
     ffi::OsStr,
@@ -76,7 +76,7 @@ impl Format for Mds {
             Some("zstd") => mds.zstd = true,
             Some(other) => {
                 let what = format!("`{other}` is neither `none` nor `zstd`");
-                return Err(Error::usage("--compression", what));
+                return Err(Error::usage(named::COMPRESSION, what));
             }
         }
         if let Some(list) = values.choice("hashes") {
@@ -133,7 +133,8 @@ impl Format for Mds {
         match place.find(request)? {
             Found::Finished(record) => Ok(Some(record.summary(&place.folder))),
             Found::Foreign(what) if !request.overwrite => {
-                let what = format!("{what}; move it away, or replace it with --overwrite");
+                let cure = message!("move it away, or replace it with {}", named::OVERWRITE);
+                let what = message!("{what}; {cure}");
                 Err(Error::usage("output", what))
             }
             _ => Ok(None),

@@ -77,7 +77,7 @@ impl MdsReader {
         let (manifest, mut problem) = match manifest {
             Ok(manifest) => (manifest, None),
             // Its place is named where the problem is told.
-            Err(Error::Corrupt { what, .. }) => (None, Some(what)),
+            Err(Error::Corrupt { what, .. }) => (None, Some(what.to_string())),
             Err(error) => (None, Some(error.to_string())),
         };
         if let Some(manifest) = manifest {
@@ -139,7 +139,7 @@ impl MdsReader {
         let corrupt = |what: String| Error::corrupt(FORMAT, &index_path, 0, what);
         let unsupported = |what: String| {
             let path = index_path.clone();
-            Error::Unsupported { format: FORMAT, path, what }
+            Error::Unsupported { format: FORMAT, path, what: what.into() }
         };
         let first = shards.first().ok_or_else(|| corrupt("it names no shard".to_owned()))?;
         if shards.iter().any(|shard| !shard.entry.same_columns(&first.entry)) {
@@ -276,7 +276,11 @@ fn parse_index(text: &[u8], path: &Path) -> Result<Vec<Entry>> {
     }
     if let Some(shard) = loose.shards.iter().find(|shard| shard.format.as_str() != Some(FORMAT)) {
         let what = format!("its shards are of the format {}, not mds", shard.format);
-        return Err(Error::Unsupported { format: FORMAT, path: path.to_path_buf(), what });
+        return Err(Error::Unsupported {
+            format: FORMAT,
+            path: path.to_path_buf(),
+            what: what.into(),
+        });
     }
     let index: Index = serde_json::from_slice(text).map_err(|cause| corrupt(cause.to_string()))?;
     for (number, entry) in index.shards.iter().enumerate() {

@@ -12,7 +12,7 @@ use crate::shards::{
     record::{MAX_BYTES, Proof, Record as _, proof},
     record_path,
 };
-use fdconvert_core::{Create, Error, Result, Shard};
+use fdconvert_core::{Create, Error, Result, Shard, message, named};
 use fdconvert_storage::{
     Claim, Folders, SourceStamp, is_of_run, partial_path, read_if_there, refuse_foreign_partial,
     refuse_link,
@@ -147,7 +147,8 @@ impl Place {
             return Ok(());
         }
         let refuse = |what: String| {
-            let what = format!("{what}; move it away, name another folder, or use --overwrite");
+            let cure = message!("move it away, name another folder, or use {}", named::OVERWRITE);
+            let what = message!("{what}; {cure}");
             Err(Error::usage("output", what))
         };
         match self.find(request)? {

@@ -9,8 +9,8 @@ use crate::mds::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Provenance, Reader,
-    Result, Sample, Schema, Source, Splits, Value, bytes::u32_at,
+    Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Message, Provenance,
+    Reader, Result, Sample, Schema, Source, Splits, Value, bytes::u32_at,
 };
 use serde_json::{Map, json};
 use std::{collections::BTreeSet, ops::Range, path::PathBuf};
@@ -318,7 +318,7 @@ impl Source for MdsReader {
         splits::of(self)
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&self) -> Vec<Message> {
         splits::remarks(self)
     }
 

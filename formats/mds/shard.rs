@@ -4,7 +4,7 @@ use crate::mds::{
     sidecar::ShardIndex,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, MaxDecompressed, Result, bytes::u32_at};
+use fdconvert_core::{Error, MaxDecompressed, Message, Result, bytes::u32_at};
 use fdconvert_storage::sigbus;
 use std::{
     collections::VecDeque,
@@ -76,7 +76,7 @@ impl ShardFile {
         ))
     }
 
-    pub(crate) fn corrupt(&self, offset: u64, what: impl Into<String>) -> Error {
+    pub(crate) fn corrupt(&self, offset: u64, what: impl Into<Message>) -> Error {
         Error::corrupt(FORMAT, self.path(), offset, what)
     }
 

@@ -1,6 +1,8 @@
 //! Which samples are in which split.
 use crate::mds::{MdsReader, layout::INDEX, shard::ShardFile};
-use fdconvert_core::{Error, Result, Shard, Source as _, Splits, packed_splits, split_named};
+use fdconvert_core::{
+    Error, Message, Result, Shard, Source as _, Splits, message, packed_splits, split_named,
+};
 use std::{
     collections::BTreeSet,
     fs,
@@ -26,11 +28,11 @@ pub(crate) fn of(reader: &MdsReader) -> Splits {
 }
 
 /// What a user should know of folders that are not taken for splits, or not taken at all.
-pub(crate) fn remarks(reader: &MdsReader) -> Vec<String> {
+pub(crate) fn remarks(reader: &MdsReader) -> Vec<Message> {
     let mut remarks = Vec::new();
     let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
     if !reader.unread.is_empty() {
-        remarks.push(format!(
+        remarks.push(message!(
             "{} names no shard in its folders {}, which have an {INDEX} of their own: they are not \
              read",
             reader.path.join(INDEX).display(),
@@ -40,7 +42,7 @@ pub(crate) fn remarks(reader: &MdsReader) -> Vec<String> {
     let folders = reader.shards.iter().filter_map(|shard| folder(&reader.path, shard));
     let folders: BTreeSet<String> = folders.collect();
     if folders.len() > 1 && reader.manifest.is_none() && reader.splits().is_empty() {
-        remarks.push(format!(
+        remarks.push(message!(
             "the folders {} of {} are not called as splits are (train, val, test): all are taken \
              as one",
             join(&folders),

@@ -11,7 +11,7 @@ use crate::mds::{
 use crate::shards::existing::remove;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Provenance, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Value,
+    ShardWriter, Skipped, Value, named,
 };
 use fdconvert_storage::{Scratch, partial_path, take_back, write_partial};
 
@@ -157,7 +157,7 @@ impl Writer {
         let header = config_offset(n_planned).map(|at| at + config_json.len() as u64);
         if header.is_none_or(|header| header > MAX_SHARD_BYTES) {
             let what = format!("{n_planned} samples are more than a shard of 4 GiB holds");
-            return Err(Error::usage("--shard-size", what));
+            return Err(Error::usage(named::SHARD_SIZE, what));
         }
         place.check_free(request)?;
         let mut names = vec![place.raw_name(), place.index_name()];

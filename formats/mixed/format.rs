@@ -11,7 +11,7 @@ use crate::mixed::{
 use crate::wds::Wds;
 use fdconvert_core::{
     Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, OptionValues, Reader,
-    Result, Schema, ShardSummary, ShardWriter,
+    Result, Schema, ShardSummary, ShardWriter, named,
 };
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ impl Format for Mixed {
         }
         if !wds.sidecars().contains(&"fdx") {
             let what = "a mixed set needs `fdx`, which has the keys: add it to the list";
-            return Err(Error::usage("--sidecars", what));
+            return Err(Error::usage(named::SIDECARS, what));
         }
         Ok(Box::new(Self { wds }))
     }

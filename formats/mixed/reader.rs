@@ -8,8 +8,8 @@ use crate::mixed::{
 use crate::wds::{Wds, WdsReader};
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
-    Splits, packed_splits,
+    Codec, Encoded, Error, Extent, Image, Kind, Message, Provenance, Reader, Result, Sample,
+    Schema, Source, Splits, packed_splits,
 };
 use fdconvert_jpeg::grid_of;
 use fdconvert_storage::name_of;
@@ -121,7 +121,7 @@ impl MixedReader {
         }
     }
 
-    pub(crate) fn damaged(&self, what: impl Into<String>) -> Error {
+    pub(crate) fn damaged(&self, what: impl Into<Message>) -> Error {
         Error::corrupt(FORMAT, self.path.join(MANIFEST), 0, what)
     }
 }

@@ -7,7 +7,7 @@ use crate::mixed::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{REPLACE, exists, holds_another, record_of_run, remove, unreadable},
+    existing::{exists, holds_another, record_of_run, remove, replace_it, unreadable},
     record::{Proof, Record as _, proof},
     record_path,
 };
@@ -15,7 +15,7 @@ use crate::wds::{self as wds, Wds};
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, Shard,
-    ShardSummary, ShardWriter, Skipped, Value,
+    ShardSummary, ShardWriter, Skipped, Value, message, named,
 };
 use fdconvert_storage::{Claim, Folders, SourceStamp, fingerprint_hex as hex, remove_source_stamp};
 use std::{
@@ -283,12 +283,13 @@ fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
     }
     let path = record_path(request.out, stem);
     if finished(format, request)?.is_some() {
-        return exists(&path, REPLACE);
+        return exists(&path, &replace_it());
     }
     match proof::<Record>(&path, request.fingerprint)? {
         Proof::Missing | Proof::Record(_) | Proof::OfThisRun => Ok(()),
         Proof::Damaged(error) => {
-            unreadable(&error, "remove it, or replace the shard with --overwrite")
+            let cure = message!("remove it, or replace the shard with {}", named::OVERWRITE);
+            unreadable(&error, &cure)
         }
     }
 }

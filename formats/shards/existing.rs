@@ -4,7 +4,7 @@ use super::{
     record::{Proof, Record, proof},
     record_path,
 };
-use fdconvert_core::{Create, Error, Result};
+use fdconvert_core::{Create, Error, Message, Result, message, named};
 use fdconvert_storage::{SourceStamp, refuse_link};
 use std::{fs, io, path::Path};
 
@@ -27,22 +27,24 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
 }
 
 /// The refusal of a file in the way, with the cure.
-pub(crate) fn exists<T>(path: &Path, cure: &str) -> Result<T> {
-    Err(Error::usage("output", format!("{} exists; {cure}", path.display())))
+pub(crate) fn exists<T>(path: &Path, cure: &Message) -> Result<T> {
+    Err(Error::usage("output", message!("{} exists; {cure}", path.display())))
 }
 
 /// The cure for a finished shard in the way.
-pub(crate) const REPLACE: &str = "name another folder or replace it with --overwrite";
+pub(crate) fn replace_it() -> Message {
+    message!("name another folder or replace it with {}", named::OVERWRITE)
+}
 
 /// The refusal of a folder with a dataset of another run.
 pub(crate) fn holds_another<T>(out: &Path) -> Result<T> {
-    let what = format!("{} holds another dataset; {REPLACE}", out.display());
+    let what = message!("{} holds another dataset; {}", out.display(), replace_it());
     Err(Error::usage("output", what))
 }
 
 /// The refusal of a record that does not say any more of which run it is.
-pub(crate) fn unreadable<T>(error: &Error, cure: &str) -> Result<T> {
-    let what = format!("{error}; it does not say any more whose shard it is: {cure}");
+pub(crate) fn unreadable<T>(error: &Error, cure: &Message) -> Result<T> {
+    let what = message!("{error}; it does not say any more whose shard it is: {cure}");
     Err(Error::usage("output", what))
 }
 
@@ -70,9 +72,10 @@ pub(crate) fn record_of_run<R: Record>(
         if request.overwrite {
             return Ok(None);
         }
-        let what = format!(
-            "{} is of a run with another source or other options; {REPLACE}",
-            shown.display()
+        let what = message!(
+            "{} is of a run with another source or other options; {}",
+            shown.display(),
+            replace_it()
         );
         return Err(Error::usage("output", what));
     }

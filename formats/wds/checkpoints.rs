@@ -6,7 +6,7 @@ use crate::wds::{
     writer::write_index,
 };
 use bytes::Bytes;
-use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value};
+use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value, message, named};
 use fdconvert_jpeg::grid_of;
 use std::{ops::Range, path::PathBuf};
 
@@ -37,11 +37,12 @@ impl Checkpointing<'_> {
         if overwrite {
             return Ok(false);
         }
-        let what = format!(
-            "{} has checkpoints of another grid; replace them with --overwrite",
-            layout::index_path(&shard.path).display()
+        let what = message!(
+            "{} has checkpoints of another grid; replace them with {}",
+            layout::index_path(&shard.path).display(),
+            named::OVERWRITE
         );
-        Err(Error::usage("--jpeg-index", what))
+        Err(Error::usage(named::JPEG_INDEX, what))
     }
 
     /// Records in the index how its checkpoints were made.

@@ -14,7 +14,7 @@ use crate::wds::{
     record::Record,
     sidecar::{ShardFile, Shards, Sidecar},
 };
-use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary};
+use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary, message, named};
 use fdconvert_storage::{fingerprint_hex, make_folder, remove_source_stamp, replace};
 use std::{
     collections::HashSet,
@@ -137,10 +137,11 @@ pub(crate) fn refuse_foreign(path: &Path, bytes: &[u8]) -> Result<()> {
         }
         _ => {}
     }
-    let what = format!(
+    let what = message!(
         "{} exists and is not of this dataset: move it away and run again, which resumes \
-         here, or choose other --sidecars",
-        path.display()
+         here, or choose other {}",
+        path.display(),
+        named::SIDECARS
     );
     Err(Error::usage("output", what))
 }

@@ -1,12 +1,12 @@
 //! What is there already: finished shards, those of other runs, and what an interrupted run left.
 use crate::shards::{
-    existing::{REPLACE, exists, holds_another, is_there, record_of_run, remove, unreadable},
+    existing::{exists, holds_another, is_there, record_of_run, remove, replace_it, unreadable},
     manifest,
     record::{Proof, Record as _, proof},
     record_path,
 };
 use crate::wds::{layout, manifest::Manifest, record::Record};
-use fdconvert_core::{Create, Result, Shard, ShardSummary};
+use fdconvert_core::{Create, Result, Shard, ShardSummary, message, named};
 use fdconvert_storage::{Claim, fingerprint_hex, partial_path, refuse_foreign_partial};
 use std::path::Path;
 
@@ -40,17 +40,18 @@ pub(crate) fn make_way(
         Proof::OfThisRun => true,
         Proof::Damaged(error) if !overwrite => {
             let tar = tar.display();
-            let cure = format!("remove it and {tar}, or replace both with --overwrite");
+            let cure = message!("remove it and {tar}, or replace both with {}", named::OVERWRITE);
             return unreadable(&error, &cure);
         }
         Proof::Damaged(_) => false,
     };
     if !overwrite && !is_free {
-        return exists(&tar, REPLACE);
+        return exists(&tar, &replace_it());
     }
     let is_known = has_record || claim.stands_for_leftovers();
     if is_there(&index) && !is_known && !(overwrite && with_index) {
-        return exists(&index, "no record says that fdconvert has made it; move it away");
+        let cure = "no record says that fdconvert has made it; move it away".into();
+        return exists(&index, &cure);
     }
     if !claim.stands_for_leftovers() {
         refuse_foreign_partial(&tar)?;

@@ -1,7 +1,9 @@
 //! Fields of a schema as members of a sample, and back.
 use crate::wds::{Wds, format::FORMAT, kept, layout::MAX_NAME_BYTES, names::Name, npy};
 use bytes::Bytes;
-use fdconvert_core::{Common, Encoded, Error, FieldSpec, Kind, Result, Schema, Value};
+use fdconvert_core::{
+    Common, Encoded, Error, FieldSpec, Kind, Message, Result, Schema, Value, message, named,
+};
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _};
 
 /// The name of images whose codecs differ, for readers that know one name of a field only.
@@ -104,22 +106,22 @@ pub(crate) fn fixed_name(schema: &Schema, position: usize) -> Result<Option<Stri
 }
 
 /// What a user should know of names that are not the same for all samples.
-pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<String> {
+pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<Message> {
     let mut remarks = Vec::new();
     let image = schema.first_image();
     let names = image.and_then(|image| names(schema, format, common).ok()?.get(image).cloned());
     match names {
-        Some(Name::ByCodec(_)) => remarks.push(
+        Some(Name::ByCodec(_)) => remarks.push(message!(
             "images of several codecs are members of several names, such as .jpg and .png: \
              webdataset and DALI read them as `jpg;png`; Hugging Face datasets takes one name \
-             only: --image-field jpg gives all images one"
-                .to_owned(),
-        ),
+             only: {} gives all images one",
+            named::IMAGE_FIELD.with("jpg")
+        )),
         Some(Name::Fixed(name)) if name == ANY_IMAGE && format.image_field.is_none() => {
-            remarks.push(format!(
+            remarks.push(message!(
                 "images of several codecs are all called .{ANY_IMAGE}, because Hugging Face \
-                 datasets (`hf`) takes one name only; for webdataset's decoders add --image-field \
-                 jpg"
+                 datasets (`hf`) takes one name only; for webdataset's decoders add {}",
+                named::IMAGE_FIELD.with("jpg")
             ));
         }
         _ => {}
@@ -128,7 +130,7 @@ pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<Str
         remarks.push(
             "some keys differ only in their extension: keys in the shards keep theirs, with %2E \
              for the dot"
-                .to_owned(),
+                .into(),
         );
     }
     remarks

@@ -3,7 +3,8 @@ use crate::wds::{WdsReader, fields, layout, npy, open};
 use crate::wds::{complete, existing, writer::Writer};
 use fdconvert_core::{
     Codec, Common, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind,
-    MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
+    MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result, Schema, ShardSummary,
+    ShardWriter, named,
 };
 use std::{
     ffi::OsStr,
@@ -181,7 +182,7 @@ impl Format for Wds {
         complete::complete(self, request)
     }
 
-    fn remarks(&self, schema: &Schema, common: &Common) -> Vec<String> {
+    fn remarks(&self, schema: &Schema, common: &Common) -> Vec<Message> {
         fields::remarks(self, schema, common)
     }
 
@@ -205,7 +206,7 @@ fn check_image_field(name: &str) -> Result<()> {
         let what = format!(
             "`{name}` is no name of a field: use small letters, digits, `_`, `-` and single dots"
         );
-        return Err(Error::usage("--image-field", what));
+        return Err(Error::usage(named::IMAGE_FIELD, what));
     }
     Ok(())
 }
@@ -215,11 +216,11 @@ fn parse_sidecars(list: &str) -> Result<Vec<&'static str>> {
     let unknown = words.iter().find(|word| **word != "none" && !SIDECARS.contains(word));
     if let Some(unknown) = unknown {
         let what = format!("`{unknown}` is none of {}, none", SIDECARS.join(", "));
-        return Err(Error::usage("--sidecars", what));
+        return Err(Error::usage(named::SIDECARS, what));
     }
     if words.is_empty() || words.contains(&"none") && words.len() > 1 {
         let what = "either `none`, or a list of sidecars";
-        return Err(Error::usage("--sidecars", what));
+        return Err(Error::usage(named::SIDECARS, what));
     }
     Ok(SIDECARS.into_iter().filter(|kind| words.contains(kind)).collect())
 }

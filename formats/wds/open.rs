@@ -9,7 +9,7 @@ use crate::wds::{
     shard::{Contents, Shard, find_index, slots},
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema};
+use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema, named};
 use fdconvert_storage::name_of;
 use std::{
     fs::{self, File},
@@ -259,8 +259,9 @@ fn over(path: &Path, stored: u64, len: u64, limit: MaxDecompressed) -> Error {
             "the decompressed size of {} and the shards before it, which can also be decompressed \
              to files first,",
             path.display()
-        ),
-        limit: format!("--max-decompressed {}", limit.total()),
+        )
+        .into(),
+        limit: named::MAX_DECOMPRESSED.with(limit.total()),
         asked: limit.total().saturating_add(1),
     }
 }

@@ -8,8 +8,8 @@ use crate::wds::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
-    Splits,
+    Codec, Encoded, Error, Extent, Image, Kind, Message, Provenance, Reader, Result, Sample,
+    Schema, Source, Splits,
 };
 use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
@@ -171,7 +171,7 @@ impl Source for WdsReader {
         splits::of(self)
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&self) -> Vec<Message> {
         splits::remarks(self)
     }
 

@@ -11,7 +11,7 @@ use crate::wds::{
     writer::{cell, write_index},
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Provenance, Reader as _, Result, Source as _, Value};
+use fdconvert_core::{Error, Provenance, Reader as _, Result, Source as _, Value, message, named};
 use fdconvert_storage::replace;
 use std::{
     fs,
@@ -43,8 +43,9 @@ impl Wds {
     ) -> Result<Vec<PathBuf>> {
         let makes_index = self.sidecars.contains(&"fdx");
         if how.is_some() && !makes_index {
-            let what = "checkpoints are stored in the index: add `fdx` to --sidecars";
-            return Err(Error::usage("--jpeg-index", what));
+            let what =
+                message!("checkpoints are stored in the index: add `fdx` to {}", named::SIDECARS);
+            return Err(Error::usage(named::JPEG_INDEX, what));
         }
         let reader = self.open_dataset(path)?;
         let mut written = Vec::new();
@@ -94,7 +95,11 @@ impl Wds {
         let path = layout::index_path(&shard.path);
         if path.exists() && !overwrite {
             let problem = shard.index_problem.as_deref().unwrap_or("it does not fit its shard");
-            let what = format!("{} exists: {problem}; replace it with --overwrite", path.display());
+            let what = message!(
+                "{} exists: {problem}; replace it with {}",
+                path.display(),
+                named::OVERWRITE
+            );
             return Err(Error::usage("index", what));
         }
         let schema = reader.schema();

@@ -1,12 +1,16 @@
 use crate::index::Index;
 use crate::wds::{fields, layout, scan::Scanned};
 use bytes::Bytes;
-use fdconvert_core::{Encoded, Error, Extent, FieldSpec, Kind, Result, Schema, Value};
+use fdconvert_core::{
+    Encoded, Error, Extent, FieldSpec, Kind, Message, Result, Schema, Value, message, named,
+};
 use std::{io, path::Path, sync::Arc};
 
 /// What is wrong with a sample that lacks a field.
-const MISSING: &str =
-    "is missing from the sample, and the first sample has it; --on-error skip leaves out such ones";
+fn missing() -> Message {
+    let skip = named::ON_ERROR.with("skip");
+    message!("is missing from the sample, and the first sample has it; {skip} leaves out such ones")
+}
 
 /// An open shard.
 #[derive(Debug)]
@@ -105,12 +109,12 @@ impl Shard {
         column: usize,
         field: &FieldSpec,
         slot: Slot,
-    ) -> Result<Value<Encoded>, String> {
+    ) -> Result<Value<Encoded>, Message> {
         match &self.contents {
-            Contents::Indexed(index) => self.indexed(index, sample, field, slot),
+            Contents::Indexed(index) => Ok(self.indexed(index, sample, field, slot)?),
             Contents::Scanned(scanned) => {
-                let place = scanned.place(sample, column).ok_or(MISSING)?;
-                fields::decode(&field.kind, self.archive.slice(place))
+                let place = scanned.place(sample, column).ok_or_else(missing)?;
+                Ok(fields::decode(&field.kind, self.archive.slice(place))?)
             }
         }
     }

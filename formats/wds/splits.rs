@@ -1,6 +1,6 @@
 //! Which samples of shards are in which split.
 use crate::wds::WdsReader;
-use fdconvert_core::{Source as _, Splits, packed_splits, split_named};
+use fdconvert_core::{Message, Source as _, Splits, message, packed_splits, split_named};
 use std::path::Path;
 
 /// As the manifest says. Without one by the names of the shards, if every one begins with a split.
@@ -21,13 +21,13 @@ pub(crate) fn of(reader: &WdsReader) -> Splits {
 }
 
 /// What a user should know where only some shards are named after splits.
-pub(crate) fn remarks(reader: &WdsReader) -> Vec<String> {
+pub(crate) fn remarks(reader: &WdsReader) -> Vec<Message> {
     let is_named = |shard: &&crate::wds::shard::Shard| named(&shard.path).is_some();
     let n_named = reader.shards.iter().filter(is_named).count();
     if reader.manifest.is_some() || n_named == 0 || n_named == reader.shards.len() {
         return Vec::new();
     }
-    vec![format!(
+    vec![message!(
         "{n_named} of {} shards of {} are named after a split such as train or val, the others are \
          not: all are taken as one",
         reader.shards.len(),

@@ -8,7 +8,7 @@ use crate::wds::{
     scan::{Member, samples},
     shard::{Contents, Shard, Slot},
 };
-use fdconvert_core::{Encoded, Error, FieldSpec, Reader as _, Result, Value};
+use fdconvert_core::{Encoded, Error, FieldSpec, Message, Reader as _, Result, Value, message};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -23,7 +23,7 @@ struct Problems<'a> {
 }
 
 impl Problems<'_> {
-    fn add(&mut self, offset: u64, what: impl Into<String>) {
+    fn add(&mut self, offset: u64, what: impl Into<Message>) {
         if self.listed.len() < MAX_LISTED {
             self.listed.push(Error::corrupt(FORMAT, self.path, offset, what));
         } else {
@@ -133,7 +133,7 @@ fn agree(
     field: &FieldSpec,
     slot: Slot,
     member: &Member,
-) -> Result<(), String> {
+) -> Result<(), Message> {
     let stored = || fields::decode(&field.kind, shard.archive.slice(member.range()));
     match slot {
         Slot::Cell(_) => {
@@ -158,7 +158,7 @@ fn agree(
             if place == (region.offset, region.len) {
                 Ok(())
             } else {
-                Err(format!("tar and index disagree on where its bytes are: {}", member.data))
+                Err(message!("tar and index disagree on where its bytes are: {}", member.data))
             }
         }
     }

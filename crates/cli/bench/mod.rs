@@ -121,7 +121,7 @@ fn lanes(paths: &[&Path], args: &BenchArgs, session: &Session) -> Result<(Vec<La
         None => match open(Access::Direct) {
             Ok(lanes) => Ok((lanes, Access::Direct)),
             // Folders, MDS and formulas.
-            Err(Error::Usage { option: "access", .. }) => {
+            Err(Error::Usage { option, .. }) if option.name() == "access" => {
                 let lanes = open(Access::Mapped)?;
                 if !args.common.quiet && !args.common.json {
                     let which = if paths.len() > 1 { "a dataset" } else { "it" };

@@ -1,7 +1,7 @@
 //! From bytes with a label to a header that is known to agree with both, within limits.
 
 use fdconvert_core::probe::probe;
-use fdconvert_core::{Bilevel, Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
+use fdconvert_core::{Bilevel, Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result, named};
 
 /// The header of an encoded image, checked against what was said about it and the limits. Nothing
 /// has been allocated for its pixels yet.
@@ -9,8 +9,8 @@ pub(crate) fn claim(key: &str, encoded: &Encoded, limits: &Limits) -> Result<Ima
     let n_bytes = encoded.bytes.len() as u64;
     if n_bytes > limits.max_file_bytes {
         return Err(Error::Limit {
-            what: format!("sample `{key}`: the size of the image in bytes"),
-            limit: format!("--max-file-bytes {}", limits.max_file_bytes),
+            what: format!("sample `{key}`: the size of the image in bytes").into(),
+            limit: named::MAX_FILE_BYTES.with(limits.max_file_bytes),
             asked: n_bytes,
         });
     }

@@ -114,7 +114,7 @@ fn coefficients_left_out_are_told_and_refused_when_strict() {
     let image = encoded([&whole[..second.unwrap().0], &END].concat());
     assert!(keep(&image, false).unwrap().contains(Notes::COEFFICIENTS_LEFT_OUT));
     let what = keep(&image, true).unwrap_err().to_string();
-    assert!(what.contains("coefficients") && what.contains("--strict"), "{what}");
+    assert!(what.contains("coefficients") && what.contains("`strict`"), "{what}");
 }
 
 #[test]

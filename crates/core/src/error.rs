@@ -1,4 +1,4 @@
-use crate::Shown;
+use crate::{Message, Named, Shown, message};
 use std::{io, path::PathBuf};
 
 /// Shorthand used across the workspace.
@@ -8,7 +8,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Messages read on one line, name file, sample or offset where there is one, and end without a
 /// full stop. Names from outside cannot break that: all text is [`Shown`]. The cause is in
-/// [`source`](std::error::Error::source), not twice in the text.
+/// [`source`](std::error::Error::source), not twice in the text. Options have the names that the
+/// library gives them; [`message`](Error::message) gives them others.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -32,7 +33,7 @@ pub enum Error {
         /// Where, in bytes from the start of the file.
         offset: u64,
         /// What was expected and what was found.
-        what: String,
+        what: Message,
     },
     /// A packed file is of a version this build does not read.
     #[error("{format} file {} has version {found}; this build reads {supported}", Shown(path.display()))]
@@ -54,7 +55,7 @@ pub enum Error {
         /// File.
         path: PathBuf,
         /// What it is, and the cure when known.
-        what: String,
+        what: Message,
     },
     /// One sample cannot be read, decoded, encoded or stored.
     #[error("sample `{}`: {}", Shown(key), Shown(what))]
@@ -62,25 +63,25 @@ pub enum Error {
         /// Sample key; for a file, its path.
         key: String,
         /// Problem, and the cure when known.
-        what: String,
+        what: Message,
     },
     /// A limit that protects the machine was hit. Every limit can be raised by its name.
-    #[error("{} is {asked}, over the limit `{}`", Shown(what), Shown(limit))]
+    #[error("{} is {asked}, over the limit {}", Shown(what), Shown(limit))]
     Limit {
         /// What was too big, and of which file or sample.
-        what: String,
-        /// Name and value of the limit, as on the command line: "--max-pixels 100000000".
-        limit: String,
+        what: Message,
+        /// Name and value of the limit.
+        limit: Named,
         /// What was asked for.
         asked: u64,
     },
     /// The caller asked for something impossible.
-    #[error("{option}: {}", Shown(what))]
+    #[error("{}: {}", option.heading(), Shown(what))]
     Usage {
         /// Option or argument name.
-        option: &'static str,
+        option: Named,
         /// Problem and cure.
-        what: String,
+        what: Message,
     },
     /// A GPU or its driver refused, or there is none.
     #[error("cannot {action} the GPU")]
@@ -138,13 +139,13 @@ impl Error {
     }
 
     /// A problem with one sample.
-    pub fn sample(key: impl Into<String>, what: impl Into<String>) -> Self {
+    pub fn sample(key: impl Into<String>, what: impl Into<Message>) -> Self {
         Self::Sample { key: key.into(), what: what.into() }
     }
 
     /// A problem with the request.
-    pub fn usage(option: &'static str, what: impl Into<String>) -> Self {
-        Self::Usage { option, what: what.into() }
+    pub fn usage(option: impl Into<Named>, what: impl Into<Message>) -> Self {
+        Self::Usage { option: option.into(), what: what.into() }
     }
 
     /// Damage in a packed file.
@@ -152,7 +153,7 @@ impl Error {
         format: &'static str,
         path: impl Into<PathBuf>,
         offset: u64,
-        what: impl Into<String>,
+        what: impl Into<Message>,
     ) -> Self {
         Self::Corrupt { format, path: path.into(), offset, what: what.into() }
     }
@@ -160,21 +161,20 @@ impl Error {
     /// The whole chain on one line, cause after cause, for logs and skip lists.
     #[must_use]
     pub fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text.push_str(": ");
-            // A cause is of another library, which may quote names as they are.
-            text.push_str(&Shown(error).to_string());
-            cause = error.source();
-        }
-        text
+        self.message().to_string()
+    }
+
+    /// As [`chain`](Self::chain), to be printed with the names that options have there.
+    #[must_use]
+    pub fn message(&self) -> Message {
+        message::of_chain(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::named;
 
     #[test]
     fn chain_names_action_file_and_cause_once() {
@@ -192,8 +192,8 @@ mod tests {
             Error::Version { format: "tar", path: hostile.into(), found: 9, supported: "1" },
             Error::Unsupported { format: "tar", path: hostile.into(), what: hostile.into() },
             Error::sample(hostile, hostile),
-            Error::Limit { what: hostile.into(), limit: hostile.into(), asked: 1 },
-            Error::usage("--labels", hostile),
+            Error::Limit { what: hostile.into(), limit: named::MAX_PIXELS.with(hostile), asked: 1 },
+            Error::usage(named::LABELS, hostile),
             Error::device("open")(io::Error::other(hostile)),
         ];
         for error in errors {

@@ -1,6 +1,6 @@
 use crate::{
-    Codec, Encoded, Error, FormatOption, ImageHeader, MaxDecompressed, OptionValues, Provenance,
-    Reader, Result, Sample, Schema, Skipped,
+    Codec, Encoded, Error, FormatOption, ImageHeader, MaxDecompressed, Message, OptionValues,
+    Provenance, Reader, Result, Sample, Schema, Skipped,
 };
 use bytes::Bytes;
 use std::{
@@ -153,7 +153,7 @@ pub trait Format: Send + Sync {
 
     /// What a user should know of how such samples will be stored, each on one line: for the
     /// summary.
-    fn remarks(&self, _schema: &Schema, _common: &Common) -> Vec<String> {
+    fn remarks(&self, _schema: &Schema, _common: &Common) -> Vec<Message> {
         Vec::new()
     }
 

@@ -28,6 +28,8 @@ mod format;
 mod ignored;
 mod image;
 mod limits;
+mod message;
+pub mod named;
 mod options;
 pub mod probe;
 mod provenance;
@@ -45,6 +47,8 @@ pub use format::{Common, Complete, Create, Format, Shard, ShardSummary, ShardWri
 pub use ignored::Ignored;
 pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};
 pub use limits::{Limits, MaxDecompressed};
+pub use message::{Message, Style};
+pub use named::Named;
 pub use options::{FormatOption, OptionKind, OptionValues};
 pub use provenance::{Provenance, Skipped};
 pub use random::KeyedRandom;

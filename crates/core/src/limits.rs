@@ -1,13 +1,13 @@
-use crate::{Error, ImageHeader, Result};
+use crate::{Error, ImageHeader, Result, named};
 use std::path::Path;
 
-/// Bounds that keep hostile or broken input from taking the machine down. Each has a name on the
-/// command line and can be raised there.
+/// Bounds that keep hostile or broken input from taking the machine down. Each is an
+/// option and can be raised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// `--max-pixels`: width times height of one image.
+    /// `max_pixels`: width times height of one image.
     pub max_pixels: u64,
-    /// `--max-file-bytes`: stored bytes of one image file.
+    /// `max_file_bytes`: stored bytes of one image file.
     pub max_file_bytes: u64,
 }
 
@@ -26,8 +26,8 @@ impl Limits {
         }
         if header.pixels() > self.max_pixels {
             return Err(Error::Limit {
-                what: format!("sample `{key}`: the pixel count of {width}x{height}"),
-                limit: format!("--max-pixels {}", self.max_pixels),
+                what: format!("sample `{key}`: the pixel count of {width}x{height}").into(),
+                limit: named::MAX_PIXELS.with(self.max_pixels),
                 asked: header.pixels(),
             });
         }
@@ -41,7 +41,7 @@ impl Default for Limits {
     }
 }
 
-/// `--max-decompressed`: bytes that compressed shards may take once they are decompressed, all
+/// `max_decompressed`: bytes that compressed shards may take once they are decompressed, all
 /// those of a WebDataset together, of MDS each. `None` for what every set of images stays below:
 /// 4 GiB, and a hundred times its compressed size unless that is below 64 MiB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,8 +71,8 @@ impl MaxDecompressed {
     pub fn refuse(self, path: &Path, stored: u64, asked: u64) -> Error {
         let path = path.display();
         Error::Limit {
-            what: format!("the decompressed size of {path}, which has {stored} bytes,"),
-            limit: format!("--max-decompressed {}", self.of(stored)),
+            what: format!("the decompressed size of {path}, which has {stored} bytes,").into(),
+            limit: named::MAX_DECOMPRESSED.with(self.of(stored)),
             asked,
         }
     }

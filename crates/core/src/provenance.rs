@@ -1,3 +1,4 @@
+use crate::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,5 +25,5 @@ pub struct Skipped {
     /// Its key.
     pub key: String,
     /// The error, on one line.
-    pub reason: String,
+    pub reason: Message,
 }

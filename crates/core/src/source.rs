@@ -1,5 +1,6 @@
 use crate::{
-    Codec, Encoded, Error, Ignored, Image, Provenance, Result, Sample, Schema, Splits, Value,
+    Codec, Encoded, Error, Ignored, Image, Message, Provenance, Result, Sample, Schema, Splits,
+    Value,
 };
 use bytes::Bytes;
 use std::{convert::Infallible, path::Path, sync::Arc};
@@ -84,7 +85,7 @@ pub trait Source: Send + Sync {
     }
 
     /// What a user should know of how the source was taken, in sentences: for the summary.
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&self) -> Vec<Message> {
         Vec::new()
     }
 

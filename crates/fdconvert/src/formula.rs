@@ -6,7 +6,7 @@ use crate::{
     sources::{self, resolve},
 };
 use fdconvert_codec::{Encode, Policy};
-use fdconvert_core::{Error, Provenance, Reader as _, Result};
+use fdconvert_core::{Error, Provenance, Reader as _, Result, message, named};
 use fdconvert_formats::formula::FormulaReader;
 use fdconvert_fractal::Recipe;
 use fdconvert_pipeline::PlanRequest;
@@ -35,7 +35,7 @@ pub(crate) fn prepare(
 ) -> Result<FormulaOutput> {
     let [path] = sources else {
         let what = "a formula keeps one recipe; pack several into another format";
-        return Err(Error::usage("--format formula", what));
+        return Err(Error::usage(named::FORMAT.with("formula"), what));
     };
     let Some(text) = sources::recipe(path) else {
         let what = format!(
@@ -44,7 +44,7 @@ pub(crate) fn prepare(
             path.display(),
             out.display()
         );
-        return Err(Error::usage("--format formula", what));
+        return Err(Error::usage(named::FORMAT.with("formula"), what));
     };
     refuse_what_needs_images(settings)?;
     let recipe = Recipe::parse(text)?;
@@ -71,7 +71,8 @@ pub(crate) fn prepare(
                 formula.there = Some(found);
             }
             _ => {
-                let what = format!("{} exists; replace it with --overwrite", out.display());
+                let what =
+                    message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
                 return Err(Error::usage("OUT", what));
             }
         }
@@ -151,7 +152,7 @@ impl FormulaOutput {
 fn refuse_what_needs_images(settings: &Settings) -> Result<()> {
     let refuse = |what: &str| {
         let what = format!("a formula keeps no images, so none can be {what}");
-        Err(Error::usage("--format formula", what))
+        Err(Error::usage(named::FORMAT.with("formula"), what))
     };
     let policy = &settings.policy;
     if policy.encode != Encode::Keep || policy.size.is_some() {

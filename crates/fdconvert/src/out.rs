@@ -1,6 +1,6 @@
 //! Where an output may lie, and what its name may say.
 use crate::sources;
-use fdconvert_core::{Error, Format, Result};
+use fdconvert_core::{Error, Format, Named, Result, message, named};
 use fdconvert_formats::folder::Folder;
 use std::{
     fs, io,
@@ -35,7 +35,7 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
 /// Refuses outputs that the next run would take for a part of its source, and those that would
 /// replace it; `option` names the output.
 pub(crate) fn check_place<'a>(
-    option: &'static str,
+    option: impl Into<Named>,
     out: &Path,
     inputs: impl Iterator<Item = &'a PathBuf>,
     overwrite: bool,
@@ -50,13 +50,16 @@ pub(crate) fn check_place<'a>(
         let real = fs::canonicalize(input).map_err(Error::io("open", input))?;
         let (out, input) = (out.display(), input.display());
         let what = if real_out == real {
-            format!("{out} is its own source; choose another place")
+            message!("{out} is its own source; choose another place")
         } else if real_out.starts_with(&real) {
-            format!(
+            message!(
                 "{out} lies in {input}, which the next run would pack with it; choose a place outside"
             )
         } else if overwrite && real.starts_with(&real_out) {
-            format!("{input} lies in {out}, which --overwrite replaces; choose another place")
+            message!(
+                "{input} lies in {out}, which {} replaces; choose another place",
+                named::OVERWRITE
+            )
         } else {
             continue;
         };

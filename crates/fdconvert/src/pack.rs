@@ -8,7 +8,9 @@ use crate::{
     sources::Opening,
     splits::{self, SplitReport},
 };
-use fdconvert_core::{Error, Format as _, MaxDecompressed, Result, Source, split_names};
+use fdconvert_core::{
+    Error, Format as _, MaxDecompressed, Message, Result, Source, named, split_names,
+};
 use fdconvert_formats::folder::Folder;
 use fdconvert_formats::formula::FormulaFormat;
 use fdconvert_pipeline::{Cancel, Dataset, OnError, Part, Plan, Report, Run, outputs};
@@ -89,7 +91,7 @@ impl How {
 pub fn threads(asked: Option<usize>) -> Result<usize> {
     match asked {
         Some(n) if !(1..=4096).contains(&n) => {
-            Err(Error::usage("--threads", format!("{n} is not from 1 to 4096")))
+            Err(Error::usage(named::THREADS, format!("{n} is not from 1 to 4096")))
         }
         Some(n) => Ok(n),
         None => Ok(thread::available_parallelism().map_or(1, usize::from)),
@@ -330,7 +332,7 @@ impl Samples {
         if how.part.is_some() && !settings.format.is_sharded() {
             let name = settings.format.name();
             let what = format!("a {name} is one file and cannot be written in parts");
-            return Err(Error::usage("--part", what));
+            return Err(Error::usage(named::PART, what));
         }
         let out = out.to_owned();
         let mut samples =
@@ -374,7 +376,7 @@ impl Samples {
 
     /// What became of the splits of the source, in sentences.
     #[must_use]
-    pub fn split_notes(&self) -> Vec<String> {
+    pub fn split_notes(&self) -> Vec<Message> {
         match &self.paths[..] {
             [dataset] if self.unpacks => splits::unpacking_notes(dataset, &self.out, &*self.source),
             paths => splits::notes(paths, &*self.source, &self.plan, &self.settings.plan),
@@ -389,7 +391,7 @@ impl Samples {
 
     /// What the format has to say of how such samples are stored.
     #[must_use]
-    pub fn remarks(&self) -> Vec<String> {
+    pub fn remarks(&self) -> Vec<Message> {
         self.settings.format.remarks(self.source.schema(), &self.plan.common)
     }
 

@@ -1,7 +1,9 @@
 //! Whether the pages of a beton are large enough, before anything is packed.
 use crate::PackOptions;
 use fdconvert_codec::{Encode, Policy, Size};
-use fdconvert_core::{Codec, Error, Image, OptionValues, Pixels, Result, Source, Value};
+use fdconvert_core::{
+    Codec, Error, Image, OptionValues, Pixels, Result, Source, Value, message, named,
+};
 use fdconvert_pipeline::Plan;
 
 /// Without `--page-size`.
@@ -50,13 +52,16 @@ pub(crate) fn check(
     }
     let Some((n_bytes, key)) = largest else { return Ok(()) };
     let cure = match n_bytes.checked_next_power_of_two() {
-        Some(enough) if enough <= 1 << 31 => format!("--page-size {}MiB would do", enough >> 20),
-        _ => "no page is as large; make images smaller with --max-side".to_owned(),
+        Some(enough) if enough <= 1 << 31 => {
+            let size = named::PAGE_SIZE.with(format_args!("{}MiB", enough >> 20));
+            message!("{size} would do")
+        }
+        _ => message!("no page is as large; make images smaller with {}", named::MAX_SIDE),
     };
-    let what = format!(
+    let what = message!(
         "`{key}` takes {n_bytes} bytes as raw pixels and does not fit a page of {page_bytes}; {cure}"
     );
-    Err(Error::usage("--page-size", what))
+    Err(Error::usage(named::PAGE_SIZE, what))
 }
 
 fn raw_bytes(image: &Image, policy: &Policy) -> u64 {

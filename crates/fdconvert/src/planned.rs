@@ -7,7 +7,9 @@ use crate::{
     sources::Opening,
     splits,
 };
-use fdconvert_core::{Error, Ignored, Result, Shard, ShardSummary, Source, split_names};
+use fdconvert_core::{
+    Error, Ignored, Message, Result, Shard, ShardSummary, Source, message, named, split_names,
+};
 use fdconvert_pipeline::{Cancel, Checked, OnError, Part, Plan, PlanFile, Report};
 use fdconvert_storage::{Scratch, make_folder, replace, sync_folder_of};
 use serde::{Deserialize, Serialize};
@@ -165,7 +167,7 @@ impl Planned {
 
     /// What became of the splits of the sources, in sentences.
     #[must_use]
-    pub fn split_notes(&self) -> Vec<String> {
+    pub fn split_notes(&self) -> Vec<Message> {
         splits::notes(&self.paths, &*self.source, &self.plan, &self.settings.plan)
     }
 
@@ -237,7 +239,10 @@ pub fn check_plan_place(file: &Path, overwrite: bool) -> Result<()> {
 }
 
 fn refuse_existing(path: &Path) -> Error {
-    Error::usage("--output", format!("{} exists; replace it with --overwrite", path.display()))
+    Error::usage(
+        named::OUTPUT,
+        message!("{} exists; replace it with {}", path.display(), named::OVERWRITE),
+    )
 }
 
 /// Whether planning may lead to what is there already.
@@ -258,7 +263,7 @@ fn leave_copy(bytes: &[u8], out: &Path) -> Result<()> {
                 "{} is being written by another plan; choose another OUT or remove it",
                 out.display()
             );
-            return Err(Error::usage("--plan", what));
+            return Err(Error::usage(named::PLAN, what));
         }
         Err(_) => {}
     }
@@ -326,11 +331,12 @@ pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Resu
     };
     if !is_file {
         if plan.is_some() {
-            return Err(Error::usage("--plan", format!("{} is not a file", file.display())));
+            return Err(Error::usage(named::PLAN, format!("{} is not a file", file.display())));
         }
-        let what = format!(
-            "{} holds no copy of the plan that its parts were packed by; name the plan with --plan",
-            out.display()
+        let what = message!(
+            "{} holds no copy of the plan that its parts were packed by; name the plan with {}",
+            out.display(),
+            named::PLAN
         );
         return Err(Error::usage("OUT", what));
     }

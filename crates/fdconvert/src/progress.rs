@@ -1,4 +1,5 @@
 //! How a run tells what it does, and how it is stopped.
+use fdconvert_core::Message;
 use fdconvert_pipeline::{Cancel, Observer};
 use fdconvert_profile::Report as Profile;
 use std::path::Path;
@@ -94,6 +95,6 @@ pub enum Event<'a> {
         /// The listing.
         cache: &'a Path,
         /// Why it does not count.
-        why: &'a str,
+        why: &'a Message,
     },
 }

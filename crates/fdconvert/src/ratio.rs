@@ -6,7 +6,7 @@ use crate::{
     sources::Opening,
 };
 use fdconvert_codec::By;
-use fdconvert_core::{Codec, Error, Result};
+use fdconvert_core::{Codec, Error, Result, named};
 use fdconvert_pipeline::Balance;
 use fdconvert_profile::{Machine, Model, Report};
 use serde::{Deserialize, Serialize};
@@ -114,11 +114,11 @@ fn read(path: &Path) -> Result<Report> {
     let bytes = fs::read(path).map_err(Error::io("read", path))?;
     let report: Report = serde_json::from_slice(&bytes).map_err(|cause| {
         let what = format!("{} is not a profile: {cause}", path.display());
-        Error::usage("--ratio", what)
+        Error::usage(named::RATIO, what)
     })?;
     if report.version != 1 {
         let what = format!("{} is of version {}, not 1", path.display(), report.version);
-        return Err(Error::usage("--ratio", what));
+        return Err(Error::usage(named::RATIO, what));
     }
     if report.raw.name != "bmp" {
         let what = format!(
@@ -126,12 +126,12 @@ fn read(path: &Path) -> Result<Report> {
             path.display(),
             report.raw.name
         );
-        return Err(Error::usage("--ratio", what));
+        return Err(Error::usage(named::RATIO, what));
     }
     let share = report.solution.chosen.share;
     if !(0.0..=1.0).contains(&share) {
         let what = format!("{} chose {share}, which is not from 0 to 1", path.display());
-        return Err(Error::usage("--ratio", what));
+        return Err(Error::usage(named::RATIO, what));
     }
     // Numbers that mean nothing are refused here and not met later.
     Model::new(report.encoded.cost, report.raw.cost, report.machine, report.n_images)?;

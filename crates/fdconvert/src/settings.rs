@@ -6,7 +6,7 @@ use crate::{
     ratio::Settled,
 };
 use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
-use fdconvert_core::{Error, Format, OptionValues, Result, Schema};
+use fdconvert_core::{Error, Format, Message, OptionValues, Result, Schema, message, named};
 use fdconvert_formats::folder::Folder;
 use fdconvert_formats::formula::FormulaFormat;
 use fdconvert_pipeline::{PlanRequest, Selection, ShardBy, Sharding, Split};
@@ -52,12 +52,12 @@ pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> R
         return Ok(());
     }
     let given = [
-        ("--encode", options.encode.is_some()),
-        ("--jpeg-quality", options.jpeg_quality.is_some()),
-        ("--max-side", options.max_side.is_some()),
-        ("--short-side", options.short_side.is_some()),
-        ("--ratio", options.ratio.is_some()),
-        ("--baseline", options.baseline),
+        (named::ENCODE, options.encode.is_some()),
+        (named::JPEG_QUALITY, options.jpeg_quality.is_some()),
+        (named::MAX_SIDE, options.max_side.is_some()),
+        (named::SHORT_SIDE, options.short_side.is_some()),
+        (named::RATIO, options.ratio.is_some()),
+        (named::BASELINE, options.baseline),
     ];
     let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
     let fields: Vec<_> = schema
@@ -107,10 +107,10 @@ fn plan_request(options: &PackOptions) -> PlanRequest {
 /// Options on shards say nothing about a format of one file.
 fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Result<()> {
     let given = [
-        ("--shard-count", options.shard_count.is_some()),
-        ("--shard-size", options.shard_size.is_some()),
-        ("--shards", options.shards.is_some()),
-        ("--shards-multiple-of", options.shards_multiple_of != 1),
+        (named::SHARD_COUNT, options.shard_count.is_some()),
+        (named::SHARD_SIZE, options.shard_size.is_some()),
+        (named::SHARDS, options.shards.is_some()),
+        (named::SHARDS_MULTIPLE_OF, options.shards_multiple_of != 1),
     ];
     // A formula says itself what it cannot do.
     if format.is_sharded() || format.name() == FormulaFormat.name() {
@@ -119,10 +119,10 @@ fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Resu
     match given.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => {
-            let what = format!(
-                "a {} has no shards; leave it out, or choose a format of shards (--format wds, \
-                 mds or mixed)",
-                format.name()
+            let what = message!(
+                "a {} has no shards; leave it out, or choose a format of shards ({}, mds or mixed)",
+                format.name(),
+                named::FORMAT.with("wds")
             );
             Err(Error::usage(option, what))
         }
@@ -189,15 +189,18 @@ fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> 
             .find(|format| {
                 format.name() == name.as_str() || format.aliases().contains(&name.as_str())
             })
-            .ok_or_else(|| Error::usage("--format", format!("`{name}` is none of: {}", names()))),
+            .ok_or_else(|| {
+                Error::usage(named::FORMAT, format!("`{name}` is none of: {}", names()))
+            }),
         None => {
             let out = out.ok_or_else(|| {
-                Error::usage("--format", format!("say which, one of: {}", names()))
+                Error::usage(named::FORMAT, format!("say which, one of: {}", names()))
             })?;
             formats.iter().find(|format| format.suits(out)).ok_or_else(|| {
-                let what = format!(
-                    "the extension of {} names no format; say --format NAME, one of: {}",
+                let what = message!(
+                    "the extension of {} names no format; say {}, one of: {}",
                     out.display(),
+                    named::FORMAT.with("NAME"),
                     names()
                 );
                 Error::usage("OUT", what)
@@ -217,8 +220,9 @@ fn policy(options: &PackOptions) -> Result<Policy> {
     };
     let size = match (options.max_side, options.short_side) {
         (Some(_), Some(_)) => {
-            let what = "it bounds the same images as --max-side; give one of them";
-            return Err(Error::usage("--short-side", what));
+            let what =
+                message!("it bounds the same images as {}; give one of them", named::MAX_SIDE);
+            return Err(Error::usage(named::SHORT_SIDE, what));
         }
         (Some(side), None) => Some(Size::MaxSide(side)),
         (None, Some(side)) => Some(Size::ShortSide(side)),
@@ -255,8 +259,9 @@ fn mixture(
     format: &dyn Format,
 ) -> Result<Option<Mixture>> {
     if options.ratio.is_some() && format.name() != "mixed" {
-        let what = format!("a {} has one form of image; use --format mixed", format.name());
-        return Err(Error::usage("--ratio", what));
+        let mixed = named::FORMAT.with("mixed");
+        let what = message!("a {} has one form of image; use {mixed}", format.name());
+        return Err(Error::usage(named::RATIO, what));
     }
     Ok(ratio.map(|ratio| Mixture {
         share: ratio.share,
@@ -269,28 +274,31 @@ fn mixture(
 /// FFCV decodes with Pillow's `convert("RGB")`, knows no EXIF, resizes by area, and encodes with
 /// OpenCV's defaults; what it cannot do must not be asked of a file that is to be its own.
 fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
-    let refuse = |what: &str| Err(Error::usage("--compat ffcv", what.to_owned()));
+    let refuse = |what: Message| Err(Error::usage(named::COMPAT.with("ffcv"), what));
+    let jpeg = named::ENCODE.with("jpeg");
     match policy.encode {
         Encode::Jpeg | Encode::Raw => {}
         Encode::Smart { .. } | Encode::Mix { .. } => {
-            return refuse(
-                "FFCV's modes `proportion` and `smart` are not reproduced byte for byte; leave \
-                 --compat out (FFCV reads the file nevertheless), or use --encode jpeg or raw",
-            );
+            return refuse(message!(
+                "FFCV's modes `proportion` and `smart` are not reproduced byte for byte; leave {} \
+                 out (FFCV reads the file nevertheless), or use {jpeg} or raw",
+                named::COMPAT
+            ));
         }
         Encode::Keep | Encode::Png | Encode::Bmp => {
-            return refuse("FFCV stores what it has encoded itself; use --encode jpeg or raw");
+            return refuse(message!("FFCV stores what it has encoded itself; use {jpeg} or raw"));
         }
     }
     if policy.filter != Filter::Area {
-        return refuse("FFCV resizes by area only; leave --filter out");
+        return refuse(message!("FFCV resizes by area only; leave {} out", named::FILTER));
     }
     if matches!(policy.size, Some(Size::ShortSide(_))) {
-        return refuse("FFCV bounds the longer side only; use --max-side");
+        return refuse(message!("FFCV bounds the longer side only; use {}", named::MAX_SIDE));
     }
     let jpeg = &policy.jpeg;
     if jpeg.subsampling != Subsampling::S420 || jpeg.optimize_huffman || jpeg.restart_rows != 0 {
-        return refuse("FFCV's JPEGs are 4:2:0 with standard tables and no restart markers");
+        let what = "FFCV's JPEGs are 4:2:0 with standard tables and no restart markers";
+        return refuse(what.into());
     }
     policy.gray = Gray::Expand;
     policy.orient = false;
@@ -301,7 +309,8 @@ fn encode(encoding: Encoding, options: &PackOptions) -> Result<Encode> {
     if options.jpeg_quality.is_some()
         && matches!(encoding, Encoding::Png | Encoding::Bmp | Encoding::Raw)
     {
-        return Err(Error::usage("--jpeg-quality", format!("--encode {encoding} writes no JPEG")));
+        let what = message!("{} writes no JPEG", named::ENCODE.with(encoding));
+        return Err(Error::usage(named::JPEG_QUALITY, what));
     }
     Ok(match encoding {
         Encoding::Keep => Encode::Keep,
@@ -327,5 +336,5 @@ fn check_jpeg_index(options: &PackOptions, format: &dyn Format) -> Result<()> {
     } else {
         format!("a {name} cannot store checkpoints; {} can", able.join(", "))
     };
-    Err(Error::usage("--jpeg-index", why))
+    Err(Error::usage(named::JPEG_INDEX, why))
 }

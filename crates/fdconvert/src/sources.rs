@@ -1,6 +1,6 @@
 //! Opening what is to be packed.
 use crate::{Context, Event, PackOptions, Stage, out};
-use fdconvert_core::{Error, MaxDecompressed, Result, Source};
+use fdconvert_core::{Error, MaxDecompressed, Result, Source, message, named};
 use fdconvert_formats::folder::{Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
 use fdconvert_pipeline::{Concat, Paired, PlannedSource};
@@ -76,8 +76,11 @@ impl Opening<'_> {
         let labels = self.options.labels.as_deref();
         if let Some(recipe) = recipe(path) {
             if labels.is_some() {
-                let what = "the classes of fractals are their categories; leave --labels out";
-                return Err(Error::usage("--labels", what));
+                let what = message!(
+                    "the classes of fractals are their categories; leave {} out",
+                    named::LABELS
+                );
+                return Err(Error::usage(named::LABELS, what));
             }
             return Ok(Box::new(open_recipe(recipe, self.context)?));
         }
@@ -110,10 +113,10 @@ impl Opening<'_> {
             && recipe(path).is_none()
             && self.options.labels.is_none()
         {
-            return out::check_place("--listing-cache", cache, paths.iter(), false);
+            return out::check_place(named::LISTING_CACHE, cache, paths.iter(), false);
         }
         let what = "it keeps the listing of one folder of images; leave it out";
-        Err(Error::usage("--listing-cache", what))
+        Err(Error::usage(named::LISTING_CACHE, what))
     }
 
     /// The folder of images at `path`, by its cached listing if there is one.
@@ -121,7 +124,7 @@ impl Opening<'_> {
         let Some(cache) = self.cache else { return self.image_folder(path) };
         if !self.is_image_folder(path)? {
             let what = format!("{} is no folder of images; leave it out", path.display());
-            return Err(Error::usage("--listing-cache", what));
+            return Err(Error::usage(named::LISTING_CACHE, what));
         }
         let (reader, why) = self.folder().open_cached(path, cache)?;
         if let Some(why) = why {
@@ -190,7 +193,7 @@ impl Opening<'_> {
             if !is_same {
                 let what =
                     format!("{} has changed since the plan was made; plan again", source.path);
-                return Err(Error::usage("--plan", what));
+                return Err(Error::usage(named::PLAN, what));
             }
             Ok(opened)
         };

@@ -1,5 +1,7 @@
 //! Which splits a run writes, and what they are called.
-use fdconvert_core::{Format, Result, Shard, Source, shell_word, split_named, split_names};
+use fdconvert_core::{
+    Format, Message, Result, Shard, Source, message, named, shell_word, split_named, split_names,
+};
 use fdconvert_pipeline::{Dataset, Part, Plan, PlanRequest, Report};
 use fdconvert_storage::name_of;
 use serde_json::{Value, json};
@@ -38,30 +40,32 @@ pub(crate) fn notes(
     source: &dyn Source,
     plan: &Plan,
     request: &PlanRequest,
-) -> Vec<String> {
+) -> Vec<Message> {
     let splits = source.splits();
     let own = split_names(&splits);
     let mut notes = Vec::new();
     match (&own[..], request) {
-        ([], _) => notes.extend(packed_as_one(paths, request)),
+        ([], _) => notes.extend(packed_as_one(paths, request).map(Message::from)),
         (own, PlanRequest { mix_splits: true, .. }) => {
-            notes.push(format!("{} mixed by --no-split-folders", of_source(own, "is", "are")));
+            let own = of_source(own, "is", "are");
+            notes.push(message!("{own} mixed by {}", named::NO_SPLIT_FOLDERS));
         }
         (own, request) if !request.splits.is_empty() => {
             let name = split_at(&splits, plan.source_index(0));
             let name = name.unwrap_or_else(|| own.join(", "));
-            notes.push(format!("--split divides the split {name} of the source"));
+            notes.push(message!("{} divides the split {name} of the source", named::SPLIT));
         }
         (own, _) => {
             let planned = plan.splits();
             let kept: Vec<&str> = own.iter().copied().filter(|it| planned.contains(it)).collect();
-            notes.push(format!(
-                "{} kept; --no-split-folders mixes them, or makes classes of folders",
-                of_source(&kept, "is", "are")
+            notes.push(message!(
+                "{} kept; {} mixes them, or makes classes of folders",
+                of_source(&kept, "is", "are"),
+                named::NO_SPLIT_FOLDERS
             ));
             let others: Vec<&str> = own.iter().copied().filter(|it| !kept.contains(it)).collect();
             if !others.is_empty() {
-                notes.push(format!("no sample is taken of {}", others.join(", ")));
+                notes.push(message!("no sample is taken of {}", others.join(", ")));
             }
         }
     }
@@ -93,18 +97,19 @@ fn split_at(splits: &[(String, Range<u64>)], index: u64) -> Option<String> {
 }
 
 /// What becomes of splits in a folder, where files lie where their names say.
-pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -> Vec<String> {
+pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -> Vec<Message> {
     let splits = source.splits();
     let mut notes = match &split_names(&splits)[..] {
         [] => Vec::new(),
         [only] if folder_split(out).is_some_and(|name| name == *only) => Vec::new(),
-        [only] => vec![format!("all are of the split {only}, which a folder of that name keeps")],
+        [only] => vec![message!("all are of the split {only}, which a folder of that name keeps")],
         names => {
             let dataset = shell_word(&dataset.display().to_string());
-            vec![format!(
+            vec![message!(
                 "fdconvert.json says which files are of the splits {}, and pack keeps them; \
-                 `fdconvert pack {dataset} OUT --format folder` writes a folder for each",
-                names.join(", ")
+                 packing {dataset} with {} writes a folder for each",
+                names.join(", "),
+                named::FORMAT.with("folder")
             )]
         }
     };

@@ -5,7 +5,7 @@ use crate::{
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
-    Class, Encoded, Error, Limits, MaxDecompressed, Reader, Result, Sample, Value,
+    Class, Encoded, Error, Limits, MaxDecompressed, Message, Reader, Result, Sample, Value, named,
 };
 use fdconvert_jpeg::{grid_of, stored_checkpoints};
 use fdconvert_pipeline::Cancel;
@@ -61,7 +61,7 @@ pub struct Problem {
     /// Number and key of the sample, when it is about one.
     pub sample: Option<(u64, String)>,
     /// What is wrong, with file, place and cause.
-    pub error: String,
+    pub error: Message,
 }
 
 /// What was found.
@@ -102,7 +102,7 @@ pub fn verify_with(
 ) -> Result<Verified> {
     let began = Instant::now();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
-    let pool = pool.map_err(|cause| Error::usage("--threads", cause.to_string()))?;
+    let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
     let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
     let mut found = match fdconvert_reader::open_within(dataset, limit) {
         Ok(reader) => Verified {
@@ -119,7 +119,7 @@ pub fn verify_with(
             has_images: true,
             has_checksums: false,
             is_plain_folder: false,
-            problems: vec![Problem { sample: None, error: error.chain() }],
+            problems: vec![Problem { sample: None, error: error.message() }],
             seconds: 0.0,
         },
         Err(error) => return Err(error),
@@ -155,7 +155,7 @@ fn check(
 ) -> Result<Vec<Problem>> {
     let layout = reader.verify_layout();
     let mut problems: Vec<Problem> =
-        layout.iter().map(|error| Problem { sample: None, error: error.chain() }).collect();
+        layout.iter().map(|error| Problem { sample: None, error: error.message() }).collect();
     let limits = Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT };
     let steps = context.progress.stage(Stage::Verifying);
     steps.total(reader.len());
@@ -171,7 +171,7 @@ fn check(
                 let checked = check_sample(reader, index, options.deep, &limits, decoder);
                 steps.step();
                 let error = checked.err()?;
-                Some(Problem { sample: Some((index, reader.key(index))), error: error.chain() })
+                Some(Problem { sample: Some((index, reader.key(index))), error: error.message() })
             })
             .flatten()
             .collect();

@@ -258,7 +258,7 @@ impl Keys {
 
     fn refuse(&self, keys: &[&'static str], family: &str) -> Result<()> {
         match keys.iter().find(|key| self.0.contains_key(**key)) {
-            Some(key) => Err(Error::usage(key, format!("figures of {family} have none"))),
+            Some(key) => Err(Error::usage(*key, format!("figures of {family} have none"))),
             None => Ok(()),
         }
     }

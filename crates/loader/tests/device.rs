@@ -279,10 +279,13 @@ fn what_cannot_be_is_refused() {
     };
     let augment = Some(Augment::TrivialAugmentWide { n_bins: 31 });
     let error = refuse(Options { augment, ..random_crop() }, device());
-    assert!(matches!(error, Error::Usage { option: "augment", .. }), "{error}");
+    assert!(matches!(&error, Error::Usage { option, .. } if option.name() == "augment"), "{error}");
     let liquid = Options { cache_policy: LIQUID, ..random_crop() };
     let error = refuse(liquid, DeviceOptions { store_bytes: 1, ..device() });
-    assert!(matches!(error, Error::Usage { option: "store_bytes", .. }), "{error}");
+    assert!(
+        matches!(&error, Error::Usage { option, .. } if option.name() == "store_bytes"),
+        "{error}"
+    );
     let error = refuse(random_crop(), DeviceOptions { driver: Some("/none".into()), ..device() });
     assert!(error.chain().contains("no CUDA driver"), "{}", error.chain());
     let error = refuse(random_crop(), DeviceOptions { ordinal: 3, ..device() });

@@ -1,7 +1,7 @@
 //! Checkpoints of the JPEGs that are stored, made by the workers.
 use crate::Dataset;
 use bytes::Bytes;
-use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Value};
+use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Value, named};
 use fdconvert_jpeg::{GRIDS_BITS, stored_checkpoints};
 use std::time::{Duration, Instant};
 
@@ -39,12 +39,12 @@ pub(crate) fn check(dataset: &Dataset<'_>) -> Result<()> {
     match dataset.jpeg_index {
         Some(grid_bits) if !GRIDS_BITS.contains(&grid_bits) => {
             let what = format!("{grid_bits} bits; 512, 1024, 2048 and 4096 exist");
-            Err(Error::usage("--jpeg-index", what))
+            Err(Error::usage(named::JPEG_INDEX, what))
         }
         Some(_) if !dataset.format.stores_checkpoints() => {
             let what =
                 format!("a {} of these options has no place for them", dataset.format.name());
-            Err(Error::usage("--jpeg-index", what))
+            Err(Error::usage(named::JPEG_INDEX, what))
         }
         _ => Ok(()),
     }

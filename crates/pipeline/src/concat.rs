@@ -1,6 +1,6 @@
 use fdconvert_core::{
-    Codec, Error, FieldSpec, Ignored, Image, Kind, Result, Sample, Schema, Source, Splits, Value,
-    split_names,
+    Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source, Splits,
+    Value, message, named, split_names,
 };
 use std::{collections::BTreeSet, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
@@ -25,13 +25,14 @@ impl Concat {
         let whole = sources.iter().find(|source| source.splits().is_empty());
         let divided = sources.iter().find(|source| !source.splits().is_empty());
         if let (Some(whole), Some(divided)) = (whole, divided) {
-            let what = format!(
+            let what = message!(
                 "{} has splits of its own ({}) and {} has none, so that its samples belong to \
-                 none: pack them one by one, or mix all with --no-split-folders; of a folder, give \
-                 the split folders that belong with it",
+                 none: pack them one by one, or mix all with {}; of a folder, give the split \
+                 folders that belong with it",
                 divided.name(),
                 split_names(&divided.splits()).join(", "),
-                whole.name()
+                whole.name(),
+                named::NO_SPLIT_FOLDERS
             );
             return Err(Error::usage("source", what));
         }
@@ -185,7 +186,7 @@ impl Source for Concat {
         splits
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&self) -> Vec<Message> {
         self.sources.iter().flat_map(|source| source.remarks()).collect()
     }
 

@@ -1,6 +1,6 @@
 //! Whose failure it is when a sample is not stored: its own, or that of the machine.
 use crate::{OnError, Run};
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Message, Result, message, named};
 
 /// So many samples in a row that the system could not read mean that the storage is gone, and the
 /// run ends: after a lost mount every sample fails, and none of them is broken.
@@ -63,12 +63,12 @@ impl Failures {
         key: &str,
         on_error: OnError,
         run: &Run,
-    ) -> Result<String> {
+    ) -> Result<Message> {
         if on_error == OnError::Fail {
             return Err(failure.error);
         }
         let error = failure.skipped()?;
-        let reason = error.chain();
+        let reason = error.message();
         self.n_skipped += 1;
         self.unread_in_a_row = match error {
             Error::Io { .. } => self.unread_in_a_row + 1,
@@ -87,7 +87,8 @@ impl Failures {
             });
         }
         if let Some(max) = run.max_failures.filter(|max| self.n_skipped > *max) {
-            let what = format!("{reason}; more samples failed than --max-failures {max} allows");
+            let limit = named::MAX_FAILURES.with(max);
+            let what = message!("{reason}; more samples failed than {limit} allows");
             return Err(Error::sample(key, what));
         }
         Ok(reason)

@@ -1,5 +1,9 @@
 //! Splits that the source itself has.
-use fdconvert_core::{Error, Result, split_names};
+use fdconvert_core::{
+    Error, Result, message,
+    named::{NO_SPLIT_FOLDERS, SELECT_SPLITS, SPLIT},
+    split_names,
+};
 use std::ops::Range;
 
 /// The longest part of a file's name that a split may be.
@@ -42,9 +46,9 @@ pub(crate) fn group(
     let sized: Vec<_> = sized.filter(|(_, size)| *size > 0).collect();
     match sized.iter().find(|(name, _)| !is_part_of_file_name(name)) {
         Some((name, _)) => {
-            let what = format!(
+            let what = message!(
                 "the source has a split `{name}`, which is no part of a file name; leave it out \
-                 with --select-splits, or mix all splits with --no-split-folders"
+                 with {SELECT_SPLITS}, or mix all splits with {NO_SPLIT_FOLDERS}"
             );
             Err(Error::usage("source", what))
         }
@@ -67,7 +71,7 @@ pub(crate) fn select(own: &[(String, Range<u64>)], wanted: &[String]) -> Result<
             [] => "the source has no splits of its own; leave it out".to_owned(),
             _ => format!("`{name}` is none of the source's splits, {}", names.join(", ")),
         };
-        return Err(Error::usage("--select-splits", what));
+        return Err(Error::usage(SELECT_SPLITS, what));
     }
     let taken = own.iter().filter(|(name, _)| wanted.contains(name));
     Ok(taken.map(|(_, range)| range.clone()).collect())
@@ -77,11 +81,11 @@ pub(crate) fn select(own: &[(String, Range<u64>)], wanted: &[String]) -> Result<
 pub(crate) fn refused(splits: &[(String, u64)]) -> Error {
     let names: Vec<&str> = splits.iter().map(|(name, _)| name.as_str()).collect();
     let (names, first) = (names.join(", "), names.first().copied().unwrap_or_default());
-    let what = format!(
-        "the source has splits of its own ({names}), which dividing again would mix: leave --split \
-         out to keep them, divide one of them with --select-splits {first}, or mix those of a \
-         packed dataset with --no-split-folders and those of a folder by giving its split folders \
-         as sources"
+    let one = SELECT_SPLITS.with(first);
+    let what = message!(
+        "the source has splits of its own ({names}), which dividing again would mix: leave {SPLIT} \
+         out to keep them, divide one of them with {one}, or mix those of a packed dataset with \
+         {NO_SPLIT_FOLDERS} and those of a folder by giving its split folders as sources"
     );
-    Error::usage("--split", what)
+    Error::usage(SPLIT, what)
 }

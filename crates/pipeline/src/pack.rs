@@ -5,7 +5,7 @@ use crate::{
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
     Codec, Encoded, Error, Image, Kind, Result, Sample, Shard, ShardSummary, ShardWriter, Skipped,
-    Source, Value,
+    Source, Value, message, named,
 };
 use serde::Deserialize;
 use std::{
@@ -152,7 +152,7 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool> {
         .num_threads(threads)
         .thread_name(|number| format!("pack-{number}"))
         .build();
-    built.map_err(|cause| Error::usage("--threads", cause.to_string()))
+    built.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))
 }
 
 /// The shard before the current one, on its way to the disk: syncing waits, and the next shard
@@ -277,7 +277,7 @@ fn pack_one(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) -> Result
 fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) -> Result<Packed> {
     if let Some(reason) = dataset.plan.unreadable.get(&position) {
         let key = dataset.source.key(dataset.plan.source_index(position));
-        return Err(Error::sample(key, format!("unreadable when the run was planned: {reason}")));
+        return Err(Error::sample(key, message!("unreadable when the run was planned: {reason}")));
     }
     let began = Instant::now();
     let sample = dataset.source.read(dataset.plan.source_index(position))?;

@@ -1,5 +1,6 @@
 use fdconvert_core::{
-    Codec, Error, FieldSpec, Ignored, Image, Kind, Result, Sample, Schema, Source, Splits, Value,
+    Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source, Splits,
+    Value, named,
 };
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::Xxh3;
@@ -29,14 +30,14 @@ impl Paired {
         fields.push(FieldSpec::new(name, Kind::Image));
         let schema = Schema::new(fields)?;
         if masks.schema().first_image().is_none() {
-            return Err(Error::usage("--pair", format!("{} has no images", masks.name())));
+            return Err(Error::usage(named::PAIR, format!("{} has no images", masks.name())));
         }
         let mut by_stem = BTreeMap::new();
         for index in 0..masks.len() {
             let key = masks.key(index);
             if let Some(other) = by_stem.insert(stem(&key).to_owned(), index) {
                 let what = format!("`{}` and `{key}` have the same name", masks.key(other));
-                return Err(Error::usage("--pair", what));
+                return Err(Error::usage(named::PAIR, what));
             }
         }
         Ok(Box::new(Self { inner, masks, by_stem, schema }))
@@ -113,7 +114,7 @@ impl Source for Paired {
         self.inner.splits()
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&self) -> Vec<Message> {
         self.inner.remarks()
     }
 

@@ -27,7 +27,7 @@
 //!          again, in a form of its own; 0 bytes for none
 //! ```
 use crate::{Plan, Positions, own_splits::is_part_of_file_name};
-use fdconvert_core::{Codec, Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at};
+use fdconvert_core::{Codec, Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at, named};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     collections::BTreeMap,
@@ -217,7 +217,7 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
         let PlanFile { options, sources, plan } = file;
         let options = O::deserialize(options).map_err(|cause| {
             let what = format!("{name} has options that this version does not know: {cause}");
-            Error::usage("--plan", what)
+            Error::usage(named::PLAN, what)
         })?;
         Ok(Self { options, sources, plan })
     }

@@ -1,7 +1,7 @@
 //! Subsets, shuffles and splits. Every random choice is a comparison of keyed hashes (XXH3), so
 //! it is the same on every machine and for every version of every library.
 use crate::{PlanRequest, own_splits};
-use fdconvert_core::{Error, Result, Source};
+use fdconvert_core::{Error, Result, Source, message, named};
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -29,9 +29,9 @@ impl Selection {
     /// Why nothing was taken of a source of so many samples.
     pub(crate) fn took_nothing(&self, n_samples: u64) -> Error {
         let given = [
-            ("--select", !self.ranges.is_empty()),
-            ("--select-labels", !self.labels.is_empty()),
-            ("--sample", self.share.is_some()),
+            (named::SELECT, !self.ranges.is_empty()),
+            (named::SELECT_LABELS, !self.labels.is_empty()),
+            (named::SAMPLE, self.share.is_some()),
         ];
         let given: Vec<_> =
             given.into_iter().filter_map(|(option, given)| given.then_some(option)).collect();
@@ -40,9 +40,11 @@ impl Selection {
         }
         if let ([_], Some((share, _))) = (&given[..], self.share) {
             let what = format!("a share of {share} of {n_samples} samples is none; take more");
-            return Error::usage("--sample", what);
+            return Error::usage(named::SAMPLE, what);
         }
-        let what = format!("none of the {n_samples} samples is left by {}", given.join(" and "));
+        let given = given.into_iter().map(|option| message!("{option}"));
+        let given = given.reduce(|all, option| message!("{all} and {option}")).unwrap_or_default();
+        let what = message!("none of the {n_samples} samples is left by {given}");
         Error::usage("source", what)
     }
 
@@ -61,7 +63,7 @@ impl Selection {
                 range.end,
                 source.len()
             );
-            return Err(Error::usage("--select", what));
+            return Err(Error::usage(named::SELECT, what));
         }
         let in_ranges =
             |index: &u64| ranges.is_empty() || ranges.iter().any(|range| range.contains(index));
@@ -84,7 +86,7 @@ impl Selection {
         }
         if let Some((share, seed)) = *share {
             if !(0.0..=1.0).contains(&share) {
-                return Err(Error::usage("--sample", format!("{share} is not from 0 to 1")));
+                return Err(Error::usage(named::SAMPLE, format!("{share} is not from 0 to 1")));
             }
             let n_taken = (share * indices.len() as f64).round() as usize;
             indices = first_by_hash(source, indices, n_taken, seed);
@@ -96,13 +98,13 @@ impl Selection {
 fn label_numbers(source: &dyn Source, labels: &[String]) -> Result<Vec<i64>> {
     let schema = source.schema();
     let Some(field) = schema.label().and_then(|at| schema.fields.get(at)) else {
-        return Err(Error::usage("--select-labels", "the source has no labels"));
+        return Err(Error::usage(named::SELECT_LABELS, "the source has no labels"));
     };
     let number = |label: &String| {
         let names = field.class_names.as_deref().unwrap_or_default();
         let by_name = names.iter().position(|name| name == label);
         by_name.map(|at| at as i64).or_else(|| label.parse().ok()).ok_or_else(|| {
-            Error::usage("--select-labels", format!("`{label}` is no class of the source"))
+            Error::usage(named::SELECT_LABELS, format!("`{label}` is no class of the source"))
         })
     };
     labels.iter().map(number).collect()
@@ -136,7 +138,7 @@ pub(crate) fn split(
     request: &PlanRequest,
 ) -> Result<Vec<(String, u64)>> {
     let PlanRequest { splits, split_seed: seed, drop_rest, .. } = request;
-    let wrong = |what: String| Err(Error::usage("--split", what));
+    let wrong = |what: String| Err(Error::usage(named::SPLIT, what));
     let total: f64 = splits.iter().map(|split| split.share).sum();
     if splits.iter().any(|split| split.share.is_nan() || split.share <= 0.0) || total > 1.0 + 1e-9 {
         return wrong("shares must be above 0 and add up to at most 1".into());

@@ -1,7 +1,7 @@
 //! Where a split is cut into shards.
 use crate::{Plan, unreadable::Unreadable};
 use fdconvert_codec::{Encode, Policy, Worker};
-use fdconvert_core::{Error, Format, Result, Source, Value};
+use fdconvert_core::{Error, Format, Result, Source, Value, named};
 use std::ops::Range;
 
 /// Images that are encoded to learn how large they become when that is not known otherwise.
@@ -54,9 +54,11 @@ impl Sharding {
     ) -> Result<Vec<Range<u64>>> {
         let n_samples = range.end - range.start;
         let n_shards = match self.by {
-            ShardBy::Count(0) => return Err(Error::usage("--shard-count", "give 1 or more")),
-            ShardBy::Number(0) => return Err(Error::usage("--shards", "give 1 or more")),
-            ShardBy::Bytes(0) => return Err(Error::usage("--shard-size", "give 1 byte or more")),
+            ShardBy::Count(0) => return Err(Error::usage(named::SHARD_COUNT, "give 1 or more")),
+            ShardBy::Number(0) => return Err(Error::usage(named::SHARDS, "give 1 or more")),
+            ShardBy::Bytes(0) => {
+                return Err(Error::usage(named::SHARD_SIZE, "give 1 byte or more"));
+            }
             ShardBy::Count(count) if self.multiple_of <= 1 => {
                 return Ok(by_count(&range, count).collect());
             }
@@ -82,7 +84,7 @@ impl Sharding {
                  {n_samples} is the most"
             );
             // The option that asked for so many.
-            let option = if multiple > 1 { "--shards-multiple-of" } else { "--shards" };
+            let option = if multiple > 1 { named::SHARDS_MULTIPLE_OF } else { named::SHARDS };
             return Err(Error::usage(option, what));
         }
         Ok(equal(&range, n_shards))

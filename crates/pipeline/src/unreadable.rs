@@ -2,7 +2,7 @@ use crate::{
     OnError,
     failure::{Failure, is_of_content},
 };
-use fdconvert_core::Result;
+use fdconvert_core::{Message, Result};
 use std::{
     collections::BTreeMap,
     sync::{Mutex, PoisonError},
@@ -14,7 +14,7 @@ use std::{
 /// options would give other bytes.
 pub(crate) struct Unreadable {
     on_error: Option<OnError>,
-    reasons: Mutex<BTreeMap<u64, String>>,
+    reasons: Mutex<BTreeMap<u64, Message>>,
 }
 
 impl Unreadable {
@@ -32,7 +32,7 @@ impl Unreadable {
             Some(OnError::Skip) => {
                 let error = Failure::of_reading(error).skipped()?;
                 let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
-                reasons.entry(position).or_insert_with(|| error.chain());
+                reasons.entry(position).or_insert_with(|| error.message());
                 Ok(None)
             }
             None if is_of_content(&error) => Ok(None),
@@ -40,7 +40,7 @@ impl Unreadable {
         }
     }
 
-    pub(crate) fn into_reasons(self) -> BTreeMap<u64, String> {
+    pub(crate) fn into_reasons(self) -> BTreeMap<u64, Message> {
         self.reasons.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

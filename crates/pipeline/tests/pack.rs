@@ -297,7 +297,7 @@ fn more_failures_than_allowed_end_the_run() {
         assert!(run_from(deeds.clone(), OnError::Skip, allow(3), None, 0).log.finished);
         let Ended { result, log } = run_from(deeds.clone(), OnError::Skip, allow(2), None, 0);
         let error = result.unwrap_err().to_string();
-        assert!(error.contains("`12`") && error.contains("--max-failures 2"), "{error}");
+        assert!(error.contains("`12`") && error.contains("`max_failures=2`"), "{error}");
         assert!(!log.finished);
     }
 }

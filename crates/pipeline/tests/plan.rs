@@ -117,10 +117,10 @@ fn splits_of_the_source_stay_whatever_the_order() {
     assert_eq!(by(PlanRequest::default(), &*joined), both(7, 13));
     let whole = Box::new(listing(5, "c", &["cat"]));
     let mixed = Concat::join(vec![divided("a", 3), whole]).map(drop).unwrap_err();
-    assert!(mixed.to_string().contains("--no-split-folders"), "{mixed}");
+    assert!(mixed.to_string().contains("`no_split_folders`"), "{mixed}");
     let splits = vec![Split { name: "x".into(), share: 1.0 }];
     let error = plan(&*source, &PlanRequest { splits, ..PlanRequest::default() }).unwrap_err();
-    assert!(error.to_string().contains("--split"), "{error}");
+    assert!(error.to_string().contains("split: "), "{error}");
 }
 
 fn plan(source: &dyn Source, request: &PlanRequest) -> Result<Plan> {
@@ -160,7 +160,7 @@ fn impossible_requests_are_refused() {
     let refused = |request: PlanRequest| plan(&source, &request).unwrap_err().to_string();
     let select = |selection| PlanRequest { selection, ..PlanRequest::default() };
     let ranges = select(Selection { ranges: vec![5..11], ..Selection::default() });
-    assert!(refused(ranges).contains("--select"));
+    assert!(refused(ranges).contains("select: "));
     let labels = select(Selection { labels: vec!["cow".into()], ..Selection::default() });
     assert!(refused(labels).contains("cow"));
     let none = select(Selection { share: Some((0.0, 0)), ..Selection::default() });
@@ -175,9 +175,9 @@ fn impossible_requests_are_refused() {
         splits: parts.iter().map(|&(name, share)| Split { name: name.into(), share }).collect(),
         ..PlanRequest::default()
     };
-    assert!(refused(split(&[("a", 0.9), ("b", 0.2)])).contains("--split"));
-    assert!(refused(split(&[("a", 0.5), ("a", 0.5)])).contains("--split"));
-    assert!(refused(split(&[("../a", 0.5)])).contains("--split"));
+    assert!(refused(split(&[("a", 0.9), ("b", 0.2)])).contains("split: "));
+    assert!(refused(split(&[("a", 0.5), ("a", 0.5)])).contains("split: "));
+    assert!(refused(split(&[("../a", 0.5)])).contains("split: "));
     assert!(refused(split(&[("a", 0.99), ("b", 0.01)])).contains("empty"));
 }
 

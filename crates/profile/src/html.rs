@@ -1,5 +1,5 @@
 use crate::{Binding, Choice, Report, SLACK, Verdict, chart, xml::escape};
-use fdconvert_core::{Codec, bandwidth, images_per_s, size};
+use fdconvert_core::{Codec, bandwidth, images_per_s, named, size};
 use std::fmt::Write;
 
 /// A measurement that is so many times the prediction, or so small a part of it, is remarked on.
@@ -152,8 +152,10 @@ fn explained(report: &Report, measured: f64) -> String {
         text.push_str(&format!(
             " That is {} what the model predicts there: this machine was not equally busy while \
              the inputs were measured, or the sample is too small. Repeat it, or give more \
-             <code>--runs</code> and <code>--samples</code>.",
-            times(off)
+             <code>{}</code> and <code>{}</code>.",
+            times(off),
+            named::RUNS.name(),
+            named::SAMPLES.name()
         ));
     }
     text

@@ -4,7 +4,7 @@ use crate::{
     record::{START, mark, seal_record},
     take_back,
 };
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Message, Result, message, named};
 use std::path::{Path, PathBuf};
 
 const HEX_BYTES: usize = 32;
@@ -45,8 +45,8 @@ impl Claim {
         let mut start = vec![0; len as usize];
         scratch.read_exact_at(&mut start, 0)?;
         let mark = mark(fingerprint);
-        let refuse = |why: &str| {
-            let what = format!("{} {why}", path.display());
+        let refuse = |why: &Message| {
+            let what = message!("{} {why}", path.display());
             Err(Error::usage("output", what))
         };
         let found = match look(&start) {
@@ -54,14 +54,15 @@ impl Claim {
             Some(true) => Found::Other,
             Some(false) => Found::Nothing,
             None => {
-                return refuse("exists and is no claim of fdconvert; move it away");
+                return refuse(&"exists and is no claim of fdconvert; move it away".into());
             }
         };
         if found == Found::Other && !overwrite {
-            return refuse(
+            return refuse(&message!(
                 "is of an unfinished run with another source or other options; finish that run, \
-                 or replace it with --overwrite",
-            );
+                 or replace it with {}",
+                named::OVERWRITE
+            ));
         }
         Ok(Self { scratch, record: record.to_path_buf(), mark, found })
     }

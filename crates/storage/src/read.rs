@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Result, named};
 use std::{
     fs::File,
     io::{ErrorKind, Read},
@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 ///
 /// # Errors
 /// `Io` when it cannot be opened or read, or is not a regular file; `Limit` when it is larger than `max_bytes`
-/// (named on the command line as `--max-file-bytes`).
+/// (the option `max_file_bytes`).
 pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     let mut file = File::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("look at", path))?;
@@ -25,8 +25,8 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     let len = metadata.len();
     if len > max_bytes {
         return Err(Error::Limit {
-            what: format!("the size of {}", path.display()),
-            limit: format!("--max-file-bytes {max_bytes}"),
+            what: format!("the size of {}", path.display()).into(),
+            limit: named::MAX_FILE_BYTES.with(max_bytes),
             asked: len,
         });
     }

@@ -1,5 +1,5 @@
 //! Giving a file its final name.
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Result, message, named};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     io::Errno,
@@ -27,5 +27,8 @@ pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn exists(path: &Path) -> Error {
-    Error::usage("output", format!("{} exists; replace it with --overwrite", path.display()))
+    Error::usage(
+        "output",
+        message!("{} exists; replace it with {}", path.display(), named::OVERWRITE),
+    )
 }

@@ -1,5 +1,5 @@
 use crate::{folders::open_folder_of, partial_path, read_file, scratch::Scratch, sync_folder_of};
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Message, Result, message, named};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -29,8 +29,8 @@ impl ScratchDir {
     /// `Usage` when the folder is there and not ours, or of another run, or in use; `Io`.
     pub fn open(out: &Path, fingerprint: [u8; 16], overwrite: bool) -> Result<Self> {
         let path = partial_path(out);
-        let refuse = |why: &str| {
-            let what = format!("{} {why}", path.display());
+        let refuse = |why: &Message| {
+            let what = message!("{} {why}", path.display());
             Err(Error::usage("output", what))
         };
         let fresh = match fs::create_dir(&path) {
@@ -40,7 +40,7 @@ impl ScratchDir {
             Err(cause) => return Err(Error::io("create the folder", &path)(cause)),
         };
         if !fresh && !is_marked(&path) {
-            return refuse("exists and was not made by fdconvert; move it away");
+            return refuse(&"exists and was not made by fdconvert; move it away".into());
         }
         let opened = Scratch::open(&path.join(MARK)).and_then(|mark| {
             // Nothing was written by a run that was killed before its mark was whole.
@@ -68,10 +68,11 @@ impl ScratchDir {
         if !fresh && !same {
             if !overwrite {
                 mark.leave();
-                return refuse(
+                return refuse(&message!(
                     "is the unfinished output of a run with another source or other options; \
-                     finish that run, or replace it with --overwrite",
-                );
+                     finish that run, or replace it with {}",
+                    named::OVERWRITE
+                ));
             }
             // From here on it is this run's, to be removed as a whole when something fails.
             let this = Self { path, mark: Some(mark), resumed: false };

@@ -5,7 +5,7 @@
 //! reaches a finished output. Without it, or where only its start reached the disk, times are not
 //! compared.
 use crate::{create_new, fingerprint_hex, read_file};
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Result, message, named};
 use std::{
     ffi::OsStr,
     fs, io,
@@ -57,11 +57,12 @@ impl SourceStamp {
         if !is_whole || !found.starts_with(ours.as_bytes()) || found == self.line.as_bytes() {
             return Ok(());
         }
-        let what = format!(
+        let what = message!(
             "files of the source were written to since this output was begun (by their \
-             modification times, see {}): start again with --overwrite, or remove that file if \
+             modification times, see {}): start again with {}, or remove that file if \
              nothing but the times has changed",
-            self.path.display()
+            self.path.display(),
+            named::OVERWRITE
         );
         Err(Error::usage("source", what))
     }

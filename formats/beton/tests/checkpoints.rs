@@ -60,7 +60,7 @@ fn start(
 fn go_on(writer: &mut dyn ShardWriter, end: u64) {
     for i in writer.resumed()..end {
         if i == 9 {
-            let (key, reason) = ("k9".to_owned(), "ninth".to_owned());
+            let (key, reason) = ("k9".to_owned(), "ninth".into());
             writer.skip(Skipped { index: i, key, reason }).unwrap();
         } else {
             writer.write_with(&sample(i), &checkpoints(i)).unwrap();

@@ -8,9 +8,10 @@ use super::common::{beton, open, read_all, unpack};
 use crate::beton::BetonReader;
 use bytes::Bytes;
 use fdconvert_core::{Codec, Reader, Sample, Schema, Source, Value};
+use fdconvert_testkit::{fixtures, needs_shared};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
-use std::{path::Path, process::Command};
+use std::process::Command;
 
 const COMMITTED: [&str; 5] = ["jpg_q90_r256", "jpg_q90_r256_w2", "raw_r64", "allfields", "revert"];
 
@@ -23,36 +24,27 @@ fn committed_files_read_as_their_manifest_says() {
     }
 }
 
-#[test]
-fn shared_files_read_as_their_manifest_says() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(1).unwrap();
-    let shared = std::env::var_os("FDCONVERT_SHARED")
-        .map_or_else(|| workspace.join("../shared"), std::path::PathBuf::from);
-    let archive = shared.join("data/golden-beton/golden.tar.xz");
-    if !archive.is_file() {
-        eprintln!("skipped: {} is not there", archive.display());
-        return;
+needs_shared! {
+    fn shared_files_read_as_their_manifest_says() {
+        let archive = fixtures::shared().join("data/golden-beton/golden.tar.xz");
+        let folder = tempfile::tempdir().unwrap();
+        let tar = Command::new("tar").arg("-xJf").arg(&archive).arg("-C").arg(folder.path()).status();
+        assert!(tar.unwrap().success(), "tar cannot unpack {}", archive.display());
+        let inside = folder.path().join("golden");
+        let files = if inside.is_dir() { &inside } else { folder.path() };
+        let manifest = std::fs::read(archive.with_file_name("manifest.json")).unwrap();
+        let manifest: Json = serde_json::from_slice(&manifest).unwrap();
+        let mut n_checked = 0;
+        for (name, said) in manifest.as_object().unwrap() {
+            let Ok(bytes) = std::fs::read(files.join(name)) else {
+                eprintln!("skipped: {name} is not in the archive");
+                continue;
+            };
+            check(name, &bytes.into(), said);
+            n_checked += 1;
+        }
+        assert!(n_checked > 0);
     }
-    let folder = tempfile::tempdir().unwrap();
-    let tar = Command::new("tar").arg("-xJf").arg(&archive).arg("-C").arg(folder.path()).status();
-    if !tar.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: tar cannot unpack {}", archive.display());
-        return;
-    }
-    let inside = folder.path().join("golden");
-    let files = if inside.is_dir() { &inside } else { folder.path() };
-    let manifest = std::fs::read(archive.with_file_name("manifest.json")).unwrap();
-    let manifest: Json = serde_json::from_slice(&manifest).unwrap();
-    let mut n_checked = 0;
-    for (name, said) in manifest.as_object().unwrap() {
-        let Ok(bytes) = std::fs::read(files.join(name)) else {
-            eprintln!("skipped: {name} is not in the archive");
-            continue;
-        };
-        check(name, &bytes.into(), said);
-        n_checked += 1;
-    }
-    assert!(n_checked > 0);
 }
 
 fn check(name: &str, file: &Bytes, said: &Json) {

@@ -42,7 +42,7 @@ fn go_on(writer: &mut dyn fdconvert_core::ShardWriter, end: u64) {
         match sample(i) {
             Some(sample) => writer.write(&sample).unwrap(),
             None => {
-                let reason = "fifth".to_owned();
+                let reason = "fifth".into();
                 writer.skip(Skipped { index: i, key: format!("k{i}"), reason }).unwrap();
             }
         }
@@ -179,7 +179,7 @@ fn another_run_is_left_alone() {
     };
     // Another source; the same with other options; another number of samples.
     let message = refused(create_as(&*paged(), &out, &schema(), N_SAMPLES, [8; 16], false));
-    assert!(message.contains("--overwrite"), "{message}");
+    assert!(message.contains("`overwrite`"), "{message}");
     unchanged();
     refused(start(&*compact(), &out));
     refused(start(&*compat(), &out));

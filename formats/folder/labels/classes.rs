@@ -3,7 +3,7 @@ use crate::folder::{
     layout::key_of_path,
     table::{Column, Table},
 };
-use fdconvert_core::{Error, FieldSpec, Result, Schema};
+use fdconvert_core::{Error, FieldSpec, Result, Schema, named};
 use std::collections::BTreeMap;
 
 /// Adds the classes that the folders give, with the numbers that they have when all files are
@@ -24,7 +24,7 @@ pub(crate) fn keep_classes(
         folder.and_then(|folder| numbers.get(folder.as_str()).copied()).ok_or_else(|| {
             let path = key_of_path(path);
             let what = format!("`{path}` is in none of the class folders; add a column `label`");
-            Error::usage("--labels", what)
+            Error::usage(named::LABELS, what)
         })
     };
     let labels = table.paths.iter().map(|path| label(path)).collect::<Result<Vec<i64>>>()?;

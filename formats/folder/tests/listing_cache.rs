@@ -1,7 +1,7 @@
 //! A kept listing: used while nothing has changed, and thrown away for every change.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 use crate::folder::{Folder, FolderReader};
-use fdconvert_core::{Error, Source};
+use fdconvert_core::{Error, Message, Source};
 use fdconvert_testkit::fixtures;
 use std::{
     fs::{self, File},
@@ -44,7 +44,7 @@ impl Tree {
     }
 
     /// Opens it by its cache, with why that was not used.
-    fn open(&self) -> (FolderReader, Option<String>) {
+    fn open(&self) -> (FolderReader, Option<Message>) {
         Folder::default().open_cached(&self.path("root"), &self.cache()).unwrap()
     }
 }
@@ -82,7 +82,10 @@ fn a_second_run_reads_what_the_first_one_found() {
     let (reader, why) = tree.open();
     assert_eq!(why, None);
     let error = reader.read(0).unwrap_err();
-    assert!(matches!(error, Error::Usage { option: "--listing-cache", .. }), "{error}");
+    assert!(
+        matches!(&error, Error::Usage { option, .. } if option.name() == "listing_cache"),
+        "{error}"
+    );
     assert!(error.to_string().contains("remove that file"), "{error}");
 
     // What changes outside of the root would stay unseen.

@@ -371,7 +371,7 @@ fn shards_that_decompress_to_more_than_images_do_are_refused() {
         Err(error @ Error::Limit { .. }) => error.to_string(),
         other => panic!("{:?}", other.map(|sample| sample.key)),
     };
-    assert!(message.contains("--max-decompressed") && message.contains("mds.zstd"), "{message}");
+    assert!(message.contains("`max_decompressed=") && message.contains("mds.zstd"), "{message}");
     assert!(get(Some(1 << 20)).is_err());
     get(Some(1 << 30)).unwrap();
 }

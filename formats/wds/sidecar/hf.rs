@@ -1,6 +1,6 @@
 //! `README.md`, whose front matter tells Hugging Face `datasets` what there is.
 use super::{Output, Shards};
-use fdconvert_core::{Error, FieldSpec, Kind, Result};
+use fdconvert_core::{Error, FieldSpec, Kind, Result, message, named};
 use fdconvert_storage::read_file;
 use std::collections::BTreeSet;
 
@@ -10,11 +10,12 @@ const MAX_README_BYTES: u64 = 1 << 30;
 
 pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     if let Some(names) = shards.members.iter().find(|names| names.contains(';')) {
-        let what = format!(
+        let what = message!(
             "Hugging Face datasets takes one name for a field, and loses samples of another; here \
-             are {names}: pack again with --image-field jpg, or leave out `hf`"
+             are {names}: pack again with {}, or leave out `hf`",
+            named::IMAGE_FIELD.with("jpg")
         );
-        return Err(Error::usage("--sidecars", what));
+        return Err(Error::usage(named::SIDECARS, what));
     }
     let path = shards.out.join("README.md");
     if path.try_exists().map_err(Error::io("look at", &path))? {
@@ -22,7 +23,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
         if !text.windows(MARK.len()).any(|window| window == MARK.as_bytes()) {
             let what =
                 format!("{} is somebody's own: move it away, or leave out `hf`", path.display());
-            return Err(Error::usage("--sidecars", what));
+            return Err(Error::usage(named::SIDECARS, what));
         }
     }
     let text = format!(
@@ -43,7 +44,7 @@ fn config(shards: &Shards<'_>) -> Result<String> {
         let name = split.replace('-', "_");
         let what = format!("two splits would be called `{name}` by Hugging Face datasets");
         if !names.insert(name.clone()) {
-            return Err(Error::usage("--sidecars", what));
+            return Err(Error::usage(named::SIDECARS, what));
         }
         let (name, glob) = (quoted(&name), quoted(&format!("{split}-[0-9]*.tar")));
         text.push_str(&format!("  - split: {name}\n    path: {glob}\n"));

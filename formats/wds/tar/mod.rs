@@ -62,7 +62,11 @@ impl TarError {
         let Self { offset, what, unsupported } = self;
         if unsupported {
             let what = format!("at byte {offset}: {what}");
-            return Error::Unsupported { format: "tar", path: path.to_path_buf(), what };
+            return Error::Unsupported {
+                format: "tar",
+                path: path.to_path_buf(),
+                what: what.into(),
+            };
         }
         Error::corrupt("tar", path, offset, what)
     }

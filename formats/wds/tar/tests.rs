@@ -134,7 +134,7 @@ fn neighbours_with_one_key_are_a_sample() {
     assert!(groups(&archive[..700]).last().unwrap().is_err());
 }
 
-/// `cargo test --release -p fdconvert-wds speed -- --ignored --nocapture`
+/// `cargo test --release -p fdconvert-formats speed -- --ignored --nocapture`
 #[test]
 #[ignore = "prints a measurement"]
 fn speed_of_the_walk() {

@@ -13,7 +13,10 @@ use crate::{
     orient::orient_into,
 };
 use fdconvert_core::probe::{Ending, check_complete, is_animated};
-use fdconvert_core::{Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result};
+use fdconvert_core::{
+    Codec, Color, Encoded, Error, Format, Image, ImageHeader, Pixels, Result, message,
+    named::{self, STRICT},
+};
 
 /// An image on its way.
 struct Job<'a> {
@@ -161,17 +164,20 @@ impl Policy {
 
     fn check_strict(&self, key: &str, notes: Notes) -> Result<()> {
         if self.strict && notes.contains(Notes::NO_END_MARKER) {
-            let what = "the JPEG has no end marker, which `--strict` does not let pass";
+            let what = message!("the JPEG has no end marker, which {STRICT} does not let pass");
             return Err(Error::sample(key, what));
         }
         if self.strict && notes.contains(Notes::COEFFICIENTS_LEFT_OUT) {
-            let what = "the JPEG's scans do not send all coefficients, which `--strict` does not \
-                        let pass";
+            let what = message!(
+                "the JPEG's scans do not send all coefficients, which {STRICT} does not let pass"
+            );
             return Err(Error::sample(key, what));
         }
         if self.strict && notes.contains(Notes::FIRST_FRAME) {
-            let what = "is animated, and only its first frame would be stored, which `--strict` \
-                        does not let pass";
+            let what = message!(
+                "is animated, and only its first frame would be stored, which {STRICT} does not \
+                 let pass"
+            );
             return Err(Error::sample(key, what));
         }
         Ok(())
@@ -233,7 +239,8 @@ impl Policy {
         let mut out = worker.take();
         match self.alpha {
             Alpha::Refuse => {
-                let what = "has an alpha channel, and `--alpha refuse` lets none be lost";
+                let refuse = named::ALPHA.with("refuse");
+                let what = message!("has an alpha channel, and {refuse} lets none be lost");
                 return Err(Error::sample(key, what));
             }
             Alpha::Drop => convert::drop_alpha(&pixels.data, gray, &mut out),

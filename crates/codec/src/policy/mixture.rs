@@ -6,7 +6,7 @@ use crate::{
     claim::{claim, claim_bilevel, claim_pixels},
     lossless::bmp_len,
 };
-use fdconvert_core::{Codec, Color, Error, Format, Image, ImageHeader, Result};
+use fdconvert_core::{Codec, Color, Error, Format, Image, ImageHeader, Result, named};
 use std::{fmt, str::FromStr};
 
 /// A share of the images stored as BMP, which take more bytes and next to nothing to decode, the
@@ -211,12 +211,15 @@ impl Policy {
     pub(super) fn validate_mixture(&self) -> Result<()> {
         let Some(mixture) = self.mixture else { return Ok(()) };
         if !(0.0..=1.0).contains(&mixture.share) {
-            return Err(Error::usage("--ratio", format!("{} is not from 0 to 1", mixture.share)));
+            return Err(Error::usage(
+                named::RATIO,
+                format!("{} is not from 0 to 1", mixture.share),
+            ));
         }
         if !matches!(self.encode, Encode::Keep | Encode::Jpeg | Encode::Png) {
             let how = self.encode.name();
             let what = format!("images that stay encoded are kept, jpeg or png, not {how}");
-            return Err(Error::usage("--ratio", what));
+            return Err(Error::usage(named::RATIO, what));
         }
         Ok(())
     }

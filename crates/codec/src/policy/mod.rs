@@ -11,7 +11,7 @@ pub use mixture::{By, Form, Mixture, Outlook};
 pub use worker::{Nanos, Outcome, Worker};
 
 use crate::{Filter, JpegOptions, Size, backend};
-use fdconvert_core::{Error, Limits, Result};
+use fdconvert_core::{Error, Limits, Result, named};
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
 /// How images are stored.
@@ -168,32 +168,35 @@ impl Policy {
     pub fn validate(&self) -> Result<()> {
         let quality = self.jpeg.quality;
         if !(1..=100).contains(&quality) {
-            return Err(Error::usage("--jpeg-quality", format!("{quality} is not from 1 to 100")));
+            return Err(Error::usage(
+                named::JPEG_QUALITY,
+                format!("{quality} is not from 1 to 100"),
+            ));
         }
         if self.jpeg.optimize_huffman && cfg!(not(feature = "turbo")) {
             let what = "this build has no libjpeg-turbo, which makes optimised Huffman tables";
-            return Err(Error::usage("--optimize-huffman", what));
+            return Err(Error::usage(named::OPTIMIZE_HUFFMAN, what));
         }
         if self.baseline && cfg!(not(feature = "turbo")) {
             let what = "this build has no libjpeg-turbo, which rewrites JPEGs without loss";
-            return Err(Error::usage("--baseline", what));
+            return Err(Error::usage(named::BASELINE, what));
         }
         match self.size {
             Some(Size::MaxSide(0)) => {
-                return Err(Error::usage("--max-side", "an image needs at least 1 pixel"));
+                return Err(Error::usage(named::MAX_SIDE, "an image needs at least 1 pixel"));
             }
             Some(Size::ShortSide(0)) => {
-                return Err(Error::usage("--short-side", "an image needs at least 1 pixel"));
+                return Err(Error::usage(named::SHORT_SIDE, "an image needs at least 1 pixel"));
             }
             _ => {}
         }
         self.validate_mixture()?;
         match self.encode {
             Encode::Smart { ratio } if !(ratio.is_finite() && ratio > 0.0) => {
-                Err(Error::usage("--smart-ratio", format!("{ratio} is not a number above 0")))
+                Err(Error::usage(named::SMART_RATIO, format!("{ratio} is not a number above 0")))
             }
             Encode::Mix { jpeg_share, .. } if !(0.0..=1.0).contains(&jpeg_share) => Err(
-                Error::usage("--encode", format!("mix:{jpeg_share} is not a share from 0 to 1")),
+                Error::usage(named::ENCODE, format!("mix:{jpeg_share} is not a share from 0 to 1")),
             ),
             _ => Ok(()),
         }
@@ -276,16 +279,16 @@ mod tests {
     fn validate_names_the_option() {
         Policy::default().validate().unwrap();
         let jpeg = JpegOptions { quality: 0, ..JpegOptions::default() };
-        assert!(usage(&Policy { jpeg, ..Policy::default() }).contains("--jpeg-quality"));
+        assert!(usage(&Policy { jpeg, ..Policy::default() }).contains("jpeg_quality"));
         let size = Some(Size::MaxSide(0));
-        assert!(usage(&Policy { size, ..Policy::default() }).contains("--max-side"));
+        assert!(usage(&Policy { size, ..Policy::default() }).contains("max_side"));
         for ratio in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let encode = Encode::Smart { ratio };
-            assert!(usage(&Policy { encode, ..Policy::default() }).contains("--smart-ratio"));
+            assert!(usage(&Policy { encode, ..Policy::default() }).contains("smart_ratio"));
         }
         for jpeg_share in [-0.1, 1.1, f64::NAN] {
             let encode = Encode::Mix { jpeg_share, seed: 1 };
-            assert!(usage(&Policy { encode, ..Policy::default() }).contains("--encode"));
+            assert!(usage(&Policy { encode, ..Policy::default() }).contains("encode"));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Where an image that is encoded anew goes: codec and channels that the format can hold.
 
 use super::{Alpha, Encode, Gray, Policy};
-use fdconvert_core::{Codec, Color, Error, Format, ImageHeader, Result};
+use fdconvert_core::{Codec, Color, Error, Format, ImageHeader, Message, Result, message, named};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// What is wanted, before asking the format.
@@ -55,7 +55,7 @@ impl Policy {
         }
         let (name, codec) = (format.name(), self.encode.name());
         let what = format!("the format `{name}` cannot hold {codec} images; choose another");
-        Err(Error::usage("--encode", what))
+        Err(Error::usage(named::ENCODE, what))
     }
 
     /// Whether the image of that key is to be stored as raw pixels, whatever it is.
@@ -92,9 +92,11 @@ impl Policy {
                 }
                 Some(header) if !resize && header.color == Color::Cmyk => {
                     let name = format.name();
-                    let what = format!(
-                        "the format `{name}` cannot hold a CMYK image as it is; `--encode jpeg` \
-                         or `--encode raw` converts it to RGB"
+                    let what = message!(
+                        "the format `{name}` cannot hold a CMYK image as it is; {} or {} converts \
+                         it to RGB",
+                        named::ENCODE.with("jpeg"),
+                        named::ENCODE.with("raw")
                     );
                     return Err(Error::sample(key, what));
                 }
@@ -115,15 +117,16 @@ impl Policy {
             let channels = self.fit(codec, shape, format)?;
             Some(Seat { codec, channels, fell_back: false })
         };
-        let cannot = |codec: Codec, cure: &str| {
+        let cannot = |codec: Codec, cure: Message| {
             let (name, codec) = (format.name(), codec.extension());
             let Shape { width, height, channels, .. } = shape;
             let image = format!("{width}x{height} {codec} of {channels} channels");
-            Error::sample(key, format!("the format `{name}` cannot hold a {image}{cure}"))
+            Error::sample(key, message!("the format `{name}` cannot hold a {image}{cure}"))
         };
         let wanted = match goal {
             Goal::Exact(codec) => {
-                return fit(codec).ok_or_else(|| cannot(codec, "; choose another `--encode`"));
+                let cure = || message!("; choose another {}", named::ENCODE);
+                return fit(codec).ok_or_else(|| cannot(codec, cure()));
             }
             Goal::Prefer(codec) => fit(codec),
             Goal::Smart(_) => fit(Codec::Jpeg).or_else(|| fit(Codec::Raw)),
@@ -132,7 +135,7 @@ impl Policy {
         let fallback = format.fallback();
         wanted
             .or_else(|| fit(fallback).map(|seat| Seat { fell_back: true, ..seat }))
-            .ok_or_else(|| cannot(fallback, ""))
+            .ok_or_else(|| cannot(fallback, Message::default()))
     }
 
     /// The channels that an image gets in this codec; `None` when the format cannot hold any.

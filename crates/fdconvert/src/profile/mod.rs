@@ -7,7 +7,7 @@ mod trial;
 use crate::{
     ByteCount, ByteRate, Context, PackOptions, document, options::from_object, sources::Opening,
 };
-use fdconvert_core::{Codec, Error, Limits, Result, Source};
+use fdconvert_core::{Codec, Error, Limits, Result, Source, message, named};
 use fdconvert_pipeline::Cancel;
 use fdconvert_profile::{Report, to_html};
 use fdconvert_storage::replace;
@@ -139,10 +139,10 @@ pub fn profile_with(
     options: &ProfileOptions,
     context: Context<'_>,
 ) -> Result<Report> {
-    let files = [("--output", &options.output), ("--report", &options.report)];
+    let files = [(named::OUTPUT, &options.output), (named::REPORT, &options.report)];
     for (option, path) in files {
         if let Some(path) = path.as_ref().filter(|path| !options.overwrite && path.exists()) {
-            let what = format!("{} exists; replace it with --overwrite", path.display());
+            let what = message!("{} exists; replace it with {}", path.display(), named::OVERWRITE);
             return Err(Error::usage(option, what));
         }
     }
@@ -180,7 +180,7 @@ pub(crate) fn measure(
 ) -> Result<Report> {
     let target = options.target.as_deref().unwrap_or(target);
     if !fs::metadata(target).map_err(Error::io("open", target))?.is_dir() {
-        return Err(Error::usage("--target", format!("{} is not a folder", target.display())));
+        return Err(Error::usage(named::TARGET, format!("{} is not a folder", target.display())));
     }
     measure::measure_on(source, options, target, context)
 }

@@ -10,7 +10,7 @@ use crate::{
     supply::{Request, Samples, Supply},
     transform::{Geometry, Key},
 };
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Result, message};
 use fdconvert_storage::sigbus;
 use std::{
     any::Any,
@@ -204,11 +204,11 @@ impl Epoch {
         }
         let key = self.datasets.key(sample.located);
         if n_failures > self.max_failures {
-            let what = format!(
+            let what = message!(
                 "{n_failures} samples failed in epoch {}, more than {} are not borne; the last: {}",
                 self.number,
                 self.max_failures,
-                error.chain()
+                error.message()
             );
             return Err(Error::sample(key, what));
         }
@@ -227,18 +227,18 @@ impl Epoch {
         let key = self.datasets.key(sample.located);
         let which = format!("(number {} of {dataset})", sample.number);
         match error {
-            Error::Sample { what, .. } => Error::sample(key, format!("{which} {what}")),
+            Error::Sample { what, .. } => Error::sample(key, message!("{which} {what}")),
             // What the system says keeps its kind: it is no fault of the data.
             Error::Io { .. } | Error::Cancelled => error,
-            other => Error::sample(key, format!("{which} {}", other.chain())),
+            other => Error::sample(key, message!("{which} {}", other.message())),
         }
     }
 
     /// Why a row shows nothing: neither its sample nor any that may stand in for it.
     pub(super) fn exhausted(&self, sample: &Chosen, last: Option<Error>) -> Error {
-        let cause = last.map_or_else(|| "all are in quarantine".into(), |error| error.chain());
+        let cause = last.map_or_else(|| "all are in quarantine".into(), |error| error.message());
         let what =
-            format!("neither it nor the {SUBSTITUTES} samples after it can be read: {cause}");
+            message!("neither it nor the {SUBSTITUTES} samples after it can be read: {cause}");
         Error::sample(self.datasets.key(sample.located), what)
     }
 }
