@@ -73,12 +73,12 @@ fn write(path: &Path, compat: bool) {
         fingerprint: [0; 16],
         stamp: [0; 16],
         overwrite: false,
-        checkpoints: false,
+        entry_points: false,
     };
     let mut writer = format.create(&request).unwrap();
     for index in 0..N_SAMPLES {
         let pixel = bytes::Bytes::copy_from_slice(&index.to_le_bytes()[..3]);
-        let image = Encoded { codec: Codec::Raw, width: 1, height: 1, bytes: pixel };
+        let image = Encoded::new(Codec::Raw, 1, 1, pixel);
         let values = vec![Value::Image(image), Value::Int((index % 1000) as i64)];
         let key = format!("n{:08}/n{:08}_{index}.JPEG", index % 1000, index % 1000);
         writer.write(&Sample { key, values }).unwrap();

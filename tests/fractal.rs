@@ -23,7 +23,7 @@ fn decode(path: &Path) -> (Pixels, ImageHeader) {
     let bytes = fs::read(path).unwrap();
     let header = fdconvert_core::probe::probe(&bytes).unwrap();
     let (width, height) = (header.width, header.height);
-    let encoded = Encoded { codec: header.codec, width, height, bytes: bytes.into() };
+    let encoded = Encoded::new(header.codec, width, height, bytes.into());
     let decoded = Decoder::new().decode("test", &encoded, &Limits::DEFAULT).unwrap();
     (decoded.pixels, header)
 }

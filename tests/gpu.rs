@@ -26,7 +26,7 @@ fn with_a_gpu_it_says_which() {
     let driver = FakeDriver::path();
     let text = ok(&[&"gpu", &"probe", &"--driver", &driver]);
     assert!(text.starts_with("driver    for CUDA 12.4\nGPU 0     Made of tests: "), "{text}");
-    assert!(text.contains("used      checkpoints: GPU 0 can decode "), "{text}");
+    assert!(text.contains("used      entry points: GPU 0 can decode "), "{text}");
     let json = ok(&[&"gpu", &"probe", &"--json", &"--driver", &driver]);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["document"], "fdconvert-gpu-probe");

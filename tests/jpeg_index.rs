@@ -1,11 +1,11 @@
-//! `--jpeg-index`: checkpoints in every format that has a place for them, the same however they
+//! `--jpeg-index`: entry points in every format that has a place for them, the same however they
 //! came there.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 mod common;
 
 use common::{expect, fails, fdconvert, kodak_classes, ok, sha256_file};
 use fdconvert_core::{Codec, Value};
-use fdconvert_jpeg::stored_checkpoints;
+use fdconvert_jpeg::stored_entry_points;
 use fdconvert_testkit::{compare::tree, fixtures, needs_shared};
 use serde_json::Value as Json;
 use std::{
@@ -29,17 +29,17 @@ fn jpegs(root: &Path) -> PathBuf {
     folder
 }
 
-/// Every JPEG has the checkpoints that are made of it now; gives how many have some.
+/// Every JPEG has the entry points that are made of it now; gives how many have some.
 fn check(dataset: &Path, grid_bits: u32) -> u64 {
     let reader = fdconvert_reader::open(dataset).unwrap();
     let mut n_covered = 0;
     for index in 0..reader.len() {
         let sample = reader.get(index).unwrap();
         for (field, value) in sample.values.iter().enumerate() {
-            let found = reader.checkpoints(index, field).unwrap();
+            let found = reader.entry_points(index, field).unwrap();
             let wanted = match value {
                 Value::Image(image) if image.codec == Codec::Jpeg => {
-                    stored_checkpoints(&image.bytes, grid_bits).ok()
+                    stored_entry_points(&image.bytes, grid_bits).ok()
                 }
                 _ => None,
             };
@@ -114,7 +114,7 @@ fn bytes_depend_on_neither_threads_nor_parts() {
 
 /// What was packed without, and what others wrote, gets them from `index`.
 #[test]
-fn existing_shards_get_the_same_checkpoints() {
+fn existing_shards_get_the_same_entry_points() {
     let root = tempfile::tempdir().unwrap();
     let source = jpegs(root.path());
     let shards = root.path().join("shards");
@@ -147,10 +147,10 @@ fn existing_shards_get_the_same_checkpoints() {
     assert!(message.contains("fdconvert pack") && message.contains("--jpeg-index"), "{message}");
 }
 
-/// Images of a dataset without any checkpoints.
+/// Images of a dataset without any entry points.
 fn check_none(dataset: &Path) -> u64 {
     let reader = fdconvert_reader::open(dataset).unwrap();
-    let none = (0..reader.len()).filter(|&index| reader.checkpoints(index, 0).unwrap().is_none());
+    let none = (0..reader.len()).filter(|&index| reader.entry_points(index, 0).unwrap().is_none());
     none.count() as u64
 }
 
@@ -175,7 +175,7 @@ fn impossible_requests_are_refused_before_anything_is_written() {
     assert!(message.contains("512"), "{message}");
 }
 
-/// PNGs become raw pixels in a beton: no JPEG, no checkpoints, no complaint.
+/// PNGs become raw pixels in a beton: no JPEG, no entry points, no complaint.
 #[test]
 fn what_is_no_jpeg_has_none() {
     let root = tempfile::tempdir().unwrap();
@@ -188,12 +188,12 @@ fn what_is_no_jpeg_has_none() {
 }
 
 #[test]
-fn damaged_checkpoints_are_found_and_the_images_still_read() {
+fn damaged_entry_points_are_found_and_the_images_still_read() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("x.beton");
     ok(&[&"pack", &jpegs(root.path()), &out, &"--jpeg-index", &"on"]);
     let reader = fdconvert_reader::open(&out).unwrap();
-    let known = reader.checkpoints(3, 0).unwrap().unwrap().to_vec();
+    let known = reader.entry_points(3, 0).unwrap().unwrap().to_vec();
     drop(reader);
     let mut bytes = fs::read(&out).unwrap();
     let at = bytes.windows(known.len()).position(|window| window == known).unwrap();
@@ -201,11 +201,11 @@ fn damaged_checkpoints_are_found_and_the_images_still_read() {
     fs::write(&out, bytes).unwrap();
     assert!(expect(1, &[&"verify", &out]).contains("checkpoints"));
     let reader = fdconvert_reader::open(&out).unwrap();
-    assert!(reader.checkpoints(3, 0).is_err() && reader.get(3).is_ok());
-    assert!(reader.checkpoints(4, 0).unwrap().is_some());
+    assert!(reader.entry_points(3, 0).is_err() && reader.get(3).is_ok());
+    assert!(reader.entry_points(4, 0).unwrap().is_some());
 }
 
-/// How many JPEGs of a folder get checkpoints.
+/// How many JPEGs of a folder get entry points.
 fn built(photos: &Path) -> u64 {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("x.beton");
@@ -221,7 +221,7 @@ fn photographs_of_all_sorts() {
 }
 
 needs_shared! {
-    /// JPEGs from ImageNet: all sorts of tables and samplings, some without checkpoints.
+    /// JPEGs from ImageNet: all sorts of tables and samplings, some without entry points.
     fn photographs_from_the_wild() {
         let built = built(&fixtures::shared().join("data/images"));
         assert!(built > 150, "{built}");
@@ -289,7 +289,7 @@ fn killed_and_continued_it_ends_with_the_same_bytes() {
 }
 
 #[test]
-fn progressive_jpegs_get_checkpoints_once_they_are_baseline() {
+fn progressive_jpegs_get_entry_points_once_they_are_baseline() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("photos");
     fs::create_dir(&folder).unwrap();

@@ -339,7 +339,7 @@ pub(crate) struct OptionArgs {
     #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) optimize_huffman: bool,
     /// Rewrite progressive JPEGs that are kept as baseline ones, without touching a coefficient:
-    /// checkpoints and decoders in hardware want those
+    /// entry points and decoders in hardware want those
     #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) baseline: bool,
     /// JPEG restart marker every N rows of blocks; 0 for none
@@ -362,7 +362,7 @@ pub(crate) struct OptionArgs {
     pub(crate) smart_ratio: f64,
     /// Store where a decoder may start inside each JPEG: on (every 2048 bits), off, 512 to 4096
     ///
-    /// Checkpoints let threads and GPUs decode parts of a JPEG at once, e.g. --jpeg-index 1024 for
+    /// Entry points let threads and GPUs decode parts of a JPEG at once, e.g. --jpeg-index 1024 for
     /// small images. They take 0.3 to 2 % of the images' bytes, in the index; the JPEGs stay as
     /// they are. Progressive JPEGs get none.
     #[arg(
@@ -524,7 +524,7 @@ pub(crate) struct ProbeArgs {
 pub(crate) struct VerifyArgs {
     /// Dataset to check
     pub(crate) dataset: PathBuf,
-    /// Decode every image too, and find its checkpoints again
+    /// Decode every image too, and find its entry points again
     #[arg(long)]
     pub(crate) deep: bool,
     /// Refuse images of more pixels than this when decoding

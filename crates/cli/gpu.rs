@@ -39,7 +39,7 @@ fn usable(found: &Probe) -> Option<&Device> {
 fn because(found: &Probe) -> String {
     match (&found.driver, usable(found), found.devices.first()) {
         (_, Some(device), _) => format!(
-            "GPU {} can decode baseline JPEGs that have checkpoints; the CPU does all others",
+            "GPU {} can decode baseline JPEGs that have entry points; the CPU does all others",
             device.ordinal
         ),
         // The error itself is told elsewhere, with what was tried.
@@ -55,7 +55,7 @@ fn because(found: &Probe) -> String {
 
 fn name(backend: &Backend) -> &'static str {
     match backend {
-        Backend::Checkpoints => "checkpoints",
+        Backend::EntryPoints => "checkpoints",
         Backend::NvJpeg => "nvjpeg",
         Backend::Cpu => "cpu",
         _ => "unknown",

@@ -65,7 +65,7 @@ pub(crate) const INDEX_EXAMPLES: &str = "\
 Examples:
   fdconvert index shards/                          fdx, DALI and wids files
   fdconvert index shards/ --sidecars dali,timm     only these
-  fdconvert index shards/ --jpeg-index on          with checkpoints inside the JPEGs
+  fdconvert index shards/ --jpeg-index on          with entry points inside the JPEGs
 
 The shards themselves are only read; they may be of other tools.";
 

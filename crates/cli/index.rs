@@ -3,7 +3,7 @@ use crate::{Outcome, Session, args::IndexArgs, jpeg_index, output};
 use bytes::Bytes;
 use fdconvert::JpegIndex;
 use fdconvert_core::{Error, Format as _, Result};
-use fdconvert_formats::wds::{Checkpointing, Wds};
+use fdconvert_formats::wds::{AddEntryPoints, Wds};
 use serde_json::{Map, json};
 
 pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
     let make = args.jpeg_index.bits().map(|grid_bits| {
         (grid_bits, move |jpegs: &[Bytes]| jpeg_index::make_all(jpegs, grid_bits))
     });
-    let how = make.as_ref().map(|(grid_bits, make)| Checkpointing { grid_bits: *grid_bits, make });
+    let how = make.as_ref().map(|(grid_bits, make)| AddEntryPoints { grid_bits: *grid_bits, make });
     let written = wds.index_with(&args.dataset, args.overwrite, how)?;
     if args.common.json {
         let files: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
@@ -41,10 +41,11 @@ fn refuse_others(args: &IndexArgs, wds: &Wds) -> Result<()> {
         return Ok(());
     }
     let formats = fdconvert_reader::formats();
-    let found = formats.iter().find(|format| format.stores_checkpoints() && format.detect(path));
+    let found =
+        formats.iter().find(|format| format.capabilities().entry_points && format.detect(path));
     let Some(found) = found else { return Ok(()) };
     let what = format!(
-        "{path} is a {name} and keeps its checkpoints inside; pack it again: fdconvert pack {path} \
+        "{path} is a {name} and keeps its entry points inside; pack it again: fdconvert pack {path} \
          NEW --format {name} --jpeg-index on",
         path = path.display(),
         name = found.name()

@@ -111,7 +111,7 @@ fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outco
         text.push_str(&format!("  note     {}\n", Shown(note)));
     }
     if let Some(grid_bits) = dataset.jpeg_index {
-        text.push_str(&format!("  jpeg-index checkpoints every {grid_bits} bits\n"));
+        text.push_str(&format!("  jpeg-index entry points every {grid_bits} bits\n"));
     }
     for (name, value) in dataset.policy.params().iter().chain(dataset.params) {
         text.push_str(&format!("  {name:8} {}\n", Shown(value)));

@@ -2,7 +2,7 @@
 use crate::{Outcome, Session, args::Common, output, plan::SHOWN};
 use fdconvert::Samples;
 use fdconvert_core::{Codec, Result, Shard, Shown, Source};
-use fdconvert_pipeline::{Checkpointed, Plan, Report};
+use fdconvert_pipeline::{EntryPointCounts, Plan, Report};
 use std::{fmt::Write, path::PathBuf};
 
 /// Skipped samples that are listed one by one; the output's record has them all.
@@ -126,8 +126,8 @@ impl Summary<'_> {
         for remark in self.samples.remarks() {
             line("note", output::message(&remark));
         }
-        if let Some(checkpoints) = &report.checkpoints {
-            line("jpegs", checkpoints_text(checkpoints, report.bytes_stored));
+        if let Some(entry_points) = &report.entry_points {
+            line("jpegs", entry_points_text(entry_points, report.bytes_stored));
         }
         let (n, before, after) = report.fell_back;
         if n > 0 {
@@ -191,12 +191,12 @@ impl Summary<'_> {
     }
 }
 
-/// `161 with checkpoints in 75.3 KiB (0.61 %), without: 2 progressive`
-fn checkpoints_text(checkpoints: &Checkpointed, bytes_stored: u64) -> String {
-    let Checkpointed { built, bytes, refused } = checkpoints;
+/// `161 with entry points in 75.3 KiB (0.61 %), without: 2 progressive`
+fn entry_points_text(entry_points: &EntryPointCounts, bytes_stored: u64) -> String {
+    let EntryPointCounts { built, bytes, refused } = entry_points;
     let share = if bytes_stored > 0 { *bytes as f64 * 100.0 / bytes_stored as f64 } else { 0.0 };
     let (built, size) = (output::count(*built), output::size(*bytes));
-    let mut text = format!("{built} with checkpoints in {size} ({share:.2} %)");
+    let mut text = format!("{built} with entry points in {size} ({share:.2} %)");
     let reasons: Vec<_> =
         refused.iter().map(|(name, n)| format!("{} {name}", output::count(*n))).collect();
     if !reasons.is_empty() {
@@ -212,7 +212,7 @@ fn stage_name(report: &Report) -> &'static str {
         B::Decode => "decoding",
         B::Resize => "resizing",
         B::Encode => "encoding",
-        B::Index => "finding checkpoints",
+        B::Index => "finding entry points",
         B::Write => "writing",
         B::Sync => "syncing to disk",
     }

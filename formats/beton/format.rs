@@ -3,8 +3,8 @@ use crate::beton::{
     layout::{BadField, DESCRIPTOR_LEN, FORMAT, HEADER_LEN, Header, VERSION, parse_descriptor},
 };
 use fdconvert_core::{
-    Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OptionKind, OptionValues,
-    Reader, Result, ShardSummary, ShardWriter, message, named,
+    Capabilities, Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OptionKind,
+    OptionValues, Reader, Result, ShardSummary, ShardWriter, message, named,
 };
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 
@@ -62,6 +62,15 @@ impl Format for Beton {
 
     fn options(&self) -> &'static [FormatOption] {
         OPTIONS
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            max_sample_bytes: Some(self.page_bytes),
+            // They are in the index block, which FFCV does not write.
+            entry_points: !self.compat,
+            ..Capabilities::default()
+        }
     }
 
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
@@ -126,11 +135,6 @@ impl Format for Beton {
 
     fn fallback(&self) -> Codec {
         Codec::Raw
-    }
-
-    fn stores_checkpoints(&self) -> bool {
-        // They are in the index block, which FFCV does not write.
-        !self.compat
     }
 
     #[cfg(feature = "write")]

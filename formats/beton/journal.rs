@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 const MAGIC: [u8; 8] = *b"FDXJNL\x00\x01";
 const HEADER_LEN: usize = 72;
-/// Whether checkpoints are stored.
+/// Whether entry points are stored.
 const SPOOL_AT: usize = 61;
 /// Length and checksum before each record.
 const FRAME_LEN: u64 = 16;
@@ -35,7 +35,7 @@ pub(crate) struct RunPlan {
     pub(crate) row_bytes: u64,
     pub(crate) n_regions: u32,
     pub(crate) compat: bool,
-    /// Entries of checkpoints per sample; `None` where none are stored.
+    /// Entries of entry points per sample; `None` where none are stored.
     pub(crate) n_entries: Option<u32>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Record {
     pub(crate) regions: Vec<Region>,
     pub(crate) keys: Vec<String>,
     pub(crate) skipped: Vec<Skipped>,
-    /// Lengths of the entries of checkpoints, sample by sample, and the entries themselves. The
+    /// Lengths of the entries of entry points, sample by sample, and the entries themselves. The
     /// journal has their checksum, the [`Spool`] has them.
     pub(crate) entry_lens: Vec<u64>,
     pub(crate) entries: Vec<u8>,
@@ -66,7 +66,7 @@ pub(crate) struct Journal {
 pub(crate) struct Unfinished {
     pub(crate) file: Scratch,
     pub(crate) journal: Journal,
-    /// Where checkpoints are stored.
+    /// Where entry points are stored.
     pub(crate) spool: Option<Spool>,
 }
 
@@ -77,7 +77,7 @@ fn journal_path(out: &Path) -> PathBuf {
     path.into()
 }
 
-/// Opens the unfinished file of `out`, its journal, and the spool of its checkpoints. The journal
+/// Opens the unfinished file of `out`, its journal, and the spool of its entry points. The journal
 /// has records to replay if, and only if, an interrupted run of the same plan left them.
 ///
 /// # Errors
@@ -227,7 +227,7 @@ enum Found {
     Same,
     /// Ours, of another run.
     Other,
-    /// The same, of one that stored checkpoints.
+    /// The same, of one that stored entry points.
     OtherWithSpool,
     /// Not ours.
     Foreign,

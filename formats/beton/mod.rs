@@ -19,12 +19,12 @@
 //!     fingerprint: [0; 16],
 //!     stamp: [0; 16],
 //!     overwrite: false,
-//!     checkpoints: false,
+//!     entry_points: false,
 //! };
 //! let beton = Beton::default();
 //! let mut writer = beton.create(&request)?;
 //! let bytes = Bytes::from_static(&[7; 2 * 2 * 3]);
-//! let image = Encoded { codec: Codec::Raw, width: 2, height: 2, bytes };
+//! let image = Encoded::new(Codec::Raw, 2, 2, bytes);
 //! writer.write(&Sample { key: "cat/1.png".into(), values: vec![Value::Image(image)] })?;
 //! writer.finish()?;
 //!

@@ -157,7 +157,7 @@ impl BetonReader {
             mode => return Err(bad(&format!("its image is of unknown mode {mode}"))),
         };
         let bytes = self.region(sample, cell.pointer, len)?;
-        Ok(Encoded { codec, width, height, bytes })
+        Ok(Encoded::new(codec, width, height, bytes))
     }
 
     fn first_image(&self) -> Option<&Column> {
@@ -273,12 +273,12 @@ impl Reader for BetonReader {
         Ok(Some(Extent { path: self.path.clone(), offset, len, xxh3 }))
     }
 
-    fn checkpoints(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
+    fn entry_points(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
         self.row(index)?;
         let (Some(block), Some(image)) = (&self.index, self.schema.image_position(field)) else {
             return Ok(None);
         };
-        let found = block.checkpoints(index, image);
+        let found = block.entry_points(index, image);
         found.map_err(|error| self.bad_sample(index, &error.to_string()))
     }
 
@@ -305,9 +305,9 @@ impl Reader for BetonReader {
             ("file_bytes", json!(self.file.len())),
             ("index", index),
         ];
-        let checkpoints = self.index.as_ref().and_then(Index::checkpoint_facts);
-        let checkpoints = checkpoints.map(|facts| ("checkpoints", facts.to_json(grid_of)));
-        let facts = facts.into_iter().chain(checkpoints);
+        let entry_points = self.index.as_ref().and_then(Index::entry_point_facts);
+        let entry_points = entry_points.map(|facts| ("checkpoints", facts.to_json(grid_of)));
+        let facts = facts.into_iter().chain(entry_points);
         facts.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 

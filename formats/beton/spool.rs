@@ -1,4 +1,4 @@
-//! Checkpoints on their way into the index block: a file beside the unfinished one.
+//! Entry points on their way into the index block: a file beside the unfinished one.
 //!
 //! They stand in the block, behind the data, and of a million images they are most of a gigabyte:
 //! too much to keep in memory until the data is complete. The journal has a checksum of what each

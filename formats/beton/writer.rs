@@ -7,7 +7,6 @@ use crate::beton::{
     stage::{Stored, check_arrays, image_cell, stage},
 };
 use crate::index::{Builder, Region, seal_all};
-use bytes::Bytes;
 use fdconvert_core::{
     Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
     Skipped, Value, message, named,
@@ -21,7 +20,7 @@ use std::{
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Fills pages in sample order. Keeps a page in memory, and per sample its index entries; of
-/// checkpoints only those of the page, the others wait in a file beside the unfinished one.
+/// entry points only those of the page, the others wait in a file beside the unfinished one.
 pub(crate) struct BetonWriter {
     out: PathBuf,
     overwrite: bool,
@@ -92,13 +91,13 @@ impl BetonWriter {
             row_bytes: layout.row_bytes as u64,
             n_regions: layout.n_regions,
             compat: format.compat,
-            n_entries: (request.checkpoints && !format.compat).then_some(n_images),
+            n_entries: (request.entry_points && !format.compat).then_some(n_images),
         };
         refuse_existing(request.out, request.overwrite)?;
         let Unfinished { file, journal, spool } =
             open_files(request.out, &plan, request.overwrite)?;
         let index = Builder::new(layout.n_regions);
-        let index = if spool.is_some() { index.with_checkpoints() } else { index };
+        let index = if spool.is_some() { index.with_entry_points() } else { index };
         let mut writer = Self {
             out: request.out.to_path_buf(),
             overwrite: request.overwrite,
@@ -272,12 +271,12 @@ impl BetonWriter {
         self.file.write_all_at(&record.rows, offset)
     }
 
-    /// Seals the checkpoints of a sample's images, which are in the order of its fields.
-    fn note_checkpoints(&mut self, checkpoints: &[Option<Bytes>], regions: &[Region]) {
+    /// Seals the entry points of a sample's images.
+    fn note_entry_points(&mut self, sample: &Sample<Encoded>, regions: &[Region]) {
         if self.spool.is_none() {
             return;
         }
-        let lens = seal_all(checkpoints, regions, &mut self.pending.entries);
+        let lens = seal_all(sample.entry_points(), regions, &mut self.pending.entries);
         self.index.push_entry_lens(&lens);
         self.pending.entry_lens.extend(lens);
     }
@@ -323,14 +322,6 @@ impl ShardWriter for BetonWriter {
     }
 
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
-        self.write_with(sample, &[])
-    }
-
-    fn write_with(
-        &mut self,
-        sample: &Sample<Encoded>,
-        checkpoints: &[Option<Bytes>],
-    ) -> Result<()> {
         if self.index.n_samples() >= self.plan.reserved_samples {
             let what = format!("more than the {} planned", self.plan.reserved_samples);
             return Err(Error::usage("samples", what));
@@ -344,7 +335,7 @@ impl ShardWriter for BetonWriter {
         self.pending.rows.extend_from_slice(&row);
         self.pending.regions.extend_from_slice(&regions);
         self.pending.keys.push(sample.key.clone());
-        self.note_checkpoints(checkpoints, &regions);
+        self.note_entry_points(sample, &regions);
         Ok(())
     }
 

@@ -2,8 +2,8 @@ use crate::folder::FolderReader;
 #[cfg(feature = "write")]
 use crate::folder::writer::{self, Writer};
 use fdconvert_core::{
-    Codec, Create, Format, ImageHeader, Limits, Message, OptionValues, Reader, Result, Schema,
-    ShardSummary, ShardWriter, Splits,
+    Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, Message, OptionValues,
+    Reader, Result, Schema, ShardSummary, ShardWriter, Splits,
 };
 use std::path::Path;
 
@@ -110,6 +110,10 @@ impl Format for Folder {
 
     fn about(&self) -> &'static str {
         "a folder of image files, one folder per class"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { layout: Layout::Images, ..Capabilities::default() }
     }
 
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {

@@ -476,7 +476,7 @@ impl Reader for FolderReader {
             let (header, bytes) = self.read_image(&key, path)?;
             self.check_cached(index, &key, bytes.len() as u64)?;
             let ImageHeader { codec, width, height, .. } = header;
-            values.push(Value::Image(Encoded { codec, width, height, bytes }));
+            values.push(Value::Image(Encoded::new(codec, width, height, bytes)));
         }
         Ok(Sample { key, values })
     }

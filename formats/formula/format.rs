@@ -3,7 +3,8 @@ use crate::formula::{
     reader::FormulaReader,
 };
 use fdconvert_core::{
-    Codec, Create, Error, Format, ImageHeader, OptionValues, Reader, Result, ShardWriter, named,
+    Capabilities, Codec, Create, Error, Format, ImageHeader, OptionValues, Reader, Result,
+    ShardWriter, named,
 };
 use std::{fs::File, io::Read, path::Path};
 
@@ -18,6 +19,10 @@ impl Format for FormulaFormat {
 
     fn about(&self) -> &'static str {
         "formulas of fractals: a small file, images are rendered when read"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { formulas_only: true, ..Capabilities::default() }
     }
 
     fn with_options(&self, _values: &OptionValues) -> Result<Box<dyn Format>> {

@@ -94,7 +94,7 @@ impl Reader for FormulaReader {
         let mut rgb = Vec::new();
         let facts = self.source.rgb_into(index, &mut rgb)?;
         let size = self.source.formula().frame.size();
-        let encoded = Encoded { codec: Codec::Raw, width: size, height: size, bytes: rgb.into() };
+        let encoded = Encoded::new(Codec::Raw, size, size, rgb.into());
         Ok(self.source.sample(&facts, encoded))
     }
 

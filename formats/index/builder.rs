@@ -12,9 +12,9 @@ use xxhash_rust::xxh3::xxh3_64;
 const N_SECTIONS: usize = 4;
 
 /// Collects what the block says about each sample. Takes 40 bytes per region, 8 per sample, 8 per
-/// image where there are checkpoints, and the key itself, in the form they are written in, so that
-/// emitting them copies nothing. The checkpoints themselves, some hundred bytes per image, are not
-/// in it: see [`with_checkpoints`](Self::with_checkpoints).
+/// image where there are entry points, and the key itself, in the form they are written in, so that
+/// emitting them copies nothing. The entry points themselves, some hundred bytes per image, are not
+/// in it: see [`with_entry_points`](Self::with_checkpoints).
 #[derive(Debug, Clone)]
 pub struct Builder {
     regions_per_sample: u32,
@@ -54,13 +54,13 @@ impl Builder {
     /// the other, and hands them to [`emit_with`](Self::emit_with): of a million images they are
     /// most of a gigabyte, which a format may rather have in a file than in memory.
     #[must_use]
-    pub fn with_checkpoints(self) -> Self {
+    pub fn with_entry_points(self) -> Self {
         let entries = Entries { offsets: 0_u64.to_le_bytes().to_vec(), len: 0 };
         Self { entries: Some(entries), ..self }
     }
 
     /// Notes the lengths of a sample's entries, one for each image field in schema order, 0 where
-    /// there are no checkpoints. Where there is such a section, every sample needs them.
+    /// there are no entry points. Where there is such a section, every sample needs them.
     pub fn push_entry_lens(&mut self, lens: &[u64]) {
         let Some(entries) = &mut self.entries else { return };
         for len in lens {

@@ -22,7 +22,7 @@ pub struct Index {
     keys: Option<Section>,
     ranges: Option<Section>,
     rows: Option<Section>,
-    pub(crate) checkpoints: Option<Section>,
+    pub(crate) entry_points: Option<Section>,
     /// Positions of the image fields among the regions of a sample.
     pub(crate) image_regions: Vec<u32>,
     /// Integers and floats per sample: the cells of a row.
@@ -41,7 +41,7 @@ impl Index {
         let root = parse_trailer(&block, &header)?;
         let trailer_at = header.block_len - TRAILER_LEN;
         let (mut meta, mut regions, mut keys) = (None, None, None);
-        let (mut ranges, mut rows, mut checkpoints) = (None, None, None);
+        let (mut ranges, mut rows, mut entry_points) = (None, None, None);
         let mut offset = header.table_end();
         for number in 0..header.n_sections {
             let at = HEADER_LEN + SECTION_LEN * u64::from(number);
@@ -60,7 +60,7 @@ impl Index {
                 kind::REGIONS => &mut regions,
                 kind::KEYS => &mut keys,
                 kind::RANGES => &mut ranges,
-                kind::CHECKPOINTS => &mut checkpoints,
+                kind::CHECKPOINTS => &mut entry_points,
                 kind::ROWS => &mut rows,
                 kind if section.flags & MUST_UNDERSTAND != 0 => {
                     return Err(IndexError::Section { kind });
@@ -94,7 +94,7 @@ impl Index {
             keys,
             ranges,
             rows,
-            checkpoints,
+            entry_points,
             image_regions,
             n_cells,
             tables: OnceLock::new(),
@@ -237,7 +237,7 @@ impl Index {
     }
 
     /// Checks every byte of the block: all checksums, padding, the order of the keys, and the
-    /// seals of all checkpoints.
+    /// seals of all entry points.
     /// Empty when all is well.
     #[must_use]
     pub fn verify(&self) -> Vec<IndexError> {
@@ -267,7 +267,7 @@ impl Index {
     /// Checks the checksums of all that is said of samples: regions, keys, rows and ranges. The
     /// first call reads them all, about 100 bytes per sample; once they were found sound, later
     /// ones believe that. Damage is looked for each time: a page that could not be read for a while
-    /// must not stand against the dataset for ever. Checkpoints have seals of their own.
+    /// must not stand against the dataset for ever. Entry points have seals of their own.
     ///
     /// # Errors
     /// `Damaged`, for the first section that is.
@@ -312,7 +312,7 @@ impl Index {
             let what = format!("KEYS has {} bytes for {n_samples} samples", keys.len);
             return Err(IndexError::damaged(keys.offset, what));
         }
-        self.check_checkpoints_size()?;
+        self.check_entry_points_size()?;
         let cells = n_samples.checked_mul(self.n_cells).and_then(|n| n.checked_mul(8));
         if let Some(rows) = &self.rows
             && cells != Some(rows.len)

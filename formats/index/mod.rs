@@ -2,8 +2,8 @@
 //!
 //! A [`Builder`] collects keys and [`Region`]s while a format is written and then emits the block;
 //! an [`Index`] is the same block read back, without copying, over any [`Bytes`](bytes::Bytes).
-//! Where the block lies is the format's business, and so is where the checkpoints of JPEGs wait
-//! until the block is emitted: [`seal_all`] makes entries of them, [`Index::checkpoints`] gives them
+//! Where the block lies is the format's business, and so is where the entry points of JPEGs wait
+//! until the block is emitted: [`seal_all`] makes entries of them, [`Index::entry_points`] gives them
 //! back. [`spec`] specifies the bytes.
 //!
 //! ```
@@ -33,7 +33,7 @@
 //! Deliberately absent: files. Bytes come in, bytes go out.
 
 mod builder;
-mod checkpoints;
+mod entry_points;
 mod error;
 mod index;
 mod layout;
@@ -41,7 +41,7 @@ mod meta;
 mod region;
 
 pub use builder::Builder;
-pub use checkpoints::{CheckpointFacts, seal_all};
+pub use entry_points::{EntryPointFacts, seal_all};
 pub use error::IndexError;
 pub use index::Index;
 pub use layout::{HEADER_LEN, TRAILER_LEN, VERSION};

@@ -9,8 +9,9 @@ use crate::mds::{
     writer::Writer,
 };
 use fdconvert_core::{
-    Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, MaxDecompressed,
-    OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, message, named,
+    Capabilities, Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, Layout,
+    MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
+    message, named,
 };
 use std::{
     ffi::OsStr,
@@ -67,6 +68,10 @@ impl Format for Mds {
         OPTIONS
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { layout: Layout::Shards, ..Capabilities::default() }
+    }
+
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
         values.check(FORMAT, OPTIONS)?;
         let mut mds = self.clone();
@@ -108,10 +113,6 @@ impl Format for Mds {
     #[cfg(feature = "write")]
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
         Ok(Box::new(Writer::create(self, request)?))
-    }
-
-    fn is_sharded(&self) -> bool {
-        true
     }
 
     fn sample_bytes(&self, schema: &Schema, image_bytes: u64) -> u64 {

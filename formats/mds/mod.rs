@@ -14,10 +14,10 @@
 //! let (common, provenance, fingerprint) = (Common::default(), Provenance::default(), [0; 16]);
 //! let (common, provenance, schema) = (&common, &provenance, &schema);
 //! let overwrite = false;
-//! let checkpoints = false;
+//! let entry_points = false;
 //! let request = Create {
 //!     out, schema, shard: &shard, common, provenance, fingerprint, stamp: fingerprint, overwrite,
-//!     checkpoints,
+//!     entry_points,
 //! };
 //!
 //! let mds = Mds::default();

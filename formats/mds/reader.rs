@@ -108,7 +108,7 @@ impl MdsReader {
             (Kind::Image, _) => {
                 let header = fdconvert_core::probe::probe(&bytes)?;
                 let (codec, width, height) = (header.codec, header.width, header.height);
-                Value::Image(Encoded { codec, width, height, bytes })
+                Value::Image(Encoded::new(codec, width, height, bytes))
             }
             (Kind::Int, Some(Encoding::Int { signed, .. })) => Value::Int(int(&bytes, *signed)?),
             (Kind::Float, _) => Value::Float(float(&bytes)?),
@@ -157,7 +157,7 @@ impl MdsReader {
             let bytes = raw.slice(range);
             values.push(match (&field.kind, region.image) {
                 (Kind::Image, Some(ImageFacts { codec, width, height })) => {
-                    Value::Image(Encoded { codec, width, height, bytes })
+                    Value::Image(Encoded::new(codec, width, height, bytes))
                 }
                 _ => self.value(field, column, bytes).map_err(|what| {
                     bad(shard, index, Some(key), &format!("field `{}`: {what}", field.name))

@@ -10,8 +10,8 @@ use crate::mixed::{
 };
 use crate::wds::Wds;
 use fdconvert_core::{
-    Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, OptionValues, Reader,
-    Result, Schema, ShardSummary, ShardWriter, named,
+    Capabilities, Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, OptionValues,
+    Reader, Result, Schema, ShardSummary, ShardWriter, named,
 };
 use std::path::{Path, PathBuf};
 
@@ -55,6 +55,10 @@ impl Format for Mixed {
         Wds::default().options()
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { mixes_codecs: true, ..self.wds.capabilities() }
+    }
+
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
         values.check(FORMAT, self.options())?;
         let mut wds = match values.choice("sidecars") {
@@ -90,16 +94,8 @@ impl Format for Mixed {
         Codec::Png
     }
 
-    fn is_sharded(&self) -> bool {
-        true
-    }
-
     fn sample_bytes(&self, schema: &Schema, image_bytes: u64) -> u64 {
         self.wds.sample_bytes(schema, image_bytes)
-    }
-
-    fn stores_checkpoints(&self) -> bool {
-        self.wds.stores_checkpoints()
     }
 
     #[cfg(feature = "write")]

@@ -18,7 +18,7 @@
 //! let (schema, shard, common) = (&schema, &shard, &common);
 //! let provenance = &provenance;
 //! let overwrite = false;
-//! let checkpoints = false;
+//! let entry_points = false;
 //! let create = Create {
 //!     out,
 //!     schema,
@@ -28,7 +28,7 @@
 //!     fingerprint,
 //!     stamp,
 //!     overwrite,
-//!     checkpoints,
+//!     entry_points,
 //! };
 //! let mut writer = Mixed::default().create(&create)?;
 //! for (key, image) in [("1.png", fixtures::png(4, 3, 1)), ("2.png", fixtures::bmp(4, 3, 2))] {

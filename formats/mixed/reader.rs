@@ -1,4 +1,4 @@
-use crate::index::CheckpointFacts;
+use crate::index::EntryPointFacts;
 use crate::mixed::{
     layout::{CODECS, FORMAT, MANIFEST, folder},
     manifest::{CodecFacts, Manifest},
@@ -233,9 +233,9 @@ impl Reader for MixedReader {
         part.image_extent(position)
     }
 
-    fn checkpoints(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
+    fn entry_points(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
         let (part, position) = self.locate(index)?;
-        part.checkpoints(position, field)
+        part.entry_points(position, field)
     }
 
     fn provenance(&self) -> Option<&Provenance> {
@@ -255,9 +255,9 @@ impl Reader for MixedReader {
             put(&facts.folder, json!({ "samples": samples, "share": share, "bytes": bytes }));
         }
         let parts = self.parts.iter().flatten();
-        let checkpoints =
-            parts.filter_map(WdsReader::checkpoint_facts).reduce(CheckpointFacts::and);
-        if let Some(facts) = checkpoints {
+        let entry_points =
+            parts.filter_map(WdsReader::entry_point_facts).reduce(EntryPointFacts::and);
+        if let Some(facts) = entry_points {
             details.insert("checkpoints".into(), facts.to_json(grid_of));
         }
         details

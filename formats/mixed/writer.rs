@@ -12,7 +12,6 @@ use crate::shards::{
     record_path,
 };
 use crate::wds::{self as wds, Wds};
-use bytes::Bytes;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, Shard,
     ShardSummary, ShardWriter, Skipped, Value, message, named,
@@ -57,7 +56,7 @@ struct Run {
     fingerprint: [u8; 16],
     stamp: [u8; 16],
     overwrite: bool,
-    checkpoints: bool,
+    entry_points: bool,
 }
 
 impl Writer {
@@ -87,7 +86,7 @@ impl Writer {
             fingerprint,
             stamp: request.stamp,
             overwrite,
-            checkpoints: request.checkpoints,
+            entry_points: request.entry_points,
         };
         // Whatever a folder that is there says against it, it says before the first sample.
         for codec in CODECS {
@@ -127,17 +126,12 @@ impl Writer {
     }
 
     /// Appends to the shard of that codec. One without a sample is given up again.
-    fn append(
-        &mut self,
-        codec: Codec,
-        sample: &Sample<Encoded>,
-        checkpoints: &[Option<Bytes>],
-    ) -> Result<()> {
+    fn append(&mut self, codec: Codec, sample: &Sample<Encoded>) -> Result<()> {
         if let Some(open) = self.open.iter_mut().find(|open| open.codec == codec) {
-            return open.writer.write_with(sample, checkpoints);
+            return open.writer.write(sample);
         }
         let mut writer = self.run.create(codec)?;
-        writer.write_with(sample, checkpoints)?;
+        writer.write(sample)?;
         self.open.push(Open { codec, writer });
         Ok(())
     }
@@ -145,14 +139,6 @@ impl Writer {
 
 impl ShardWriter for Writer {
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
-        self.write_with(sample, &[])
-    }
-
-    fn write_with(
-        &mut self,
-        sample: &Sample<Encoded>,
-        checkpoints: &[Option<Bytes>],
-    ) -> Result<()> {
         let (codec, code) = self.route(sample)?;
         // Within a codec the shard would say so, too.
         let key = xxh3_128(sample.key.as_bytes());
@@ -160,7 +146,7 @@ impl ShardWriter for Writer {
             let what = "another sample of the shard has the same key; a beton or mds can hold both";
             return Err(Error::sample(&sample.key, what));
         }
-        self.append(codec, sample, checkpoints)?;
+        self.append(codec, sample)?;
         self.seen.insert(key);
         self.order.push(code);
         self.keys.add(code, &sample.key);
@@ -225,7 +211,7 @@ impl Run {
             stamp: self.stamp,
             overwrite: self.overwrite,
             // In each codec: images of further fields may be of another one.
-            checkpoints: self.checkpoints,
+            entry_points: self.entry_points,
         };
         let first = part(&request, &folder, &common, self.overwrite);
         // A part that this run has committed, but not the shard: it is written anew.

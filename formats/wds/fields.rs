@@ -221,7 +221,7 @@ pub(crate) fn decode(kind: &Kind, bytes: Bytes) -> Result<Value<Encoded>, String
         Kind::Image => {
             let header = fdconvert_core::probe::probe(&bytes)?;
             let (codec, width, height) = (header.codec, header.width, header.height);
-            Value::Image(Encoded { codec, width, height, bytes })
+            Value::Image(Encoded::new(codec, width, height, bytes))
         }
         Kind::Int => Value::Int(ascii().parse().map_err(|_| "is no integer of 64 bits")?),
         Kind::Float => Value::Float(match ascii() {
@@ -277,7 +277,7 @@ mod tests {
         let check = |wds: &Wds, codec, expected: [&str; 3]| {
             let common = Common { codec, ..Common::default() };
             let rest = ["age%20in%20years.cls", "score.json", "caption.txt"];
-            let png = Encoded { codec: Codec::Png, width: 1, height: 1, bytes: Bytes::new() };
+            let png = Encoded::new(Codec::Png, 1, 1, Bytes::new());
             let png = Value::Image(png);
             let names = names(&schema, wds, &common).unwrap();
             let names: Vec<_> = names.iter().map(|name| name.of(&png)).collect();

@@ -2,9 +2,9 @@ use crate::wds::{WdsReader, fields, layout, npy, open};
 #[cfg(feature = "write")]
 use crate::wds::{complete, existing, writer::Writer};
 use fdconvert_core::{
-    Codec, Common, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind,
-    MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result, Schema, ShardSummary,
-    ShardWriter, named,
+    Capabilities, Codec, Common, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind,
+    Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result, Schema,
+    ShardSummary, ShardWriter, named,
 };
 use std::{
     ffi::OsStr,
@@ -105,6 +105,16 @@ impl Format for Wds {
         OPTIONS
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            layout: Layout::Shards,
+            names_splits: true,
+            // They are in the index.
+            entry_points: self.sidecars.contains(&"fdx"),
+            ..Capabilities::default()
+        }
+    }
+
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
         values.check(FORMAT, OPTIONS)?;
         let mut wds = self.clone();
@@ -140,10 +150,6 @@ impl Format for Wds {
         Codec::Png
     }
 
-    fn is_sharded(&self) -> bool {
-        true
-    }
-
     fn sample_bytes(&self, schema: &Schema, image_bytes: u64) -> u64 {
         let n_images = schema.fields.iter().filter(|field| field.kind == Kind::Image).count();
         // The padding of the first image is known, that of others is half a block on average.
@@ -160,11 +166,6 @@ impl Format for Wds {
             _ => layout::member_bytes(1),
         });
         others.fold(images, u64::saturating_add)
-    }
-
-    fn stores_checkpoints(&self) -> bool {
-        // They are in the index.
-        self.sidecars.contains(&"fdx")
     }
 
     #[cfg(feature = "write")]

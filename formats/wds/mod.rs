@@ -22,10 +22,10 @@
 //!     fingerprint: [0; 16],
 //!     stamp: [0; 16],
 //!     overwrite: false,
-//!     checkpoints: false,
+//!     entry_points: false,
 //! };
 //! let mut writer = Wds::default().create(&create)?;
-//! let image = Encoded { codec: Codec::Png, width: 4, height: 3, bytes };
+//! let image = Encoded::new(Codec::Png, 4, 3, bytes);
 //! writer.write(&Sample { key: "cat/1.png".into(), values: vec![Value::Image(image)] })?;
 //! let shards = &[(shard.clone(), writer.finish()?)];
 //! assert_eq!(shards[0].1.path, out.join("train-000000.tar"));
@@ -42,9 +42,9 @@
 //! several shards may be written at the same time.
 
 #[cfg(feature = "write")]
-mod checkpoints;
-#[cfg(feature = "write")]
 mod complete;
+#[cfg(feature = "write")]
+mod entry_points;
 #[cfg(feature = "write")]
 mod existing;
 mod fields;
@@ -72,7 +72,7 @@ mod verify;
 mod writer;
 
 #[cfg(feature = "write")]
-pub use checkpoints::Checkpointing;
+pub use entry_points::AddEntryPoints;
 pub use format::Wds;
 pub use reader::WdsReader;
 

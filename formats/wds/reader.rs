@@ -1,4 +1,4 @@
-use crate::index::CheckpointFacts;
+use crate::index::EntryPointFacts;
 use crate::wds::{
     kept, keys,
     manifest::Manifest,
@@ -41,14 +41,14 @@ impl WdsReader {
         self.manifest.is_some()
     }
 
-    /// What the indexes say about checkpoints, all together; `None` where none has any.
+    /// What the indexes say about entry points, all together; `None` where none has any.
     #[must_use]
-    pub fn checkpoint_facts(&self) -> Option<CheckpointFacts> {
+    pub fn entry_point_facts(&self) -> Option<EntryPointFacts> {
         let found = self.shards.iter().filter_map(|shard| match &shard.contents {
-            Contents::Indexed(index) => index.checkpoint_facts(),
+            Contents::Indexed(index) => index.entry_point_facts(),
             Contents::Scanned(_) => None,
         });
-        found.reduce(CheckpointFacts::and)
+        found.reduce(EntryPointFacts::and)
     }
 
     /// The shard of a sample, and its position there.
@@ -222,14 +222,14 @@ impl Reader for WdsReader {
         shard.extent(sample, slot).map_err(|what| self.bad_sample(index, &what))
     }
 
-    fn checkpoints(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
+    fn entry_points(&self, index: u64, field: usize) -> Result<Option<Bytes>> {
         let (shard, sample) = self.locate(index)?;
         let (Contents::Indexed(block), Some(image)) =
             (&shard.contents, self.schema.image_position(field))
         else {
             return Ok(None);
         };
-        let found = block.checkpoints(sample, image);
+        let found = block.entry_points(sample, image);
         found.map_err(|error| self.bad_sample(index, &error.to_string()))
     }
 
@@ -248,9 +248,13 @@ impl Reader for WdsReader {
             ("members", json!(columns.collect::<Vec<_>>())),
             ("manifest", json!(self.manifest.is_some())),
         ];
-        let checkpoints = self.checkpoint_facts();
-        let checkpoints = checkpoints.map(|facts| ("checkpoints", facts.to_json(grid_of)));
-        facts.into_iter().chain(checkpoints).map(|(name, value)| (name.to_owned(), value)).collect()
+        let entry_points = self.entry_point_facts();
+        let entry_points = entry_points.map(|facts| ("checkpoints", facts.to_json(grid_of)));
+        facts
+            .into_iter()
+            .chain(entry_points)
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
     }
 
     fn verify_layout(&self) -> Vec<Error> {

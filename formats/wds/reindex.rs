@@ -2,8 +2,8 @@
 use crate::index::{Builder, ImageFacts, Meta, Region};
 use crate::wds::{
     Wds, WdsReader,
-    checkpoints::{self, Checkpointing, Entries},
     complete::refuse_foreign,
+    entry_points::{self, AddEntryPoints, Entries},
     fields, layout, names,
     shard::{Contents, Shard},
     sidecar::{ShardFile, Shards, Sidecar},
@@ -30,8 +30,8 @@ impl Wds {
         self.index_with(path, overwrite, None)
     }
 
-    /// As [`index`](Self::index), and the indexes get checkpoints of the JPEGs. An index that has
-    /// none is written anew, and one with checkpoints of another grid if `overwrite`.
+    /// As [`index`](Self::index), and the indexes get entry points of the JPEGs. An index that has
+    /// none is written anew, and one with entry points of another grid if `overwrite`.
     ///
     /// # Errors
     /// As for [`index`](Self::index); `Usage` when there is no index among the sidecars.
@@ -39,12 +39,12 @@ impl Wds {
         &self,
         path: &Path,
         overwrite: bool,
-        how: Option<Checkpointing<'_>>,
+        how: Option<AddEntryPoints<'_>>,
     ) -> Result<Vec<PathBuf>> {
         let makes_index = self.sidecars.contains(&"fdx");
         if how.is_some() && !makes_index {
             let what =
-                message!("checkpoints are stored in the index: add `fdx` to {}", named::SIDECARS);
+                message!("entry points are stored in the index: add `fdx` to {}", named::SIDECARS);
             return Err(Error::usage(named::JPEG_INDEX, what));
         }
         let reader = self.open_dataset(path)?;
@@ -65,7 +65,7 @@ impl Wds {
                 (Contents::Indexed(index), Some(how))
                     if !how.is_done(shard, index, overwrite)? =>
                 {
-                    written.push(checkpoints::add(how, &reader, shard, start..end)?);
+                    written.push(entry_points::add(how, &reader, shard, start..end)?);
                 }
                 _ => {}
             }
@@ -90,7 +90,7 @@ impl Wds {
         shard: &Shard,
         samples: std::ops::Range<u64>,
         overwrite: bool,
-        how: Option<Checkpointing<'_>>,
+        how: Option<AddEntryPoints<'_>>,
     ) -> Result<PathBuf> {
         let path = layout::index_path(&shard.path);
         if path.exists() && !overwrite {
@@ -107,7 +107,7 @@ impl Wds {
         let mut builder = Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX));
         let mut entries = how.map(Entries::new);
         if entries.is_some() {
-            builder = builder.with_checkpoints();
+            builder = builder.with_entry_points();
         }
         for index in samples {
             let sample = reader.get(index)?;

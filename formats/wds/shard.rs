@@ -160,7 +160,7 @@ impl Shard {
                     return Err(format!("is {}x{}: no pixels", image.width, image.height));
                 }
                 let (codec, width, height) = (image.codec, image.width, image.height);
-                Value::Image(Encoded { codec, width, height, bytes })
+                Value::Image(Encoded::new(codec, width, height, bytes))
             }
             Kind::Array(spec) if spec.byte_len() != Some(region.len) => {
                 return Err(format!("{} bytes do not fill the array's shape", region.len));

@@ -9,7 +9,6 @@ use crate::wds::{
     names::Name,
     record::Record,
 };
-use bytes::Bytes;
 use fdconvert_core::{
     Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, ShardSummary,
     ShardWriter, Skipped, Value,
@@ -26,7 +25,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
 /// What is written at once.
 const BUFFER_BYTES: usize = 4 << 20;
 
-/// Appends samples to a shard. Keeps the shard's index in memory, checkpoints included (1.6 MB in
+/// Appends samples to a shard. Keeps the shard's index in memory, entry points included (1.6 MB in
 /// a shard of 256 MiB), and 16 bytes per key.
 pub(crate) struct Writer {
     out: PathBuf,
@@ -42,7 +41,7 @@ pub(crate) struct Writer {
     keys: KeyCodec,
     seen: HashSet<u128>,
     index: Builder,
-    /// Sealed checkpoints; `None` where none are stored.
+    /// Sealed entry points; `None` where none are stored.
     entries: Option<Vec<u8>>,
     tar: Archive,
     ours: Ours,
@@ -102,8 +101,8 @@ impl Writer {
         let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
         // More fields than 32 bits count do not fit into memory.
         let index = Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX));
-        let stores = request.checkpoints && format.stores_checkpoints();
-        let index = if stores { index.with_checkpoints() } else { index };
+        let stores = request.entry_points && format.capabilities().entry_points;
+        let index = if stores { index.with_entry_points() } else { index };
         Ok(Self {
             out: out.to_path_buf(),
             with_index,
@@ -125,7 +124,7 @@ impl Writer {
         })
     }
 
-    fn push(&mut self, sample: &Sample<Encoded>, checkpoints: &[Option<Bytes>]) -> Result<()> {
+    fn push(&mut self, sample: &Sample<Encoded>) -> Result<()> {
         let bad = |what: String| Error::sample(&sample.key, what);
         self.schema.check(sample)?;
         let mut members = Vec::with_capacity(sample.values.len());
@@ -177,7 +176,7 @@ impl Writer {
         self.index.push(&sample.key, &regions);
         self.index.push_row(&row);
         if let Some(entries) = &mut self.entries {
-            self.index.push_entry_lens(&seal_all(checkpoints, &regions, entries));
+            self.index.push_entry_lens(&seal_all(sample.entry_points(), &regions, entries));
         }
         Ok(())
     }
@@ -185,15 +184,7 @@ impl Writer {
 
 impl ShardWriter for Writer {
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
-        self.push(sample, &[])
-    }
-
-    fn write_with(
-        &mut self,
-        sample: &Sample<Encoded>,
-        checkpoints: &[Option<Bytes>],
-    ) -> Result<()> {
-        self.push(sample, checkpoints)
+        self.push(sample)
     }
 
     fn skip(&mut self, skipped: Skipped) -> Result<()> {

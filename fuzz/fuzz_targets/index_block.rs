@@ -31,8 +31,8 @@ fn explore(block: Vec<u8>) {
             }
         }
         for field in 0..4 {
-            match index.checkpoints(sample, field) {
-                Ok(Some(bytes)) => assert!(!bytes.is_empty() && index.has_checkpoints()),
+            match index.entry_points(sample, field) {
+                Ok(Some(bytes)) => assert!(!bytes.is_empty() && index.has_entry_points()),
                 Ok(None) => {}
                 Err(error) => assert!(!error.to_string().is_empty()),
             }

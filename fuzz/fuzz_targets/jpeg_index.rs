@@ -1,8 +1,8 @@
-//! Any bytes as a JPEG, and the rest of them as its checkpoints. What the fast walk accepts the
-//! slow decoder must accept too, and decoding from checkpoints must give the same.
+//! Any bytes as a JPEG, and the rest of them as its entry points. What the fast walk accepts the
+//! slow decoder must accept too, and decoding from entry points must give the same.
 #![no_main]
 use fdconvert_jpeg::{
-    Checkpoints, GRIDS_BITS, Jpeg, cut, marker_segments, parse, parse_header, reference, region,
+    EntryPoints, GRIDS_BITS, Jpeg, cut, marker_segments, parse, parse_header, reference, region,
     unstuff,
 };
 use libfuzzer_sys::fuzz_target;
@@ -17,8 +17,8 @@ fuzz_target!(|data: &[u8]| {
     assert!(ends.is_sorted() && ends.iter().all(|end| *end <= bytes.len()));
     let Ok(jpeg) = parse(bytes) else { return };
     let grid_bits = GRIDS_BITS[usize::from(grid) % GRIDS_BITS.len()];
-    if let Ok(made) = Checkpoints::build(&jpeg, bytes, grid_bits) {
-        assert_eq!(Checkpoints::from_bytes(&made.to_bytes(), &jpeg).as_ref(), Ok(&made));
+    if let Ok(made) = EntryPoints::build(&jpeg, bytes, grid_bits) {
+        assert_eq!(EntryPoints::from_bytes(&made.to_bytes(), &jpeg).as_ref(), Ok(&made));
         if jpeg.n_blocks <= MAX_BLOCKS {
             let sequential = reference::coefficients(&jpeg, bytes).expect("walked, not decoded");
             let parallel = reference::coefficients_from(&jpeg, bytes, &made).expect("walked");
@@ -29,18 +29,18 @@ fuzz_target!(|data: &[u8]| {
         if cut(&jpeg, bytes, &made, half, 1, &mut out).is_some() {
             let part = parse(&out).expect("a cut is a JPEG");
             // Whose scan is as long as its blocks.
-            assert!(Checkpoints::build(&part, &out, grid_bits).is_ok());
+            assert!(EntryPoints::build(&part, &out, grid_bits).is_ok());
         }
         let whole = region(&jpeg, &made, 0..jpeg.height, 0..jpeg.width);
         assert_eq!(whole.segments.len(), made.segments().len());
     }
-    if let Ok(read) = Checkpoints::from_bytes(stored, &jpeg) {
+    if let Ok(read) = EntryPoints::from_bytes(stored, &jpeg) {
         explore(&jpeg, bytes, &read, grid.into());
     }
 });
 
-/// Checkpoints that were accepted, although they may be of another image.
-fn explore(jpeg: &Jpeg, bytes: &[u8], read: &Checkpoints, at: u32) {
+/// Entry points that were accepted, although they may be of another image.
+fn explore(jpeg: &Jpeg, bytes: &[u8], read: &EntryPoints, at: u32) {
     let mut block = 0;
     for segment in read.segments() {
         assert_eq!(segment.block, block);
@@ -48,7 +48,7 @@ fn explore(jpeg: &Jpeg, bytes: &[u8], read: &Checkpoints, at: u32) {
         block += segment.n_blocks;
     }
     assert_eq!(block, jpeg.n_blocks);
-    assert_eq!(Checkpoints::from_bytes(&read.to_bytes(), jpeg).as_ref(), Ok(read));
+    assert_eq!(EntryPoints::from_bytes(&read.to_bytes(), jpeg).as_ref(), Ok(read));
     let part = region(jpeg, read, at..at + 20, at / 2..at);
     for number in 0..read.segments().len() {
         let anchor = read.anchor_before(number).expect("segment 0 is one");

@@ -25,7 +25,7 @@ const SETS: [(&str, &str, &[&str]); 12] = [
     ("beton", "photos", &["--format", "beton", "--page-size", "2MiB"]),
     ("beton, compact", "all.beton", &["--format", "beton", "--compact"]),
     (
-        "beton, compact, checkpoints",
+        "beton, compact, entry points",
         "photos",
         &["--format", "beton", "--compact", "--jpeg-index", "on"],
     ),
@@ -36,7 +36,7 @@ const SETS: [(&str, &str, &[&str]); 12] = [
     ),
     ("wds", "all.beton", &["--format", "wds"]),
     (
-        "wds, all sidecars, checkpoints",
+        "wds, all sidecars, entry points",
         "photos",
         &[
             "--format",
@@ -119,7 +119,7 @@ fn sources(root: &Path) {
         fingerprint: [0; 16],
         stamp: [0; 16],
         overwrite: false,
-        checkpoints: false,
+        entry_points: false,
     };
     let mut writer = Beton::default().create(&create).unwrap();
     let samples = fixtures::samples(&schema, &images, 3, 5);

@@ -1,6 +1,6 @@
-//! What checkpoints spare when a part of a JPEG is decoded: `parts FOLDER [ROUNDS]` decodes random
+//! What entry points spare when a part of a JPEG is decoded: `parts FOLDER [ROUNDS]` decodes random
 //! resized crops of the JPEGs of a folder, and of the same images made smaller and encoded anew,
-//! with and without checkpoints, and prints tables for `crates/jpeg/README.md`.
+//! with and without entry points, and prints tables for `crates/jpeg/README.md`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
 #[path = "../tests/common/smaller.rs"]
@@ -10,7 +10,7 @@ use cpu_time::ThreadTime;
 use fdconvert_codec::{Decoder, Region, Wanted};
 use fdconvert_core::{Codec, Encoded, Limits};
 use fdconvert_jpeg::{
-    Checkpoints, DEFAULT_GRID_BITS, cut, parse, parse_header, stored_checkpoints,
+    DEFAULT_GRID_BITS, EntryPoints, cut, parse, parse_header, stored_entry_points,
 };
 use fdconvert_testkit::{
     fixtures::Random,
@@ -22,7 +22,7 @@ use std::{error::Error, path::PathBuf};
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const CROPS_PER_IMAGE: usize = 8;
-/// Without checkpoints; with the rows below cut off; with those above as well, always; and as
+/// Without entry points; with the rows below cut off; with those above as well, always; and as
 /// [`Decoder::decode_part_with`] does it.
 const WAYS: [&str; 4] = ["plain", "tail", "head and tail", "decode_part_with"];
 
@@ -55,15 +55,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The image with its checkpoints; `None` for those that get none.
+/// The image with its entry points; `None` for those that get none.
 fn image(bytes: Vec<u8>) -> Option<Image> {
-    let stored = stored_checkpoints(&bytes, DEFAULT_GRID_BITS).ok()?;
+    let stored = stored_entry_points(&bytes, DEFAULT_GRID_BITS).ok()?;
     let jpeg = parse(&bytes).ok()?;
     let (width, height) = (jpeg.width, jpeg.height);
-    Some(Image {
-        encoded: Encoded { codec: Codec::Jpeg, width, height, bytes: bytes.into() },
-        stored,
-    })
+    Some(Image { encoded: Encoded::new(Codec::Jpeg, width, height, bytes.into()), stored })
 }
 
 /// Prints one row for the set, and one for each share of the rows that are above the crop.
@@ -134,21 +131,21 @@ fn decode(
     let Crop { region, shrink } = *crop;
     let limits = &Limits::DEFAULT;
     if way == 0 || way == 3 {
-        let checkpoints = (way == 3).then_some(stored.as_slice());
+        let entry_points = (way == 3).then_some(stored.as_slice());
         decoder.decode_part_with(
             "",
             encoded,
             limits,
-            &Wanted { region, shrink, checkpoints },
+            &Wanted { region, shrink, entry_points },
             out,
         )?;
         return Ok(());
     }
     let first = if way == 1 { 0 } else { region.y };
     let jpeg = parse_header(&encoded.bytes)?;
-    let checkpoints = Checkpoints::from_bytes(stored, &jpeg)?;
+    let entry_points = EntryPoints::from_bytes(stored, &jpeg)?;
     let rows = first..region.y + region.height;
-    let Some(cut) = cut(&jpeg, &encoded.bytes, &checkpoints, rows, shrink.into(), buffer) else {
+    let Some(cut) = cut(&jpeg, &encoded.bytes, &entry_points, rows, shrink.into(), buffer) else {
         decoder.decode_part("", encoded, limits, region, shrink, out)?;
         return Ok(());
     };
@@ -157,7 +154,7 @@ fn decode(
     buffer.extend_from_slice(&[0xFF, 0xD9]);
     let region = Region { y: region.y - cut.first_row, ..region };
     let bytes = std::mem::take(buffer).into();
-    let part = Encoded { codec: Codec::Jpeg, width: jpeg.width, height: cut.n_rows, bytes };
+    let part = Encoded::new(Codec::Jpeg, jpeg.width, cut.n_rows, bytes);
     decoder.decode_part("", &part, limits, region, shrink, out)?;
     *buffer = part.bytes.into();
     Ok(())

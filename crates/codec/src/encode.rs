@@ -38,7 +38,7 @@ impl Encoder {
         let bytes = self.bytes(pixels, codec, options, source).map_err(|what| {
             Error::sample(key, format!("cannot be encoded as {}: {what}", codec.extension()))
         })?;
-        Ok(Encoded { codec, width: pixels.width, height: pixels.height, bytes })
+        Ok(Encoded::new(codec, pixels.width, pixels.height, bytes))
     }
 
     /// Encodes as a 1-bit PNG.
@@ -51,7 +51,7 @@ impl Encoder {
         let wrote = self.bilevel.encode(image, form, &mut self.buffer);
         wrote.map_err(|what| Error::sample(key, format!("cannot be encoded as png: {what}")))?;
         let (codec, width, height) = (Codec::Png, image.width, image.height);
-        Ok(Encoded { codec, width, height, bytes: Bytes::copy_from_slice(&self.buffer) })
+        Ok(Encoded::new(codec, width, height, Bytes::copy_from_slice(&self.buffer)))
     }
 
     fn bytes(

@@ -30,9 +30,9 @@ pub struct Wanted<'a> {
     pub region: Region,
     /// 1, 2, 4 or 8: how many times smaller the image is made; any other number is 1.
     pub shrink: u8,
-    /// The stored checkpoints of a JPEG (`fdconvert_jpeg::stored_checkpoints`), if there are
+    /// The stored entry points of a JPEG (`fdconvert_jpeg::stored_entry_points`), if there are
     /// any. They must be those of this image, which whoever keeps them has a checksum for.
-    pub checkpoints: Option<&'a [u8]>,
+    pub entry_points: Option<&'a [u8]>,
 }
 
 /// Part of an image, decoded.
@@ -72,15 +72,15 @@ impl Decoder {
         shrink: u8,
         out: &mut Vec<u8>,
     ) -> Result<Part> {
-        let wanted = Wanted { region: wanted, shrink, checkpoints: None };
+        let wanted = Wanted { region: wanted, shrink, entry_points: None };
         self.decode_part_with(key, encoded, limits, &wanted, out)
     }
 
-    /// As [`decode_part`](Self::decode_part), with checkpoints that spare the entropy code of a
+    /// As [`decode_part`](Self::decode_part), with entry points that spare the entropy code of a
     /// JPEG above the region, where there is enough of it to be worth it: 6 kB and a sixteenth of
     /// the file. The pixels are the same, but damage above the region may go unnoticed too.
     ///
-    /// Checkpoints that are damaged or do not fit are ignored, and so they are for JPEGs with
+    /// Entry points that are damaged or do not fit are ignored, and so they are for JPEGs with
     /// restart markers or unusual sampling, and without the feature `turbo`. Those of another
     /// image that fit by chance lead to wrong pixels.
     ///
@@ -94,7 +94,7 @@ impl Decoder {
         wanted: &Wanted<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Part> {
-        let Wanted { region: wanted, shrink, checkpoints } = *wanted;
+        let Wanted { region: wanted, shrink, entry_points } = *wanted;
         let header = claim(key, encoded, limits)?;
         let inside = |from: u32, len: u32, side: u32| len > 0 && len <= side && from <= side - len;
         if !inside(wanted.x, wanted.width, header.width)
@@ -114,7 +114,7 @@ impl Decoder {
                 let region = Region { x, y, width, height };
                 let wanted = (region, shrink);
                 let decoded = guarded(|| {
-                    self.jpeg().decode_part(&encoded.bytes, &header, wanted, checkpoints, out)
+                    self.jpeg().decode_part(&encoded.bytes, &header, wanted, entry_points, out)
                 })
                 .map_err(|what| Error::sample(key, undecodable(&encoded.bytes, &header, what)))?;
                 let (region, shrink) = (decoded.region, decoded.shrink);

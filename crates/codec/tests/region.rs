@@ -99,7 +99,7 @@ fn check_photos(folder: &Path, n_regions: usize) -> usize {
         let bytes: Bytes = std::fs::read(path).unwrap().into();
         let header = fdconvert_core::probe::probe(&bytes).unwrap();
         let (width, height) = (header.width, header.height);
-        let image = Encoded { codec: header.codec, width, height, bytes };
+        let image = Encoded::new(header.codec, width, height, bytes);
         for shrink in [1, 2, 4, 8].repeat(n_regions) {
             check(&mut decoder, &image, region(&mut random, width, height), shrink);
         }

@@ -2,7 +2,6 @@ use crate::{
     Codec, Encoded, Error, FormatOption, ImageHeader, MaxDecompressed, Message, OptionValues,
     Provenance, Reader, Result, Sample, Schema, Skipped,
 };
-use bytes::Bytes;
 use std::{
     ops::Range,
     path::{Path, PathBuf},
@@ -73,10 +72,10 @@ pub struct Create<'a> {
     pub stamp: [u8; 16],
     /// Replace an existing output, and an unfinished one of another run.
     pub overwrite: bool,
-    /// Whether samples come with the checkpoints of their JPEGs, by
+    /// Whether samples come with the entry points of their JPEGs, by
     /// [`ShardWriter::write_with`], to be stored; only for formats that
     /// [store them](Format::stores_checkpoints).
-    pub checkpoints: bool,
+    pub entry_points: bool,
 }
 
 /// What a finished shard turned out to be.
@@ -107,6 +106,36 @@ pub struct Complete<'a> {
     pub provenance: &'a Provenance,
     /// Identity of the run, as in [`Create`].
     pub fingerprint: [u8; 16],
+}
+
+/// What a dataset of a format is on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// One file; a plan has one shard for each output.
+    #[default]
+    File,
+    /// A folder with a file for each image.
+    Images,
+    /// A folder of shards.
+    Shards,
+}
+
+/// What a format can do, with the options that it has. Who packs asks for this, and never for the
+/// name of a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capabilities {
+    /// What a dataset is on disk.
+    pub layout: Layout,
+    /// Shards are named after the split that they belong to.
+    pub names_splits: bool,
+    /// Images of several codecs lie in one dataset, at a ratio.
+    pub mixes_codecs: bool,
+    /// Bytes that a sample may take at most as it is stored.
+    pub max_sample_bytes: Option<u64>,
+    /// [Entry points](Encoded::entry_points) of JPEGs are stored beside the images.
+    pub entry_points: bool,
+    /// Not samples, only what they are made by: [`create`](Format::create) refuses.
+    pub formulas_only: bool,
 }
 
 /// One on-disk layout. A value of the implementing type carries the layout's options.
@@ -145,10 +174,9 @@ pub trait Format: Send + Sync {
     /// What an image becomes, without loss, when it cannot be stored as it is.
     fn fallback(&self) -> Codec;
 
-    /// Whether the checkpoints of JPEGs (where a decoder may start inside the scan) can be stored
-    /// beside the images, with these options.
-    fn stores_checkpoints(&self) -> bool {
-        false
+    /// What the format can do. The default is one file, and nothing special.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
     }
 
     /// What a user should know of how such samples will be stored, each on one line: for the
@@ -177,10 +205,9 @@ pub trait Format: Send + Sync {
         Err(Error::usage("format", what))
     }
 
-    /// Whether a dataset is a folder of shards; else it is one file or folder, and the plan has one
-    /// shard for each output.
+    /// Whether a dataset is a folder of shards.
     fn is_sharded(&self) -> bool {
-        false
+        self.capabilities().layout == Layout::Shards
     }
 
     /// Bytes that a sample takes in a shard when its images take `image_bytes`, framing included:
@@ -228,19 +255,6 @@ pub trait ShardWriter: Send {
     /// `Sample` when the format cannot hold this one; the writer stays usable and the sample
     /// counts as not written. `Io` when the system refuses; then the writer must be dropped.
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()>;
-
-    /// Appends a sample with the checkpoints of its images: one for each image field, in schema
-    /// order, `None` for what has none. The default stores the sample alone.
-    ///
-    /// # Errors
-    /// As for [`write`](Self::write).
-    fn write_with(
-        &mut self,
-        sample: &Sample<Encoded>,
-        _checkpoints: &[Option<Bytes>],
-    ) -> Result<()> {
-        self.write(sample)
-    }
 
     /// Notes that the next sample of the shard is left out, and why.
     ///

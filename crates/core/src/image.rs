@@ -178,6 +178,18 @@ pub struct Encoded {
     pub height: u32,
     /// The stored bytes.
     pub bytes: Bytes,
+    /// Where a decoder may start inside this JPEG, as `fdconvert-jpeg` makes them; a format that can
+    /// stores them beside the image. A [`Reader`](crate::Reader) gives them apart from the image,
+    /// as most who read images do not want them: [`Reader::entry_points`](crate::Reader::entry_points).
+    pub entry_points: Option<Bytes>,
+}
+
+impl Encoded {
+    /// An image without entry points.
+    #[must_use]
+    pub fn new(codec: Codec, width: u32, height: u32, bytes: Bytes) -> Self {
+        Self { codec, width, height, bytes, entry_points: None }
+    }
 }
 
 impl fmt::Debug for Encoded {

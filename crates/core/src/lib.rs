@@ -43,7 +43,9 @@ mod units;
 pub use array::{ArraySpec, DType};
 pub use bilevel::Bilevel;
 pub use error::{Class, Error, Result};
-pub use format::{Common, Complete, Create, Format, Shard, ShardSummary, ShardWriter};
+pub use format::{
+    Capabilities, Common, Complete, Create, Format, Layout, Shard, ShardSummary, ShardWriter,
+};
 pub use ignored::Ignored;
 pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};
 pub use limits::{Limits, MaxDecompressed};

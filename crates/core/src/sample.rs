@@ -1,4 +1,4 @@
-use crate::{ArraySpec, Error, Result, image::Abbreviated};
+use crate::{ArraySpec, Encoded, Error, Result, image::Abbreviated};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
@@ -199,6 +199,17 @@ impl Schema {
     }
 }
 
+impl Sample<Encoded> {
+    /// The [entry points](Encoded::entry_points) of its images, in schema order; `None` for what
+    /// has none.
+    pub fn entry_points(&self) -> impl Iterator<Item = Option<&Bytes>> {
+        self.values.iter().filter_map(|value| match value {
+            Value::Image(image) => Some(image.entry_points.as_ref()),
+            _ => None,
+        })
+    }
+}
+
 impl<I> Sample<I> {
     /// Replaces every image, keeping the rest.
     ///
@@ -237,7 +248,7 @@ mod tests {
     #[test]
     fn a_printed_sample_does_not_hold_a_whole_image() {
         let bytes = Bytes::from(vec![0xff; 55_079]);
-        let image = Encoded { codec: Codec::Jpeg, width: 5, height: 4, bytes: bytes.clone() };
+        let image = Encoded::new(Codec::Jpeg, 5, 4, bytes.clone());
         let values = vec![Value::Image(image), Value::Bytes(bytes), Value::Int(3)];
         let printed = format!("{:?}", Sample { key: "a.jpg".into(), values });
         assert!(printed.len() < 400 && printed.contains("(55079 bytes)"), "{printed}");

@@ -193,7 +193,7 @@ pub trait Reader: Source {
     /// # Errors
     /// As for [`get`](Self::get); `Sample` also when what was recorded is damaged or of another
     /// image. The image itself may still be sound.
-    fn checkpoints(&self, _index: u64, _field: usize) -> Result<Option<Bytes>> {
+    fn entry_points(&self, _index: u64, _field: usize) -> Result<Option<Bytes>> {
         Ok(None)
     }
 

@@ -88,7 +88,7 @@ impl Samples {
             "notes": notes,
             "remarks": self.remarks(),
             "fell_back": {"images": fell_back, "bytes_before": before, "bytes_after": after},
-            "jpeg_index": report.checkpoints,
+            "jpeg_index": report.entry_points,
             "shards": shards,
             "seconds": report.elapsed.as_secs_f64(),
             "stage_seconds": times,

@@ -1,7 +1,6 @@
 //! Where an output may lie, and what its name may say.
 use crate::sources;
-use fdconvert_core::{Error, Format, Named, Result, message, named};
-use fdconvert_formats::folder::Folder;
+use fdconvert_core::{Error, Format, Layout, Named, Result, message, named};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -9,7 +8,7 @@ use std::{
 
 /// Refuses names that look like something that is not done.
 pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
-    let is_file = !format.is_sharded() && format.name() != Folder::default().name();
+    let is_file = format.capabilities().layout == Layout::File;
     let written = out.as_os_str().as_encoded_bytes();
     if is_file && written.ends_with(b"/") && !out.is_dir() {
         let what = format!(

@@ -8,11 +8,8 @@ use crate::{
     sources::Opening,
     splits::{self, SplitReport},
 };
-use fdconvert_core::{
-    Error, Format as _, MaxDecompressed, Message, Result, Source, named, split_names,
-};
+use fdconvert_core::{Error, MaxDecompressed, Message, Result, Source, named, split_names};
 use fdconvert_formats::folder::Folder;
-use fdconvert_formats::formula::FormulaFormat;
 use fdconvert_pipeline::{Cancel, Dataset, OnError, Part, Plan, Report, Run, outputs};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -247,7 +244,7 @@ impl Pack {
         let ratio = ratio::settle(options, &self.sources, left, self.how.overwrite, context)?;
         let mut settings = Settings::new(options, ratio.as_ref(), Some(&self.out))?;
         out::check_name(&self.out, &*settings.format)?;
-        if settings.format.name() == FormulaFormat.name() {
+        if settings.format.capabilities().formulas_only {
             let formula = formula::prepare(&self.sources, &self.out, &settings, &self.how)?;
             return Ok(Prepared::Formula(formula));
         }
@@ -259,8 +256,9 @@ impl Pack {
         // By size it looks at every sample.
         let planning = context.progress.stage(Stage::Planning);
         let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
-        if settings.format.name() == "beton" && self.how.on_error == OnError::Fail {
-            page::check(&*source, &settings.policy, &plan, options)?;
+        let largest = settings.format.capabilities().max_sample_bytes;
+        if let (Some(page_bytes), OnError::Fail) = (largest, self.how.on_error) {
+            page::check(&*source, &settings.policy, &plan, page_bytes)?;
         }
         drop(planning);
         let jpeg_index = options.jpeg_index.bits();

@@ -1,18 +1,12 @@
 //! Whether the pages of a beton are large enough, before anything is packed.
-use crate::PackOptions;
 use fdconvert_codec::{Encode, Policy, Size};
-use fdconvert_core::{
-    Codec, Error, Image, OptionValues, Pixels, Result, Source, Value, message, named,
-};
+use fdconvert_core::{Codec, Error, Image, Pixels, Result, Source, Value, message, named};
 use fdconvert_pipeline::Plan;
-
-/// Without `--page-size`.
-const DEFAULT_PAGE_BYTES: u64 = 8 << 20;
 
 /// Samples whose headers are looked at, at most, evenly over the plan.
 const MAX_LOOKS: u64 = 20_000;
 
-/// Refuses a page that is too small for an image that is to be stored as raw pixels. What cannot be
+/// Refuses pages of that size where they are too small for an image that is to be stored as raw pixels. What cannot be
 /// read is left to packing.
 ///
 /// # Errors
@@ -21,10 +15,8 @@ pub(crate) fn check(
     source: &dyn Source,
     policy: &Policy,
     plan: &Plan,
-    options: &PackOptions,
+    page_bytes: u64,
 ) -> Result<()> {
-    let values = OptionValues(options.format_options.clone());
-    let page_bytes = values.bytes("page-size")?.unwrap_or(DEFAULT_PAGE_BYTES);
     let is_enough = match policy.size {
         Some(Size::MaxSide(side)) => Pixels::byte_len(side, side, 3) <= page_bytes,
         _ => false,

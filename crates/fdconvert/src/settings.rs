@@ -6,9 +6,9 @@ use crate::{
     ratio::Settled,
 };
 use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
-use fdconvert_core::{Error, Format, Message, OptionValues, Result, Schema, message, named};
-use fdconvert_formats::folder::Folder;
-use fdconvert_formats::formula::FormulaFormat;
+use fdconvert_core::{
+    Error, Format, Layout, Message, OptionValues, Result, Schema, message, named,
+};
 use fdconvert_pipeline::{PlanRequest, Selection, ShardBy, Sharding, Split};
 use std::{collections::BTreeMap, path::Path};
 
@@ -41,7 +41,7 @@ impl Settings {
         check_jpeg_index(options, &*format)?;
         refuse_shards_of_one_file(options, &*format)?;
         let is_default_format =
-            options.format.is_none() && format.name() == Folder::default().name();
+            options.format.is_none() && format.capabilities().layout == Layout::Images;
         Ok(Self { format, policy, plan, params, is_default_format })
     }
 }
@@ -113,7 +113,7 @@ fn refuse_shards_of_one_file(options: &PackOptions, format: &dyn Format) -> Resu
         (named::SHARDS_MULTIPLE_OF, options.shards_multiple_of != 1),
     ];
     // A formula says itself what it cannot do.
-    if format.is_sharded() || format.name() == FormulaFormat.name() {
+    if format.is_sharded() || format.capabilities().formulas_only {
         return Ok(());
     }
     match given.into_iter().find(|(_, given)| *given) {
@@ -258,7 +258,7 @@ fn mixture(
     ratio: Option<&Settled>,
     format: &dyn Format,
 ) -> Result<Option<Mixture>> {
-    if options.ratio.is_some() && format.name() != "mixed" {
+    if options.ratio.is_some() && !format.capabilities().mixes_codecs {
         let mixed = named::FORMAT.with("mixed");
         let what = message!("a {} has one form of image; use {mixed}", format.name());
         return Err(Error::usage(named::RATIO, what));
@@ -325,16 +325,17 @@ fn encode(encoding: Encoding, options: &PackOptions) -> Result<Encode> {
 
 /// Refuses places inside JPEGs where the format has no index for them.
 fn check_jpeg_index(options: &PackOptions, format: &dyn Format) -> Result<()> {
-    if options.jpeg_index.bits().is_none() || format.stores_checkpoints() {
+    if options.jpeg_index.bits().is_none() || format.capabilities().entry_points {
         return Ok(());
     }
-    let able = fdconvert_reader::formats().into_iter().filter(|format| format.stores_checkpoints());
+    let able =
+        fdconvert_reader::formats().into_iter().filter(|format| format.capabilities().entry_points);
     let able: Vec<_> = able.map(|format| format.name()).collect();
     let name = format.name();
     let why = if able.contains(&name) {
-        format!("a {name} with these options has no index to store checkpoints in")
+        format!("a {name} with these options has no index to store entry points in")
     } else {
-        format!("a {name} cannot store checkpoints; {} can", able.join(", "))
+        format!("a {name} cannot store entry points; {} can", able.join(", "))
     };
     Err(Error::usage(named::JPEG_INDEX, why))
 }

@@ -1,6 +1,6 @@
 //! Opening what is to be packed.
 use crate::{Context, Event, PackOptions, Stage, out};
-use fdconvert_core::{Error, MaxDecompressed, Result, Source, message, named};
+use fdconvert_core::{Error, Format, Layout, MaxDecompressed, Result, Source, message, named};
 use fdconvert_formats::folder::{Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
 use fdconvert_pipeline::{Concat, Paired, PlannedSource};
@@ -205,7 +205,9 @@ impl Opening<'_> {
 /// Whether nothing in a folder says that it is more than a folder of images.
 pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
     let formats = fdconvert_reader::formats();
-    let is_packed = formats.iter().any(|format| format.name() != "folder" && format.detect(path));
+    let is_packed =
+        |format: &dyn Format| format.capabilities().layout != Layout::Images && format.detect(path);
+    let is_packed = formats.iter().any(|format| is_packed(&**format));
     let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
     Ok(!is_packed && is_folder)
 }

@@ -19,8 +19,7 @@ pub(crate) fn only_split(
     format: &dyn Format,
 ) -> Option<String> {
     let [path] = paths else { return None };
-    let names_shards = matches!(format.name(), "wds" | "mixed");
-    if !names_shards || !source.splits().is_empty() {
+    if !format.capabilities().names_splits || !source.splits().is_empty() {
         return None;
     }
     folder_split(path).map(str::to_owned)

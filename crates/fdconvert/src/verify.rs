@@ -7,7 +7,7 @@ use fdconvert_codec::Decoder;
 use fdconvert_core::{
     Class, Encoded, Error, Limits, MaxDecompressed, Message, Reader, Result, Sample, Value, named,
 };
-use fdconvert_jpeg::{grid_of, stored_checkpoints};
+use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::Cancel;
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -201,19 +201,19 @@ fn check_sample(
     check_jpeg_index(reader, index, &sample)
 }
 
-/// Whether the stored checkpoints of a sample's JPEGs are those that are made of them now.
+/// Whether the stored entry points of a sample's JPEGs are those that are made of them now.
 fn check_jpeg_index(reader: &dyn Reader, index: u64, sample: &Sample<Encoded>) -> Result<()> {
     for (field, value) in sample.values.iter().enumerate() {
         let Value::Image(image) = value else { continue };
-        let Some(stored) = reader.checkpoints(index, field)? else { continue };
+        let Some(stored) = reader.entry_points(index, field)? else { continue };
         let bad = |what: String| Err(Error::sample(&sample.key, what));
         let Some(grid_bits) = stored.first().copied().and_then(grid_of) else {
-            return bad("its checkpoints are of a version that this build does not know".into());
+            return bad("its entry points are of a version that this build does not know".into());
         };
-        match stored_checkpoints(&image.bytes, grid_bits) {
+        match stored_entry_points(&image.bytes, grid_bits) {
             Ok(made) if made == stored => {}
-            Ok(_) => return bad("its checkpoints are not those of its JPEG".into()),
-            Err(refused) => return bad(format!("it has checkpoints, but {refused}")),
+            Ok(_) => return bad("its entry points are not those of its JPEG".into()),
+            Err(refused) => return bad(format!("it has entry points, but {refused}")),
         }
     }
     Ok(())

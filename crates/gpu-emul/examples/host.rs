@@ -12,7 +12,7 @@ use fdconvert_gpu::{
     Crop, Driver, Gpu, Limits, Order, Output, Plan, Prepared, Request, SampleType, Store, Tensor,
 };
 use fdconvert_gpu_emul::FakeDriver;
-use fdconvert_jpeg::{DEFAULT_GRID_BITS, stored_checkpoints};
+use fdconvert_jpeg::{DEFAULT_GRID_BITS, stored_entry_points};
 use std::{
     error::Error,
     fs,
@@ -37,14 +37,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     collect(&folder, &mut files)?;
     let images: Vec<(Vec<u8>, Vec<u8>)> = files
         .into_iter()
-        .filter_map(|bytes| Some((stored_checkpoints(&bytes, DEFAULT_GRID_BITS).ok()?, bytes)))
-        .map(|(checkpoints, bytes)| (bytes, checkpoints))
+        .filter_map(|bytes| Some((stored_entry_points(&bytes, DEFAULT_GRID_BITS).ok()?, bytes)))
+        .map(|(entry_points, bytes)| (bytes, entry_points))
         .collect();
     let n_bytes: usize = images.iter().map(|(bytes, _)| bytes.len()).sum();
     let n_images = images.len().max(1);
     println!("{n_images} images of {} bytes, on average", n_bytes / n_images);
-    let read = |(bytes, checkpoints): &(Vec<u8>, Vec<u8>)| {
-        Prepared::new(bytes, Some(checkpoints), Limits::DEFAULT)
+    let read = |(bytes, entry_points): &(Vec<u8>, Vec<u8>)| {
+        Prepared::new(bytes, Some(entry_points), Limits::DEFAULT)
     };
     let prepared = images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let gpu = Gpu::open(&Driver::load(Some(FakeDriver::path()))?, 0)?;

@@ -14,7 +14,7 @@ mod synthetic;
 use common::{Named, of_all_sorts, originals, photographs, small};
 use fdconvert_gpu::{Crop, Limits, Order, Output, Plan, Request, SampleType, Status, Tensor, Work};
 use fdconvert_gpu_emul::decode;
-use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, Jpeg, parse, region};
+use fdconvert_jpeg::{EntryPoints, GRIDS_BITS, Jpeg, parse, region};
 use fdconvert_testkit::{fixtures::Random, needs_shared, workload::resized_crop};
 use std::ops::Range;
 
@@ -66,13 +66,13 @@ fn touched(start: f32, part: f32, n_pixels: u32) -> Range<u32> {
 
 /// What `fdconvert_jpeg` says that a crop needs, decoded without holes but between restarts:
 /// from where the prediction is known before the first segment, and from restarts before others.
-fn expected_work(jpeg: &Jpeg, checkpoints: &Checkpoints, crop: Crop) -> Work {
+fn expected_work(jpeg: &Jpeg, entry_points: &EntryPoints, crop: Crop) -> Work {
     let rows = touched(crop.top, crop.height, jpeg.height);
     let columns = touched(crop.left, crop.width, jpeg.width);
-    let needed = region(jpeg, checkpoints, rows, columns);
-    let segments = checkpoints.segments();
+    let needed = region(jpeg, entry_points, rows, columns);
+    let segments = entry_points.segments();
     let first = needed.segments.first().map_or(0, |first| *first as usize);
-    let start = checkpoints.anchor_before(first).map_or(0, |anchor| anchor.segment as usize);
+    let start = entry_points.anchor_before(first).map_or(0, |anchor| anchor.segment as usize);
     let mut decoded = vec![false; segments.len()];
     for last in needed.segments.iter().map(|last| *last as usize) {
         let reset = segments[..=last].iter().rposition(|it| it.resets).unwrap_or(0);
@@ -116,8 +116,8 @@ impl Sums {
 /// Crops of one image, in one batch, with only what they need and with everything.
 fn check(name: &str, bytes: &[u8], grid_bits: u32, crops: &[Crop], sums: &mut Sums) {
     let Ok(jpeg) = parse(bytes) else { return };
-    let checkpoints = Checkpoints::build(&jpeg, bytes, grid_bits).unwrap();
-    let stored = checkpoints.to_bytes();
+    let entry_points = EntryPoints::build(&jpeg, bytes, grid_bits).unwrap();
+    let stored = entry_points.to_bytes();
     let requests: Vec<_> = crops
         .iter()
         .enumerate()
@@ -137,7 +137,7 @@ fn check(name: &str, bytes: &[u8], grid_bits: u32, crops: &[Crop], sums: &mut Su
         let equal = found.output[part.clone()] == expected.output[part];
         assert!(equal, "{name}, {grid_bits} bits, {crop:?}");
         let one = Plan::new(&requests[number..=number], OUTPUT, limits()).work();
-        let work = expected_work(&jpeg, &checkpoints, *crop);
+        let work = expected_work(&jpeg, &entry_points, *crop);
         assert_eq!(one, work, "{name}, {grid_bits} bits, {crop:?}");
     }
     let work = plan.work();
@@ -247,7 +247,7 @@ fn scans_are_read_just_far_enough() {
         let n_stuffed = |end: usize| scan[..end].windows(2).filter(|it| *it == [0xFF, 0]).count();
         let tiles = (TILE_BYTES..scan.len()).step_by(TILE_BYTES);
         let kept: Vec<_> = tiles.map(|end| (end - n_stuffed(end)) as u32).collect();
-        let checkpoints = Checkpoints::build(&jpeg, &bytes, 512).unwrap();
+        let entry_points = EntryPoints::build(&jpeg, &bytes, 512).unwrap();
         let (max_h, max_v) = jpeg.max_sampling();
         let (width, height) = (jpeg.width as f32, jpeg.height as f32);
         let mut crops = Vec::new();
@@ -255,9 +255,9 @@ fn scans_are_read_just_far_enough() {
             // A pixel in its middle needs no neighbour.
             let x = mcu % jpeg.mcus_x * 8 * max_h + 4 * max_h;
             let y = mcu / jpeg.mcus_x * 8 * max_v + 4 * max_v;
-            let needed = region(&jpeg, &checkpoints, y..y + 1, x..x + 1);
+            let needed = region(&jpeg, &entry_points, y..y + 1, x..x + 1);
             let Some(last) = needed.segments.last() else { continue };
-            let n_bytes = checkpoints.segment_bits(*last as usize).end.div_ceil(8);
+            let n_bytes = entry_points.segment_bits(*last as usize).end.div_ceil(8);
             if kept.iter().any(|kept| (1..=2).contains(&n_bytes.wrapping_sub(*kept))) {
                 let (left, top) = ((x as f32 + 0.25) / width, (y as f32 + 0.25) / height);
                 crops.push(Crop { left, top, width: 0.5 / width, height: 0.5 / height });
@@ -277,12 +277,12 @@ fn scans_are_read_just_far_enough() {
 fn only_damage_that_matters_is_found() {
     let mut damaged = small().into_iter().find(|(name, _)| name.starts_with("100x75")).unwrap().1;
     let jpeg = parse(&damaged).unwrap();
-    let checkpoints = Checkpoints::build(&jpeg, &damaged, 512).unwrap().to_bytes();
+    let entry_points = EntryPoints::build(&jpeg, &damaged, 512).unwrap().to_bytes();
     let end = jpeg.scan.end;
     damaged[end - 60..end - 40].fill(0x5A);
     let upper = Crop { height: 0.2, ..Crop::WHOLE };
     let lower = Crop { top: 0.8, height: 0.2, ..Crop::WHOLE };
-    let image = Request::whole(&damaged, Some(&checkpoints));
+    let image = Request::whole(&damaged, Some(&entry_points));
     let requests = [upper, lower, Crop::WHOLE].map(|crop| Request { crop, ..image });
     let plan = Plan::new(&requests, OUTPUT, limits());
     let statuses = plan.statuses(&decode(&plan, &requests).states);

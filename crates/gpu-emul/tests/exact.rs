@@ -14,7 +14,7 @@ mod synthetic;
 use common::{Named, by_libjpeg, of_all_sorts, originals, photographs, small};
 use fdconvert_gpu::{Fallback, Limits, Output, Plan, Request, Status};
 use fdconvert_gpu_emul::decode;
-use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, parse, reference};
+use fdconvert_jpeg::{EntryPoints, GRIDS_BITS, parse, reference};
 use fdconvert_testkit::needs_shared;
 
 #[derive(Default)]
@@ -46,8 +46,8 @@ fn check(name: &str, bytes: &[u8], grids_bits: &[u32], count: &mut Count) {
     let expected = reference::coefficients(&jpeg, bytes).unwrap();
     let pixels = by_libjpeg(bytes, jpeg.width, jpeg.height);
     for grid_bits in grids_bits {
-        let checkpoints = Checkpoints::build(&jpeg, bytes, *grid_bits).unwrap().to_bytes();
-        let request = Request::whole(bytes, Some(&checkpoints));
+        let entry_points = EntryPoints::build(&jpeg, bytes, *grid_bits).unwrap().to_bytes();
+        let request = Request::whole(bytes, Some(&entry_points));
         let plan = Plan::new(&[request], Output::Native, Limits::DEFAULT);
         let decoded = decode(&plan, &[request]);
         let statuses = plan.statuses(&decoded.states);
@@ -160,8 +160,8 @@ fn samplings_that_libjpeg_refuses_are_left_to_the_caller() {
     let recipe = synthetic::Recipe::new(20, 20, &[(3, 1), (2, 1), (1, 1)]);
     let (bytes, _) = synthetic::jpeg(&recipe);
     let jpeg = parse(&bytes).unwrap();
-    let checkpoints = Checkpoints::build(&jpeg, &bytes, 512).unwrap().to_bytes();
-    let request = Request::whole(&bytes, Some(&checkpoints));
+    let entry_points = EntryPoints::build(&jpeg, &bytes, 512).unwrap().to_bytes();
+    let request = Request::whole(&bytes, Some(&entry_points));
     let plan = Plan::new(&[request], Output::Native, Limits::DEFAULT);
     let sampling = Fallback::Sampling { h: 2, v: 1, max_h: 3, max_v: 1 };
     assert_eq!(plan.statuses(&[]), [Status::Fallback(sampling)]);

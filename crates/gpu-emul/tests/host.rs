@@ -14,7 +14,7 @@ use fdconvert_gpu::{
     Output, Pending, Plan, Probe, Request, SampleType, Source, Status, Tensor, probe,
 };
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, decode};
-use fdconvert_jpeg::{Checkpoints, parse};
+use fdconvert_jpeg::{EntryPoints, parse};
 use std::path::Path;
 
 const TENSOR: Output = Output::Tensor(Tensor {
@@ -29,26 +29,26 @@ const TENSOR: Output = Output::Tensor(Tensor {
 /// Small enough that there are several chunks.
 const LIMITS: Limits = Limits { chunk_blocks: 500, max_image_blocks: 1 << 20 };
 
-/// Files with their checkpoints.
+/// Files with their entry points.
 struct Set(Vec<(Vec<u8>, Vec<u8>)>);
 
 impl Set {
     fn new(images: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         let indexed = images.into_iter().map(|(_, bytes)| {
             let jpeg = parse(&bytes).unwrap();
-            let checkpoints = Checkpoints::build(&jpeg, &bytes, 1024).unwrap().to_bytes();
-            (bytes, checkpoints)
+            let entry_points = EntryPoints::build(&jpeg, &bytes, 1024).unwrap().to_bytes();
+            (bytes, entry_points)
         });
         Self(indexed.collect())
     }
 
     fn requests(&self) -> Vec<Request<'_>> {
         let crop = Crop { left: 0.1, top: 0.2, width: 0.8, height: 0.7 };
-        let requests = self.0.iter().enumerate().map(|(number, (bytes, checkpoints))| Request {
+        let requests = self.0.iter().enumerate().map(|(number, (bytes, entry_points))| Request {
             reach: false,
             crop,
             flip: number % 2 == 0,
-            ..Request::whole(bytes, Some(checkpoints))
+            ..Request::whole(bytes, Some(entry_points))
         });
         requests.collect()
     }
@@ -112,11 +112,11 @@ fn bad_images_do_not_fail_their_batch() {
         bytes
     };
     let mut bad = requests.clone();
-    let checkpoints = |number: usize| Some(set.0[number].1.as_slice());
-    bad[1].image = Source::Bytes { bytes: &damaged, checkpoints: checkpoints(1) };
-    bad[2].image = Source::Bytes { bytes: &set.0[2].0, checkpoints: None };
-    bad[3].image = Source::Bytes { bytes: b"no JPEG", checkpoints: checkpoints(3) };
-    bad[4].image = Source::Bytes { bytes: &set.0[4].0, checkpoints: checkpoints(5) };
+    let entry_points = |number: usize| Some(set.0[number].1.as_slice());
+    bad[1].image = Source::Bytes { bytes: &damaged, entry_points: entry_points(1) };
+    bad[2].image = Source::Bytes { bytes: &set.0[2].0, entry_points: None };
+    bad[3].image = Source::Bytes { bytes: b"no JPEG", entry_points: entry_points(3) };
+    bad[4].image = Source::Bytes { bytes: &set.0[4].0, entry_points: entry_points(5) };
     bad[5].crop.width = f32::NAN;
     {
         let mut decoder = Decoder::new(&open().unwrap(), LIMITS).unwrap();
@@ -125,11 +125,11 @@ fn bad_images_do_not_fail_their_batch() {
         let statuses = batch.statuses();
         assert_eq!(statuses[0], Status::Decoded);
         assert!(matches!(statuses[1], Status::Damaged(_)), "{statuses:?}");
-        assert_eq!(statuses[2], Status::Fallback(Fallback::NoCheckpoints));
+        assert_eq!(statuses[2], Status::Fallback(Fallback::NoEntryPoints));
         assert!(matches!(statuses[3], Status::Fallback(Fallback::Jpeg(_))));
         assert!(matches!(
             statuses[4],
-            Status::Damaged(_) | Status::Fallback(Fallback::Checkpoints(_))
+            Status::Damaged(_) | Status::Fallback(Fallback::EntryPoints(_))
         ));
         assert_eq!(statuses[5], Status::Fallback(Fallback::Crop));
 
@@ -321,7 +321,7 @@ fn the_probe_tells_what_there_is() {
     let probe = |driver| Probe::new(Some(driver), Some(Path::new("no/such/library.so")));
     let found = probe(FakeDriver::path());
     assert_eq!(found.driver, Ok(12_040));
-    assert_eq!(found.backends, [Backend::Checkpoints, Backend::Cpu]);
+    assert_eq!(found.backends, [Backend::EntryPoints, Backend::Cpu]);
     let device = &found.devices[0];
     assert_eq!((device.name.as_str(), device.compute_capability), ("Made of tests", (9, 0)));
     fake.pretend(FakeMachine { n_devices: 0, ..FakeMachine::DEFAULT });

@@ -18,7 +18,7 @@ use fdconvert_gpu::{
     engines,
 };
 use fdconvert_gpu_emul::{FakeDriver, FakeNvJpeg};
-use fdconvert_jpeg::{Checkpoints, parse};
+use fdconvert_jpeg::{EntryPoints, parse};
 use fdconvert_testkit::fixtures::pixels;
 use jpeg_encoder::{ColorType, SamplingFactor};
 use std::{path::Path, process::Command};
@@ -38,15 +38,15 @@ const LIMITS: Limits = Limits { chunk_blocks: 500, max_image_blocks: 1 << 20 };
 /// An image in two files of the same coefficients: one for the kernels, and one that they leave.
 struct Twins {
     indexed: Vec<u8>,
-    checkpoints: Vec<u8>,
+    entry_points: Vec<u8>,
     left: Vec<u8>,
 }
 
 impl Twins {
     fn new(indexed: Vec<u8>, left: Vec<u8>) -> Self {
         let jpeg = parse(&indexed).unwrap();
-        let checkpoints = Checkpoints::build(&jpeg, &indexed, 1024).unwrap().to_bytes();
-        Self { indexed, checkpoints, left }
+        let entry_points = EntryPoints::build(&jpeg, &indexed, 1024).unwrap().to_bytes();
+        Self { indexed, entry_points, left }
     }
 }
 
@@ -74,7 +74,7 @@ fn twins() -> Vec<Twins> {
     twins
 }
 
-/// Every image for the kernels; or every image but each third without checkpoints.
+/// Every image for the kernels; or every image but each third without entry points.
 fn requests(twins: &[Twins], is_mixed: bool) -> Vec<Request<'_>> {
     let requests = twins.iter().enumerate().map(|(number, twins)| {
         let crop = match number % 4 {
@@ -86,7 +86,7 @@ fn requests(twins: &[Twins], is_mixed: bool) -> Vec<Request<'_>> {
         if is_mixed && number % 3 != 0 {
             Request { crop, flip, ..Request::whole(&twins.left, None) }
         } else {
-            Request { crop, flip, ..Request::whole(&twins.indexed, Some(&twins.checkpoints)) }
+            Request { crop, flip, ..Request::whole(&twins.indexed, Some(&twins.entry_points)) }
         }
     });
     requests.collect()
@@ -95,7 +95,7 @@ fn requests(twins: &[Twins], is_mixed: bool) -> Vec<Request<'_>> {
 /// What libjpeg-turbo makes of an image, always with three channels.
 fn rgb(bytes: &[u8], width: u32, height: u32) -> Option<Vec<u8>> {
     let (codec, bytes) = (fdconvert_core::Codec::Jpeg, bytes.to_vec().into());
-    let encoded = Encoded { codec, width, height, bytes };
+    let encoded = Encoded::new(codec, width, height, bytes);
     let pixels = Codec::new().decode("", &encoded, &CodecLimits::DEFAULT).ok()?.pixels;
     let is_gray = pixels.channels == 1;
     let three = |sample: &u8| [*sample; 3];
@@ -192,7 +192,7 @@ fn native_output_holds_both() {
         drop(batch);
         decoder.without_library();
         let batch = decoder.decode(&requests, Output::Native).unwrap();
-        assert_eq!(batch.statuses()[1], Status::Fallback(Fallback::NoCheckpoints));
+        assert_eq!(batch.statuses()[1], Status::Fallback(Fallback::NoEntryPoints));
     }
     assert_clean(&driver, &library, "after all");
 }
@@ -255,9 +255,9 @@ fn a_bad_image_does_not_fail_its_batch() {
         bytes[at] = 0xC3;
         bytes
     };
-    requests[1].image = Source::Bytes { bytes: &broken, checkpoints: None };
-    requests[2].image = Source::Bytes { bytes: b"no JPEG", checkpoints: None };
-    requests[4].image = Source::Bytes { bytes: &lossless, checkpoints: None };
+    requests[1].image = Source::Bytes { bytes: &broken, entry_points: None };
+    requests[2].image = Source::Bytes { bytes: b"no JPEG", entry_points: None };
+    requests[4].image = Source::Bytes { bytes: &lossless, entry_points: None };
     requests[5].crop.width = f32::NAN;
     for output in [Output::Native, Output::Tensor(TENSOR)] {
         for (share, engine) in [
@@ -271,7 +271,7 @@ fn a_bad_image_does_not_fail_its_batch() {
             let bad = Fallback::Library { code: 3, name: "NVJPEG_STATUS_BAD_JPEG" };
             assert_eq!(statuses[1], Status::Fallback(bad), "{statuses:?}");
             let is_all = share == LibraryShare::All;
-            let refused = if is_all { Fallback::NotForLibrary } else { Fallback::NoCheckpoints };
+            let refused = if is_all { Fallback::NotForLibrary } else { Fallback::NoEntryPoints };
             assert_eq!(statuses[2], Status::Fallback(refused.clone()));
             assert_eq!(statuses[4], Status::Fallback(refused));
             for number in [0, 3, 6, 7] {
@@ -289,7 +289,7 @@ fn a_bad_image_does_not_fail_its_batch() {
                     assert_eq!(statuses[5], Status::Fallback(Fallback::Crop));
                 }
                 Output::Tensor(_) => {
-                    assert_eq!(statuses[5], Status::Fallback(Fallback::NoCheckpoints));
+                    assert_eq!(statuses[5], Status::Fallback(Fallback::NoEntryPoints));
                 }
             }
             if output == Output::Native {
@@ -506,11 +506,11 @@ fn the_probe_tells_of_the_library() {
     let _library = fakes(&driver);
     let found = Probe::new(Some(FakeDriver::path()), Some(FakeNvJpeg::path()));
     assert_eq!(found.library, Ok((12, 4, 0)));
-    assert_eq!(found.backends, [Backend::Checkpoints, Backend::NvJpeg, Backend::Cpu]);
+    assert_eq!(found.backends, [Backend::EntryPoints, Backend::NvJpeg, Backend::Cpu]);
     let missing = Some(Path::new("no/such/library.so"));
     let found = Probe::new(Some(FakeDriver::path()), missing);
     assert!(matches!(found.library, Err(GpuError::NoLibrary { .. })));
-    assert_eq!(found.backends, [Backend::Checkpoints, Backend::Cpu]);
+    assert_eq!(found.backends, [Backend::EntryPoints, Backend::Cpu]);
     // Without a driver it is there in vain.
     let found = Probe::new(missing, Some(FakeNvJpeg::path()));
     assert_eq!((found.library, found.backends), (Ok((12, 4, 0)), vec![Backend::Cpu]));

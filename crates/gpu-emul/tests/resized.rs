@@ -12,7 +12,7 @@ use common::{by_libjpeg, small};
 use fdconvert_core::Pixels;
 use fdconvert_gpu::{Crop, Limits, Order, Output, Plan, Request, SampleType, Status, Tensor};
 use fdconvert_gpu_emul::decode;
-use fdconvert_jpeg::{Checkpoints, parse};
+use fdconvert_jpeg::{EntryPoints, parse};
 use fdconvert_testkit::fixtures::Random;
 use half::{bf16, f16};
 
@@ -103,7 +103,7 @@ fn crops_are_resized_and_normalised() {
             .iter()
             .map(|(_, bytes)| {
                 let jpeg = parse(bytes).unwrap();
-                Checkpoints::build(&jpeg, bytes, 512).unwrap().to_bytes()
+                EntryPoints::build(&jpeg, bytes, 512).unwrap().to_bytes()
             })
             .collect();
         let mut fraction = |most: f32| most * random.below(1001) as f32 / 1000.0;
@@ -111,14 +111,14 @@ fn crops_are_resized_and_normalised() {
             .iter()
             .zip(&stored)
             .enumerate()
-            .map(|(number, ((_, bytes), checkpoints))| {
+            .map(|(number, ((_, bytes), entry_points))| {
                 let (left, top) = (fraction(0.9), fraction(0.9));
                 let width = (0.01 + fraction(0.99)).min(1.0 - left);
                 let height = (0.01 + fraction(0.99)).min(1.0 - top);
                 let part = Crop { left, top, width, height };
                 let crop = if number % 3 == 0 { Crop::WHOLE } else { part };
                 let (reach, flip) = (number % 5 < 2, number % 2 == 1);
-                Request { crop, reach, flip, ..Request::whole(bytes, Some(checkpoints)) }
+                Request { crop, reach, flip, ..Request::whole(bytes, Some(entry_points)) }
             })
             .collect();
         // Small chunks, so that there are several.
@@ -175,8 +175,8 @@ fn crops_are_resized_and_normalised() {
 fn the_same_size_changes_nothing() {
     for (name, bytes) in small() {
         let jpeg = parse(&bytes).unwrap();
-        let checkpoints = Checkpoints::build(&jpeg, &bytes, 2048).unwrap().to_bytes();
-        let request = Request::whole(&bytes, Some(&checkpoints));
+        let entry_points = EntryPoints::build(&jpeg, &bytes, 2048).unwrap().to_bytes();
+        let request = Request::whole(&bytes, Some(&entry_points));
         let tensor = tensor(jpeg.width, jpeg.height, SampleType::U8, Order::Nhwc);
         let plan = Plan::new(&[request], Output::Tensor(tensor), Limits::DEFAULT);
         let decoded = decode(&plan, &[request]);

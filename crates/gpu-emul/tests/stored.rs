@@ -14,7 +14,7 @@ use fdconvert_gpu::{
     Request, SampleType, Source, Status, Store, Stored, Tensor,
 };
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, decode};
-use fdconvert_jpeg::stored_checkpoints;
+use fdconvert_jpeg::stored_entry_points;
 
 const TENSOR: Output = Output::Tensor(Tensor {
     width: 24,
@@ -29,14 +29,14 @@ const TENSOR: Output = Output::Tensor(Tensor {
 const LIMITS: Limits = Limits { chunk_blocks: 500, max_image_blocks: 1 << 20 };
 const CAPACITY: u64 = 64 << 20;
 
-/// Files with their checkpoints.
+/// Files with their entry points.
 struct Set(Vec<(Vec<u8>, Vec<u8>)>);
 
 impl Set {
     fn new(images: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         let indexed = images.into_iter().map(|(_, bytes)| {
-            let checkpoints = stored_checkpoints(&bytes, 1024).unwrap();
-            (bytes, checkpoints)
+            let entry_points = stored_entry_points(&bytes, 1024).unwrap();
+            (bytes, entry_points)
         });
         Self(indexed.collect())
     }
@@ -48,15 +48,15 @@ impl Set {
 
     fn files(&self) -> Vec<(&[u8], Option<&[u8]>)> {
         let all = self.0.iter();
-        all.map(|(bytes, checkpoints)| (&bytes[..], Some(&checkpoints[..]))).collect()
+        all.map(|(bytes, entry_points)| (&bytes[..], Some(&entry_points[..]))).collect()
     }
 
     /// All of the set's images as they would travel.
     fn requests(&self) -> Vec<Request<'_>> {
         let files = self.files().into_iter().enumerate();
         files
-            .map(|(number, (bytes, checkpoints))| {
-                let image = Request::whole(bytes, checkpoints);
+            .map(|(number, (bytes, entry_points))| {
+                let image = Request::whole(bytes, entry_points);
                 Request { crop: crop(number), flip: number % 2 == 0, ..image }
             })
             .collect()
@@ -266,7 +266,7 @@ fn many_images_take_several_copies() {
         let travelling: Vec<_> = files
             .iter()
             .step_by(step)
-            .map(|(bytes, checkpoints)| Request::whole(bytes, *checkpoints))
+            .map(|(bytes, entry_points)| Request::whole(bytes, *entry_points))
             .collect();
         let requests: Vec<_> = stored.iter().step_by(step).map(Request::stored).collect();
         let mut decoder = Decoder::new(&gpu, LIMITS).unwrap();
@@ -283,19 +283,19 @@ fn bad_images_are_refused_or_found() {
     let mut damaged = set.0[1].0.clone();
     let middle = damaged.len() / 2;
     damaged[middle..middle + 40].fill(0x5A);
-    let checkpoints = |number: usize| Some(set.0[number].1.as_slice());
+    let entry_points = |number: usize| Some(set.0[number].1.as_slice());
     {
         let gpu = open().unwrap();
         let limits = Limits { max_image_blocks: 50_000, ..LIMITS };
         let mut store = Store::new(&gpu, CAPACITY, limits).unwrap();
         let files: [(&[u8], _); 4] = [
             (&set.0[0].0, None),
-            (b"no JPEG", checkpoints(0)),
-            (&damaged, checkpoints(1)),
-            (&set.0[2].0, checkpoints(2)),
+            (b"no JPEG", entry_points(0)),
+            (&damaged, entry_points(1)),
+            (&set.0[2].0, entry_points(2)),
         ];
         let outcomes = store.add(&files).unwrap();
-        assert!(matches!(outcomes[0], Err(NotStored::Fallback(Fallback::NoCheckpoints))));
+        assert!(matches!(outcomes[0], Err(NotStored::Fallback(Fallback::NoEntryPoints))));
         assert!(matches!(outcomes[1], Err(NotStored::Fallback(Fallback::Jpeg(_)))));
         let stored: Vec<_> = outcomes.into_iter().flatten().collect();
         let requests: Vec<_> = stored.iter().map(Request::stored).collect();

@@ -80,8 +80,8 @@ impl Builder {
         }
         let max_blocks = self.limits.max_image_blocks;
         match request.image {
-            Source::Bytes { bytes, checkpoints } => {
-                let Read { parsed, tables, scan } = read(bytes, checkpoints, max_blocks)?;
+            Source::Bytes { bytes, entry_points } => {
+                let Read { parsed, tables, scan } = read(bytes, entry_points, max_blocks)?;
                 let layout = self.add(number, request, &parsed, &tables)?;
                 self.add_scan(number, layout, scan);
             }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///   host          pinned slab          GPU, copy stream      GPU, work stream
 ///   parse, plan
 ///   fill -------> files, tables,
-///                 checkpoints -------> one copy
+///                 entry_points -------> one copy
 ///   (next batch)                           `- event -------> 7 kernels, chunk by chunk
 ///                 states <---------------------------------- copy, event
 ///   wait <--------'

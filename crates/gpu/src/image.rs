@@ -3,7 +3,7 @@ use crate::{
     Fallback,
     layout::{ImageLayout, RESETS, SegmentLayout, TableLayout},
 };
-use fdconvert_jpeg::{Anchor, Checkpoints, Color, HuffmanTable, Jpeg, parse};
+use fdconvert_jpeg::{Anchor, Color, EntryPoints, HuffmanTable, Jpeg, parse};
 use std::ops::Range;
 
 /// The most blocks that numbers beside the flags of a segment can count.
@@ -47,24 +47,25 @@ pub(crate) struct Read {
     pub(crate) scan: Range<usize>,
 }
 
-/// Reads markers and checkpoints, and checks all that the kernels rely on.
+/// Reads markers and entry points, and checks all that the kernels rely on.
 pub(crate) fn read(
     bytes: &[u8],
-    checkpoints: Option<&[u8]>,
+    entry_points: Option<&[u8]>,
     max_blocks: u32,
 ) -> Result<Read, Fallback> {
-    let stored = checkpoints.ok_or(Fallback::NoCheckpoints)?;
+    let stored = entry_points.ok_or(Fallback::NoEntryPoints)?;
     let jpeg = parse(bytes).map_err(Fallback::Jpeg)?;
     check_size(jpeg.n_blocks, max_blocks)?;
-    let checkpoints = Checkpoints::from_bytes(stored, &jpeg).map_err(Fallback::Checkpoints)?;
+    let entry_points = EntryPoints::from_bytes(stored, &jpeg).map_err(Fallback::EntryPoints)?;
     let mut layout = frame(&jpeg)?;
     let tables = tables(&jpeg, &mut layout);
-    let n_restarts = checkpoints.segments().iter().skip(1).filter(|segment| segment.resets).count();
+    let n_restarts =
+        entry_points.segments().iter().skip(1).filter(|segment| segment.resets).count();
     layout.scan_bytes = jpeg.scan.len() as u32;
-    layout.total_bits = checkpoints.total_bits();
+    layout.total_bits = entry_points.total_bits();
     layout.n_restarts = n_restarts as u32;
-    let segments = segments(&checkpoints, jpeg.n_blocks);
-    let anchors = checkpoints.anchors().into();
+    let segments = segments(&entry_points, jpeg.n_blocks);
+    let anchors = entry_points.anchors().into();
     let parsed = Parsed { layout, segments, anchors };
     Ok(Read { parsed, tables, scan: jpeg.scan })
 }
@@ -112,12 +113,12 @@ fn frame(jpeg: &Jpeg) -> Result<ImageLayout, Fallback> {
     Ok(layout)
 }
 
-fn segments(checkpoints: &Checkpoints, n_blocks: u32) -> Box<[SegmentLayout]> {
-    let starts = checkpoints.segments().iter().map(|segment| SegmentLayout {
+fn segments(entry_points: &EntryPoints, n_blocks: u32) -> Box<[SegmentLayout]> {
+    let starts = entry_points.segments().iter().map(|segment| SegmentLayout {
         bit: segment.bit,
         block: segment.block | if segment.resets { RESETS } else { 0 },
     });
-    let end = SegmentLayout { bit: checkpoints.total_bits(), block: n_blocks };
+    let end = SegmentLayout { bit: entry_points.total_bits(), block: n_blocks };
     starts.chain([end]).collect()
 }
 

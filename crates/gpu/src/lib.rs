@@ -1,8 +1,8 @@
 //! JPEGs decoded by a GPU, bit for bit as libjpeg-turbo does it.
 //!
 //! The files stay as they are. What lets thousands of threads start in the middle of a scan are
-//! the checkpoints of `fdconvert-jpeg`, made when a dataset is packed. A [`Decoder`] takes
-//! a batch of [`Request`]s, uploads files, tables and checkpoints in one copy, and leaves a
+//! the entry points of `fdconvert-jpeg`, made when a dataset is packed. A [`Decoder`] takes
+//! a batch of [`Request`]s, uploads files, tables and entry points in one copy, and leaves a
 //! [`Batch`] in the GPU's memory: whole images, or crops of one size, normalised, in the type
 //! that training wants.
 //!
@@ -12,9 +12,9 @@
 //!
 //! let gpu = Gpu::open(&Driver::load(None)?, 0)?;
 //! let mut decoder = Decoder::new(&gpu, Limits::DEFAULT)?;
-//! let (jpeg, checkpoints) = (std::fs::read("a.jpg")?, std::fs::read("a.checkpoints")?);
+//! let (jpeg, entry_points) = (std::fs::read("a.jpg")?, std::fs::read("a.checkpoints")?);
 //! let crop = Crop { left: 0.25, top: 0.25, width: 0.5, height: 0.5 };
-//! let request = Request { crop, flip: true, ..Request::whole(&jpeg, Some(&checkpoints)) };
+//! let request = Request { crop, flip: true, ..Request::whole(&jpeg, Some(&entry_points)) };
 //! let tensor = Tensor {
 //!     width: 224,
 //!     height: 224,
@@ -41,7 +41,7 @@
 //! driver's. Neither building nor starting needs CUDA: the driver is loaded by [`Driver::load`],
 //! and a machine without it answers [`GpuError::NoDriver`]. [`probe`] tells beforehand.
 //!
-//! What the kernels leave - images without checkpoints, progressive ones - may be decoded by
+//! What the kernels leave - images without entry points, progressive ones - may be decoded by
 //! NVIDIA's nvJPEG, loaded by [`NvJpeg::load`] and switched on by [`Decoder::use_library`]. Its
 //! pixels are close to libjpeg's and no more; they have the status [`Status::Library`].
 //!

@@ -4,7 +4,7 @@ use crate::{
 };
 use std::{fmt, ops::Range, sync::Arc};
 
-/// A JPEG whose markers and checkpoints were read, on any thread, so that whoever submits batches
+/// A JPEG whose markers and entry points were read, on any thread, so that whoever submits batches
 /// has nothing left to do for it but a copy. Clones are the same image.
 #[derive(Clone)]
 pub struct Prepared {
@@ -19,8 +19,12 @@ impl Prepared {
     ///
     /// # Errors
     /// Why the kernels cannot decode it.
-    pub fn new(bytes: &[u8], checkpoints: Option<&[u8]>, limits: Limits) -> Result<Self, Fallback> {
-        let Read { parsed, tables, scan } = read(bytes, checkpoints, limits.max_image_blocks)?;
+    pub fn new(
+        bytes: &[u8],
+        entry_points: Option<&[u8]>,
+        limits: Limits,
+    ) -> Result<Self, Fallback> {
+        let Read { parsed, tables, scan } = read(bytes, entry_points, limits.max_image_blocks)?;
         Ok(Self { parsed: Arc::new(parsed), tables: Arc::new(tables), scan })
     }
 

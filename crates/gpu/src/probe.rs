@@ -20,9 +20,9 @@ pub struct Probe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The kernels of this crate, for images with checkpoints.
-    Checkpoints,
-    /// NVIDIA's nvJPEG, for images without checkpoints. Whether it starts on a GPU, and with which
+    /// The kernels of this crate, for images with entry points.
+    EntryPoints,
+    /// NVIDIA's nvJPEG, for images without entry points. Whether it starts on a GPU, and with which
     /// [`Engine`](crate::Engine), is known when a decoder uses it.
     NvJpeg,
     /// The CPU, which is the caller's affair.
@@ -84,7 +84,7 @@ impl Probe {
             if library.is_ok() {
                 backends.insert(0, Backend::NvJpeg);
             }
-            backends.insert(0, Backend::Checkpoints);
+            backends.insert(0, Backend::EntryPoints);
         }
         match (driver, devices) {
             (Ok(driver), Ok(devices)) => {

@@ -1,5 +1,5 @@
 use crate::{Prepared, Stored};
-use fdconvert_jpeg::{CheckpointError, Refused};
+use fdconvert_jpeg::{EntryPointError, Refused};
 
 /// One image that is to be decoded.
 #[derive(Debug, Clone, Copy)]
@@ -22,9 +22,9 @@ pub enum Source<'a> {
     Bytes {
         /// The bytes of a JPEG.
         bytes: &'a [u8],
-        /// Its checkpoints, as `fdconvert-jpeg` stores them. Without them the image is left
+        /// Its entry points, as `fdconvert-jpeg` stores them. Without them the image is left
         /// to the caller.
-        checkpoints: Option<&'a [u8]>,
+        entry_points: Option<&'a [u8]>,
     },
     /// In the host's memory, and read already.
     Prepared {
@@ -40,8 +40,8 @@ pub enum Source<'a> {
 impl<'a> Request<'a> {
     /// All of an image that travels with the batch.
     #[must_use]
-    pub fn whole(bytes: &'a [u8], checkpoints: Option<&'a [u8]>) -> Self {
-        let image = Source::Bytes { bytes, checkpoints };
+    pub fn whole(bytes: &'a [u8], entry_points: Option<&'a [u8]>) -> Self {
+        let image = Source::Bytes { bytes, entry_points };
         Self { image, crop: Crop::WHOLE, reach: false, flip: false }
     }
 
@@ -175,7 +175,7 @@ pub enum Status {
     Library,
     /// It was not decoded; the caller does so by other means. Its place in a tensor holds zeros.
     Fallback(Fallback),
-    /// Its data is damaged, or the checkpoints are not its own. Its place is black.
+    /// Its data is damaged, or the entry points are not its own. Its place is black.
     Damaged(Damage),
 }
 
@@ -183,15 +183,15 @@ pub enum Status {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fallback {
-    /// No checkpoints came with it.
-    #[error("the image has no checkpoints")]
-    NoCheckpoints,
-    /// Not a JPEG that can be decoded from checkpoints.
+    /// No entry points came with it.
+    #[error("the image has no entry points")]
+    NoEntryPoints,
+    /// Not a JPEG that can be decoded from entry points.
     #[error(transparent)]
     Jpeg(Refused),
-    /// The checkpoints cannot be read.
+    /// The entry points cannot be read.
     #[error(transparent)]
-    Checkpoints(CheckpointError),
+    EntryPoints(EntryPointError),
     /// A component whose samples do not fit a whole number of times into the largest one's.
     #[error("sampling factors {h}x{v} do not divide {max_h}x{max_v}")]
     Sampling {
@@ -242,7 +242,7 @@ pub enum Fallback {
 
 /// What the kernels found wrong with an image, of which there may be several things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the image's data does not fit its checkpoints (flags {flags:#x})")]
+#[error("the image's data does not fit its entry points (flags {flags:#x})")]
 pub struct Damage {
     pub(crate) flags: u32,
 }
@@ -266,7 +266,7 @@ impl Damage {
         self.flags & 4 != 0
     }
 
-    /// A scan that is longer or shorter than its checkpoints say.
+    /// A scan that is longer or shorter than its entry points say.
     #[must_use]
     pub fn bad_length(self) -> bool {
         self.flags & 8 != 0

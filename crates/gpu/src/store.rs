@@ -102,7 +102,7 @@ impl Store {
         })
     }
 
-    /// Uploads JPEGs, each with its checkpoints, and waits for that. For each there is a handle,
+    /// Uploads JPEGs, each with its entry points, and waits for that. For each there is a handle,
     /// or why there is none. Images are copied together, up to 64 MiB at a time.
     ///
     /// # Errors
@@ -114,8 +114,8 @@ impl Store {
         images: &[(&[u8], Option<&[u8]>)],
     ) -> Result<Vec<Result<Stored, NotStored>>, GpuError> {
         let limits = self.limits;
-        let read = |(bytes, checkpoints): &(&[u8], Option<&[u8]>)| {
-            Prepared::new(bytes, *checkpoints, limits).map_err(NotStored::Fallback)
+        let read = |(bytes, entry_points): &(&[u8], Option<&[u8]>)| {
+            Prepared::new(bytes, *entry_points, limits).map_err(NotStored::Fallback)
         };
         let read: Vec<_> = images.iter().map(read).collect();
         let prepared: Vec<_> = read

@@ -1,4 +1,4 @@
-//! What checkpoints cost and what they spare: `measure FOLDER [ROUNDS]` takes the JPEGs of a
+//! What entry points cost and what they spare: `measure FOLDER [ROUNDS]` takes the JPEGs of a
 //! folder, and the same images made smaller and encoded anew, and prints tables for `README.md`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
@@ -8,7 +8,7 @@ mod smaller;
 use cpu_time::ThreadTime;
 use fdconvert_core::{Codec, Encoded};
 use fdconvert_jpeg::{
-    Checkpoints, DEFAULT_GRID_BITS, GRIDS_BITS, Jpeg, cut, parse, region, unstuff,
+    DEFAULT_GRID_BITS, EntryPoints, GRIDS_BITS, Jpeg, cut, parse, region, unstuff,
 };
 use fdconvert_testkit::{
     fixtures::Random,
@@ -50,14 +50,14 @@ fn main() -> Result<()> {
 fn encoded(image: &[u8]) -> Option<Encoded> {
     let jpeg = parse(image).ok()?;
     let (width, height, bytes) = (jpeg.width, jpeg.height, image.to_vec().into());
-    Some(Encoded { codec: Codec::Jpeg, width, height, bytes })
+    Some(Encoded::new(Codec::Jpeg, width, height, bytes))
 }
 
 fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
     let mut fit = Vec::new();
     for image in images {
         let made = parse(image).and_then(|jpeg| {
-            Checkpoints::build(&jpeg, image, DEFAULT_GRID_BITS).map(|made| (image, jpeg, made))
+            EntryPoints::build(&jpeg, image, DEFAULT_GRID_BITS).map(|made| (image, jpeg, made))
         });
         match made {
             Ok(made) => fit.push(made),
@@ -77,7 +77,7 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
     });
     let building = micros(&mut || {
         for (image, jpeg, _) in &fit {
-            drop(black_box(Checkpoints::build(jpeg, image, DEFAULT_GRID_BITS)));
+            drop(black_box(EntryPoints::build(jpeg, image, DEFAULT_GRID_BITS)));
         }
     });
     let encoding = micros(&mut || {
@@ -85,7 +85,7 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
     });
     let decoding = micros(&mut || {
         for ((_, jpeg, _), bytes) in fit.iter().zip(&stored) {
-            drop(black_box(Checkpoints::from_bytes(bytes, jpeg)));
+            drop(black_box(EntryPoints::from_bytes(bytes, jpeg)));
         }
     });
     // The middle third of the rows.
@@ -100,7 +100,7 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
     for grid_bits in GRIDS_BITS {
         let mut n_stored = 0;
         for (image, jpeg, _) in &fit {
-            n_stored += Checkpoints::build(jpeg, image, grid_bits)?.to_bytes().len();
+            n_stored += EntryPoints::build(jpeg, image, grid_bits)?.to_bytes().len();
         }
         overheads += &format!(" {:.2} % |", 100.0 * n_stored as f64 / n_bytes as f64);
     }
@@ -121,12 +121,12 @@ fn measure(name: &str, images: &[Vec<u8>], n_rounds: usize) -> Result<()> {
 }
 
 /// The mean shares of the bits that random resized crops touch, and that have to be walked.
-fn fractions(fit: &[(&Vec<u8>, Jpeg, Checkpoints)], grid_bits: u32) -> Result<(f64, f64)> {
+fn fractions(fit: &[(&Vec<u8>, Jpeg, EntryPoints)], grid_bits: u32) -> Result<(f64, f64)> {
     const CROPS_PER_IMAGE: usize = 20;
     let mut random = Random::new(1);
     let (mut touched, mut walked) = (0.0, 0.0);
     for (image, jpeg, _) in fit {
-        let made = Checkpoints::build(jpeg, image, grid_bits)?;
+        let made = EntryPoints::build(jpeg, image, grid_bits)?;
         for _ in 0..CROPS_PER_IMAGE {
             let crop = resized_crop(&mut random, jpeg.width, jpeg.height);
             let (x, y) = (crop.x as u32, crop.y as u32);

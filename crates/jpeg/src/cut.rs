@@ -9,10 +9,10 @@
 //! upsampling of the wanted ones looks at are kept too.
 //!
 //! Where the cut starts and ends is walked to: from the last [`Anchor`](crate::Anchor) before it,
-//! and on to the end of the segment. So checkpoints that are not those of the scan nearby are
+//! and on to the end of the segment. So entry points that are not those of the scan nearby are
 //! found out.
 use crate::{
-    Checkpoints, Jpeg, Unstuffed,
+    EntryPoints, Jpeg, Unstuffed,
     segments::find_ff,
     stand_in::{Bits, push, write_row},
     walk::{At, Predictions, Slot, Tables, walk_span},
@@ -35,12 +35,12 @@ pub struct Cut {
 ///
 /// `None` where that is not possible, and `out` is then unspecified: no such rows; a sampling that
 /// is none of 4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 or gray; restart markers; Huffman tables that lack
-/// the codes for the row above; a scan that is not where the checkpoints say.
+/// the codes for the row above; a scan that is not where the entry points say.
 #[must_use]
 pub fn cut(
     jpeg: &Jpeg,
     bytes: &[u8],
-    checkpoints: &Checkpoints,
+    entry_points: &EntryPoints,
     rows: Range<u32>,
     shrink: u32,
     out: &mut Vec<u8>,
@@ -53,7 +53,7 @@ pub fn cut(
 
     let tables = Tables::new(jpeg);
     let mut walker =
-        Walker { checkpoints, scan, slots: tables.by_slot(jpeg), at: Place::default() };
+        Walker { entry_points, scan, slots: tables.by_slot(jpeg), at: Place::default() };
     // One row stands in for those above.
     let stand_in = mcu_rows.start.checked_sub(1).filter(|n_rows| *n_rows > 0);
     let start = match stand_in {
@@ -125,7 +125,7 @@ struct Found {
 }
 
 struct Walker<'a> {
-    checkpoints: &'a Checkpoints,
+    entry_points: &'a EntryPoints,
     scan: &'a [u8],
     slots: Vec<Slot<'a>>,
     /// The last place that was looked up; positions only grow but for a segment or so.
@@ -135,11 +135,11 @@ struct Walker<'a> {
 impl Walker<'_> {
     /// Walks to a block: from an anchor if the predictions matter, else from its segment's start.
     fn seek(&mut self, block: u32, predicted: bool) -> Option<Found> {
-        let segments = self.checkpoints.segments();
+        let segments = self.entry_points.segments();
         let last = segments.partition_point(|it| it.block <= block).checked_sub(1)?;
         let (first, dc) = match predicted {
             true => {
-                let anchor = self.checkpoints.anchor_before(last)?;
+                let anchor = self.entry_points.anchor_before(last)?;
                 (anchor.segment as usize, anchor.dc)
             }
             false => (last, [0; 3]),
@@ -147,7 +147,7 @@ impl Walker<'_> {
         let run = segments.get(first..=last)?;
         let n_blocks = run.iter().map(|it| it.n_blocks).sum();
         let from = run.first()?;
-        let end_bit = self.checkpoints.segment_bits(last).end;
+        let end_bit = self.entry_points.segment_bits(last).end;
         let span = self.place(u64::from(from.bit))?;
         let n_bytes = (end_bit as usize).div_ceil(8).checked_sub(span.unstuffed)?;
         let data = Unstuffed::of_span(self.scan.get(span.byte..)?, n_bytes)?;
@@ -180,7 +180,7 @@ impl Walker<'_> {
 
     /// Behind the last block.
     fn end(&mut self) -> Option<Found> {
-        let place = self.place(self.checkpoints.total_bits().into())?;
+        let place = self.place(self.entry_points.total_bits().into())?;
         Some(Found { place, dc: [0; 3] })
     }
 

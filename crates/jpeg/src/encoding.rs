@@ -1,7 +1,7 @@
-//! Checkpoints as bytes, and back. `SPEC.md` is the specification.
+//! Entry points as bytes, and back. `SPEC.md` is the specification.
 use crate::{
-    Anchor, CheckpointError, Checkpoints, GRIDS_BITS, Jpeg, Segment,
-    checkpoints::{ANCHOR_BITS, anchored, count_blocks},
+    Anchor, EntryPointError, EntryPoints, GRIDS_BITS, Jpeg, Segment,
+    entry_points::{ANCHOR_BITS, anchored, count_blocks},
     rice::{Reader, Writer, best_parameter, fold, unfold},
 };
 
@@ -24,17 +24,17 @@ struct Interval {
     offset: u32,
 }
 
-pub(crate) fn encode(checkpoints: &Checkpoints) -> Vec<u8> {
-    let Checkpoints { grid_bits, total_bits, ref segments, .. } = *checkpoints;
+pub(crate) fn encode(entry_points: &EntryPoints) -> Vec<u8> {
+    let EntryPoints { grid_bits, total_bits, ref segments, .. } = *entry_points;
     let n_blocks: u32 = segments.iter().map(|segment| segment.n_blocks).sum();
-    let intervals = intervals(checkpoints);
+    let intervals = intervals(entry_points);
     let mean = n_blocks / intervals.len().max(1) as u32;
     let counts: Vec<_> =
         intervals.iter().map(|it| fold(i64::from(it.n_blocks) - i64::from(mean))).collect();
     let offsets: Vec<_> =
         intervals.iter().skip(1).filter(|it| it.n_blocks > 0).map(|it| it.offset).collect();
     let restarts = restart_bytes(segments);
-    let [luma, chroma] = anchor_codes(checkpoints);
+    let [luma, chroma] = anchor_codes(entry_points);
 
     let count_k = best_parameter(&counts, MAX_PARAMETER);
     let offset_k = best_parameter(&offsets, MAX_PARAMETER);
@@ -62,7 +62,7 @@ pub(crate) fn encode(checkpoints: &Checkpoints) -> Vec<u8> {
     for n_bytes in restarts {
         writer.code(n_bytes, restart_k);
     }
-    let mut chroma = chroma.chunks((checkpoints.n_components - 1).max(1));
+    let mut chroma = chroma.chunks((entry_points.n_components - 1).max(1));
     for first in luma {
         writer.code(first, luma_k);
         chroma.next().unwrap_or_default().iter().for_each(|other| writer.code(*other, chroma_k));
@@ -70,12 +70,12 @@ pub(crate) fn encode(checkpoints: &Checkpoints) -> Vec<u8> {
     writer.bytes
 }
 
-pub(crate) fn decode(bytes: &[u8], jpeg: &Jpeg) -> Result<Checkpoints, CheckpointError> {
+pub(crate) fn decode(bytes: &[u8], jpeg: &Jpeg) -> Result<EntryPoints, EntryPointError> {
     let mut header = bytes.iter().copied();
-    let mut next = || header.next().ok_or(CheckpointError::Ends { len: bytes.len() });
+    let mut next = || header.next().ok_or(EntryPointError::Ends { len: bytes.len() });
     let first = next()?;
     if first >> 4 != VERSION {
-        return Err(CheckpointError::Version { found: first >> 4, supported: VERSION });
+        return Err(EntryPointError::Version { found: first >> 4, supported: VERSION });
     }
     let Some(&grid_bits) = GRIDS_BITS.get(usize::from(first & 15)) else {
         return Err(damaged("the number of the grid", first & 15, GRIDS_BITS.len() as u64 - 1));
@@ -105,16 +105,16 @@ pub(crate) fn decode(bytes: &[u8], jpeg: &Jpeg) -> Result<Checkpoints, Checkpoin
     let n_components = jpeg.components.len();
     let anchors = read_anchors(&mut reader, &segments, n_components, anchors_k)?;
     reader.finish()?;
-    let checkpoints = Checkpoints { grid_bits, total_bits, segments, anchors, n_components };
-    check_spans(&checkpoints)?;
-    Ok(checkpoints)
+    let entry_points = EntryPoints { grid_bits, total_bits, segments, anchors, n_components };
+    check_spans(&entry_points)?;
+    Ok(entry_points)
 }
 
 /// The segments by interval: those that start in the same one, one after the other, are one.
-fn intervals(checkpoints: &Checkpoints) -> Vec<Interval> {
-    let grid_bits = checkpoints.grid_bits;
-    let mut intervals = vec![Interval::default(); n_intervals(checkpoints.total_bits, grid_bits)];
-    for segment in &checkpoints.segments {
+fn intervals(entry_points: &EntryPoints) -> Vec<Interval> {
+    let grid_bits = entry_points.grid_bits;
+    let mut intervals = vec![Interval::default(); n_intervals(entry_points.total_bits, grid_bits)];
+    for segment in &entry_points.segments {
         if let Some(interval) = intervals.get_mut((segment.bit / grid_bits) as usize) {
             if interval.n_blocks == 0 {
                 interval.offset = segment.bit % grid_bits;
@@ -133,11 +133,11 @@ fn restart_bytes(segments: &[Segment]) -> Vec<u32> {
 
 /// What changes of the predictions from anchor to anchor, folded: of the first component, and of
 /// all others together.
-fn anchor_codes(checkpoints: &Checkpoints) -> [Vec<u32>; 2] {
+fn anchor_codes(entry_points: &EntryPoints) -> [Vec<u32>; 2] {
     let mut codes = [Vec::new(), Vec::new()];
     let mut before = [0; 3];
-    for anchor in &checkpoints.anchors {
-        let changes = anchor.dc.iter().zip(before).take(checkpoints.n_components);
+    for anchor in &entry_points.anchors {
+        let changes = anchor.dc.iter().zip(before).take(entry_points.n_components);
         for (component, (dc, before)) in changes.enumerate() {
             codes[usize::from(component > 0)].push(fold(dc.wrapping_sub(before).into()));
         }
@@ -151,7 +151,7 @@ fn read_anchors(
     segments: &[Segment],
     n_components: usize,
     parameters: u8,
-) -> Result<Vec<Anchor>, CheckpointError> {
+) -> Result<Vec<Anchor>, EntryPointError> {
     let mut anchors = Vec::new();
     let mut dc = [0i16; 3];
     for segment in anchored(segments) {
@@ -172,7 +172,7 @@ fn read_intervals(
     grid_bits: u32,
     total_bits: u32,
     (count_k, offset_k): (u32, u32),
-) -> Result<Vec<Segment>, CheckpointError> {
+) -> Result<Vec<Segment>, EntryPointError> {
     let n_intervals = n_intervals(total_bits, grid_bits);
     let mean = jpeg.n_blocks / n_intervals.max(1) as u32;
     let max_blocks = grid_bits / MIN_BLOCK_BITS as u32;
@@ -212,7 +212,7 @@ fn read_restarts(
     jpeg: &Jpeg,
     restart_k: u32,
     total_bits: u32,
-) -> Result<Vec<Segment>, CheckpointError> {
+) -> Result<Vec<Segment>, EntryPointError> {
     let mut restarts = Vec::new();
     let per_restart = jpeg.blocks_per_restart().unwrap_or_default();
     let (mut start, mut block) = (0, 0u32);
@@ -232,7 +232,7 @@ fn merge(
     starts: &[Segment],
     restarts: &[Segment],
     grid_bits: u32,
-) -> Result<Vec<Segment>, CheckpointError> {
+) -> Result<Vec<Segment>, EntryPointError> {
     let mut segments = Vec::with_capacity(starts.len() + restarts.len());
     let mut restarts = restarts.iter().copied().peekable();
     for start in starts {
@@ -257,8 +257,8 @@ fn merge(
 }
 
 /// Segments must be in order, and as long as their blocks can be.
-fn check_spans(checkpoints: &Checkpoints) -> Result<(), CheckpointError> {
-    let Checkpoints { total_bits, ref segments, .. } = *checkpoints;
+fn check_spans(entry_points: &EntryPoints) -> Result<(), EntryPointError> {
+    let EntryPoints { total_bits, ref segments, .. } = *entry_points;
     let nexts = segments.iter().skip(1).map(|next| (next.bit, next.resets));
     let last = (total_bits, false);
     for (segment, (end, padded)) in segments.iter().zip(nexts.chain([last])) {
@@ -287,7 +287,7 @@ fn push_leb128(bytes: &mut Vec<u8>, mut value: u32) {
 }
 
 /// Seven bits a byte, the lowest first, in as few bytes as possible.
-fn leb128(mut next: impl FnMut() -> Result<u8, CheckpointError>) -> Result<u32, CheckpointError> {
+fn leb128(mut next: impl FnMut() -> Result<u8, EntryPointError>) -> Result<u32, EntryPointError> {
     let mut value = 0u64;
     for shift in [0, 7, 14, 21, 28] {
         let byte = next()?;
@@ -302,6 +302,6 @@ fn leb128(mut next: impl FnMut() -> Result<u8, CheckpointError>) -> Result<u32, 
     Err(damaged("a length", value, u32::MAX))
 }
 
-fn damaged(what: &'static str, found: impl Into<u64>, expected: impl Into<u64>) -> CheckpointError {
-    CheckpointError::Damaged { what, found: found.into(), expected: expected.into() }
+fn damaged(what: &'static str, found: impl Into<u64>, expected: impl Into<u64>) -> EntryPointError {
+    EntryPointError::Damaged { what, found: found.into(), expected: expected.into() }
 }

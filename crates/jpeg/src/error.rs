@@ -1,6 +1,6 @@
 use crate::Class;
 
-/// Why a JPEG gets no checkpoints. Such a file may well be sound; it is decoded from its start, as
+/// Why a JPEG gets no entry points. Such a file may well be sound; it is decoded from its start, as
 /// ever. `offset` counts the bytes from the start of the file; `bit` those of the un-stuffed scan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -195,7 +195,7 @@ pub enum Refused {
         offset: usize,
     },
     /// A scan whose bits 32-bit numbers do not count.
-    #[error("the JPEG's scan has {n_bytes} bytes, which is more than checkpoints can tell")]
+    #[error("the JPEG's scan has {n_bytes} bytes, which is more than entry points can tell")]
     TooLong {
         /// Its length.
         n_bytes: usize,
@@ -249,7 +249,7 @@ pub enum Refused {
         n_bits: u64,
     },
     /// Not one of [`GRIDS_BITS`](crate::GRIDS_BITS).
-    #[error("checkpoints every {grid_bits} bits; 512, 1024, 2048 and 4096 exist")]
+    #[error("entry points every {grid_bits} bits; 512, 1024, 2048 and 4096 exist")]
     Grid {
         /// What was asked for.
         grid_bits: u32,
@@ -303,12 +303,12 @@ impl Refused {
     }
 }
 
-/// Why stored checkpoints are not used. The image is then decoded from its start.
+/// Why stored entry points are not used. The image is then decoded from its start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CheckpointError {
+pub enum EntryPointError {
     /// Written by a program that is newer, or much older, than this one.
-    #[error("checkpoints of version {found}; this build reads version {supported}")]
+    #[error("entry points of version {found}; this build reads version {supported}")]
     Version {
         /// The version of the bytes.
         found: u8,
@@ -316,13 +316,13 @@ pub enum CheckpointError {
         supported: u8,
     },
     /// The bytes end too early.
-    #[error("the checkpoints end at byte {len} in the middle")]
+    #[error("the entry points end at byte {len} in the middle")]
     Ends {
         /// How many bytes there are.
         len: usize,
     },
     /// Bytes that break the specification, or are not of this image.
-    #[error("checkpoints that do not fit their JPEG: {what}, {found} instead of {expected}")]
+    #[error("entry points that do not fit their JPEG: {what}, {found} instead of {expected}")]
     Damaged {
         /// What is wrong.
         what: &'static str,

@@ -4,32 +4,32 @@
 //!
 //! A baseline JPEG is one run of Huffman codes without lengths: to decode its end one has to
 //! decode all of it. [`parse`] reads the markers of such a file to a [`Jpeg`];
-//! [`Checkpoints::build`] walks the codes once and notes the first block after every so many bits,
+//! [`EntryPoints::build`] walks the codes once and notes the first block after every so many bits,
 //! in less than a hundredth of the file's size; from then on many threads, or a GPU, decode the
 //! image's [`Segment`]s at the same time, and a [`region`] of the pixels needs only some of them.
 //! The DC prediction is stored for some places only, each an [`Anchor`]: what lies before a region
 //! since the last of them is still read for its DC differences.
 //! [`cut`](cut()) makes a smaller JPEG of some rows, which any decoder reads.
-//! The bytes of the JPEG stay as they are. [`spec`] specifies the checkpoints.
+//! The bytes of the JPEG stay as they are. [`spec`] specifies the entry points.
 //!
 //! ```no_run
-//! use fdconvert_jpeg::{Checkpoints, DEFAULT_GRID_BITS, parse, region};
+//! use fdconvert_jpeg::{EntryPoints, DEFAULT_GRID_BITS, parse, region};
 //!
 //! let bytes = std::fs::read("image.jpg")?;
 //! let jpeg = parse(&bytes)?;
-//! let checkpoints = Checkpoints::build(&jpeg, &bytes, DEFAULT_GRID_BITS)?;
-//! let stored = checkpoints.to_bytes();
-//! let checkpoints = Checkpoints::from_bytes(&stored, &jpeg)?;
-//! for segment in checkpoints.segments() {
+//! let entry_points = EntryPoints::build(&jpeg, &bytes, DEFAULT_GRID_BITS)?;
+//! let stored = entry_points.to_bytes();
+//! let entry_points = EntryPoints::from_bytes(&stored, &jpeg)?;
+//! for segment in entry_points.segments() {
 //!     println!("{} blocks from block {}, bit {}", segment.n_blocks, segment.block, segment.bit);
 //! }
-//! let crop = region(&jpeg, &checkpoints, 0..jpeg.height / 2, 0..jpeg.width / 2);
+//! let crop = region(&jpeg, &entry_points, 0..jpeg.height / 2, 0..jpeg.width / 2);
 //! println!("a quarter of the image touches {} segments", crop.segments.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Refused alternatives: restart markers (they change the file, cost more, and split it unevenly),
-//! DC predictors for every segment (three of them are some 26 bits, where a checkpoint takes 13;
+//! DC predictors for every segment (three of them are some 26 bits, where an entry point takes 13;
 //! a sum over the segments since an anchor replaces them), and speculative decoding that
 //! synchronises by itself (several passes, every time).
 //!
@@ -38,9 +38,9 @@
 #![forbid(unsafe_code)]
 
 mod bits;
-mod checkpoints;
 mod cut;
 mod encoding;
+mod entry_points;
 mod error;
 mod huffman;
 mod jpeg;
@@ -53,12 +53,12 @@ mod stand_in;
 mod walk;
 
 pub use bits::{Unstuffed, unstuff};
-pub use checkpoints::{
-    Anchor, Checkpoints, DEFAULT_GRID_BITS, GRIDS_BITS, Segment, grid_of, stored_checkpoints,
-};
 pub use cut::{Cut, cut};
 pub use encoding::VERSION;
-pub use error::{CheckpointError, Refused};
+pub use entry_points::{
+    Anchor, DEFAULT_GRID_BITS, EntryPoints, GRIDS_BITS, Segment, grid_of, stored_entry_points,
+};
+pub use error::{EntryPointError, Refused};
 pub use huffman::{Class, Code, HuffmanTable, Lookup};
 pub use jpeg::{Color, Component, Jpeg, Slot};
 pub use markers::{parse, parse_header};

@@ -31,7 +31,7 @@ pub fn parse(bytes: &[u8]) -> Result<Jpeg, Refused> {
 
 /// As [`parse`], but without a look at what comes after the scan's header, which takes most of the
 /// time: the scan is all of the rest. For files that are known to be parsed, as those are that
-/// have checkpoints; of any other, decoding has to tell.
+/// have entry points; of any other, decoding has to tell.
 ///
 /// # Errors
 /// [`Refused`], as by [`parse`], for what is in front of the scan.

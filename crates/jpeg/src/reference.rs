@@ -5,7 +5,7 @@
 //! Blocks come in the order of the scan, their values in natural order (row by row), before they
 //! are multiplied with the quantisation table.
 use crate::{
-    Checkpoints, HuffmanTable, Jpeg, Refused, Segment, Unstuffed, markers::ZIGZAG, unstuff,
+    EntryPoints, HuffmanTable, Jpeg, Refused, Segment, Unstuffed, markers::ZIGZAG, unstuff,
 };
 
 /// The values of one block.
@@ -83,16 +83,16 @@ pub fn segment(jpeg: &Jpeg, data: &Unstuffed, segment: &Segment) -> Result<Vec<B
 /// right: the way of a parallel decoder.
 ///
 /// # Errors
-/// [`Refused`] when the scan is damaged, incomplete, or the checkpoints are not its own.
+/// [`Refused`] when the scan is damaged, incomplete, or the entry points are not its own.
 pub fn coefficients_from(
     jpeg: &Jpeg,
     bytes: &[u8],
-    checkpoints: &Checkpoints,
+    entry_points: &EntryPoints,
 ) -> Result<Vec<Block>, Refused> {
     let data = unstuff(jpeg, bytes)?;
     let mut blocks = Vec::new();
     let mut bases = [0i16; 4];
-    for part in checkpoints.segments() {
+    for part in entry_points.segments() {
         if part.resets {
             bases = [0; 4];
         }

@@ -1,4 +1,4 @@
-use crate::{Checkpoints, Jpeg};
+use crate::{EntryPoints, Jpeg};
 use std::ops::Range;
 
 /// What of a scan the pixels of a rectangle need.
@@ -6,7 +6,7 @@ use std::ops::Range;
 #[non_exhaustive]
 pub struct Region {
     /// Segments with blocks of the rectangle, as positions in
-    /// [`Checkpoints::segments`](crate::Checkpoints::segments), ascending.
+    /// [`EntryPoints::segments`](crate::EntryPoints::segments), ascending.
     pub segments: Vec<u32>,
     /// Bits of those segments.
     pub n_bits: u64,
@@ -28,14 +28,14 @@ impl Region {
     /// The share of the scan's bits that are in segments with blocks of the rectangle, 0 to 1:
     /// what is left to decode when the DC prediction at the start of every segment is known.
     #[must_use]
-    pub fn fraction(&self, checkpoints: &Checkpoints) -> f64 {
-        self.n_bits as f64 / f64::from(checkpoints.total_bits.max(1))
+    pub fn fraction(&self, entry_points: &EntryPoints) -> f64 {
+        self.n_bits as f64 / f64::from(entry_points.total_bits.max(1))
     }
 
-    /// The share of the scan's bits that must be walked with what the checkpoints know.
+    /// The share of the scan's bits that must be walked with what the entry points know.
     #[must_use]
-    pub fn walked_fraction(&self, checkpoints: &Checkpoints) -> f64 {
-        self.n_walked_bits as f64 / f64::from(checkpoints.total_bits.max(1))
+    pub fn walked_fraction(&self, entry_points: &EntryPoints) -> f64 {
+        self.n_walked_bits as f64 / f64::from(entry_points.total_bits.max(1))
     }
 }
 
@@ -46,7 +46,7 @@ impl Region {
 #[must_use]
 pub fn region(
     jpeg: &Jpeg,
-    checkpoints: &Checkpoints,
+    entry_points: &EntryPoints,
     rows: Range<u32>,
     columns: Range<u32>,
 ) -> Region {
@@ -56,16 +56,16 @@ pub fn region(
     let mcu_columns = mcus(columns, jpeg.width, max_h, horizontal, jpeg.mcus_x);
     let mcu_rows = mcus(rows, jpeg.height, max_v, vertical, jpeg.mcus_y);
     let mut found = Region { mcu_columns, mcu_rows, ..Region::default() };
-    for (position, segment) in (0..).zip(checkpoints.segments()) {
+    for (position, segment) in (0..).zip(entry_points.segments()) {
         let blocks = segment.block..segment.block.saturating_add(segment.n_blocks);
         if !touches(jpeg, &found, blocks) {
             continue;
         }
-        let bits = checkpoints.segment_bits(position as usize);
+        let bits = entry_points.segment_bits(position as usize);
         found.n_bits += u64::from(bits.end.saturating_sub(bits.start));
         found.n_blocks += segment.n_blocks;
         found.segments.push(position);
-        let anchor = checkpoints.anchor_before(position as usize);
+        let anchor = entry_points.anchor_before(position as usize);
         let start = anchor.map_or(0, |anchor| anchor.segment);
         match found.walked.last_mut() {
             // What is known behind the run before is no news.
@@ -73,7 +73,7 @@ pub fn region(
             _ => found.walked.push(start..position + 1),
         }
     }
-    let bit = |position: u32| u64::from(checkpoints.segment_bits(position as usize).start);
+    let bit = |position: u32| u64::from(entry_points.segment_bits(position as usize).start);
     found.n_walked_bits =
         found.walked.iter().map(|run| bit(run.end).saturating_sub(bit(run.start))).sum();
     found

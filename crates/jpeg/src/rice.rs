@@ -2,7 +2,7 @@
 //!
 //! The code of `value` with parameter `k` is `value >> k` ones, a zero, and the lower `k` bits.
 //! Bits fill bytes from the uppermost.
-use crate::CheckpointError;
+use crate::EntryPointError;
 
 /// The parameter, up to `max`, with which the values take the fewest bits; the smallest of those.
 pub(crate) fn best_parameter(values: &[u32], max: u32) -> u32 {
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         k: u32,
         max: u32,
         what: &'static str,
-    ) -> Result<u32, CheckpointError> {
+    ) -> Result<u32, EntryPointError> {
         if let Some(value) = self.short_code(k, max) {
             return Ok(value);
         }
@@ -108,10 +108,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks that only the padding is left: fewer than 8 bits, all of them 0.
-    pub(crate) fn finish(&mut self) -> Result<(), CheckpointError> {
+    pub(crate) fn finish(&mut self) -> Result<(), EntryPointError> {
         let left = self.bytes.len() * 8 - self.at;
         let what = "bytes behind the last code";
-        let damaged = |found| CheckpointError::Damaged { what, found, expected: 0 };
+        let damaged = |found| EntryPointError::Damaged { what, found, expected: 0 };
         if left >= 8 {
             return Err(damaged(left as u64 / 8));
         }
@@ -123,8 +123,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn bit(&mut self) -> Result<u32, CheckpointError> {
-        let ends = CheckpointError::Ends { len: self.bytes.len() };
+    fn bit(&mut self) -> Result<u32, EntryPointError> {
+        let ends = EntryPointError::Ends { len: self.bytes.len() };
         let byte = self.bytes.get(self.at / 8).ok_or(ends)?;
         let bit = byte >> (7 - self.at % 8) & 1;
         self.at += 1;
@@ -132,6 +132,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn too_large(what: &'static str, found: u64, max: u32) -> CheckpointError {
-    CheckpointError::Damaged { what, found, expected: max.into() }
+fn too_large(what: &'static str, found: u64, max: u32) -> EntryPointError {
+    EntryPointError::Damaged { what, found, expected: max.into() }
 }

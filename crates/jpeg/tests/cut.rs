@@ -8,7 +8,7 @@ use common::{
     Named, of_all_sorts, originals, other_encoder, photographs, small,
     synthetic::{self, Recipe},
 };
-use fdconvert_jpeg::{Checkpoints, Cut, GRIDS_BITS, cut, parse, reference};
+use fdconvert_jpeg::{Cut, EntryPoints, GRIDS_BITS, cut, parse, reference};
 use fdconvert_testkit::{
     fixtures::{Random, pixels},
     needs_shared,
@@ -24,8 +24,8 @@ fn check(name: &str, bytes: &[u8], random: &mut Random, n_cuts: usize) -> usize 
     let blocks = reference::coefficients(&jpeg, bytes).unwrap();
     let mut n_headless = 0;
     for number in 0..n_cuts {
-        let made = Checkpoints::build(&jpeg, bytes, GRIDS_BITS[number % 4]).unwrap();
-        let made = Checkpoints::from_bytes(&made.to_bytes(), &jpeg).unwrap();
+        let made = EntryPoints::build(&jpeg, bytes, GRIDS_BITS[number % 4]).unwrap();
+        let made = EntryPoints::from_bytes(&made.to_bytes(), &jpeg).unwrap();
         let shrink = [1, 2, 4, 8][random.below(4) as usize];
         let first = random.below(jpeg.height.into()) as u32;
         let most = if number % 2 == 0 { u64::from(jpeg.height - first) } else { 3 };
@@ -65,7 +65,7 @@ fn check_cut(
     let n_blocks = found_blocks.len() - own;
     assert!(found_blocks[own..] == blocks[from..from + n_blocks], "{name}: {rows:?}");
     // Nothing is left behind the blocks.
-    Checkpoints::build(&part, out, 512).unwrap_or_else(|why| panic!("{name}: {why}"));
+    EntryPoints::build(&part, out, 512).unwrap_or_else(|why| panic!("{name}: {why}"));
 }
 
 #[test]
@@ -129,12 +129,12 @@ fn what_cannot_be_cut_is_not() {
     for recipe in others {
         let (bytes, _) = synthetic::jpeg(&recipe);
         let jpeg = parse(&bytes).unwrap();
-        let made = Checkpoints::build(&jpeg, &bytes, 512).unwrap();
+        let made = EntryPoints::build(&jpeg, &bytes, 512).unwrap();
         assert_eq!(cut(&jpeg, &bytes, &made, 40..60, 1, &mut Vec::new()), None);
     }
     let (bytes, _) = synthetic::jpeg(&Recipe::new(120, 120, &[(1, 1); 3]));
     let jpeg = parse(&bytes).unwrap();
-    let made = Checkpoints::build(&jpeg, &bytes, 512).unwrap();
+    let made = EntryPoints::build(&jpeg, &bytes, 512).unwrap();
     for (rows, shrink) in [(40..40, 1), (120..130, 1), (40..60, 3), (40..60, 0), (40..60, u32::MAX)]
     {
         assert_eq!(cut(&jpeg, &bytes, &made, rows, shrink, &mut Vec::new()), None);
@@ -146,12 +146,12 @@ fn what_cannot_be_cut_is_not() {
 
 /// A JPEG of another image of the same size: where its blocks are elsewhere, that is noticed.
 #[test]
-fn checkpoints_of_another_image() {
+fn entry_points_of_another_image() {
     let recipe = |seed| Recipe { seed, ..Recipe::new(200, 200, &[(1, 1)]) };
     let (bytes, _) = synthetic::jpeg(&recipe(1));
     let (other, _) = synthetic::jpeg(&recipe(2));
     let (jpeg, other_jpeg) = (parse(&bytes).unwrap(), parse(&other).unwrap());
-    let made = Checkpoints::build(&other_jpeg, &other, 512).unwrap();
+    let made = EntryPoints::build(&other_jpeg, &other, 512).unwrap();
     for row in 16..200 {
         let found = cut(&jpeg, &bytes, &made, row..row + 1, 1, &mut Vec::new());
         assert_eq!(found, None, "row {row}");
@@ -164,14 +164,14 @@ proptest! {
     fn damage(changes in proptest::collection::vec((0..2u8, any::<u16>(), any::<u8>()), 1..6), row in 0..100u32) {
         let mut bytes = other_encoder(&pixels(130, 100, 3, 4), SamplingFactor::F_2_2, 0);
         let jpeg = parse(&bytes).unwrap();
-        let mut stored = Checkpoints::build(&jpeg, &bytes, 512).unwrap().to_bytes();
+        let mut stored = EntryPoints::build(&jpeg, &bytes, 512).unwrap().to_bytes();
         for (which, at, byte) in changes {
             let changed = if which == 0 { &mut bytes } else { &mut stored };
             let at = usize::from(at) % changed.len();
             changed[at] = byte;
         }
         let Ok(jpeg) = parse(&bytes) else { return Ok(()) };
-        let Ok(made) = Checkpoints::from_bytes(&stored, &jpeg) else { return Ok(()) };
+        let Ok(made) = EntryPoints::from_bytes(&stored, &jpeg) else { return Ok(()) };
         if jpeg.n_blocks > 1 << 16 {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::synthetic::{self, Recipe};
-use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, Jpeg, parse, reference, region, unstuff};
+use fdconvert_jpeg::{EntryPoints, GRIDS_BITS, Jpeg, parse, reference, region, unstuff};
 use fdconvert_testkit::fixtures::{JPEG_420, JPEG_444, JPEG_GRAY};
 use proptest::prelude::*;
 
@@ -16,11 +16,11 @@ fn files() -> Vec<Vec<u8>> {
 }
 
 /// Takes the bytes as far as they lead. Whether the fast walk accepts a scan must not depend on
-/// how it is written: where it does, the slow decoder does, and from every checkpoint.
+/// how it is written: where it does, the slow decoder does, and from every entry point.
 fn explore(bytes: &[u8]) {
     let Ok(jpeg) = parse(bytes) else { return };
     // What mutated headers claim may take long to decode slowly, but not to walk.
-    let built = Checkpoints::build(&jpeg, bytes, 512);
+    let built = EntryPoints::build(&jpeg, bytes, 512);
     if jpeg.n_blocks > 1 << 16 {
         return;
     }
@@ -28,7 +28,7 @@ fn explore(bytes: &[u8]) {
         Ok(made) => {
             let sequential = reference::coefficients(&jpeg, bytes).unwrap();
             assert!(reference::coefficients_from(&jpeg, bytes, &made).unwrap() == sequential);
-            assert_eq!(Checkpoints::from_bytes(&made.to_bytes(), &jpeg), Ok(made));
+            assert_eq!(EntryPoints::from_bytes(&made.to_bytes(), &jpeg), Ok(made));
         }
         Err(_) => drop(reference::coefficients(&jpeg, bytes)),
     }
@@ -60,7 +60,7 @@ fn every_changed_byte() {
 
 /// Whatever stored bytes are accepted, they cover the image in order, and are their own.
 fn explore_stored(stored: &[u8], jpeg: &Jpeg, bytes: &[u8]) {
-    let Ok(made) = Checkpoints::from_bytes(stored, jpeg) else { return };
+    let Ok(made) = EntryPoints::from_bytes(stored, jpeg) else { return };
     let mut block = 0;
     for (number, segment) in made.segments().iter().enumerate() {
         assert_eq!(segment.block, block);
@@ -73,7 +73,7 @@ fn explore_stored(stored: &[u8], jpeg: &Jpeg, bytes: &[u8]) {
     assert!(GRIDS_BITS.contains(&made.grid_bits()));
     let resets = made.segments().iter().filter(|segment| segment.resets).count();
     assert_eq!(resets, jpeg.n_restarts() as usize + 1);
-    assert_eq!(Checkpoints::from_bytes(&made.to_bytes(), jpeg), Ok(made.clone()));
+    assert_eq!(EntryPoints::from_bytes(&made.to_bytes(), jpeg), Ok(made.clone()));
     drop(region(jpeg, &made, 3..9, 1..30));
     let data = unstuff(jpeg, bytes).unwrap();
     for segment in made.segments() {
@@ -82,13 +82,13 @@ fn explore_stored(stored: &[u8], jpeg: &Jpeg, bytes: &[u8]) {
 }
 
 #[test]
-fn every_change_of_stored_checkpoints() {
+fn every_change_of_stored_entry_points() {
     for file in files() {
         let jpeg = parse(&file).unwrap();
         for grid_bits in GRIDS_BITS {
-            let stored = Checkpoints::build(&jpeg, &file, grid_bits).unwrap().to_bytes();
+            let stored = EntryPoints::build(&jpeg, &file, grid_bits).unwrap().to_bytes();
             for len in 0..stored.len() {
-                assert!(Checkpoints::from_bytes(&stored[..len], &jpeg).is_err());
+                assert!(EntryPoints::from_bytes(&stored[..len], &jpeg).is_err());
             }
             for at in 0..stored.len() {
                 let mut changed = stored.clone();
@@ -98,15 +98,15 @@ fn every_change_of_stored_checkpoints() {
                 }
             }
             let longer = [&stored[..], &[0]].concat();
-            assert!(Checkpoints::from_bytes(&longer, &jpeg).is_err());
+            assert!(EntryPoints::from_bytes(&longer, &jpeg).is_err());
         }
     }
 }
 
-/// Checkpoints of an image are refused for images of another number of blocks: their counts add
+/// Entry points of an image are refused for images of another number of blocks: their counts add
 /// up to something else. (Those of a single interval say nothing that could be wrong.)
 #[test]
-fn checkpoints_of_another_image() {
+fn entry_points_of_another_image() {
     let recipes = [
         Recipe::new(200, 130, &[(1, 1)]),
         Recipe::new(192, 130, &[(1, 1)]),
@@ -116,9 +116,9 @@ fn checkpoints_of_another_image() {
     let files = recipes.map(|recipe| synthetic::jpeg(&recipe).0);
     for (number, file) in files.iter().enumerate() {
         let jpeg = parse(file).unwrap();
-        let stored = Checkpoints::build(&jpeg, file, 512).unwrap().to_bytes();
+        let stored = EntryPoints::build(&jpeg, file, 512).unwrap().to_bytes();
         for (other_number, other) in files.iter().enumerate() {
-            let read = Checkpoints::from_bytes(&stored, &parse(other).unwrap());
+            let read = EntryPoints::from_bytes(&stored, &parse(other).unwrap());
             assert_eq!(read.is_ok(), number == other_number, "{number} for {other_number}");
         }
     }

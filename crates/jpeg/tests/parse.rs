@@ -7,7 +7,7 @@ use common::{
     Named, of_all_sorts, originals,
     synthetic::{self, Recipe},
 };
-use fdconvert_jpeg::{Checkpoints, Class, Color, Component, Refused, Slot, parse};
+use fdconvert_jpeg::{Class, Color, Component, EntryPoints, Refused, Slot, parse};
 use fdconvert_testkit::{
     fixtures::{self, JPEG_420, JPEG_GRAY, pixels},
     needs_shared,
@@ -26,7 +26,7 @@ fn changed(from: &[u8], to: &[u8]) -> Vec<u8> {
 /// The name of the variant that a file is refused with, by parsing or by building.
 #[track_caller]
 fn refusal(bytes: &[u8]) -> String {
-    let made = parse(bytes).and_then(|jpeg| Checkpoints::build(&jpeg, bytes, 2048));
+    let made = parse(bytes).and_then(|jpeg| EntryPoints::build(&jpeg, bytes, 2048));
     let refused = made.unwrap_err();
     let text = refused.to_string();
     assert!(!text.ends_with('.') && !text.contains('\n'), "{text}");
@@ -148,7 +148,7 @@ fn what_follows_the_scan_matters() {
         let bytes = [scan, end].concat();
         let same = parse(&bytes).unwrap();
         assert_eq!(same, jpeg);
-        Checkpoints::build(&same, &bytes, 512).unwrap();
+        EntryPoints::build(&same, &bytes, 512).unwrap();
     }
 }
 
@@ -185,7 +185,7 @@ fn tables_must_be_prefix_codes() {
 fn restarts_must_be_in_turn() {
     let recipe = Recipe { restart_interval: 3, ..Recipe::new(90, 80, &[(1, 1)]) };
     let (bytes, _) = synthetic::jpeg(&recipe);
-    Checkpoints::build(&parse(&bytes).unwrap(), &bytes, 2048).unwrap();
+    EntryPoints::build(&parse(&bytes).unwrap(), &bytes, 2048).unwrap();
     let marker = |number: u8| {
         let pair = [0xFF, 0xD0 + number];
         bytes.windows(2).position(|found| found == pair).unwrap()
@@ -206,16 +206,16 @@ fn restarts_must_be_in_turn() {
     let at = marker(4);
     moved.swap(at - 1, at);
     moved.swap(at, at + 1);
-    assert!(parse(&moved).and_then(|jpeg| Checkpoints::build(&jpeg, &moved, 512)).is_err());
+    assert!(parse(&moved).and_then(|jpeg| EntryPoints::build(&jpeg, &moved, 512)).is_err());
 }
 
 #[test]
 fn other_bytes_and_grids_are_refused() {
     let jpeg = parse(JPEG_420).unwrap();
-    let other = Checkpoints::build(&jpeg, &JPEG_420[..200], 512).unwrap_err();
+    let other = EntryPoints::build(&jpeg, &JPEG_420[..200], 512).unwrap_err();
     assert_eq!(other, Refused::OtherBytes { offset: jpeg.scan.start });
     for grid_bits in [0, 1, 511, 1000, 8192] {
-        let refused = Checkpoints::build(&jpeg, JPEG_420, grid_bits).unwrap_err();
+        let refused = EntryPoints::build(&jpeg, JPEG_420, grid_bits).unwrap_err();
         assert_eq!(refused, Refused::Grid { grid_bits });
     }
 }
@@ -249,7 +249,7 @@ fn check_bad(folder: &Path) {
     assert_eq!(refused("soi_only.jpg"), "Ends");
     for name in ["gray.jpg", "exif_rotated.jpg", "one_pixel_wide.jpg", "truncated_last2.jpg"] {
         let bytes = std::fs::read(folder.join(name)).unwrap();
-        let made = parse(&bytes).and_then(|jpeg| Checkpoints::build(&jpeg, &bytes, 2048));
+        let made = parse(&bytes).and_then(|jpeg| EntryPoints::build(&jpeg, &bytes, 2048));
         made.unwrap_or_else(|refused| panic!("{name}: {refused}"));
     }
 }
@@ -277,7 +277,7 @@ needs_shared! {
 fn check_accepted(images: Vec<Named>) {
     assert!(images.len() >= 26);
     for (name, bytes) in images {
-        let made = parse(&bytes).and_then(|jpeg| Checkpoints::build(&jpeg, &bytes, 2048));
+        let made = parse(&bytes).and_then(|jpeg| EntryPoints::build(&jpeg, &bytes, 2048));
         let refused = made.err().map(|refused| refused.to_string());
         assert!(refused.is_none(), "{name}: {refused:?}");
     }

@@ -16,7 +16,7 @@ fn coefficients_are_those_of_the_pixels() {
         let image = pixels(width, height, 1, 5);
         let options = JpegOptions { quality, ..JpegOptions::default() };
         let bytes = Encoder::new().encode("", &image, Codec::Jpeg, &options, None).unwrap().bytes;
-        let encoded = Encoded { codec: Codec::Jpeg, width, height, bytes: bytes.clone() };
+        let encoded = Encoded::new(Codec::Jpeg, width, height, bytes.clone());
         let expected = Decoder::new().decode("", &encoded, &Limits::DEFAULT).unwrap().pixels;
         let step = usize::from(expected.channels);
 

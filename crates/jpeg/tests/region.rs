@@ -4,7 +4,7 @@
 mod common;
 
 use common::synthetic::{self, Recipe};
-use fdconvert_jpeg::{Checkpoints, Jpeg, parse, region};
+use fdconvert_jpeg::{EntryPoints, Jpeg, parse, region};
 use fdconvert_testkit::fixtures::Random;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -52,7 +52,7 @@ fn regions_have_what_they_need() {
             let recipe = Recipe { restart_interval, ..Recipe::new(203, 147, sampling) };
             let (bytes, _) = synthetic::jpeg(&recipe);
             let jpeg = parse(&bytes).unwrap();
-            let made = Checkpoints::build(&jpeg, &bytes, 512).unwrap();
+            let made = EntryPoints::build(&jpeg, &bytes, 512).unwrap();
             for _ in 0..60 {
                 let mut range = |len: u32| {
                     let start = random.below(len.into()) as u32;
@@ -66,7 +66,7 @@ fn regions_have_what_they_need() {
 }
 
 #[track_caller]
-fn check(jpeg: &Jpeg, made: &Checkpoints, rows: Range<u32>, columns: Range<u32>) {
+fn check(jpeg: &Jpeg, made: &EntryPoints, rows: Range<u32>, columns: Range<u32>) {
     let needed = region(jpeg, made, rows.clone(), columns.clone());
     let mcus = mcus(jpeg, rows, columns);
     let per_mcu = jpeg.blocks_per_mcu();
@@ -102,7 +102,7 @@ fn check(jpeg: &Jpeg, made: &Checkpoints, rows: Range<u32>, columns: Range<u32>)
 fn nothing_is_needed_for_nothing() {
     let (bytes, _) = synthetic::jpeg(&Recipe::new(64, 64, &[(1, 1)]));
     let jpeg = parse(&bytes).unwrap();
-    let made = Checkpoints::build(&jpeg, &bytes, 512).unwrap();
+    let made = EntryPoints::build(&jpeg, &bytes, 512).unwrap();
     for (rows, columns) in [(5..5, 0..9), (64..80, 0..9), (0..9, 70..90), (3..1, 0..64)] {
         let needed = region(&jpeg, &made, rows, columns);
         assert_eq!((needed.segments.len(), needed.n_bits, needed.n_walked_bits), (0, 0, 0));

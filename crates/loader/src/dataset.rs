@@ -29,8 +29,6 @@ struct Part {
 pub(crate) struct Fetched {
     pub(crate) key: String,
     pub(crate) image: Encoded,
-    /// Where a decoder may start inside of it, where that is stored.
-    pub(crate) checkpoints: Option<Bytes>,
     /// 0 where no labels are asked for.
     pub(crate) label: i64,
     /// Whether the bytes are its own, and no part of a mapped file.
@@ -40,9 +38,10 @@ pub(crate) struct Fetched {
 impl Fetched {
     /// The same with bytes of its own: those of a reader hold a whole map or block.
     pub(crate) fn owned(self) -> Self {
-        let bytes = Bytes::copy_from_slice(&self.image.bytes);
-        let checkpoints = self.checkpoints.as_deref().map(Bytes::copy_from_slice);
-        Self { image: Encoded { bytes, ..self.image }, checkpoints, is_owned: true, ..self }
+        let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
+        let (bytes, entry_points) =
+            (copy(&self.image.bytes), self.image.entry_points.as_ref().map(copy));
+        Self { image: Encoded { bytes, entry_points, ..self.image }, is_owned: true, ..self }
     }
 }
 
@@ -270,11 +269,12 @@ impl Datasets {
             return Err(Error::sample(key, "it has no image"));
         }
         match values.swap_remove(part.image) {
-            Value::Image(image) => {
+            Value::Image(mut image) => {
                 // Damage there is no damage of the image, which only takes longer without them;
                 // `verify` finds it.
-                let checkpoints = part.reader.checkpoints(index, part.image).unwrap_or_default();
-                Ok(Fetched { key, image, checkpoints, label, is_owned: false })
+                image.entry_points =
+                    part.reader.entry_points(index, part.image).unwrap_or_default();
+                Ok(Fetched { key, image, label, is_owned: false })
             }
             _ => Err(Error::sample(key, "it has no image")),
         }

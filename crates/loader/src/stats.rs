@@ -258,7 +258,7 @@ pub struct Stats {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decoded {
-    /// Rows that the kernels decoded from checkpoints.
+    /// Rows that the kernels decoded from entry points.
     pub by_index: u64,
     /// Rows that nvJPEG decoded.
     pub by_nvjpeg: u64,

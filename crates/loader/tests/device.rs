@@ -62,7 +62,7 @@ fn batches_are_those_of_the_cpu() {
         (Options { world: World { rank: 1, size: 2 }, ..random_crop() }, Last::Drop),
     ] {
         let options = Options { last, seed: 3, ..options };
-        let reader = Memory::new(50).checkpointed();
+        let reader = Memory::new(50).with_entry_points();
         let mut cpu = loader(&reader, options.clone());
         let mut gpu = on_device(&reader, options, device());
         assert_eq!(cpu.len(), gpu.len());
@@ -94,7 +94,7 @@ fn who_decodes_can_be_chosen() {
         }
         (decoded(&gpu).by_index, decoded(&gpu).by_cpu)
     };
-    let (with, without) = (Memory::new(30).checkpointed(), Memory::new(30));
+    let (with, without) = (Memory::new(30).with_entry_points(), Memory::new(30));
     assert_eq!(share(&with, DeviceDecoder::Index), (20, 10));
     assert_eq!(share(&with, DeviceDecoder::Auto), (20, 10));
     assert_eq!(share(&with, DeviceDecoder::Cpu), (0, 30));
@@ -106,7 +106,7 @@ fn nvjpeg_takes_what_the_kernels_leave() {
     let fake = FakeDriver::take().unwrap();
     let library = FakeNvJpeg::new(&fake).unwrap();
     let device = || DeviceOptions { nvjpeg: Some(FakeNvJpeg::path().into()), ..device() };
-    let (with, without) = (Memory::new(30).checkpointed(), Memory::new(30));
+    let (with, without) = (Memory::new(30).with_entry_points(), Memory::new(30));
     for (reader, decoder, store_bytes, expected) in [
         (&with, DeviceDecoder::Auto, 0, (20, 0, 10)),
         (&with, DeviceDecoder::NvJpeg, 1 << 20, (0, 20, 10)),
@@ -136,7 +136,7 @@ fn nvjpeg_takes_what_the_kernels_leave() {
 #[test]
 fn floats_are_normalised() {
     let _fake = FakeDriver::take().unwrap();
-    let reader = Memory::new(20).checkpointed();
+    let reader = Memory::new(20).with_entry_points();
     let mut options = options(8, 12);
     options.output.layout = Layout::Nchw;
     options.output.normalise = Some(Normalise::IMAGENET);
@@ -158,7 +158,7 @@ fn floats_are_normalised() {
 #[test]
 fn failures_are_those_of_the_cpu() {
     let _fake = FakeDriver::take().unwrap();
-    let reader = Memory::new(40).broken(&[18, 19, 20]).checkpointed();
+    let reader = Memory::new(40).broken(&[18, 19, 20]).with_entry_points();
     for policy in [OnError::Skip, OnError::Substitute] {
         let failures = Failures { policy, max: 10, ..Failures::default() };
         let options = Options { failures, shuffle: Shuffle::None, ..options(8, 16) };
@@ -174,7 +174,7 @@ fn failures_are_those_of_the_cpu() {
         );
     }
     // Raised in its turn, after the batches before it.
-    let reader = Memory::new(40).broken(&[18]).checkpointed();
+    let reader = Memory::new(40).broken(&[18]).with_entry_points();
     let mut gpu =
         on_device(&reader, Options { shuffle: Shuffle::None, ..options(8, 16) }, device());
     for _ in 0..2 {
@@ -189,7 +189,7 @@ fn failures_are_those_of_the_cpu() {
 #[test]
 fn resumed_runs_go_on_exactly() {
     let _fake = FakeDriver::take().unwrap();
-    let reader = Memory::new(60).checkpointed();
+    let reader = Memory::new(60).with_entry_points();
     let all: Vec<_> = on_all(&mut on_device(&reader, random_crop(), device()));
     for taken in [1, 3, 5] {
         let mut first = on_device(&reader, random_crop(), device());
@@ -243,7 +243,7 @@ fn on_all(gpu: &mut Loader) -> Vec<(Vec<u64>, Vec<u8>)> {
 #[test]
 fn kept_images_are_not_read_again() {
     let _fake = FakeDriver::take().unwrap();
-    let reader = Memory::new(60).checkpointed();
+    let reader = Memory::new(60).with_entry_points();
     let streamed = on_two_epochs(&mut on_device(&reader, random_crop(), device()));
     let before = reader.n_reads();
     for fetch_threads in [0, 2] {
@@ -297,7 +297,7 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn a_failing_driver_ends_the_epoch_and_leaks_nothing() {
     let fake = FakeDriver::take().unwrap();
-    let reader = Memory::new(24).checkpointed();
+    let reader = Memory::new(24).with_entry_points();
     let (expected, n_calls) = {
         let mut gpu = on_device(&reader, random_crop(), device());
         fake.reset();

@@ -44,7 +44,7 @@ fn pack(format: &dyn Format, out: &Path, images: &[Encoded]) -> Arc<dyn Reader> 
         fingerprint,
         stamp: fingerprint,
         overwrite: false,
-        checkpoints: false,
+        entry_points: false,
     };
     let mut writer = format.create(&create).unwrap();
     for (number, image) in images.iter().enumerate() {

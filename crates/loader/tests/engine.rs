@@ -39,11 +39,11 @@ fn batches_do_not_depend_on_threads_or_prefetch() {
 
 /// Where decoding may start inside of a JPEG spares time and changes nothing.
 #[test]
-fn checkpoints_change_no_pixel() {
+fn entry_points_change_no_pixel() {
     let options = |orient| Options { orient, ..random_crop() };
     let expected = epoch(&mut loader(&Memory::large(12), options(true)));
-    let with = Memory::large(12).checkpointed();
-    assert!((0..12).all(|sample| with.checkpoints(sample, 0).unwrap().is_some()));
+    let with = Memory::large(12).with_entry_points();
+    assert!((0..12).all(|sample| with.entry_points(sample, 0).unwrap().is_some()));
     for orient in [true, false] {
         assert_eq!(epoch(&mut loader(&with, options(orient))), expected);
     }

@@ -63,7 +63,7 @@ impl Reader for Pixels {
             };
         }
         let bytes = Bytes::copy_from_slice(&[index as u8, (index >> 8) as u8, 7]);
-        let image = Encoded { codec: Codec::Raw, width: 1, height: 1, bytes };
+        let image = Encoded::new(Codec::Raw, 1, 1, bytes);
         let values = vec![Value::Image(image), Value::Int(index as i64)];
         Ok(Sample { key: self.key(index), values })
     }

@@ -17,7 +17,7 @@ const KEY: Key = Key { seed: 7, epoch: 2, sample: 99 };
 fn photograph(number: u32) -> Vec<u8> {
     let path = fixtures::kodak().join(format!("PhotoCD_PCD0992_{number:02}.png"));
     let bytes = std::fs::read(path).unwrap().into();
-    let encoded = Encoded { codec: Codec::Png, width: 768, height: 512, bytes };
+    let encoded = Encoded::new(Codec::Png, 768, 512, bytes);
     let pixels = Decoder::new().decode("photograph", &encoded, &Limits::DEFAULT).unwrap().pixels;
     assert_eq!((pixels.width, pixels.height, pixels.channels), (768, 512, 3));
     pixels.data

@@ -41,7 +41,7 @@ pub struct Dataset<'a> {
     pub plan: &'a Plan,
     /// Parameters to record beside the policy's own: format options, seed.
     pub params: &'a BTreeMap<String, String>,
-    /// Store checkpoints of the JPEGs, where a decoder may start inside the scan, so many bits
+    /// Store entry points of the JPEGs, where a decoder may start inside the scan, so many bits
     /// apart (512, 1024, 2048 or 4096). Not a matter of the policy: images stay what they are.
     pub jpeg_index: Option<u32>,
     /// What becomes of samples that cannot be read, decoded or stored.
@@ -184,7 +184,7 @@ impl Dataset<'_> {
             fingerprint: identity.fingerprint,
             stamp: identity.stamp,
             overwrite,
-            checkpoints: self.jpeg_index.is_some(),
+            entry_points: self.jpeg_index.is_some(),
         }
     }
 

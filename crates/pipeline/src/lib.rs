@@ -15,9 +15,9 @@
 #![forbid(unsafe_code)]
 
 mod cancel;
-mod checkpoints;
 mod concat;
 mod dataset;
+mod entry_points;
 mod failure;
 mod mixture;
 mod ordered;
@@ -42,6 +42,6 @@ pub use paired::Paired;
 pub use plan::{Plan, PlanRequest};
 pub use plan_file::{PlanFile, PlannedSource};
 pub use positions::Positions;
-pub use report::{Bottleneck, Checked, Checkpointed, Report, Stages};
+pub use report::{Bottleneck, Checked, EntryPointCounts, Report, Stages};
 pub use select::{Selection, Split};
 pub use sharding::{ShardBy, Sharding};

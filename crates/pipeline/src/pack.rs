@@ -1,5 +1,5 @@
 use crate::{
-    Cancel, Dataset, Part, Report, checkpoints, checkpoints::Made, failure::Failure,
+    Cancel, Dataset, Part, Report, entry_points, entry_points::Made, failure::Failure,
     ordered::ordered, tally::Tally,
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
@@ -72,7 +72,7 @@ impl Observer for () {}
 
 /// One sample after reading and the policy.
 pub(crate) struct Packed {
-    sample: Sample<Encoded>,
+    pub(crate) sample: Sample<Encoded>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_stored: u64,
     pub(crate) images: Vec<(Codec, Notes, u64, u64)>,
@@ -95,7 +95,7 @@ pub fn pack(
     observer: &mut dyn Observer,
 ) -> Result<Report> {
     dataset.policy.validate()?;
-    checkpoints::check(dataset)?;
+    entry_points::check(dataset)?;
     if dataset.plan.is_empty() {
         return Err(Error::usage("source", "there is no sample to pack"));
     }
@@ -208,12 +208,7 @@ impl Filling<'_> {
             }
             let began = Instant::now();
             let written = packed.map_err(Failure::of_reading).and_then(|packed| {
-                let Packed { sample, made, .. } = &packed;
-                let written = match dataset.jpeg_index {
-                    Some(_) => writer.write_with(sample, &made.checkpoints),
-                    None => writer.write(sample),
-                };
-                written.map(|()| packed).map_err(Failure::of_writing)
+                writer.write(&packed.sample).map(|()| packed).map_err(Failure::of_writing)
             });
             tally.stages.write += began.elapsed();
             match written {
@@ -286,7 +281,7 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
     let (mut bytes_in, mut bytes_stored) = (0, 0);
     let key = sample.key.clone();
     let mut fields = image_fields(dataset.source);
-    let sample = sample.try_map_image(|image| {
+    let mut sample = sample.try_map_image(|image| {
         let kept = fields.next().is_some_and(|field| dataset.source.keeps_pixels(field));
         let policy = if kept { &Policy::default() } else { dataset.policy };
         let before = match &image {
@@ -308,7 +303,7 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
     debug_assert!(
         sample.values.iter().all(|value| !matches!(value, Value::Image(e) if e.width == 0))
     );
-    let made = Made::new(&sample, dataset.jpeg_index);
+    let made = Made::of(&mut sample, dataset.jpeg_index);
     Ok(Packed { sample, bytes_in, bytes_stored, images, read, nanos, made })
 }
 

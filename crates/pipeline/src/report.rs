@@ -27,8 +27,8 @@ pub struct Report {
     pub notes: Vec<(&'static str, &'static str, u64)>,
     /// Images that could not be stored as they are: how many, bytes before, bytes after.
     pub fell_back: (u64, u64, u64),
-    /// Checkpoints of the JPEGs, where they were asked for.
-    pub checkpoints: Option<Checkpointed>,
+    /// Entry points of the JPEGs, where they were asked for.
+    pub entry_points: Option<EntryPointCounts>,
     /// Finished output files of an earlier run that were compared with its records.
     pub checked: Checked,
     /// Where the time went.
@@ -37,12 +37,12 @@ pub struct Report {
     pub elapsed: Duration,
 }
 
-/// What became of the JPEGs whose checkpoints were to be stored, in this run.
+/// What became of the JPEGs whose entry points were to be stored, in this run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Checkpointed {
+pub struct EntryPointCounts {
     /// JPEGs that got them.
     pub built: u64,
-    /// Bytes of these checkpoints.
+    /// Bytes of these entry points.
     pub bytes: u64,
     /// JPEGs that got none, by the name of the reason.
     pub refused: BTreeMap<&'static str, u64>,
@@ -92,7 +92,7 @@ pub enum Bottleneck {
     Resize,
     /// Turning pixels into bytes.
     Encode,
-    /// Finding checkpoints in JPEGs.
+    /// Finding entry points in JPEGs.
     Index,
     /// Getting the bytes into the output.
     Write,

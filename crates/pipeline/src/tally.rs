@@ -1,4 +1,4 @@
-use crate::{Checked, Checkpointed, Report, Stages, failure::Failures, pack::Packed};
+use crate::{Checked, EntryPointCounts, Report, Stages, failure::Failures, pack::Packed};
 use fdconvert_codec::Notes;
 use fdconvert_core::{Codec, Shard, ShardSummary};
 use std::{collections::BTreeMap, time::Duration};
@@ -14,7 +14,7 @@ pub(crate) struct Tally {
     pub(crate) codecs: BTreeMap<Codec, u64>,
     pub(crate) fell_back: (u64, u64, u64),
     pub(crate) shards: Vec<(Shard, ShardSummary)>,
-    pub(crate) checkpoints: Checkpointed,
+    pub(crate) entry_points: EntryPointCounts,
     pub(crate) checked: Checked,
     pub(crate) failures: Failures,
     pub(crate) stages: Stages,
@@ -31,12 +31,12 @@ impl Tally {
         self.stages.resize += Duration::from_nanos(packed.nanos.resize);
         self.stages.encode += Duration::from_nanos(packed.nanos.encode);
         self.stages.index += packed.made.time;
-        for checkpoints in packed.made.checkpoints.iter().flatten() {
-            self.checkpoints.built += 1;
-            self.checkpoints.bytes += checkpoints.len() as u64;
+        for entry_points in packed.sample.entry_points().flatten() {
+            self.entry_points.built += 1;
+            self.entry_points.bytes += entry_points.len() as u64;
         }
         for reason in &packed.made.refused {
-            *self.checkpoints.refused.entry(reason).or_default() += 1;
+            *self.entry_points.refused.entry(reason).or_default() += 1;
         }
         for &(codec, notes, before, after) in &packed.images {
             *self.codecs.entry(codec).or_default() += 1;
@@ -50,7 +50,7 @@ impl Tally {
         }
     }
 
-    pub(crate) fn into_report(self, checkpoints: bool) -> Report {
+    pub(crate) fn into_report(self, entry_points: bool) -> Report {
         let shards: Vec<_> = self.shards.into_iter().map(|(_, summary)| summary).collect();
         Report {
             planned: 0,
@@ -64,7 +64,7 @@ impl Tally {
             codecs: self.codecs,
             notes: self.notes.into_iter().map(|(name, (text, n))| (name, text, n)).collect(),
             fell_back: self.fell_back,
-            checkpoints: checkpoints.then_some(self.checkpoints),
+            entry_points: entry_points.then_some(self.entry_points),
             checked: self.checked,
             stages: self.stages,
             elapsed: Duration::ZERO,

@@ -174,7 +174,7 @@ impl Source for Kept {
         let mut bytes =
             b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x20\0\0\0\x20\x08\x02\0\0\0".to_vec();
         bytes.resize(self.1[index as usize], 0);
-        let image = Encoded { codec: Codec::Png, width: 32, height: 32, bytes: bytes.into() };
+        let image = Encoded::new(Codec::Png, 32, 32, bytes.into());
         Ok(Sample { key: self.key(index), values: vec![Value::Image(image.into())] })
     }
 

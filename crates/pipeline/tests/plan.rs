@@ -44,7 +44,7 @@ impl Source for Listing {
             return Err(Error::usage("sample", "there is none"));
         }
         let bytes = vec![0; 3].into();
-        let image = Image::Encoded(Encoded { codec: Codec::Raw, width: 1, height: 1, bytes });
+        let image = Image::Encoded(Encoded::new(Codec::Raw, 1, 1, bytes));
         let values = vec![Value::Image(image), Value::Int(self.class(index))];
         Ok(Sample { key: self.key(index), values })
     }

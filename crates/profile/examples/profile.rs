@@ -33,7 +33,7 @@ impl Source for Pngs {
         let (Some(width), Some(height)) = (u32_be_at(&bytes, 16), u32_be_at(&bytes, 20)) else {
             return Err(Error::sample(&key, "is no PNG"));
         };
-        let image = Encoded { codec: Codec::Png, width, height, bytes: bytes.into() };
+        let image = Encoded::new(Codec::Png, width, height, bytes.into());
         Ok(Sample { key, values: vec![Value::Image(image.into())] })
     }
 

@@ -89,12 +89,12 @@ fn what_a_format_cannot_hold_is_left_out_and_counted() {
     let alpha = Image::Pixels(fixtures::pixels(20, 10, 4, 2));
     let bilevel =
         Image::Bilevel(Bilevel { width: 8, height: 2, levels: [0, 255], bits: vec![0x5a, 1] });
-    let broken = Image::Encoded(Encoded {
-        codec: Codec::Png,
-        width: 20,
-        height: 10,
-        bytes: fixtures::png(20, 10, 3).bytes.slice(..60),
-    });
+    let broken = Image::Encoded(Encoded::new(
+        Codec::Png,
+        20,
+        10,
+        fixtures::png(20, 10, 3).bytes.slice(..60),
+    ));
     let images = [Some(good), Some(alpha), Some(bilevel), Some(broken), None];
     let source = Memory::new(images);
     let measured = measure_formats(&source, &[Codec::Png, Codec::Bmp], &quick(), &never).unwrap();
@@ -165,7 +165,7 @@ fn photographs_cost_what_they_should() {
         let bytes: Vec<u8> = std::fs::read(path).unwrap();
         let side = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
         let (width, height) = (side(16), side(20));
-        Some(Image::Encoded(Encoded { codec: Codec::Png, width, height, bytes: bytes.into() }))
+        Some(Image::Encoded(Encoded::new(Codec::Png, width, height, bytes.into())))
     };
     let source = Memory::new(paths.iter().take(3).map(png));
     let measured = measure_formats(&source, &[Codec::Png, Codec::Bmp], &quick(), &never).unwrap();

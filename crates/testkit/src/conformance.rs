@@ -12,8 +12,8 @@
 //! that other programs read what was written.
 
 mod bench;
-mod checkpoints;
 mod damage;
+mod entry_points;
 #[cfg(feature = "fault")]
 mod faults;
 mod output;
@@ -21,8 +21,8 @@ mod places;
 mod reading;
 mod round_trip;
 
-pub use checkpoints::checkpoints;
 pub use damage::{bit_flips, healing, truncation};
+pub use entry_points::entry_points;
 #[cfg(feature = "fault")]
 pub use faults::{full_disk, read_errors};
 pub use output::{determinism, dropped, existing_output, keys};
@@ -82,7 +82,7 @@ macro_rules! conformance_tests {
     ($format:expr, $profile:expr) => {
         $crate::conformance_tests!(@each $format, $profile;
             round_trip every_kind sizes image_sizes bad_samples skips keys determinism dropped
-            existing_output reader_contract places checkpoints concurrency verify truncation bit_flips healing);
+            existing_output reader_contract places entry_points concurrency verify truncation bit_flips healing);
         $crate::fault_tests!($format, $profile);
     };
     (@each $format:expr, $profile:expr; $($check:ident)*) => {

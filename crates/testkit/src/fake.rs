@@ -1,6 +1,7 @@
 //! A format that holds what it is told to, for tests of what happens before anything is written.
 use fdconvert_core::{
-    Codec, Create, Error, Format, ImageHeader, OptionValues, Reader, Result, ShardWriter,
+    Capabilities, Codec, Create, Error, Format, ImageHeader, Layout, OptionValues, Reader, Result,
+    ShardWriter,
 };
 use std::path::Path;
 
@@ -60,8 +61,9 @@ impl Format for Fake {
         self.fallback
     }
 
-    fn is_sharded(&self) -> bool {
-        self.is_sharded
+    fn capabilities(&self) -> Capabilities {
+        let layout = if self.is_sharded { Layout::Shards } else { Layout::File };
+        Capabilities { layout, ..Capabilities::default() }
     }
 
     fn create(&self, _: &Create<'_>) -> Result<Box<dyn ShardWriter>> {

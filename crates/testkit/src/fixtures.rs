@@ -59,7 +59,7 @@ pub fn pixels(width: u32, height: u32, channels: u8, seed: u64) -> Pixels {
 #[must_use]
 pub fn raw(width: u32, height: u32, seed: u64) -> Encoded {
     let bytes = pixels(width, height, 3, seed).data.into();
-    Encoded { codec: Codec::Raw, width, height, bytes }
+    Encoded::new(Codec::Raw, width, height, bytes)
 }
 
 /// A bottom-up BMP of 24 bits per pixel, rows padded to four bytes.
@@ -80,7 +80,7 @@ pub fn bmp(width: u32, height: u32, seed: u64) -> Encoded {
         }
         bytes.resize(bytes.len() + padded - row_bytes, 0);
     }
-    Encoded { codec: Codec::Bmp, width, height, bytes: bytes.into() }
+    Encoded::new(Codec::Bmp, width, height, bytes.into())
 }
 
 /// An RGB PNG of stored (uncompressed) blocks.
@@ -113,7 +113,7 @@ pub fn png(width: u32, height: u32, seed: u64) -> Encoded {
         bytes.extend_from_slice(&chunk);
         bytes.extend_from_slice(&crc32(&chunk).to_be_bytes());
     }
-    Encoded { codec: Codec::Png, width, height, bytes: bytes.into() }
+    Encoded::new(Codec::Png, width, height, bytes.into())
 }
 
 /// A sound TIFF of 10x10 pixels that makes the `tiff` crate (0.11.3) panic: one tile of 16x16 for
@@ -175,7 +175,7 @@ pub const PNG_GRAY: &[u8] = include_bytes!("../fixtures/gray.png");
 pub fn images() -> Vec<(ImageHeader, Encoded)> {
     let constant = |codec, color, width, height, bytes| {
         let header = ImageHeader { codec, color, ..ImageHeader::raw(width, height, 3) };
-        (header, Encoded { codec, width, height, bytes: Bytes::from_static(bytes) })
+        (header, Encoded::new(codec, width, height, Bytes::from_static(bytes)))
     };
     let made = |image: Encoded| {
         let header =

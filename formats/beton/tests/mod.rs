@@ -1,9 +1,9 @@
 //! Tests through the boundary of the format.
 
-mod checkpoints;
 mod common;
 mod conformance;
 mod damage;
+mod entry_points;
 mod golden_ffcv;
 mod golden_v1;
 mod large;

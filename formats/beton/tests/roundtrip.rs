@@ -19,7 +19,7 @@ fn kind_and_values() -> impl Strategy<Value = (Kind, Vec<Value<Encoded>>)> {
         let raw = (1..40_u32, 1..40_u32, any::<u64>()).prop_map(|(w, h, seed)| raw(w, h, seed));
         let jpeg = (1..=65_535_u32, 1..=65_535_u32, bytes()).prop_map(|(width, height, bytes)| {
             let bytes = [&[0xff, 0xd8], &bytes[..]].concat().into();
-            Value::Image(Encoded { codec: Codec::Jpeg, width, height, bytes })
+            Value::Image(Encoded::new(Codec::Jpeg, width, height, bytes))
         });
         prop_oneof![raw, jpeg]
     };
@@ -124,11 +124,11 @@ fn many_pages_with_samples_left_out() {
 fn a_bad_sample_changes_nothing() {
     let schema = image_and_text();
     let good = [image_and_text_sample(0, 9, 9), image_and_text_sample(1, 700, 700)];
-    let wide = Encoded { codec: Codec::Raw, width: 70_000, height: 1, bytes: Bytes::new() };
-    let png = Encoded { codec: Codec::Png, width: 1, height: 1, bytes: Bytes::new() };
-    let gray = Encoded { codec: Codec::Raw, width: 2, height: 2, bytes: vec![0; 4].into() };
-    let cut = Encoded { codec: Codec::Jpeg, width: 2, height: 2, bytes: Bytes::new() };
-    let flat = Encoded { codec: Codec::Raw, width: 0, height: 2, bytes: Bytes::new() };
+    let wide = Encoded::new(Codec::Raw, 70_000, 1, Bytes::new());
+    let png = Encoded::new(Codec::Png, 1, 1, Bytes::new());
+    let gray = Encoded::new(Codec::Raw, 2, 2, vec![0; 4].into());
+    let cut = Encoded::new(Codec::Jpeg, 2, 2, Bytes::new());
+    let flat = Encoded::new(Codec::Raw, 0, 2, Bytes::new());
     let large = image_and_text_sample(2, 1000, 1000);
     for format in [paged(), compact(), compat()] {
         let expected = pack(&*format, &schema, &good);

@@ -33,7 +33,7 @@ fn create_as(folder: &Folder, out: &Path, schema: &Schema) -> Result<Box<dyn Sha
         fingerprint: FINGERPRINT,
         stamp: FINGERPRINT,
         overwrite: false,
-        checkpoints: false,
+        entry_points: false,
     })
 }
 

@@ -233,7 +233,7 @@ fn samples_cannot_be_written() {
         fingerprint: [0; 16],
         stamp: [0; 16],
         overwrite: false,
-        checkpoints: false,
+        entry_points: false,
     };
     let error = FormulaFormat.create(&request).err().map(|error| error.to_string());
     assert!(error.is_some_and(|error| error.contains("only a recipe can become one")));

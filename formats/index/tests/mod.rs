@@ -1,4 +1,4 @@
 //! Tests through the boundary of the format.
 
 mod block;
-mod checkpoints;
+mod entry_points;

@@ -59,7 +59,7 @@ impl Run {
             fingerprint: self.fingerprint,
             stamp: self.fingerprint,
             overwrite: self.overwrite,
-            checkpoints: false,
+            entry_points: false,
         })
     }
 

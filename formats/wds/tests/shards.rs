@@ -51,7 +51,7 @@ impl Run<'_> {
             fingerprint: self.fingerprint,
             stamp: self.fingerprint,
             overwrite: self.overwrite,
-            checkpoints: false,
+            entry_points: false,
         })
     }
 

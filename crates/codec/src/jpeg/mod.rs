@@ -99,7 +99,7 @@ impl Default for JpegOptions {
 }
 
 /// The JPEG with the same coefficients and markers, in one scan of Huffman codes, which is what
-/// checkpoints and decoders in hardware want. Only with the feature `turbo`.
+/// entry points and decoders in hardware want. Only with the feature `turbo`.
 pub(crate) fn to_baseline(jpeg: &[u8]) -> Result<Vec<u8>, String> {
     chosen::to_baseline(jpeg)
 }
@@ -167,16 +167,16 @@ impl JpegDecoder {
 
     /// As [`decode`](Self::decode), but a region of the image made `shrink` times smaller, both
     /// only where the backend can; says which and by how much. The region is in pixels of the
-    /// reduced image. Checkpoints save work where they can.
+    /// reduced image. Entry points save work where they can.
     pub(crate) fn decode_part(
         &mut self,
         jpeg: &[u8],
         header: &ImageHeader,
         wanted: (Region, u8),
-        checkpoints: Option<&[u8]>,
+        entry_points: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> Result<DecodedPart, String> {
-        self.decode_any(jpeg, header, Some(wanted), checkpoints, out)
+        self.decode_any(jpeg, header, Some(wanted), entry_points, out)
     }
 
     fn decode_any(
@@ -184,7 +184,7 @@ impl JpegDecoder {
         jpeg: &[u8],
         header: &ImageHeader,
         wanted: Option<(Region, u8)>,
-        checkpoints: Option<&[u8]>,
+        entry_points: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> Result<DecodedPart, String> {
         let components = match header.color {
@@ -219,11 +219,11 @@ impl JpegDecoder {
                 (Region { x: 0, y: 0, width, height }, 1)
             }
             Some((region, shrink)) => {
-                if let Some(checkpoints) = checkpoints
+                if let Some(entry_points) = entry_points
                     && whole
                     && let Some(part) = part::decode(
                         (&mut self.backend, &mut self.cut),
-                        (jpeg, checkpoints),
+                        (jpeg, entry_points),
                         &frame,
                         (region, shrink),
                         out,

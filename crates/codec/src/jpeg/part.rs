@@ -1,10 +1,10 @@
-//! Decoding some rows of a JPEG from a smaller JPEG that checkpoints cut out of it.
+//! Decoding some rows of a JPEG from a smaller JPEG that entry points cut out of it.
 //!
 //! libjpeg reads the codes of all rows above a region, and none below: so it is the former that
 //! are spared. Nothing here is an error: whatever does not work out, the whole file does.
 use super::{Frame, chosen};
 use crate::Region;
-use fdconvert_jpeg::{Checkpoints, cut, parse_header};
+use fdconvert_jpeg::{EntryPoints, cut, parse_header};
 
 /// Bytes for each block of an MCU that libjpeg-turbo wants to see ahead, behind the end of the
 /// data too, or it takes its slow loop.
@@ -14,7 +14,7 @@ const BYTES_AHEAD: usize = 512;
 /// cut; of what `out` holds nothing is promised when it is nothing.
 pub(super) fn decode(
     (backend, buffer): (&mut chosen::Decoder, &mut Vec<u8>),
-    (bytes, checkpoints): (&[u8], &[u8]),
+    (bytes, entry_points): (&[u8], &[u8]),
     frame: &Frame,
     (region, shrink): (Region, u8),
     out: &mut Vec<u8>,
@@ -29,8 +29,8 @@ pub(super) fn decode(
     if (jpeg.width, jpeg.height) != (frame.width, frame.height) {
         return None;
     }
-    let checkpoints = Checkpoints::from_bytes(checkpoints, &jpeg).ok()?;
-    let cut = cut(&jpeg, bytes, &checkpoints, rows, by, buffer)?;
+    let entry_points = EntryPoints::from_bytes(entry_points, &jpeg).ok()?;
+    let cut = cut(&jpeg, bytes, &entry_points, rows, by, buffer)?;
     buffer.resize(buffer.len() + BYTES_AHEAD * jpeg.slots.len(), 0);
     let above = cut.first_row / by;
     let frame = Frame { height: cut.n_rows, strict: true, ..*frame };

@@ -69,7 +69,7 @@ pub(crate) fn encoded(bytes: Vec<u8>) -> Encoded {
         |_| (fdconvert_core::probe::sniff(&bytes).unwrap_or(Codec::Jpeg), 1, 1),
         |header| (header.codec, header.width, header.height),
     );
-    Encoded { codec, width, height, bytes: bytes.into() }
+    Encoded::new(codec, width, height, bytes.into())
 }
 
 /// A smooth picture with some detail.

@@ -1,9 +1,9 @@
-//! The images, their checkpoints on every grid, and what libjpeg-turbo makes of them.
+//! The images, their entry points on every grid, and what libjpeg-turbo makes of them.
 use super::{Result, Settings};
 use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
 use fdconvert_gpu::Request;
-use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, parse};
+use fdconvert_jpeg::{EntryPoints, GRIDS_BITS, parse};
 use fdconvert_testkit::fixtures::kodak;
 use std::{
     path::{Path, PathBuf},
@@ -24,7 +24,7 @@ pub(crate) struct Set {
 pub(crate) struct Image {
     pub(crate) encoded: Encoded,
     /// By grid; empty where the JPEG cannot have any.
-    checkpoints: [Option<Vec<u8>>; GRIDS_BITS.len()],
+    entry_points: [Option<Vec<u8>>; GRIDS_BITS.len()],
     /// Of the pixels that libjpeg-turbo decodes.
     pub(crate) hash: u128,
 }
@@ -39,11 +39,11 @@ impl Set {
         self.images.iter().map(|image| image.encoded.bytes.len()).sum()
     }
 
-    /// The bytes of the checkpoints on a grid.
-    pub(crate) fn checkpoint_bytes(&self, grid: usize) -> usize {
+    /// The bytes of the entry points on a grid.
+    pub(crate) fn entry_point_bytes(&self, grid: usize) -> usize {
         self.images
             .iter()
-            .filter_map(|image| image.checkpoints.get(grid)?.as_ref())
+            .filter_map(|image| image.entry_points.get(grid)?.as_ref())
             .map(Vec::len)
             .sum()
     }
@@ -58,12 +58,12 @@ impl Set {
     fn add(&mut self, decoder: &mut Decoder, encoded: Encoded) {
         match decoder.decode("", &encoded, &Limits::DEFAULT) {
             Ok(decoded) => {
-                let checkpoints = GRIDS_BITS.map(|grid_bits| {
+                let entry_points = GRIDS_BITS.map(|grid_bits| {
                     let jpeg = parse(&encoded.bytes).ok()?;
-                    Some(Checkpoints::build(&jpeg, &encoded.bytes, grid_bits).ok()?.to_bytes())
+                    Some(EntryPoints::build(&jpeg, &encoded.bytes, grid_bits).ok()?.to_bytes())
                 });
                 let hash = xxh3_128(&decoded.pixels.data);
-                self.images.push(Image { encoded, checkpoints, hash });
+                self.images.push(Image { encoded, entry_points, hash });
             }
             Err(_) => self.n_undecodable += 1,
         }
@@ -72,8 +72,8 @@ impl Set {
 
 impl Image {
     fn request(&self, grid: usize) -> Request<'_> {
-        let checkpoints = self.checkpoints.get(grid).and_then(Option::as_deref);
-        Request::whole(&self.encoded.bytes, checkpoints)
+        let entry_points = self.entry_points.get(grid).and_then(Option::as_deref);
+        Request::whole(&self.encoded.bytes, entry_points)
     }
 }
 
@@ -105,7 +105,7 @@ fn from_folder(folder: &Path, deadline: Instant) -> Result<Set> {
             continue;
         };
         let (width, height) = (jpeg.width, jpeg.height);
-        set.add(&mut decoder, Encoded { codec: Codec::Jpeg, width, height, bytes: bytes.into() });
+        set.add(&mut decoder, Encoded::new(Codec::Jpeg, width, height, bytes.into()));
     }
     Ok(set)
 }
@@ -163,7 +163,7 @@ fn photographs(decoder: &mut Decoder) -> Result<Vec<Pixels>> {
     let mut photographs = Vec::new();
     for file in files {
         let bytes = std::fs::read(file)?.into();
-        let png = Encoded { codec: Codec::Png, width: SIZE.0, height: SIZE.1, bytes };
+        let png = Encoded::new(Codec::Png, SIZE.0, SIZE.1, bytes);
         // The others are declared wrongly by this.
         photographs.extend(decoder.decode("", &png, &Limits::DEFAULT).map(|it| it.pixels));
     }

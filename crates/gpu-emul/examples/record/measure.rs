@@ -56,12 +56,12 @@ impl<'a> Resident<'a> {
             let files: Vec<_> = requests
                 .iter()
                 .filter_map(|request| match request.image {
-                    Source::Bytes { bytes, checkpoints } => Some((bytes, checkpoints)),
+                    Source::Bytes { bytes, entry_points } => Some((bytes, entry_points)),
                     _ => None,
                 })
                 .collect();
-            let read = |(bytes, checkpoints): &(&[u8], Option<&[u8]>)| {
-                Prepared::new(bytes, *checkpoints, Limits::DEFAULT).ok()
+            let read = |(bytes, entry_points): &(&[u8], Option<&[u8]>)| {
+                Prepared::new(bytes, *entry_points, Limits::DEFAULT).ok()
             };
             prepared.extend(files.iter().map(read));
             stored.extend(store.add(&files)?.into_iter().map(std::result::Result::ok));

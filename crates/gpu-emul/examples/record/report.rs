@@ -75,12 +75,12 @@ impl Report {
 
     pub(crate) fn sets(&mut self, sets: &[Set]) {
         self.heading("Images");
-        let grids = GRIDS_BITS.map(|bits| format!("checkpoints, grid {bits}")).join(" | ");
+        let grids = GRIDS_BITS.map(|bits| format!("entry points, grid {bits}")).join(" | ");
         self.table(&format!("set | images | KB/image | not decodable | no time | {grids}"));
         for set in sets {
             let n_bytes = set.n_bytes().max(1) as f64;
             let shares = (0..GRIDS_BITS.len()).map(|grid| {
-                format!("{:.2} %", 100.0 * set.checkpoint_bytes(grid) as f64 / n_bytes)
+                format!("{:.2} %", 100.0 * set.entry_point_bytes(grid) as f64 / n_bytes)
             });
             let per_image = n_bytes / 1000.0 / set.images.len().max(1) as f64;
             self.line(format!(

@@ -96,7 +96,7 @@ pub(crate) fn photographs(n: usize) -> Vec<Named> {
     let mut made = Vec::new();
     for file in files_below(&kodak()).unwrap().into_iter().take(n) {
         let bytes = std::fs::read(&file).unwrap().into();
-        let png = Encoded { codec: Codec::Png, width: 768, height: 512, bytes };
+        let png = Encoded::new(Codec::Png, 768, 512, bytes);
         let image = Decoder::new().decode("", &png, &Limits::DEFAULT).unwrap().pixels;
         made.extend(encodings(&image, &file.file_name().unwrap().to_string_lossy()));
     }
@@ -121,7 +121,7 @@ fn named(folder: &Path) -> Vec<Named> {
 /// What libjpeg-turbo decodes: accurate DCT, fancy upsampling. Its interface knows fewer samplings
 /// than the library itself; for the others its program is asked, where `FDCONVERT_DJPEG` names it.
 pub(crate) fn by_libjpeg(bytes: &[u8], width: u32, height: u32) -> Option<Pixels> {
-    let encoded = Encoded { codec: Codec::Jpeg, width, height, bytes: bytes.to_vec().into() };
+    let encoded = Encoded::new(Codec::Jpeg, width, height, bytes.to_vec().into());
     match Decoder::new().decode("", &encoded, &Limits::DEFAULT) {
         Ok(decoded) => Some(decoded.pixels),
         Err(error) => {

@@ -75,10 +75,10 @@ impl Engine {
 /// What of a batch nvJPEG decodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LibraryShare {
-    /// What the kernels leave: images without checkpoints, progressive ones, several scans.
+    /// What the kernels leave: images without entry points, progressive ones, several scans.
     #[default]
     Rest,
-    /// All images, checkpoints or not: to compare.
+    /// All images, entry points or not: to compare.
     All,
 }
 

@@ -54,7 +54,7 @@ impl Rest {
                 for request in &mut requests {
                     // Stored images stay with the kernels: the host has no bytes of them.
                     if let Some(bytes) = request.image.bytes() {
-                        request.image = Source::Bytes { bytes, checkpoints: None };
+                        request.image = Source::Bytes { bytes, entry_points: None };
                     }
                 }
                 Plan::new(&requests, output, limits)

@@ -78,7 +78,7 @@ pub(crate) fn photographs() -> Vec<Named> {
     let mut made = Vec::new();
     for file in files {
         let bytes = std::fs::read(&file).unwrap().into();
-        let png = Encoded { codec: Codec::Png, width: 768, height: 512, bytes };
+        let png = Encoded::new(Codec::Png, 768, 512, bytes);
         let image = Decoder::new().decode("", &png, &Limits::DEFAULT).unwrap().pixels;
         for (quality, subsampling, optimize_huffman, restart_rows) in [
             (50, Subsampling::S420, false, 0),

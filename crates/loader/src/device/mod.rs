@@ -1,7 +1,7 @@
 //! Batches in the memory of a GPU.
 //!
 //! ```text
-//! threads of the loader   read samples -> device rows: encoded bytes, checkpoints, geometry
+//! threads of the loader   read samples -> device rows: encoded bytes, entry points, geometry
 //!                         (what the GPU cannot decode they decode into the host's memory)
 //! Loader::next_for()      submits batches, as many as may be in flight
 //!                         waits for the oldest; rows the GPU failed with are made here; uploads

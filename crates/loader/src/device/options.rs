@@ -37,10 +37,10 @@ impl Default for DeviceOptions {
 /// the next one: the last is always the CPU, whose rows are uploaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DeviceDecoder {
-    /// The kernels for JPEGs with checkpoints, nvJPEG for other JPEGs where it is installed.
+    /// The kernels for JPEGs with entry points, nvJPEG for other JPEGs where it is installed.
     #[default]
     Auto,
-    /// The kernels for JPEGs with checkpoints. Their pixels are those of libjpeg-turbo.
+    /// The kernels for JPEGs with entry points. Their pixels are those of libjpeg-turbo.
     Index,
     /// nvJPEG for all JPEGs; to compare, since its pixels depend on its version and the GPU.
     NvJpeg,

@@ -205,12 +205,12 @@ impl RowMaker {
     /// Decodes as much of an image as is needed.
     fn decode_part(&mut self, sample: &Chosen, fetched: &Fetched) -> Result<Part> {
         let options = &self.epoch.setup.options;
-        let Fetched { key, image, checkpoints, .. } = fetched;
+        let Fetched { key, image, .. } = fetched;
         let geometry = self.epoch.geometry(sample, (image.width, image.height));
         let Area { x, y, width, height } = geometry.needed;
         let shrink = scale_for(geometry.rect, options.output.size) as u8;
         let region = Region { x, y, width, height };
-        let wanted = Wanted { region, shrink, checkpoints: checkpoints.as_deref() };
+        let wanted = Wanted { region, shrink, entry_points: image.entry_points.as_deref() };
         let pixels = &mut self.pixels;
         let part = self.decoder.decode_part_with(key, image, &options.limits, &wanted, pixels)?;
         let Region { x, y, width, height } = part.region;

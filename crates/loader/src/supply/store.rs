@@ -100,9 +100,10 @@ impl Store {
             if self.verify {
                 datasets.verify_row(located)?;
             }
-            let fetched = datasets.fetch(located, false)?;
-            let checkpoints = fetched.checkpoints.as_deref().map(Bytes::copy_from_slice);
-            Ok(Fetched { checkpoints, ..fetched })
+            let mut fetched = datasets.fetch(located, false)?;
+            let entry_points = &mut fetched.image.entry_points;
+            *entry_points = entry_points.as_deref().map(Bytes::copy_from_slice);
+            Ok(fetched)
         })?;
         let extent = datasets
             .extent(located)?

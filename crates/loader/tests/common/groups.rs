@@ -122,7 +122,7 @@ impl Reader for Groups {
     fn get(&self, index: u64) -> Result<Sample<Encoded>> {
         self.reads.lock().unwrap().push(index);
         let bytes = Bytes::copy_from_slice(&[index as u8, (index >> 8) as u8, 7]);
-        let image = Encoded { codec: Codec::Raw, width: 1, height: 1, bytes };
+        let image = Encoded::new(Codec::Raw, 1, 1, bytes);
         let values = vec![Value::Image(image), Value::Int(index as i64)];
         Ok(Sample { key: self.key(index), values })
     }

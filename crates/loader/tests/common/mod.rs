@@ -9,7 +9,7 @@ use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Source, Value,
 };
-use fdconvert_jpeg::stored_checkpoints;
+use fdconvert_jpeg::stored_entry_points;
 use fdconvert_loader::{Batch, Crop, DType, Datasets, Layout, Loader, Options, Output};
 use fdconvert_testkit::fixtures::pixels;
 use std::{
@@ -73,7 +73,7 @@ pub(crate) struct Memory {
     schema: Schema,
     images: Vec<Encoded>,
     /// Those of each image, if they are stored at all.
-    checkpoints: Vec<Option<Bytes>>,
+    entry_points: Vec<Option<Bytes>>,
     len: u64,
     broken: BTreeSet<u64>,
     panicking: Option<u64>,
@@ -98,7 +98,7 @@ impl Memory {
         Arc::new(Self {
             schema: Schema::new(fields).unwrap(),
             images: (0..len.min(100)).map(image).collect(),
-            checkpoints: Vec::new(),
+            entry_points: Vec::new(),
             len,
             broken: BTreeSet::new(),
             panicking: None,
@@ -109,7 +109,7 @@ impl Memory {
         })
     }
 
-    /// JPEGs so large that parts of them are worth a look at their checkpoints.
+    /// JPEGs so large that parts of them are worth a look at their entry points.
     pub(crate) fn large(len: u64) -> Arc<Self> {
         Self::new(len).change(|this| {
             let mut encoder = Encoder::new();
@@ -149,12 +149,12 @@ impl Memory {
         self.change(|this| this.broken = samples.iter().copied().collect())
     }
 
-    /// The checkpoints of JPEGs are stored with them.
-    pub(crate) fn checkpointed(self: Arc<Self>) -> Arc<Self> {
+    /// The entry points of JPEGs are stored with them.
+    pub(crate) fn with_entry_points(self: Arc<Self>) -> Arc<Self> {
         self.change(|this| {
-            let checkpoints = |image: &Encoded| stored_checkpoints(&image.bytes, 512).ok();
-            this.checkpoints =
-                this.images.iter().map(|image| checkpoints(image).map(Bytes::from)).collect();
+            let entry_points = |image: &Encoded| stored_entry_points(&image.bytes, 512).ok();
+            this.entry_points =
+                this.images.iter().map(|image| entry_points(image).map(Bytes::from)).collect();
         })
     }
 
@@ -226,8 +226,8 @@ impl Reader for Memory {
         Ok(Sample { key: self.key(index), values })
     }
 
-    fn checkpoints(&self, index: u64, _field: usize) -> Result<Option<Bytes>> {
-        Ok(self.checkpoints.get(index as usize % self.images.len()).cloned().flatten())
+    fn entry_points(&self, index: u64, _field: usize) -> Result<Option<Bytes>> {
+        Ok(self.entry_points.get(index as usize % self.images.len()).cloned().flatten())
     }
 
     fn details(&self) -> serde_json::Map<String, serde_json::Value> {

@@ -91,7 +91,7 @@ class Loader:
     the order, so a checkpoint wants the same number. ``cache_policy="liquid"`` is there to compare.
 
     With ``device="cuda"`` (or ``"cuda:1"``) JPEGs are decoded by that GPU and batches are in its
-    memory; ``decoder`` says by what. ``"index"`` are kernels for JPEGs with checkpoints (packed with
+    memory; ``decoder`` says by what. ``"index"`` are kernels for JPEGs with entry points (packed with
     ``--jpeg-index``), whose pixels are those of libjpeg-turbo. ``"nvjpeg"`` is NVIDIA's library,
     ``"auto"`` both, in this order, and ``"cpu"`` neither. What they cannot decode the CPU does, and
     ``stats()`` counts it. ``device_cache_bytes`` of the GPU's memory keep encoded images, which are

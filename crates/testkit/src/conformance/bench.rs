@@ -38,13 +38,13 @@ impl<'a> Bench<'a> {
         self.create_as(schema, n_samples, overwrite, false)
     }
 
-    /// The same for samples with checkpoints, if `checkpoints`.
+    /// The same for samples with entry points, if `entry_points`.
     pub(super) fn create_as(
         &self,
         schema: &Schema,
         n_samples: usize,
         overwrite: bool,
-        checkpoints: bool,
+        entry_points: bool,
     ) -> Result<Box<dyn ShardWriter>> {
         let shard = Shard::whole(n_samples as u64);
         let provenance = provenance();
@@ -57,7 +57,7 @@ impl<'a> Bench<'a> {
             fingerprint: FINGERPRINT,
             stamp: FINGERPRINT,
             overwrite,
-            checkpoints,
+            entry_points,
         })?;
         assert_eq!(writer.resumed(), 0, "there was nothing to resume");
         Ok(writer)
@@ -114,7 +114,7 @@ impl<'a> Bench<'a> {
             fingerprint: FINGERPRINT,
             stamp: FINGERPRINT,
             overwrite: false,
-            checkpoints: false,
+            entry_points: false,
         });
         let finished = finished.unwrap();
         let is_finished = finished.is_some();

@@ -57,7 +57,7 @@ pub fn create_as(
         fingerprint,
         stamp: fingerprint,
         overwrite,
-        checkpoints: false,
+        entry_points: false,
     })
 }
 
@@ -77,7 +77,7 @@ pub fn finished(
         fingerprint,
         stamp: fingerprint,
         overwrite: false,
-        checkpoints: false,
+        entry_points: false,
     })
 }
 
@@ -144,7 +144,7 @@ pub fn noise(seed: u64, len: usize) -> Vec<u8> {
 
 pub fn raw(width: u32, height: u32, seed: u64) -> Value<Encoded> {
     let bytes = noise(seed, (width * height * 3) as usize).into();
-    Value::Image(Encoded { codec: Codec::Raw, width, height, bytes })
+    Value::Image(Encoded::new(Codec::Raw, width, height, bytes))
 }
 
 pub fn image_and_text() -> Schema {

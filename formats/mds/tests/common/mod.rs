@@ -38,7 +38,7 @@ impl<'a> Run<'a> {
             fingerprint: self.fingerprint,
             stamp: self.fingerprint,
             overwrite: self.overwrite,
-            checkpoints: false,
+            entry_points: false,
         })
     }
 

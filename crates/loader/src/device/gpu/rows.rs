@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Tells the loader's threads what the GPU decodes.
 pub(crate) struct Offload {
     decoder: DeviceDecoder,
-    /// Whether nvJPEG decodes JPEGs without checkpoints.
+    /// Whether nvJPEG decodes JPEGs without entry points.
     has_library: bool,
     pub(super) cached: CacheIndex,
 }
@@ -60,14 +60,14 @@ impl Offload {
 
     /// What on the GPU decodes an image; `None` leaves it to the host.
     pub(crate) fn decoding(&self, fetched: &Fetched) -> Option<Decoding> {
-        let Fetched { image, checkpoints, .. } = fetched;
+        let Fetched { image, .. } = fetched;
         if image.codec != Codec::Jpeg || self.decoder == DeviceDecoder::Cpu {
             return None;
         }
         if self.decoder == DeviceDecoder::NvJpeg {
             return Some(Decoding::Library);
         }
-        match Prepared::new(&image.bytes, checkpoints.as_deref(), Limits::DEFAULT) {
+        match Prepared::new(&image.bytes, image.entry_points.as_deref(), Limits::DEFAULT) {
             // The size in the dataset's tables is what crops are drawn for.
             Ok(it) if (it.width(), it.height()) == (image.width, image.height) => {
                 Some(Decoding::Kernels(it))

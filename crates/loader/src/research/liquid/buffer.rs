@@ -155,8 +155,8 @@ mod tests {
 
     fn sample() -> Result<Fetched> {
         let bytes = Bytes::from_static(&[1, 2, 3]);
-        let image = Encoded { codec: Codec::Raw, width: 1, height: 1, bytes };
-        Ok(Fetched { key: "a".into(), image, checkpoints: None, label: 1, is_owned: true })
+        let image = Encoded::new(Codec::Raw, 1, 1, bytes);
+        Ok(Fetched { key: "a".into(), image, label: 1, is_owned: true })
     }
 
     fn unread() -> Result<Fetched> {

@@ -1,4 +1,4 @@
-//! Checkpoints for shards that are there already, in a new index beside the old bytes.
+//! Entry points for shards that are there already, in a new index beside the old bytes.
 use crate::index::{Builder, Index, Meta, Region, seal_all};
 use crate::wds::{
     WdsReader, layout,
@@ -10,12 +10,12 @@ use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value, message,
 use fdconvert_jpeg::grid_of;
 use std::{ops::Range, path::PathBuf};
 
-/// Images whose checkpoints are made at once: enough for many threads.
+/// Images whose entry points are made at once: enough for many threads.
 const BATCH: usize = 1024;
 
-/// How checkpoints are made for shards that exist.
+/// How entry points are made for shards that exist.
 #[derive(Clone, Copy)]
-pub struct Checkpointing<'a> {
+pub struct AddEntryPoints<'a> {
     /// How far apart they are, in bits.
     pub grid_bits: u32,
     /// Makes those of each of these JPEGs, in order, `None` for one that has none; by as many
@@ -23,13 +23,13 @@ pub struct Checkpointing<'a> {
     pub make: &'a dyn Fn(&[Bytes]) -> Vec<Option<Bytes>>,
 }
 
-impl Checkpointing<'_> {
+impl AddEntryPoints<'_> {
     /// Whether the index of a shard has what would be made.
     ///
     /// # Errors
-    /// `Usage` when it has checkpoints of another grid, unless these may be replaced.
+    /// `Usage` when it has entry points of another grid, unless these may be replaced.
     pub(crate) fn is_done(&self, shard: &Shard, index: &Index, overwrite: bool) -> Result<bool> {
-        let Some(facts) = index.checkpoint_facts() else { return Ok(false) };
+        let Some(facts) = index.entry_point_facts() else { return Ok(false) };
         let found = facts.first_byte.map(grid_of);
         if found.is_none_or(|grid_bits| grid_bits == Some(self.grid_bits)) {
             return Ok(true);
@@ -38,14 +38,14 @@ impl Checkpointing<'_> {
             return Ok(false);
         }
         let what = message!(
-            "{} has checkpoints of another grid; replace them with {}",
+            "{} has entry points of another grid; replace them with {}",
             layout::index_path(&shard.path).display(),
             named::OVERWRITE
         );
         Err(Error::usage(named::JPEG_INDEX, what))
     }
 
-    /// Records in the index how its checkpoints were made.
+    /// Records in the index how its entry points were made.
     pub(crate) fn note(&self, meta: &mut Meta) {
         let value = self.grid_bits.to_string();
         meta.provenance.params.insert("jpeg-index".into(), value);
@@ -54,7 +54,7 @@ impl Checkpointing<'_> {
 
 /// Entries in the making: a batch of images, and what is sealed already.
 pub(crate) struct Entries<'a> {
-    how: Checkpointing<'a>,
+    how: AddEntryPoints<'a>,
     /// Regions of the samples of the batch, and their images.
     waiting: Vec<(Vec<Region>, Vec<Option<Bytes>>)>,
     n_images: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    pub(crate) fn new(how: Checkpointing<'a>) -> Self {
+    pub(crate) fn new(how: AddEntryPoints<'a>) -> Self {
         Self { how, waiting: Vec::new(), n_images: 0, sealed: Vec::new() }
     }
 
@@ -95,18 +95,22 @@ impl<'a> Entries<'a> {
             self.waiting.iter().flat_map(|(_, images)| images.iter().flatten().cloned()).collect();
         let mut made = (self.how.make)(&jpegs).into_iter();
         for (regions, images) in self.waiting.drain(..) {
-            let checkpoints: Vec<Option<Bytes>> =
+            let entry_points: Vec<Option<Bytes>> =
                 images.iter().map(|image| image.as_ref().and_then(|_| made.next()?)).collect();
-            builder.push_entry_lens(&seal_all(&checkpoints, &regions, &mut self.sealed));
+            builder.push_entry_lens(&seal_all(
+                entry_points.iter().map(Option::as_ref),
+                &regions,
+                &mut self.sealed,
+            ));
         }
         self.n_images = 0;
     }
 }
 
-/// Writes the index of a shard anew, with checkpoints: what it said stays, but for sections that
+/// Writes the index of a shard anew, with entry points: what it said stays, but for sections that
 /// this version does not know. `samples` are those of the shard.
 pub(crate) fn add(
-    how: Checkpointing<'_>,
+    how: AddEntryPoints<'_>,
     reader: &WdsReader,
     shard: &Shard,
     samples: Range<u64>,
@@ -118,7 +122,7 @@ pub(crate) fn add(
     let damaged = |error: crate::index::IndexError| {
         Error::corrupt(crate::wds::format::FORMAT, &path, 0, error.to_string())
     };
-    let mut builder = Builder::new(index.regions_per_sample()).with_checkpoints();
+    let mut builder = Builder::new(index.regions_per_sample()).with_entry_points();
     let mut entries = Entries::new(how);
     for (local, sample) in (0..).zip(samples) {
         let regions = (0..index.regions_per_sample()).map(|region| index.region(local, region));

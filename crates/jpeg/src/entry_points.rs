@@ -1,23 +1,23 @@
-use crate::{CheckpointError, Jpeg, Refused, encoding, unstuff, walk::walk};
+use crate::{EntryPointError, Jpeg, Refused, encoding, unstuff, walk::walk};
 use std::ops::Range;
 
-/// How far apart checkpoints may be, in bits of the un-stuffed scan.
+/// How far apart entry points may be, in bits of the un-stuffed scan.
 pub const GRIDS_BITS: [u32; 4] = [512, 1024, 2048, 4096];
 
-/// A good distance for images of some hundred pixels: checkpoints are about 0.75 % of the file.
+/// A good distance for images of some hundred pixels: entry points are about 0.75 % of the file.
 pub const DEFAULT_GRID_BITS: u32 = 2048;
 
-/// The stored checkpoints of a JPEG: [`parse`](crate::parse), [`Checkpoints::build`] and
-/// [`Checkpoints::to_bytes`] in one.
+/// The stored entry points of a JPEG: [`parse`](crate::parse), [`EntryPoints::build`] and
+/// [`EntryPoints::to_bytes`] in one.
 ///
 /// # Errors
 /// [`Refused`], when the JPEG gets none.
-pub fn stored_checkpoints(bytes: &[u8], grid_bits: u32) -> Result<Vec<u8>, Refused> {
+pub fn stored_entry_points(bytes: &[u8], grid_bits: u32) -> Result<Vec<u8>, Refused> {
     let jpeg = crate::parse(bytes)?;
-    Ok(Checkpoints::build(&jpeg, bytes, grid_bits)?.to_bytes())
+    Ok(EntryPoints::build(&jpeg, bytes, grid_bits)?.to_bytes())
 }
 
-/// The grid that stored checkpoints name in their first byte; `None` for another version.
+/// The grid that stored entry points name in their first byte; `None` for another version.
 #[must_use]
 pub fn grid_of(first_byte: u8) -> Option<u32> {
     let known = first_byte >> 4 == crate::VERSION;
@@ -27,7 +27,7 @@ pub fn grid_of(first_byte: u8) -> Option<u32> {
 /// Where decoding may start in the scan of one JPEG: at the first block that starts at or behind
 /// each multiple of the grid, and at every restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checkpoints {
+pub struct EntryPoints {
     pub(crate) grid_bits: u32,
     pub(crate) total_bits: u32,
     /// Never empty, the first at bit 0 and block 0, without holes.
@@ -56,7 +56,7 @@ pub struct Segment {
 /// A segment at whose start the DC predictions are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Anchor {
-    /// Its position in [`Checkpoints::segments`].
+    /// Its position in [`EntryPoints::segments`].
     pub segment: u32,
     /// The prediction of each component; 0 for those that the JPEG does not have.
     pub dc: [i16; 3],
@@ -65,7 +65,7 @@ pub struct Anchor {
 /// Bits of the un-stuffed scan in which at most one anchor is stored.
 pub(crate) const ANCHOR_BITS: u32 = 1 << 14;
 
-impl Checkpoints {
+impl EntryPoints {
     /// Walks the scan of a JPEG, given the bytes of the file. `grid_bits` is one of [`GRIDS_BITS`].
     ///
     /// # Errors
@@ -106,9 +106,9 @@ impl Checkpoints {
     /// decoding can tell.
     ///
     /// # Errors
-    /// [`CheckpointError`] when the bytes are of another version, incomplete, damaged, or cannot
+    /// [`EntryPointError`] when the bytes are of another version, incomplete, damaged, or cannot
     /// be those of such a JPEG.
-    pub fn from_bytes(bytes: &[u8], jpeg: &Jpeg) -> Result<Self, CheckpointError> {
+    pub fn from_bytes(bytes: &[u8], jpeg: &Jpeg) -> Result<Self, EntryPointError> {
         encoding::decode(bytes, jpeg)
     }
 
@@ -138,7 +138,7 @@ impl Checkpoints {
         reset.or(stored)
     }
 
-    /// Bits of the un-stuffed scan from one checkpoint to the next.
+    /// Bits of the un-stuffed scan from one entry point to the next.
     #[must_use]
     pub fn grid_bits(&self) -> u32 {
         self.grid_bits

@@ -34,13 +34,17 @@ fn given(sample: u64) -> Vec<Option<Bytes>> {
 
 fn build(with: bool) -> Vec<u8> {
     let builder = Builder::new(3);
-    let mut builder = if with { builder.with_checkpoints() } else { builder };
+    let mut builder = if with { builder.with_entry_points() } else { builder };
     let mut entries = Vec::new();
     for sample in 0..N_SAMPLES {
         builder.push("k", &regions(sample));
         builder.push_row(&[[7; 8]]);
         if with {
-            builder.push_entry_lens(&seal_all(&given(sample), &regions(sample), &mut entries));
+            builder.push_entry_lens(&seal_all(
+                given(sample).iter().map(Option::as_ref),
+                &regions(sample),
+                &mut entries,
+            ));
         }
     }
     let mut block = Vec::new();
@@ -71,20 +75,20 @@ fn entry_of(block: &[u8], kind: u32) -> usize {
 #[test]
 fn entries_come_back_to_their_images() {
     let index = Index::parse(build(true).into()).unwrap();
-    assert!(index.has_checkpoints());
+    assert!(index.has_entry_points());
     assert_eq!(index.verify(), []);
     for sample in 0..N_SAMPLES {
         let given = given(sample);
         for image in 0..2 {
             let wanted = given.get(image as usize).cloned().flatten();
-            assert_eq!(index.checkpoints(sample, image).unwrap(), wanted, "{sample} {image}");
+            assert_eq!(index.entry_points(sample, image).unwrap(), wanted, "{sample} {image}");
         }
     }
     for (sample, image) in [(N_SAMPLES, 0), (0, 2), (u64::MAX, u32::MAX)] {
-        let asked = index.checkpoints(sample, image);
+        let asked = index.entry_points(sample, image);
         assert!(matches!(asked, Err(IndexError::Position { .. })), "{asked:?}");
     }
-    let facts = index.checkpoint_facts().unwrap();
+    let facts = index.entry_point_facts().unwrap();
     assert_eq!((facts.n_covered, facts.n_refused, facts.jpeg_bytes), (5, 1, 600));
     assert_eq!(facts.first_byte, Some(0x12));
     assert_eq!(facts.and(facts).n_covered, 10);
@@ -93,9 +97,9 @@ fn entries_come_back_to_their_images() {
 #[test]
 fn a_block_without_the_section_says_nothing() {
     let index = Index::parse(build(false).into()).unwrap();
-    assert!(!index.has_checkpoints());
-    assert_eq!(index.checkpoints(0, 0), Ok(None));
-    assert_eq!(index.checkpoint_facts(), None);
+    assert!(!index.has_entry_points());
+    assert_eq!(index.entry_points(0, 0), Ok(None));
+    assert_eq!(index.entry_point_facts(), None);
     // Rows are found behind the section as without it.
     let with = Index::parse(build(true).into()).unwrap();
     assert_eq!(index.row(3).unwrap(), with.row(3).unwrap());
@@ -109,7 +113,7 @@ fn readers_that_do_not_know_the_section_skip_it() {
     block[at + 3] = 0x80;
     unseal(&mut block);
     let index = Index::parse(block.into()).unwrap();
-    assert!(!index.has_checkpoints());
+    assert!(!index.has_entry_points());
     assert!(index.verify().is_empty());
     assert_eq!(index.region(2, 1).unwrap(), regions(2)[1]);
 }
@@ -129,7 +133,7 @@ fn every_flipped_bit_of_the_section_is_an_error_or_changes_nothing() {
             for sample in 0..N_SAMPLES {
                 for image in 0..2 {
                     let wanted = given(sample).get(image as usize).cloned().flatten();
-                    match index.checkpoints(sample, image) {
+                    match index.entry_points(sample, image) {
                         Err(IndexError::Damaged { .. }) | Ok(None) => {}
                         found => assert_eq!(found, Ok(wanted), "bit {bit} of {position}"),
                     }
@@ -142,13 +146,17 @@ fn every_flipped_bit_of_the_section_is_an_error_or_changes_nothing() {
 /// Two entries of one length change places: both are whole, and neither is that of its image.
 #[test]
 fn an_entry_of_another_image_is_found() {
-    let mut builder = Builder::new(3).with_checkpoints();
+    let mut builder = Builder::new(3).with_entry_points();
     let mut entries = Vec::new();
     for sample in 0..2 {
         builder.push("k", &regions(sample));
         builder.push_row(&[[7; 8]]);
         let foreign = [Some(Bytes::from_static(b"\x12\x34\x56")), None];
-        builder.push_entry_lens(&seal_all(&foreign, &regions(1 - sample), &mut entries));
+        builder.push_entry_lens(&seal_all(
+            foreign.iter().map(Option::as_ref),
+            &regions(1 - sample),
+            &mut entries,
+        ));
     }
     let mut block = Vec::new();
     let write = |part: &[u8]| {
@@ -157,7 +165,7 @@ fn an_entry_of_another_image_is_found() {
     };
     builder.emit_with(&meta(), 100, &[], &entries, write).unwrap();
     let index = Index::parse(block.into()).unwrap();
-    assert!(matches!(index.checkpoints(0, 0), Err(IndexError::Damaged { .. })));
+    assert!(matches!(index.entry_points(0, 0), Err(IndexError::Damaged { .. })));
     assert!(!index.verify().is_empty());
 }
 

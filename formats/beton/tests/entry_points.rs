@@ -1,4 +1,4 @@
-//! Checkpoints of JPEGs in a beton: a killed run, continued, ends in the same bytes, and nothing
+//! Entry points of JPEGs in a beton: a killed run, continued, ends in the same bytes, and nothing
 //! of them is left beside the file.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -27,13 +27,19 @@ fn schema() -> Schema {
 fn sample(i: u64) -> Sample<Encoded> {
     let image = |seed, n_bytes| {
         let bytes = [&[0xff, 0xd8][..], &noise(seed, n_bytes)].concat().into();
-        Value::Image(Encoded { codec: Codec::Jpeg, width: 4, height: 4, bytes })
+        Value::Image(Encoded::new(Codec::Jpeg, 4, 4, bytes))
     };
-    let values = vec![image(i, 250_000), Value::Int(1), image(!i, 30_000)];
+    let mut values = vec![image(i, 250_000), Value::Int(1), image(!i, 30_000)];
+    let images = values.iter_mut().step_by(2);
+    for (image, given) in images.zip(entry_points(i)) {
+        if let Value::Image(image) = image {
+            image.entry_points = given;
+        }
+    }
     Sample { key: format!("k{i}"), values }
 }
 
-fn checkpoints(i: u64) -> Vec<Option<Bytes>> {
+fn entry_points(i: u64) -> Vec<Option<Bytes>> {
     let bytes = |seed| Some(Bytes::from([&[0x22][..], &noise(seed, 700)].concat()));
     vec![(!i.is_multiple_of(4)).then(|| bytes(i)).flatten(), bytes(i + 1000)]
 }
@@ -41,7 +47,7 @@ fn checkpoints(i: u64) -> Vec<Option<Bytes>> {
 fn start(
     format: &dyn Format,
     out: &Path,
-    checkpoints: bool,
+    entry_points: bool,
     overwrite: bool,
 ) -> Result<Box<dyn ShardWriter>> {
     format.create(&Create {
@@ -53,7 +59,7 @@ fn start(
         fingerprint: [7; 16],
         stamp: [7; 16],
         overwrite,
-        checkpoints,
+        entry_points,
     })
 }
 
@@ -63,7 +69,7 @@ fn go_on(writer: &mut dyn ShardWriter, end: u64) {
             let (key, reason) = ("k9".to_owned(), "ninth".into());
             writer.skip(Skipped { index: i, key, reason }).unwrap();
         } else {
-            writer.write_with(&sample(i), &checkpoints(i)).unwrap();
+            writer.write(&sample(i)).unwrap();
         }
     }
 }
@@ -117,15 +123,15 @@ fn killed_anywhere_and_continued() {
         let reader = super::common::open(&expected.into()).unwrap();
         assert!(reader.verify_layout().is_empty());
         for index in 0..reader.len() {
-            let given = checkpoints(reader.key(index)[1..].parse().unwrap());
-            assert_eq!(reader.checkpoints(index, 0).unwrap(), given[0]);
-            assert_eq!(reader.checkpoints(index, 2).unwrap(), given[1]);
-            assert_eq!(reader.checkpoints(index, 1).unwrap(), None);
+            let given = entry_points(reader.key(index)[1..].parse().unwrap());
+            assert_eq!(reader.entry_points(index, 0).unwrap(), given[0]);
+            assert_eq!(reader.entry_points(index, 2).unwrap(), given[1]);
+            assert_eq!(reader.entry_points(index, 1).unwrap(), None);
         }
     }
 }
 
-/// A power failure may have kept any part of the file of checkpoints.
+/// A power failure may have kept any part of the file of entry points.
 #[test]
 fn what_the_disk_lost_is_written_again() {
     let expected = whole(&*paged());
@@ -174,7 +180,7 @@ fn foreign_files_are_left_alone() {
 
 #[test]
 fn a_file_as_ffcv_writes_it_has_no_place_for_them() {
-    assert!(paged().stores_checkpoints() && !compat().stores_checkpoints());
+    assert!(paged().capabilities().entry_points && !compat().capabilities().entry_points);
 }
 
 #[test]
@@ -182,7 +188,7 @@ fn a_full_disk_leaves_nothing() {
     use fdconvert_storage::fault;
     for format in [paged(), compact()] {
         let n_bytes = whole(&*format).len() as u64;
-        // With the first page's checkpoints, with later ones, and when they go into the block.
+        // With the first page's entry points, with later ones, and when they go into the block.
         let mut n_failed = 0;
         for after in (0..=24).map(|part| n_bytes * part / 20) {
             let folder = tempfile::tempdir().unwrap();
@@ -190,7 +196,7 @@ fn a_full_disk_leaves_nothing() {
             let armed = fault::arm(folder.path(), fault::Operation::Write, after, full);
             let out = folder.path().join("a.beton");
             let packed = start(&*format, &out, true, false).and_then(|mut writer| {
-                (0..N_SAMPLES).try_for_each(|i| writer.write_with(&sample(i), &checkpoints(i)))?;
+                (0..N_SAMPLES).try_for_each(|i| writer.write(&sample(i)))?;
                 writer.finish()
             });
             drop(armed);

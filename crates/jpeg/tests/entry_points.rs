@@ -1,4 +1,4 @@
-//! Decoding from checkpoints gives what decoding from the start gives, for every sort of JPEG.
+//! Decoding from entry points gives what decoding from the start gives, for every sort of JPEG.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -8,7 +8,7 @@ use common::{
     synthetic::{self, Recipe},
 };
 use fdconvert_jpeg::{
-    CheckpointError, Checkpoints, GRIDS_BITS, Jpeg, Segment, VERSION, parse, reference, region,
+    EntryPointError, EntryPoints, GRIDS_BITS, Jpeg, Segment, VERSION, parse, reference, region,
     unstuff,
 };
 use fdconvert_testkit::needs_shared;
@@ -21,12 +21,12 @@ fn check(name: &str, bytes: &[u8], grids_bits: &[u32]) -> Vec<reference::Block> 
     let expected = reference::coefficients(&jpeg, bytes).unwrap();
     assert_eq!(expected.len(), jpeg.n_blocks as usize, "{name}");
     for grid_bits in grids_bits {
-        let made = Checkpoints::build(&jpeg, bytes, *grid_bits)
+        let made = EntryPoints::build(&jpeg, bytes, *grid_bits)
             .unwrap_or_else(|refused| panic!("{name}: {refused}"));
         let decoded = reference::coefficients_from(&jpeg, bytes, &made).unwrap();
         assert!(decoded == expected, "{name}, {grid_bits} bits: other coefficients");
         let stored = made.to_bytes();
-        assert_eq!(Checkpoints::from_bytes(&stored, &jpeg), Ok(made.clone()), "{name}");
+        assert_eq!(EntryPoints::from_bytes(&stored, &jpeg), Ok(made.clone()), "{name}");
         check_shape(name, &jpeg, bytes, &made);
         check_anchors(name, &jpeg, &made, &expected);
     }
@@ -36,7 +36,7 @@ fn check(name: &str, bytes: &[u8], grids_bits: &[u32]) -> Vec<reference::Block> 
 /// Each segment has an anchor within its 16384 bits, and anchors have the predictions that the
 /// blocks before them leave.
 #[track_caller]
-fn check_anchors(name: &str, jpeg: &Jpeg, made: &Checkpoints, blocks: &[reference::Block]) {
+fn check_anchors(name: &str, jpeg: &Jpeg, made: &EntryPoints, blocks: &[reference::Block]) {
     let segments = made.segments();
     let component = |block: u32| {
         let slot = (block % jpeg.blocks_per_mcu()) as usize;
@@ -69,7 +69,7 @@ fn check_anchors(name: &str, jpeg: &Jpeg, made: &Checkpoints, blocks: &[referenc
 
 /// The segments start where the specification says.
 #[track_caller]
-fn check_shape(name: &str, jpeg: &Jpeg, bytes: &[u8], made: &Checkpoints) {
+fn check_shape(name: &str, jpeg: &Jpeg, bytes: &[u8], made: &EntryPoints) {
     let data = unstuff(jpeg, bytes).unwrap();
     let segments = made.segments();
     let first = Segment { bit: 0, block: 0, n_blocks: segments[0].n_blocks, resets: true };
@@ -165,7 +165,7 @@ fn intervals_without_blocks() {
     let recipe = Recipe { n_values: 2000, ..Recipe::new(64, 64, &[(1, 1)]) };
     let (bytes, _) = synthetic::jpeg(&recipe);
     let jpeg = parse(&bytes).unwrap();
-    let made = Checkpoints::build(&jpeg, &bytes, 512).unwrap();
+    let made = EntryPoints::build(&jpeg, &bytes, 512).unwrap();
     assert!((made.segments().len() as u32) < made.total_bits() / 512);
 }
 
@@ -173,11 +173,11 @@ fn intervals_without_blocks() {
 fn same_image_same_bytes() {
     let (bytes, _) = synthetic::jpeg(&Recipe::new(64, 24, &[(2, 1), (1, 1), (1, 1)]));
     let jpeg = parse(&bytes).unwrap();
-    let made = Checkpoints::build(&jpeg, &bytes, 2048).unwrap().to_bytes();
+    let made = EntryPoints::build(&jpeg, &bytes, 2048).unwrap().to_bytes();
     // Written by version 2; the specification allows nothing else.
     assert_eq!(made, STORED, "{made:02x?}");
     // And what the example of the specification says about them.
-    let made = Checkpoints::from_bytes(STORED, &jpeg).unwrap();
+    let made = EntryPoints::from_bytes(STORED, &jpeg).unwrap();
     let starts: Vec<_> = made.segments().iter().map(|it| (it.bit, it.n_blocks)).collect();
     assert_eq!((made.total_bits(), starts), (5132, vec![(0, 24), (2078, 15), (4146, 9)]));
 }
@@ -187,7 +187,7 @@ fn same_image_same_bytes() {
 fn stored_anchors() {
     let (bytes, _) = synthetic::jpeg(&Recipe::new(160, 160, &[(2, 2), (1, 1), (1, 1)]));
     let jpeg = parse(&bytes).unwrap();
-    let made = Checkpoints::build(&jpeg, &bytes, 2048).unwrap();
+    let made = EntryPoints::build(&jpeg, &bytes, 2048).unwrap();
     assert!((1 << 15..1 << 21).contains(&made.total_bits()), "{}", made.total_bits());
     let stored = made.to_bytes();
     let last = made.anchor_before(made.segments().len() - 1).unwrap();
@@ -214,8 +214,8 @@ fn other_versions_are_refused_by_name() {
     let jpeg = parse(&bytes).unwrap();
     for version in [0, 1, 3, 15] {
         let stored = [&[version << 4 | 2], &STORED[1..]].concat();
-        let refused = CheckpointError::Version { found: version, supported: VERSION };
-        assert_eq!(Checkpoints::from_bytes(&stored, &jpeg), Err(refused));
+        let refused = EntryPointError::Version { found: version, supported: VERSION };
+        assert_eq!(EntryPoints::from_bytes(&stored, &jpeg), Err(refused));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Parts of JPEGs decoded with checkpoints are those decoded without, to the bit.
+//! Parts of JPEGs decoded with entry points are those decoded without, to the bit.
 #![cfg(feature = "turbo")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ mod common;
 use common::{encoded, files, kodak};
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Region, Subsampling, Wanted};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
-use fdconvert_jpeg::{Checkpoints, GRIDS_BITS, cut, parse, stored_checkpoints};
+use fdconvert_jpeg::{EntryPoints, GRIDS_BITS, cut, parse, stored_entry_points};
 use fdconvert_testkit::{
     fixtures::{self, Random, pixels},
     needs_shared,
@@ -49,26 +49,26 @@ fn check(
     region: Region,
     shrink: u8,
 ) -> bool {
-    let mut wanted = Wanted { region, shrink, checkpoints: None };
+    let mut wanted = Wanted { region, shrink, entry_points: None };
     let without = decode(decoder, image, &wanted).unwrap();
-    wanted.checkpoints = Some(stored);
+    wanted.entry_points = Some(stored);
     let with = decode(decoder, image, &wanted).unwrap();
     let what = format!("{region:?} of {}x{} by {shrink}", image.width, image.height);
     assert!(with == without, "{what}");
 
     let jpeg = parse(&image.bytes).unwrap();
-    let checkpoints = Checkpoints::from_bytes(stored, &jpeg).unwrap();
+    let entry_points = EntryPoints::from_bytes(stored, &jpeg).unwrap();
     let by = u32::from(shrink);
     let (y, end) = (region.y / by * by, (region.y + region.height).next_multiple_of(by));
     let mut out = Vec::new();
-    let Some(cut) = cut(&jpeg, &image.bytes, &checkpoints, y..end, by, &mut out) else {
+    let Some(cut) = cut(&jpeg, &image.bytes, &entry_points, y..end, by, &mut out) else {
         return false;
     };
     let image = encoded(out);
     assert_eq!((image.width, image.height), (jpeg.width, cut.n_rows));
     let end = end.min(cut.first_row + cut.n_rows);
     let part = Region { y: y - cut.first_row, height: end - y, ..region };
-    let found = decode(decoder, &image, &Wanted { region: part, shrink, checkpoints: None });
+    let found = decode(decoder, &image, &Wanted { region: part, shrink, entry_points: None });
     assert!(found.unwrap().1 == without.1, "{what}, from the cut");
     cut.first_row > 0
 }
@@ -82,7 +82,7 @@ fn check_some(
     let image = encoded(bytes);
     let mut n = 0;
     for number in 0..n_regions {
-        let stored = stored_checkpoints(&image.bytes, GRIDS_BITS[number % 4]).unwrap();
+        let stored = stored_entry_points(&image.bytes, GRIDS_BITS[number % 4]).unwrap();
         for shrink in SHRINKS {
             let region = region(random, image.width, image.height);
             n += usize::from(check(decoder, &image, &stored, region, shrink));
@@ -137,7 +137,7 @@ fn every_row() {
     let mut decoder = Decoder::new();
     for bytes in encodings(&pixels(100, 101, 3, 6)) {
         let image = encoded(bytes);
-        let stored = stored_checkpoints(&image.bytes, 512).unwrap();
+        let stored = stored_entry_points(&image.bytes, 512).unwrap();
         for shrink in SHRINKS {
             for y in 0..101 {
                 let region = Region { x: 3, y, width: 90, height: 1 };
@@ -160,12 +160,12 @@ fn photographs_in_the_repository() {
     assert!(n > 50, "{n} parts from a cut with a start of its own");
 }
 
-/// JPEGs of a folder that have checkpoints, and their parts from a cut with a start of its own.
+/// JPEGs of a folder that have entry points, and their parts from a cut with a start of its own.
 fn check_folder(folder: &Path) -> (usize, usize) {
     let (mut random, mut decoder) = (Random::new(3), Decoder::new());
     let (mut n_images, mut n) = (0, 0);
     for (_, image) in files(folder) {
-        if stored_checkpoints(&image.bytes, 2048).is_ok() {
+        if stored_entry_points(&image.bytes, 2048).is_ok() {
             n += check_some(&mut decoder, &mut random, image.bytes.to_vec(), 2);
             n_images += 1;
         }
@@ -189,7 +189,7 @@ needs_shared! {
 
 /// What does not fit is not used: the same pixels, or the same error.
 #[test]
-fn checkpoints_that_do_not_fit() {
+fn entry_points_that_do_not_fit() {
     let mut decoder = Decoder::new();
     let image = |seed| {
         let image = pixels(300, 300, 3, seed);
@@ -200,25 +200,25 @@ fn checkpoints_that_do_not_fit() {
     // So much that the decoder would cut it.
     assert!(image.bytes.len() > 20_000, "{}", image.bytes.len());
     let region = Region { x: 20, y: 200, width: 100, height: 50 };
-    let mut wanted = Wanted { region, shrink: 1, checkpoints: None };
+    let mut wanted = Wanted { region, shrink: 1, entry_points: None };
     let expected = decode(&mut decoder, &image, &wanted).unwrap();
-    let foreign = stored_checkpoints(&other.bytes, 512).unwrap();
-    let older = [&[0x12][..], &stored_checkpoints(&image.bytes, 512).unwrap()[1..]].concat();
+    let foreign = stored_entry_points(&other.bytes, 512).unwrap();
+    let older = [&[0x12][..], &stored_entry_points(&image.bytes, 512).unwrap()[1..]].concat();
     for stored in [&foreign[..], &older, &[], &[0x22; 30]] {
-        wanted.checkpoints = Some(stored);
+        wanted.entry_points = Some(stored);
         assert!(decode(&mut decoder, &image, &wanted).unwrap() == expected);
     }
     let png = Encoder::new()
         .encode("x", &pixels(300, 300, 3, 1), Codec::Png, &JpegOptions::default(), None)
         .unwrap();
-    wanted.checkpoints = Some(&foreign);
+    wanted.entry_points = Some(&foreign);
     assert_eq!(decode(&mut decoder, &png, &wanted).unwrap().1.len(), 300 * 300 * 3);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// A damaged JPEG, or damaged checkpoints: an error, or as many pixels as there should be.
+    /// A damaged JPEG, or damaged entry points: an error, or as many pixels as there should be.
     #[test]
     fn damage(
         changes in proptest::collection::vec((0..2u8, any::<u16>(), any::<u8>()), 1..4),
@@ -228,18 +228,18 @@ proptest! {
         static JPEGS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| encodings(&pixels(230, 250, 3, 4)));
         let (mut random, mut decoder) = (Random::new(seed), Decoder::new());
         let mut bytes = JPEGS[random.below(JPEGS.len() as u64) as usize].clone();
-        let stored = stored_checkpoints(&bytes, 2048).unwrap();
+        let stored = stored_entry_points(&bytes, 2048).unwrap();
         let mut bad_stored = stored.clone();
         for (which, at, byte) in changes {
             let changed = if which == 0 { &mut bytes } else { &mut bad_stored };
             let at = usize::from(at) % changed.len();
             changed[at] = byte;
         }
-        let image = Encoded { codec: Codec::Jpeg, width: 230, height: 250, bytes: bytes.into() };
+        let image = Encoded::new(Codec::Jpeg, 230, 250, bytes.into());
         for shrink in SHRINKS {
             let region = region(&mut random, 230, 250);
             for stored in [&stored, &bad_stored] {
-                let wanted = Wanted { region, shrink, checkpoints: Some(stored) };
+                let wanted = Wanted { region, shrink, entry_points: Some(stored) };
                 if let Ok((part, out)) = decode(&mut decoder, &image, &wanted) {
                     prop_assert_eq!(out.len() % (part.width * part.height) as usize, 0);
                     let by = u32::from(shrink);

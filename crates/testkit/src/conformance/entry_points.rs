@@ -7,12 +7,12 @@ use bytes::Bytes;
 use fdconvert_core::{Encoded, FieldSpec, Format, Kind, Reader, Sample, Value};
 use std::{fs, path::PathBuf};
 
-/// Checkpoints come back with the images they were written with, or the format says that it stores
+/// Entry points come back with the images they were written with, or the format says that it stores
 /// none; damaged ones are an error; and those of no image change nothing.
 ///
 /// # Panics
 /// When that does not hold.
-pub fn checkpoints(format: &dyn Format, profile: &Profile) {
+pub fn entry_points(format: &dyn Format, profile: &Profile) {
     let bench = Bench::new(format, profile);
     if !bench.has(&Kind::Image) {
         return;
@@ -21,23 +21,23 @@ pub fn checkpoints(format: &dyn Format, profile: &Profile) {
     let samples = fixtures::samples(&schema, &bench.images(), 24, 3);
     let given: Vec<_> = (0..).zip(&samples).map(|(i, sample)| made_up(i, sample)).collect();
     let mut writer = bench.create_as(&schema, samples.len(), false, true).unwrap();
-    for (sample, checkpoints) in samples.iter().zip(&given) {
-        writer.write_with(sample, checkpoints).unwrap();
+    for (sample, entry_points) in samples.iter().zip(&given) {
+        writer.write(&with(sample, entry_points)).unwrap();
     }
     bench.finish(writer, &schema, samples.len()).unwrap();
     bench.assert_holds(&schema, &samples);
 
     let reader = bench.open();
     let positions = positions(&*reader, &samples);
-    let stored = format.stores_checkpoints();
+    let stored = format.capabilities().entry_points;
     for (&index, given) in positions.iter().zip(&given) {
         let images = image_fields(&*reader);
         for (&field, wanted) in images.iter().zip(given) {
             let wanted = wanted.as_ref().filter(|_| stored);
-            assert_eq!(reader.checkpoints(index, field).unwrap().as_ref(), wanted, "{index}");
+            assert_eq!(reader.entry_points(index, field).unwrap().as_ref(), wanted, "{index}");
         }
         for other in (0..reader.schema().fields.len() + 2).filter(|field| !images.contains(field)) {
-            assert_eq!(reader.checkpoints(index, other).unwrap(), None, "field {other}");
+            assert_eq!(reader.entry_points(index, other).unwrap(), None, "field {other}");
         }
     }
     drop(reader);
@@ -60,7 +60,7 @@ fn without(format: &dyn Format, profile: &Profile) {
     let reader = bench.open();
     for index in 0..3 {
         for field in image_fields(&*reader) {
-            assert_eq!(reader.checkpoints(index, field).unwrap(), None);
+            assert_eq!(reader.entry_points(index, field).unwrap(), None);
         }
     }
 }
@@ -83,9 +83,9 @@ fn damage(
     for (&index, given) in positions.iter().zip(given) {
         reader.get(index).unwrap();
         for (&field, wanted) in image_fields(&*reader).iter().zip(given) {
-            match reader.checkpoints(index, field) {
+            match reader.entry_points(index, field) {
                 Err(_) => n_errors += 1,
-                Ok(found) => assert_eq!(found, *wanted, "wrong checkpoints after damage"),
+                Ok(found) => assert_eq!(found, *wanted, "wrong entry points after damage"),
             }
         }
     }
@@ -94,7 +94,19 @@ fn damage(
     fs::write(path, whole).unwrap();
 }
 
-/// Bytes like those of checkpoints for some of the JPEGs of a sample.
+/// The sample, its images with these entry points.
+fn with(sample: &Sample<Encoded>, entry_points: &[Option<Bytes>]) -> Sample<Encoded> {
+    let mut given = entry_points.iter();
+    let mut sample = sample.clone();
+    for value in &mut sample.values {
+        if let Value::Image(image) = value {
+            image.entry_points = given.next().cloned().flatten();
+        }
+    }
+    sample
+}
+
+/// Bytes like those of entry points for some of the JPEGs of a sample.
 fn made_up(i: u64, sample: &Sample<Encoded>) -> Vec<Option<Bytes>> {
     let mut random = Random::new(i);
     let images = sample.values.iter().filter_map(|value| match value {
@@ -133,5 +145,5 @@ fn find(out: PathBuf, bytes: &[u8]) -> (PathBuf, usize) {
         let at = whole.windows(bytes.len()).position(|window| window == bytes)?;
         Some((path, at))
     });
-    found.unwrap_or_else(|| panic!("the checkpoints are in no file as they are"))
+    found.unwrap_or_else(|| panic!("the entry points are in no file as they are"))
 }

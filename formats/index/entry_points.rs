@@ -7,34 +7,33 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const SEAL_LEN: usize = 8;
 
-/// Makes the entries of a sample, given the checkpoints of its images in schema order and all its
-/// regions, and appends them to `entries`. Gives their lengths, 0 for what has no checkpoints: what
+/// Makes the entries of a sample, given the entry points of its images in schema order and all its
+/// regions, and appends them to `entries`. Gives their lengths, 0 for what has no entry points: what
 /// [`Builder::push_entry_lens`](crate::index::Builder::push_entry_lens) wants to know.
-pub fn seal_all(
-    checkpoints: &[Option<Bytes>],
+pub fn seal_all<'a>(
+    mut entry_points: impl Iterator<Item = Option<&'a Bytes>>,
     regions: &[Region],
     entries: &mut Vec<u8>,
 ) -> Vec<u64> {
-    let mut checkpoints = checkpoints.iter();
     let images = regions.iter().filter(|region| region.image.is_some());
-    let entry = |region| match checkpoints.next() {
+    let entry = |region| match entry_points.next() {
         Some(Some(bytes)) => seal(bytes, region, entries),
         _ => 0,
     };
     images.map(entry).collect()
 }
 
-/// Makes an entry of an image's checkpoints, binding them to the image's region.
-fn seal(checkpoints: &[u8], region: &Region, entries: &mut Vec<u8>) -> u64 {
-    entries.extend_from_slice(checkpoints);
-    entries.extend_from_slice(&xxh3_64_with_seed(checkpoints, region.xxh3).to_le_bytes());
-    (checkpoints.len() + SEAL_LEN) as u64
+/// Makes an entry of an image's entry points, binding them to the image's region.
+fn seal(entry_points: &[u8], region: &Region, entries: &mut Vec<u8>) -> u64 {
+    entries.extend_from_slice(entry_points);
+    entries.extend_from_slice(&xxh3_64_with_seed(entry_points, region.xxh3).to_le_bytes());
+    (entry_points.len() + SEAL_LEN) as u64
 }
 
 /// What a CHECKPOINTS section holds, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CheckpointFacts {
-    /// Images that have checkpoints.
+pub struct EntryPointFacts {
+    /// Images that have entry points.
     pub n_covered: u64,
     /// JPEGs that have none: they were refused when they were looked at.
     pub n_refused: u64,
@@ -46,7 +45,7 @@ pub struct CheckpointFacts {
     pub first_byte: Option<u8>,
 }
 
-impl CheckpointFacts {
+impl EntryPointFacts {
     /// Those of two blocks together.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -80,18 +79,18 @@ impl CheckpointFacts {
 impl Index {
     /// Whether the block says where decoders may start inside its JPEGs.
     #[must_use]
-    pub fn has_checkpoints(&self) -> bool {
-        self.checkpoints.is_some()
+    pub fn has_entry_points(&self) -> bool {
+        self.entry_points.is_some()
     }
 
-    /// The checkpoints of an image: of sample `sample`, in the image field `image_field`, counting
+    /// The entry points of an image: of sample `sample`, in the image field `image_field`, counting
     /// only image fields, in schema order. `None` where the image has none, or the block has no
     /// such section. Looks at the bounds and the seal, and not at the image.
     ///
     /// # Errors
     /// `Position` for an image that is not there; `Damaged` when the entry leaves the section, or
     /// is not the one of that image.
-    pub fn checkpoints(&self, sample: u64, image_field: u32) -> Result<Option<Bytes>, IndexError> {
+    pub fn entry_points(&self, sample: u64, image_field: u32) -> Result<Option<Bytes>, IndexError> {
         let (n_samples, n_fields) = (self.n_samples(), self.image_regions.len() as u64);
         if sample >= n_samples {
             return Err(IndexError::Position { what: "sample", asked: sample, len: n_samples });
@@ -102,32 +101,32 @@ impl Index {
             let asked = u64::from(image_field);
             return Err(IndexError::Position { what: "image field", asked, len: n_fields });
         };
-        let Some(section) = &self.checkpoints else { return Ok(None) };
+        let Some(section) = &self.entry_points else { return Ok(None) };
         // No overflow: the integers' length was checked against the section's.
         let number = sample * n_fields + u64::from(image_field);
         let at = section.offset + number * 8;
         let damaged = |what: &str| IndexError::damaged(at, what);
         let entry =
-            self.entry(number).ok_or_else(|| damaged("checkpoints outside of the block"))?;
+            self.entry(number).ok_or_else(|| damaged("entry points outside of the block"))?;
         if entry.is_empty() {
             return Ok(None);
         }
         let split = entry.len().checked_sub(SEAL_LEN).filter(|&split| split > 0);
-        let split = split.ok_or_else(|| damaged("an entry of checkpoints is too short"))?;
-        let checkpoints = entry.slice(..split);
-        let sealed = xxh3_64_with_seed(&checkpoints, self.region(sample, region)?.xxh3);
+        let split = split.ok_or_else(|| damaged("an entry of entry points is too short"))?;
+        let entry_points = entry.slice(..split);
+        let sealed = xxh3_64_with_seed(&entry_points, self.region(sample, region)?.xxh3);
         if u64_at(&entry, split) != Some(sealed) {
-            return Err(damaged("the checkpoints are damaged, or of another image"));
+            return Err(damaged("the entry points are damaged, or of another image"));
         }
-        Ok(Some(checkpoints))
+        Ok(Some(entry_points))
     }
 
     /// Counts what the CHECKPOINTS section has; `None` where there is none. Looks at every image's
     /// record, and not at the entries. What is damaged counts as refused.
     #[must_use]
-    pub fn checkpoint_facts(&self) -> Option<CheckpointFacts> {
-        let section = self.checkpoints.as_ref()?;
-        let mut facts = CheckpointFacts { bytes: section.len, ..CheckpointFacts::default() };
+    pub fn entry_point_facts(&self) -> Option<EntryPointFacts> {
+        let section = self.entry_points.as_ref()?;
+        let mut facts = EntryPointFacts { bytes: section.len, ..EntryPointFacts::default() };
         let mut number = 0;
         for sample in 0..self.n_samples() {
             for &region in &self.image_regions {
@@ -148,7 +147,7 @@ impl Index {
 
     /// Entry `number`, if its integers make sense.
     fn entry(&self, number: u64) -> Option<Bytes> {
-        let section = self.checkpoints.as_ref()?;
+        let section = self.entry_points.as_ref()?;
         let bytes = self.section_bytes(section);
         let at = usize::try_from(number.checked_mul(8)?).ok()?;
         let (start, end) = (u64_at(bytes, at)?, u64_at(bytes, at.checked_add(8)?)?);
@@ -166,8 +165,8 @@ impl Index {
         n_images.checked_add(1)?.checked_mul(8)
     }
 
-    pub(crate) fn check_checkpoints_size(&self) -> Result<(), IndexError> {
-        let Some(section) = &self.checkpoints else { return Ok(()) };
+    pub(crate) fn check_entry_points_size(&self) -> Result<(), IndexError> {
+        let Some(section) = &self.entry_points else { return Ok(()) };
         if self.integers_len().is_none_or(|len| len > section.len) {
             let (len, n_samples) = (section.len, self.n_samples());
             let what = format!("CHECKPOINTS has {len} bytes for {n_samples} samples");
@@ -178,23 +177,23 @@ impl Index {
 
     /// Every entry lies where the one before ends, and is that of its image.
     pub(crate) fn check_entries(&self) -> Result<(), IndexError> {
-        let Some(section) = &self.checkpoints else { return Ok(()) };
+        let Some(section) = &self.entry_points else { return Ok(()) };
         let bytes = self.section_bytes(section);
         let integers_len = self.integers_len().unwrap_or(section.len);
         if u64_at(bytes, 0) != Some(0) {
-            let what = "the first checkpoints do not start at 0";
+            let what = "the first entry points do not start at 0";
             return Err(IndexError::damaged(section.offset, what));
         }
         let last = usize::try_from(integers_len - 8).ok().and_then(|at| u64_at(bytes, at));
         if last != Some(section.len - integers_len) {
-            return Err(IndexError::damaged(section.offset, "the last checkpoints end elsewhere"));
+            return Err(IndexError::damaged(section.offset, "the last entry points end elsewhere"));
         }
         for sample in 0..self.n_samples() {
             for (image_field, &region) in (0..).zip(&self.image_regions) {
                 let image = self.region(sample, region)?.image;
-                let has_any = self.checkpoints(sample, image_field)?.is_some();
+                let has_any = self.entry_points(sample, image_field)?.is_some();
                 if has_any && image.is_none_or(|image| image.codec != Codec::Jpeg) {
-                    let what = format!("checkpoints of what is no JPEG, in sample {sample}");
+                    let what = format!("entry points of what is no JPEG, in sample {sample}");
                     return Err(IndexError::damaged(section.offset, what));
                 }
             }

@@ -1,0 +1,17 @@
+//! The smallest format: one file, values one after another, and a table in JSON at the end.
+//!
+//! [`Toy`] is the format; what it opens is a [`ToyReader`]. [`spec`] specifies the bytes.
+mod format;
+mod layout;
+mod reader;
+#[cfg(feature = "write")]
+mod writer;
+
+pub use format::Toy;
+pub use reader::ToyReader;
+
+#[doc = include_str!("SPEC.md")]
+pub mod spec {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+use crate::toy::layout::{Cell, FORMAT, MAGIC, Run, TAIL, Table, tail};
+use bytes::Bytes;
+use fdconvert_core::{
+    Codec, Encoded, Error, FieldSpec, Image, Kind, Provenance, Reader, Result, Sample, Schema,
+    Source, Value, bytes::u64_at,
+};
+use serde_json::{Map, Value as Json, json};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+/// An open file.
+#[derive(Debug)]
+pub struct ToyReader {
+    path: PathBuf,
+    file: Bytes,
+    table: Table,
+    fingerprint: [u8; 16],
+}
+
+impl ToyReader {
+    /// Opens the file at `path`.
+    ///
+    /// # Errors
+    /// `Io`; `Corrupt` where it is not as `SPEC.md` says.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = fdconvert_storage::map(path)?;
+        let damaged = |at: usize, what: &str| Error::corrupt(FORMAT, path, at as u64, what);
+        let tail_at = file.len().checked_sub(TAIL).ok_or_else(|| damaged(0, "it is cut short"))?;
+        let len = u64_at(&file, tail_at).and_then(|len| usize::try_from(len).ok());
+        let start = len.and_then(|len| tail_at.checked_sub(len)).filter(|at| *at >= MAGIC.len());
+        let start = start.ok_or_else(|| damaged(tail_at, "the length of the table is wrong"))?;
+        let text = file.slice(start..tail_at);
+        if !file.starts_with(MAGIC) || file[tail_at..] != tail(&text) {
+            return Err(damaged(start, "the checksum of the table is wrong"));
+        }
+        let table: Table = serde_json::from_slice(&text)
+            .map_err(|cause| damaged(start, &format!("the table: {cause}")))?;
+        Schema::new(table.schema.fields.clone())
+            .map_err(|cause| damaged(start, &cause.to_string()))?;
+        let fingerprint = xxh3_128(&text).to_le_bytes();
+        Ok(Self { path: path.to_owned(), file: file.slice(..start), table, fingerprint })
+    }
+
+    /// The bytes of a value, compared with their checksum if `compare`.
+    fn bytes(&self, run: Run, compare: bool) -> Result<Bytes, &'static str> {
+        let end = run.offset.checked_add(run.len).ok_or("a value lies outside of the file")?;
+        let range = usize::try_from(run.offset).ok().zip(usize::try_from(end).ok());
+        let (start, end) = range.ok_or("a value lies outside of the file")?;
+        if end > self.file.len() {
+            return Err("a value lies outside of the file");
+        }
+        let bytes = self.file.slice(start..end);
+        if compare && xxh3_64(&bytes) != run.xxh3 {
+            return Err("a value is damaged");
+        }
+        Ok(bytes)
+    }
+
+    fn value(
+        &self,
+        field: &FieldSpec,
+        cell: Cell,
+        compare: bool,
+    ) -> Result<Value<Encoded>, &'static str> {
+        Ok(match (&field.kind, cell) {
+            (Kind::Int, Cell::Int(int)) => Value::Int(int),
+            (Kind::Float, Cell::Float(bits)) => Value::Float(f64::from_bits(bits)),
+            (Kind::Image, Cell::Image { codec, width, height, run }) => {
+                let bytes = self.bytes(run, compare)?;
+                Value::Image(Encoded::new(codec, width, height, bytes))
+            }
+            (Kind::Bytes, Cell::Bytes(run)) => Value::Bytes(self.bytes(run, compare)?),
+            (Kind::Json, Cell::Bytes(run)) => Value::Json(self.bytes(run, compare)?),
+            (Kind::Array(_), Cell::Bytes(run)) => Value::Array(self.bytes(run, compare)?),
+            (Kind::Text, Cell::Bytes(run)) => {
+                let bytes = self.bytes(run, compare)?;
+                Value::Text(String::from_utf8(bytes.into()).map_err(|_| "a text is no UTF-8")?)
+            }
+            _ => return Err("a value is of another kind than its field"),
+        })
+    }
+
+    fn sample(&self, index: u64, compare: bool) -> Result<Sample<Encoded>> {
+        let row = usize::try_from(index).ok().and_then(|at| self.table.samples.get(at));
+        let Some(row) = row else {
+            let what = format!("sample {index} of {}", self.len());
+            return Err(Error::usage("index", what));
+        };
+        let values = self.table.schema.fields.iter().zip(&row.cells);
+        let values = values
+            .map(|(field, cell)| self.value(field, *cell, compare))
+            .collect::<Result<_, _>>()
+            .map_err(|what| Error::sample(&row.key, what))?;
+        let sample = Sample { key: row.key.clone(), values };
+        self.table.schema.check(&sample)?;
+        Ok(sample)
+    }
+}
+
+impl Source for ToyReader {
+    fn schema(&self) -> &Schema {
+        &self.table.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.table.samples.len() as u64
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        Ok(self.get(index)?.into())
+    }
+
+    fn key(&self, index: u64) -> String {
+        let row = usize::try_from(index).ok().and_then(|at| self.table.samples.get(at));
+        row.map(|row| row.key.clone()).unwrap_or_default()
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        let row = self.table.samples.get(usize::try_from(index).ok()?)?;
+        row.cells.iter().find_map(|cell| match cell {
+            Cell::Image { codec, .. } => Some(*codec),
+            _ => None,
+        })
+    }
+
+    fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        self.fingerprint
+    }
+}
+
+impl Reader for ToyReader {
+    fn get(&self, index: u64) -> Result<Sample<Encoded>> {
+        self.sample(index, false)
+    }
+
+    fn provenance(&self) -> Option<&Provenance> {
+        Some(&self.table.provenance)
+    }
+
+    fn details(&self) -> Map<String, Json> {
+        [("version".to_owned(), json!(1))].into_iter().collect()
+    }
+
+    fn verify_layout(&self) -> Vec<Error> {
+        // The table was compared with its checksum when the file was opened.
+        Vec::new()
+    }
+
+    fn verify_sample(&self, index: u64) -> Result<()> {
+        self.sample(index, true).map(drop)
+    }
+
+    fn has_checksums(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,29 @@
+//! The suite every format passes.
+use crate::toy::Toy;
+use fdconvert_core::{ArraySpec, DType, Kind};
+use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
+
+fdconvert_testkit::conformance_tests!(Toy, profile());
+
+fn profile() -> Profile {
+    let array = ArraySpec { dtype: DType::F32, shape: vec![2, 3], torch: true };
+    Profile {
+        out: "packed.toy",
+        kinds: vec![
+            Kind::Image,
+            Kind::Int,
+            Kind::Float,
+            Kind::Bytes,
+            Kind::Text,
+            Kind::Json,
+            Kind::Array(array),
+        ],
+        keys: Keys::Kept,
+        keeps_order: true,
+        keeps_class_names: true,
+        opaque_images: true,
+        replaces: true,
+        finds_truncation: true,
+        ranges: ends_of_files,
+    }
+}
