@@ -1,4 +1,4 @@
-"""Trains a small network, stops in the middle of an epoch and goes on as if nothing had happened.
+"""Trains a small network, stops in the middle of an epoch and continues as if nothing had happened.
 
     pip install . numpy torch
     python examples/train.py                # the sample photos of this repository
@@ -68,7 +68,7 @@ class Training:
     def run(self, n_steps: int | None = None) -> list[float]:
         """Train to the end, or for some steps, and return the loss of each step."""
         losses: list[float] = []
-        # After a checkpoint was loaded, the first of these loops goes on in its epoch.
+        # After a checkpoint was loaded, the first of these loops continues in its epoch.
         while self.loader.epoch < N_EPOCHS:
             for images, labels in self.loader:
                 loss = nn.functional.cross_entropy(self.network(images), labels)

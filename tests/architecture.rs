@@ -254,7 +254,7 @@ fn workspace() -> Vec<Package> {
     let text = cargo(&["metadata", "--format-version", "1", "--no-deps", "--offline"]);
     let metadata: Value = serde_json::from_str(&text).unwrap();
     let packages = metadata["packages"].as_array().unwrap();
-    assert!(packages.len() > 1, "this is no workspace");
+    assert!(packages.len() > 1, "this is not a workspace");
     packages
         .iter()
         .map(|package| Package {

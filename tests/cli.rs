@@ -185,7 +185,7 @@ fn quiet_is_quiet_and_nothing_but_results_goes_to_standard_output() {
     let out = folder.path().join("x.beton");
     let output = common::run(&[&"pack", &source, &out, &"-q"]);
     assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{}", text(&output.stderr));
-    // Standard error is no terminal here, so there is no progress on it either.
+    // Standard error is not a terminal here, so there is no progress on it either.
     let output = common::run(&[&"pack", &source, &out, &"--overwrite"]);
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
     assert_eq!(expect(0, &[&"verify", &out, &"-q"]), "");

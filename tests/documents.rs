@@ -126,6 +126,21 @@ fn words_are_plain_english() {
     report(&wrong);
 }
 
+/// The same in what the code says, to its readers and by its messages.
+#[test]
+fn words_of_the_code_are_plain_english() {
+    let mut wrong = Vec::new();
+    let sources = below(&root(), "rs").into_iter().filter(|file| !file.ends_with(file!()));
+    for file in sources {
+        for (number, line) in read(&file).lines().enumerate() {
+            for (word, instead) in dialect(line).filter(|(word, _)| *word != "go on") {
+                wrong.push(format!("{}:{}: `{word}`; write {instead}", show(&file), number + 1));
+            }
+        }
+    }
+    report(&wrong);
+}
+
 #[test]
 fn dialect_is_found_and_english_is_not() {
     let found = |line: &str| dialect(line).map(|(word, _)| *word).collect::<Vec<_>>();
@@ -211,8 +226,15 @@ fn is_path(name: &str) -> bool {
 
 /// All Markdown of the project.
 fn pages() -> Vec<PathBuf> {
+    let found = below(&root(), "md");
+    assert!(found.len() > 30, "only {} pages: is this the repository?", found.len());
+    found
+}
+
+/// The files with that extension, but for what tools leave behind.
+fn below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = vec![root()];
+    let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let entry = entry.unwrap();
@@ -220,13 +242,12 @@ fn pages() -> Vec<PathBuf> {
             let is_left_behind = matches!(name.as_str(), "target" | "corpus" | "artifacts");
             if entry.file_type().unwrap().is_dir() && !name.starts_with('.') && !is_left_behind {
                 folders.push(path);
-            } else if path.extension().is_some_and(|it| it == "md") {
+            } else if path.extension().is_some_and(|it| it == extension) {
                 found.push(path);
             }
         }
     }
     found.sort();
-    assert!(found.len() > 30, "only {} pages: is this the repository?", found.len());
     found
 }
 

@@ -183,7 +183,7 @@ fn files_of_others_are_refused_by_name_and_stay() {
                 fs::remove_file(&path).unwrap();
             }
         }
-        // Moved away, the same command goes on.
+        // Moved away, the same command continues.
         let (code, text) = pack(&source, &out, format, &TWO);
         assert_eq!(code, 0, "{format}: {text}");
     }

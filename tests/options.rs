@@ -27,7 +27,7 @@ fn every_named_option_is_a_flag_of_the_command() {
             let (name, value) = long.split_once(' ').unwrap_or((long, ""));
             (format!("--{name}") == flag).then(|| value.trim_start().starts_with('<'))
         });
-        let takes_value = places.next().unwrap_or_else(|| panic!("{flag} is no flag"));
+        let takes_value = places.next().unwrap_or_else(|| panic!("{flag} is not a flag"));
         assert_eq!(takes_value, !option.is_switch(), "{flag}");
     }
 }

@@ -10,7 +10,7 @@ use std::{ffi::OsStr, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 type Args<'a> = Vec<&'a dyn AsRef<OsStr>>;
 
 /// A quick profile of a slow disk.
-#[allow(clippy::ptr_arg, reason = "a slice is no trait object")]
+#[allow(clippy::ptr_arg, reason = "a slice is not a trait object")]
 fn quick<'a>(source: &'a PathBuf, target: &'a PathBuf) -> Args<'a> {
     vec![
         &"profile",
@@ -89,7 +89,7 @@ fn a_profile_says_what_it_rests_on_and_packs() {
     assert!((4..=7).contains(&n_bmp), "{packed}");
     assert!(packed["provenance"]["params"]["ratio-balance"].is_string());
 
-    // A profile of what is no mixture with BMP.
+    // A profile of what is not a mixture with BMP.
     let mut other = report.clone();
     other["raw"]["name"] = "jpeg".into();
     fs::write(&json, other.to_string()).unwrap();

@@ -64,12 +64,12 @@ fn a_folder_that_stays_a_class_in_spite_of_its_name_is_told() {
     tree(&path("vehicles"), &["train/1.png", "bus/2.png", "car/3.png"]);
     assert_eq!(planned(&[&path("vehicles")]), (json!(["train"]), json!(["bus", "car", "train"])));
     let said = dry(&path("vehicles"));
-    assert!(said.contains("train is no split: images also lie in bus, car"), "{said}");
+    assert!(said.contains("train is not a split: images also lie in bus, car"), "{said}");
     let silent = ok(&[&"pack", &path("vehicles"), &"o.wds", &"--dry-run", &"--no-split-folders"]);
-    assert!(!silent.contains("is no split"), "{silent}");
+    assert!(!silent.contains("is not a split"), "{silent}");
 
     tree(&path("flat"), &["train/1.png"]);
-    assert!(dry(&path("flat")).contains("train is no split: images lie right in it"));
+    assert!(dry(&path("flat")).contains("train is not a split: images lie right in it"));
     tree(&path("deep"), &["set/train/a/1.png", "set/val/a/2.png"]);
     let said = dry(&path("deep"));
     assert!(said.contains(&format!("give {} as the source", path("deep/set").display())), "{said}");

@@ -5,7 +5,7 @@
 #
 # Correctness, images per second, kernels and nvJPEG by the example `record`, then PyTorch's
 # decoders and what decoding costs a step of training. A machine without a GPU is told so, and that
-# is no failure. RECORD names a program that was built before, PYTHON the interpreter with torch.
+# is not a failure. RECORD names a program that was built before, PYTHON the interpreter with torch.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -4,7 +4,7 @@
 
 The second half of the record that `benches/gpu/record.sh` makes; Markdown on standard output. Needs
 torch and torchvision; the rows of fdconvert need its Python package. Without a GPU it says so, and
-that is no failure.
+that is not a failure.
 """
 
 import argparse

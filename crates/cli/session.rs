@@ -1,4 +1,4 @@
-//! What ties one run of a command to whoever started it.
+//! What ties one run of a command to the one who started it.
 use crate::output;
 use fdconvert_core::{Error, Result, ShownText, shell_word};
 use fdconvert_pipeline::Cancel;

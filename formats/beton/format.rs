@@ -79,7 +79,7 @@ impl Format for Beton {
         if let Some(bytes) = values.bytes("page-size")? {
             let sizes = Self::MIN_PAGE_BYTES..=Self::MAX_PAGE_BYTES;
             if !bytes.is_power_of_two() || !sizes.contains(&bytes) {
-                let what = format!("{bytes} is no power of two from 2MiB to 2GiB");
+                let what = format!("{bytes} is not a power of two from 2MiB to 2GiB");
                 return Err(Error::usage(named::PAGE_SIZE, what));
             }
             beton.page_bytes = bytes;

@@ -99,7 +99,7 @@ pub(crate) fn open_files(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<
                 named::OVERWRITE
             ),
             _ => message!(
-                "{} exists and is no unfinished output that this version can continue; move it \
+                "{} exists and is not an unfinished output that this version can continue; move it \
                  away, or replace it with {}",
                 path.display(),
                 named::OVERWRITE

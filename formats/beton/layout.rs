@@ -284,7 +284,7 @@ fn parse_array(bytes: &[u8], torch: bool) -> Result<ArraySpec, BadField> {
         .and_then(|len| bytes.get(DTYPE_AT..DESCRIPTOR_LEN)?.get(..len))
         .ok_or("the element type's length is out of bounds")?;
     let described: Vec<(String, String)> =
-        serde_json::from_slice(dtype).map_err(|_| "the element type is no NumPy description")?;
+        serde_json::from_slice(dtype).map_err(|_| "the element type is not a NumPy description")?;
     let dtype = match &described[..] {
         [(_, name)] => DType::from_numpy(name).ok_or_else(|| {
             BadField::Unsupported(format!("elements of type `{name}` are not supported"))

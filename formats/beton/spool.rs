@@ -2,7 +2,7 @@
 //!
 //! They stand in the block, behind the data, and of a million images they are most of a gigabyte:
 //! too much to keep in memory until the data is complete. The journal has a checksum of what each
-//! page added, so that a killed run goes on with the entries that are there.
+//! page added, so that a killed run continues with the entries that are there.
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, message, named};
 use fdconvert_storage::Scratch;

@@ -48,7 +48,7 @@ pub(crate) fn layout(reader: &BetonReader) -> Vec<Error> {
 fn header(reader: &BetonReader, problems: &mut Problems<'_>) {
     let header = &reader.header;
     if !header.page_bytes.is_power_of_two() {
-        problems.add(4, || format!("the page size {} is no power of two", header.page_bytes));
+        problems.add(4, || format!("the page size {} is not a power of two", header.page_bytes));
     }
     let (n_entries, n_trailing) = (reader.table.n_entries(), reader.table.n_trailing());
     if n_trailing != 0 {
@@ -80,7 +80,7 @@ fn index(reader: &BetonReader, problems: &mut Problems<'_>) {
     }
 }
 
-/// Whether a part of the file that is no value is what its writer wrote.
+/// Whether a part of the file that is not a value is what its writer wrote.
 fn is_sound(reader: &BetonReader, range: &Range) -> bool {
     let bytes = range.offset.checked_add(range.len).and_then(|end| {
         reader.file.get(usize::try_from(range.offset).ok()?..usize::try_from(end).ok()?)

@@ -79,7 +79,10 @@ impl SeenFolder {
 }
 
 /// Nanoseconds since 1970.
-#[allow(clippy::disallowed_methods, reason = "a cache is no output, and compares times of folders")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a cache is not an output, and compares times of folders"
+)]
 pub(crate) fn now() -> i128 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| i128::try_from(since.as_nanos()).unwrap_or(i128::MAX))
@@ -96,7 +99,7 @@ pub(crate) fn load(file: &Path, root: &Path) -> Result<Result<(Found, Vec<u64>),
     };
     if bytes.get(..8) != Some(MAGIC) {
         let what = format!(
-            "{} exists and is no listing cache; choose another name for it",
+            "{} exists and is not a listing cache; choose another name for it",
             file.display()
         );
         return Err(Error::usage(OPTION, what));

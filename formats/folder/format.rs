@@ -121,7 +121,7 @@ impl Format for Folder {
         Ok(Box::new(self.clone()))
     }
 
-    /// Any folder: whoever asks several formats asks this one last.
+    /// Any folder: the one who asks several formats asks this one last.
     fn detect(&self, path: &Path) -> bool {
         path.is_dir()
     }

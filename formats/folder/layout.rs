@@ -97,7 +97,7 @@ pub(crate) fn path_of_key(key: &str) -> Result<Vec<u8>, String> {
             (byte == b'\\' || byte >= 0x80).then_some((byte, rest.get(2..)?))
         });
         let Some((byte, rest)) = escaped else {
-            return Err("has a backslash, which is no part of a file name here".to_owned());
+            return Err("has a backslash, which is not part of a file name here".to_owned());
         };
         path.push(byte);
         path.extend_from_slice(rest.as_bytes());

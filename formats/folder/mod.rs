@@ -23,7 +23,7 @@
 //! ```
 //!
 //! [`spec`] is the layout. Deliberately absent: pixels. What a file holds is
-//! told by its header; nobody here decodes it.
+//! told by its header; no one here decodes it.
 
 mod cache;
 mod columns;

@@ -558,7 +558,7 @@ fn of_sample(key: &str, error: Error) -> Error {
         | io::ErrorKind::NotADirectory
         | io::ErrorKind::IsADirectory
         | io::ErrorKind::InvalidFilename => source.to_string(),
-        // How `read_file` says that it is no regular file.
+        // How `read_file` says that it is not a regular file.
         io::ErrorKind::Other if source.raw_os_error().is_none() => source.to_string(),
         _ => return error,
     };

@@ -254,7 +254,7 @@ fn push(column: &mut Column, field: &FieldSpec, row: &mut Map<String, Json>) -> 
         Column::Bytes(values) => values.push(bytes(row)?),
         Column::Array(values) => {
             let value = bytes(row)?;
-            let Kind::Array(spec) = &field.kind else { return Err("is no array".to_owned()) };
+            let Kind::Array(spec) = &field.kind else { return Err("is not an array".to_owned()) };
             if spec.byte_len() != Some(value.len() as u64) {
                 return Err(format!("{} bytes do not fill the array's shape", value.len()));
             }

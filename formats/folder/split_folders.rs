@@ -109,7 +109,7 @@ fn why_classes(names: &BTreeSet<&[u8]>) -> Option<String> {
         (_, others) => format!("images also lie in {}", listed(others.iter().copied())),
     };
     let (are, named) =
-        (if named.len() == 1 { "is no split" } else { "are no splits" }, listed(named));
+        (if named.len() == 1 { "is not a split" } else { "are no splits" }, listed(named));
     Some(format!("{named} {are}: {why}"))
 }
 
@@ -183,7 +183,7 @@ mod tests {
         for classes in [&["train"][..], &["bus", "train"], &["train/a", "valley"], &["Train", "x"]]
         {
             let Division { splits, remarks } = division(classes).unwrap();
-            assert!(splits.is_empty() && remarks[0].contains("is no split: "), "{classes:?}");
+            assert!(splits.is_empty() && remarks[0].contains("is not a split: "), "{classes:?}");
         }
         assert!(division(&["a", "b"]).unwrap().remarks.is_empty());
     }

@@ -315,7 +315,7 @@ fn check_free(out: &Path, overwrite: bool) -> Result<()> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(cause) => Err(Error::io("look at", out)(cause)),
         Ok(metadata) if !metadata.is_dir() => {
-            refuse("exists and is no folder; move it away".into())
+            refuse("exists and is not a folder; move it away".into())
         }
         Ok(_) => {
             let mut entries = fs::read_dir(out).map_err(Error::io("list", out))?;

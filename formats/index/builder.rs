@@ -48,7 +48,7 @@ impl Builder {
         }
     }
 
-    /// The same with a CHECKPOINTS section. The builder keeps only where each entry ends; whoever
+    /// The same with a CHECKPOINTS section. The builder keeps only where each entry ends; the one who
     /// writes the file keeps the bytes of the entries that
     /// [`seal_all`](crate::index::seal_all) gives, one after
     /// the other, and hands them to [`emit_with`](Self::emit_with): of a million images they are

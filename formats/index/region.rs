@@ -32,7 +32,7 @@ pub struct ImageFacts {
     pub height: u32,
 }
 
-/// A part of the data file that is no region, with its checksum.
+/// A part of the data file that is not a region, with its checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     /// From the start of the data file.
@@ -78,7 +78,7 @@ impl Region {
         let (width, height) = (u32_at(bytes, 24).unwrap_or(0), u32_at(bytes, 28).unwrap_or(0));
         let image = match bytes[32] {
             0 if width == 0 && height == 0 => None,
-            0 => return Err(IndexError::damaged(24, "dimensions of what is no image")),
+            0 => return Err(IndexError::damaged(24, "dimensions of what is not an image")),
             code => match CODECS.get(usize::from(code) - 1) {
                 Some(&codec) => Some(ImageFacts { codec, width, height }),
                 None => return Err(IndexError::damaged(32, format!("unknown codec {code}"))),

@@ -140,7 +140,7 @@ fn is_streamable(spec: &ArraySpec) -> bool {
 
 /// `rest` follows `ndarray`: `:DTYPE:DIM,DIM`.
 fn parse_array(rest: &str) -> Result<ArraySpec, String> {
-    let unfit = || format!("`ndarray{rest}` is no array of a fixed type and shape");
+    let unfit = || format!("`ndarray{rest}` is not an array of a fixed type and shape");
     let (dtype, shape) =
         rest.strip_prefix(':').and_then(|rest| rest.split_once(':')).ok_or_else(unfit)?;
     let dtype = DType::ALL.into_iter().find(|known| dtype_name(*known) == Some(dtype));

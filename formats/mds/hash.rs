@@ -35,7 +35,7 @@ pub(crate) fn parse_list(list: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for name in list.split(',').map(str::trim) {
         if Hasher::new(name).is_none() {
-            let what = format!("`{name}` is no hash we know; known are none, {KNOWN}");
+            let what = format!("`{name}` is not a hash we know; known are none, {KNOWN}");
             return Err(Error::usage(named::HASHES, what));
         }
         names.push(name.to_owned());

@@ -120,7 +120,7 @@ pub(crate) fn split_folder(out: &Path, split: &str) -> Result<PathBuf> {
     let is_name = matches!(parts.next(), Some(Component::Normal(name)) if name == split)
         && !split.starts_with('.');
     if !is_name {
-        return Err(Error::usage("split", format!("`{split}` is no name for a folder")));
+        return Err(Error::usage("split", format!("`{split}` is not a name for a folder")));
     }
     Ok(out.join(split))
 }

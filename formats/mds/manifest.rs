@@ -43,7 +43,7 @@ impl Manifest {
         let names = manifest.shards.iter().filter_map(|shard| shard.index.as_ref());
         let names = names.chain(manifest.files.iter().map(|file| &file.name));
         match manifest::name_outside(names) {
-            Some(name) => Err(damaged(format!("`{name}` is no name of a file below it"))),
+            Some(name) => Err(damaged(format!("`{name}` is not a name of a file below it"))),
             None => Ok(manifest),
         }
     }

@@ -101,7 +101,7 @@ impl MdsReader {
             shards.extend(files);
         }
         let mut reader = Self::new(path, shards, None, hash.digest128(), limit)?;
-        // Whoever made done-records has also made a manifest in the end.
+        // The one who made done-records has also made a manifest in the end.
         let is_split = path.parent().is_some_and(|above| above.join(manifest::NAME).is_file());
         let is_ours =
             !is_split && reader.shards.iter().any(|shard| shard.folder.join(RECORDS).is_dir());
@@ -296,7 +296,7 @@ fn check_entry(entry: &Entry) -> Result<(), String> {
     }
     let files = std::iter::once(&entry.raw_data).chain(&entry.zip_data);
     if let Some(file) = files.into_iter().find(|file| !is_safe_name(&file.basename)) {
-        return Err(format!("`{}` is no name of a file below it", file.basename));
+        return Err(format!("`{}` is not a name of a file below it", file.basename));
     }
     let (bytes, samples) = (entry.raw_data.bytes, entry.samples);
     if bytes > MAX_SHARD_BYTES {
@@ -317,7 +317,7 @@ fn columns(entry: &Entry) -> Result<Vec<Column>, (bool, String)> {
             .map_err(|what| (false, format!("column `{name}`: {what}")))?;
         // Streaming takes 0 for a variable size.
         if size.filter(|&size| size > 0) != encoding.size() {
-            return Err((true, format!("column `{name}`: {size:?} is no size of its type")));
+            return Err((true, format!("column `{name}`: {size:?} is not a size of its type")));
         }
         columns.push(Column { name: name.clone(), size: encoding.size(), encoding });
     }

@@ -223,7 +223,7 @@ pub(crate) struct Held {
     pub(crate) folders: Folders,
 }
 
-/// Whether this is a file, of that length if one is given. A look that failed is no answer.
+/// Whether this is a file, of that length if one is given. A look that failed is not an answer.
 fn has_len(path: &Path, bytes: Option<u64>) -> Result<bool> {
     match fs::metadata(path) {
         Ok(found) => Ok(found.is_file() && bytes.is_none_or(|bytes| found.len() == bytes)),

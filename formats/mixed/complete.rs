@@ -102,7 +102,7 @@ fn complete_part(
     codec: Codec,
     parts: &[(Shard, ShardSummary)],
 ) -> Result<Vec<PathBuf>> {
-    // Of samples that were left out nobody knows in which codec they would have been.
+    // Of samples that were left out no one knows in which codec they would have been.
     let provenance = Provenance { skipped: Vec::new(), ..request.provenance.clone() };
     format.wds.complete(&Complete {
         out: &folder(request.out, codec),

@@ -90,7 +90,7 @@ impl Manifest {
             return Err("its codecs have other numbers of samples than its order".into());
         }
         if let Some(facts) = self.codecs.iter().find(|f| f.folder != folder_name(f.codec)) {
-            return Err(format!("`{}` is no folder of a codec", facts.folder));
+            return Err(format!("`{}` is not a folder of a codec", facts.folder));
         }
         let mut sum = 0_u64;
         for shard in &self.shards {

@@ -214,9 +214,9 @@ impl Run {
             entry_points: self.entry_points,
         };
         let first = part(&request, &folder, &common, self.overwrite);
-        // A part that this run has committed, but not the shard: it is written anew.
-        let anew = self.overwrite || self.wds.finished(&first)?.is_some();
-        self.wds.create(&part(&request, &folder, &common, anew))
+        // A part that this run has committed, but not the shard: it is written again.
+        let again = self.overwrite || self.wds.finished(&first)?.is_some();
+        self.wds.create(&part(&request, &folder, &common, again))
     }
 
     /// Commits the parts, noting those that are there, and then removes what the shard does not

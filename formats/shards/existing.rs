@@ -64,7 +64,7 @@ pub(crate) fn record_of_run<R: Record>(
     refuse_link(&records)?;
     let record: R = match proof(&record_path(request.out, stem), request.fingerprint)? {
         Proof::Record(record) => record,
-        // What cannot be read is no proof; creating the shard refuses it if it may be of another
+        // What cannot be read is not proof; creating the shard refuses it if it may be of another
         // run.
         Proof::Missing | Proof::OfThisRun | Proof::Damaged(_) => return Ok(None),
     };

@@ -107,7 +107,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Writes the index of a shard anew, with entry points: what it said stays, but for sections that
+/// Writes the index of a shard again, with entry points: what it said stays, but for sections that
 /// this version does not know. `samples` are those of the shard.
 pub(crate) fn add(
     how: AddEntryPoints<'_>,
@@ -117,7 +117,7 @@ pub(crate) fn add(
 ) -> Result<PathBuf> {
     let path = layout::index_path(&shard.path);
     let Contents::Indexed(index) = &shard.contents else {
-        return Err(Error::usage("index", format!("{} is no index", path.display())));
+        return Err(Error::usage("index", format!("{} is not an index", path.display())));
     };
     let damaged = |error: crate::index::IndexError| {
         Error::corrupt(crate::wds::format::FORMAT, &path, 0, error.to_string())

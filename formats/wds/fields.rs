@@ -223,21 +223,21 @@ pub(crate) fn decode(kind: &Kind, bytes: Bytes) -> Result<Value<Encoded>, String
             let (codec, width, height) = (header.codec, header.width, header.height);
             Value::Image(Encoded::new(codec, width, height, bytes))
         }
-        Kind::Int => Value::Int(ascii().parse().map_err(|_| "is no integer of 64 bits")?),
+        Kind::Int => Value::Int(ascii().parse().map_err(|_| "is not an integer of 64 bits")?),
         Kind::Float => Value::Float(match ascii() {
             "NaN" => f64::NAN,
             "Infinity" => f64::INFINITY,
             "-Infinity" => f64::NEG_INFINITY,
-            text => serde_json::from_str(text).map_err(|_| "is no number")?,
+            text => serde_json::from_str(text).map_err(|_| "is not a number")?,
         }),
         Kind::Text => match String::from_utf8(bytes.to_vec()) {
             Ok(text) => Value::Text(text),
-            Err(_) => return Err("is no text in UTF-8".into()),
+            Err(_) => return Err("is not text in UTF-8".into()),
         },
         Kind::Json => Value::Json(bytes),
         Kind::Bytes => Value::Bytes(bytes),
         Kind::Array(expected) => {
-            let (found, start) = npy::parse(&bytes).ok_or("is no array this build reads")?;
+            let (found, start) = npy::parse(&bytes).ok_or("is not an array this build reads")?;
             if (found.dtype, &found.shape) != (expected.dtype, &expected.shape) {
                 return Err(format!(
                     "is an array of {} {:?}, not of {} {:?}",

@@ -205,7 +205,7 @@ fn check_image_field(name: &str) -> Result<()> {
     let dots = name.starts_with('.') || name.ends_with('.') || name.contains("..");
     if !whole || dots || name.ends_with("__") {
         let what = format!(
-            "`{name}` is no name of a field: use small letters, digits, `_`, `-` and single dots"
+            "`{name}` is not a name of a field: use small letters, digits, `_`, `-` and single dots"
         );
         return Err(Error::usage(named::IMAGE_FIELD, what));
     }

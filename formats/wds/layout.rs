@@ -21,7 +21,7 @@ pub(crate) fn stem(shard: &Shard) -> Result<String> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if split.is_empty() || split.len() > 200 || !split.bytes().all(legal) {
         let what = format!(
-            "the split `{split}` is no part of a file name: use letters, digits, `_` and `-`"
+            "the split `{split}` is not part of a file name: use letters, digits, `_` and `-`"
         );
         return Err(Error::usage("split", what));
     }

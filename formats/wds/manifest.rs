@@ -86,7 +86,7 @@ impl Manifest {
         let names = names.chain(self.shards.iter().filter_map(|shard| shard.index.as_ref()));
         let names = names.chain(self.sidecars.iter().map(|file| &file.name));
         match manifest::name_outside(names) {
-            Some(name) => Err(format!("`{name}` is no name of a file in the folder")),
+            Some(name) => Err(format!("`{name}` is not a name of a file in the folder")),
             None if self.shards.is_empty() => Err("it lists no shards".into()),
             None => Ok(()),
         }

@@ -38,7 +38,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Deliberately absent: pixels, and threads. A shard is written by whoever calls, in order;
+//! Deliberately absent: pixels, and threads. A shard is written by the one who calls, in order;
 //! several shards may be written at the same time.
 
 #[cfg(feature = "write")]

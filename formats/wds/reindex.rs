@@ -1,4 +1,4 @@
-//! Index and sidecars for shards that are there already, whoever wrote them.
+//! Index and sidecars for shards that are there already, the one who wrote them.
 use crate::index::{Builder, ImageFacts, Meta, Region};
 use crate::wds::{
     Wds, WdsReader,
@@ -31,7 +31,7 @@ impl Wds {
     }
 
     /// As [`index`](Self::index), and the indexes get entry points of the JPEGs. An index that has
-    /// none is written anew, and one with entry points of another grid if `overwrite`.
+    /// none is written again, and one with entry points of another grid if `overwrite`.
     ///
     /// # Errors
     /// As for [`index`](Self::index); `Usage` when there is no index among the sidecars.

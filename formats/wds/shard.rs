@@ -120,7 +120,7 @@ impl Shard {
     }
 
     /// Where the bytes of a field lie, by the index alone. Without an index what an image is shows
-    /// only in its bytes, so a reader has to look at them whoever else reads them.
+    /// only in its bytes, so a reader has to look at them the one who else reads them.
     pub(crate) fn extent(&self, sample: u64, slot: Slot) -> Result<Option<Extent>, String> {
         let (Contents::Indexed(index), Slot::Region(number), true) =
             (&self.contents, slot, self.is_mapped)
@@ -155,7 +155,7 @@ impl Shard {
         let bytes = self.slice(region.offset, region.len)?;
         Ok(match &field.kind {
             Kind::Image => {
-                let image = region.image.ok_or("is no image in the index")?;
+                let image = region.image.ok_or("is not an image in the index")?;
                 if image.width == 0 || image.height == 0 {
                     return Err(format!("is {}x{}: no pixels", image.width, image.height));
                 }

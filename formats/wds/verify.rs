@@ -81,7 +81,7 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
         }
         all.extend(manifest.sidecars.iter().filter_map(|file| sidecar(&reader.path, file)));
     } else if reader.path.join(crate::shards::RECORDS).is_dir() {
-        // Whoever made done-records has also made a manifest in the end.
+        // The one who made done-records has also made a manifest in the end.
         let what = "it is missing: the dataset was not finished, or the file was removed";
         all.push(Error::corrupt(FORMAT, reader.path.join(crate::shards::manifest::NAME), 0, what));
     }

@@ -14,7 +14,7 @@ use crate::{
 const IMAGES: &str = "tests/fixtures/kodak";
 
 pub(crate) fn run() -> Result<()> {
-    // From the root, so that the printed paths are short and hold for whoever reads them.
+    // From the root, so that the printed paths are short and hold for the one who reads them.
     let here = Workspace::here()?;
     let (root, target) = (here.root()?, here.target()?);
     std::env::set_current_dir(&root).context(format_args!("cannot enter {}", root.display()))?;

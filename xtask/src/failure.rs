@@ -1,8 +1,8 @@
-//! The one way in which a chore fails: with a text for whoever started it.
+//! The one way in which a chore fails: with a text for the one who started it.
 
 use std::fmt;
 
-/// Why a chore was not done. Nobody handles it but `main`, so a text is all it holds.
+/// Why a chore was not done. No one handles it but `main`, so a text is all it holds.
 #[derive(Debug)]
 pub(crate) struct Failure(String);
 

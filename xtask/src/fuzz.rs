@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return fail("fuzz/Cargo.toml lists no target");
     }
 
-    // Apart from other builds: the flags differ, and Cargo would build everything anew each time.
+    // Apart from other builds: the flags differ, and Cargo would build everything again each time.
     let build = here.target()?.join("fuzz");
     let host = host()?;
     build_targets(&folder, &targets, &host, &build)?;

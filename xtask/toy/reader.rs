@@ -74,7 +74,7 @@ impl ToyReader {
             (Kind::Array(_), Cell::Bytes(run)) => Value::Array(self.bytes(run, compare)?),
             (Kind::Text, Cell::Bytes(run)) => {
                 let bytes = self.bytes(run, compare)?;
-                Value::Text(String::from_utf8(bytes.into()).map_err(|_| "a text is no UTF-8")?)
+                Value::Text(String::from_utf8(bytes.into()).map_err(|_| "a text is not a UTF-8")?)
             }
             _ => return Err("a value is of another kind than its field"),
         })

@@ -1,5 +1,5 @@
 //! What entry points spare when a part of a JPEG is decoded: `parts FOLDER [ROUNDS]` decodes random
-//! resized crops of the JPEGs of a folder, and of the same images made smaller and encoded anew,
+//! resized crops of the JPEGs of a folder, and of the same images made smaller and re-encoded,
 //! with and without entry points, and prints tables for `crates/jpeg/README.md`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 

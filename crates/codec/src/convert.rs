@@ -11,7 +11,7 @@ fn muldiv255(a: u8, b: u8) -> u8 {
     (((product >> 8) + product) >> 8) as u8
 }
 
-/// Converts Adobe's inverted CMYK (255 is no ink) to RGB in place, with Pillow's rounding, and
+/// Converts Adobe's inverted CMYK (255 is not ink) to RGB in place, with Pillow's rounding, and
 /// cuts the buffer down to three channels.
 #[cfg_attr(not(feature = "turbo"), allow(dead_code))]
 pub(crate) fn inverted_cmyk_to_rgb(data: &mut Vec<u8>) {

@@ -13,7 +13,7 @@ impl Notes {
     pub const NONE: Self = Self(0);
     /// The source's bytes were stored as they are.
     pub const KEPT: Self = Self(1);
-    /// The pixels were encoded anew.
+    /// The pixels were re-encoded.
     pub const REENCODED: Self = Self(1 << 1);
     /// The format could not hold the source's bytes: the pixels were stored without loss instead.
     pub const FELL_BACK: Self = Self(1 << 2);

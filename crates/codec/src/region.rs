@@ -31,7 +31,7 @@ pub struct Wanted<'a> {
     /// 1, 2, 4 or 8: how many times smaller the image is made; any other number is 1.
     pub shrink: u8,
     /// The stored entry points of a JPEG (`fdconvert_jpeg::stored_entry_points`), if there are
-    /// any. They must be those of this image, which whoever keeps them has a checksum for.
+    /// any. They must be those of this image, which the one who keeps them has a checksum for.
     pub entry_points: Option<&'a [u8]>,
 }
 

@@ -122,11 +122,11 @@ fn what_a_bmp_would_lose_stays() {
     assert_eq!(outcome.encoded, large);
     assert!(outcome.notes.contains(Notes::STAYED_ENCODED));
 
-    // An orientation that nobody applies.
+    // An orientation that no one applies.
     let lying = turned(6);
     let outcome = apply(&Policy { orient: false, ..policy.clone() }, Form::Bmp, lying.clone());
     assert_eq!(outcome.encoded, lying);
-    // One that is applied: the same as whoever decodes the JPEG would see.
+    // One that is applied: the same as the one who decodes the JPEG would see.
     let outcome = apply(&policy, Form::Bmp, lying.clone());
     assert_eq!(outcome.encoded.codec, Codec::Bmp);
     let upright = orient(pixels(&lying), 6);

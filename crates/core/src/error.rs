@@ -105,7 +105,7 @@ pub enum Class {
     Data,
     /// Fix the machine: disk, permissions.
     System,
-    /// Nobody: the user asked to stop.
+    /// No one: the user asked to stop.
     Cancelled,
 }
 

@@ -67,7 +67,7 @@ pub struct Create<'a> {
     /// unfinished file of the same fingerprint may be continued, any other must not be.
     pub fingerprint: [u8; 16],
     /// The same identity, and with it when the files of the source were written last: what an
-    /// unfinished output is compared with before a run goes on with it. It must not get into a
+    /// unfinished output is compared with before a run continues with it. It must not get into a
     /// finished one, whose bytes do not depend on times.
     pub stamp: [u8; 16],
     /// Replace an existing output, and an unfinished one of another run.
@@ -244,7 +244,7 @@ pub trait Format: Send + Sync {
 /// Receives one shard's samples, in order, from one thread.
 pub trait ShardWriter: Send {
     /// How many samples of the shard (written and skipped together) an interrupted run of the
-    /// same fingerprint has already stored. The caller goes on after them.
+    /// same fingerprint has already stored. The caller continues after them.
     fn resumed(&self) -> u64 {
         0
     }

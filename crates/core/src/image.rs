@@ -116,7 +116,7 @@ pub struct ImageHeader {
     pub color: Color,
     /// Bits per channel: 1, 2, 4, 8, 12 or 16.
     pub bits: u8,
-    /// EXIF orientation, 1 to 8; 1 is upright. Whoever decodes has to apply it.
+    /// EXIF orientation, 1 to 8; 1 is upright. The one who decodes has to apply it.
     pub orientation: u8,
     /// A JPEG that is not baseline or extended Huffman coded in one pass (SOF2 and above).
     pub progressive: bool,
@@ -221,7 +221,7 @@ impl fmt::Debug for Abbreviated<'_> {
 /// What a source yields.
 #[derive(Debug, Clone)]
 pub enum Image {
-    /// Bytes that are already in some stored form; nobody has decoded them yet.
+    /// Bytes that are already in some stored form; no one has decoded them yet.
     Encoded(Encoded),
     /// Freshly made pixels.
     Pixels(Pixels),

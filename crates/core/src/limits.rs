@@ -50,7 +50,7 @@ pub struct MaxDecompressed(pub Option<u64>);
 impl MaxDecompressed {
     const BYTES: u64 = 4 << 30;
     const RATIO: u64 = 100;
-    /// Less than this is no danger at any ratio.
+    /// Less than this is not a danger at any ratio.
     const HARMLESS: u64 = 64 << 20;
 
     /// What all shards may take.

@@ -48,7 +48,8 @@ impl OptionValues {
     /// `Usage` when it is not a number.
     pub fn bytes(&self, name: &'static str) -> Result<Option<u64>> {
         let parse = |text: &String| {
-            text.parse().map_err(|_| Error::usage(name, format!("`{text}` is no number of bytes")))
+            text.parse()
+                .map_err(|_| Error::usage(name, format!("`{text}` is not a number of bytes")))
         };
         self.0.get(name).map(parse).transpose()
     }

@@ -89,7 +89,7 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
-    /// What lies in the source and is no sample, so that nothing is left out in silence.
+    /// What lies in the source and is not a sample, so that nothing is left out in silence.
     fn left_out(&self) -> Ignored {
         Ignored::default()
     }
@@ -156,7 +156,7 @@ pub trait Reader: Source {
     /// the samples stay.
     ///
     /// # Errors
-    /// What opening it anew may say.
+    /// What opening it again may say.
     fn at_epoch(&self, _epoch: u64) -> Result<Option<Box<dyn Reader>>> {
         Ok(None)
     }

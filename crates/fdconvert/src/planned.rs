@@ -187,7 +187,7 @@ impl Planned {
         document("planned", fields)
     }
 
-    /// What lies in the sources and is no sample.
+    /// What lies in the sources and is not a sample.
     #[must_use]
     pub fn left_out(&self) -> Ignored {
         self.source.left_out()

@@ -18,7 +18,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) cache: Option<&'a Path>,
 }
 
-/// The recipe that a source is, if it is no path.
+/// The recipe that a source is, if it is not a path.
 pub(crate) fn recipe(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| Recipe::is_recipe(text))
 }
@@ -123,7 +123,7 @@ impl Opening<'_> {
     fn cached_folder(self, path: &Path) -> Result<Option<FolderReader>> {
         let Some(cache) = self.cache else { return self.image_folder(path) };
         if !self.is_image_folder(path)? {
-            let what = format!("{} is no folder of images; leave it out", path.display());
+            let what = format!("{} is not a folder of images; leave it out", path.display());
             return Err(Error::usage(named::LISTING_CACHE, what));
         }
         let (reader, why) = self.folder().open_cached(path, cache)?;

@@ -85,7 +85,7 @@ pub struct Verified {
 /// Checks a dataset for damage. Damage is a result here, no error.
 ///
 /// # Errors
-/// `Io` when there is nothing there, `Usage` for what is no dataset.
+/// `Io` when there is nothing there, `Usage` for what is not a dataset.
 pub fn verify(dataset: impl AsRef<Path>, options: &VerifyOptions) -> Result<Verified> {
     let cancel = Cancel::default();
     verify_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })

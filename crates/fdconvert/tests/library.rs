@@ -98,7 +98,7 @@ fn a_run_stops_when_asked_and_leaves_nothing() {
     let stop = Stop { cancel: Cancel::default(), left: AtomicU64::new(4) };
     let context = Context { cancel: &stop.cancel, progress: &stop };
     let prepared = Pack::new([&photos], &out).threads(1).prepare(context).unwrap();
-    let Prepared::Samples(samples) = prepared else { unreachable!("it is no recipe") };
+    let Prepared::Samples(samples) = prepared else { unreachable!("it is not a recipe") };
     assert!(matches!(samples.run(context), Err(Error::Cancelled)));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }

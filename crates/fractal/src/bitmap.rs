@@ -48,7 +48,7 @@ impl Bitmap {
         &self.words
     }
 
-    /// All rows, to write. Whoever does leaves the bits beyond the last column zero.
+    /// All rows, to write. The one who does leaves the bits beyond the last column zero.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }
@@ -138,7 +138,7 @@ impl Bitmap {
     }
 
     /// Gives the bitmap a size. What it shows is not defined then, but that there are no bits
-    /// beyond the last column is up to whoever writes it.
+    /// beyond the last column is up to the one who writes it.
     pub(crate) fn reshape(&mut self, width: u32, height: u32) {
         (self.width, self.height) = (width, height);
         self.words.resize(self.row_words() * height as usize, 0);

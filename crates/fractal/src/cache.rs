@@ -54,7 +54,7 @@ impl<T: Clone> Recent<T> {
 /// Results that take milliseconds and memory, the most recently used ones.
 ///
 /// A thread that wants one which another thread is making looks ahead: it makes the next that
-/// nobody is at, and waits only then. So a run through a dataset keeps all cores busy although
+/// no one is at, and waits only then. So a run through a dataset keeps all cores busy although
 /// hundreds of its samples share a result.
 pub(crate) struct Shared<T> {
     slots: Mutex<BTreeMap<u32, Arc<Slot<T>>>>,

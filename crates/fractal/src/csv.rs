@@ -137,7 +137,7 @@ fn parse(text: &str, path: &Path) -> Result<System> {
 fn numbers(line: &str) -> Result<Vec<f64>, String> {
     let number = |(column, text): (usize, &str)| {
         let text = text.trim();
-        text.parse().map_err(|_| format!("column {}: `{text}` is no number", column + 1))
+        text.parse().map_err(|_| format!("column {}: `{text}` is not a number", column + 1))
     };
     line.split(',').enumerate().map(number).collect()
 }

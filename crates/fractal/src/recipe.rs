@@ -155,7 +155,7 @@ impl Recipe {
             Ok(patches) if patches > 0 && instances % at_once == 0 => patches,
             _ => {
                 let what = format!(
-                    "{instances} is no multiple of {at_once}: {} rows of weights times {} flips",
+                    "{instances} is not a multiple of {at_once}: {} rows of weights times {} flips",
                     formula.n_rows(),
                     at_once / u64::from(formula.n_rows())
                 );

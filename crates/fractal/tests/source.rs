@@ -73,7 +73,7 @@ fn mistakes_are_named() {
         ("fractal:fractaldb?size=5", "size: 5 is not from 13"),
         ("fractal:fractaldb?draw=lines", "draw: `lines` is none of: point_gray"),
         ("fractal:fractaldb?sampler=fast", "sampler: `fast` is none of: fractaldb-v1, lanes64-v1"),
-        ("fractal:fractaldb?instances=30", "instances: 30 is no multiple of 100: 25 rows"),
+        ("fractal:fractaldb?instances=30", "instances: 30 is not a multiple of 100: 25 rows"),
         ("fractal:fractaldb?classes=0", "classes: 0 is not from 1"),
         ("fractal:fractaldb?classes=1&draw=point_gray&instances=200", "the same image"),
         ("fractal:fractaldb?weight=none&classes=1&min_fill=0.1&flips=1", "add weight=0.4"),

@@ -31,7 +31,7 @@ unsafe extern "C" {
 ///
 /// # Safety
 /// The addresses in `batch` are those of live memory of this process, aligned to 8 bytes, that
-/// nobody else uses meanwhile, laid out by a plan that `batch` was made from.
+/// no one else uses meanwhile, laid out by a plan that `batch` was made from.
 pub(crate) unsafe fn launch(kernel: Kernel, batch: &BatchLayout, n_items: u32, n_images: u32) {
     let function: Launch = match kernel {
         Kernel::Tables => fdconvert_tables,

@@ -236,7 +236,7 @@ fn diagnostics_measure_and_change_nothing() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// After a failure the decoder goes on.
+/// After a failure the decoder continues.
 #[test]
 fn a_failed_batch_leaves_the_decoder_usable() {
     let fake = FakeDriver::take().unwrap();
@@ -350,7 +350,7 @@ fn threads_may_hand_over_what_decodes() {
     check::<Batch>();
 }
 
-/// A library that is no driver.
+/// A library that is not a driver.
 #[test]
 fn other_libraries_are_refused() {
     let error = Driver::load(Some(Path::new("libm.so.6"))).err().unwrap();

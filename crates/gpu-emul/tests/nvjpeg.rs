@@ -234,7 +234,7 @@ fn tensors_are_the_same_by_either_way() {
     assert_clean(&driver, &library, "after all");
 }
 
-/// A file that is broken behind its headers, one that is no JPEG, and kinds that nvJPEG must not be
+/// A file that is broken behind its headers, one that is not a JPEG, and kinds that nvJPEG must not be
 /// asked for.
 #[test]
 fn a_bad_image_does_not_fail_its_batch() {
@@ -390,7 +390,7 @@ fn every_call_of_the_library_may_fail() {
     assert!(everything(&requests).unwrap() == expected);
 }
 
-/// After a failure, of either, the decoder goes on.
+/// After a failure, of either, the decoder continues.
 #[test]
 fn a_failed_batch_leaves_the_decoder_usable() {
     let driver = FakeDriver::take().unwrap();

@@ -148,7 +148,7 @@ fn stored_images_are_the_same_as_travelling_ones() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// Neither the store nor the handles need to live until a batch is done; and when nobody needs
+/// Neither the store nor the handles need to live until a batch is done; and when no one needs
 /// the memory, it goes.
 #[test]
 fn images_outlive_their_store() {
@@ -211,7 +211,7 @@ fn a_full_store_says_so() {
 }
 
 /// Where the GPU has less than the store may take, smaller pieces are tried, and at last it is
-/// full; with memory again, it goes on.
+/// full; with memory again, it continues.
 #[test]
 fn a_full_gpu_says_so() {
     let fake = FakeDriver::take().unwrap();
@@ -388,7 +388,7 @@ fn every_call_may_fail() {
     println!("{n_calls} calls: {n_errors} typed errors, {n_survived} without effect, no leak");
 }
 
-/// After a failure the store goes on, and what it held is what it holds.
+/// After a failure the store continues, and what it held is what it holds.
 #[test]
 fn a_failed_upload_leaves_the_store_usable() {
     let fake = FakeDriver::take().unwrap();

@@ -173,7 +173,7 @@ impl Builder {
         self.work.n_segments += n_segments as u64;
     }
 
-    /// Gives the image its place in what is used anew by every chunk, and in the output.
+    /// Gives the image its place in what is used again by every chunk, and in the output.
     fn add_to_chunk(&mut self, request: usize, layout: &mut ImageLayout) {
         let n_decoded = layout.end_block - layout.base_block;
         let n_blocks = u64::from(self.chunk.n_blocks) + u64::from(n_decoded);

@@ -91,14 +91,14 @@ impl Decoder {
     /// Lets nvJPEG decode what the kernels leave, or all images, from the next batch on. Without
     /// this, the kernels alone decode.
     ///
-    /// [`Decoder::submit`] then comes back when nvJPEG is done with its part, which goes on beside
+    /// [`Decoder::submit`] then comes back when nvJPEG is done with its part, which continues beside
     /// the kernels. It takes memory of its own: twice what [`Limits::chunk_blocks`] of pixels take
     /// (192 bytes for each), or more where one image does. The times of [`Decoder::diagnose`] leave
     /// its part out.
     ///
     /// # Errors
     /// [`GpuError::Library`] if nvJPEG does not start, on a GPU without the engine for one, or
-    /// when the driver fails. Who decoded before goes on doing so.
+    /// when the driver fails. Who decoded before continues to.
     pub fn use_library(&mut self, library: &NvJpeg, how: LibraryUse) -> Result<(), GpuError> {
         let library = Library::new(&self.gpu, library, how)?;
         self.without_library();
@@ -159,7 +159,7 @@ impl Decoder {
     ///
     /// # Safety
     /// `address` is that of `n_bytes` bytes of memory of this GPU, aligned to 16 bytes, that live
-    /// and that nobody else uses until the [`Pending`] has been waited for or dropped. Work on
+    /// and that no one else uses until the [`Pending`] has been waited for or dropped. Work on
     /// other streams that still uses them must have been waited for.
     pub unsafe fn submit_into(
         &mut self,

@@ -4,7 +4,7 @@ use crate::{
 };
 use std::{fmt, ops::Range, sync::Arc};
 
-/// A JPEG whose markers and entry points were read, on any thread, so that whoever submits batches
+/// A JPEG whose markers and entry points were read, on any thread, so that the one who submits batches
 /// has nothing left to do for it but a copy. Clones are the same image.
 #[derive(Clone)]
 pub struct Prepared {

@@ -107,7 +107,7 @@ impl Store {
     ///
     /// # Errors
     /// When the driver fails, or has no pinned memory; none of these images is in the store then,
-    /// and it can be used as before. A GPU without memory left is no error, but
+    /// and it can be used as before. A GPU without memory left is not an error, but
     /// [`NotStored::Full`].
     pub fn add(
         &mut self,

@@ -29,7 +29,7 @@ pub struct Timings {
 }
 
 impl Timings {
-    /// All of it but the upload, which goes on beside the batch before.
+    /// All of it but the upload, which continues beside the batch before.
     #[must_use]
     pub fn work_ms(&self) -> f32 {
         self.clear_ms + self.kernels_ms.iter().sum::<f32>()

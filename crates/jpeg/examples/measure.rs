@@ -1,5 +1,5 @@
 //! What entry points cost and what they spare: `measure FOLDER [ROUNDS]` takes the JPEGs of a
-//! folder, and the same images made smaller and encoded anew, and prints tables for `README.md`.
+//! folder, and the same images made smaller and re-encoded, and prints tables for `README.md`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
 #[path = "../../codec/tests/common/smaller.rs"]
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// `None` for what is no JPEG of the usual kind.
+/// `None` for what is not a JPEG of the usual kind.
 fn encoded(image: &[u8]) -> Option<Encoded> {
     let jpeg = parse(image).ok()?;
     let (width, height, bytes) = (jpeg.width, jpeg.height, image.to_vec().into());

@@ -4,7 +4,7 @@
 //! MCU that is needed to the last are copied as they are, stuffing included. Two things have to be
 //! put right: bits have to go on where those before them stop within a byte, and the DC
 //! prediction is 0 at the start of a scan, but not where the scan is cut. A row of MCUs that
-//! stands in for all rows above does both (`stand_in.rs`). Its pixels mean nothing. Whoever decodes
+//! stands in for all rows above does both (`stand_in.rs`). Its pixels mean nothing. The one who decodes
 //! the cut takes the rows below, where every pixel is that of the whole image: rows that smooth
 //! upsampling of the wanted ones looks at are kept too.
 //!

@@ -160,7 +160,7 @@ pub enum Refused {
         /// The number of the table.
         index: u8,
     },
-    /// A Huffman table in use that is no prefix code.
+    /// A Huffman table in use that is not a prefix code.
     #[error("the JPEG's scan at byte {offset} uses {class} table {index}, which {what}")]
     BadHuffmanTable {
         /// Where the scan header starts.

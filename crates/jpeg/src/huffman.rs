@@ -44,7 +44,7 @@ pub struct HuffmanTable {
 /// | 30 | no code of the table, or without a meaning in a sequential scan |
 /// | 31 | the rest is where the 64 entries of a second table start |
 ///
-/// What is no code takes 1 bit and ends the block: whoever ignores bit 30 still comes to an end.
+/// What is not a code takes 1 bit and ends the block: the one who ignores bit 30 still comes to an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Code(pub u32);
 

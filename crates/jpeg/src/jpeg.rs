@@ -25,7 +25,7 @@ pub struct Jpeg {
     /// MCUs between two restart markers; 0 without such.
     pub restart_interval: u32,
     /// Entropy-coded bytes in the file, from after the scan header to before the next marker that
-    /// is no restart; fill bytes before that marker are left out.
+    /// is not a restart; fill bytes before that marker are left out.
     pub scan: Range<usize>,
     /// Columns of MCUs.
     pub mcus_x: u32,

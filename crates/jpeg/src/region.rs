@@ -68,7 +68,7 @@ pub fn region(
         let anchor = entry_points.anchor_before(position as usize);
         let start = anchor.map_or(0, |anchor| anchor.segment);
         match found.walked.last_mut() {
-            // What is known behind the run before is no news.
+            // What is known behind the run before is not news.
             Some(run) if start < run.end => run.end = position + 1,
             _ => found.walked.push(start..position + 1),
         }

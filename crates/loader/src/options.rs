@@ -162,7 +162,7 @@ impl Options {
             return refuse("threads", format!("more than {MAX_THREADS} bring nothing"));
         }
         if !(0.0..=1.0).contains(&self.failures.max_share) {
-            return refuse("max_share", format!("{} is no share", self.failures.max_share));
+            return refuse("max_share", format!("{} is not a share", self.failures.max_share));
         }
         if self.cache_bytes > 0 && self.shuffle != Shuffle::Global {
             let what = "a cache needs the global shuffle, which spreads what is in it evenly";

@@ -196,7 +196,7 @@ fn resumed_runs_go_on_exactly() {
         for _ in 0..taken {
             first.next_batch().unwrap().unwrap();
         }
-        // Stopped, the loader goes on itself; its state does so elsewhere, also on the CPU.
+        // Stopped, the loader continues itself; its state does so elsewhere, also on the CPU.
         let state = first.state();
         first.stop();
         assert_eq!(on_all(&mut first), all[taken..]);
@@ -230,7 +230,7 @@ fn resumed_runs_go_on_exactly() {
     let mut moved = on_device(&reader, random_crop(), device());
     moved.next_batch().unwrap().unwrap();
     moved.set_epoch(0).unwrap();
-    assert_eq!(on_all(&mut moved), all[1..], "the epoch under way goes on");
+    assert_eq!(on_all(&mut moved), all[1..], "the epoch under way continues");
     moved.set_epoch(0).unwrap();
     assert_eq!(on_all(&mut moved), all);
 }
@@ -325,7 +325,7 @@ fn a_failing_driver_ends_the_epoch_and_leaks_nothing() {
         assert!(seen == expected[..seen.len()], "call {call}");
         fake.reset();
         match failed {
-            // It goes on after the last batch that was handed over.
+            // It continues after the last batch that was handed over.
             Some(error) => {
                 assert!(matches!(error, Error::Device { .. }), "call {call}: {error}");
                 if n_delivered > seen.len() {
@@ -336,7 +336,7 @@ fn a_failing_driver_ends_the_epoch_and_leaks_nothing() {
                 assert!(on_all(&mut gpu) == expected[n_delivered..], "call {call}");
                 n_noticed += 1;
             }
-            // Giving something back failed, which nobody could do anything about.
+            // Giving something back failed, which no one could do anything about.
             None => assert_eq!(seen.len(), expected.len(), "call {call} failed unnoticed"),
         }
         drop(gpu);

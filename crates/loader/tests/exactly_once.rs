@@ -134,7 +134,7 @@ proptest! {
         let mut seen: BTreeMap<u64, u32> = BTreeMap::new();
         let mut state: Option<State> = None;
         silently(|| -> std::result::Result<(), TestCaseError> {
-            // The last leg goes on to the end.
+            // The last leg continues to the end.
             let last = legs.len() - 1;
             for (number, leg) in legs.iter().enumerate() {
                 let mut ranks: Vec<Loader> = (0..leg.world)

@@ -1,4 +1,4 @@
-//! A process that is killed again and again, and goes on from its last state each time, makes the
+//! A process that is killed again and again, and continues from its last state each time, makes the
 //! stream of batches that one run makes.
 //!
 //! `LOADER_KILLS=1000 cargo test --release -p fdconvert-loader --test kill -- --nocapture` kills as

@@ -106,7 +106,7 @@ proptest! {
                 let worker = turn % run.n_workers as usize;
                 let steps: Vec<Option<Step>> =
                     ranks.iter_mut().map(|workers| workers[worker].next()).collect();
-                // Ranks end together: nobody waits for a step that does not come.
+                // Ranks end together: no one waits for a step that does not come.
                 let n_steps = steps.iter().flatten().count();
                 prop_assert!(n_steps == 0 || n_steps == steps.len());
                 let steps: Vec<Step> = steps.into_iter().flatten().collect();
@@ -132,7 +132,7 @@ proptest! {
         check_draws(&order)?;
     }
 
-    /// A run that stops anywhere and goes on is the run that never stopped, row by row.
+    /// A run that stops anywhere and continues is the run that never stopped, row by row.
     #[test]
     fn a_resumed_run_is_the_unbroken_one(
         strata in strata(), shuffle in shuffle(), last in last(), run in run(), seed: u64,

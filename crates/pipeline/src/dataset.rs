@@ -100,7 +100,7 @@ impl Dataset<'_> {
         let identity = self.identity()?;
         Ok(self.plan.shards.iter().any(|shard| {
             let out = self.shard_out(shard);
-            // What is there and is of another run is no business of this question.
+            // What is there and is of another run is not a business of this question.
             matches!(
                 self.format.finished(&self.request(&identity, shard, &out, false)),
                 Ok(Some(_))

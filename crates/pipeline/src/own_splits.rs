@@ -47,7 +47,7 @@ pub(crate) fn group(
     match sized.iter().find(|(name, _)| !is_part_of_file_name(name)) {
         Some((name, _)) => {
             let what = message!(
-                "the source has a split `{name}`, which is no part of a file name; leave it out \
+                "the source has a split `{name}`, which is not part of a file name; leave it out \
                  with {SELECT_SPLITS}, or mix all splits with {NO_SPLIT_FOLDERS}"
             );
             Err(Error::usage("source", what))

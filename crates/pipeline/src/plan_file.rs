@@ -50,7 +50,7 @@ const ZSTD_LEVEL: i32 = 3;
 /// `O` is what the program that carries plans out needs beside the plan: its options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanFile<O> {
-    /// What shapes the bytes and is no matter of the plan: formats, policies.
+    /// What shapes the bytes and is not a matter of the plan: formats, policies.
     pub options: O,
     /// Where the samples come from, in order.
     pub sources: Vec<PlannedSource>,
@@ -71,7 +71,7 @@ pub struct PlannedSource {
     pub schema: Schema,
     /// What spares it from looking again.
     pub listing: Option<Vec<u8>>,
-    /// What lies in it and is no sample.
+    /// What lies in it and is not a sample.
     pub left_out: Ignored,
 }
 
@@ -274,7 +274,7 @@ impl PlanFile<serde_json::Value> {
         let mut end = 0;
         for shard in &self.plan.shards {
             if !is_part_of_file_name(&shard.split) {
-                return Err(format!("its split `{}` is no part of a file name", shard.split));
+                return Err(format!("its split `{}` is not part of a file name", shard.split));
             }
             if shard.samples.start != end || shard.samples.end <= end {
                 return Err(format!("its shards do not follow each other at sample {end}"));

@@ -58,7 +58,7 @@ impl Selection {
             ranges.iter().find(|range| range.start >= range.end || range.end > source.len())
         {
             let what = format!(
-                "{}..{} is no range within the {} samples of the source",
+                "{}..{} is not a range within the {} samples of the source",
                 range.start,
                 range.end,
                 source.len()
@@ -104,7 +104,7 @@ fn label_numbers(source: &dyn Source, labels: &[String]) -> Result<Vec<i64>> {
         let names = field.class_names.as_deref().unwrap_or_default();
         let by_name = names.iter().position(|name| name == label);
         by_name.map(|at| at as i64).or_else(|| label.parse().ok()).ok_or_else(|| {
-            Error::usage(named::SELECT_LABELS, format!("`{label}` is no class of the source"))
+            Error::usage(named::SELECT_LABELS, format!("`{label}` is not a class of the source"))
         })
     };
     labels.iter().map(number).collect()
@@ -155,7 +155,10 @@ pub(crate) fn split(
             !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         };
         if !named(&split.name) || splits[..at].iter().any(|other| other.name == split.name) {
-            return wrong(format!("`{}` is no name of its own (letters, digits, _)", split.name));
+            return wrong(format!(
+                "`{}` is not a name of its own (letters, digits, _)",
+                split.name
+            ));
         }
     }
     let n_samples = indices.len();

@@ -31,7 +31,7 @@ impl Source for Pngs {
         let key = self.key(index);
         let bytes = fs::read(&key).map_err(Error::io("read", &key))?;
         let (Some(width), Some(height)) = (u32_be_at(&bytes, 16), u32_be_at(&bytes, 20)) else {
-            return Err(Error::sample(&key, "is no PNG"));
+            return Err(Error::sample(&key, "is not a PNG"));
         };
         let image = Encoded::new(Codec::Png, width, height, bytes.into());
         Ok(Sample { key, values: vec![Value::Image(image.into())] })

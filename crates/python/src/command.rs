@@ -72,7 +72,7 @@ pub(crate) fn call(
     };
     let result = loop {
         let result;
-        // A receiver is not to be shared, but it may be lent to whoever waits.
+        // A receiver is not to be shared, but it may be lent to the one who waits.
         (result, results) = py.detach(move || (results.recv_timeout(POLL), results));
         match result {
             Ok(result) => break result,

@@ -6,7 +6,7 @@
 //!
 //! Three rules hold everywhere. The interpreter is released around everything that reads, decodes
 //! or waits. No threads are kept from one call to the next, so that a process may fork between them;
-//! only the loader keeps threads, and starts them anew in a forked process. Nothing is required of
+//! only the loader keeps threads, and restarts them in a forked process. Nothing is required of
 //! Python but the standard library.
 #![deny(unsafe_code)]
 

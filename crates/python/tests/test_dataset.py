@@ -181,7 +181,7 @@ def test_views_keep_the_memory_alive(beton: Path) -> None:
         del view
         gc.collect()
         assert alive() is None
-    # A capsule that nobody consumes frees what it holds, too.
+    # A capsule that no one consumes frees what it holds, too.
     array = Dataset(beton)[0]["image"]
     alive = weakref.ref(array)
     capsules = [array.__dlpack__(), array.__dlpack__(max_version=(1, 1))]

@@ -1,4 +1,4 @@
-"""The loader: its batches, their memory, where it goes on, and what processes do to it."""
+"""The loader: its batches, their memory, where it continues, and what processes do to it."""
 
 import gc
 import json
@@ -124,7 +124,7 @@ def test_a_loop_that_breaks_is_an_epoch(beton: Path) -> None:
     with pytest.raises(fdconvert.UsageError, match="under way"):
         loader.load_state_dict(loader.state_dict())
     assert rows(loader) == epochs[1]
-    with pytest.raises(fdconvert.UsageError, match="anew"):
+    with pytest.raises(fdconvert.UsageError, match="again"):
         next(abandoned)
     assert list(abandoned) == []
     loader.set_epoch(1)
@@ -211,7 +211,7 @@ def test_it_goes_on_in_the_middle(beton: Path) -> None:
     again.set_epoch(0)
     assert head + rows(again) == whole[0]
     assert rows(again) == whole[1]
-    # Another size of batch goes on at the same sample.
+    # Another size of batch continues at the same sample.
     again = small(beton, 2)
     again.load_state_dict(json.loads(text))
     assert len(rows(again)) == 8

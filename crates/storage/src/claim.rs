@@ -54,7 +54,7 @@ impl Claim {
             Some(true) => Found::Other,
             Some(false) => Found::Nothing,
             None => {
-                return refuse(&"exists and is no claim of fdconvert; move it away".into());
+                return refuse(&"exists and is not a claim of fdconvert; move it away".into());
             }
         };
         if found == Found::Other && !overwrite {

@@ -41,7 +41,7 @@ pub fn sync_folder_of(path: &Path) -> Result<()> {
 /// that does not exist passes.
 ///
 /// # Errors
-/// `Usage`, also for something that is no folder; `Io`.
+/// `Usage`, also for something that is not a folder; `Io`.
 pub fn refuse_link(folder: &Path) -> Result<()> {
     // A slash at the end would have the link followed.
     let folder: PathBuf = folder.components().collect();
@@ -50,7 +50,7 @@ pub fn refuse_link(folder: &Path) -> Result<()> {
         Ok(metadata) if metadata.is_symlink() => {
             refuse("is a symbolic link, which is not followed; name the folder it leads to")
         }
-        Ok(metadata) if !metadata.is_dir() => refuse("exists and is no folder; move it away"),
+        Ok(metadata) if !metadata.is_dir() => refuse("exists and is not a folder; move it away"),
         Ok(_) => Ok(()),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(cause) => Err(Error::io("look at", &folder)(cause)),

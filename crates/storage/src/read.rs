@@ -77,7 +77,7 @@ const HASH_BLOCK: usize = 4 << 20;
 /// Length and XXH3 (64 bits, seed 0) of a whole file, read once.
 ///
 /// # Errors
-/// `Io`, also when it is no regular file.
+/// `Io`, also when it is not a regular file.
 pub fn hash_file(path: &Path) -> Result<(u64, u64)> {
     let mut file = File::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("look at", path))?;

@@ -114,7 +114,7 @@ fn zeros_are_never_taken_for_data() {
                             n_whole.fetch_add(1, SeqCst);
                         }
                         Err(error) => {
-                            // Whoever was only disturbed is not to fail.
+                            // The one who was only disturbed is not to fail.
                             assert!(part.end > 32 * PAGE, "{}", error.chain());
                             n_failed.fetch_add(1, SeqCst);
                         }

@@ -158,7 +158,7 @@ fn unusual_files_are_read() {
     // Fewer than 24 bytes at the end.
     check([&file[..], &[1; 23]].concat(), "trailing");
     assert_eq!(open(&[&file[..], &[1; 23]].concat().into()).unwrap().verify_layout().len(), 1);
-    // Bytes of nobody before the table, and in the gap.
+    // Bytes of no one before the table, and in the gap.
     let mut moved = [&file[..table], &[9; 1234], &file[table..]].concat();
     moved[16..24].copy_from_slice(&(table as u64 + 1234).to_le_bytes());
     moved[5000] = 1;

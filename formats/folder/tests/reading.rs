@@ -228,7 +228,7 @@ fn a_failed_look_is_an_error() {
         let error = reader.checked_fingerprint(spare_samples).unwrap_err();
         assert!(matches!(error, Error::Io { .. }) && error.to_string().contains("a/2.png"));
     }
-    // Nobody can say whether such a link leads outside.
+    // No one can say whether such a link leads outside.
     symlink("x".repeat(300), root.path().join("a/3.png")).unwrap();
     let error = Folder::default().open_folder(root.path()).unwrap_err();
     assert!(matches!(error, Error::Io { .. }) && error.to_string().contains("a/3.png"));

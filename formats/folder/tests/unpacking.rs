@@ -1,4 +1,4 @@
-//! What is written: names, the table, and how an interrupted run goes on.
+//! What is written: names, the table, and how an interrupted run continues.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 use crate::folder::Folder;
 use fdconvert_core::{
@@ -95,7 +95,7 @@ fn numbered_samples_go_into_class_folders() {
     let schema = labelled(&["ant", "b/c"]);
     let samples = [sample("00000000", Codec::Jpeg, 1), sample("00000001", Codec::Png, 0)];
     write(&out, &schema, &samples);
-    // `b/c` is no name of a folder, so the table keeps it.
+    // `b/c` is not a name of a folder, so the table keeps it.
     let expected = ["ant/00000001.png", "b_c/00000000.jpg", "fdconvert.json", "labels.jsonl"];
     assert_eq!(names(&out), expected);
     assert_eq!(Folder::default().open_folder(&out).unwrap().schema(), &schema);

@@ -155,7 +155,7 @@ fn only_records_make_shards_finished() {
     run.complete(&[(plan[0].clone(), first), (plan[1].clone(), summary)]).unwrap();
     assert!(whole == tree(&out));
 
-    // Without its record a shard is nobody's, unless a claim says whose: killed in between.
+    // Without its record a shard is no one's, unless a claim says whose: killed in between.
     fs::remove_file(&record).unwrap();
     assert!(usage(run.finished(&plan[1]).map(drop)) && usage(run.create(&plan[1]).map(drop)));
     fs::write(out.join(".fdconvert/shard.00001.json.partial"), claim(7)).unwrap();
@@ -186,7 +186,7 @@ fn a_shard_left_unfinished_by_another_run_is_refused() {
     let shard = Shard::whole(4);
     assert!(matches!(run.create(&shard), Err(Error::Usage { .. })));
     assert!(before == tree(&out));
-    // The same run goes on, from the start.
+    // The same run continues, from the start.
     let same = Run { fingerprint: [8; 16], ..Run::new(&*format, &out, &schema) };
     same.all(&[shard], &samples).unwrap();
     assert_holds(&out, &schema, &samples);

@@ -15,7 +15,7 @@ pub(crate) struct Group<'a> {
 /// belongs to no sample.
 ///
 /// The others match `^((?:.*/|)[^.]+)[.]([^/]*)$`, which is the same but for hidden files in a
-/// folder: of `a/.b` they make field `b` of a sample `a/`. That is nobody's intention.
+/// folder: of `a/.b` they make field `b` of a sample `a/`. That is no one's intention.
 pub(crate) fn split_key(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let last_part = name.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
     let dot = name.get(last_part..)?.iter().position(|&byte| byte == b'.')?;

@@ -19,7 +19,7 @@ pub(super) struct Header<'a> {
 
 impl<'a> Header<'a> {
     /// # Errors
-    /// Why the block is no header.
+    /// Why the block is not a header.
     pub(super) fn parse(block: &'a [u8; BLOCK]) -> Result<Self, String> {
         let stored = number(&block[148..156]);
         if !stored.as_ref().is_ok_and(|&stored| checksum_fits(block, stored)) {
@@ -99,7 +99,7 @@ fn number(field: &[u8]) -> Result<u64, String> {
             let digits = until_nul(field).trim_ascii();
             digits.iter().try_fold(0, |value: u64, &byte| match byte {
                 b'0'..=b'7' => Ok(value << 3 | u64::from(byte - b'0')),
-                _ => Err(format!("is no octal number: `{}`", digits.escape_ascii())),
+                _ => Err(format!("is not an octal number: `{}`", digits.escape_ascii())),
             })
         }
     }

@@ -26,7 +26,7 @@ use std::{borrow::Cow, path::Path};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
     /// Its name as stored: prefix joined, GNU and PAX long names applied. Any bytes but NUL:
-    /// absolute names and `..` are not refused, for here a name is only a key. Whoever makes a
+    /// absolute names and `..` are not refused, for here a name is only a key. The one who makes a
     /// path of it must.
     pub(crate) name: Cow<'a, [u8]>,
     /// Offset of its first header block, extension headers included.
@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
                     check_global(bytes).map_err(|what| TarError::damaged(at, what))?;
                     at = after(data, bytes.len());
                 }
-                // A volume's label, which is no file; and directories.
+                // A volume's label, which is not a file; and directories.
                 b'V' => {
                     let len = self.contents(data, header.size(), "a volume label")?.len();
                     at = after(data, len);

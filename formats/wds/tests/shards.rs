@@ -253,7 +253,7 @@ fn a_run_goes_on_where_another_one_stopped() {
     run.complete(&shards).unwrap();
     assert!(before == compare::tree(&out));
     assert_holds(&*format.open(&out).unwrap(), &all);
-    // A shard that is not what its record says is made anew.
+    // A shard that is not what its record says is made again.
     fs::write(out.join("train-000000.tar"), b"short").unwrap();
     assert_eq!(run.finished(&first).unwrap(), None);
     run.write(&first, &all[..4]).unwrap();

@@ -69,7 +69,7 @@ fn died() -> Failure {
     Failure::new("a worker of the campaign died")
 }
 
-/// An undisturbed run with its calls, and a second one: whoever compares with an output has to
+/// An undisturbed run with its calls, and a second one: the one who compares with an output has to
 /// know that it is always the same.
 fn reference(program: &Program, configuration: &'static Configuration) -> Result<Reference> {
     let slot = program.slot("reference");

@@ -73,7 +73,7 @@ impl Ended {
         self.signal == Some(9)
     }
 
-    /// By a panic or a signal that nobody asked for.
+    /// By a panic or a signal that no one asked for.
     pub(super) fn crashed(&self) -> bool {
         self.code.is_none_or(|code| code == 101 || code == 134)
     }

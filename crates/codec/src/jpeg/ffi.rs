@@ -74,7 +74,7 @@ fn own_words(message: &str) -> String {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: the instance is live and nobody else holds it.
+        // SAFETY: the instance is live and no one else holds it.
         unsafe { tj::tj3Destroy(self.0.as_ptr()) }
     }
 }

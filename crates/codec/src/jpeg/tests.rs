@@ -116,7 +116,7 @@ fn missing_end_is_noted_and_missing_data_is_an_error() {
             assert!(decode(&[&jpeg[..keep], &[0xff, 0xd9]].concat()).is_err(), "{keep}");
         }
     }
-    // Bytes behind the end are nobody's pixels.
+    // Bytes behind the end are no one's pixels.
     let (out, _, notes) = decode(&[&jpeg[..], b"trailing"].concat()).unwrap();
     assert_eq!((out == whole, notes), (true, Notes::NONE));
 }
@@ -283,7 +283,7 @@ fn baseline_and_progressive_have_the_same_coefficients() {
             assert!(back == to_baseline(&jpeg).unwrap());
             assert_eq!(decode(&back).unwrap(), decode(&jpeg).unwrap());
             assert_eq!(decode(&progressive).unwrap(), decode(&jpeg).unwrap());
-            // What is cut off is no JPEG to go on with.
+            // What is cut off is not a JPEG to go on with.
             for len in [20, progressive.len() / 2, progressive.len() - 40] {
                 if let Some(start) = progressive.get(..len) {
                     assert!(to_baseline(start).is_err(), "{len} of {}", progressive.len());

@@ -20,7 +20,7 @@ pub enum Encode {
     /// The source's bytes, wherever no resize is due and the format can hold them.
     #[default]
     Keep,
-    /// JPEG, always encoded anew.
+    /// JPEG, always re-encoded.
     Jpeg,
     /// PNG; one that needs no change keeps its bytes.
     Png,
@@ -130,7 +130,7 @@ pub struct Policy {
     pub alpha: Alpha,
     /// What becomes of gray images.
     pub gray: Gray,
-    /// Apply the EXIF orientation to pixels that are encoded anew, which lose their EXIF.
+    /// Apply the EXIF orientation to pixels that are re-encoded, which lose their EXIF.
     pub orient: bool,
     /// A progressive JPEG whose bytes could stay is rewritten as a baseline one, with the same
     /// coefficients and markers. Only with the feature `turbo`.

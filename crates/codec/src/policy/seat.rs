@@ -1,4 +1,4 @@
-//! Where an image that is encoded anew goes: codec and channels that the format can hold.
+//! Where an image that is re-encoded goes: codec and channels that the format can hold.
 
 use super::{Alpha, Encode, Gray, Policy};
 use fdconvert_core::{Codec, Color, Error, Format, ImageHeader, Message, Result, message, named};

@@ -11,7 +11,7 @@
 //! all cores, in order   draw the orbit's numbers again from that state, orbit, bounds, fill
 //! ```
 //!
-//! Passing over the numbers costs a tenth of using them, so the stream is no bottleneck, and the
+//! Passing over the numbers costs a tenth of using them, so the stream is not a bottleneck, and the
 //! order of the results does not depend on threads.
 
 use super::known;
@@ -116,7 +116,7 @@ impl Search {
         let mut batch = Vec::new();
         while self.found.len() < classes {
             let looked_at = std::mem::take(&mut batch);
-            // The stream goes on while candidates are looked at; the first round only starts it.
+            // The stream continues while candidates are looked at; the first round only starts it.
             let (next, fills) = rayon::join(
                 || (0..BATCH).map(|_| self.random_candidate()).collect::<Result<Vec<_>>>(),
                 || {

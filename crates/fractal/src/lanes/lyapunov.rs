@@ -60,7 +60,7 @@ pub(super) fn contracts(table: &Table) -> bool {
 const MANTISSA_BITS: u32 = 52;
 const BIAS: u64 = 1023;
 
-/// Beyond this the reciprocal power of two is no normal number.
+/// Beyond this the reciprocal power of two is not a normal number.
 const MOST: u64 = 2 * BIAS - 1;
 
 /// The eleven bits of the exponent: 0 for zero and numbers next to it, 2047 for infinity and NaN.

@@ -109,7 +109,7 @@ impl Mapping {
         Some(Self { scale: [x.0, y.0], offset: [x.1, y.1], stride })
     }
 
-    /// The place of a point. Whoever writes there checks it against the canvas: that points lie
+    /// The place of a point. The one who writes there checks it against the canvas: that points lie
     /// inside the bounds is a matter of arithmetic, which memory safety does not lean on.
     #[inline(always)]
     pub(super) fn place(&self, x: f32, y: f32) -> u32 {

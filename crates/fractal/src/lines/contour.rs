@@ -1,4 +1,4 @@
-//! What RCDB and VisualAtom share: an ellipse of vertices that every line pushes outwards anew.
+//! What RCDB and VisualAtom share: an ellipse of vertices that every line pushes outwards again.
 use crate::lines::params::{Given, Params};
 use crate::lines::perlin::noise;
 use crate::lines::polyline::{Canvas, Point};

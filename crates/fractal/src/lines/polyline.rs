@@ -17,7 +17,7 @@ pub(super) struct Point {
 impl Point {
     const FARTHEST: f64 = (1 << 24) as f64;
 
-    /// The pixel of a place; places beyond 2^24 pixels are drawn in, and what is no number is 0.
+    /// The pixel of a place; places beyond 2^24 pixels are drawn in, and what is not a number is 0.
     #[inline]
     pub(super) fn new(x: f64, y: f64) -> Self {
         let pixel = |value: f64| value.clamp(-Self::FARTHEST, Self::FARTHEST) as i32;

@@ -10,7 +10,7 @@ use fdconvert_core::{KeyedRandom, Pixels, Result};
 /// Datasets with Auto-generated Contours", CVPR 2022, which presents ExFractalDB and RCDB.
 /// The numbers are those of its published script: 3 to 200 vertices (exponential of mean 100), 1
 /// to 200 lines, noise up to 4, radius up to 100. Radius, ovalness and centre are the first
-/// instance's; every other one draws them anew.
+/// instance's; every other one draws them again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RcdbClass {
     contour: Contour,

@@ -88,7 +88,7 @@ pub(crate) fn load(settings: &Settings, deadline: Instant) -> Result<Vec<Set>> {
 }
 
 fn from_folder(folder: &Path, deadline: Instant) -> Result<Set> {
-    // Where it lies is nobody's business.
+    // Where it lies is no one's business.
     let name =
         folder.canonicalize()?.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut set = Set::new(name);

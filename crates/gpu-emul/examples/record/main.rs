@@ -8,7 +8,7 @@
 //! batches are timed, in rounds that go through all cases in turn, beside libjpeg-turbo on all
 //! cores. Fractals are compared and timed beside the CPU likewise, and nvJPEG decodes the same
 //! images where it is installed. It ends within `--seconds`. On a machine without a GPU it says
-//! what is missing, and that is no failure.
+//! what is missing, and that is not a failure.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
 mod check;

@@ -76,7 +76,7 @@ impl PinnedMemory {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: allocated with that size and initialised; copies into it borrow it mutably, and
-        // whoever starts one waits for its end before looking.
+        // the one who starts one waits for its end before looking.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.n_bytes) }
     }
 

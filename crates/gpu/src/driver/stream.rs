@@ -75,7 +75,7 @@ impl Stream {
     }
 
     /// Copies the start of `from`. It must be neither dropped nor written before the copy is done:
-    /// whoever calls this waits for the stream, or an event behind the copy.
+    /// the one who calls this waits for the stream, or an event behind the copy.
     pub(crate) fn upload(
         &self,
         from: &PinnedMemory,
@@ -184,7 +184,7 @@ impl Event {
     pub(crate) fn record_on(&self, stream: Handle) -> Result<()> {
         let driver = self.gpu.driver();
         let _entered = self.gpu.enter()?;
-        // SAFETY: the event lives; a handle that is no stream is an error of the driver's.
+        // SAFETY: the event lives; a handle that is not a stream is an error of the driver's.
         let code = unsafe { (driver.functions.cuEventRecord)(self.handle, stream) };
         driver.check("cuEventRecord", code)
     }
@@ -216,7 +216,7 @@ impl Event {
     pub(crate) fn hold_back(&self, stream: Handle) -> Result<()> {
         let driver = self.gpu.driver();
         let _entered = self.gpu.enter()?;
-        // SAFETY: the event lives; a handle that is no stream is an error of the driver's.
+        // SAFETY: the event lives; a handle that is not a stream is an error of the driver's.
         let code = unsafe { (driver.functions.cuStreamWaitEvent)(stream, self.handle, 0) };
         driver.check("cuStreamWaitEvent", code)
     }
@@ -231,7 +231,7 @@ impl Drop for Event {
     }
 }
 
-/// Runs the kernels of a batch in a stream. The memory they work on is kept by whoever made it.
+/// Runs the kernels of a batch in a stream. The memory they work on is kept by the one who made it.
 pub(crate) struct StreamMachine<'a> {
     stream: &'a Stream,
 }

@@ -70,7 +70,7 @@ impl Library {
     /// its pixels is then on its way in `work`.
     ///
     /// # Errors
-    /// When the driver fails. What nvJPEG does not decode is no error: the rest knows.
+    /// When the driver fails. What nvJPEG does not decode is not an error: the rest knows.
     ///
     /// # Safety
     /// `to` is the address of the output that the rest was laid out for, which lives until `work`

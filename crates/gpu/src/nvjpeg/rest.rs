@@ -62,7 +62,7 @@ impl Rest {
         };
         let mut rest = Self { images: Vec::new(), refused: Vec::new(), n_bytes: 0 };
         for (number, (request, outcome)) in requests.iter().zip(&plan.outcomes).enumerate() {
-            // An output of no size is one for nobody.
+            // An output of no size is one for no one.
             if matches!(outcome, Ok(_) | Err(Fallback::OutputSize { .. })) {
                 continue;
             }

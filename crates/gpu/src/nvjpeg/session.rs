@@ -11,13 +11,13 @@ use std::ffi::c_int;
 
 const BAD_JPEG: c_int = 3;
 
-/// What nvJPEG has to be given to decode, and a stream that nobody else uses.
+/// What nvJPEG has to be given to decode, and a stream that no one else uses.
 pub(super) struct Session {
     gpu: Gpu,
     library: NvJpeg,
     stream: Stream,
     handle: Handle,
-    /// For batches, and how many images it is prepared for; 0 when it has to be prepared anew.
+    /// For batches, and how many images it is prepared for; 0 when it has to be prepared again.
     batches: Handle,
     n_prepared: usize,
     /// For images by themselves.
@@ -104,7 +104,7 @@ impl Session {
     /// When the driver fails.
     ///
     /// # Safety
-    /// Each image's address is that of memory of the GPU with room for its pixels, which nobody
+    /// Each image's address is that of memory of the GPU with room for its pixels, which no one
     /// else uses.
     pub(super) unsafe fn decode(&mut self, jobs: &[Job<'_>]) -> Result<Vec<c_int>, GpuError> {
         let gpu = self.gpu.clone();
@@ -200,7 +200,7 @@ impl Session {
             decode(self.handle, self.batches, starts, lengths, to, self.stream.handle())
         };
         if code != 0 {
-            // The state may be used again when it has been prepared anew.
+            // The state may be used again when it has been prepared again.
             self.n_prepared = 0;
         }
         // Part of the work may be on its way even so.

@@ -228,7 +228,7 @@ impl Epoch {
         let which = format!("(number {} of {dataset})", sample.number);
         match error {
             Error::Sample { what, .. } => Error::sample(key, message!("{which} {what}")),
-            // What the system says keeps its kind: it is no fault of the data.
+            // What the system says keeps its kind: it is not a fault of the data.
             Error::Io { .. } | Error::Cancelled => error,
             other => Error::sample(key, message!("{which} {}", other.message())),
         }

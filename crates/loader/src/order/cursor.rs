@@ -1,7 +1,7 @@
 //! Going through the steps of an epoch, from its start or from where a run stopped.
 //!
 //! A state counts the samples that the world has consumed. They are the positions below that
-//! number, whatever the batch and the world were, so a run that goes on takes those from it on:
+//! number, whatever the batch and the world were, so a run that continues takes those from it on:
 //!
 //! ```text
 //! batch 10    |0        |10       |20       | stopped, consumed = 30
@@ -128,7 +128,7 @@ impl Cursor {
 
     /// Only the steps of one worker: of the steps still to come, counted from zero, every
     /// `count`-th one from number `id` on. Counting from the next step, not from the start of the
-    /// epoch, is what keeps the order: whoever collects from the workers in turn begins with
+    /// epoch, is what keeps the order: the one who collects from the workers in turn begins with
     /// worker 0, after a resume as well.
     ///
     /// # Errors

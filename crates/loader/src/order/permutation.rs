@@ -17,7 +17,7 @@ const MIN_BITS: u32 = 6;
 /// ends, and it hits each value once. Less than half of the domain misses, so the expected number
 /// of walks is below two; only below 32 values it is more, because the domain has at least 64.
 ///
-/// This is no cipher: it is even, not secret.
+/// This is not a cipher: it is even, not secret.
 ///
 /// ```
 /// let permutation = fdconvert_loader::Permutation::new(10, 42);

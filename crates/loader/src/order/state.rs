@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Numbers are little-endian. The rank, the size of the world and the number of threads are absent:
-//! the state is the same on every rank, and all of these may change before a run goes on.
+//! the state is the same on every rank, and all of these may change before a run continues.
 use fdconvert_core::{Error, Result};
 use std::fmt;
 use std::str::FromStr;

@@ -18,7 +18,7 @@
 //! alone. One pass would keep samples of different blocks apart for ever; with two there is no
 //! border that nothing crosses.
 //!
-//! Memory: a sample read as number `q` leaves at a position above `q - window`. Whoever reads
+//! Memory: a sample read as number `q` leaves at a position above `q - window`. The one who reads
 //! along the chunks therefore never holds more than `window` samples that still have to wait.
 use super::key::{Purpose, derive};
 use super::permutation::Permutation;

@@ -7,11 +7,11 @@
 //!
 //! ```text
 //! each rank takes rows of its own, in order, as many as its share of the batch allows
-//! the rest is the pool: first rows that nobody holds, then what ranks hold beyond their share
+//! the rest is the pool: first rows that no one holds, then what ranks hold beyond their share
 //! ranks below their share take from the pool, in the order of the ranks
 //! ```
 //!
-//! Rows that nobody holds come from storage wherever they go, so they even out the ranks for free.
+//! Rows that no one holds come from storage wherever they go, so they even out the ranks for free.
 //! What a rank holds beyond its share has to move in any case: no assignment moves less. If the
 //! owners are random and a rank has `b` of the `b p` rows, the number it holds varies by
 //! `sqrt(b (1 - 1/p))`, and the expected part of the batch that moves is
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn ranks_take_their_own_first_and_the_rest_evens_them_out() {
-        // Rank 0 holds six of ten rows, rank 1 one, nobody the others.
+        // Rank 0 holds six of ten rows, rank 1 one, no one the others.
         let owners = [0, 0, 9, 0, 0, 9, 1, 0, 9, 0];
         let ids: Vec<u64> = (0..10).collect();
         let assigned = assign(&ids, 3, |id| Some(owners[id as usize])).unwrap();

@@ -95,7 +95,7 @@ impl Store {
 
     fn read_direct(&self, datasets: &Datasets, located: Located) -> Result<Fetched> {
         // Key, label and codec are in the dataset's tables; the image that comes with them is a
-        // piece of a map that nobody looks at.
+        // piece of a map that no one looks at.
         let mut fetched = sigbus::caught(|| {
             if self.verify {
                 datasets.verify_row(located)?;

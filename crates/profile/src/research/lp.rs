@@ -126,7 +126,7 @@ fn rows(seconds: &[Vec<f64>], space: Option<&Space>, n_formats: usize, scale: f6
 }
 
 /// The shares at which exactly these formats are used and these rows are tight; `None` where that
-/// is no single point or breaks another row.
+/// is not a single point or breaks another row.
 fn vertex(rows: &[Row], used: &[usize], tight: &[usize], n_formats: usize) -> Option<Vec<f64>> {
     let n = used.len() + 1;
     let mut system = vec![vec![0.0; n + 1]; n];

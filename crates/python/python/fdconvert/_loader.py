@@ -101,13 +101,13 @@ class Loader:
 
     ``output`` is ``"numpy"``, ``"torch"``, ``"array"`` for ``fdconvert.Array``, or ``"auto"``:
     NumPy where it is installed. Images are views of the loader's memory. It gets that memory back
-    when nobody refers to them any more, and waits when more than ``prefetch`` batches are kept: keep
+    when no one refers to them any more, and waits when more than ``prefetch`` batches are kept: keep
     copies. With ``out=``, a writable buffer or a list of buffers used in turn, batches are copied
     there instead. ``pin_memory`` copies torch's tensors to pinned memory, where CUDA is available.
 
     A ``for`` loop is one epoch of ``(images, labels)``, the next loop the next epoch. Ctrl-C works
     while it waits. After a fork both processes go on, each with its own threads. A pickled loader
-    goes on, elsewhere, after the last batch that this one has returned.
+    continues, elsewhere, after the last batch that this one has returned.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class Loader:
         self._n_returned = 0
         # Whether a batch of this epoch was taken here; not after its end.
         self._under_way = False
-        # Who iterates; whoever did before is told.
+        # Who iterates; the one who did before is told.
         self._turn = 0
         engine |= {"device": ordinal, "nvjpeg": None if ordinal is None else _nvjpeg()}
         self._is_told = decoder == "cpu"
@@ -249,7 +249,7 @@ class Loader:
         return self._source.epoch()
 
     def set_epoch(self, epoch: int) -> None:
-        """Make that epoch the next one; one that was restored in its middle goes on there."""
+        """Make that epoch the next one; one that was restored in its middle continues there."""
         if self._under_way or epoch != self._source.epoch():
             self._source.begin(epoch)
         self._under_way = False
@@ -286,7 +286,7 @@ class Loader:
         return self._source.stats()
 
     def reset_stats(self) -> None:
-        """Begin the statistics anew."""
+        """Reset the statistics."""
         self._source.reset_stats()
 
     def close(self) -> None:
@@ -335,7 +335,7 @@ class Loader:
 
     def _next(self, turn: int) -> Batch | None:
         if turn != self._turn:
-            raise UsageError("loader: it was closed, moved or iterated anew since this loop began")
+            raise UsageError("loader: it was closed, moved or iterated again since this loop began")
         n_targets = len(self._targets)
         target = self._targets[self._n_returned % n_targets] if n_targets else None
         try:

@@ -21,7 +21,7 @@ const LEGACY_STREAM: usize = 1;
 
 /// Images of a batch in the memory of a GPU: for `torch.from_dlpack` and the like.
 ///
-/// They are complete when the array is handed out. When nobody refers to them any more the loader
+/// They are complete when the array is handed out. When no one refers to them any more the loader
 /// uses their memory for another batch, behind what was asked of the streams that DLPack was told
 /// of. Who reads them on other streams keeps the array until that is done.
 #[pyclass(frozen, weakref, module = "fdconvert")]
@@ -155,7 +155,7 @@ impl DeviceArray {
         drop(streams);
         let parts = dlpack::Parts {
             owner: slf.clone().into_any(),
-            // An address of the GPU, at which nobody here looks.
+            // An address of the GPU, at which no one here looks.
             data: std::ptr::without_provenance_mut(this.images()?.address() as usize),
             device,
             dtype: this.spec.dtype,
@@ -182,7 +182,7 @@ impl Drop for DeviceArray {
         let streams = self.streams.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(images) = batch.device_images_mut().and_then(DeviceImages::decoded_mut) {
             for stream in streams.drain(..) {
-                // SAFETY: whoever asked for the array by DLPack named a stream of its own, which
+                // SAFETY: the one who asked for the array by DLPack named a stream of its own, which
                 // is one of the primary context, as the protocol demands.
                 // Should it fail, the context is lost, and with it whatever reads the images.
                 let _ = unsafe { images.used_on(stream) };

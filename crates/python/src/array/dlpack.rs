@@ -188,7 +188,7 @@ unsafe fn release(context: *mut c_void) {
     let _ = Python::try_attach(|_| drop(owner));
 }
 
-/// Frees the tensor of a capsule that nobody has consumed. A consumer takes the tensor over and
+/// Frees the tensor of a capsule that no one has consumed. A consumer takes the tensor over and
 /// renames the capsule.
 ///
 /// # Safety

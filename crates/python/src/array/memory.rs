@@ -56,7 +56,7 @@ impl Drop for Lent {
 // SAFETY: `Memory` owns its allocation, or a batch or a buffer view that keeps it where it is. Any
 // thread may drop each of these; the view enters the interpreter for it. `Memory` gives no access
 // to the bytes but by raw pointer. Those who use the pointers, here `to_vec` and `write` and
-// elsewhere other libraries, answer for races as Python's buffer protocol and DLPack say: whoever
+// elsewhere other libraries, answer for races as Python's buffer protocol and DLPack say: the one who
 // writes while others read does so at the level of the Python program, as with NumPy's arrays.
 unsafe impl Send for Memory {}
 // SAFETY: as for `Send`.

@@ -175,7 +175,7 @@ impl BatchSource {
         Ok(dict)
     }
 
-    /// Begins the statistics anew.
+    /// Resets the statistics.
     fn reset_stats(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |loader| {
             loader.reset_stats();

@@ -19,7 +19,7 @@ fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, name: &str)
         Err(error) => error.into(),
     };
     let what = format!("{name}: {}: {}", value.repr()?, error.value(value.py()));
-    // Text that is no number, and the like, is a mistake in the program; a negative number may
+    // Text that is not a number, and the like, is a mistake in the program; a negative number may
     // come from a command line.
     if error.is_instance_of::<PyOverflowError>(value.py()) {
         Err(UsageError::new_err(what))

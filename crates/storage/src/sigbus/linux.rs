@@ -405,7 +405,7 @@ fn answer(address: usize) -> bool {
         let page = address / page_bytes() * page_bytes();
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
         // SAFETY: whole pages of a map that is held and so not unmapped. Its bytes change under
-        // shared references, as they do when the file is cut: see `map`; whoever has read them in
+        // shared references, as they do when the file is cut: see `map`; the one who has read them in
         // this state throws the result away. The call is the bare one of the system.
         let zeros = unsafe {
             libc::mmap(page as *mut c_void, start + len - page, libc::PROT_READ, flags, -1, 0)

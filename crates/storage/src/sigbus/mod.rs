@@ -10,9 +10,9 @@
 //! others     work on other threads meanwhile may have seen zeros, too: it is done again
 //! ```
 //!
-//! So nobody has to say which bytes a result depends on: tables, labels and images are covered
+//! So no one has to say which bytes a result depends on: tables, labels and images are covered
 //! alike. Loads outside of [`caught`] end the process as ever, which is better than zeros that
-//! nobody notices; who hands out bytes of a map to be read later leaves that to their reader.
+//! no one notices; who hands out bytes of a map to be read later leaves that to their reader.
 //!
 //! `FDCONVERT_SIGBUS=off` in the environment leaves signals alone. Other systems than Linux are
 //! without all this.

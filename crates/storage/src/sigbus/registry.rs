@@ -16,7 +16,7 @@ use std::{
 /// A map, or room for one.
 pub(super) struct Entry {
     /// How many hold it, [`FREE`], or [`CLOSED`]. What follows is only read by holders, and only
-    /// written by whoever has closed it.
+    /// written by the one who has closed it.
     holders: AtomicIsize,
     /// Address of its first byte.
     start: AtomicUsize,
@@ -120,7 +120,7 @@ impl Entry {
 
     /// What is mapped. Only for holders.
     pub(super) fn file(&self) -> Option<MappedFile> {
-        // SAFETY: the caller holds the entry, so nobody has closed it; see `Sync`.
+        // SAFETY: the caller holds the entry, so no one has closed it; see `Sync`.
         unsafe { (*self.file.get()).clone() }
     }
 }

@@ -144,7 +144,7 @@ pub fn dropped(format: &dyn Format, profile: &Profile) {
         let (schema, samples) = bench.labelled(6, 3);
         let mut writer = bench.create(&schema, 6, false).unwrap();
         samples.iter().take(n_written).for_each(|sample| writer.write(sample).unwrap());
-        // A folder of shards is there from the start, and is no dataset before its end.
+        // A folder of shards is there from the start, and is not a dataset before its end.
         let is_there =
             if format.is_sharded() { format.detect(&bench.out()) } else { bench.out().exists() };
         assert!(!is_there, "an unfinished output has its final name");

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Liquid does this batch by batch; here it is done draw by draw, so that the order does not depend
-//! on the batch, which may change when a run goes on. As there, every batch keeps and loads the
+//! on the batch, which may change when a run continues. As there, every batch keeps and loads the
 //! same number of samples, up or down by one. Its weakness stays: current shrinks as next grows,
 //! and the last samples of an epoch come almost in disk order.
 //!
