@@ -199,7 +199,7 @@ fn damaged_entry_points_are_found_and_the_images_still_read() {
     let at = bytes.windows(known.len()).position(|window| window == known).unwrap();
     bytes[at + known.len() / 2] ^= 2;
     fs::write(&out, bytes).unwrap();
-    assert!(expect(1, &[&"verify", &out]).contains("checkpoints"));
+    assert!(expect(1, &[&"verify", &out]).contains("entry points"));
     let reader = fdconvert_reader::open(&out).unwrap();
     assert!(reader.entry_points(3, 0).is_err() && reader.get(3).is_ok());
     assert!(reader.entry_points(4, 0).unwrap().is_some());

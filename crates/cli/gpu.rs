@@ -152,7 +152,10 @@ fn as_text(found: &Probe, tried: &[EngineFound]) -> String {
     for found in tried {
         let _infallible = writeln!(text, "{}", engine_text(found));
     }
-    let backends: Vec<_> = found.backends.iter().map(name).collect();
+    // Keys and values of JSON keep the older name.
+    let shown =
+        |backend| if *backend == Backend::EntryPoints { "entry points" } else { name(backend) };
+    let backends: Vec<_> = found.backends.iter().map(shown).collect();
     let best = backends.first().copied().unwrap_or_default();
     let _infallible = writeln!(text, "backends  {}", backends.join(", "));
     let _infallible = writeln!(text, "used      {best}: {}", because(found));
