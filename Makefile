@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readers standalone python guide lint lock fmt clippy doc deny bench miri fuzz ptx kernels campaign
+.PHONY: help setup demo test readers standalone toy python guide lint lock format fmt clippy doc deny bench miri fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs. The Python package joins so that the libraries have the features that
@@ -34,6 +34,14 @@ readers: setup ## Let other people's readers read shards of ours (needs python3)
 standalone: ## Build and run programs outside the workspace; count what the reader's brings.
 	scripts/check-standalone.sh
 
+toy: ## Add a format to a copy of the sources by a folder and a line, use it, and remove it.
+	scripts/check-toy.sh
+
+format: ## Format the code.
+	$(CARGO) fmt --all
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
+	rustfmt --edition 2024 formats/*/mod.rs xtask/toy/mod.rs
+
 python: setup ## Build the Python package, run its tests, check its stubs (needs pip).
 	@scripts/setup.sh --python
 	scripts/check-python.sh
@@ -53,7 +61,7 @@ lock: ## Check that the lock files fit the manifests.
 fmt: ## Check the formatting.
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
-	rustfmt --edition 2024 --check formats/*/mod.rs
+	rustfmt --edition 2024 --check formats/*/mod.rs xtask/toy/mod.rs
 
 clippy: ## Check the code, with and without the C codecs, and the loader without the GPU.
 	$(CARGO) clippy --workspace --all-targets -- -D warnings

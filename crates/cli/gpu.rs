@@ -153,8 +153,9 @@ fn as_text(found: &Probe, tried: &[EngineFound]) -> String {
         let _infallible = writeln!(text, "{}", engine_text(found));
     }
     // Keys and values of JSON keep the older name.
-    let shown =
-        |backend| if *backend == Backend::EntryPoints { "entry points" } else { name(backend) };
+    let shown = |backend: &Backend| {
+        if *backend == Backend::EntryPoints { "entry points" } else { name(backend) }
+    };
     let backends: Vec<_> = found.backends.iter().map(shown).collect();
     let best = backends.first().copied().unwrap_or_default();
     let _infallible = writeln!(text, "backends  {}", backends.join(", "));

@@ -45,7 +45,7 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
         };
         let n = output::counted(found.samples, "sample");
         let verdict = match problems.len() {
-            0 => format!("all sound ({what})"),
+            0 => format!("OK ({what})"),
             n => output::counted(n as u64, "problem"),
         };
         let dataset = output::path(&args.dataset);

@@ -1,8 +1,8 @@
 //! Any bytes as a `.beton` file: an error or well-formed samples, in memory of the input's order.
 #![no_main]
 use bytes::Bytes;
-use fdconvert_formats::beton::BetonReader;
 use fdconvert_core::{Codec, Reader, Source, Value};
+use fdconvert_formats::beton::BetonReader;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 

@@ -27,7 +27,12 @@ pub(crate) enum Cell {
     /// The bits: JSON knows not every float.
     Float(u64),
     Bytes(Run),
-    Image { codec: Codec, width: u32, height: u32, run: Run },
+    Image {
+        codec: Codec,
+        width: u32,
+        height: u32,
+        run: Run,
+    },
 }
 
 /// Where a value lies.

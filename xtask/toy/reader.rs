@@ -13,6 +13,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 pub struct ToyReader {
     path: PathBuf,
     file: Bytes,
+    /// Of the table, and what follows it.
+    end: Bytes,
     table: Table,
     fingerprint: [u8; 16],
 }
@@ -38,7 +40,8 @@ impl ToyReader {
         Schema::new(table.schema.fields.clone())
             .map_err(|cause| damaged(start, &cause.to_string()))?;
         let fingerprint = xxh3_128(&text).to_le_bytes();
-        Ok(Self { path: path.to_owned(), file: file.slice(..start), table, fingerprint })
+        let (end, file) = (file.slice(start..), file.slice(..start));
+        Ok(Self { path: path.to_owned(), file, end, table, fingerprint })
     }
 
     /// The bytes of a value, compared with their checksum if `compare`.
@@ -153,6 +156,14 @@ impl Reader for ToyReader {
 
     fn verify_sample(&self, index: u64) -> Result<()> {
         self.sample(index, true).map(drop)
+    }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        let (text, sum) = self.end.split_at(self.end.len() - TAIL);
+        if *sum != tail(text) || !self.file.starts_with(MAGIC) {
+            return Err(Error::sample(self.key(index), "the table is damaged"));
+        }
+        Ok(())
     }
 
     fn has_checksums(&self) -> bool {

@@ -79,7 +79,11 @@ impl ShardWriter for Writer {
             .map_err(|cause| Error::usage("schema", format!("cannot be written: {cause}")))?;
         text.extend(tail(&text));
         scratch.write_all_at(&text, offset)?;
-        if overwrite { scratch.commit(&out)? } else { scratch.commit_new(&out)? }
+        if overwrite {
+            scratch.commit(&out)?
+        } else {
+            scratch.commit_new(&out)?
+        }
         Ok(ShardSummary {
             path: out,
             samples: table.samples.len() as u64,
