@@ -19,6 +19,9 @@ const DIALECT: &[(&str, &str)] = &[
     ("is no", "is not a"),
 ];
 
+/// Those of them that code does without, too.
+const CODE: &[&str] = &["anew", "nobody", "whoever", "goes on"];
+
 #[test]
 fn links_lead_to_files_and_headings() {
     let mut wrong = Vec::new();
@@ -133,7 +136,7 @@ fn words_of_the_code_are_plain_english() {
     let sources = below(&root(), "rs").into_iter().filter(|file| !file.ends_with(file!()));
     for file in sources {
         for (number, line) in read(&file).lines().enumerate() {
-            for (word, instead) in dialect(line).filter(|(word, _)| *word != "go on") {
+            for (word, instead) in dialect(line).filter(|(word, _)| CODE.contains(word)) {
                 wrong.push(format!("{}:{}: `{word}`; write {instead}", show(&file), number + 1));
             }
         }

@@ -99,7 +99,7 @@ fn a_profile_says_what_it_rests_on_and_packs() {
 }
 
 #[test]
-fn auto_profiles_once_and_goes_on_with_what_it_found() {
+fn auto_profiles_once_and_continues_with_what_it_found() {
     let root = tempfile::tempdir().unwrap();
     let source = kodak_classes(root.path());
     let out = root.path().join("set");

@@ -88,7 +88,7 @@ impl Page {
         Some(hash.digest())
     }
 
-    /// Goes on to the next page.
+    /// Continues to the next page.
     pub(crate) fn advance(&mut self) -> Result<()> {
         let end = self.end.checked_add(self.page_bytes);
         let what = "the file would be larger than 2^64 bytes";

@@ -70,7 +70,7 @@ fn the_published_thousand() {
 }
 
 #[test]
-fn a_search_goes_on_where_it_stopped() {
+fn a_search_continues_where_it_stopped() {
     let mut whole = Search::new(1, 0.2).unwrap();
     whole.run(12, &mut |_| true).unwrap();
     let mut parts = Search::new(1, 0.2).unwrap();

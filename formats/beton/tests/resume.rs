@@ -36,7 +36,7 @@ fn start(format: &dyn Format, out: &Path) -> Result<Box<dyn fdconvert_core::Shar
     create_as(format, out, &schema(), N_SAMPLES, [7; 16], false)
 }
 
-/// Goes on from where `writer` is, up to sample `end`.
+/// Continues from where `writer` is, up to sample `end`.
 fn go_on(writer: &mut dyn fdconvert_core::ShardWriter, end: u64) {
     for i in writer.resumed()..end {
         match sample(i) {
@@ -79,7 +79,7 @@ fn kill_after(format: &dyn Format, out: &Path, end: u64) {
     }
 }
 
-/// Goes on to the end and compares; gives how many samples did not have to be written again.
+/// Continues to the end and compares; gives how many samples did not have to be written again.
 fn finish(format: &dyn Format, out: &Path, expected: &[u8], case: &str) -> u64 {
     let mut writer = start(format, out).unwrap_or_else(|error| panic!("{case}: {error}"));
     let resumed = writer.resumed();

@@ -147,7 +147,7 @@ fn names_in_each_others_way_are_refused_one_by_one() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_with_what_is_there() {
+fn an_interrupted_run_continues_with_what_is_there() {
     let (folder, out) = place();
     let schema = labelled(&["a", "b", "unused"]);
     let nth = |i: i64| {

@@ -215,7 +215,7 @@ fn other_codecs_and_keys_twice_are_refused_one_by_one() {
 }
 
 #[test]
-fn a_run_goes_on_after_one_that_was_killed() {
+fn a_run_continues_after_one_that_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let all = samples(&[1, 2, 0, 1, 2, 2, 1, 2]);
     let whole = Run::new(&folder.path().join("whole"));
@@ -245,7 +245,7 @@ fn a_run_goes_on_after_one_that_was_killed() {
 }
 
 #[test]
-fn parts_that_were_committed_without_their_shard_are_written_anew() {
+fn parts_that_were_committed_without_their_shard_are_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let all = samples(&[1, 2, 0, 2]);
     let run = Run::new(&folder.path().join("d"));

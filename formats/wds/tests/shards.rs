@@ -223,7 +223,7 @@ fn a_stale_index_is_left_alone_and_reported() {
 }
 
 #[test]
-fn a_run_goes_on_where_another_one_stopped() {
+fn a_run_continues_where_another_one_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let (out, format) = (folder.path().join("d"), Wds::default());
     let (all, first, second) = (samples(8), shard(0, 2, "train"), shard(1, 2, "train"));

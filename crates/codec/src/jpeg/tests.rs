@@ -185,7 +185,7 @@ fn a_jpeg_without_a_scan_is_refused_in_our_own_words() {
 }
 
 #[test]
-fn a_decoder_that_failed_goes_on() {
+fn a_decoder_that_failed_continues() {
     let jpeg = encode(&photo(64, 64, 3), &JpegOptions::default(), None);
     let header = fdconvert_core::probe::probe(&jpeg).unwrap();
     let mut decoder = JpegDecoder::default();

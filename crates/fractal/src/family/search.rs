@@ -34,7 +34,7 @@ const BATCH: usize = 64;
 /// FractalDB's rate takes on average.
 const MAX_TRIES: u64 = 10_000;
 
-/// The search, with what it has found so far. Goes on where it is: asking for 10 and then for 20
+/// The search, with what it has found so far. Continues where it is: asking for 10 and then for 20
 /// gives the same as asking for 20.
 pub struct Search {
     seed: u32,
@@ -86,7 +86,7 @@ impl Search {
         &self.found
     }
 
-    /// Goes on until there are `classes` categories; `progress` is told now and then how many
+    /// Continues until there are `classes` categories; `progress` is told now and then how many
     /// there are, and stops the search by returning false.
     ///
     /// The first thousand of the published search are known by their numbers, so that their

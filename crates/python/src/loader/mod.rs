@@ -120,7 +120,7 @@ impl BatchSource {
         self.with(py, |loader| Ok(loader.state().to_string()))
     }
 
-    /// Goes on there.
+    /// Continues there.
     fn restore(&self, py: Python<'_>, state: &str) -> PyResult<()> {
         self.with(py, |loader| loader.restore(&state.parse::<State>()?))
     }
