@@ -20,7 +20,7 @@ impl<'a> Listener<'a> {
         Self { session, quiet, packing: "packing" }
     }
 
-    /// What a run works in.
+    /// Returns what a run works in.
     pub(crate) fn context(&'a self) -> Context<'a> {
         Context { cancel: self.session.cancel(), progress: self }
     }

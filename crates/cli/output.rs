@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// Whether the reader of our output has gone away, which is not a failure.
+/// Returns whether the reader of our output has gone away, which is not a failure.
 pub(crate) fn is_broken_pipe(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
 }
@@ -32,7 +32,7 @@ pub(crate) fn path(path: &Path) -> String {
     Shown(path.display()).to_string()
 }
 
-/// What a message says, options by their flags.
+/// Returns what a message says, options by their flags.
 pub(crate) fn message(message: &Message) -> String {
     message.in_style(Style::Command)
 }

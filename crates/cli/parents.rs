@@ -35,7 +35,7 @@ pub(crate) fn check(command: &Command) -> Result<()> {
     Ok(())
 }
 
-/// What a command writes, each with what names it.
+/// Returns what a command writes, each with what names it.
 fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
     let mut outputs: Vec<(&'static str, Option<&PathBuf>)> = Vec::new();
     match command {

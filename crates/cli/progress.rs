@@ -150,7 +150,7 @@ struct Facts<'a> {
     message: &'a str,
 }
 
-/// What is known: nothing is said of a rate or a time before something was done.
+/// Returns what is known: nothing is said of a rate or a time before something was done.
 fn parts(facts: &Facts<'_>) -> Vec<String> {
     let mut parts = vec![facts.what.to_owned()];
     if facts.total > 0 {

@@ -18,7 +18,7 @@ pub(crate) struct Summary<'a> {
     pub(crate) report: &'a Report,
 }
 
-/// What lies in the source and will not lie in the output, for people.
+/// Returns what lies in the source and will not lie in the output, for people.
 pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
     let ignored = source.left_out();

@@ -12,7 +12,7 @@ const PER_SECOND: u8 = 8;
 #[derive(Debug)]
 struct Terminal(Term);
 
-/// Where a bar is drawn.
+/// Returns where a bar is drawn.
 pub(crate) fn target() -> ProgressDrawTarget {
     ProgressDrawTarget::term_like_with_hz(Box::new(Terminal(Term::buffered_stderr())), PER_SECOND)
 }
@@ -22,7 +22,7 @@ pub(crate) fn columns() -> Option<usize> {
     Term::stderr().size_checked().map(|(_, columns)| columns.into())
 }
 
-/// Whether standard error is a terminal.
+/// Returns whether standard error is a terminal.
 pub(crate) fn is_there() -> bool {
     Term::stderr().is_term()
 }

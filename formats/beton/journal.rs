@@ -70,7 +70,7 @@ pub(crate) struct Unfinished {
     pub(crate) spool: Option<Spool>,
 }
 
-/// Where the journal of `out` lies.
+/// Returns where the journal of `out` lies.
 fn journal_path(out: &Path) -> PathBuf {
     let mut path = partial_path(out).into_os_string();
     path.push(".journal");
@@ -234,7 +234,7 @@ enum Found {
 }
 
 impl Found {
-    /// Whether what lies in the spool's place is what a run of ours left.
+    /// Returns whether what lies in the spool's place is what a run of ours left.
     fn had_spool(self) -> bool {
         matches!(self, Self::Same | Self::OtherWithSpool)
     }
@@ -279,7 +279,7 @@ impl RunPlan {
 }
 
 impl Journal {
-    /// Whether there is something to lose.
+    /// Returns whether there is something to lose.
     pub(crate) fn has_records(&self) -> bool {
         self.file.existing() > HEADER_LEN as u64
     }

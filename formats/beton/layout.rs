@@ -97,14 +97,14 @@ impl Header {
         bytes
     }
 
-    /// Where the rows start.
+    /// Returns where the rows start.
     pub(crate) fn rows_offset(&self) -> u64 {
         HEADER_LEN + DESCRIPTOR_LEN as u64 * u64::from(self.n_fields)
     }
 }
 
 impl Storage {
-    /// How a value of this kind is stored; `None` when it cannot be.
+    /// Returns how a value of this kind is stored; `None` when it cannot be.
     pub(crate) fn of(kind: &Kind) -> Option<Self> {
         Some(match kind {
             Kind::Float => Self::Float,

@@ -135,7 +135,7 @@ fn row_layout(schema: &Schema) -> Result<RowLayout, String> {
     Ok(RowLayout::new(storages))
 }
 
-/// Whether the index may call a field what it does.
+/// Returns whether the index may call a field what it does.
 fn agree(stored: &FieldSpec, said: &FieldSpec) -> bool {
     let kinds = match (&stored.kind, &said.kind) {
         (Kind::Json, Kind::Text) => true,

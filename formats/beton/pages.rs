@@ -33,7 +33,7 @@ impl Page {
         self.end - self.start - self.buffer.len() as u64
     }
 
-    /// Where the next byte goes.
+    /// Returns where the next byte goes.
     pub(crate) fn position(&self) -> u64 {
         self.start + self.buffer.len() as u64
     }

@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::Xxh3;
 #[derive(Debug)]
 pub struct BetonReader {
     pub(crate) path: Arc<Path>,
-    /// Whether the bytes are those of the file at `path`.
+    /// True if the bytes are those of the file at `path`.
     pub(crate) is_mapped: bool,
     pub(crate) file: Bytes,
     pub(crate) header: Header,
@@ -38,12 +38,12 @@ pub struct BetonReader {
 }
 
 impl BetonReader {
-    /// Where the rows end. No overflow: checked when the file was opened.
+    /// Returns where the rows end. No overflow: checked when the file was opened.
     pub(crate) fn rows_end(&self) -> u64 {
         self.header.rows_offset() + self.header.n_samples * self.layout.row_bytes as u64
     }
 
-    /// Where the bytes end that values may take.
+    /// Returns where the bytes end that values may take.
     pub(crate) fn data_end(&self) -> u64 {
         self.index.as_ref().map_or(self.header.table_offset, Index::data_len)
     }

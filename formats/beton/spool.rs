@@ -20,7 +20,7 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Where it lies, beside the unfinished file `partial`.
+    /// Returns where it lies, beside the unfinished file `partial`.
     pub(crate) fn path(partial: &Path) -> PathBuf {
         let mut path = partial.to_path_buf().into_os_string();
         path.push(".checkpoints");
@@ -66,7 +66,7 @@ impl Spool {
         Ok(Self { file, end: 0 })
     }
 
-    /// Whether the next `len` bytes are there and have this checksum; if so, they are kept.
+    /// Returns whether the next `len` bytes are there and have this checksum; if so, they are kept.
     pub(crate) fn accept(&mut self, len: u64, xxh3: u64) -> bool {
         let end = self.end.checked_add(len).filter(|&end| end <= self.file.existing());
         let (Some(end), Ok(n_bytes)) = (end, usize::try_from(len)) else { return false };

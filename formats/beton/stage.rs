@@ -100,7 +100,7 @@ fn cure(bytes: u64) -> Message {
     }
 }
 
-/// What the index and the row say about an image, or why a beton cannot hold it.
+/// Returns what the index and the row say about an image, or why a beton cannot hold it.
 fn check_image(image: &Encoded) -> Result<ImageFacts, String> {
     let (width, height) = (image.width, image.height);
     let sides = 1..=u32::from(u16::MAX);

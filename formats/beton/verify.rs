@@ -80,7 +80,7 @@ fn index(reader: &BetonReader, problems: &mut Problems<'_>) {
     }
 }
 
-/// Whether a part of the file that is not a value is what its writer wrote.
+/// Returns whether a part of the file that is not a value is what its writer wrote.
 fn is_sound(reader: &BetonReader, range: &Range) -> bool {
     let bytes = range.offset.checked_add(range.len).and_then(|end| {
         reader.file.get(usize::try_from(range.offset).ok()?..usize::try_from(end).ok()?)
@@ -247,7 +247,7 @@ pub(crate) fn sample(reader: &BetonReader, sample: u64) -> Result<()> {
     Ok(())
 }
 
-/// Whether the index, if there is one, says the same of a value.
+/// Returns whether the index, if there is one, says the same of a value.
 fn check_index(
     reader: &BetonReader,
     sample: u64,

@@ -88,7 +88,7 @@ pub(crate) fn now() -> i128 {
     since.map_or(0, |since| i128::try_from(since.as_nanos()).unwrap_or(i128::MAX))
 }
 
-/// What a cache holds of a folder that is as it was, or why it is not used.
+/// Returns what a cache holds of a folder that is as it was, or why it is not used.
 pub(crate) fn load(file: &Path, root: &Path) -> Result<Result<(Found, Vec<u64>), String>> {
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,

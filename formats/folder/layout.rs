@@ -30,14 +30,14 @@ const EXTENSIONS: [(&str, Codec); 12] = [
     ("gif", Codec::Gif),
 ];
 
-/// What the extension of a file name promises; `None` when it is not one of an image.
+/// Returns what the extension of a file name promises; `None` when it is not one of an image.
 pub(crate) fn promised(name: &[u8]) -> Option<Codec> {
     let extension = split_extension(name)?.1;
     let known = EXTENSIONS.iter().find(|(text, _)| extension.eq_ignore_ascii_case(text.as_bytes()));
     known.map(|&(_, codec)| codec)
 }
 
-/// Whether a file of that name is taken for an image.
+/// Returns whether a file of that name is taken for an image.
 #[must_use]
 pub fn is_image_name(path: &Path) -> bool {
     path.file_name().is_some_and(|name| promised(name.as_bytes()).is_some())
@@ -54,7 +54,7 @@ pub(crate) fn split_extension(name: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name.get(..dot)?, name.get(dot + 1..)?))
 }
 
-/// Whether a file or folder of this name is passed over.
+/// Returns whether a file or folder of this name is passed over.
 pub(crate) fn is_hidden(name: &[u8]) -> bool {
     name.first() == Some(&b'.')
 }
@@ -155,8 +155,8 @@ pub(crate) fn class_folder(class_name: Option<&str>, label: i64) -> Vec<u8> {
     if check_relative(folder.as_bytes()).is_err() { number() } else { folder.into_bytes() }
 }
 
-/// Where an image of that key and codec is written. A key that is only a name without an image's
-/// extension goes into `class_folder`; all others already say where they belong.
+/// Returns where an image of that key and codec is written. A key that is only a name without an
+/// image's extension goes into `class_folder`; all others already say where they belong.
 pub(crate) fn image_path(
     key: &str,
     codec: Codec,
@@ -185,7 +185,8 @@ pub(crate) fn image_path(
     check_target(path)
 }
 
-/// Where the image of a further field is written: beside the first one, named after the field.
+/// Returns where the image of a further field is written: beside the first one, named after the
+/// field.
 pub(crate) fn extra_image_path(first: &[u8], field: &str, codec: Codec) -> Result<Vec<u8>, String> {
     // A dot in the first image's name is there: `image_path` has given it an extension.
     let stem = match first.iter().rposition(|&byte| byte == b'.') {

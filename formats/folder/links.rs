@@ -19,7 +19,7 @@ pub(crate) enum Target {
     File {
         /// Where it really is.
         path: Vec<u8>,
-        /// Whether it is a regular file.
+        /// True if it is a regular file.
         is_regular: bool,
     },
     /// A folder, and where it really is.
@@ -27,7 +27,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// What a link leads to, if that lies in `within`.
+    /// Returns what a link leads to, if that lies in `within`.
     pub(crate) fn of(link: &Path, within: Option<&Path>) -> Result<Self> {
         let is_reachable =
             |target: &PathBuf| within.is_none_or(|within| target.starts_with(within));
@@ -44,8 +44,8 @@ impl Target {
     }
 }
 
-/// What a link leads to, `None` where that is nothing. Any other failure would change what is
-/// packed without a word, so it is an error.
+/// Returns what a link leads to, `None` where that is nothing. Any other failure would change what
+/// is packed without a word, so it is an error.
 fn look<T>(link: &Path, looked: io::Result<T>) -> Result<Option<T>> {
     match looked {
         Ok(found) => Ok(Some(found)),

@@ -46,7 +46,7 @@ impl Plain {
         }
     }
 
-    /// Whether the tree says it all.
+    /// Returns whether the tree says it all.
     pub(crate) fn holds(&self, schema: &Schema) -> bool {
         let numbered = (0..).zip(self.labels.values()).all(|(number, &label)| number == label);
         let class_names = schema.fields.get(1).and_then(|field| field.class_names.as_deref());

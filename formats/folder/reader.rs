@@ -223,14 +223,14 @@ impl FolderReader {
         Self { ignored, ..self }
     }
 
-    /// What was seen in the folder and not taken. Empty when a table says what to take.
+    /// Returns what was seen in the folder and not taken. Empty when a table says what to take.
     #[must_use]
     pub fn ignored(&self) -> &Ignored {
         &self.ignored
     }
 
-    /// What [`Folder::open_planned`](crate::folder::Folder::open_planned) needs to know the files again;
-    /// `None` when a table lists them.
+    /// Returns what [`Folder::open_planned`](crate::folder::Folder::open_planned) needs to know the
+    /// files again; `None` when a table lists them.
     #[must_use]
     pub fn listing(&self) -> Option<Vec<u8>> {
         match &self.samples {

@@ -164,8 +164,8 @@ pub(crate) fn read(root: &Path, limits: &Limits) -> Result<Option<Sidecar>> {
     Ok(Some(Sidecar { schema, table, provenance: meta.provenance, splits, rows }))
 }
 
-/// Whether it is there. Only its absence is a no: any other failure would make another dataset of
-/// the folder.
+/// Returns whether it is there. Only its absence is a no: any other failure would make another
+/// dataset of the folder.
 fn is_file(path: &Path) -> Result<bool> {
     match fs::metadata(path) {
         Ok(metadata) => Ok(metadata.is_file()),

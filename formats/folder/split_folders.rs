@@ -26,8 +26,8 @@ pub(crate) fn split_of(folder: &[u8]) -> Option<&'static str> {
     split_named(std::str::from_utf8(folder).ok()?)
 }
 
-/// Whether these first-level folders, all that hold images, are splits: they have the names of
-/// splits, and there are two of them, or one that holds folders itself. A single folder `train`
+/// Returns whether these first-level folders, all that hold images, are splits: they have the names
+/// of splits, and there are two of them, or one that holds folders itself. A single folder `train`
 /// with images right in it may be a class of vehicles.
 pub(crate) fn are_splits<'a>(
     names: impl Iterator<Item = &'a [u8]>,
@@ -39,7 +39,7 @@ pub(crate) fn are_splits<'a>(
 }
 
 impl Listing {
-    /// What the first-level folders are.
+    /// Returns what the first-level folders are.
     pub(crate) fn division(&self, root: &Path) -> Result<Division> {
         let paths = || self.folders().map(|(path, _)| parts(path));
         let firsts: Vec<&[u8]> = paths().map(|(first, _)| first).collect();
@@ -72,7 +72,8 @@ impl Listing {
     }
 }
 
-/// What the first parts of the paths of a table are, whose columns say what the classes are.
+/// Returns what the first parts of the paths of a table are, whose columns say what the classes
+/// are.
 pub(crate) fn of_table(root: &Path, paths: &[Box<[u8]>]) -> Result<Division> {
     let names: BTreeSet<&[u8]> = paths.iter().map(|path| folder(path)).collect();
     if names.iter().any(|name| split_of(name).is_none()) {

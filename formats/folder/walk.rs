@@ -182,7 +182,7 @@ impl Walker<'_> {
         Ok(names)
     }
 
-    /// What an entry is to us. What is passed over is counted.
+    /// Returns what an entry is to us. What is passed over is counted.
     fn judge(&mut self, place: &Place, entry: &DirEntry, name: &[u8]) -> Result<Judged> {
         // Linux says the kind along with the name: no `stat` for anything but links.
         let kind = entry.file_type().map_err(Error::io("look at", entry.path()))?;

@@ -155,7 +155,7 @@ impl Writer {
         create_new(&target, bytes).map_err(blame)
     }
 
-    /// Whether a file was written into this folder or one below it.
+    /// Returns whether a file was written into this folder or one below it.
     fn has_folder(&self, mut path: Vec<u8>) -> bool {
         if self.folders.contains(&path) {
             return true;

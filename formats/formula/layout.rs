@@ -137,7 +137,7 @@ fn put_category(out: &mut Vec<u8>, category: &Category) -> Result<()> {
     Ok(())
 }
 
-/// What a file of these bytes holds. `path` is for messages.
+/// Returns what a file of these bytes holds. `path` is for messages.
 ///
 /// # Errors
 /// `Corrupt`, `Version`, or `Unsupported` for names of a later release.

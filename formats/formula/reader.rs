@@ -46,13 +46,13 @@ impl FormulaReader {
         })
     }
 
-    /// What renders the images, without the file.
+    /// Returns what renders the images, without the file.
     #[must_use]
     pub fn into_fractals(self) -> FractalSource {
         self.source
     }
 
-    /// What renders the images, for callers with a buffer of their own.
+    /// Returns what renders the images, for callers with a buffer of their own.
     #[must_use]
     pub fn fractals(&self) -> &FractalSource {
         &self.source

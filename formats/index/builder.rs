@@ -120,8 +120,8 @@ impl Builder {
         &self.regions
     }
 
-    /// How long the block will be with this META section and so many ranges. A file that holds
-    /// the block needs that before it knows the checksums of its own header.
+    /// Returns how long the block will be with this META section and so many ranges. A file that
+    /// holds the block needs that before it knows the checksums of its own header.
     #[must_use]
     pub fn block_len(&self, meta: &[u8], n_ranges: usize) -> u64 {
         let padded = |len: usize| (len as u64).next_multiple_of(8);

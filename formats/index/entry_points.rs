@@ -77,7 +77,7 @@ impl EntryPointFacts {
 }
 
 impl Index {
-    /// Whether the block says where decoders may start inside its JPEGs.
+    /// Returns whether the block says where decoders may start inside its JPEGs.
     #[must_use]
     pub fn has_entry_points(&self) -> bool {
         self.entry_points.is_some()

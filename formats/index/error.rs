@@ -31,7 +31,7 @@ pub enum IndexError {
         what: &'static str,
         /// Position asked for.
         asked: u64,
-        /// How many there are.
+        /// The number of there are.
         len: u64,
     },
 }

@@ -155,7 +155,7 @@ impl Index {
         self.root
     }
 
-    /// What the block says about the dataset as a whole.
+    /// Returns what the block says about the dataset as a whole.
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.meta

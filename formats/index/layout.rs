@@ -89,7 +89,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Where the section table ends and the first section starts.
+    /// Returns where the section table ends and the first section starts.
     pub(crate) fn table_end(&self) -> u64 {
         HEADER_LEN + SECTION_LEN * u64::from(self.n_sections)
     }
@@ -115,7 +115,7 @@ impl Section {
         })
     }
 
-    /// Where the next section or the trailer starts; `None` when that overflows.
+    /// Returns where the next section or the trailer starts; `None` when that overflows.
     pub(crate) fn padded_end(&self) -> Option<u64> {
         self.offset.checked_add(self.len)?.checked_next_multiple_of(8)
     }

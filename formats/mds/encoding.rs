@@ -50,7 +50,7 @@ impl Encoding {
         })
     }
 
-    /// How a field is stored. `codec` is that of all images, where one is expected for all.
+    /// Returns how a field is stored. `codec` is that of all images, where one is expected for all.
     pub(crate) fn of_field(kind: &Kind, codec: Option<Codec>) -> Option<Self> {
         Some(match kind {
             Kind::Image => match codec {
@@ -111,7 +111,7 @@ impl Encoding {
         }
     }
 
-    /// Whether a field of that kind can be stored so.
+    /// Returns whether a field of that kind can be stored so.
     pub(crate) fn fits(&self, kind: &Kind) -> bool {
         match (self, kind) {
             (Self::Bytes, Kind::Image | Kind::Bytes | Kind::Array(_)) => true,
@@ -123,7 +123,7 @@ impl Encoding {
     }
 }
 
-/// What Streaming calls an element type, if it has it.
+/// Returns what Streaming calls an element type, if it has it.
 fn dtype_name(dtype: DType) -> Option<&'static str> {
     let has = !matches!(dtype, DType::Bool | DType::C64 | DType::C128);
     has.then(|| dtype.name())

@@ -156,7 +156,7 @@ impl Format for Mds {
     }
 }
 
-/// Whether the folder has an index whose first bytes speak of MDS.
+/// Returns whether the folder has an index whose first bytes speak of MDS.
 fn is_mds(folder: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(folder.join(INDEX)).and_then(|file| {

@@ -91,7 +91,7 @@ impl Entry {
             && self.column_sizes == other.column_sizes
     }
 
-    /// What the shard itself should say.
+    /// Returns what the shard itself should say.
     pub(crate) fn config(&self) -> Config {
         Config {
             column_encodings: self.column_encodings.clone(),
@@ -106,7 +106,7 @@ impl Entry {
     }
 }
 
-/// Where the config of a shard of that many samples starts.
+/// Returns where the config of a shard of that many samples starts.
 pub(crate) fn config_offset(n_samples: u64) -> Option<u64> {
     n_samples.checked_add(2)?.checked_mul(4)
 }

@@ -49,7 +49,7 @@ impl Manifest {
     }
 }
 
-/// Whether the folder holds a complete dataset of that run.
+/// Returns whether the folder holds a complete dataset of that run.
 pub(crate) fn is_of(out: &Path, fingerprint: [u8; 16]) -> bool {
     let path = out.join(NAME);
     let manifest = read_file(&path, MAX_BYTES).and_then(|text| Manifest::parse(&text, &path));

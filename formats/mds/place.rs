@@ -91,8 +91,8 @@ impl Place {
         }
     }
 
-    /// What is there, for a run of that fingerprint. With `compare` a shard is read as a whole and
-    /// compared with its record, and its index with its checksums, else only lengths are.
+    /// Returns what is there, for a run of that fingerprint. With `compare` a shard is read as a
+    /// whole and compared with its record, and its index with its checksums, else only lengths are.
     pub(crate) fn look(&self, fingerprint: [u8; 16], compare: bool) -> Result<Found> {
         let path = self.record();
         match proof::<Record>(&path, fingerprint)? {
@@ -132,7 +132,7 @@ impl Place {
         Ok(Found::Nothing)
     }
 
-    /// Whether the shard has a record of that run, be it damaged behind its start.
+    /// Returns whether the shard has a record of that run, be it damaged behind its start.
     fn has_record_of(&self, fingerprint: [u8; 16]) -> Result<bool> {
         Ok(match proof::<Record>(&self.record(), fingerprint)? {
             Proof::Record(record) => record.is_of(fingerprint),
@@ -214,7 +214,7 @@ impl Place {
 /// A shard that this process may write.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// Whether there was a record, which is being replaced.
+    /// True if there was a record, which is being replaced.
     pub(crate) had_record: bool,
     /// The file that it listed.
     pub(crate) listed: Option<String>,
@@ -223,7 +223,8 @@ pub(crate) struct Held {
     pub(crate) folders: Folders,
 }
 
-/// Whether this is a file, of that length if one is given. A look that failed is not an answer.
+/// Returns whether this is a file, of that length if one is given. A look that failed is not an
+/// answer.
 fn has_len(path: &Path, bytes: Option<u64>) -> Result<bool> {
     match fs::metadata(path) {
         Ok(found) => Ok(found.is_file() && bytes.is_none_or(|bytes| found.len() == bytes)),

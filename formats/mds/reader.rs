@@ -45,7 +45,7 @@ pub(crate) struct Stored<'a> {
 }
 
 impl Stored<'_> {
-    /// Where the value of a column begins in the shard.
+    /// Returns where the value of a column begins in the shard.
     pub(crate) fn offset(&self, column: usize) -> u64 {
         self.offset + self.values.get(column).map_or(0, |range| range.start as u64)
     }
@@ -196,7 +196,7 @@ pub(crate) fn bad(shard: &ShardFile, index: u64, key: Option<&str>, what: &str) 
     Error::sample(key.map_or_else(|| format!("{index:08}"), str::to_owned), what)
 }
 
-/// Where the values of a sample lie; they fill it.
+/// Returns where the values of a sample lie; they fill it.
 fn split(columns: &[Column], sample: &[u8]) -> Option<Vec<Range<usize>>> {
     let mut sizes_at = 0;
     let mut sizes = Vec::with_capacity(columns.len());

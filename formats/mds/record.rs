@@ -63,8 +63,8 @@ impl Record {
         }
     }
 
-    /// Whether the shard's file is, byte for byte, what the record says; of a record of version 1,
-    /// whether it has the length.
+    /// Returns whether the shard's file is, byte for byte, what the record says; of a record of
+    /// version 1, whether it has the length.
     pub(crate) fn agrees(&self, folder: &Path) -> Result<bool> {
         file_agrees(&folder.join(&self.file), self.bytes, self.xxh3.as_deref())
     }

@@ -43,7 +43,7 @@ impl ShardFile {
         Self { entry, folder, first: 0, given, mapped, index, busy }
     }
 
-    /// What is read: the raw file, or if that is not there the compressed one.
+    /// Returns what is read: the raw file, or if that is not there the compressed one.
     pub(crate) fn stored(&self) -> &FileInfo {
         match &self.entry.zip_data {
             Some(zip) if self.given.is_some() || !self.raw_path().is_file() => zip,
@@ -160,7 +160,7 @@ impl ShardFile {
     }
 }
 
-/// Where sample `number` of a raw shard lies, inside of it and behind its table.
+/// Returns where sample `number` of a raw shard lies, inside of it and behind its table.
 pub(crate) fn sample_range(raw: &[u8], number: u64) -> Option<Range<usize>> {
     let n_samples = u32_at(raw, 0)?;
     let at = usize::try_from(number.checked_add(1)?.checked_mul(4)?).ok()?;
@@ -170,7 +170,7 @@ pub(crate) fn sample_range(raw: &[u8], number: u64) -> Option<Range<usize>> {
     (is_behind && range.start <= range.end && range.end <= raw.len()).then_some(range)
 }
 
-/// Whether a name in an index is a path of ordinary parts below the index's folder.
+/// Returns whether a name in an index is a path of ordinary parts below the index's folder.
 pub(crate) fn is_safe_name(name: &str) -> bool {
     let parts = Path::new(name).components();
     let mut n_parts = 0;

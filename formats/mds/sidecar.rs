@@ -40,7 +40,7 @@ impl ShardIndex {
     }
 }
 
-/// Whether an index is about this shard.
+/// Returns whether an index is about this shard.
 fn check(index: &Index, entry: &Entry, schema: &Schema) -> Result<(), &'static str> {
     if (index.data_len(), index.n_samples()) != (entry.raw_data.bytes, entry.samples) {
         return Err("it is of another shard");
@@ -55,7 +55,7 @@ fn check(index: &Index, entry: &Entry, schema: &Schema) -> Result<(), &'static s
     Ok(())
 }
 
-/// Whether a field's values are in the rows of the index.
+/// Returns whether a field's values are in the rows of the index.
 pub(crate) fn is_cell(field: &FieldSpec) -> bool {
     matches!(field.kind, Kind::Int | Kind::Float)
 }
@@ -105,7 +105,7 @@ pub(crate) fn block(builder: &Builder, meta: &[u8], data_len: u64) -> Result<Vec
     Ok(block)
 }
 
-/// Whether an index block agrees with its own checksums.
+/// Returns whether an index block agrees with its own checksums.
 ///
 /// # Errors
 /// `Io` when it cannot be read.

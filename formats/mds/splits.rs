@@ -27,7 +27,7 @@ pub(crate) fn of(reader: &MdsReader) -> Splits {
     }
 }
 
-/// What a user should know of folders that are not taken for splits, or not taken at all.
+/// Returns what a user should know of folders that are not taken for splits, or not taken at all.
 pub(crate) fn remarks(reader: &MdsReader) -> Vec<Message> {
     let mut remarks = Vec::new();
     let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");

@@ -195,7 +195,7 @@ impl Writer {
         })
     }
 
-    /// Where the first sample lies until the number of samples is known.
+    /// Returns where the first sample lies until the number of samples is known.
     fn data_offset(&self) -> u64 {
         config_offset(self.n_planned).unwrap_or(u64::MAX) + self.config_json.len() as u64
     }

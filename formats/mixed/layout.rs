@@ -22,7 +22,7 @@ pub(crate) fn folder(out: &Path, codec: Codec) -> PathBuf {
     out.join(folder_name(codec))
 }
 
-/// What all samples of a codec's folder have in common.
+/// Returns what all samples of a codec's folder have in common.
 pub(crate) fn common_of(common: &Common, codec: Codec) -> Common {
     Common { codec: Some(codec), ..common.clone() }
 }

@@ -40,7 +40,7 @@ pub(crate) struct ShardFacts {
     pub(crate) keys: String,
 }
 
-/// Whether a file begins as a manifest does.
+/// Returns whether a file begins as a manifest does.
 pub(crate) fn begins(path: &Path) -> bool {
     let mut start = [0; SEALED_START.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));

@@ -17,7 +17,7 @@ pub(crate) struct Order {
     words: Vec<u64>,
     len: u64,
     counts: [u64; N_CODES],
-    /// How many there are of each code before every 512th sample.
+    /// The number of there are of each code before every 512th sample.
     marks: Vec<[u64; N_CODES]>,
 }
 
@@ -48,7 +48,7 @@ impl Order {
         self.len
     }
 
-    /// How many samples there are of each code.
+    /// Returns how many samples there are of each code.
     pub(crate) fn counts(&self) -> [u64; N_CODES] {
         self.counts
     }

@@ -54,7 +54,7 @@ impl<'a> Stratum<'a> {
         &self.facts.folder
     }
 
-    /// How many samples it has; never 0.
+    /// Returns how many samples it has; never 0.
     #[must_use]
     pub fn n_samples(&self) -> u64 {
         self.facts.samples

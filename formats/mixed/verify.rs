@@ -64,7 +64,7 @@ fn record(reader: &MixedReader, facts: &ShardFacts, first: u64, end: u64) -> Opt
     (!same).then(|| Error::corrupt(FORMAT, path, 0, "it is not what the manifest says"))
 }
 
-/// What the folder says about it, and that its image is of the folder's codec.
+/// Returns what the folder says about it, and that its image is of the folder's codec.
 pub(crate) fn sample(reader: &MixedReader, index: u64) -> Result<()> {
     let (part, position) = reader.locate(index)?;
     part.verify_sample(position)?;

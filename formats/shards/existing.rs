@@ -8,7 +8,7 @@ use fdconvert_core::{Create, Error, Message, Result, message, named};
 use fdconvert_storage::{SourceStamp, refuse_link};
 use std::{fs, io, path::Path};
 
-/// Whether there is anything of that name, be it a link that leads nowhere.
+/// Returns whether there is anything of that name, be it a link that leads nowhere.
 pub(crate) fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }

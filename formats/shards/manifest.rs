@@ -68,7 +68,7 @@ pub(crate) fn name_outside<'a>(mut names: impl Iterator<Item = &'a String>) -> O
     names.find(|name| !is_below(name))
 }
 
-/// Whether a name leads to a file below its folder, and never out of it.
+/// Returns whether a name leads to a file below its folder, and never out of it.
 pub(crate) fn is_below(name: &str) -> bool {
     !name.contains('\0') && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }

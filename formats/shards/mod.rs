@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// The folder of done-records and claims, beside the shards.
 pub(crate) const RECORDS: &str = ".fdconvert";
 
-/// Where the done-record lies of the shard in `folder` whose files are called `stem`.
+/// Returns where the done-record lies of the shard in `folder` whose files are called `stem`.
 pub(crate) fn record_path(folder: &Path, stem: &str) -> PathBuf {
     folder.join(RECORDS).join(format!("{stem}.json"))
 }

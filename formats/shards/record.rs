@@ -21,12 +21,12 @@ pub(crate) trait Record: Serialize + DeserializeOwned {
 
     fn version(&self) -> u64;
 
-    /// Whether what it says fits together.
+    /// Returns whether what it says fits together.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// Whether it is of the run with that fingerprint.
+    /// Returns whether it is of the run with that fingerprint.
     fn is_of(&self, fingerprint: [u8; 16]) -> bool {
         self.fingerprint() == fingerprint_hex(fingerprint)
     }
@@ -48,7 +48,7 @@ pub(crate) enum Proof<R> {
     Damaged(Error),
 }
 
-/// What the record at `path` proves to a run of that fingerprint.
+/// Returns what the record at `path` proves to a run of that fingerprint.
 pub(crate) fn proof<R: Record>(path: &Path, fingerprint: [u8; 16]) -> Result<Proof<R>> {
     match read(path) {
         Ok(None) => Ok(Proof::Missing),
@@ -82,7 +82,8 @@ pub(crate) fn read<R: Record>(path: &Path) -> Result<Option<R>> {
     Ok(Some(record))
 }
 
-/// Whether a file is, byte for byte, what a record says; without a hash, whether it has the length.
+/// Returns whether a file is, byte for byte, what a record says; without a hash, whether it has the
+/// length.
 pub(crate) fn file_agrees(path: &Path, bytes: u64, xxh3: Option<&str>) -> Result<bool> {
     match hash_file(path) {
         Ok((found, hash)) => {
@@ -93,7 +94,7 @@ pub(crate) fn file_agrees(path: &Path, bytes: u64, xxh3: Option<&str>) -> Result
     }
 }
 
-/// Whether an error says that there is no such file.
+/// Returns whether an error says that there is no such file.
 pub(crate) fn is_missing(error: &Error) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
     matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()))

@@ -24,7 +24,7 @@ pub struct AddEntryPoints<'a> {
 }
 
 impl AddEntryPoints<'_> {
-    /// Whether the index of a shard has what would be made.
+    /// Returns whether the index of a shard has what would be made.
     ///
     /// # Errors
     /// `Usage` when it has entry points of another grid, unless these may be replaced.

@@ -76,7 +76,8 @@ pub(crate) fn remove_manifest(out: &Path) -> Result<()> {
     remove(&out.join(manifest::NAME))
 }
 
-/// Whether a dataset has anything of a shard, finished or not, or a manifest that would go with it.
+/// Returns whether a dataset has anything of a shard, finished or not, or a manifest that would go
+/// with it.
 ///
 /// # Errors
 /// `Usage` when the split's name cannot be part of a file name.
@@ -88,7 +89,7 @@ pub(crate) fn has_traces(out: &Path, shard: &Shard) -> Result<bool> {
     Ok(paths.iter().any(|path| is_there(path)))
 }
 
-/// Whether a dataset has a shard, be it finished or left by an interrupted run.
+/// Returns whether a dataset has a shard, be it finished or left by an interrupted run.
 ///
 /// # Errors
 /// `Usage` when the split's name cannot be part of a file name.

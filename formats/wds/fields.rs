@@ -18,7 +18,7 @@ pub(crate) fn order(schema: &Schema) -> Vec<usize> {
     [images, others].concat()
 }
 
-/// Whether the index holds the field in its rows, not as a region of the tar.
+/// Returns whether the index holds the field in its rows, not as a region of the tar.
 pub(crate) fn is_cell(field: &FieldSpec) -> bool {
     matches!(field.kind, Kind::Int | Kind::Float)
 }
@@ -80,8 +80,8 @@ fn all_names(
     Ok(names)
 }
 
-/// What the members of a field are called by its name and kind; `None` for images, whose names say
-/// their codecs.
+/// Returns what the members of a field are called by its name and kind; `None` for images, whose
+/// names say their codecs.
 pub(crate) fn fixed_name(schema: &Schema, position: usize) -> Result<Option<String>> {
     let Some(field) = schema.fields.get(position) else { return Ok(None) };
     let label = schema.label().filter(|&label| schema.fields[label].kind == Kind::Int);
@@ -105,7 +105,7 @@ pub(crate) fn fixed_name(schema: &Schema, position: usize) -> Result<Option<Stri
     }))
 }
 
-/// What a user should know of names that are not the same for all samples.
+/// Returns what a user should know of names that are not the same for all samples.
 pub(crate) fn remarks(format: &Wds, schema: &Schema, common: &Common) -> Vec<Message> {
     let mut remarks = Vec::new();
     let image = schema.first_image();

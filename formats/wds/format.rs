@@ -35,7 +35,7 @@ const OPTIONS: &[FormatOption] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wds {
     pub(crate) image_field: Option<String>,
-    /// Whether further images have the last part of the first one's name, whatever they are.
+    /// True if further images have the last part of the first one's name, whatever they are.
     pub(crate) one_suffix: bool,
     /// Of [`SIDECARS`], in their order.
     pub(crate) sidecars: Vec<&'static str>,

@@ -6,8 +6,9 @@ use crate::wds::{
 };
 use fdconvert_core::{Codec, Common, Schema};
 
-/// What the members of a field are called in a source, where [`names`](crate::wds::fields::names) would
-/// call them otherwise. Names that we would not write are none: see `SPEC.md`, "Fields".
+/// Returns what the members of a field are called in a source, where
+/// [`names`](crate::wds::fields::names) would call them otherwise. Names that we would not write
+/// are none: see `SPEC.md`, "Fields".
 pub(crate) fn of_source(schema: &Schema, field: usize, column: &Column) -> Option<String> {
     let name = std::str::from_utf8(column.first()).ok().filter(|name| is_plain(name))?;
     let usual = match fixed_name(schema, field).ok()? {
@@ -59,7 +60,7 @@ pub(crate) fn further_image(own: &str) -> Name {
     }
 }
 
-/// What stands before the extension of an image, the dot included, and the extension.
+/// Returns what stands before the extension of an image, the dot included, and the extension.
 fn split_image(name: &str) -> Option<(&str, &str)> {
     name.split_at_checked(stem_of_image(name.as_bytes())?.len())
 }

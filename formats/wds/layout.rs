@@ -28,7 +28,7 @@ pub(crate) fn stem(shard: &Shard) -> Result<String> {
     Ok(format!("{split}-{:06}", shard.number))
 }
 
-/// Where a shard lies.
+/// Returns where a shard lies.
 pub(crate) fn tar_path(out: &Path, stem: &str) -> PathBuf {
     out.join(format!("{stem}.tar"))
 }

@@ -48,12 +48,13 @@ impl Name {
 pub(crate) struct Column {
     /// Known names, at least one.
     names: Vec<Vec<u8>>,
-    /// Whether an extension of another image in place of the last part is the same field.
+    /// True if an extension of another image in place of the last part is the same field.
     any_image: bool,
 }
 
 impl Column {
-    /// What a manifest lists: names with `;` between them, as WebDataset's `to_tuple` takes them.
+    /// Returns what a manifest lists: names with `;` between them, as WebDataset's `to_tuple` takes
+    /// them.
     pub(crate) fn parse(text: &str) -> Self {
         let names = text.split(';').map(|name| name.as_bytes().to_vec()).collect();
         Self { names, any_image: false }
@@ -66,12 +67,12 @@ impl Column {
         Self { names: vec![name.to_vec()], any_image }
     }
 
-    /// Whether the name is a known one.
+    /// Returns whether the name is a known one.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         self.names.iter().any(|known| known == name)
     }
 
-    /// Whether the name is one of this field's, unless it is the known one of another.
+    /// Returns whether the name is one of this field's, unless it is the known one of another.
     pub(crate) fn takes(&self, name: &[u8]) -> bool {
         let is_like = || {
             let stem = stem_of_image(name);
@@ -85,7 +86,7 @@ impl Column {
         self.names.first().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether samples may differ in it.
+    /// Returns whether samples may differ in it.
     pub(crate) fn is_open(&self) -> bool {
         self.any_image || self.names.len() > 1
     }
@@ -97,7 +98,7 @@ impl Column {
     }
 }
 
-/// What stands before the extension of an image, the dot included.
+/// Returns what stands before the extension of an image, the dot included.
 pub(crate) fn stem_of_image(name: &[u8]) -> Option<&[u8]> {
     let dot = name.iter().rposition(|&byte| byte == b'.').map_or(0, |dot| dot + 1);
     let (stem, extension) = name.split_at_checked(dot)?;

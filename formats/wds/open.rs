@@ -29,7 +29,7 @@ pub(crate) fn is_shard_name(path: &Path) -> bool {
     !hidden && suffixes.iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// Whether a file begins as a tar does, compressed or not.
+/// Returns whether a file begins as a tar does, compressed or not.
 pub(crate) fn starts_as_shard(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut start));
@@ -56,7 +56,7 @@ pub(crate) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>> {
 struct Unscanned {
     path: PathBuf,
     archive: Bytes,
-    /// Whether the archive is the file itself, not made from it in memory.
+    /// True if the archive is the file itself, not made from it in memory.
     is_mapped: bool,
     index: Option<Index>,
     problem: Option<String>,
@@ -155,7 +155,8 @@ impl Unscanned {
         Ok(Shard { path: path.into(), archive, is_mapped, contents, index_problem })
     }
 
-    /// What the first sample's members are called, in the order of the fields they belong to.
+    /// Returns what the first sample's members are called, in the order of the fields they belong
+    /// to.
     fn columns(&self, schema: &Schema) -> Option<Vec<Column>> {
         let (_, members) = samples(&self.archive).next()?.ok()?;
         names::in_our_order(&members, schema)
@@ -266,7 +267,7 @@ fn over(path: &Path, stored: u64, len: u64, limit: MaxDecompressed) -> Error {
     }
 }
 
-/// What the indexes of all shards say together.
+/// Returns what the indexes of all shards say together.
 fn merged_provenance(shards: &[Shard]) -> Option<Provenance> {
     let mut merged: Option<Provenance> = None;
     for shard in shards {

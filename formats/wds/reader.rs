@@ -29,19 +29,19 @@ pub struct WdsReader {
     pub(crate) manifest: Option<Manifest>,
     pub(crate) provenance: Option<Provenance>,
     pub(crate) shards: Vec<Shard>,
-    /// How many samples there are up to the end of each shard.
+    /// The number of samples there are up to the end of each shard.
     pub(crate) ends: Vec<u64>,
     pub(crate) fingerprint: OnceLock<[u8; 16]>,
 }
 
 impl WdsReader {
-    /// Whether a manifest says which shards there are and in which order.
+    /// Returns whether a manifest says which shards there are and in which order.
     #[must_use]
     pub fn has_manifest(&self) -> bool {
         self.manifest.is_some()
     }
 
-    /// What the indexes say about entry points, all together; `None` where none has any.
+    /// Returns what the indexes say about entry points, all together; `None` where none has any.
     #[must_use]
     pub fn entry_point_facts(&self) -> Option<EntryPointFacts> {
         let found = self.shards.iter().filter_map(|shard| match &shard.contents {
@@ -79,7 +79,7 @@ impl WdsReader {
         }
     }
 
-    /// What the first image of a sample is called; none where there is none.
+    /// Returns what the first image of a sample is called; none where there is none.
     fn image_name<'a>(&'a self, shard: &'a Shard, sample: u64) -> Option<&'a [u8]> {
         let column = self.columns.get(self.schema.first_image()?)?.first();
         let name = match &shard.contents {

@@ -37,7 +37,7 @@ impl Record {
         Self { fingerprint, version: VERSION, samples, bytes, xxh3, skipped: Vec::new() }
     }
 
-    /// Whether the shard is, byte for byte, what the record says, and its index sound.
+    /// Returns whether the shard is, byte for byte, what the record says, and its index sound.
     pub(crate) fn agrees(&self, tar: &Path, with_index: bool) -> Result<bool> {
         if with_index {
             match fdconvert_storage::map(&layout::index_path(tar)).map(Index::parse) {

@@ -144,8 +144,8 @@ impl Wds {
         Ok(path)
     }
 
-    /// Where a value's bytes lie in the shard. Arrays and images view it; what was parsed (text)
-    /// is its whole member.
+    /// Returns where a value's bytes lie in the shard. Arrays and images view it; what was parsed
+    /// (text) is its whole member.
     fn place(
         &self,
         reader: &WdsReader,
@@ -218,7 +218,7 @@ fn region(
     Region { offset, len, xxh3: xxh3_64(&bytes), image }
 }
 
-/// Where a slice lies in the bytes that it was cut from.
+/// Returns where a slice lies in the bytes that it was cut from.
 fn within(whole: &Bytes, part: &Bytes) -> Option<std::ops::Range<usize>> {
     let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
     let end = start.checked_add(part.len())?;

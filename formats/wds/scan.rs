@@ -118,7 +118,8 @@ impl Scanned {
         self.image_name.push(u16::try_from(number).unwrap_or(u16::MAX));
     }
 
-    /// What the first image of a sample is called, where that may differ; empty where it has none.
+    /// Returns what the first image of a sample is called, where that may differ; empty where it
+    /// has none.
     pub(crate) fn image_name(&self, sample: u64) -> Option<&[u8]> {
         let number = *self.image_name.get(usize::try_from(sample).ok()?)?;
         self.image_names.get(usize::from(number)).map(Vec::as_slice)

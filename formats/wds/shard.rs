@@ -6,7 +6,7 @@ use fdconvert_core::{
 };
 use std::{io, path::Path, sync::Arc};
 
-/// What is wrong with a sample that lacks a field.
+/// Returns what is wrong with a sample that lacks a field.
 fn missing() -> Message {
     let skip = named::ON_ERROR.with("skip");
     message!("is missing from the sample, and the first sample has it; {skip} leaves out such ones")
@@ -18,7 +18,7 @@ pub(crate) struct Shard {
     pub(crate) path: Arc<Path>,
     /// The tar, decompressed if need be.
     pub(crate) archive: Bytes,
-    /// Whether the archive is the file itself, not made from it in memory.
+    /// True if the archive is the file itself, not made from it in memory.
     pub(crate) is_mapped: bool,
     pub(crate) contents: Contents,
     /// Why the index that is there is not used.
@@ -119,8 +119,8 @@ impl Shard {
         }
     }
 
-    /// Where the bytes of a field lie, by the index alone. Without an index what an image is shows
-    /// only in its bytes, so a reader has to look at them the one who else reads them.
+    /// Returns where the bytes of a field lie, by the index alone. Without an index what an image
+    /// is shows only in its bytes, so a reader has to look at them the one who else reads them.
     pub(crate) fn extent(&self, sample: u64, slot: Slot) -> Result<Option<Extent>, String> {
         let (Contents::Indexed(index), Slot::Region(number), true) =
             (&self.contents, slot, self.is_mapped)

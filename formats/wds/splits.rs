@@ -20,7 +20,7 @@ pub(crate) fn of(reader: &WdsReader) -> Splits {
     }
 }
 
-/// What a user should know where only some shards are named after splits.
+/// Returns what a user should know where only some shards are named after splits.
 pub(crate) fn remarks(reader: &WdsReader) -> Vec<Message> {
     let is_named = |shard: &&crate::wds::shard::Shard| named(&shard.path).is_some();
     let n_named = reader.shards.iter().filter(is_named).count();

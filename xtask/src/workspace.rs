@@ -40,7 +40,7 @@ impl Workspace {
         self.folder("workspace_root")
     }
 
-    /// Where builds go, `CARGO_TARGET_DIR` and the configuration of Cargo considered.
+    /// Returns where builds go, `CARGO_TARGET_DIR` and the configuration of Cargo considered.
     pub(crate) fn target(&self) -> Result<PathBuf> {
         self.folder("target_directory")
     }

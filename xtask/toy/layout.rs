@@ -43,7 +43,7 @@ pub(crate) struct Run {
     pub(crate) xxh3: u64,
 }
 
-/// What follows the table.
+/// Returns what follows the table.
 pub(crate) fn tail(table: &[u8]) -> [u8; TAIL] {
     let len = (table.len() as u64).to_le_bytes();
     let mut sum = Xxh3Default::new();

@@ -110,8 +110,8 @@ impl Decoder {
     }
 }
 
-/// What is wrong with an image, once decoding has failed. Where the file as such is broken, that
-/// and its offset say more than what became of it in the decoder.
+/// Returns what is wrong with an image, once decoding has failed. Where the file as such is broken,
+/// that and its offset say more than what became of it in the decoder.
 pub(crate) fn undecodable(bytes: &[u8], header: &ImageHeader, what: String) -> String {
     let what = check_complete(bytes, header).err().unwrap_or(what);
     format!("the {} cannot be decoded: {what}", header.codec.extension())

@@ -102,13 +102,13 @@ impl Notes {
         (Self::FIRST_FRAME, "first-frame", "animated: only the first frame of each is stored"),
     ];
 
-    /// Whether every note of `other` is in this set.
+    /// Returns whether every note of `other` is in this set.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether there is nothing to say.
+    /// Returns whether there is nothing to say.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0

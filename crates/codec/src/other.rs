@@ -82,8 +82,9 @@ pub(crate) fn decode_other(
     Ok((channels, Notes::DEPTH_REDUCED.when(wide)))
 }
 
-/// Whether the alpha channel of a TIFF's first image is one that the colours were multiplied by
-/// ("associated": ExtraSamples is 1, TIFF 6.0, section 18), which the decoder does not tell.
+/// Returns whether the alpha channel of a TIFF's first image is one that the colours were
+/// multiplied by ("associated": ExtraSamples is 1, TIFF 6.0, section 18), which the decoder does
+/// not tell.
 fn is_premultiplied(bytes: &[u8]) -> bool {
     const EXTRA_SAMPLES: u32 = 338;
     let big_endian = bytes.starts_with(b"MM");

@@ -25,7 +25,7 @@ fn bitmap(width: u32, height: u32, levels: [u8; 2]) -> Bilevel {
     Bilevel { width, height, levels, bits: (0..row_bytes * height).map(byte).collect() }
 }
 
-/// Where a chaos game of three corners lands: a formula-driven image in little.
+/// Returns where a chaos game of three corners lands: a formula-driven image in little.
 fn sierpinski(side: u32) -> Bilevel {
     let mut image = bitmap(side, side, FRACTAL);
     image.bits.fill(0);

@@ -187,7 +187,7 @@ needs_shared! {
     }
 }
 
-/// What does not fit is not used: the same pixels, or the same error.
+/// Returns what does not fit is not used: the same pixels, or the same error.
 #[test]
 fn entry_points_that_do_not_fit() {
     let mut decoder = Decoder::new();

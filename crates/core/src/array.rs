@@ -137,7 +137,7 @@ pub struct ArraySpec {
     pub dtype: DType,
     /// Sizes of the dimensions, outermost first; row-major.
     pub shape: Vec<u64>,
-    /// Whether readers should hand it out as a torch tensor (FFCV's type 6) or an ndarray.
+    /// True if readers should hand it out as a torch tensor (FFCV's type 6) or an ndarray.
     pub torch: bool,
 }
 

@@ -110,7 +110,7 @@ pub enum Class {
 }
 
 impl Error {
-    /// Who has to act.
+    /// Returns who has to act.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

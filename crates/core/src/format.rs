@@ -12,7 +12,7 @@ use std::{
 pub struct Shard {
     /// Position among the shards, from 0.
     pub number: usize,
-    /// How many shards there are.
+    /// The number of shards there are.
     pub of: usize,
     /// Positions in the plan's order; at most this many samples will be written.
     pub samples: Range<u64>,
@@ -40,7 +40,7 @@ pub struct Common {
     pub codec: Option<Codec>,
     /// The extension of all keys, without the dot and as written, where it is one.
     pub extension: Option<String>,
-    /// Whether the keys stay different when each loses the extension of an image that it ends in,
+    /// True if the keys stay different when each loses the extension of an image that it ends in,
     /// where extensions differ. False also where this was not looked at.
     pub distinct_stems: bool,
     /// What the source's own files call each field, in schema order: [`Source::member_name`].
@@ -72,7 +72,7 @@ pub struct Create<'a> {
     pub stamp: [u8; 16],
     /// Replace an existing output, and an unfinished one of another run.
     pub overwrite: bool,
-    /// Whether samples come with the entry points of their JPEGs, by
+    /// True if samples come with the entry points of their JPEGs, by
     /// [`ShardWriter::write_with`], to be stored; only for formats that
     /// [store them](Format::stores_checkpoints).
     pub entry_points: bool,
@@ -143,7 +143,7 @@ pub trait Format: Send + Sync {
     /// The name used by `--format`, and the file extension of single-file formats.
     fn name(&self) -> &'static str;
 
-    /// What others call it; `--format` takes these names, too.
+    /// Returns what others call it; `--format` takes these names, too.
     fn aliases(&self) -> &'static [&'static str] {
         &[]
     }
@@ -162,25 +162,26 @@ pub trait Format: Send + Sync {
     /// `Usage`, naming the option.
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>>;
 
-    /// Whether `path` looks like this format. Reads a few bytes at most.
+    /// Returns whether `path` looks like this format. Reads a few bytes at most.
     fn detect(&self, path: &Path) -> bool;
 
-    /// Whether `path`, which need not exist, is how one would name an output of this format.
+    /// Returns whether `path`, which need not exist, is how one would name an output of this
+    /// format.
     fn suits(&self, path: &Path) -> bool;
 
-    /// Whether an image with this header can be stored as it is, byte for byte.
+    /// Returns whether an image with this header can be stored as it is, byte for byte.
     fn holds(&self, header: &ImageHeader) -> bool;
 
-    /// What an image becomes, without loss, when it cannot be stored as it is.
+    /// Returns what an image becomes, without loss, when it cannot be stored as it is.
     fn fallback(&self) -> Codec;
 
-    /// What the format can do. The default is one file, and nothing special.
+    /// Returns what the format can do. The default is one file, and nothing special.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
 
-    /// What a user should know of how such samples will be stored, each on one line: for the
-    /// summary.
+    /// Returns what a user should know of how such samples will be stored, each on one line: for
+    /// the summary.
     fn remarks(&self, _schema: &Schema, _common: &Common) -> Vec<Message> {
         Vec::new()
     }
@@ -205,7 +206,7 @@ pub trait Format: Send + Sync {
         Err(Error::usage("format", what))
     }
 
-    /// Whether a dataset is a folder of shards.
+    /// Returns whether a dataset is a folder of shards.
     fn is_sharded(&self) -> bool {
         self.capabilities().layout == Layout::Shards
     }
@@ -243,8 +244,8 @@ pub trait Format: Send + Sync {
 
 /// Receives one shard's samples, in order, from one thread.
 pub trait ShardWriter: Send {
-    /// How many samples of the shard (written and skipped together) an interrupted run of the
-    /// same fingerprint has already stored. The caller continues after them.
+    /// Returns how many samples of the shard (written and skipped together) an interrupted run of
+    /// the same fingerprint has already stored. The caller continues after them.
     fn resumed(&self) -> u64 {
         0
     }

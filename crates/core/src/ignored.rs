@@ -69,7 +69,7 @@ impl Ignored {
         self.shorten();
     }
 
-    /// Whether nothing was ignored.
+    /// Returns whether nothing was ignored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         (self.others, self.hidden, self.links) == (0, 0, 0)

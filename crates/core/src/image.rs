@@ -96,7 +96,7 @@ impl Color {
         }
     }
 
-    /// Whether there is an alpha channel.
+    /// Returns whether there is an alpha channel.
     #[must_use]
     pub fn has_alpha(self) -> bool {
         matches!(self, Self::GrayAlpha | Self::Rgba)

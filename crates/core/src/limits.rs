@@ -53,13 +53,13 @@ impl MaxDecompressed {
     /// Less than this is not a danger at any ratio.
     const HARMLESS: u64 = 64 << 20;
 
-    /// What all shards may take.
+    /// Returns what all shards may take.
     #[must_use]
     pub fn total(self) -> u64 {
         self.0.unwrap_or(Self::BYTES)
     }
 
-    /// What a shard of that many compressed bytes may take.
+    /// Returns what a shard of that many compressed bytes may take.
     #[must_use]
     pub fn of(self, stored: u64) -> u64 {
         let plausible = stored.saturating_mul(Self::RATIO).max(Self::HARMLESS);

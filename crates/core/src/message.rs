@@ -59,7 +59,7 @@ macro_rules! message {
 }
 
 impl Message {
-    /// What these arguments say; messages and errors among them keep their names.
+    /// Returns what these arguments say; messages and errors among them keep their names.
     #[must_use]
     pub fn of(text: fmt::Arguments<'_>) -> Self {
         let mut message = Self::default();
@@ -206,7 +206,7 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-/// What came of an error and its causes, on one line.
+/// Returns what came of an error and its causes, on one line.
 pub(crate) fn of_chain(error: &dyn std::error::Error) -> Message {
     let mut message = crate::message!("{error}");
     let mut cause = error.source();

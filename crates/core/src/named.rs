@@ -51,13 +51,13 @@ impl Named {
         Self { value: Cow::Owned(value.to_string()), ..self.clone() }
     }
 
-    /// What it is called, without its value.
+    /// Returns what it is called, without its value.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Whether it is on or off and takes no value.
+    /// Returns whether it is on or off and takes no value.
     #[must_use]
     pub fn is_switch(&self) -> bool {
         self.kind == Kind::Switch

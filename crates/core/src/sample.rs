@@ -139,7 +139,7 @@ impl Schema {
         Ok(Self { fields })
     }
 
-    /// Where the field of that name stands.
+    /// Returns where the field of that name stands.
     #[must_use]
     pub fn position(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
@@ -151,7 +151,7 @@ impl Schema {
         self.fields.iter().position(|field| field.kind == Kind::Image)
     }
 
-    /// Where the field at `field` stands among the fields of images; `None` if it is none.
+    /// Returns where the field at `field` stands among the fields of images; `None` if it is none.
     #[must_use]
     pub fn image_position(&self, field: usize) -> Option<u32> {
         let before = self.fields.get(..=field)?;

@@ -85,7 +85,7 @@ impl Write for Spelling<'_, '_> {
     }
 }
 
-/// Whether a character does something to the text around it.
+/// Returns whether a character does something to the text around it.
 fn is_unsafe(character: char) -> bool {
     let steers = matches!(
         character,

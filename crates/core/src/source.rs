@@ -42,23 +42,23 @@ pub trait Source: Send + Sync {
         })
     }
 
-    /// Whether the images of a field are labels, such as masks, whose pixels must stay what they
-    /// are whatever becomes of other images.
+    /// Returns whether the images of a field are labels, such as masks, whose pixels must stay what
+    /// they are whatever becomes of other images.
     fn keeps_pixels(&self, _field: usize) -> bool {
         false
     }
 
-    /// What the first image of sample `index` is probably stored as, without reading it: from its
-    /// name or its row. A hint for plans, no promise.
+    /// Returns what the first image of sample `index` is probably stored as, without reading it:
+    /// from its name or its row. A hint for plans, no promise.
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         let key = self.key(index);
         let (_, extension) = key.rsplit_once('.')?;
         Codec::from_extension(extension)
     }
 
-    /// What the source's own files call a field of the schema, where a dataset of the same kind
-    /// would not call it so by itself: `txt`, not `txt.txt`, in the shards of others. Packing into
-    /// that kind keeps the name.
+    /// Returns what the source's own files call a field of the schema, where a dataset of the same
+    /// kind would not call it so by itself: `txt`, not `txt.txt`, in the shards of others. Packing
+    /// into that kind keeps the name.
     fn member_name(&self, _field: usize) -> Option<String> {
         None
     }
@@ -84,12 +84,12 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
-    /// What a user should know of how the source was taken, in sentences: for the summary.
+    /// Returns what a user should know of how the source was taken, in sentences: for the summary.
     fn remarks(&self) -> Vec<Message> {
         Vec::new()
     }
 
-    /// What lies in the source and is not a sample, so that nothing is left out in silence.
+    /// Returns what lies in the source and is not a sample, so that nothing is left out in silence.
     fn left_out(&self) -> Ignored {
         Ignored::default()
     }
@@ -131,7 +131,7 @@ pub struct Extent {
     pub path: Arc<Path>,
     /// Where they begin in it, in bytes.
     pub offset: u64,
-    /// How many there are.
+    /// The number of there are.
     pub len: u64,
     /// Their XXH3-64, seed 0, where it was recorded.
     pub xxh3: Option<u64>,
@@ -175,7 +175,7 @@ pub trait Reader: Source {
         position
     }
 
-    /// Where the bytes of the first image of sample `index` lie, exactly those that
+    /// Returns where the bytes of the first image of sample `index` lie, exactly those that
     /// [`get`](Self::get) gives, for datasets that know it without looking at them. To find it
     /// takes the dataset's tables and never the page of an image. `None`, the default, where there
     /// is no such file: bytes that are compressed, made when they are read, or found by reading.
@@ -186,9 +186,9 @@ pub trait Reader: Source {
         Ok(None)
     }
 
-    /// Where a decoder may start inside the JPEG in field `field` of sample `index`, where that was
-    /// recorded: bytes that are whole and belong to that image, to be read together with it.
-    /// `None`, the default, where there are none, and for fields that are no images.
+    /// Returns where a decoder may start inside the JPEG in field `field` of sample `index`, where
+    /// that was recorded: bytes that are whole and belong to that image, to be read together with
+    /// it. `None`, the default, where there are none, and for fields that are no images.
     ///
     /// # Errors
     /// As for [`get`](Self::get); `Sample` also when what was recorded is damaged or of another
@@ -197,7 +197,7 @@ pub trait Reader: Source {
         Ok(None)
     }
 
-    /// How the dataset was made, where that was recorded.
+    /// Returns how the dataset was made, where that was recorded.
     fn provenance(&self) -> Option<&Provenance> {
         None
     }
@@ -227,7 +227,7 @@ pub trait Reader: Source {
         Ok(())
     }
 
-    /// Whether every sample has checksums of its own, by which
+    /// Returns whether every sample has checksums of its own, by which
     /// [`verify_sample`](Self::verify_sample) sees a changed value.
     fn has_checksums(&self) -> bool {
         false

@@ -18,7 +18,7 @@ pub fn document(what: &str, fields: Map<String, Value>) -> Value {
 }
 
 impl Samples {
-    /// What would be done.
+    /// Returns what would be done.
     #[must_use]
     pub fn plan_document(&self) -> Value {
         let dataset = self.dataset();

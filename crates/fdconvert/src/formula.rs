@@ -81,13 +81,13 @@ pub(crate) fn prepare(
 }
 
 impl FormulaOutput {
-    /// Where it is written.
+    /// Returns where it is written.
     #[must_use]
     pub fn out(&self) -> &Path {
         &self.out
     }
 
-    /// Whether the complete file of an earlier run is there.
+    /// Returns whether the complete file of an earlier run is there.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.there.is_some()
@@ -134,7 +134,7 @@ pub struct FormulaReport {
 }
 
 impl FormulaOutput {
-    /// What is in the file, or will be, as a document.
+    /// Returns what is in the file, or will be, as a document.
     #[must_use]
     pub fn document(&self, report: &FormulaReport) -> Value {
         let mut fields = Map::new();

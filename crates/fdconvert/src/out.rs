@@ -67,7 +67,7 @@ pub(crate) fn check_place<'a>(
     Ok(())
 }
 
-/// Where a path really is, or will be.
+/// Returns where a path really is, or will be.
 fn resolve(path: &Path) -> Result<PathBuf> {
     let mut missing = Vec::new();
     let mut there = path;

@@ -112,7 +112,7 @@ macro_rules! how_setters {
             self
         }
 
-        /// What becomes of samples that cannot be read, decoded or stored.
+        /// Returns what becomes of samples that cannot be read, decoded or stored.
         #[must_use]
         pub fn on_error(mut self, on_error: OnError) -> Self {
             self.how.on_error = on_error;
@@ -179,7 +179,7 @@ impl Pack {
         })
     }
 
-    /// What is packed and how it is stored.
+    /// Returns what is packed and how it is stored.
     #[must_use]
     pub fn options(mut self, options: PackOptions) -> Self {
         self.options = options;
@@ -342,7 +342,7 @@ impl Samples {
         Ok(samples)
     }
 
-    /// What will be written.
+    /// Returns what will be written.
     #[must_use]
     pub fn dataset(&self) -> Dataset<'_> {
         Dataset {
@@ -372,7 +372,7 @@ impl Samples {
         }
     }
 
-    /// What became of the splits of the source, in sentences.
+    /// Returns what became of the splits of the source, in sentences.
     #[must_use]
     pub fn split_notes(&self) -> Vec<Message> {
         match &self.paths[..] {
@@ -387,7 +387,7 @@ impl Samples {
         outputs(&*self.settings.format, &self.plan, &self.out)
     }
 
-    /// What the format has to say of how such samples are stored.
+    /// Returns what the format has to say of how such samples are stored.
     #[must_use]
     pub fn remarks(&self) -> Vec<Message> {
         self.settings.format.remarks(self.source.schema(), &self.plan.common)

@@ -165,7 +165,7 @@ impl Planned {
         &*self.source
     }
 
-    /// What became of the splits of the sources, in sentences.
+    /// Returns what became of the splits of the sources, in sentences.
     #[must_use]
     pub fn split_notes(&self) -> Vec<Message> {
         splits::notes(&self.paths, &*self.source, &self.plan, &self.settings.plan)
@@ -187,7 +187,7 @@ impl Planned {
         document("planned", fields)
     }
 
-    /// What lies in the sources and is not a sample.
+    /// Returns what lies in the sources and is not a sample.
     #[must_use]
     pub fn left_out(&self) -> Ignored {
         self.source.left_out()
@@ -245,7 +245,7 @@ fn refuse_existing(path: &Path) -> Error {
     )
 }
 
-/// Whether planning may lead to what is there already.
+/// Returns whether planning may lead to what is there already.
 fn is_plan(path: &Path) -> Result<bool> {
     let is_file = fs::metadata(path).map_err(Error::io("look at", path))?.is_file();
     let bytes = if is_file { Some(fdconvert_storage::map(path)?) } else { None };

@@ -72,7 +72,7 @@ pub trait Steps: Sync {
     fn done(&self, _n: u64) {}
     /// One more step is done.
     fn step(&self) {}
-    /// What is worked on.
+    /// Returns what is worked on.
     fn on(&self, _what: &str) {}
 }
 

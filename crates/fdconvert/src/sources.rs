@@ -150,7 +150,8 @@ impl Opening<'_> {
             .select_splits(self.options.select_splits.clone())
     }
 
-    /// What a plan records of a source, so that other runs need not look again; and the source.
+    /// Returns what a plan records of a source, so that other runs need not look again; and the
+    /// source.
     pub(crate) fn describe(self, path: &Path) -> Result<(PlannedSource, Box<dyn Source>)> {
         let text = path.to_str().ok_or_else(|| {
             let what = format!("{} is not UTF-8; plans name sources as text", path.display());
@@ -202,7 +203,7 @@ impl Opening<'_> {
     }
 }
 
-/// Whether nothing in a folder says that it is more than a folder of images.
+/// Returns whether nothing in a folder says that it is more than a folder of images.
 pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
     let formats = fdconvert_reader::formats();
     let is_packed =

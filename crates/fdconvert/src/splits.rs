@@ -33,7 +33,7 @@ fn folder_split(path: &Path) -> Option<&'static str> {
     split_named(&name_of(path).ok()??)
 }
 
-/// What became of the splits of the source, and what else there is to know about it.
+/// Returns what became of the splits of the source, and what else there is to know about it.
 pub(crate) fn notes(
     paths: &[PathBuf],
     source: &dyn Source,
@@ -95,7 +95,7 @@ fn split_at(splits: &[(String, Range<u64>)], index: u64) -> Option<String> {
     splits.iter().find(|(_, range)| range.contains(&index)).map(|(name, _)| name.clone())
 }
 
-/// What becomes of splits in a folder, where files lie where their names say.
+/// Returns what becomes of splits in a folder, where files lie where their names say.
 pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -> Vec<Message> {
     let splits = source.splits();
     let mut notes = match &split_names(&splits)[..] {
@@ -116,7 +116,7 @@ pub(crate) fn unpacking_notes(dataset: &Path, out: &Path, source: &dyn Source) -
     notes
 }
 
-/// What JSON says of the splits of a plan.
+/// Returns what JSON says of the splits of a plan.
 pub(crate) fn planned_json(plan: &Plan) -> Value {
     let of = |name: &str| {
         let shards = plan.shards.iter().filter(|shard| shard.split == name);

@@ -129,7 +129,7 @@ pub fn verify_with(
 }
 
 impl Verified {
-    /// What was found as a document.
+    /// Returns what was found as a document.
     #[must_use]
     pub fn document(&self, dataset: &Path, options: &VerifyOptions) -> Json {
         let problems = self.problems.iter().map(|problem| match &problem.sample {
@@ -201,7 +201,7 @@ fn check_sample(
     check_jpeg_index(reader, index, &sample)
 }
 
-/// Whether the stored entry points of a sample's JPEGs are those that are made of them now.
+/// Returns whether the stored entry points of a sample's JPEGs are those that are made of them now.
 fn check_jpeg_index(reader: &dyn Reader, index: u64, sample: &Sample<Encoded>) -> Result<()> {
     for (field, value) in sample.values.iter().enumerate() {
         let Value::Image(image) = value else { continue };

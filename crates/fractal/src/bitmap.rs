@@ -233,13 +233,13 @@ impl Flip {
     /// All four, in order.
     pub const ALL: [Self; 4] = [Self::Flip0, Self::Flip1, Self::Flip2, Self::Flip3];
 
-    /// Whether the canvas, whose y goes upwards, is turned top to bottom.
+    /// Returns whether the canvas, whose y goes upwards, is turned top to bottom.
     #[must_use]
     pub fn top_bottom(self) -> bool {
         matches!(self, Self::Flip0 | Self::Flip2)
     }
 
-    /// Whether it is turned left to right.
+    /// Returns whether it is turned left to right.
     #[must_use]
     pub fn left_right(self) -> bool {
         matches!(self, Self::Flip2 | Self::Flip3)

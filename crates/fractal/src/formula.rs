@@ -16,7 +16,7 @@ pub struct Formula {
     pub weight: Option<f64>,
     /// Images of one class and one row of weights, before they are turned over.
     pub patches: u32,
-    /// Whether each image comes in the four flips of the original, else only as its `flip0`.
+    /// True if each image comes in the four flips of the original, else only as its `flip0`.
     pub flips: bool,
     /// Size and number of points.
     pub frame: Frame,
@@ -29,7 +29,7 @@ pub struct Formula {
     /// An image whose points cover less than this share is drawn again with other weights; 0 draws
     /// every image as it is.
     pub min_fill: f64,
-    /// Whether every epoch has instances of its own.
+    /// True if every epoch has instances of its own.
     pub varies: bool,
 }
 

@@ -108,13 +108,13 @@ impl Draw {
         Self::ALL.into_iter().find(|draw| draw.name() == name)
     }
 
-    /// Whether points become patches.
+    /// Returns whether points become patches.
     #[must_use]
     pub fn is_patch(self) -> bool {
         matches!(self, Self::PatchGray | Self::PatchColor)
     }
 
-    /// Whether hues tell the points apart.
+    /// Returns whether hues tell the points apart.
     #[must_use]
     pub fn is_color(self) -> bool {
         matches!(self, Self::PointColor | Self::PatchColor)

@@ -85,7 +85,7 @@ pub const RECIPE_KEYS: &[RecipeKey] = &[
 const POINT_KEYS: [&str; 7] = ["points", "draw", "weight", "flips", "sampler", "min_fill", "pad"];
 
 impl Recipe {
-    /// Whether a source is a recipe rather than a path.
+    /// Returns whether a source is a recipe rather than a path.
     #[must_use]
     pub fn is_recipe(text: &str) -> bool {
         text.starts_with(SCHEME)
@@ -196,7 +196,7 @@ impl Recipe {
         format!("{SCHEME}{}?{}", self.family.name(), keys.join("&"))
     }
 
-    /// How many categories it asks for.
+    /// Returns how many categories it asks for.
     #[must_use]
     pub fn classes(&self) -> usize {
         self.classes.unwrap_or(DEFAULT_CLASSES)

@@ -74,7 +74,7 @@ pub struct Facts {
     pub row: u32,
     /// Share of the pixels that are lit.
     pub fill: f64,
-    /// Whether its points cover next to nothing.
+    /// True if its points cover next to nothing.
     pub degenerate: bool,
 }
 
@@ -224,7 +224,7 @@ impl FractalSource {
         Sample { key: self.formula.key(place), values }
     }
 
-    /// What is recorded of every image: where it came from and how full it is.
+    /// Returns what is recorded of every image: where it came from and how full it is.
     fn meta(&self, facts: &Facts) -> bytes::Bytes {
         let place = &facts.place;
         let category = self.category(place.class).map_or("", |category| category.name.as_str());

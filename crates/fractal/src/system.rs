@@ -51,7 +51,7 @@ impl System {
         &self.maps
     }
 
-    /// How often each map is taken; meant to sum to 1, though files may say otherwise.
+    /// Returns how often each map is taken; meant to sum to 1, though files may say otherwise.
     #[must_use]
     pub fn probabilities(&self) -> &[f64] {
         &self.probabilities

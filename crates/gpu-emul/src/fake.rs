@@ -80,7 +80,7 @@ impl Counters {
 pub struct FakeMachine {
     /// As the driver tells it: 12040 for CUDA 12.4.
     pub version: i32,
-    /// How many GPUs there are.
+    /// The number of GPUs there are.
     pub n_devices: i32,
     /// Their compute capability.
     pub capability: (i32, i32),
@@ -95,7 +95,7 @@ impl FakeMachine {
 }
 
 impl FakeDriver {
-    /// Where the library is: for [`fdconvert_gpu::Driver::load`].
+    /// Returns where the library is: for [`fdconvert_gpu::Driver::load`].
     #[must_use]
     pub fn path() -> &'static Path {
         Path::new(env!("FDCONVERT_FAKE_CUDA"))
@@ -145,7 +145,7 @@ impl FakeDriver {
         }
     }
 
-    /// What it has counted.
+    /// Returns what it has counted.
     #[must_use]
     pub fn counters(&self) -> Counters {
         type Count = unsafe extern "C" fn(*mut Counters);
@@ -180,7 +180,7 @@ impl FakeDriver {
         Ok(found)
     }
 
-    /// Where a function of the library is.
+    /// Returns where a function of the library is.
     pub(crate) fn address(&self, name: &[u8]) -> Result<usize, libloading::Error> {
         // SAFETY: nothing is called, only the address is taken.
         let symbol = unsafe { self.function::<*const ()>(name) }?;

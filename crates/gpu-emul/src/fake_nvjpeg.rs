@@ -52,7 +52,7 @@ struct Functions {
 }
 
 impl<'a> FakeNvJpeg<'a> {
-    /// Where the library is: for [`fdconvert_gpu::NvJpeg::load`].
+    /// Returns where the library is: for [`fdconvert_gpu::NvJpeg::load`].
     #[must_use]
     pub fn path() -> &'static Path {
         Path::new(env!("FDCONVERT_FAKE_NVJPEG"))
@@ -107,7 +107,7 @@ impl<'a> FakeNvJpeg<'a> {
         }
     }
 
-    /// Where pixels come from, until the next reset.
+    /// Returns where pixels come from, until the next reset.
     pub fn set_decoder(&self, decode: FakeDecode) {
         type Set = unsafe extern "C" fn(FakeDecode);
         // SAFETY: as above.
@@ -117,7 +117,7 @@ impl<'a> FakeNvJpeg<'a> {
         }
     }
 
-    /// What it has counted.
+    /// Returns what it has counted.
     #[must_use]
     pub fn counters(&self) -> LibraryCounters {
         type Count = unsafe extern "C" fn(*mut LibraryCounters);

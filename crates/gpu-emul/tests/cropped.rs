@@ -64,8 +64,9 @@ fn touched(start: f32, part: f32, n_pixels: u32) -> Range<u32> {
     first..(end.ceil() as u32).clamp(first + 1, n_pixels)
 }
 
-/// What `fdconvert_jpeg` says that a crop needs, decoded without holes but between restarts:
-/// from where the prediction is known before the first segment, and from restarts before others.
+/// Returns what `fdconvert_jpeg` says that a crop needs, decoded without holes but between
+/// restarts: from where the prediction is known before the first segment, and from restarts before
+/// others.
 fn expected_work(jpeg: &Jpeg, entry_points: &EntryPoints, crop: Crop) -> Work {
     let rows = touched(crop.top, crop.height, jpeg.height);
     let columns = touched(crop.left, crop.width, jpeg.width);

@@ -357,7 +357,8 @@ fn other_libraries_are_refused() {
     assert!(matches!(error, GpuError::TooOld { .. } | GpuError::NoDriver { .. }), "{error:?}");
 }
 
-/// Who was handed a batch reads it on a stream of its own, perhaps after it has let the batch go.
+/// Returns who was handed a batch reads it on a stream of its own, perhaps after it has let the
+/// batch go.
 #[test]
 #[allow(unsafe_code, reason = "streams are handles")]
 fn memory_is_not_used_again_before_its_readers_are_done() {

@@ -92,7 +92,7 @@ fn requests(twins: &[Twins], is_mixed: bool) -> Vec<Request<'_>> {
     requests.collect()
 }
 
-/// What libjpeg-turbo makes of an image, always with three channels.
+/// Returns what libjpeg-turbo makes of an image, always with three channels.
 fn rgb(bytes: &[u8], width: u32, height: u32) -> Option<Vec<u8>> {
     let (codec, bytes) = (fdconvert_core::Codec::Jpeg, bytes.to_vec().into());
     let encoded = Encoded::new(codec, width, height, bytes);

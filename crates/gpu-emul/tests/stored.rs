@@ -94,7 +94,7 @@ fn of_stored<'a>(
     .collect()
 }
 
-/// What a batch has, beside that of the same images when they travel.
+/// Returns what a batch has, beside that of the same images when they travel.
 #[track_caller]
 fn check(batch: &Batch, travelling: &[Request<'_>], output: Output) -> u64 {
     let plan = Plan::new(travelling, output, LIMITS);
@@ -210,8 +210,8 @@ fn a_full_store_says_so() {
     assert!(fake.counters().is_clean(), "{:?}", fake.counters());
 }
 
-/// Where the GPU has less than the store may take, smaller pieces are tried, and at last it is
-/// full; with memory again, it continues.
+/// Returns where the GPU has less than the store may take, smaller pieces are tried, and at last it
+/// is full; with memory again, it continues.
 #[test]
 fn a_full_gpu_says_so() {
     let fake = FakeDriver::take().unwrap();

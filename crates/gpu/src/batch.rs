@@ -116,20 +116,21 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// What became of each image, in the order of the requests.
+    /// Returns what became of each image, in the order of the requests.
     #[must_use]
     pub fn statuses(&self) -> &[Status] {
         &self.statuses
     }
 
-    /// Where the output lies in the memory of the GPU. Memory of the decoder's own is used again
-    /// once the batch is dropped: work on other streams that reads it must be done by then.
+    /// Returns where the output lies in the memory of the GPU. Memory of the decoder's own is used
+    /// again once the batch is dropped: work on other streams that reads it must be done by then.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.target.as_ref().map_or(0, Target::address)
     }
 
-    /// How long the GPU took, where [`Decoder::diagnose`](crate::Decoder::diagnose) asked for it.
+    /// Returns how long the GPU took, where [`Decoder::diagnose`](crate::Decoder::diagnose) asked
+    /// for it.
     #[must_use]
     pub fn timings(&self) -> Option<&Timings> {
         self.timings.as_ref()
@@ -141,9 +142,9 @@ impl Batch {
         self.plan.output_bytes() + self.rest.as_ref().map_or(0, Rest::n_bytes)
     }
 
-    /// Where in the output an image lies; `None` where it has no place: in the native output only
-    /// what the kernels or nvJPEG were asked for has one, all of the kernels' before all of
-    /// nvJPEG's.
+    /// Returns where in the output an image lies; `None` where it has no place: in the native
+    /// output only what the kernels or nvJPEG were asked for has one, all of the kernels' before
+    /// all of nvJPEG's.
     #[must_use]
     pub fn place(&self, request: usize) -> Option<Place> {
         let by_library = || self.rest.as_ref()?.place(request);

@@ -27,7 +27,7 @@ const MAX_COUNT: u64 = 1 << 31;
 pub(crate) struct Builder {
     output: Output,
     limits: Limits,
-    /// Whether what no crop needs is left out.
+    /// True if what no crop needs is left out.
     only_needed: bool,
     images: Vec<ImageLayout>,
     chunks: Vec<Chunk>,

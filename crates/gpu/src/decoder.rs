@@ -83,7 +83,7 @@ impl Decoder {
         })
     }
 
-    /// What is done beside decoding, from the next batch on.
+    /// Returns what is done beside decoding, from the next batch on.
     pub fn diagnose(&mut self, diagnostics: Diagnostics) {
         self.diagnostics = diagnostics;
     }
@@ -115,8 +115,8 @@ impl Decoder {
         }
     }
 
-    /// How many decoders the GPU has beside its multiprocessors, and how many cores each, as
-    /// nvJPEG tells; `None` where it is not in use, or does not tell.
+    /// Returns how many decoders the GPU has beside its multiprocessors, and how many cores each,
+    /// as nvJPEG tells; `None` where it is not in use, or does not tell.
     #[must_use]
     pub fn hardware_decoders(&self) -> Option<(u32, u32)> {
         self.library.as_ref().and_then(Library::hardware)
@@ -176,7 +176,7 @@ impl Decoder {
         self.start((plan, rest), requests, Target::Foreign(address))
     }
 
-    /// What the kernels do, and what nvJPEG does where it is in use.
+    /// Returns what the kernels do, and what nvJPEG does where it is in use.
     fn divide(&self, requests: &[Request<'_>], output: Output) -> (Plan, Option<Rest>) {
         match &self.library {
             None => (Plan::new(requests, output, self.limits), None),

@@ -178,13 +178,13 @@ impl Drawing {
         &self.needs_orbit
     }
 
-    /// Where the bitmaps of the points lie in the memory of the GPU, one after the other.
+    /// Returns where the bitmaps of the points lie in the memory of the GPU, one after the other.
     #[must_use]
     pub fn coverage(&self) -> u64 {
         self.memory.address() + self.coverage.start
     }
 
-    /// Where those with patches lie.
+    /// Returns where those with patches lie.
     #[must_use]
     pub fn patches(&self) -> u64 {
         self.memory.address() + self.patches.start

@@ -21,7 +21,7 @@ pub(crate) struct Parsed {
 }
 
 impl Parsed {
-    /// Where restart markers were: bytes of the un-stuffed scan.
+    /// Returns where restart markers were: bytes of the un-stuffed scan.
     pub(crate) fn restarts(&self) -> impl Iterator<Item = u32> {
         // Hardly any image has some, and the others are not searched for them.
         let with_restarts = if self.layout.n_restarts > 0 { &*self.segments } else { &[] };
@@ -70,7 +70,7 @@ pub(crate) fn read(
     Ok(Read { parsed, tables, scan: jpeg.scan })
 }
 
-/// Whether an image has no more blocks than it may.
+/// Returns whether an image has no more blocks than it may.
 pub(crate) fn check_size(n_blocks: u32, max_blocks: u32) -> Result<(), Fallback> {
     let limit = max_blocks.min(MAX_BLOCKS);
     if n_blocks > limit { Err(Fallback::TooLarge { n_blocks, limit }) } else { Ok(()) }

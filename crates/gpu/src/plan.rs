@@ -103,7 +103,7 @@ impl Plan {
         Builder::new(output, limits, false).build(requests)
     }
 
-    /// How much of its images is decoded.
+    /// Returns how much of its images is decoded.
     #[must_use]
     pub fn work(&self) -> Work {
         self.work
@@ -127,14 +127,14 @@ impl Plan {
         self.output_bytes
     }
 
-    /// How many images the kernels decode.
+    /// Returns how many images the kernels decode.
     #[must_use]
     pub fn n_images(&self) -> usize {
         self.images.len()
     }
 
-    /// Where in the output a request's image lies, its width, height and channels; `None` where it
-    /// has no place: in the native output only what the kernels decode has one.
+    /// Returns where in the output a request's image lies, its width, height and channels; `None`
+    /// where it has no place: in the native output only what the kernels decode has one.
     #[must_use]
     pub fn place(&self, request: usize) -> Option<Place> {
         let outcome = self.outcomes.get(request)?;
@@ -177,7 +177,7 @@ impl Plan {
         write(self.sections.quantisation, self.quantisation.as_bytes());
     }
 
-    /// What became of each request, given what the kernels say about their images.
+    /// Returns what became of each request, given what the kernels say about their images.
     #[must_use]
     pub fn statuses(&self, states: &[StateLayout]) -> Vec<Status> {
         let status = |outcome: &Result<usize, Fallback>| match outcome {
@@ -191,7 +191,7 @@ impl Plan {
         self.outcomes.iter().map(status).collect()
     }
 
-    /// Whether the stored images lie in the memory of that GPU.
+    /// Returns whether the stored images lie in the memory of that GPU.
     pub(crate) fn check_gpu(&self, gpu: &Gpu) -> Result<(), GpuError> {
         let all_there = self.stored.iter().all(|stored| stored.is_on(gpu));
         if all_there { Ok(()) } else { Err(GpuError::OtherGpu) }

@@ -45,8 +45,8 @@ pub struct EngineFound {
     pub engine: Engine,
     /// Whether it starts there.
     pub started: Result<(), GpuError>,
-    /// How many decoders beside the multiprocessors the GPU has, and how many cores each, as the
-    /// engine tells.
+    /// The number of decoders beside the multiprocessors the GPU has, and how many cores each, as
+    /// the engine tells.
     pub hardware: Option<(u32, u32)>,
 }
 

@@ -8,10 +8,10 @@ pub struct Request<'a> {
     pub image: Source<'a>,
     /// The part of it that is wanted.
     pub crop: Crop,
-    /// Whether the pixels around the crop count where the filter reaches them, as when an image is
+    /// True if the pixels around the crop count where the filter reaches them, as when an image is
     /// resized first and cropped then. Otherwise they do not exist.
     pub reach: bool,
-    /// Whether it is mirrored, left to right.
+    /// True if it is mirrored, left to right.
     pub flip: bool,
 }
 
@@ -209,7 +209,7 @@ pub enum Fallback {
     TooLarge {
         /// Blocks of 8x8 values.
         n_blocks: u32,
-        /// How many are allowed.
+        /// The number of are allowed.
         limit: u32,
     },
     /// The batch has more data than positions of 32 bits can count.

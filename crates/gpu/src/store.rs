@@ -158,7 +158,7 @@ impl Store {
         self.pieces.iter().map(|piece| piece.used_bytes).sum()
     }
 
-    /// What the store may take of the GPU's memory.
+    /// Returns what the store may take of the GPU's memory.
     #[must_use]
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
@@ -292,7 +292,7 @@ impl Stored {
         &self.image.tables
     }
 
-    /// Where its scan lies on the GPU.
+    /// Returns where its scan lies on the GPU.
     pub(crate) fn address(&self) -> u64 {
         self.image.address
     }

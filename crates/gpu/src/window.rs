@@ -118,7 +118,7 @@ pub(crate) fn walked(image: &Parsed, mcus: &McusLayout) -> Vec<Range<usize>> {
     runs
 }
 
-/// What the predictions are at the first of the walked segments.
+/// Returns what the predictions are at the first of the walked segments.
 pub(crate) fn first_dc(image: &Parsed, walked: &[Range<usize>]) -> [u32; 3] {
     let anchor = walked.first().and_then(|run| anchor(image, run.start));
     anchor.map_or([0; 3], |anchor| anchor.dc.map(|dc| i32::from(dc) as u32))

@@ -131,8 +131,8 @@ fn restart_bytes(segments: &[Segment]) -> Vec<u32> {
     starts.iter().zip(starts.iter().skip(1)).map(|(from, to)| to - from).collect()
 }
 
-/// What changes of the predictions from anchor to anchor, folded: of the first component, and of
-/// all others together.
+/// Returns what changes of the predictions from anchor to anchor, folded: of the first component,
+/// and of all others together.
 fn anchor_codes(entry_points: &EntryPoints) -> [Vec<u32>; 2] {
     let mut codes = [Vec::new(), Vec::new()];
     let mut before = [0; 3];

@@ -45,7 +45,7 @@ pub struct Segment {
     pub bit: u32,
     /// Its first block, in the order of the scan.
     pub block: u32,
-    /// How many blocks it has, at least one.
+    /// The number of blocks it has, at least one.
     pub n_blocks: u32,
     /// The DC prediction of every component starts at 0: it is the first segment, or follows a
     /// restart marker. For any other, the prediction is the sum of the DC differences of all
@@ -144,14 +144,14 @@ impl EntryPoints {
         self.grid_bits
     }
 
-    /// Where the last block ends, in bits of the un-stuffed scan.
+    /// Returns where the last block ends, in bits of the un-stuffed scan.
     #[must_use]
     pub fn total_bits(&self) -> u32 {
         self.total_bits
     }
 
-    /// Where a segment starts and where the next one does, or the last block ends; empty when
-    /// there is no such segment. Up to 7 bits before a restart are padding.
+    /// Returns where a segment starts and where the next one does, or the last block ends; empty
+    /// when there is no such segment. Up to 7 bits before a restart are padding.
     #[must_use]
     pub fn segment_bits(&self, segment_idx: usize) -> Range<u32> {
         let start = self.segments.get(segment_idx).map_or(self.total_bits, |it| it.bit);

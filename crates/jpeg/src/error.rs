@@ -91,7 +91,7 @@ pub enum Refused {
     Components {
         /// Where the frame header starts.
         offset: usize,
-        /// How many it has.
+        /// The number of it has.
         n_components: u8,
     },
     /// A sampling factor outside 1 to 4.
@@ -211,9 +211,9 @@ pub enum Refused {
     /// Fewer restart markers than the restart interval demands.
     #[error("the JPEG has {found} restart markers instead of {expected}")]
     Restarts {
-        /// How many the scan should have.
+        /// The number of the scan should have.
         expected: u32,
-        /// How many it has.
+        /// The number of it has.
         found: u32,
     },
     /// Bits that are no code of the table, or a code that a sequential scan gives no meaning.
@@ -318,7 +318,7 @@ pub enum EntryPointError {
     /// The bytes end too early.
     #[error("the entry points end at byte {len} in the middle")]
     Ends {
-        /// How many bytes there are.
+        /// The number of bytes there are.
         len: usize,
     },
     /// Bytes that break the specification, or are not of this image.

@@ -27,7 +27,7 @@ impl fmt::Display for Class {
 /// A Huffman table as a JPEG defines it (T.81, B.2.4.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HuffmanTable {
-    /// How many codes have 1, 2, ... 16 bits.
+    /// The number of codes have 1, 2, ... 16 bits.
     pub counts: [u8; 16],
     /// What the codes stand for, shortest first: as many as the counts add up to, at most 256.
     pub values: Vec<u8>,
@@ -77,7 +77,7 @@ impl HuffmanTable {
         })
     }
 
-    /// Whether the table is a prefix code as libjpeg demands it: not empty, no code of ones
+    /// Returns whether the table is a prefix code as libjpeg demands it: not empty, no code of ones
     /// alone (so that fill bits are no code), and for DC no value above 15.
     ///
     /// # Errors
@@ -180,14 +180,14 @@ impl Code {
         self.0 >> 16 & 127
     }
 
-    /// Whether it ends the block.
+    /// Returns whether it ends the block.
     #[inline]
     #[must_use]
     pub fn ends_block(self) -> bool {
         self.advance() == WHOLE_BLOCK
     }
 
-    /// Whether the table has such a code.
+    /// Returns whether the table has such a code.
     #[inline]
     #[must_use]
     pub fn is_valid(self) -> bool {

@@ -287,8 +287,8 @@ impl State {
     }
 }
 
-/// Where the entropy-coded bytes end, and that the image ends there. A missing end marker is no
-/// reason to refuse: whether the data is complete is seen when it is walked.
+/// Returns where the entropy-coded bytes end, and that the image ends there. A missing end marker
+/// is no reason to refuse: whether the data is complete is seen when it is walked.
 fn entropy_coded(bytes: &[u8], start: usize, restarts: bool) -> Result<Range<usize>, Refused> {
     let mut from = start;
     let end = loop {

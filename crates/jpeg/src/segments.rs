@@ -36,13 +36,13 @@ pub mod marker {
     const TEM: u8 = 0x01;
     const RST0: u8 = 0xD0;
 
-    /// Whether a marker has no length and no content.
+    /// Returns whether a marker has no length and no content.
     #[must_use]
     pub const fn stands_alone(marker: u8) -> bool {
         matches!(marker, TEM | RST0..=EOI)
     }
 
-    /// Whether a marker begins the header of a frame, of whichever process.
+    /// Returns whether a marker begins the header of a frame, of whichever process.
     #[must_use]
     pub const fn starts_frame(marker: u8) -> bool {
         // Among these codes are those of two tables and one that is reserved.
@@ -171,8 +171,8 @@ fn next_marker(bytes: &[u8], mut at: usize) -> Option<(u8, usize)> {
     }
 }
 
-/// Where the next `FF` is, or the length if there is none. By as many bytes as vectors of the
-/// processor have, because there are hundreds of others for each in a scan.
+/// Returns where the next `FF` is, or the length if there is none. By as many bytes as vectors of
+/// the processor have, because there are hundreds of others for each in a scan.
 #[inline]
 pub(crate) fn find_ff(bytes: &[u8], from: usize) -> usize {
     let mut at = from;

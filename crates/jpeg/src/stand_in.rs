@@ -140,7 +140,8 @@ impl<'a> Bits<'a> {
         Self { out, word: 0, n_bits: 0 }
     }
 
-    /// What was appended to, and the bits that are not out, lowermost, with their number, 0 to 7.
+    /// Returns what was appended to, and the bits that are not out, lowermost, with their number, 0
+    /// to 7.
     pub(crate) fn finish(self) -> (&'a mut Vec<u8>, u8, u32) {
         (self.out, self.word as u8, self.n_bits)
     }

@@ -94,7 +94,7 @@ pub enum Memory<'a> {
 }
 
 impl Batch {
-    /// Where the images are, row after row, as [`shape`](Self::shape) says.
+    /// Returns where the images are, row after row, as [`shape`](Self::shape) says.
     #[must_use]
     pub fn memory(&self) -> Memory<'_> {
         match &self.images {
@@ -158,13 +158,13 @@ impl Batch {
         &self.samples
     }
 
-    /// Whether each row counts: not those that fill up a last batch, or were left out.
+    /// Returns whether each row counts: not those that fill up a last batch, or were left out.
     #[must_use]
     pub fn valid(&self) -> &[bool] {
         &self.valid
     }
 
-    /// Whether each row shows another sample than the order says, because that one failed.
+    /// Returns whether each row shows another sample than the order says, because that one failed.
     #[must_use]
     pub fn substituted(&self) -> &[bool] {
         &self.substituted
@@ -176,7 +176,7 @@ impl Batch {
         self.samples.len()
     }
 
-    /// Whether there is no row: the share of a rank in a short last batch.
+    /// Returns whether there is no row: the share of a rank in a short last batch.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
@@ -194,7 +194,7 @@ impl Batch {
         self.step
     }
 
-    /// Where to resume after this batch: the whole checkpoint.
+    /// Returns where to resume after this batch: the whole checkpoint.
     #[must_use]
     pub fn state(&self) -> State {
         self.state

@@ -31,7 +31,7 @@ pub(crate) struct Fetched {
     pub(crate) image: Encoded,
     /// 0 where no labels are asked for.
     pub(crate) label: i64,
-    /// Whether the bytes are its own, and no part of a mapped file.
+    /// True if the bytes are its own, and no part of a mapped file.
     pub(crate) is_owned: bool,
 }
 
@@ -198,7 +198,7 @@ impl Datasets {
         part.map_or(position, |part| part.reader.stratum_sample(stratum, position))
     }
 
-    /// Where the image of a sample lies.
+    /// Returns where the image of a sample lies.
     ///
     /// # Errors
     /// Those of the reader.

@@ -59,12 +59,13 @@ impl Failures {
 /// Samples that are tried in the place of a failed one before giving up.
 pub(crate) const SUBSTITUTES: u64 = 64;
 
-/// How long to wait before the try after that many.
+/// Returns how long to wait before the try after that many.
 pub(crate) fn backoff(tries: u32) -> Duration {
     Duration::from_millis(10 << tries.min(10))
 }
 
-/// Whether the same read may succeed later: what networks and busy disks say. Damage does not heal.
+/// Returns whether the same read may succeed later: what networks and busy disks say. Damage does
+/// not heal.
 pub(crate) fn may_pass(error: &Error) -> bool {
     /// "Input/output error" and "stale file handle" of Linux, which Rust gives no kind.
     const EIO: i32 = 5;

@@ -122,7 +122,7 @@ impl Groups {
         self.groups.iter().map(|group| (group.draws.len, group.n_slots))
     }
 
-    /// How samples are kept, if they are.
+    /// Returns how samples are kept, if they are.
     pub(crate) fn method(&self) -> Option<&'static dyn Method> {
         self.method
     }
@@ -134,7 +134,7 @@ impl Groups {
         self.method.map_or(datasets, |method| method.fingerprint(datasets, &slots))
     }
 
-    /// What a place of the order is.
+    /// Returns what a place of the order is.
     pub(crate) fn locate(&self, datasets: &Datasets, place: Place) -> Located {
         match self.groups.get(place.stratum as usize) {
             Some(group) => group.at(datasets, place.id),

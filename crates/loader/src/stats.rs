@@ -137,7 +137,7 @@ impl Counters {
         single.into_iter().chain(&self.nanos).chain(&self.waits).chain(&self.strata)
     }
 
-    /// What has been counted.
+    /// Returns what has been counted.
     pub(crate) fn read(&self, threads: usize, elapsed: Duration) -> Stats {
         let time = |stage: Stage| {
             let nanos = self.nanos.get(stage as usize).map_or(0, |nanos| nanos.load(Relaxed));

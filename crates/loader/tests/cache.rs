@@ -46,7 +46,7 @@ fn sorted(samples: &[u64]) -> Vec<u64> {
     samples
 }
 
-/// How many samples a stratum may be off its share in a batch, see `order/mod.rs`.
+/// Returns how many samples a stratum may be off its share in a batch, see `order/mod.rs`.
 fn limit(share: f64, n_strata: usize) -> f64 {
     1.0 + share * n_strata.saturating_sub(2) as f64 + 1e-9
 }

@@ -194,7 +194,7 @@ fn datasets_that_do_not_say_where_images_lie_are_refused() {
     assert!(said.contains("memory does not say") && said.starts_with("access"), "{said}");
 }
 
-/// What every read takes is counted, so the stream cannot be faster than the rate.
+/// Returns what every read takes is counted, so the stream cannot be faster than the rate.
 #[test]
 fn throttles_are_paid_for_every_read_and_for_no_hit() {
     each_format(|format, _, reader| {

@@ -37,7 +37,7 @@ fn batches_do_not_depend_on_threads_or_prefetch() {
     }
 }
 
-/// Where decoding may start inside of a JPEG spares time and changes nothing.
+/// Returns where decoding may start inside of a JPEG spares time and changes nothing.
 #[test]
 fn entry_points_change_no_pixel() {
     let options = |orient| Options { orient, ..random_crop() };

@@ -57,7 +57,7 @@ fn lines(log: &Path) -> Vec<(u64, State)> {
     complete.lines().map(line).collect()
 }
 
-/// What is started and killed; does nothing when run as a test.
+/// Returns what is started and killed; does nothing when run as a test.
 #[test]
 fn child() {
     let (Some(log), Ok(batches)) = (env::var_os(LOG), env::var(BATCHES)) else { return };

@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 pub struct Part {
     /// This one, from 0.
     pub index: u64,
-    /// How many there are.
+    /// The number of there are.
     pub of: u64,
 }
 
@@ -92,7 +92,7 @@ impl Dataset<'_> {
         Ok(hash.digest128().to_le_bytes())
     }
 
-    /// Whether a shard of this very dataset is finished already.
+    /// Returns whether a shard of this very dataset is finished already.
     ///
     /// # Errors
     /// Those of [`fingerprint`](Self::fingerprint).
@@ -108,8 +108,8 @@ impl Dataset<'_> {
         }))
     }
 
-    /// What every shard's record says, where all parts are done, and what it took to compare the
-    /// shards with their records.
+    /// Returns what every shard's record says, where all parts are done, and what it took to
+    /// compare the shards with their records.
     ///
     /// # Errors
     /// `Usage` naming the shards that are missing; those of `Format::finished`.
@@ -156,7 +156,7 @@ impl Dataset<'_> {
         })
     }
 
-    /// What tells it apart.
+    /// Returns what tells it apart.
     pub(crate) fn identity(&self) -> Result<Identity> {
         let fingerprint = self.fingerprint()?;
         let mut hash = Xxh3::new();
@@ -167,7 +167,7 @@ impl Dataset<'_> {
         Ok(Identity { provenance: self.provenance(), fingerprint, stamp })
     }
 
-    /// What a format has to know of a shard that lies at `out`.
+    /// Returns what a format has to know of a shard that lies at `out`.
     pub(crate) fn request<'a>(
         &'a self,
         identity: &'a Identity,
@@ -188,7 +188,7 @@ impl Dataset<'_> {
         }
     }
 
-    /// Where a shard's dataset lies.
+    /// Returns where a shard's dataset lies.
     pub(crate) fn shard_out(&self, shard: &Shard) -> PathBuf {
         match self.format.is_sharded() || self.plan.splits().len() == 1 {
             true => self.out.to_path_buf(),
@@ -205,7 +205,7 @@ impl Dataset<'_> {
         provenance
     }
 
-    /// What of the record tells runs apart: not what the source holds beside its samples.
+    /// Returns what of the record tells runs apart: not what the source holds beside its samples.
     fn recorded(&self) -> Provenance {
         let mut params = self.policy.params();
         params.insert("format".into(), self.format.name().into());
@@ -222,7 +222,7 @@ impl Dataset<'_> {
     }
 }
 
-/// What a plan makes at `out`: formats of one file get one for each split, named after it.
+/// Returns what a plan makes at `out`: formats of one file get one for each split, named after it.
 #[must_use]
 pub fn outputs(format: &dyn Format, plan: &Plan, out: &Path) -> Vec<PathBuf> {
     match format.is_sharded() || plan.splits().len() <= 1 {

@@ -33,7 +33,7 @@ impl Made {
     }
 }
 
-/// Whether entry points that are asked for can be made and stored.
+/// Returns whether entry points that are asked for can be made and stored.
 pub(crate) fn check(dataset: &Dataset<'_>) -> Result<()> {
     match dataset.jpeg_index {
         Some(grid_bits) if !GRIDS_BITS.contains(&grid_bits) => {

@@ -27,13 +27,13 @@ impl Failure {
         Self { error, is_of_sample }
     }
 
-    /// Whether the sample can be skipped; else the error ends the run.
+    /// Returns whether the sample can be skipped; else the error ends the run.
     pub(crate) fn skipped(self) -> Result<Error> {
         if self.is_of_sample { Ok(self.error) } else { Err(self.error) }
     }
 }
 
-/// What is wrong lies in the sample itself: looking again would find the same.
+/// Returns what is wrong lies in the sample itself: looking again would find the same.
 pub(crate) fn is_of_content(error: &Error) -> bool {
     matches!(error, Error::Sample { .. } | Error::Limit { .. } | Error::Corrupt { .. })
 }

@@ -103,8 +103,9 @@ fn outlook(
 }
 
 impl Balance {
-    /// How many of the `free` images, in their order, become BMP until reading takes as long as
-    /// decoding. `forced` ones are BMP already; images that cannot be BMP count as the mean.
+    /// Returns how many of the `free` images, in their order, become BMP until reading takes as
+    /// long as decoding. `forced` ones are BMP already; images that cannot be BMP count as the
+    /// mean.
     fn n_images(&self, free: &[Candidate], forced: &[Candidate], n_samples: u64) -> usize {
         let n_free = free.len().max(1) as f64;
         let mean_work = free.iter().map(|it| it.work).sum::<f64>() / n_free;
@@ -168,9 +169,9 @@ impl Candidate {
 /// Encoded by BMP bytes where encoding decides, which makes all images of a size alike.
 const GUESS: f64 = 0.5;
 
-/// What decoding takes more than copying, in nanoseconds of one core: only the proportions matter.
-/// Fitted to photographs of 0.2 to 0.4 megapixels on x86-64, libjpeg-turbo and the crate `png`
-/// (`cargo run --release -p fdconvert-profile --example profile`).
+/// Returns what decoding takes more than copying, in nanoseconds of one core: only the proportions
+/// matter. Fitted to photographs of 0.2 to 0.4 megapixels on x86-64, libjpeg-turbo and the crate
+/// `png` (`cargo run --release -p fdconvert-profile --example profile`).
 fn decode_cost(codec: Option<Codec>, pixels: u64, encoded_bytes: f64) -> f64 {
     let (per_pixel, per_byte) = match codec {
         Some(Codec::Jpeg) => (2.0, 8.0),

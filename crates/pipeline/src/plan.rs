@@ -147,7 +147,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Where in the source the sample at this position is.
+    /// Returns where in the source the sample at this position is.
     #[must_use]
     pub fn source_index(&self, position: u64) -> u64 {
         match &self.order {
@@ -174,7 +174,7 @@ impl Plan {
         self.shards.iter().map(|shard| shard.samples.end - shard.samples.start).sum()
     }
 
-    /// Whether nothing is planned.
+    /// Returns whether nothing is planned.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -187,7 +187,7 @@ impl Plan {
     }
 }
 
-/// What all samples have in common as far as names and rows tell.
+/// Returns what all samples have in common as far as names and rows tell.
 fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan) -> Common {
     let mut codec = Agreed::default();
     let mut extension = Agreed::default();
@@ -218,7 +218,7 @@ fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan
     Common { codec, extension, distinct_stems, members }
 }
 
-/// Whether no two keys differ only in the extension of an image. Takes eight bytes for each
+/// Returns whether no two keys differ only in the extension of an image. Takes eight bytes for each
 /// sample; a collision of hashes costs nothing but extensions that keys could have lost.
 fn has_distinct_stems(source: &dyn Source, plan: &Plan) -> bool {
     let positions = 0..plan.len();
@@ -231,7 +231,7 @@ fn has_distinct_stems(source: &dyn Source, plan: &Plan) -> bool {
     hashes.is_sorted_by(|before, after| before < after)
 }
 
-/// What an image of that codec will probably be stored as.
+/// Returns what an image of that codec will probably be stored as.
 fn stored_codec(hint: Option<Codec>, policy: &Policy, format: &dyn Format) -> Option<Codec> {
     if policy.mixture.is_some() {
         return None;

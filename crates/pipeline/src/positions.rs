@@ -26,20 +26,20 @@ impl Positions {
         }
     }
 
-    /// Whether it has that position.
+    /// Returns whether it has that position.
     #[must_use]
     pub fn contains(&self, position: u64) -> bool {
         let at = usize::try_from(position / 64).unwrap_or(usize::MAX);
         self.words.get(at).is_some_and(|word| word >> (position % 64) & 1 == 1)
     }
 
-    /// How many it has.
+    /// Returns how many it has.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Whether it has none.
+    /// Returns whether it has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)

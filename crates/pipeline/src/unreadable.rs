@@ -22,7 +22,7 @@ impl Unreadable {
         Self { on_error, reasons: Mutex::default() }
     }
 
-    /// What was read, or `None` where the sample has no say in the plan.
+    /// Returns what was read, or `None` where the sample has no say in the plan.
     pub(crate) fn settle<T>(&self, position: u64, read: Result<T>) -> Result<Option<T>> {
         let error = match read {
             Ok(value) => return Ok(Some(value)),

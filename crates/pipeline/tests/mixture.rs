@@ -75,7 +75,7 @@ fn policy(share: f64, by: By) -> Policy {
     Policy { mixture: Some(mixture), ..Policy::default() }
 }
 
-/// What a failed read does to a plan must be seen: another image would become BMP.
+/// Returns what a failed read does to a plan must be seen: another image would become BMP.
 #[test]
 fn a_failed_read_never_changes_the_choice_in_silence() {
     let policy = policy(0.5, By::Random);

@@ -72,7 +72,7 @@ pub fn to_html(report: &Report) -> String {
     page
 }
 
-/// Where and how it was measured.
+/// Returns where and how it was measured.
 fn provenance(report: &Report) -> String {
     let Some(made) = &report.measured_on else { return String::new() };
     let processor = made.processor.as_deref().unwrap_or("unknown processor");
@@ -115,7 +115,7 @@ fn verdict(report: &Report) -> String {
     format!("<p>{text}{}</p>\n{}", achieved(report), all_formats(report))
 }
 
-/// What the loader made of it, where it ran.
+/// Returns what the loader made of it, where it ran.
 fn achieved(report: &Report) -> String {
     let at = |share: f64| {
         let found = report.verified.iter().find(|verified| verified.share == share);

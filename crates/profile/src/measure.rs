@@ -51,7 +51,7 @@ pub struct Measured {
     pub n_images: u64,
     /// Images that could not be read or decoded.
     pub n_unreadable: u64,
-    /// Whether sampling ended because the kept images filled the memory they may take.
+    /// True if sampling ended because the kept images filled the memory they may take.
     pub memory_was_full: bool,
     /// Threads of the measurement with all of them.
     pub threads: usize,

@@ -145,7 +145,7 @@ impl Model {
         self.machine.cache_bytes / dataset_bytes
     }
 
-    /// What reading and decoding allow at that share.
+    /// Returns what reading and decoding allow at that share.
     #[must_use]
     pub fn throughput(&self, share: f64) -> Throughput {
         let [loading, decoding] = self.lines().map(|line| rate(line.at(share)));

@@ -38,9 +38,9 @@ pub struct Sampled {
     pub images: Vec<Stored>,
     /// Images that could not be read or decoded.
     pub n_unreadable: u64,
-    /// How many images a format cannot hold and why the first of them, format after format.
+    /// The number of images a format cannot hold and why the first of them, format after format.
     pub refused: Vec<(u64, Option<String>)>,
-    /// Whether sampling ended because the kept images filled the memory they may take.
+    /// True if sampling ended because the kept images filled the memory they may take.
     pub memory_was_full: bool,
 }
 

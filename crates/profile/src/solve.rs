@@ -88,7 +88,7 @@ impl Model {
         }
     }
 
-    /// What the model predicts for a share from 0 to 1.
+    /// Returns what the model predicts for a share from 0 to 1.
     #[must_use]
     pub fn choice(&self, share: f64) -> Choice {
         Choice {
@@ -99,8 +99,8 @@ impl Model {
         }
     }
 
-    /// Whether raw images are the larger and faster ones, as everything called raw should be.
-    /// Where they are not, one form is better in both respects or the two have changed roles.
+    /// Returns whether raw images are the larger and faster ones, as everything called raw should
+    /// be. Where they are not, one form is better in both respects or the two have changed roles.
     #[must_use]
     pub fn trades(&self) -> bool {
         let (encoded, raw) = (self.encoded(), self.raw());
@@ -129,7 +129,7 @@ pub fn sweep(model: &Model, steps: u32) -> Vec<Choice> {
     (0..=steps).map(|step| model.choice(f64::from(step) / f64::from(steps.max(1)))).collect()
 }
 
-/// Where two lines cross strictly between 0 and 1.
+/// Returns where two lines cross strictly between 0 and 1.
 fn crossing(a: Line, b: Line) -> Option<f64> {
     let (at_0, at_1) = (b.at_0 - a.at_0, b.at_1 - a.at_1);
     let crosses = (at_0 > 0.0) != (at_1 > 0.0) && at_0 != at_1;

@@ -197,7 +197,7 @@ impl Dataset {
         Ok(format!("fdconvert.Dataset({path}, samples={})", self.reader.len()))
     }
 
-    /// What pickle makes the same dataset of elsewhere.
+    /// Returns what pickle makes the same dataset of elsewhere.
     fn __getnewargs_ex__<'py>(
         &self,
         py: Python<'py>,

@@ -31,10 +31,10 @@ pub(crate) enum Decode {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct How {
     pub(crate) decode: Decode,
-    /// Whether photos are turned upright by EXIF.
+    /// True if photos are turned upright by EXIF.
     pub(crate) orient: bool,
     pub(crate) limits: Limits,
-    /// Whether stored checksums are compared.
+    /// True if stored checksums are compared.
     pub(crate) verify: bool,
 }
 

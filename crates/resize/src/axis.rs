@@ -5,7 +5,7 @@ pub(super) struct Span {
     pub(super) first: usize,
     /// Where its weights start.
     pub(super) weight: usize,
-    /// How many input positions, each with one weight.
+    /// The number of input positions, each with one weight.
     pub(super) len: usize,
 }
 

@@ -67,13 +67,13 @@ impl Claim {
         Ok(Self { scratch, record: record.to_path_buf(), mark, found })
     }
 
-    /// Whether an interrupted run of the same fingerprint had the shard before.
+    /// Returns whether an interrupted run of the same fingerprint had the shard before.
     #[must_use]
     pub fn resumes(&self) -> bool {
         self.found == Found::Same
     }
 
-    /// Whether unfinished files of the shard are what a run of ours left.
+    /// Returns whether unfinished files of the shard are what a run of ours left.
     #[must_use]
     pub fn stands_for_leftovers(&self) -> bool {
         self.found != Found::Nothing
@@ -117,7 +117,8 @@ impl Claim {
     }
 }
 
-/// Whether the start of a file is a whole mark, or nothing yet; `None` when it is something else.
+/// Returns whether the start of a file is a whole mark, or nothing yet; `None` when it is something
+/// else.
 fn look(start: &[u8]) -> Option<bool> {
     if start.iter().all(|byte| *byte == 0) {
         return Some(false);

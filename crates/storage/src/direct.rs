@@ -115,7 +115,7 @@ impl DirectFile {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -56,7 +56,7 @@ pub fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
     }
 }
 
-/// What a file or folder is called; `None` for the root.
+/// Returns what a file or folder is called; `None` for the root.
 ///
 /// # Errors
 /// `Io` when a path without a name, such as `.`, leads nowhere.

@@ -18,7 +18,7 @@ pub(crate) fn mark(fingerprint: [u8; 16]) -> Vec<u8> {
     [START, fingerprint_hex(fingerprint).as_bytes(), b"\""].concat()
 }
 
-/// Whether a claim or record, however damaged behind its start, is of that run.
+/// Returns whether a claim or record, however damaged behind its start, is of that run.
 #[must_use]
 pub fn is_of_run(text: &[u8], fingerprint: [u8; 16]) -> bool {
     text.starts_with(&mark(fingerprint))

@@ -14,7 +14,8 @@ use std::{
     },
 };
 
-/// Where the unfinished form of `out` lies: the same folder, the same name, `.partial` appended.
+/// Returns where the unfinished form of `out` lies: the same folder, the same name, `.partial`
+/// appended.
 #[must_use]
 pub fn partial_path(out: &Path) -> PathBuf {
     let mut name = OsString::from(out.as_os_str());
@@ -356,8 +357,8 @@ pub fn write_partial(path: &Path, bytes: &[u8]) -> Result<Scratch> {
     Ok(scratch)
 }
 
-/// Whether the file holds nothing that will not be there again: a start of these bytes, in which
-/// some may be zeros, as a power loss leaves them.
+/// Returns whether the file holds nothing that will not be there again: a start of these bytes, in
+/// which some may be zeros, as a power loss leaves them.
 fn is_begun(scratch: &Scratch, bytes: &[u8]) -> Result<bool> {
     let Some(wanted) = usize::try_from(scratch.existing).ok().and_then(|len| bytes.get(..len))
     else {

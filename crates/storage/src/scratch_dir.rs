@@ -86,13 +86,13 @@ impl ScratchDir {
         Ok(Self { path, mark: Some(mark), resumed: !fresh && same })
     }
 
-    /// Where to write.
+    /// Returns where to write.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether files of an interrupted run of the same fingerprint may be there.
+    /// Returns whether files of an interrupted run of the same fingerprint may be there.
     #[must_use]
     pub fn resumed(&self) -> bool {
         self.resumed
@@ -118,8 +118,8 @@ impl ScratchDir {
         fs::remove_file(&mark).map_err(Error::io("remove", &mark))
     }
 
-    /// Whether a run of that fingerprint has given the folder `out` its name and was stopped
-    /// before it said so: all of it is there, and its mark as well.
+    /// Returns whether a run of that fingerprint has given the folder `out` its name and was
+    /// stopped before it said so: all of it is there, and its mark as well.
     ///
     /// # Errors
     /// `Io`.
@@ -173,13 +173,13 @@ fn sync_files_below(folder: &Path) -> Result<()> {
     synced.map_err(Error::io("sync the folder", folder))
 }
 
-/// Whether it is an empty folder, and no link to one.
+/// Returns whether it is an empty folder, and no link to one.
 fn is_empty(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir())
         && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Whether it is a folder, and no link to one, that has our mark. One that is not whole has
+/// Returns whether it is a folder, and no link to one, that has our mark. One that is not whole has
 /// nothing beside it yet.
 fn is_marked(folder: &Path) -> bool {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());

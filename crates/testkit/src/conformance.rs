@@ -42,15 +42,15 @@ pub struct Profile {
     pub kinds: Vec<Kind>,
     /// What becomes of keys.
     pub keys: Keys,
-    /// Whether samples come back in the order they were written in, else in that of their keys.
+    /// True if samples come back in the order they were written in, else in that of their keys.
     pub keeps_order: bool,
-    /// Whether class names come back.
+    /// True if class names come back.
     pub keeps_class_names: bool,
-    /// Whether image bytes are stored unseen; else they have to be images.
+    /// True if image bytes are stored unseen; else they have to be images.
     pub opaque_images: bool,
-    /// Whether `overwrite` replaces a finished output.
+    /// True if `overwrite` replaces a finished output.
     pub replaces: bool,
-    /// Whether opening or verifying tells a file that was cut short at any byte.
+    /// True if opening or verifying tells a file that was cut short at any byte.
     pub finds_truncation: bool,
     /// The byte ranges of an output file (its name and size are given) in which every bit is
     /// flipped and every length cut at; elsewhere a few are.

@@ -134,7 +134,7 @@ fn a_damaged_or_newer_index_is_left_alone() {
     }
 }
 
-/// What other writers do, and FFCV's own loader reads.
+/// Returns what other writers do, and FFCV's own loader reads.
 #[test]
 fn unusual_files_are_read() {
     let samples: Vec<_> = (0..6).map(|i| image_and_text_sample(i, 7, 5)).collect();
@@ -203,7 +203,7 @@ fn lies_about_values_are_errors_of_their_sample() {
     assert_eq!(reader.key(7), "00000007");
 }
 
-/// Where the fuzzers start: `cargo test --test damage -- --ignored`.
+/// Returns where the fuzzers start: `cargo test --test damage -- --ignored`.
 #[test]
 #[ignore = "writes fuzz/seeds"]
 fn make_fuzz_seeds() {

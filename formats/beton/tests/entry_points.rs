@@ -85,7 +85,7 @@ fn whole(format: &dyn Format) -> Vec<u8> {
     fs::read(out).unwrap()
 }
 
-/// What a process killed after sample `end` leaves.
+/// Returns what a process killed after sample `end` leaves.
 fn kill_after(format: &dyn Format, folder: &Path, end: u64) {
     let mut writer = start(format, &folder.join("a.beton"), true, false).unwrap();
     go_on(&mut *writer, end);

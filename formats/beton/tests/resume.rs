@@ -67,8 +67,8 @@ fn journal(out: &Path) -> PathBuf {
     out.with_extension("beton.partial.journal")
 }
 
-/// What a process killed after sample `end` leaves. Copied away and back: the writer's own locks
-/// and clean-up go with the process.
+/// Returns what a process killed after sample `end` leaves. Copied away and back: the writer's own
+/// locks and clean-up go with the process.
 fn kill_after(format: &dyn Format, out: &Path, end: u64) {
     let mut writer = start(format, out).unwrap();
     go_on(&mut *writer, end);

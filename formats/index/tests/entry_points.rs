@@ -66,7 +66,7 @@ fn unseal(block: &mut [u8]) {
     block[at..at + 8].copy_from_slice(&root.to_le_bytes());
 }
 
-/// Where the section of that kind is in the table.
+/// Returns where the section of that kind is in the table.
 fn entry_of(block: &[u8], kind: u32) -> usize {
     let word = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().unwrap());
     (0..word(12) as usize).map(|n| 48 + 32 * n).find(|&at| word(at) == kind).unwrap()

@@ -25,7 +25,7 @@ fn dataset(n_samples: usize) -> (Schema, Vec<Sample<Encoded>>) {
     (schema, samples)
 }
 
-/// What lies in a record's place while a run of that fingerprint writes its shard.
+/// Returns what lies in a record's place while a run of that fingerprint writes its shard.
 fn claim(byte: u8) -> String {
     format!("{{\"fingerprint\":\"{}\"", format!("{byte:02x}").repeat(16))
 }

@@ -47,7 +47,8 @@ fn split_yaml(shards: &Shards<'_>) -> Result<String> {
     Ok(text)
 }
 
-/// What a sample is: an image with a label where there are both, else whatever the names say.
+/// Returns what a sample is: an image with a label where there are both, else whatever the names
+/// say.
 fn dataset_yaml(shards: &Shards<'_>) -> String {
     // Alternatives have commas between them there.
     let member = |i: Option<usize>| Some(shards.members.get(i?)?.replace(';', ","));

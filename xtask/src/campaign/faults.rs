@@ -62,7 +62,7 @@ pub(super) fn run(court: &Court<'_>, case: &Case, notes: &mut Notes) -> Result<(
     Ok(())
 }
 
-/// What a failed run has to say: where it failed.
+/// Returns what a failed run has to say: where it failed.
 fn judge(notes: &mut Notes, fault: &Disturbance, ended: &Ended) {
     if ended.crashed() {
         notes.add(Event::Crashed, ended.to_string());

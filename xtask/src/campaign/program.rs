@@ -36,12 +36,12 @@ impl Slot {
         &self.folder
     }
 
-    /// Where outputs go.
+    /// Returns where outputs go.
     pub(super) fn out(&self) -> PathBuf {
         self.folder.join("out")
     }
 
-    /// Where the library tells its calls.
+    /// Returns where the library tells its calls.
     pub(super) fn log(&self) -> PathBuf {
         self.folder.join("log")
     }

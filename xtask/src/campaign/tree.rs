@@ -54,7 +54,7 @@ impl Tree {
         self.0.is_empty()
     }
 
-    /// How `self` differs from the `reference`.
+    /// Returns how `self` differs from the `reference`.
     pub(super) fn against(&self, reference: &Self) -> Difference {
         let stray = self.0.keys().filter(|path| !reference.0.contains_key(*path));
         let other = reference.0.iter().filter(|(path, entry)| self.0.get(*path) != Some(entry));

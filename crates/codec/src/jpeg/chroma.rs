@@ -31,7 +31,7 @@ pub(super) fn of(jpeg: &[u8]) -> Option<Chroma> {
     }
 }
 
-/// Whether the planes of a JPEG that is not progressive come in several scans.
+/// Returns whether the planes of a JPEG that is not progressive come in several scans.
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) fn in_parts(jpeg: &[u8]) -> bool {
     let frame = segments(jpeg).find(|&(marker, _)| starts_frame(marker));

@@ -115,7 +115,7 @@ pub(super) struct Found {
     pub(super) arithmetic: bool,
     /// In pixels of the reduced image.
     pub(super) region: Region,
-    /// How many times smaller the image was made.
+    /// The number of times smaller the image was made.
     pub(super) shrink: u8,
 }
 

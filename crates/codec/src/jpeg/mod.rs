@@ -139,7 +139,7 @@ struct Settings {
 pub(crate) struct DecodedPart {
     /// In pixels of the reduced image.
     pub(crate) region: Region,
-    /// How many times smaller the image was made.
+    /// The number of times smaller the image was made.
     pub(crate) shrink: u8,
     pub(crate) channels: u8,
     pub(crate) notes: Notes,

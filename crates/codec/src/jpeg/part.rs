@@ -41,9 +41,10 @@ pub(super) fn decode(
     exact.then_some(Region { y: region.y, ..part })
 }
 
-/// Whether what is above the region is enough to make up for the cut. As measured (see the README
-/// of `fdconvert-jpeg`), that takes as long as libjpeg-turbo takes to read some 4 kB; more is asked for,
-/// because rows are not all of the same length, and finding places in large files takes longer.
+/// Returns whether what is above the region is enough to make up for the cut. As measured (see the
+/// README of `fdconvert-jpeg`), that takes as long as libjpeg-turbo takes to read some 4 kB; more
+/// is asked for, because rows are not all of the same length, and finding places in large files
+/// takes longer.
 fn is_worth_it(n_bytes: usize, n_above: u32, height: u32) -> bool {
     let (n_bytes, height) = (n_bytes as u64, u64::from(height.max(1)));
     n_bytes * u64::from(n_above) / height >= 6000 + n_bytes / 16

@@ -78,8 +78,8 @@ impl Decoder {
         Ok((Region { x: 0, y: 0, width: frame.width, height: frame.height }, 1))
     }
 
-    /// Whether pixels are missing: then bytes behind the data change what is decoded. Leaves the
-    /// pixels in `out`.
+    /// Returns whether pixels are missing: then bytes behind the data change what is decoded.
+    /// Leaves the pixels in `out`.
     fn is_short(&mut self, scan: &[u8], frame: &Frame, out: &mut Vec<u8>) -> Result<bool, String> {
         let scan = scan.strip_suffix(&[0xff]).unwrap_or(scan);
         // The tails differ from their first bit on: one alone may be missing.

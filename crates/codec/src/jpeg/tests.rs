@@ -121,7 +121,7 @@ fn missing_end_is_noted_and_missing_data_is_an_error() {
     assert_eq!((out == whole, notes), (true, Notes::NONE));
 }
 
-/// Where the headers of the scans are.
+/// Returns where the headers of the scans are.
 #[cfg(feature = "turbo")]
 fn scans(jpeg: &[u8]) -> Vec<usize> {
     let segments = fdconvert_jpeg::marker_segments(jpeg);

@@ -147,15 +147,15 @@ fn finish(frame: &Frame, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a warning leaves every pixel as it was meant, and is the last that can come: surplus
-/// bytes after the last scan come when all pixels are there. Surplus bytes anywhere else mean that
-/// a decoder lost its place, and the other warnings all mean missing data.
+/// Returns whether a warning leaves every pixel as it was meant, and is the last that can come:
+/// surplus bytes after the last scan come when all pixels are there. Surplus bytes anywhere else
+/// mean that a decoder lost its place, and the other warnings all mean missing data.
 fn harmless(warning: &str) -> bool {
     warning.ends_with("extraneous bytes before marker 0xd9")
 }
 
-/// Whether a warning touches no pixel, as do all about what is in front of the scans (a strange
-/// JFIF version, an unknown Adobe transform). libjpeg decodes on and reports only the first
+/// Returns whether a warning touches no pixel, as do all about what is in front of the scans (a
+/// strange JFIF version, an unknown Adobe transform). libjpeg decodes on and reports only the first
 /// warning, so that data may be missing all the same.
 fn hides_others(warning: &str) -> bool {
     warning.starts_with("Warning: unknown JFIF revision")

@@ -107,7 +107,7 @@ impl Policy {
         self.size.map_or((width, height), |size| size.target(width, height))
     }
 
-    /// Whether the bytes of such an image need no change, if its size needs none.
+    /// Returns whether the bytes of such an image need no change, if its size needs none.
     pub(super) fn keeps(&self, header: &ImageHeader) -> bool {
         let codec = match self.encode {
             Encode::Keep => return true,
@@ -157,7 +157,7 @@ impl Policy {
         Ok(Outcome { encoded, notes, nanos })
     }
 
-    /// Whether an image whose bytes could stay becomes a baseline JPEG.
+    /// Returns whether an image whose bytes could stay becomes a baseline JPEG.
     pub(super) fn rewrites(&self, header: &ImageHeader) -> bool {
         self.baseline && header.codec == Codec::Jpeg && header.progressive
     }

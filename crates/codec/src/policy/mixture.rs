@@ -89,7 +89,7 @@ impl By {
 }
 
 impl Policy {
-    /// What becomes of an image in either form, from its header alone.
+    /// Returns what becomes of an image in either form, from its header alone.
     ///
     /// # Errors
     /// `Sample` or `Limit`, naming `key`, as [`apply`](Self::apply) would say.
@@ -188,7 +188,7 @@ impl Policy {
         (bytes <= mixture.max_bytes).then_some(bytes)
     }
 
-    /// Whether an image of that header is stored byte for byte in its encoded form.
+    /// Returns whether an image of that header is stored byte for byte in its encoded form.
     fn would_keep(&self, header: &ImageHeader, format: &dyn Format) -> bool {
         let resize = self.target(header) != (header.width, header.height);
         let changes = header.codec == Codec::Bmp || resize || self.rewrites(header);

@@ -58,7 +58,7 @@ impl Policy {
         Err(Error::usage(named::ENCODE, what))
     }
 
-    /// Whether the image of that key is to be stored as raw pixels, whatever it is.
+    /// Returns whether the image of that key is to be stored as raw pixels, whatever it is.
     #[must_use]
     pub fn wants_raw(&self, key: &str) -> bool {
         match self.encode {
@@ -68,7 +68,7 @@ impl Policy {
         }
     }
 
-    /// What an image of this source, if it was encoded, is to become.
+    /// Returns what an image of this source, if it was encoded, is to become.
     pub(super) fn goal(
         &self,
         key: &str,

@@ -5,8 +5,9 @@ use crate::{
     bytes::{array_at as array, u32_at},
 };
 
-/// Whether decoding the image leaves frames out: of a GIF, WebP or PNG that has several. Looks at
-/// no more than it takes to find a second one; what is damaged has as many as can be found.
+/// Returns whether decoding the image leaves frames out: of a GIF, WebP or PNG that has several.
+/// Looks at no more than it takes to find a second one; what is damaged has as many as can be
+/// found.
 #[must_use]
 pub fn is_animated(bytes: &[u8], codec: Codec) -> bool {
     match codec {

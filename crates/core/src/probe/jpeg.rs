@@ -67,12 +67,12 @@ fn frame(marker: u8, body: &[u8], orientation: u8) -> Option<Result<ImageHeader,
     }))
 }
 
-/// Whether the image data is there, as far as the markers tell.
+/// Returns whether the image data is there, as far as the markers tell.
 pub(crate) fn ending(bytes: &[u8]) -> Result<Ending, String> {
     scans::ending(bytes).unwrap_or_else(|| Ok(tail(bytes)))
 }
 
-/// Whether the end marker is there. Cameras and download tools add zeros and other trailing
+/// Returns whether the end marker is there. Cameras and download tools add zeros and other trailing
 /// bytes, so the last few KiB are searched; in entropy-coded data `FF D9` can only be a marker.
 fn tail(bytes: &[u8]) -> Ending {
     const TAIL: usize = 4096;

@@ -76,7 +76,7 @@ pub(crate) fn header(bytes: &[u8]) -> Result<ImageHeader, String> {
     Ok(ImageHeader { codec, width, height, color, bits, orientation, progressive: false })
 }
 
-/// How many frames an animated one has (`acTL`, before the pixels); `None` for a still one.
+/// Returns how many frames an animated one has (`acTL`, before the pixels); `None` for a still one.
 pub(crate) fn frames(bytes: &[u8]) -> Option<u32> {
     let mut at = SIGNATURE_BYTES;
     loop {

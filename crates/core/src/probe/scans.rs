@@ -10,8 +10,8 @@ const N_COEFFICIENTS: usize = 64;
 /// Low bits of a coefficient that are still to be sent, before its first scan.
 const NOTHING_SENT: u8 = u8::MAX;
 
-/// How the image ends, by a walk over all its scans; `None` where that tells nothing: in the usual
-/// JPEG of one scan of Huffman codes only the decoder can count what is there.
+/// Returns how the image ends, by a walk over all its scans; `None` where that tells nothing: in
+/// the usual JPEG of one scan of Huffman codes only the decoder can count what is there.
 pub(crate) fn ending(bytes: &[u8]) -> Option<Result<Ending, String>> {
     let mut frame: Option<Frame> = None;
     let mut n_scans = 0;

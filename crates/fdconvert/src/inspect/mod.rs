@@ -15,7 +15,7 @@ use std::path::Path;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct InspectOptions {
-    /// How many of the first samples are listed.
+    /// The number of of the first samples are listed.
     pub samples: u64,
     /// Classes, codecs and sizes are counted however many samples there are; else up to 20,000.
     pub stats: bool,
@@ -84,7 +84,7 @@ impl Inspected {
         split_names(&splits).into_iter().map(|name| (name.to_owned(), size(name))).collect()
     }
 
-    /// What was found as a document.
+    /// Returns what was found as a document.
     #[must_use]
     pub fn document(&self) -> Json {
         let reader = &*self.reader;

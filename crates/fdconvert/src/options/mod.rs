@@ -313,7 +313,7 @@ impl PackOptions {
         from_object(object)
     }
 
-    /// What no image may exceed.
+    /// Returns what no image may exceed.
     pub(crate) fn limits(&self) -> Limits {
         Limits { max_pixels: self.max_pixels, max_file_bytes: self.max_file_bytes.0 }
     }

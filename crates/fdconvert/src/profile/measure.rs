@@ -177,7 +177,7 @@ fn is_read_only(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied)
 }
 
-/// What the target delivers for requests of the size of an image.
+/// Returns what the target delivers for requests of the size of an image.
 fn bandwidth(
     trial: Option<&Trial>,
     measured: &Measured,
@@ -277,7 +277,7 @@ fn all_formats(
     Ok(MixtureReport { formats: formats.collect(), mixture })
 }
 
-/// How many shares there are to try, before some of them turn out to be the same.
+/// Returns how many shares there are to try, before some of them turn out to be the same.
 fn shares_at_most(verify: Verify) -> u64 {
     match verify {
         Verify::Off => 0,

@@ -133,7 +133,7 @@ fn table<const W: usize, const N: usize>(group: &Group) -> Table<W, N> {
     table
 }
 
-/// How the instances fill the frame, and a bit for every one that does not: an orbit that
+/// Returns how the instances fill the frame, and a bit for every one that does not: an orbit that
 /// overflowed, or one without an extent that can be divided by.
 #[inline(always)]
 fn window<const W: usize, const N: usize>(

@@ -76,8 +76,8 @@ impl ExactSampler {
         self.frame
     }
 
-    /// Where the points fall, (column, row) with rows upwards, in the order in which they are
-    /// drawn. Points may lie outside the frame; then they are not drawn.
+    /// Returns where the points fall, (column, row) with rows upwards, in the order in which they
+    /// are drawn. Points may lie outside the frame; then they are not drawn.
     #[must_use]
     pub fn points(&self, system: &System) -> Vec<(u16, u16)> {
         let orbit = orbit::Orbit::new(system, &self.random);
@@ -130,8 +130,8 @@ impl ExactSampler {
     }
 }
 
-/// How many pixels the points of a system light, by the reference, with random numbers of the
-/// caller's own: what FractalDB's search asks.
+/// Returns how many pixels the points of a system light, by the reference, with random numbers of
+/// the caller's own: what FractalDB's search asks.
 pub(crate) fn lit_pixels(system: &System, random: &[f64], frame: Frame) -> u64 {
     let mut lit = frame.bitmap();
     draw::cover(&rescale::pixels(orbit::Orbit::new(system, random), frame), &mut lit);

@@ -1,7 +1,7 @@
 use super::orbit::Orbit;
 use crate::frame::Frame;
 
-/// Where the points fall in the frame, in the order of the points.
+/// Returns where the points fall in the frame, in the order of the points.
 pub(super) fn pixels(orbit: Orbit, frame: Frame) -> Vec<(u16, u16)> {
     let Orbit { mut xs, mut ys } = orbit.without_nan();
     let columns = Axis::of(&mut xs, frame);

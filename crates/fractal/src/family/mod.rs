@@ -119,8 +119,8 @@ impl Family {
         })
     }
 
-    /// Whether its images are drawn point by point, so that draws, samplers, weights and flips
-    /// mean something.
+    /// Returns whether its images are drawn point by point, so that draws, samplers, weights and
+    /// flips mean something.
     pub(crate) fn has_points(&self) -> bool {
         !matches!(self, Self::Lines { .. })
     }
@@ -142,7 +142,7 @@ impl Family {
         }
     }
 
-    /// Whether its categories lie in files.
+    /// Returns whether its categories lie in files.
     pub(crate) fn has_path(&self) -> bool {
         matches!(self, Self::Csv { .. })
     }

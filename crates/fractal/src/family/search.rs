@@ -205,7 +205,7 @@ struct Canvas {
 }
 
 impl Canvas {
-    /// Whether the candidate lights at least `needed` pixels.
+    /// Returns whether the candidate lights at least `needed` pixels.
     fn fills(&mut self, candidate: &Candidate, needed: usize, frame: Frame) -> bool {
         self.random.resize(POINTS, 0.0);
         candidate.random.clone().fill_f64(&mut self.random);

@@ -72,14 +72,14 @@ impl Hash {
         bits ^ bits >> 15
     }
 
-    /// What vector code adds to the counter.
+    /// Returns what vector code adds to the counter.
     pub(super) fn offset(self) -> u32 {
         self.first
     }
 
-    /// What vector code combines with `bits ^ bits >> 15` in one instruction. A shift to the right
-    /// and an exclusive or are linear: the second word may be mixed in after them as well, once it
-    /// went through them itself.
+    /// Returns what vector code combines with `bits ^ bits >> 15` in one instruction. A shift to
+    /// the right and an exclusive or are linear: the second word may be mixed in after them as
+    /// well, once it went through them itself.
     pub(super) fn folded(self) -> u32 {
         self.second ^ self.second >> 15
     }

@@ -10,7 +10,7 @@ use super::points::{Bounds, Mapping, Step};
 use super::table::{SLOTS, Table};
 use std::arch::aarch64::*;
 
-/// What `iterate` does.
+/// Returns what `iterate` does.
 #[target_feature(enable = "neon")]
 pub(super) fn iterate(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     let bits_of = |slots: &[f32; SLOTS]| slots.map(f32::to_bits);
@@ -58,7 +58,7 @@ pub(super) fn iterate(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     }
 }
 
-/// What `plot` does.
+/// Returns what `plot` does.
 #[target_feature(enable = "neon")]
 pub(super) fn plot<T>(
     steps: &[Step],

@@ -44,7 +44,7 @@ pub(super) fn lead_in(table: &Table, hash: Hash, first: &mut Step, second: &mut 
     }
 }
 
-/// Where the map that a random number takes sends a point.
+/// Returns where the map that a random number takes sends a point.
 #[inline(always)]
 pub(super) fn next(table: &Table, random: u32, x: f32, y: f32) -> (f32, f32) {
     let slot = table.slot_of(random);

@@ -19,15 +19,15 @@ impl LanesSystem {
         Self { table, exact_orbit }
     }
 
-    /// Whether its images are drawn as one orbit in double precision, which takes some ten times
-    /// as long: the system does not clearly contract. A property of the system alone.
+    /// Returns whether its images are drawn as one orbit in double precision, which takes some ten
+    /// times as long: the system does not clearly contract. A property of the system alone.
     #[must_use]
     pub fn exact_orbit(&self) -> bool {
         self.exact_orbit
     }
 
-    /// What the lanes are drawn from, for those who draw them elsewhere: parameter `k` of the map
-    /// in slot `j` is `[k][j]`.
+    /// Returns what the lanes are drawn from, for those who draw them elsewhere: parameter `k` of
+    /// the map in slot `j` is `[k][j]`.
     #[must_use]
     pub fn parameters(&self) -> &[[f32; SLOTS]; 6] {
         &self.table.narrow

@@ -42,7 +42,7 @@ impl Table {
         (random.min(word) & SLOT_MASK) as usize
     }
 
-    /// Whether all parameters are finite in single precision.
+    /// Returns whether all parameters are finite in single precision.
     pub(super) fn is_finite(&self) -> bool {
         self.narrow.as_flattened().iter().all(|parameter| parameter.is_finite())
     }
@@ -103,7 +103,7 @@ mod tests {
     use crate::lanes::key::{Hash, Key};
     use proptest::prelude::*;
 
-    /// How often each map is taken, exactly: every threshold counted out.
+    /// Returns how often each map is taken, exactly: every threshold counted out.
     fn exact(probabilities: &[f64]) -> [f64; SLOTS] {
         let (words, homes) = alias(probabilities);
         let mut taken = [0.0; SLOTS];

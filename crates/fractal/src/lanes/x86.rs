@@ -10,7 +10,7 @@ use super::points::{Bounds, Mapping, Step};
 use super::table::{SLOTS, Table};
 use std::arch::x86_64::*;
 
-/// What `iterate` does, for 16 lanes at a time.
+/// Returns what `iterate` does, for 16 lanes at a time.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn iterate_avx512(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     // Twice the eight slots: the permutation looks at four bits of its index, one too many.
@@ -59,7 +59,7 @@ pub(super) fn iterate_avx512(table: &Table, hash: Hash, steps: &mut [Step]) -> B
     }
 }
 
-/// What `plot` does, for 16 lanes at a time.
+/// Returns what `plot` does, for 16 lanes at a time.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn plot_avx512<T>(
     steps: &[Step],
@@ -92,7 +92,7 @@ pub(super) fn plot_avx512<T>(
     }
 }
 
-/// What `pack` does, 64 pixels at a time.
+/// Returns what `pack` does, 64 pixels at a time.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 pub(super) fn pack_avx512(bytes: &[u8], words: &mut [u64]) {
     for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<64>().0) {
@@ -102,8 +102,8 @@ pub(super) fn pack_avx512(bytes: &[u8], words: &mut [u64]) {
     }
 }
 
-/// What `iterate` does, for eight lanes at a time. The six parameters stay in memory, as a vector
-/// of each is an operand of its permutation: registers are scarce.
+/// Returns what `iterate` does, for eight lanes at a time. The six parameters stay in memory, as a
+/// vector of each is an operand of its permutation: registers are scarce.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn iterate_avx2(table: &Table, hash: Hash, steps: &mut [Step]) -> Bounds {
     let [a, b, c, d, e, f] = table.narrow.each_ref().map(|slots| load8(slots));
@@ -154,7 +154,7 @@ pub(super) fn iterate_avx2(table: &Table, hash: Hash, steps: &mut [Step]) -> Bou
     }
 }
 
-/// What `plot` does, for eight lanes at a time.
+/// Returns what `plot` does, for eight lanes at a time.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn plot_avx2<T>(
     steps: &[Step],
@@ -187,7 +187,7 @@ pub(super) fn plot_avx2<T>(
     }
 }
 
-/// What `pack` does, 32 pixels at a time.
+/// Returns what `pack` does, 32 pixels at a time.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn pack_avx2(bytes: &[u8], words: &mut [u64]) {
     for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<64>().0) {

@@ -79,7 +79,7 @@ impl RcdbClass {
         Ok(canvas.into_pixels())
     }
 
-    /// Where the original keeps an instance, below its folder `image`.
+    /// Returns where the original keeps an instance, below its folder `image`.
     #[must_use]
     pub fn name(&self, class: u32, instance: u32) -> String {
         format!("{class:05}/{class:05}_{instance:04}.png")

@@ -80,7 +80,7 @@ impl VisualAtomClass {
         Ok(canvas.into_pixels())
     }
 
-    /// Where the original keeps an instance.
+    /// Returns where the original keeps an instance.
     #[must_use]
     pub fn name(&self, class: u32, instance: u32) -> String {
         let n_vertices = self.contour.n_vertices;

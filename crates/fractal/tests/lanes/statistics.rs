@@ -44,7 +44,7 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
     products / (a.len() as f64 - 1.0) / (variance_a * variance_b).sqrt()
 }
 
-/// How often each pixel is lit.
+/// Returns how often each pixel is lit.
 fn occupancy(pictures: &[Bitmap]) -> Vec<f64> {
     let first = &pictures[0];
     let places = (0..first.height()).flat_map(|y| (0..first.width()).map(move |x| (x, y)));
@@ -73,8 +73,9 @@ fn compare(system: &System, n_seeds: u32, frame: Frame) -> (f64, f64) {
     (score, correlation(&a, &b) - (correlation(&a, &ours) + correlation(&b, &ours)) / 2.0)
 }
 
-/// What FractalDB's search accepts, a fifth of the pixels lit, and the lanes draw. (Where fewer are
-/// lit, bounds are ruled by few points, and pictures of one system differ too much to compare.)
+/// Returns what FractalDB's search accepts, a fifth of the pixels lit, and the lanes draw. (Where
+/// fewer are lit, bounds are ruled by few points, and pictures of one system differ too much to
+/// compare.)
 fn contracting_systems(n: usize) -> Vec<System> {
     let mut random = Random::new(2024);
     let mut systems = Vec::new();

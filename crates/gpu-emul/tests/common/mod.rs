@@ -118,8 +118,9 @@ fn named(folder: &Path) -> Vec<Named> {
     files_below(folder).unwrap().into_iter().map(named).collect()
 }
 
-/// What libjpeg-turbo decodes: accurate DCT, fancy upsampling. Its interface knows fewer samplings
-/// than the library itself; for the others its program is asked, where `FDCONVERT_DJPEG` names it.
+/// Returns what libjpeg-turbo decodes: accurate DCT, fancy upsampling. Its interface knows fewer
+/// samplings than the library itself; for the others its program is asked, where `FDCONVERT_DJPEG`
+/// names it.
 pub(crate) fn by_libjpeg(bytes: &[u8], width: u32, height: u32) -> Option<Pixels> {
     let encoded = Encoded::new(Codec::Jpeg, width, height, bytes.to_vec().into());
     match Decoder::new().decode("", &encoded, &Limits::DEFAULT) {

@@ -63,13 +63,13 @@ impl Gpu {
         Ok(Self { open: Arc::new(open) })
     }
 
-    /// What the driver says about it.
+    /// Returns what the driver says about it.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.open.device
     }
 
-    /// Whether it is the same GPU in the same context, even if opened another time.
+    /// Returns whether it is the same GPU in the same context, even if opened another time.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         (self.open.number, self.open.context) == (other.open.number, other.open.context)
     }

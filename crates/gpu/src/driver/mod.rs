@@ -53,9 +53,9 @@ pub struct Device {
     pub memory_bytes: u64,
     /// Its compute capability, as in 9.0.
     pub compute_capability: (i32, i32),
-    /// How many streaming multiprocessors it has.
+    /// The number of streaming multiprocessors it has.
     pub n_multiprocessors: u32,
-    /// How many copies can go on while kernels run.
+    /// The number of copies can go on while kernels run.
     pub n_copy_engines: u32,
     /// The highest clock of the multiprocessors; 0 where the driver does not tell.
     pub clock_khz: u32,
@@ -68,7 +68,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Whether the kernels run on it.
+    /// Returns whether the kernels run on it.
     #[must_use]
     pub fn is_supported(&self) -> bool {
         self.compute_capability >= (7, 5)

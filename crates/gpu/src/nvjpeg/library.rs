@@ -246,7 +246,7 @@ fn chunk_len(images: &[RestImage], output: &Output, room_bytes: u64) -> usize {
     n_images.clamp(1, images.len().max(1))
 }
 
-/// What the kernels must know of so many images.
+/// Returns what the kernels must know of so many images.
 fn head_bytes(n_images: usize, output: &Output) -> u64 {
     match output {
         Output::Native => 0,

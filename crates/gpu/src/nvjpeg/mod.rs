@@ -89,7 +89,7 @@ pub struct LibraryUse {
     pub engine: Engine,
     /// What of a batch it decodes.
     pub share: LibraryShare,
-    /// Whether it interpolates chroma, as libjpeg-turbo does ("fancy upsampling"), instead of
+    /// True if it interpolates chroma, as libjpeg-turbo does ("fancy upsampling"), instead of
     /// repeating it. That is not nvJPEG's default, and takes time.
     pub smooth_chroma: bool,
 }

@@ -94,7 +94,7 @@ impl Rest {
         self.n_bytes
     }
 
-    /// Where in a native output a request's image lies.
+    /// Returns where in a native output a request's image lies.
     pub(crate) fn place(&self, request: usize) -> Option<Place> {
         let at = self.images.binary_search_by_key(&request, |image| image.request).ok()?;
         let image = self.images.get(at)?;
@@ -124,7 +124,7 @@ impl Rest {
     }
 }
 
-/// What nvJPEG would be asked for.
+/// Returns what nvJPEG would be asked for.
 fn look(
     request: &Request<'_>,
     output: &Output,

@@ -140,7 +140,7 @@ impl Session {
         Ok(answers)
     }
 
-    /// Whether the image may be decoded in a batch; or what nvJPEG says against it.
+    /// Returns whether the image may be decoded in a batch; or what nvJPEG says against it.
     fn look(&self, job: &Job<'_>) -> Result<bool, c_int> {
         let functions = &self.library.functions;
         let (mut width, mut height, mut is_unsupported) = (0, 0, 1);

@@ -102,7 +102,7 @@ impl Epoch {
         Geometry::of(options.crop, options.flip, options.output.size, size, self.key(sample))
     }
 
-    /// What is drawn at random for a sample follows from this.
+    /// Returns what is drawn at random for a sample follows from this.
     pub(crate) fn key(&self, sample: &Chosen) -> Key {
         Key { seed: self.setup.options.seed, epoch: self.number, sample: sample.number }
     }
@@ -187,7 +187,7 @@ impl Epoch {
         self.setup.counters.sample(sample.place.stratum);
     }
 
-    /// Whether a sample is not to be tried.
+    /// Returns whether a sample is not to be tried.
     pub(super) fn is_quarantined(&self, sample: &Chosen) -> bool {
         self.setup.quarantine.as_ref().is_some_and(|it| it.holds(sample.number))
     }

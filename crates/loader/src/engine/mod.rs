@@ -122,7 +122,7 @@ impl Loader {
         self.setup.steps(0).map_or(0, |steps| steps.len())
     }
 
-    /// Whether an epoch has no batch.
+    /// Returns whether an epoch has no batch.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -148,8 +148,8 @@ impl Loader {
         self.state.epoch
     }
 
-    /// Where to resume after the last batch that was handed over: the whole checkpoint, which
-    /// a loader with or without a GPU takes. Batches that are made ahead do not count.
+    /// Returns where to resume after the last batch that was handed over: the whole checkpoint,
+    /// which a loader with or without a GPU takes. Batches that are made ahead do not count.
     #[must_use]
     pub fn state(&self) -> State {
         self.state
@@ -231,7 +231,8 @@ impl Loader {
         self.producer.stop_at(self.state);
     }
 
-    /// What the loader has done since it was made or since [`reset_stats`](Self::reset_stats).
+    /// Returns what the loader has done since it was made or since
+    /// [`reset_stats`](Self::reset_stats).
     #[must_use]
     pub fn stats(&self) -> Stats {
         let Setup { counters, options, .. } = &*self.setup;

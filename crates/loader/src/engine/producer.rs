@@ -35,7 +35,7 @@ impl Producer {
         Ok(Self { setup, supply, state, running: None, token: Arc::default() })
     }
 
-    /// Where the next batch begins.
+    /// Returns where the next batch begins.
     pub(super) fn state(&self) -> State {
         self.state
     }

@@ -21,12 +21,12 @@ pub(crate) struct Task {
     /// Row within it.
     pub(crate) row: usize,
     pub(crate) position: u64,
-    /// Whether it is the row that draws its sample, and not one that fills up a batch.
+    /// True if it is the row that draws its sample, and not one that fills up a batch.
     pub(crate) draws: bool,
     pub(crate) buffer: BytesMut,
     /// What a fetching thread has read already.
     pub(crate) fetched: Option<Result<Fetched>>,
-    /// Whether a GPU has failed with it, so that it must be decoded on the host.
+    /// True if a GPU has failed with it, so that it must be decoded on the host.
     pub(crate) on_host: bool,
     /// What is left to a GPU.
     pub(crate) device_row: Option<DeviceRow>,
@@ -197,12 +197,12 @@ impl Queue {
         open.n_left == 0
     }
 
-    /// Whether every batch was handed over.
+    /// Returns whether every batch was handed over.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.cursor.is_none() && self.open.is_empty()
     }
 
-    /// What the consumer gets next.
+    /// Returns what the consumer gets next.
     pub(crate) fn next(&mut self) -> Next {
         match self.open.front() {
             Some(open) if open.n_left > 0 => return Next::NotYet,

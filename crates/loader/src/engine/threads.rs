@@ -62,7 +62,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Whether the threads belong to another process, of which this one was forked off.
+    /// Returns whether the threads belong to another process, of which this one was forked off.
     pub(super) fn is_foreign(&self) -> bool {
         self.shared.process != process::id()
     }

@@ -24,7 +24,7 @@ use fdconvert_core::{Error, Result};
 pub struct Worker {
     /// Number of the worker, below `count`.
     pub id: u32,
-    /// How many there are.
+    /// The number of there are.
     pub count: u32,
 }
 
@@ -111,7 +111,7 @@ impl Steps {
 }
 
 impl Cursor {
-    /// How many steps are still to come.
+    /// Returns how many steps are still to come.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         if self.start >= self.steps.end() {

@@ -118,13 +118,13 @@ impl Order {
         Self { draws, epoch, starts: self.starts.clone(), ..*self }
     }
 
-    /// How many samples the epoch has.
+    /// Returns how many samples the epoch has.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.n_samples
     }
 
-    /// Whether the epoch has no samples.
+    /// Returns whether the epoch has no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.n_samples == 0
@@ -142,7 +142,7 @@ impl Order {
         self.epoch
     }
 
-    /// How samples are shuffled.
+    /// Returns how samples are shuffled.
     #[must_use]
     pub fn shuffle(&self) -> Shuffle {
         self.shuffle

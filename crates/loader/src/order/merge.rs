@@ -66,8 +66,8 @@ impl Iterator for Merge {
     }
 }
 
-/// How many draws of a stratum stand before the fraction `twice / 2 total` of the epoch: those
-/// with `2j + 1 < count * twice / total`. The product fits, as counts are at most 2^63.
+/// Returns how many draws of a stratum stand before the fraction `twice / 2 total` of the epoch:
+/// those with `2j + 1 < count * twice / total`. The product fits, as counts are at most 2^63.
 fn n_before(twice: u128, count: u64, total: u64) -> u64 {
     let total = u128::from(total);
     let Some(above) = (u128::from(count) * twice).checked_sub(total) else { return 0 };

@@ -60,7 +60,7 @@ impl Permutation {
         Self { n, low_bits, low_mask: mask(low_bits), high_mask: mask(high_bits), keys }
     }
 
-    /// Where `i` goes. Numbers that are not below `n` stay where they are.
+    /// Returns where `i` goes. Numbers that are not below `n` stay where they are.
     #[inline]
     #[must_use]
     pub fn at(&self, i: u64) -> u64 {

@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct World {
     /// Number of this process, below `size`.
     pub rank: u32,
-    /// How many there are.
+    /// The number of there are.
     pub size: u32,
 }
 
@@ -56,7 +56,7 @@ pub struct Batching {
 pub struct Row {
     /// Position in the order of the epoch.
     pub position: u64,
-    /// Whether the row counts; not if it only fills up the last batch.
+    /// True if the row counts; not if it only fills up the last batch.
     pub valid: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct Steps {
     pub(crate) epoch: u64,
     /// What a state has to agree on, the dataset aside.
     pub(crate) fingerprint: u64,
-    /// Whether rows are shuffled within a step; not when the dataset's own order is asked for.
+    /// True if rows are shuffled within a step; not when the dataset's own order is asked for.
     shuffled: bool,
 }
 
@@ -120,13 +120,13 @@ impl Steps {
         })
     }
 
-    /// How many steps the epoch has: the same on every rank, whatever fails.
+    /// Returns how many steps the epoch has: the same on every rank, whatever fails.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.end().div_ceil(self.batch())
     }
 
-    /// Whether the epoch has no step.
+    /// Returns whether the epoch has no step.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

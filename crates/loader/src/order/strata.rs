@@ -11,9 +11,9 @@ use super::windowed::Windowed;
 /// another. With fewer, each epoch gets a fresh random choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stratum {
-    /// How many samples there are; their ids are `0..len`.
+    /// The number of samples there are; their ids are `0..len`.
     pub len: u64,
-    /// How many draws an epoch makes.
+    /// The number of draws an epoch makes.
     pub count: u64,
 }
 

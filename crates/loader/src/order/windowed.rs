@@ -62,7 +62,7 @@ impl Windowed {
         self.in_chunk_order(self.displaced(position))
     }
 
-    /// Where the sample at a position stands in the order of the chunks.
+    /// Returns where the sample at a position stands in the order of the chunks.
     #[inline]
     fn displaced(&self, position: u64) -> u64 {
         self.in_block(self.in_block(position, 1, self.block / 2), 0, 0)

@@ -58,7 +58,7 @@ impl Renderer {
         })
     }
 
-    /// What the rows look like.
+    /// Returns what the rows look like.
     #[must_use]
     pub fn output(&self) -> &Output {
         &self.output

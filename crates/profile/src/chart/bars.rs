@@ -69,8 +69,8 @@ impl BarChart<'_> {
         svg.finish()
     }
 
-    /// Where the axis ends. What a resource allows that nothing waits for would make a dot of
-    /// every other bar.
+    /// Returns where the axis ends. What a resource allows that nothing waits for would make a dot
+    /// of every other bar.
     fn end(&self) -> f64 {
         let finite = |value: &f64| value.is_finite();
         let largest =

@@ -107,8 +107,8 @@ fn chosen(svg: &mut Svg, scale: &Scale, chosen: &Choice, raw: &str) {
     svg.text("label", (text_x, bottom - 12.0), anchor, &text);
 }
 
-/// What is what. A curve that is above the picture everywhere is told of all the same: it is the
-/// one that does not matter.
+/// Returns what is what. A curve that is above the picture everywhere is told of all the same: it
+/// is the one that does not matter.
 fn legend(svg: &mut Svg, scale: &Scale, report: &Report) {
     let is_above =
         |value: fn(&Choice) -> f64| report.curve.iter().all(|point| value(point) > scale.top);

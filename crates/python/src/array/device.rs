@@ -33,7 +33,7 @@ pub(crate) struct DeviceArray {
     streams: Mutex<Vec<usize>>,
     /// The process that opened the GPU.
     process: u32,
-    /// How many batches are lent.
+    /// The number of batches are lent.
     lent: Arc<AtomicUsize>,
 }
 
@@ -80,7 +80,7 @@ impl DeviceArray {
         self.spec.dtype.name()
     }
 
-    /// How many dimensions there are.
+    /// Returns how many dimensions there are.
     #[getter]
     fn ndim(&self) -> usize {
         self.shape.len()
@@ -92,7 +92,7 @@ impl DeviceArray {
         self.spec.byte_len().unwrap_or(0)
     }
 
-    /// Where they are, as torch names it.
+    /// Returns where they are, as torch names it.
     #[getter]
     fn device(&self) -> PyResult<String> {
         Ok(format!("cuda:{}", self.place()?.1))

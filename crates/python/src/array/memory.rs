@@ -35,7 +35,7 @@ struct Lent {
     batch: Option<Batch>,
     /// The process whose loader it is of.
     process: u32,
-    /// How many batches are lent.
+    /// The number of batches are lent.
     count: Arc<AtomicUsize>,
 }
 

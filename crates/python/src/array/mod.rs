@@ -65,7 +65,7 @@ impl Array {
         self.dtype.name()
     }
 
-    /// How many dimensions there are.
+    /// Returns how many dimensions there are.
     #[getter]
     fn ndim(&self) -> usize {
         self.shape.len()

@@ -115,7 +115,7 @@ impl BatchSource {
         })
     }
 
-    /// Where to go on after the last batch.
+    /// Returns where to go on after the last batch.
     fn state(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |loader| Ok(loader.state().to_string()))
     }
@@ -125,7 +125,7 @@ impl BatchSource {
         self.with(py, |loader| loader.restore(&state.parse::<State>()?))
     }
 
-    /// What has been done so far; times in seconds.
+    /// Returns what has been done so far; times in seconds.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (stats, left_out) =
             self.with(py, |loader| Ok((loader.stats(), loader.datasets().left_out())))?;

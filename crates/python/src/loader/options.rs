@@ -153,7 +153,7 @@ fn crop(options: &Bound<'_, PyDict>, size: (u32, u32)) -> PyResult<Crop> {
     }
 }
 
-/// Where batches on a GPU are made, if they are to be there.
+/// Returns where batches on a GPU are made, if they are to be there.
 ///
 /// # Errors
 /// `TypeError` and `UsageError`, naming the option.

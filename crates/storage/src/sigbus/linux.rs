@@ -287,12 +287,12 @@ fn populate_map(entry: &Entry, address: usize, len: usize) -> Result<()> {
     Ok(())
 }
 
-/// Whether the file is shorter than when it was mapped.
+/// Returns whether the file is shorter than when it was mapped.
 fn is_cut(file: &MappedFile) -> bool {
     std::fs::metadata(&file.path).is_ok_and(|now| is_same(&now, file) && now.len() < file.len)
 }
 
-/// Whether the handler is in place.
+/// Returns whether the handler is in place.
 fn is_on() -> bool {
     const UNKNOWN: u8 = 0;
     const ON: u8 = 1;

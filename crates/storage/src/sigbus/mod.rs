@@ -83,8 +83,8 @@ pub fn watched<T>(work: impl FnOnce() -> T) -> (T, bool) {
     system::watched(work)
 }
 
-/// Whether a page could not be read since the start of the process. Then bytes of maps are better
-/// copied before long work.
+/// Returns whether a page could not be read since the start of the process. Then bytes of maps are
+/// better copied before long work.
 #[must_use]
 pub fn happened() -> bool {
     FAULTS.load(SeqCst) > 0

@@ -15,8 +15,8 @@ use std::{
 
 /// A map, or room for one.
 pub(super) struct Entry {
-    /// How many hold it, [`FREE`], or [`CLOSED`]. What follows is only read by holders, and only
-    /// written by the one who has closed it.
+    /// The number of hold it, [`FREE`], or [`CLOSED`]. What follows is only read by holders, and
+    /// only written by the one who has closed it.
     holders: AtomicIsize,
     /// Address of its first byte.
     start: AtomicUsize,
@@ -96,7 +96,7 @@ impl Entry {
         }
     }
 
-    /// Whether it could be held.
+    /// Returns whether it could be held.
     fn hold(&self) -> bool {
         let one_more = |holders| (holders >= 0).then_some(holders + 1);
         self.holders.fetch_update(SeqCst, SeqCst, one_more).is_ok()
@@ -118,7 +118,7 @@ impl Entry {
         (self.start.load(SeqCst), self.len.load(SeqCst))
     }
 
-    /// What is mapped. Only for holders.
+    /// Returns what is mapped. Only for holders.
     pub(super) fn file(&self) -> Option<MappedFile> {
         // SAFETY: the caller holds the entry, so no one has closed it; see `Sync`.
         unsafe { (*self.file.get()).clone() }

@@ -56,8 +56,8 @@ pub fn bit_flips(format: &dyn Format, profile: &Profile) {
     });
 }
 
-/// What is wrong for a while, such as a page that could not be read, is not held against an open
-/// dataset once it is right again.
+/// Returns what is wrong for a while, such as a page that could not be read, is not held against an
+/// open dataset once it is right again.
 ///
 /// # Panics
 /// When it is, or when no damage at all was noticed of a dataset with checksums.

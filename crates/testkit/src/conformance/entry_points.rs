@@ -52,7 +52,7 @@ pub fn entry_points(format: &dyn Format, profile: &Profile) {
     without(format, profile);
 }
 
-/// What samples are written without is not made up by the reader.
+/// Returns what samples are written without is not made up by the reader.
 fn without(format: &dyn Format, profile: &Profile) {
     let bench = Bench::new(format, profile);
     let (schema, samples) = bench.labelled(3, 1);
@@ -122,7 +122,8 @@ fn image_fields(reader: &dyn Reader) -> Vec<usize> {
     fields.filter(|(_, field)| field.kind == Kind::Image).map(|(at, _)| at).collect()
 }
 
-/// Where the samples are in the dataset, by their images: not every format keeps order and keys.
+/// Returns where the samples are in the dataset, by their images: not every format keeps order and
+/// keys.
 fn positions(reader: &dyn Reader, samples: &[Sample<Encoded>]) -> Vec<u64> {
     if reader.get(0).unwrap().key == samples[0].key {
         return (0..samples.len() as u64).collect();

@@ -70,7 +70,7 @@ pub fn concurrency(format: &dyn Format, profile: &Profile) {
     });
 }
 
-/// What was just written verifies.
+/// Returns what was just written verifies.
 ///
 /// # Panics
 /// When it does not.

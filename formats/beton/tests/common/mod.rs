@@ -61,7 +61,7 @@ pub fn create_as(
     })
 }
 
-/// What is there of a run of that fingerprint that has finished.
+/// Returns what is there of a run of that fingerprint that has finished.
 pub fn finished(
     format: &dyn Format,
     out: &Path,

@@ -10,8 +10,8 @@ pub struct DeviceImages {
 }
 
 impl DeviceImages {
-    /// Where they lie in the memory of the GPU, row after row. They are complete. 0 for a batch
-    /// without rows.
+    /// Returns where they lie in the memory of the GPU, row after row. They are complete. 0 for a
+    /// batch without rows.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.images.as_ref().map_or(0, Batch::address)
@@ -33,8 +33,8 @@ impl DeviceImages {
         Ok(bytes.unwrap_or_default())
     }
 
-    /// What decoded them: for the streams that read the images, which must be named to it before
-    /// the batch is dropped.
+    /// Returns what decoded them: for the streams that read the images, which must be named to it
+    /// before the batch is dropped.
     pub fn decoded_mut(&mut self) -> Option<&mut Batch> {
         self.images.as_mut()
     }

@@ -82,12 +82,12 @@ impl Device {
         }))
     }
 
-    /// What the loader's threads are to leave to the GPU.
+    /// Returns what the loader's threads are to leave to the GPU.
     pub(crate) fn offload(&self) -> Arc<Offload> {
         self.offload.clone()
     }
 
-    /// Whether batches are on their way, or the end of the epoch is.
+    /// Returns whether batches are on their way, or the end of the epoch is.
     pub(crate) fn is_busy(&self) -> bool {
         !self.in_flight.is_empty() || self.end.is_some()
     }
@@ -119,7 +119,7 @@ impl Device {
         self.end = None;
     }
 
-    /// What has decoded the rows.
+    /// Returns what has decoded the rows.
     pub(crate) fn decoded(&self) -> Decoded {
         let stored_bytes = self.cache.as_ref().map_or(0, DeviceCache::used_bytes);
         Decoded { stored_bytes, ..self.decoded }
@@ -235,7 +235,7 @@ fn use_library(decoder: &mut Decoder, device: &DeviceOptions) -> Result<bool> {
     }
 }
 
-/// Whether the samples are the same in every epoch.
+/// Returns whether the samples are the same in every epoch.
 fn is_constant(datasets: &Datasets) -> Result<bool> {
     for reader in datasets.readers() {
         if reader.at_epoch(0)?.is_some() {

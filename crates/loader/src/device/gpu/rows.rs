@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Tells the loader's threads what the GPU decodes.
 pub(crate) struct Offload {
     decoder: DeviceDecoder,
-    /// Whether nvJPEG decodes JPEGs without entry points.
+    /// True if nvJPEG decodes JPEGs without entry points.
     has_library: bool,
     pub(super) cached: CacheIndex,
 }
@@ -58,7 +58,7 @@ impl Offload {
         self.cached.get(sample)
     }
 
-    /// What on the GPU decodes an image; `None` leaves it to the host.
+    /// Returns what on the GPU decodes an image; `None` leaves it to the host.
     pub(crate) fn decoding(&self, fetched: &Fetched) -> Option<Decoding> {
         let Fetched { image, .. } = fetched;
         if image.codec != Codec::Jpeg || self.decoder == DeviceDecoder::Cpu {
@@ -99,7 +99,7 @@ impl DeviceRow {
         Self { image: RowImage::Cached(image), geometry }
     }
 
-    /// What the GPU is asked for.
+    /// Returns what the GPU is asked for.
     fn request(&self) -> Request<'_> {
         let (image, (width, height)) = match &self.image {
             RowImage::Cached(image) => (Request::stored(&image.stored), image.size()),
@@ -126,13 +126,13 @@ impl DeviceRow {
 }
 
 impl DeviceRows {
-    /// What the GPU is asked for each row of the batch: nothing where the host has made it.
+    /// Returns what the GPU is asked for each row of the batch: nothing where the host has made it.
     pub(super) fn requests(&self) -> Vec<Request<'_>> {
         let nothing = || Request::whole(&[], None);
         self.rows.iter().map(|row| row.as_ref().map_or_else(nothing, DeviceRow::request)).collect()
     }
 
-    /// Whether a row is the GPU's to decode.
+    /// Returns whether a row is the GPU's to decode.
     pub(super) fn contains(&self, row: usize) -> bool {
         self.rows.get(row).is_some_and(Option::is_some)
     }

@@ -12,7 +12,7 @@ use std::{
 /// A draw and the refill that loads its sample are made by different threads in any order. The
 /// first one reads, the other waits for it and finds the bytes: each sample is read once.
 pub(super) struct Buffer {
-    /// Whether refills come at all.
+    /// True if refills come at all.
     reads_ahead: bool,
     slots: Mutex<BTreeMap<Place, Arc<Mutex<Slot>>>>,
 }
@@ -35,7 +35,7 @@ impl Buffer {
         Self { reads_ahead, slots: Mutex::default() }
     }
 
-    /// Whether refills come at all.
+    /// Returns whether refills come at all.
     pub(super) fn reads_ahead(&self) -> bool {
         self.reads_ahead
     }

@@ -119,7 +119,7 @@ struct Epoch {
 }
 
 impl Epoch {
-    /// What becomes of the draw at a position.
+    /// Returns what becomes of the draw at a position.
     fn draw(&self, position: u64) -> Option<Draw> {
         let (stratum, index) = self.order.draw(position)?;
         self.replay.draw(stratum, index)

@@ -60,9 +60,9 @@ struct Regions {
 /// What becomes of a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Draw {
-    /// Whether the sample stays in memory for the next epoch.
+    /// True if the sample stays in memory for the next epoch.
     pub(super) keep: bool,
-    /// Whether it was loaded in this epoch, by a refill; else it was in memory at the start.
+    /// True if it was loaded in this epoch, by a refill; else it was in memory at the start.
     pub(super) loaded: bool,
     /// The sample of the same stratum to read into the slot that is free now.
     pub(super) refill: Option<u64>,
@@ -93,7 +93,7 @@ impl Replay {
         self.epoch
     }
 
-    /// Whether a sample is in memory when the epoch begins.
+    /// Returns whether a sample is in memory when the epoch begins.
     pub(super) fn begins_with(&self, place: Place) -> bool {
         let regions = self.strata.get(place.stratum as usize);
         regions.is_some_and(|regions| regions.at_start.binary_search(&place.id).is_ok())
@@ -103,7 +103,7 @@ impl Replay {
         self.strata.get(stratum as usize)?.ids.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// What becomes of draw number `index` of a stratum.
+    /// Returns what becomes of draw number `index` of a stratum.
     pub(super) fn draw(&self, stratum: u32, index: u64) -> Option<Draw> {
         let regions = self.strata.get(stratum as usize)?;
         let at = usize::try_from(index).ok()?;
@@ -149,7 +149,8 @@ impl Regions {
     }
 }
 
-/// Whether the sample of a draw is kept: as many of all draws as there are slots, spread evenly.
+/// Returns whether the sample of a draw is kept: as many of all draws as there are slots, spread
+/// evenly.
 fn keeps(n_slots: u64, len: u64, index: u64) -> bool {
     let before = |index: u64| {
         let product = u128::from(n_slots) * u128::from(index);
