@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readers standalone toy python guide lint lock format fmt clippy doc deny bench miri fuzz ptx kernels campaign
+.PHONY: help setup demo test readers standalone package toy python guide lint lock format fmt clippy doc deny bench miri fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs. The Python package joins so that the libraries have the features that
@@ -33,6 +33,10 @@ readers: setup ## Let other people's readers read shards of ours (needs python3)
 
 standalone: ## Build and run programs outside the workspace; count what the reader's brings.
 	scripts/check-standalone.sh
+
+package: ## Package what is published, each against the others (needs no registry).
+	$(CARGO) package --workspace --offline --no-verify --allow-dirty --quiet \
+	  $(addprefix --exclude fdconvert-,testkit gpu-emul python) --exclude xtask
 
 toy: ## Add a format to a copy of the sources by a folder and a line, use it, and remove it.
 	scripts/check-toy.sh

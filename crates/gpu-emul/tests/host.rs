@@ -357,7 +357,7 @@ fn other_libraries_are_refused() {
     assert!(matches!(error, GpuError::TooOld { .. } | GpuError::NoDriver { .. }), "{error:?}");
 }
 
-/// Returns who was handed a batch reads it on a stream of its own, perhaps after it has let the
+/// The one who was handed a batch reads it on a stream of its own, perhaps after it has let the
 /// batch go.
 #[test]
 #[allow(unsafe_code, reason = "streams are handles")]
