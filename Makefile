@@ -67,10 +67,11 @@ fmt: ## Check the formatting.
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	rustfmt --edition 2024 --check formats/*/mod.rs xtask/toy/mod.rs
 
-clippy: ## Check the code, with and without the C codecs, and the loader without the GPU.
+clippy: ## Check the code, also without C codecs, without the GPU, and as a reader alone.
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy $(LIGHT) --all-targets -- -D warnings
 	$(CARGO) clippy -p fdconvert-loader --no-default-features --lib -- -D warnings
+	$(CARGO) clippy -p fdconvert-formats --no-default-features --features beton,wds,mixed,mds -- -D warnings
 
 doc: ## Check the documentation and its links.
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

@@ -151,10 +151,10 @@ fn recipes_are_packed_like_folders() {
     ok(&[&"unpack", &path("wds"), &path("from-wds"), &"-q"]);
     assert!(path("folder/00002/00002_24_count_1_flip3.png").is_file());
 
-    let formula = fdconvert_reader::open(&path("x.formula")).unwrap();
+    let formula = fdconvert_reader::open(path("x.formula")).unwrap();
     assert_eq!(formula.len(), 600);
     let datasets: Vec<_> = ["wds", "x.beton", "mds", "folder", "from-wds"]
-        .map(|name| fdconvert_reader::open(&path(name)).unwrap())
+        .map(|name| fdconvert_reader::open(path(name)).unwrap())
         .into();
     let mut decoder = Decoder::new();
     for index in (0..600).step_by(13) {

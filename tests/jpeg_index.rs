@@ -314,7 +314,7 @@ fn progressive_jpegs_get_entry_points_once_they_are_baseline() {
     ok(&[&"verify", &path("new.beton"), &"--deep"]);
 
     let pixels = |name: &str| {
-        let reader = fdconvert_reader::open(&path(name)).unwrap();
+        let reader = fdconvert_reader::open(path(name)).unwrap();
         let sample = reader.get(0).unwrap();
         let Some(Value::Image(image)) = sample.values.into_iter().next() else { unreachable!() };
         let mut decoder = fdconvert_codec::Decoder::new();

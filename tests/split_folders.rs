@@ -144,7 +144,7 @@ fn a_split_without_classes_beside_others_names_commands_that_work() {
             .status();
         assert!(status.unwrap().success(), "{command}");
     }
-    let open = |name: &str| fdconvert_reader::open(&folder.path().join(name)).unwrap();
+    let open = |name: &str| fdconvert_reader::open(folder.path().join(name)).unwrap();
     let (labelled, others) = (open("o0"), open("o1"));
     assert_eq!(labelled.splits(), [("train".to_owned(), 0..2), ("val".to_owned(), 2..3)]);
     let labels: Vec<_> = (0..3).map(|index| labelled.label(index).unwrap()).collect();

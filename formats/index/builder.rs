@@ -14,7 +14,7 @@ const N_SECTIONS: usize = 4;
 /// Collects what the block says about each sample. Takes 40 bytes per region, 8 per sample, 8 per
 /// image where there are entry points, and the key itself, in the form they are written in, so that
 /// emitting them copies nothing. The entry points themselves, some hundred bytes per image, are not
-/// in it: see [`with_entry_points`](Self::with_checkpoints).
+/// in it: see [`with_entry_points`](Self::with_entry_points).
 #[derive(Debug, Clone)]
 pub struct Builder {
     regions_per_sample: u32,

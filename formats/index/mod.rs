@@ -32,18 +32,18 @@
 //!
 //! Deliberately absent: files. Bytes come in, bytes go out.
 
+mod block;
 mod builder;
 mod entry_points;
 mod error;
-mod index;
 mod layout;
 mod meta;
 mod region;
 
+pub use block::Index;
 pub use builder::Builder;
 pub use entry_points::{EntryPointFacts, seal_all};
 pub use error::IndexError;
-pub use index::Index;
 pub use layout::{HEADER_LEN, TRAILER_LEN, VERSION};
 pub use meta::Meta;
 pub use region::{ImageFacts, REGION_LEN, Range, Region};

@@ -122,7 +122,7 @@ impl ShardFile {
 
     #[cfg(not(feature = "compressed"))]
     fn inflate(&self, _: MaxDecompressed) -> Result<Bytes> {
-        let what = "it is compressed, and this build lacks the feature `compressed`".to_owned();
+        let what = "it is compressed, and this build lacks the feature `compressed`".into();
         Err(Error::Unsupported { format: FORMAT, path: self.path(), what })
     }
 

@@ -214,7 +214,7 @@ fn load(path: PathBuf, limit: MaxDecompressed, budget: &mut u64) -> Result<Unsca
 
 #[cfg(not(feature = "compressed"))]
 fn inflate(path: &Path, _: &Bytes, _: MaxDecompressed, _: &mut u64) -> Result<Bytes> {
-    let what = "it is compressed, and this build lacks the feature `compressed`".to_owned();
+    let what = "it is compressed, and this build lacks the feature `compressed`".into();
     Err(Error::Unsupported { format: FORMAT, path: path.to_path_buf(), what })
 }
 

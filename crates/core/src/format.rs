@@ -72,9 +72,8 @@ pub struct Create<'a> {
     pub stamp: [u8; 16],
     /// Replace an existing output, and an unfinished one of another run.
     pub overwrite: bool,
-    /// True if samples come with the entry points of their JPEGs, by
-    /// [`ShardWriter::write_with`], to be stored; only for formats that
-    /// [store them](Format::stores_checkpoints).
+    /// True if the [entry points](Encoded::entry_points) that images come with are to be stored;
+    /// only for formats that [can](Capabilities::entry_points).
     pub entry_points: bool,
 }
 

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Two versions of fdconvert, interleaved: packing, shards, single samples and batches.
+
+    benches/versions.py IMAGES OLD NEW [--images 2000] [--rounds 9]
+
+OLD and NEW are target folders with a release build of the command and of the examples
+`random_access` and `throughput` (`cargo build --release --workspace --examples --bins`). The order
+of the two changes from round to round. Prints Markdown: CPU seconds of processes, medians, and the
+ratio of NEW to OLD with the range of the ratios of all rounds.
+"""
+import argparse, os, shutil, statistics, subprocess, tempfile
+from pathlib import Path
+
+from end_to_end import copies, measure
+
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("images", type=Path)
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--images", dest="n_images", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=9)
+    args = parser.parse_args()
+    scratch = Path(tempfile.mkdtemp(prefix="fdconvert-bench-", dir="."))
+    try:
+        source = scratch / "source"
+        copies(args.images, source, args.n_images)
+        beton, shards = scratch / "base.beton", scratch / "base.wds"
+        new = args.new.resolve() / "release"
+        subprocess.run([new / "fdconvert", "pack", source, beton, "-q", "--jpeg-index", "on"], check=True)
+        subprocess.run([new / "fdconvert", "pack", source, shards, "-q"], check=True)
+        runs = {
+            "pack, kept, beton": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "-j1"],
+            "pack, kept, wds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.wds", "-q", "--overwrite", "-j1"],
+            "pack, kept, mds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.mds", "-q", "--overwrite", "-j1"],
+            "pack, entry points": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "-j1", "--jpeg-index", "on"],
+            "pack, re-encoded": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "-j1", "--jpeg-quality", "90", "--max-side", "500"],
+            "repack, beton to wds": lambda b: [b / "fdconvert", "pack", beton, scratch / "x.wds", "-q", "--overwrite", "-j1"],
+            "verify, shards": lambda b: [b / "fdconvert", "verify", shards, "-q"],
+            "get(i), 4 threads": lambda b: [b / "examples/random_access", beton],
+            "get(i), shards": lambda b: [b / "examples/random_access", shards],
+            "batches, one epoch": lambda b: [b / "examples/throughput", beton, "random", "2", "1"],
+        }
+        versions = {"old": args.old.resolve() / "release", "new": new}
+        times = {name: {"old": [], "new": []} for name in runs}
+        for round_ in range(args.rounds + 1):
+            for name, command in runs.items():
+                for which in sorted(versions, reverse=round_ % 2 == 1):
+                    os.sync()
+                    _, cpu = measure(command(versions[which]))
+                    # The first round warms up.
+                    if round_:
+                        times[name][which].append(cpu)
+        print("| run | old, CPU s | new, CPU s | new / old | range |\n|---|---|---|---|---|")
+        for name, found in times.items():
+            ratios = [new / old for old, new in zip(found["old"], found["new"])]
+            old, new = (statistics.median(found[which]) for which in ("old", "new"))
+            print(f"| {name} | {old:.3f} | {new:.3f} | {statistics.median(ratios):.3f} | {min(ratios):.3f}-{max(ratios):.3f} |")
+    finally:
+        shutil.rmtree(scratch)
+
+
+if __name__ == "__main__":
+    main()
