@@ -78,10 +78,10 @@ pub(crate) struct Common {
     /// Print one JSON document on standard output instead of text (see docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(long, short, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say more: parameters, time by stage
+    /// Print more: parameters, time by stage
     #[arg(long, short, overrides_with = "verbose")]
     pub(crate) verbose: bool,
 }
@@ -112,7 +112,7 @@ pub(crate) struct SampleArgs {
     override_usage = "fdconvert pack [OPTIONS] <SOURCE>... <OUT>\n       fdconvert pack --plan PLAN [--part I/N] <OUT>"
 )]
 pub(crate) struct PackArgs {
-    /// Sources, then the dataset to write; its extension tells the format
+    /// Sources, then the dataset to write; its extension determines the format
     ///
     /// A source is a folder of images (`root/class/**/*.jpg`, or flat), a packed dataset, or a
     /// recipe for fractals (`fractal:FAMILY?key=value&...`, see `fdconvert fractal recipes`).
@@ -143,7 +143,7 @@ pub(crate) struct PackArgs {
     /// With --on-error skip: stop with an error when more than N samples were skipped
     #[arg(long, value_name = "N", help_heading = "Safety", hide_short_help = true)]
     pub(crate) max_failures: Option<u64>,
-    /// Replace OUT if it exists
+    /// Overwrite OUT if it exists
     #[arg(long, help_heading = "Safety")]
     pub(crate) overwrite: bool,
     /// Show what would be done, write nothing
@@ -194,7 +194,7 @@ pub(crate) struct IndexArgs {
     /// Add where a decoder may start inside each JPEG: on (every 2048 bits), 512, 1024, 2048, 4096
     #[arg(long, value_name = "BITS", default_value = "off")]
     pub(crate) jpeg_index: JpegIndex,
-    /// Replace files that are there
+    /// Overwrite existing files
     #[arg(long)]
     pub(crate) overwrite: bool,
     #[command(flatten)]
@@ -304,7 +304,8 @@ pub(crate) struct OptionArgs {
         hide_short_help = true
     )]
     pub(crate) shards: Option<u64>,
-    /// Make the number of shards a multiple of W, equal within one sample: so that no rank starves
+    /// Make the number of shards a multiple of W, equal within one sample: every rank gets the same
+    /// number
     #[arg(
         long,
         value_name = "W",

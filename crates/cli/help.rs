@@ -11,7 +11,7 @@ Examples:
   At most 500 pixels on the longer side, JPEG quality 90, what FFCV users write:
       fdconvert pack imagenet/train train.beton --jpeg-quality 90 --max-side 500
 
-  Leave broken images out, list them, and go on:
+  Leave broken images out, list them, and continue:
       fdconvert pack photos photos.beton --on-error skip
 
   Labels and other columns from a table instead of folder names:

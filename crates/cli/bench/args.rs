@@ -27,7 +27,7 @@ pub(crate) struct BenchArgs {
     /// Which part that is
     #[arg(long, value_enum, value_name = "POLICY", default_value = "resident")]
     pub(crate) cache_policy: CacheArg,
-    /// Play a slower disk: at most so many bytes a second, e.g. 200MiB/s
+    /// Simulate a slower disk: at most so many bytes a second, e.g. 200MiB/s
     #[arg(long, value_name = "RATE")]
     pub(crate) throttle_read: Option<ByteRate>,
     /// Rows of a batch

@@ -27,7 +27,7 @@ pub(crate) struct ProfileArgs {
     /// SOURCE is JPEG]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = codec)]
     pub(crate) formats: Vec<Codec>,
-    /// Play a slower disk: at most so many bytes a second, e.g. 200MiB/s
+    /// Simulate a slower disk: at most so many bytes a second, e.g. 200MiB/s
     #[arg(long, value_name = "RATE")]
     pub(crate) throttle_read: Option<ByteRate>,
     /// Images to measure
@@ -54,7 +54,7 @@ pub(crate) struct ProfileArgs {
     /// Write a page for people
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
-    /// Replace files that are there
+    /// Overwrite existing files
     #[arg(long)]
     pub(crate) overwrite: bool,
     #[command(flatten)]
