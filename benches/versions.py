@@ -32,12 +32,12 @@ def main():
         subprocess.run([new / "fdconvert", "pack", source, beton, "-q", "--jpeg-index", "on"], check=True)
         subprocess.run([new / "fdconvert", "pack", source, shards, "-q"], check=True)
         runs = {
-            "pack, kept, beton": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "-j1"],
-            "pack, kept, wds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.wds", "-q", "--overwrite", "-j1"],
-            "pack, kept, mds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.mds", "-q", "--overwrite", "-j1"],
-            "pack, entry points": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "-j1", "--jpeg-index", "on"],
-            "pack, re-encoded": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "-j1", "--jpeg-quality", "90", "--max-side", "500"],
-            "repack, beton to wds": lambda b: [b / "fdconvert", "pack", beton, scratch / "x.wds", "-q", "--overwrite", "-j1"],
+            "pack, kept, beton": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "--threads", "1"],
+            "pack, kept, wds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.wds", "-q", "--overwrite", "--threads", "1"],
+            "pack, kept, mds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.mds", "-q", "--overwrite", "--threads", "1"],
+            "pack, entry points": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "--threads", "1", "--jpeg-index", "on"],
+            "pack, re-encoded": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "--threads", "1", "--jpeg-quality", "90", "--max-side", "500"],
+            "repack, beton to wds": lambda b: [b / "fdconvert", "pack", beton, scratch / "x.wds", "-q", "--overwrite", "--threads", "1"],
             "verify, shards": lambda b: [b / "fdconvert", "verify", shards, "-q"],
             "get(i), 4 threads": lambda b: [b / "examples/random_access", beton],
             "get(i), shards": lambda b: [b / "examples/random_access", shards],

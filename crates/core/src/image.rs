@@ -181,7 +181,8 @@ pub struct Encoded {
     /// Where a decoder may start inside this JPEG, as `fdconvert-jpeg` makes them; a format that can
     /// stores them beside the image. A [`Reader`](crate::Reader) gives them apart from the image,
     /// as most who read images do not want them: [`Reader::entry_points`](crate::Reader::entry_points).
-    pub entry_points: Option<Bytes>,
+    /// In a box, because samples are moved often and few have them.
+    pub entry_points: Option<Box<Bytes>>,
 }
 
 impl Encoded {

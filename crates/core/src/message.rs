@@ -46,7 +46,11 @@ pub enum Style {
 /// assert_eq!(said.in_style(Style::Python), "`overwrite` exists; replace it with overwrite=True");
 /// ```
 #[derive(Clone, Default)]
-pub struct Message {
+pub struct Message(Box<Parts>);
+
+/// In a box: errors lie in the results of functions that are called for every sample.
+#[derive(Clone, Default)]
+struct Parts {
     text: String,
     names: Vec<Range<usize>>,
 }
@@ -71,7 +75,7 @@ impl Message {
     /// The library's own text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 
     /// The text for those who read it there. Names of options, and nothing else, become
@@ -81,14 +85,14 @@ impl Message {
     ///   value; in front of a text, before the colon, the bare name.
     #[must_use]
     pub fn in_style(&self, style: Style) -> String {
-        let mut said = String::with_capacity(self.text.len());
+        let mut said = String::with_capacity(self.0.text.len());
         let mut end = 0;
-        for name in &self.names {
-            said.push_str(self.text.get(end..name.start).unwrap_or_default());
-            said.push_str(&translated(self.text.get(name.clone()).unwrap_or_default(), style));
+        for name in &self.0.names {
+            said.push_str(self.0.text.get(end..name.start).unwrap_or_default());
+            said.push_str(&translated(self.0.text.get(name.clone()).unwrap_or_default(), style));
             end = name.end;
         }
-        said.push_str(self.text.get(end..).unwrap_or_default());
+        said.push_str(self.0.text.get(end..).unwrap_or_default());
         said
     }
 }
@@ -127,14 +131,14 @@ pub(crate) fn as_name(is_name: bool, write: impl FnOnce() -> fmt::Result) -> fmt
 
 impl Write for Message {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let start = self.text.len();
-        self.text.push_str(text);
-        let end = self.text.len();
+        let start = self.0.text.len();
+        self.0.text.push_str(text);
+        let end = self.0.text.len();
         if IS_NAME.get() {
-            match self.names.last_mut() {
+            match self.0.names.last_mut() {
                 // A name may be written in pieces.
                 Some(last) if last.end == start => last.end = end,
-                _ => self.names.push(start..end),
+                _ => self.0.names.push(start..end),
             }
         }
         Ok(())
@@ -144,18 +148,18 @@ impl Write for Message {
 impl Display for Message {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut end = 0;
-        for name in &self.names {
-            f.write_str(self.text.get(end..name.start).unwrap_or_default())?;
-            as_name(true, || f.write_str(self.text.get(name.clone()).unwrap_or_default()))?;
+        for name in &self.0.names {
+            f.write_str(self.0.text.get(end..name.start).unwrap_or_default())?;
+            as_name(true, || f.write_str(self.0.text.get(name.clone()).unwrap_or_default()))?;
             end = name.end;
         }
-        f.write_str(self.text.get(end..).unwrap_or_default())
+        f.write_str(self.0.text.get(end..).unwrap_or_default())
     }
 }
 
 impl Debug for Message {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Debug::fmt(&self.text, f)
+        Debug::fmt(&self.0.text, f)
     }
 }
 
@@ -163,14 +167,14 @@ impl Deref for Message {
     type Target = str;
 
     fn deref(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 }
 
 /// By the text: what is read back from a file names no options.
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.0.text == other.0.text
     }
 }
 
@@ -178,7 +182,7 @@ impl Eq for Message {}
 
 impl From<String> for Message {
     fn from(text: String) -> Self {
-        Self { text, names: Vec::new() }
+        Self(Box::new(Parts { text, names: Vec::new() }))
     }
 }
 
@@ -196,7 +200,7 @@ impl From<&str> for Message {
 
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+        serializer.serialize_str(&self.0.text)
     }
 }
 

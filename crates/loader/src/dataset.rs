@@ -39,8 +39,10 @@ impl Fetched {
     /// The same with bytes of its own: those of a reader hold a whole map or block.
     pub(crate) fn owned(self) -> Self {
         let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
-        let (bytes, entry_points) =
-            (copy(&self.image.bytes), self.image.entry_points.as_ref().map(copy));
+        let (bytes, entry_points) = (
+            copy(&self.image.bytes),
+            self.image.entry_points.as_deref().map(|stored| Box::new(copy(stored))),
+        );
         Self { image: Encoded { bytes, entry_points, ..self.image }, is_owned: true, ..self }
     }
 }
@@ -272,8 +274,8 @@ impl Datasets {
             Value::Image(mut image) => {
                 // Damage there is no damage of the image, which only takes longer without them;
                 // `verify` finds it.
-                image.entry_points =
-                    part.reader.entry_points(index, part.image).unwrap_or_default();
+                let stored = part.reader.entry_points(index, part.image).unwrap_or_default();
+                image.entry_points = stored.map(Box::new);
                 Ok(Fetched { key, image, label, is_owned: false })
             }
             _ => Err(Error::sample(key, "it has no image")),

@@ -210,7 +210,11 @@ impl RowMaker {
         let Area { x, y, width, height } = geometry.needed;
         let shrink = scale_for(geometry.rect, options.output.size) as u8;
         let region = Region { x, y, width, height };
-        let wanted = Wanted { region, shrink, entry_points: image.entry_points.as_deref() };
+        let wanted = Wanted {
+            region,
+            shrink,
+            entry_points: image.entry_points.as_deref().map(|stored| &stored[..]),
+        };
         let pixels = &mut self.pixels;
         let part = self.decoder.decode_part_with(key, image, &options.limits, &wanted, pixels)?;
         let Region { x, y, width, height } = part.region;

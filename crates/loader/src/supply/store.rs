@@ -101,8 +101,9 @@ impl Store {
                 datasets.verify_row(located)?;
             }
             let mut fetched = datasets.fetch(located, false)?;
-            let entry_points = &mut fetched.image.entry_points;
-            *entry_points = entry_points.as_deref().map(Bytes::copy_from_slice);
+            if let Some(entry_points) = &mut fetched.image.entry_points {
+                **entry_points = Bytes::copy_from_slice(entry_points);
+            }
             Ok(fetched)
         })?;
         let extent = datasets

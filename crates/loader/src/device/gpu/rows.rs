@@ -67,7 +67,11 @@ impl Offload {
         if self.decoder == DeviceDecoder::NvJpeg {
             return Some(Decoding::Library);
         }
-        match Prepared::new(&image.bytes, image.entry_points.as_deref(), Limits::DEFAULT) {
+        match Prepared::new(
+            &image.bytes,
+            image.entry_points.as_deref().map(|stored| &stored[..]),
+            Limits::DEFAULT,
+        ) {
             // The size in the dataset's tables is what crops are drawn for.
             Ok(it) if (it.width(), it.height()) == (image.width, image.height) => {
                 Some(Decoding::Kernels(it))
