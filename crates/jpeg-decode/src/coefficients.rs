@@ -8,7 +8,8 @@ use crate::{
 use fdconvert_jpeg::{EntryPoints, Jpeg, unstuff};
 
 /// All coefficients of an image, in the order of the scan and in zigzag order, not multiplied with
-/// the quantisation tables.
+/// the quantisation tables: what the first half of [`Decoder::decode`](crate::Decoder::decode)
+/// makes, in one piece, for those who compare decoders.
 ///
 /// `K` is the number of places in flight. Without entry points these are restart intervals, and
 /// without restarts there is only one.
