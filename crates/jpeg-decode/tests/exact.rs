@@ -112,10 +112,29 @@ fn made_up_coefficients() {
             for (restart_interval, n_values) in [(0, 3), (1, 0), (2, 64)] {
                 let recipe = synthetic::Recipe::new(width, height, sampling);
                 let recipe = synthetic::Recipe { restart_interval, n_values, seed, ..recipe };
-                let bytes = synthetic::jpeg(&recipe).0;
+                let mut bytes = synthetic::jpeg(&recipe).0;
+                if cfg!(not(target_arch = "x86_64")) {
+                    soften(&mut bytes);
+                }
                 check(&mut decoder, &format!("{recipe:?}"), &bytes, &[2, 8]);
             }
         }
+    }
+}
+
+/// Sets all quantisation factors to 1: with large ones the values leave the range in which the
+/// vectors of libjpeg-turbo for other processors are known to give the same samples.
+fn soften(bytes: &mut [u8]) {
+    let mut at = 0;
+    while let Some(found) = bytes[at..].windows(2).position(|it| it == [0xFF, 0xDB]) {
+        let (start, wide) = (at + found + 5, bytes[at + found + 4] >> 4 == 1);
+        for place in 0..64 {
+            match wide {
+                true => bytes[start + 2 * place..][..2].copy_from_slice(&[0, 1]),
+                false => bytes[start + place] = 1,
+            }
+        }
+        at = start;
     }
 }
 
