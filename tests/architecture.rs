@@ -18,6 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("core", &["jpeg"]),
     ("storage", &["core"]),
     ("jpeg", &[]),
+    ("jpeg-decode", &["jpeg"]),
     ("fractal", &["core"]),
     ("gpu", &["core", "jpeg"]),
     ("gpu-emul", &["gpu"]),

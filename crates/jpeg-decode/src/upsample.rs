@@ -1,0 +1,93 @@
+//! From the rows of a component that has fewer samples to rows of the image, as libjpeg-turbo does
+//! it (`jdsample.c`).
+//!
+//! Where the factor is 2 across, 2 down or both, each sample is 3/4 of the nearer and 1/4 of the
+//! farther old one ("fancy" upsampling), with halves rounded up and down by turns; but not across
+//! components of one or two columns. Any other whole factor repeats samples.
+
+/// How the rows of a component become rows of the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// They are such.
+    Keep,
+    /// 4:2:2.
+    SmoothAcross,
+    /// 4:4:0.
+    SmoothDown,
+    /// 4:2:0.
+    SmoothBoth,
+    /// 4:1:1 and others, by the number of columns.
+    Repeat(usize),
+}
+
+impl Method {
+    /// The choice of `jinit_upsampler`, by the factors across and down, and the component's width.
+    pub(crate) fn new(across: u32, down: u32, width: u32) -> Self {
+        match (across, down) {
+            (1, 1) => Self::Keep,
+            (2, 1) if width > 2 => Self::SmoothAcross,
+            (1, 2) => Self::SmoothDown,
+            (2, 2) if width > 2 => Self::SmoothBoth,
+            _ => Self::Repeat(across as usize),
+        }
+    }
+
+    /// Whether a row of the image also depends on the second nearest row of the component.
+    pub(crate) fn looks_down(self) -> bool {
+        matches!(self, Self::SmoothDown | Self::SmoothBoth)
+    }
+
+    /// Makes a row of the image from the nearest row of the component and the second nearest,
+    /// which is below for odd rows, both without padding. Where `out` ends, so does it.
+    pub(crate) fn row(self, near: &[u8], far: &[u8], is_odd: bool, out: &mut [u8]) {
+        match self {
+            Self::Keep => out.iter_mut().zip(near).for_each(|(out, sample)| *out = *sample),
+            Self::SmoothAcross => {
+                let columns = near.iter().map(|sample| u32::from(*sample));
+                across(columns, Bias { shift: 2, left: 1, right: 2 }, out);
+            }
+            Self::SmoothDown => {
+                let bias = if is_odd { 2 } else { 1 };
+                for (out, sum) in out.iter_mut().zip(sums(near, far)) {
+                    *out = ((sum + bias) >> 2) as u8;
+                }
+            }
+            Self::SmoothBoth => {
+                across(sums(near, far), Bias { shift: 4, left: 8, right: 7 }, out);
+            }
+            Self::Repeat(n) => {
+                for (out, sample) in out.chunks_mut(n.max(1)).zip(near) {
+                    out.fill(*sample);
+                }
+            }
+        }
+    }
+}
+
+/// Three parts of the near sample and one of the far one.
+fn sums(near: &[u8], far: &[u8]) -> impl Iterator<Item = u32> + Clone {
+    near.iter().zip(far).map(|(near, far)| u32::from(*near) * 3 + u32::from(*far))
+}
+
+/// How results are rounded: what is added for the left and the right one of two.
+struct Bias {
+    shift: u32,
+    left: u32,
+    right: u32,
+}
+
+/// Two samples for each column, blended with its neighbours; beside the outer ones, which have
+/// none, is the column itself.
+fn across(columns: impl Iterator<Item = u32> + Clone, bias: Bias, out: &mut [u8]) {
+    let next = columns.clone().skip(1).map(Some).chain([None]);
+    let mut before = None;
+    for ((out, column), next) in out.chunks_mut(2).zip(columns).zip(next) {
+        let (left, right) = (before.unwrap_or(column), next.unwrap_or(column));
+        let blended = [
+            (column * 3 + left + bias.left) >> bias.shift,
+            (column * 3 + right + bias.right) >> bias.shift,
+        ];
+        out.iter_mut().zip(blended).for_each(|(out, sample)| *out = sample as u8);
+        before = Some(column);
+    }
+}

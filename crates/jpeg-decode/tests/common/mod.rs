@@ -1,0 +1,122 @@
+//! JPEGs of all sorts, and what libjpeg-turbo makes of them.
+#![allow(dead_code, clippy::unwrap_used, reason = "each test takes a part; it fails by panicking")]
+
+use fdconvert_codec::{Decoder, Encoder, JpegOptions, Subsampling};
+use fdconvert_core::{Codec, Encoded, Limits, Pixels};
+use fdconvert_testkit::{fixtures::kodak, workload::files_below};
+use jpeg_encoder::{ColorType, SamplingFactor};
+
+pub(crate) const QUALITIES: [u8; 4] = [10, 50, 90, 98];
+
+/// Ways to store an image, by number.
+pub(crate) const N_WAYS: usize = 14;
+
+/// Stores an image in one of the ways: every sampling, tables of its own, restarts, gray, RGB.
+pub(crate) fn stored(image: &Pixels, quality: u8, way: usize) -> Vec<u8> {
+    use SamplingFactor::{F_1_1, F_1_2, F_2_1, F_2_2};
+    use Subsampling::{S420, S422, S444};
+    match way % N_WAYS {
+        0 => turbo(image, quality, S420, false, 0),
+        1 => turbo(image, quality, S422, false, 0),
+        2 => turbo(image, quality, S444, false, 0),
+        3 => turbo(image, quality, S420, true, 0),
+        4 => turbo(image, quality, S422, true, 1),
+        5 => turbo(image, quality, S420, false, 2),
+        6 => other(image, quality, F_1_2, 0),
+        7 => quarter(image, quality),
+        8 => other(image, quality, F_2_2, 1),
+        9 => other(image, quality, F_1_2, 3),
+        10 => other(image, quality, [F_1_1, F_2_1, F_2_2][way / N_WAYS % 3], 5),
+        11 => turbo(&gray(image), quality, S420, true, 0),
+        12 => turbo(&gray(image), quality, S420, false, 1),
+        _ => as_rgb(&turbo(image, quality, S444, false, 0)),
+    }
+}
+
+fn turbo(
+    image: &Pixels,
+    quality: u8,
+    subsampling: Subsampling,
+    optimize_huffman: bool,
+    restart_rows: u16,
+) -> Vec<u8> {
+    let options = JpegOptions { quality, subsampling, optimize_huffman, restart_rows };
+    Encoder::new().encode("", image, Codec::Jpeg, &options, None).unwrap().bytes.to_vec()
+}
+
+/// As 4:1:1, which libjpeg-turbo writes only where the source had it; the encoder of that source
+/// puts its components into several scans.
+fn quarter(image: &Pixels, quality: u8) -> Vec<u8> {
+    let source = other(image, 50, SamplingFactor::F_4_1, 0);
+    let subsampling = Subsampling::Keep;
+    let options = JpegOptions { quality, subsampling, restart_rows: 1, ..JpegOptions::default() };
+    let made = Encoder::new().encode("", image, Codec::Jpeg, &options, Some(&source)).unwrap();
+    let bytes = made.bytes.to_vec();
+    let frame = bytes.windows(2).position(|it| it == [0xFF, 0xC0]).unwrap();
+    assert_eq!(bytes[frame + 11], 0x41, "the source's sampling");
+    bytes
+}
+
+/// By an encoder that knows more samplings, and restarts anywhere in a row.
+fn other(image: &Pixels, quality: u8, sampling: SamplingFactor, restart_interval: u16) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = jpeg_encoder::Encoder::new(&mut bytes, quality);
+    encoder.set_sampling_factor(sampling);
+    encoder.set_restart_interval(restart_interval);
+    let (width, height) = (image.width as u16, image.height as u16);
+    encoder.encode(&image.data, width, height, ColorType::Rgb).unwrap();
+    bytes
+}
+
+/// The same data, said to be red, green and blue: an Adobe marker instead of the JFIF marker.
+fn as_rgb(jpeg: &[u8]) -> Vec<u8> {
+    let jfif_bytes = 2 + usize::from(u16::from_be_bytes([jpeg[4], jpeg[5]]));
+    assert_eq!(&jpeg[..4], [0xFF, 0xD8, 0xFF, 0xE0]);
+    let adobe = b"\xFF\xD8\xFF\xEE\x00\x0EAdobe\x00\x64\x00\x00\x00\x00\x00";
+    [&adobe[..], &jpeg[2 + jfif_bytes..]].concat()
+}
+
+fn gray(image: &Pixels) -> Pixels {
+    let data = image.data.iter().skip(1).step_by(3).copied().collect();
+    Pixels { channels: 1, data, ..*image }
+}
+
+/// The photographs in the repository, of 768x512 pixels or 512x768.
+pub(crate) fn photographs() -> Vec<Pixels> {
+    let files = files_below(&kodak()).unwrap();
+    let read = |file| {
+        let bytes = std::fs::read(file).unwrap();
+        let [width, height] =
+            [16, 20].map(|at| u32::from_be_bytes(*bytes[at..].first_chunk().unwrap()));
+        let png = Encoded::new(Codec::Png, width, height, bytes.into());
+        Decoder::new().decode("", &png, &Limits::DEFAULT).unwrap().pixels
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// A part of a photograph.
+pub(crate) fn part(image: &Pixels, at: (u32, u32), (width, height): (u32, u32)) -> Pixels {
+    let row = |y: u32| {
+        let start = ((y * image.width + at.0) * 3) as usize;
+        &image.data[start..start + 3 * width as usize]
+    };
+    let data = (at.1..at.1 + height).flat_map(row).copied().collect();
+    Pixels { width, height, channels: 3, data }
+}
+
+/// RGB by libjpeg-turbo; `None` when it is not content.
+pub(crate) fn by_libjpeg(bytes: &[u8], width: u32, height: u32) -> Option<Vec<u8>> {
+    let encoded = Encoded::new(Codec::Jpeg, width, height, bytes.to_vec().into());
+    let pixels = Decoder::new().decode("", &encoded, &Limits::DEFAULT).ok()?.pixels;
+    Some(match pixels.channels {
+        1 => pixels.data.iter().flat_map(|gray| [*gray; 3]).collect(),
+        _ => pixels.data,
+    })
+}
+
+/// The places of zigzag order: diagonals, up and down in turn.
+pub(crate) fn zigzag() -> Vec<usize> {
+    let mut places: Vec<_> = (0..64).map(|place| (place / 8, place % 8)).collect();
+    places.sort_by_key(|&(y, x)| (x + y, if (x + y) % 2 == 0 { x } else { y }));
+    places.into_iter().map(|(y, x)| 8 * y + x).collect()
+}
