@@ -4,11 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")/standalone
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The profile of the workspace, so that what is built already serves these programs, too.
-sed -n '/^\[profile.dev\]/,$p' Cargo.toml >"$work/profile.toml"
 
 run() {
   local program=examples/standalone/$1
@@ -16,7 +14,7 @@ run() {
   # The versions of the workspace; what is not used is dropped from the copy.
   cp Cargo.lock "$program/Cargo.lock"
   CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false \
-    cargo run --quiet --config "$work/profile.toml" --manifest-path "$program/Cargo.toml" -- "$@"
+    cargo run --quiet --manifest-path "$program/Cargo.toml" -- "$@"
 }
 
 cp Cargo.lock examples/standalone/read/Cargo.lock
