@@ -1,6 +1,6 @@
 //! `fdconvert.json`: what `index.json` cannot say.
 use crate::mds::layout::FORMAT;
-use crate::shards::manifest::{self, FileFacts, MAX_BYTES, NAME};
+use crate::shards::manifest::{self, FileFacts, MAX_BYTES, NAME, Unsealed};
 use fdconvert_core::{Error, Provenance, Result, Schema};
 use fdconvert_storage::{fingerprint_hex as hex, read_file};
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ impl Manifest {
 
     pub(crate) fn parse(text: &[u8], path: &Path) -> Result<Self> {
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
-        let manifest: Self = manifest::parse(text, FORMAT, path)?;
+        let manifest: Self = manifest::parse(text, FORMAT, path, Unsealed::EndsWith(b"}"))?;
         Schema::new(manifest.schema.fields.clone()).map_err(|error| damaged(error.to_string()))?;
         let names = manifest.shards.iter().filter_map(|shard| shard.index.as_ref());
         let names = names.chain(manifest.files.iter().map(|file| &file.name));

@@ -113,6 +113,10 @@ impl Place {
             // Its start still says whose it is.
             Proof::OfThisRun => return Ok(Found::Nothing),
             Proof::Damaged(error) => {
+                let error = match error {
+                    Error::Corrupt { what, .. } => what.to_string(),
+                    error => error.to_string(),
+                };
                 return Ok(Found::Foreign(format!(
                     "{} does not say any more whose shard it is ({error})",
                     path.display()

@@ -24,6 +24,7 @@ pub(crate) struct Record {
 
 impl record::Record for Record {
     const FORMAT: &'static str = FORMAT;
+    const ENDS_LINE: bool = false;
 
     fn fingerprint(&self) -> &str {
         &self.fingerprint

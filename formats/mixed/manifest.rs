@@ -4,7 +4,7 @@ use crate::mixed::{
     order::Order,
     record::{decode, present},
 };
-use crate::shards::manifest::{self, MAX_BYTES, VERSION};
+use crate::shards::manifest::{self, MAX_BYTES, Unsealed, VERSION};
 use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
 use fdconvert_storage::{SEALED_START, read_file};
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ impl Manifest {
     /// The same of its text; `path` is for messages.
     pub(crate) fn parse(text: &[u8], path: &Path) -> Result<(Self, Order)> {
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
-        let manifest: Self = manifest::parse(text, FORMAT, path)?;
+        let manifest: Self = manifest::parse(text, FORMAT, path, Unsealed::Never)?;
         let order = manifest.check().map_err(damaged)?;
         Ok((manifest, order))
     }

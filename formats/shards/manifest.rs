@@ -37,6 +37,15 @@ pub(crate) fn to_json<T: Serialize>(manifest: &T, end: &[u8]) -> Vec<u8> {
     seal_json(&text)
 }
 
+/// How a manifest without a checksum ends, where its format wrote such ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unsealed {
+    /// There were none.
+    Never,
+    /// With this.
+    EndsWith(&'static [u8]),
+}
+
 /// Reads a manifest of that format, of version 1; `path` is for messages.
 ///
 /// # Errors
@@ -45,11 +54,17 @@ pub(crate) fn parse<T: DeserializeOwned>(
     text: &[u8],
     format: &'static str,
     path: &Path,
+    unsealed: Unsealed,
 ) -> Result<T> {
     let damaged = |what: String| Error::corrupt(format, path, 0, what);
-    let object = match text.starts_with(UNSEALED_START) {
-        true => text.to_vec(),
-        false => unseal_json(text).map_err(damaged)?,
+    let object = match unsealed {
+        Unsealed::EndsWith(end) if text.starts_with(UNSEALED_START) => {
+            if !text.ends_with(end) {
+                return Err(damaged("it is cut short".into()));
+            }
+            text.to_vec()
+        }
+        _ => unseal_json(text).map_err(damaged)?,
     };
     let loose: serde_json::Value =
         serde_json::from_slice(&object).map_err(|cause| damaged(cause.to_string()))?;
@@ -76,6 +91,19 @@ pub(crate) fn is_below(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A checksum that was there once cannot be left out, nor can an older manifest be cut.
+    #[test]
+    fn what_has_no_checksum_is_taken_only_where_it_was_written() {
+        let text = b"{\n  \"format\": \"toy\",\n  \"version\": 1\n}\n";
+        let read = |text: &[u8], unsealed| {
+            parse::<serde_json::Value>(text, "toy", Path::new("m.json"), unsealed).is_ok()
+        };
+        assert!(read(text, Unsealed::EndsWith(b"\n")));
+        assert!(!read(&text[..text.len() - 1], Unsealed::EndsWith(b"\n")));
+        assert!(!read(text, Unsealed::Never));
+        assert!(read(&seal_json(text), Unsealed::Never));
+    }
 
     #[test]
     fn names_lead_nowhere_else() {

@@ -17,6 +17,10 @@ pub(crate) trait Record: Serialize + DeserializeOwned {
     /// Name of the format, for errors.
     const FORMAT: &'static str;
 
+    /// Records of version 1, which have no checksum, end with a line break: one that does not was
+    /// cut.
+    const ENDS_LINE: bool = true;
+
     fn fingerprint(&self) -> &str;
 
     fn version(&self) -> u64;
@@ -68,6 +72,9 @@ pub(crate) fn read<R: Record>(path: &Path) -> Result<Option<R>> {
     let sealed = check_record(&text).map_err(damaged)?.is_some();
     let record: R = serde_json::from_slice(&text).map_err(|cause| damaged(cause.to_string()))?;
     match record.version() {
+        1 if R::ENDS_LINE && !text.ends_with(b"\n") => {
+            return Err(damaged("it is cut short".into()));
+        }
         1 => {}
         VERSION if sealed => {}
         VERSION => {

@@ -1,5 +1,5 @@
 //! `fdconvert.json`: what the dataset is, written when all of it is there.
-use crate::shards::manifest::{self, FileFacts, MAX_BYTES, NAME, VERSION};
+use crate::shards::manifest::{self, FileFacts, MAX_BYTES, NAME, Unsealed, VERSION};
 use crate::wds::format::FORMAT;
 use fdconvert_core::{Codec, Common, Error, Provenance, Result, Schema};
 use fdconvert_storage::read_if_there;
@@ -71,7 +71,7 @@ impl Manifest {
         let path = folder.join(NAME);
         let Some(text) = read_if_there(&path, MAX_BYTES)? else { return Ok(None) };
         let damaged = |what: String| Error::corrupt(FORMAT, &path, 0, what);
-        let manifest: Self = manifest::parse(&text, FORMAT, &path)?;
+        let manifest: Self = manifest::parse(&text, FORMAT, &path, Unsealed::EndsWith(b"\n"))?;
         manifest.check().map_err(damaged)?;
         Ok(Some(manifest))
     }

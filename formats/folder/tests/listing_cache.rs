@@ -175,9 +175,9 @@ fn a_cache_that_is_damaged_or_of_something_else_is_not_believed() {
     let is_refused = |root: &Path, cache: &Path| {
         matches!(Folder::default().open_cached(root, cache), Err(Error::Usage { .. }))
     };
-    fs::write(tree.cache(), "notes of somebody").unwrap();
+    fs::write(tree.cache(), "notes of a user").unwrap();
     assert!(is_refused(&tree.path("root"), &tree.cache()));
-    assert_eq!(fs::read(tree.cache()).unwrap(), b"notes of somebody");
+    assert_eq!(fs::read(tree.cache()).unwrap(), b"notes of a user");
 
     // One that keeps another folder is replaced.
     fs::write(tree.cache(), &whole).unwrap();
