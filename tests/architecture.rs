@@ -23,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("gpu", &["core", "jpeg"]),
     ("gpu-emul", &["gpu"]),
     ("resize", &["core"]),
-    ("codec", &["core", "jpeg", "resize"]),
+    ("codec", &["core", "jpeg", "jpeg-decode", "resize"]),
     ("formats", &["core", "storage", "jpeg", "fractal"]),
     ("pipeline", &["core", "codec", "jpeg"]),
     ("profile", &["core", "codec", "storage"]),

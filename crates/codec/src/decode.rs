@@ -38,6 +38,13 @@ impl Decoder {
         Self::default()
     }
 
+    /// A decoder that leaves JPEGs to the library of the build ([`backend`](crate::backend)), for
+    /// those who compare: of baseline files our own decoder makes the same pixels, faster.
+    #[must_use]
+    pub fn of_backend() -> Self {
+        Self { jpeg: JpegDecoder::of_backend(), ..Self::default() }
+    }
+
     /// Decodes into fresh memory.
     ///
     /// # Errors

@@ -55,9 +55,9 @@ impl Decoder {
     /// Decodes at least the `wanted` region of the stored image, made `shrink` (1, 2, 4 or 8)
     /// times smaller, into `out`: rows of the part without gaps.
     ///
-    /// The part may be larger than asked for and less reduced, depending on the codec: a JPEG is
-    /// cut at blocks, and rows and columns outside are neither transformed nor converted (its
-    /// entropy code still has to be read); of raw pixels the rows are copied, of most BMPs the
+    /// The part may be larger than asked for and less reduced, depending on the codec: a baseline
+    /// JPEG is cut exactly, others at blocks, and rows and columns outside are neither transformed
+    /// nor converted (the entropy code above still has to be read); of raw pixels the rows are copied, of most BMPs the
     /// region; other images are decoded whole. Pixels of a part are those of the whole image, to
     /// the bit, at equal `shrink`. What is damaged in a JPEG below the region may go unnoticed.
     ///
@@ -76,13 +76,12 @@ impl Decoder {
         self.decode_part_with(key, encoded, limits, &wanted, out)
     }
 
-    /// As [`decode_part`](Self::decode_part), with entry points that spare the entropy code of a
-    /// JPEG above the region, where there is enough of it to be worth it: 6 kB and a sixteenth of
-    /// the file. The pixels are the same, but damage above the region may go unnoticed too.
+    /// As [`decode_part`](Self::decode_part), with entry points: they spare the entropy code of a
+    /// JPEG above the region, and let several places of the rest be read at once. The pixels are
+    /// the same, but damage above the region may go unnoticed too.
     ///
-    /// Entry points that are damaged or do not fit are ignored, and so they are for JPEGs with
-    /// restart markers or unusual sampling, and without the feature `turbo`. Those of another
-    /// image that fit by chance lead to wrong pixels.
+    /// Entry points that are damaged or do not fit are ignored, and so they are for JPEGs that are
+    /// not baseline. Those of another image that fit by chance lead to wrong pixels.
     ///
     /// # Errors
     /// As for `decode_part`.

@@ -40,6 +40,15 @@ fn decode(
     part.map(|part| (part.region, out)).map_err(|error| error.to_string())
 }
 
+/// A region of a larger one.
+fn within((part, pixels): &(Region, Vec<u8>), region: &Region) -> Vec<u8> {
+    let n_channels = pixels.len() / (part.width * part.height) as usize;
+    let rows = pixels.chunks(part.width as usize * n_channels).skip((region.y - part.y) as usize);
+    let x = (region.x - part.x) as usize * n_channels;
+    let columns = x..x + region.width as usize * n_channels;
+    rows.take(region.height as usize).flat_map(|row| &row[columns.clone()]).copied().collect()
+}
+
 /// With and without, and from the cut itself, which the decoder makes only where it pays.
 /// Says whether there was one with a start of its own.
 fn check(
@@ -50,11 +59,16 @@ fn check(
     shrink: u8,
 ) -> bool {
     let mut wanted = Wanted { region, shrink, entry_points: None };
-    let without = decode(decoder, image, &wanted).unwrap();
+    let ours = decode(decoder, image, &wanted).unwrap();
+    // From here on as for what our own decoder leaves out.
+    let mut backend = Decoder::of_backend();
+    let without = decode(&mut backend, image, &wanted).unwrap();
     wanted.entry_points = Some(stored);
-    let with = decode(decoder, image, &wanted).unwrap();
     let what = format!("{region:?} of {}x{} by {shrink}", image.width, image.height);
-    assert!(with == without, "{what}");
+    assert!(decode(decoder, image, &wanted).unwrap() == ours, "{what}");
+    assert!(decode(&mut backend, image, &wanted).unwrap() == without, "{what}");
+    assert!(within(&without, &ours.0) == ours.1, "{what}");
+    let decoder = &mut backend;
 
     let jpeg = parse(&image.bytes).unwrap();
     let entry_points = EntryPoints::from_bytes(stored, &jpeg).unwrap();
@@ -190,7 +204,12 @@ needs_shared! {
 /// Returns what does not fit is not used: the same pixels, or the same error.
 #[test]
 fn entry_points_that_do_not_fit() {
-    let mut decoder = Decoder::new();
+    for decoder in [Decoder::new(), Decoder::of_backend()] {
+        entry_points_that_do_not_fit_by(decoder);
+    }
+}
+
+fn entry_points_that_do_not_fit_by(mut decoder: Decoder) {
     let image = |seed| {
         let image = pixels(300, 300, 3, seed);
         let options = JpegOptions { quality: 95, ..JpegOptions::default() };
@@ -226,7 +245,8 @@ proptest! {
     ) {
         // Large enough that the decoder cuts them.
         static JPEGS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| encodings(&pixels(230, 250, 3, 4)));
-        let (mut random, mut decoder) = (Random::new(seed), Decoder::new());
+        let decoder = if seed % 2 == 0 { Decoder::new() } else { Decoder::of_backend() };
+        let (mut random, mut decoder) = (Random::new(seed), decoder);
         let mut bytes = JPEGS[random.below(JPEGS.len() as u64) as usize].clone();
         let stored = stored_entry_points(&bytes, 2048).unwrap();
         let mut bad_stored = stored.clone();

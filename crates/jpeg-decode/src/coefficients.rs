@@ -1,36 +1,63 @@
 use crate::{
-    Block, Error,
+    Block, Error, Instructions,
     dc::Predictions,
-    entropy::{Scan, decode},
+    decoder::entropy_of,
+    entropy::{self, Scan},
     runs::Runs,
     table::Tables,
+    window::Window,
 };
+#[cfg(target_arch = "x86_64")]
+use crate::{instructions::Loops, tasks::Interleaved};
 use fdconvert_jpeg::{EntryPoints, Jpeg, unstuff};
 
 /// All coefficients of an image, in the order of the scan and in zigzag order, not multiplied with
 /// the quantisation tables: what the first half of [`Decoder::decode`](crate::Decoder::decode)
 /// makes, in one piece, for those who compare decoders.
 ///
-/// `K` is the number of places in flight. Without entry points these are restart intervals, and
-/// without restarts there is only one.
+/// `n_places` is the number of places in flight, 1 to 8. Without entry points these are restart
+/// intervals, and without restarts there is only one.
 ///
 /// # Errors
 /// `Damaged`; `OtherEntryPoints`; `Unsupported` for bytes that `jpeg` was not parsed from.
-pub fn coefficients<const K: usize>(
+pub fn coefficients(
     jpeg: &Jpeg,
     bytes: &[u8],
     entry_points: Option<&EntryPoints>,
+    n_places: usize,
+    instructions: Instructions,
 ) -> Result<Vec<Block>, Error> {
-    const { assert!(1 <= K && K <= 8, "1 to 8 places may be in flight") };
     let data = unstuff(jpeg, bytes)?;
-    let tables = Tables::new(jpeg);
-    let scan = Scan::new(jpeg, &data, &tables)?;
-    let mut runs = match entry_points {
-        Some(entry_points) => Runs::of_entry_points(jpeg, &data, entry_points)?,
-        None => Runs::of_restarts(jpeg, &data),
+    entropy::check_claims(jpeg, &data)?;
+    let runs = || match entry_points {
+        Some(it) => Runs::of_entry_points(jpeg, &data, it, 0).map(|(_, runs)| runs),
+        None => Ok(Runs::of_restarts(jpeg, &data, 0).1),
     };
-    let mut blocks = vec![[0; 64]; jpeg.n_blocks as usize];
-    decode::<K>(&scan, &mut runs, &(0..jpeg.n_blocks), &mut blocks)?;
-    Predictions::new(jpeg).add_up(&mut blocks);
-    Ok(blocks)
+    let add_up = |Window { cells, cell_of }: &mut Window| {
+        Predictions::new(jpeg, 0, [0; 3]).add_up(cell_of, cells)
+    };
+    let (blocks, mut window) = (0..jpeg.n_blocks, Window::default());
+    #[cfg(target_arch = "x86_64")]
+    let decoded = match Loops::new(instructions).and_then(Loops::avx2) {
+        None => false,
+        Some(_) => {
+            let (mut interleaved, mut runs) = (Interleaved::default(), runs()?);
+            let decoded = interleaved.prepare(jpeg, &data).and_then(|()| {
+                interleaved.decode(&data, &mut runs, &blocks, n_places, &mut window)
+            });
+            decoded.is_some() && add_up(&mut window)
+        }
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let decoded = false;
+    if !decoded {
+        window.clear();
+        let tables = Tables::new(jpeg);
+        let scan = Scan::new(jpeg, &data, &tables);
+        entropy_of(n_places)(&scan, &mut runs()?, &blocks, &mut window)?;
+        add_up(&mut window);
+    }
+    let Window { cells, cell_of } = &window;
+    let in_order = cell_of.iter().filter_map(|cell| cells.get(*cell as usize));
+    Ok(in_order.map(|cell| cell.values).collect())
 }

@@ -4,10 +4,10 @@ use fdconvert_jpeg::Color;
 
 const HALF: i32 = 1 << 15;
 /// Factors of 65536: 1.40200, 0.34414, 0.71414 and 1.77200.
-const RED_BY_CR: i32 = 91881;
-const GREEN_BY_CB: i32 = 22554;
-const GREEN_BY_CR: i32 = 46802;
-const BLUE_BY_CB: i32 = 116_130;
+pub(crate) const RED_BY_CR: i32 = 91881;
+pub(crate) const GREEN_BY_CB: i32 = 22554;
+pub(crate) const GREEN_BY_CR: i32 = 46802;
+pub(crate) const BLUE_BY_CB: i32 = 116_130;
 
 /// Writes a row of pixels, three bytes each; as many as there is room for.
 pub(crate) fn row(color: Color, [first, second, third]: [&[u8]; 3], out: &mut [u8]) {

@@ -1,4 +1,4 @@
-use crate::Block;
+use crate::window::Cell;
 use fdconvert_jpeg::Jpeg;
 
 /// The sums of the DC differences so far, by component (T.81, F.2.2.1). Sums that 16 bits do not
@@ -11,29 +11,54 @@ pub(crate) struct Predictions {
     /// MCUs between two restarts, and those left until the next one.
     interval: u32,
     left: u32,
+    /// The next block in its MCU.
+    slot: usize,
 }
 
+/// Values behind the last place of a block lie in the first so many places in front of the next:
+/// a code has 15 zeros at most.
+const MAX_SPILL: usize = 16;
+
 impl Predictions {
-    pub(crate) fn new(jpeg: &Jpeg) -> Self {
-        let components = jpeg.slots.iter().map(|slot| slot.component).collect();
+    /// For blocks from one on at which the sums are known.
+    pub(crate) fn new(jpeg: &Jpeg, block: u32, dc: [i16; 3]) -> Self {
+        let components: Vec<_> = jpeg.slots.iter().map(|slot| slot.component).collect();
+        let n_slots = (components.len() as u32).max(1);
         // Without restarts the first one is due behind the last MCU.
         let interval = if jpeg.restart_interval == 0 { u32::MAX } else { jpeg.restart_interval };
-        Self { components, sums: [0; 4], interval, left: interval }
+        let (mcu, slot) = (block / n_slots, (block % n_slots) as usize);
+        let left = interval - mcu % interval;
+        let sums = [dc[0], dc[1], dc[2], 0];
+        Self { components, sums, interval, left, slot }
     }
 
-    /// Puts sums for the differences of the next blocks of the scan, which are whole MCUs.
-    pub(crate) fn add_up(&mut self, blocks: &mut [Block]) {
-        for mcu in blocks.chunks_mut(self.components.len().max(1)) {
-            if self.left == 0 {
+    /// Puts sums for the differences of the next blocks of the scan, by their cells. Returns whether none of these
+    /// blocks has values in front of it, where some of damaged data go.
+    pub(crate) fn add_up(&mut self, cell_of: &[u32], cells: &mut [Cell]) -> bool {
+        let mut spilled = 0;
+        let mut rest = cell_of;
+        while !rest.is_empty() {
+            if self.slot == 0 && self.left == 0 {
                 self.sums = [0; 4];
                 self.left = self.interval;
             }
-            self.left -= 1;
-            for ([dc, ..], component) in mcu.iter_mut().zip(&self.components) {
+            let components = self.components.get(self.slot..).unwrap_or_default();
+            let (mcu, behind) = rest.split_at(components.len().clamp(1, rest.len()));
+            rest = behind;
+            self.slot += mcu.len();
+            if self.slot >= self.components.len() {
+                self.slot = 0;
+                self.left -= 1;
+            }
+            for (cell, component) in mcu.iter().zip(components) {
+                let Some(cell) = cells.get_mut(*cell as usize) else { continue };
+                let spill = cell.spill.first_chunk::<MAX_SPILL>().unwrap_or(&[0; MAX_SPILL]);
+                spilled |= spill.iter().fold(0, |all, value| all | value);
                 let sum = &mut self.sums[usize::from(component & 3)];
-                *sum = sum.wrapping_add(*dc);
-                *dc = *sum;
+                *sum = sum.wrapping_add(cell.values[0]);
+                cell.values[0] = *sum;
             }
         }
+        spilled == 0
     }
 }

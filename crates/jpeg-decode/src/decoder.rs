@@ -1,133 +1,280 @@
 use crate::{
-    Block, Error, Unsupported, color,
+    Damage, Error, Header, Instructions, Options, PixelFormat, Unsupported,
     dc::Predictions,
     entropy::{self, Scan},
-    plane::Plane,
-    runs::Runs,
+    instructions::Loops,
+    options::check_supported,
+    part::Part,
+    plane::{Memory, Plane},
+    rows::{self, Row, Scratch},
+    runs::{Runs, Start},
     table::Tables,
+    window::{self, Cell, Window},
 };
-use fdconvert_jpeg::{Color, EntryPoints, Jpeg, parse, unstuff};
+use fdconvert_jpeg::{Color, EntryPoints, Jpeg, Unstuffed, parse_unstuffed};
 use std::ops::Range;
 
 /// Blocks of a window, roughly: their coefficients and samples stay in the second cache.
 const WINDOW_BLOCKS: usize = 1200;
 
-/// Decodes baseline JPEGs to RGB, with the pixels of libjpeg-turbo. It keeps its memory from image
-/// to image; an error leaves it usable.
-#[derive(Debug, Default)]
+/// Decodes baseline JPEGs, with the pixels of libjpeg-turbo. It keeps its memory and tables from
+/// image to image; an error leaves it usable.
+#[derive(Debug)]
 pub struct Decoder {
-    blocks: Vec<Block>,
-    planes: Vec<Vec<u8>>,
-    scratch: [Vec<u8>; 3],
+    instructions: Instructions,
+    loops: Loops,
+    #[cfg(target_arch = "x86_64")]
+    interleaved: crate::tasks::Interleaved,
+    data: Unstuffed,
+    window: Window,
+    planes: Vec<Memory>,
+    scratch: Scratch,
 }
 
-/// How to decode.
-#[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
-    /// The entry points of this JPEG, as datasets store them
-    /// ([`EntryPoints::to_bytes`](fdconvert_jpeg::EntryPoints::to_bytes)).
-    pub entry_points: Option<&'a [u8]>,
-    /// Places of the scan in flight at once, 1 to 8; others count as the nearest of these.
-    /// The pixels do not depend on it. 1 by default.
-    pub n_places: usize,
-}
-
-impl Default for Options<'_> {
+impl Default for Decoder {
     fn default() -> Self {
-        // The portable loop keeps the state of one place in registers, and is fastest so.
-        Self { entry_points: None, n_places: 1 }
-    }
-}
-
-/// What the markers say about the pixels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Header {
-    /// Columns of pixels.
-    pub width: u32,
-    /// Rows of pixels.
-    pub height: u32,
-    /// What the components mean. The pixels are RGB all the same.
-    pub color: Color,
-}
-
-impl Header {
-    /// Reads the markers of a JPEG.
-    ///
-    /// # Errors
-    /// `Unsupported`, when [`Decoder::decode`] would not decode it either.
-    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
-        Ok(Self::of(&supported(bytes)?))
-    }
-
-    /// Bytes of the pixels, three each.
-    #[must_use]
-    pub fn n_bytes(&self) -> u64 {
-        u64::from(self.width) * u64::from(self.height) * 3
-    }
-
-    fn of(jpeg: &Jpeg) -> Self {
-        Self { width: jpeg.width, height: jpeg.height, color: jpeg.color }
+        Self::new()
     }
 }
 
 impl Decoder {
-    /// A decoder without memory yet.
+    /// A decoder with the fastest instructions that the processor has, without memory yet.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        let best = Instructions::best();
+        Self::with(best).unwrap_or_else(|| Self::of(Instructions::Portable, Loops::Portable))
     }
 
-    /// Decodes an image to rows of RGB, which take all of `out`.
+    /// A decoder with these instructions; `None` where the processor lacks them.
+    #[must_use]
+    pub fn with(instructions: Instructions) -> Option<Self> {
+        Loops::new(instructions).map(|loops| Self::of(instructions, loops))
+    }
+
+    fn of(instructions: Instructions, loops: Loops) -> Self {
+        Self {
+            instructions,
+            loops,
+            #[cfg(target_arch = "x86_64")]
+            interleaved: crate::tasks::Interleaved::default(),
+            data: Unstuffed::default(),
+            window: Window::default(),
+            planes: Vec::new(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// The instructions that it uses.
+    #[must_use]
+    pub fn instructions(&self) -> Instructions {
+        self.instructions
+    }
+
+    /// Decodes an image, or a part of it, to rows of pixels, which take all of `out`. Of a part
+    /// the codes are only read from the last place in front of it that entry points or restarts
+    /// know.
     ///
     /// # Errors
-    /// `Unsupported` for what is left to libjpeg-turbo, `Output` when `out` has another size;
-    /// `Damaged` when the scan does not hold exactly the blocks of the image; `EntryPoints` and
-    /// `OtherEntryPoints` when those are broken or of another image. `out` may be partly written.
+    /// `Unsupported` for what is left to libjpeg-turbo, `Region` for one that is not inside the
+    /// image, `Output` when `out` has another size; `Damaged` when the scan does not hold exactly
+    /// the blocks that it should, as far as it was read; `EntryPoints` and `OtherEntryPoints` when
+    /// those are broken or of another image. `out` may be partly written.
     pub fn decode(
         &mut self,
         bytes: &[u8],
         options: &Options<'_>,
         out: &mut [u8],
     ) -> Result<Header, Error> {
-        let jpeg = supported(bytes)?;
-        let header = Header::of(&jpeg);
-        let (expected, found) = (header.n_bytes(), out.len());
-        if expected != found as u64 {
-            return Err(Error::Output { expected, found });
+        self.decode_to(bytes, options, |expected| match out.len() {
+            found if found as u64 == expected => Ok(out),
+            found => Err(Error::Output { expected, found }),
+        })
+    }
+
+    /// As [`decode`](Self::decode), to a buffer that gets the length of the pixels.
+    ///
+    /// # Errors
+    /// As for `decode`, but `Output` only for pixels that no memory of this machine can hold.
+    pub fn decode_vec(
+        &mut self,
+        bytes: &[u8],
+        options: &Options<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Header, Error> {
+        self.decode_to(bytes, options, |expected| {
+            let length = usize::try_from(expected);
+            let length = length.map_err(|_| Error::Output { expected, found: 0 })?;
+            // Every byte is written or there is an error: only growth is filled.
+            out.resize(length, 0);
+            Ok(out)
+        })
+    }
+
+    fn decode_to<'a>(
+        &mut self,
+        bytes: &[u8],
+        options: &Options<'_>,
+        room: impl FnOnce(u64) -> Result<&'a mut [u8], Error>,
+    ) -> Result<Header, Error> {
+        let mut data = std::mem::take(&mut self.data);
+        let decoded = self.decode_unstuffed(bytes, &mut data, options, room);
+        self.data = data;
+        decoded
+    }
+
+    fn decode_unstuffed<'a>(
+        &mut self,
+        bytes: &[u8],
+        data: &mut Unstuffed,
+        options: &Options<'_>,
+        room: impl FnOnce(u64) -> Result<&'a mut [u8], Error>,
+    ) -> Result<Header, Error> {
+        let jpeg = parse_unstuffed(bytes, data)?;
+        check_supported(&jpeg)?;
+        if options.format == PixelFormat::Luma && jpeg.color == Color::Rgb {
+            return Err(Unsupported::Luma.into());
         }
-        let data = unstuff(&jpeg, bytes)?;
-        let mut runs = match options.entry_points {
-            None => Runs::of_restarts(&jpeg, &data),
-            Some(stored) => {
-                let entry_points = EntryPoints::from_bytes(stored, &jpeg)?;
-                Runs::of_entry_points(&jpeg, &data, &entry_points)?
+        let header = Header::of(&jpeg);
+        let part = Part::new(&jpeg, options.scale, options.region)?;
+        let out = room(header.n_bytes(options))?;
+        let data = &*data;
+        entropy::check_claims(&jpeg, data)?;
+        let entry_points = match options.entry_points {
+            None => None,
+            Some(stored) => Some(EntryPoints::from_bytes(stored, &jpeg)?),
+        };
+        let block = part.first_block(&jpeg);
+        let runs = || match &entry_points {
+            None => Ok(Runs::of_restarts(&jpeg, data, block)),
+            Some(it) => Runs::of_entry_points(&jpeg, data, it, block),
+        };
+        let format = options.format;
+        let mut work = |decoder: &mut Self, interleaved: bool| {
+            let (start, mut runs) = runs()?;
+            let work = Work { jpeg: &jpeg, data, part: &part, start, format };
+            match interleaved {
+                true => decoder.decode_interleaved(&work, &mut runs, options.n_places, out),
+                false => decoder.decode_portable(&work, &mut runs, options.n_places, out),
             }
         };
-        let tables = Tables::new(&jpeg);
-        let scan = Scan::new(&jpeg, &data, &tables)?;
-        let mut image = Image::new(&jpeg, self);
-        let decoded = image.decode(&scan, &mut runs, entropy_of(options.n_places), self, out);
-        self.planes = image.planes.into_iter().map(Plane::into_memory).collect();
+        #[cfg(target_arch = "x86_64")]
+        if self.loops.avx2().is_some() {
+            match work(self, true) {
+                // What exactly is wrong, the portable code tells.
+                Err(Error::Damaged { .. }) => self.window.clear(),
+                decoded => return decoded.map(|()| header),
+            }
+        }
+        let decoded = work(self, false);
+        if decoded.is_err() {
+            self.window.clear();
+        }
         decoded.map(|()| header)
     }
-}
 
-/// The markers of a JPEG that this decoder can do something with.
-fn supported(bytes: &[u8]) -> Result<Jpeg, Error> {
-    let jpeg = parse(bytes)?;
-    let (max_h, max_v) = jpeg.max_sampling();
-    let is_whole = |max: u32, part: u8| max.checked_rem(part.into()) == Some(0);
-    match jpeg.components.iter().find(|it| !is_whole(max_h, it.h) || !is_whole(max_v, it.v)) {
-        Some(it) => Err(Unsupported::Sampling { h: it.h, v: it.v, max_h, max_v }.into()),
-        None => Ok(jpeg),
+    #[cfg(target_arch = "x86_64")]
+    fn decode_interleaved(
+        &mut self,
+        work: &Work<'_>,
+        runs: &mut Runs,
+        n_places: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        let damaged = Error::Damaged { block: 0, bit: 0, what: Damage::DataEnds };
+        let mut interleaved = std::mem::take(&mut self.interleaved);
+        let decoded = match interleaved.prepare(work.jpeg, work.data) {
+            None => Err(damaged),
+            Some(()) => self.each_window(work, out, |blocks, window| {
+                let decoded = interleaved.decode(work.data, runs, blocks, n_places, window);
+                decoded.ok_or(damaged.clone())
+            }),
+        };
+        self.interleaved = interleaved;
+        decoded
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn decode_interleaved(
+        &mut self,
+        work: &Work<'_>,
+        runs: &mut Runs,
+        n_places: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        self.decode_portable(work, runs, n_places, out)
+    }
+
+    fn decode_portable(
+        &mut self,
+        work: &Work<'_>,
+        runs: &mut Runs,
+        n_places: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        let tables = Tables::new(work.jpeg);
+        let scan = Scan::new(work.jpeg, work.data, &tables);
+        let decode = entropy_of(n_places);
+        self.each_window(work, out, |blocks, window| decode(&scan, runs, blocks, window))
+    }
+
+    /// Makes pixels, window by window: some rows of MCUs, whose coefficients stay in the second
+    /// cache. `decode` puts those of some blocks into a window.
+    fn each_window(
+        &mut self,
+        work: &Work<'_>,
+        out: &mut [u8],
+        mut decode: impl FnMut(&Range<u32>, &mut Window) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Work { jpeg, part, start, .. } = *work;
+        let row_blocks = jpeg.mcus_x * jpeg.blocks_per_mcu();
+        let mcus_y = part.mcus_y.clone();
+        let window_mcus = (WINDOW_BLOCKS / (row_blocks as usize).max(1)).max(1);
+        let mut image = Image::new(work, self);
+        let mut from = start.block;
+        let mut decoded = Ok(());
+        for first_mcu in mcus_y.clone().step_by(window_mcus) {
+            let behind = (first_mcu + window_mcus).min(mcus_y.end);
+            let blocks = from..behind as u32 * row_blocks;
+            // Blocks in front of the first row, from where decoding could start.
+            let lead = (first_mcu as u32 * row_blocks).saturating_sub(from) as usize;
+            from = blocks.end;
+            decoded = decode(&blocks, &mut self.window);
+            if decoded.is_err() {
+                break;
+            }
+            let Window { cells, cell_of } = &mut self.window;
+            let (lead, rows) = cell_of.split_at(lead.min(cell_of.len()));
+            let mut is_sound = image.predictions.add_up(lead, cells);
+            window::clear(lead, cells);
+            for (mcu_y, row) in (first_mcu..).zip(rows.chunks((row_blocks as usize).max(1))) {
+                is_sound &= image.samples(self.loops, row, cells);
+                image.pixels(self.loops, mcu_y, &mut self.scratch, out);
+            }
+            if !is_sound {
+                let (block, bit) = (blocks.start, 0);
+                decoded = Err(Error::Damaged { block, bit, what: Damage::TooManyValues });
+                break;
+            }
+        }
+        self.planes = image.planes.into_iter().map(Plane::into_memory).collect();
+        decoded
     }
 }
 
-type DecodeWindow = fn(&Scan<'_>, &mut Runs, &Range<u32>, &mut [Block]) -> Result<(), Error>;
+/// What is decoded, and from where.
+#[derive(Debug, Clone, Copy)]
+struct Work<'a> {
+    jpeg: &'a Jpeg,
+    data: &'a Unstuffed,
+    part: &'a Part,
+    start: Start,
+    format: PixelFormat,
+}
+
+type DecodeWindow = fn(&Scan<'_>, &mut Runs, &Range<u32>, &mut Window) -> Result<(), Error>;
 
 /// The loop for a number of places in flight.
-fn entropy_of(n_places: usize) -> DecodeWindow {
+pub(crate) fn entropy_of(n_places: usize) -> DecodeWindow {
     match n_places {
         0 | 1 => entropy::decode::<1>,
         2 => entropy::decode::<2>,
@@ -140,107 +287,73 @@ fn entropy_of(n_places: usize) -> DecodeWindow {
     }
 }
 
-/// An image while it is decoded, window by window: some rows of MCUs, so that what one step writes
-/// is still in the cache when the next one reads it.
+/// An image while it is decoded.
 struct Image<'a> {
     jpeg: &'a Jpeg,
-    planes: Vec<Plane>,
+    part: &'a Part,
+    format: PixelFormat,
     predictions: Predictions,
-    /// Rows of MCUs in a window.
-    window_mcus: usize,
-    /// Rows of pixels that are written.
-    n_done: usize,
+    planes: Vec<Plane>,
+    /// The next row of pixels.
+    y: usize,
 }
 
 impl<'a> Image<'a> {
-    fn new(jpeg: &'a Jpeg, memory: &mut Decoder) -> Self {
-        let row_blocks = jpeg.mcus_x as usize * jpeg.slots.len();
-        let window_mcus = (WINDOW_BLOCKS / row_blocks.max(1)).clamp(1, jpeg.mcus_y as usize);
+    fn new(work: &Work<'a>, memory: &mut Decoder) -> Self {
+        let Work { jpeg, part, format, start, .. } = *work;
         let mut memories = std::mem::take(&mut memory.planes).into_iter();
-        let planes = jpeg.components.iter().map(|component| {
-            Plane::new(jpeg, component, window_mcus, memories.next().unwrap_or_default())
+        let n_components = match format {
+            PixelFormat::Luma => 1,
+            PixelFormat::Rgb => jpeg.components.len(),
+        };
+        let planes = (0..n_components).filter_map(|component| {
+            Plane::new(jpeg, component, part, memories.next().unwrap_or_default())
         });
         let planes = planes.collect();
-        let row_bytes = jpeg.width as usize;
-        memory.scratch.iter_mut().for_each(|row| row.resize(row_bytes, 0));
-        Self { jpeg, planes, predictions: Predictions::new(jpeg), window_mcus, n_done: 0 }
+        memory.scratch.reach(part.mcus_x.len() * part.mcu_size.0);
+        let predictions = Predictions::new(jpeg, start.block, start.dc);
+        Self { jpeg, part, format, predictions, planes, y: part.y.start }
     }
 
-    fn decode(
-        &mut self,
-        scan: &Scan<'_>,
-        runs: &mut Runs,
-        decode_window: DecodeWindow,
-        memory: &mut Decoder,
-        out: &mut [u8],
-    ) -> Result<(), Error> {
-        let row_blocks = self.jpeg.mcus_x * self.jpeg.blocks_per_mcu();
-        let n_mcus = self.jpeg.mcus_y as usize;
-        for first_mcu in (0..n_mcus).step_by(self.window_mcus) {
-            let behind = (first_mcu + self.window_mcus).min(n_mcus);
-            let window = first_mcu as u32 * row_blocks..behind as u32 * row_blocks;
-            memory.blocks.clear();
-            memory.blocks.resize(window.len(), [0; 64]);
-            decode_window(scan, runs, &window, &mut memory.blocks)?;
-            self.predictions.add_up(&mut memory.blocks);
-            if first_mcu > 0 {
-                self.planes.iter_mut().for_each(Plane::next_window);
-            }
-            self.samples(&memory.blocks);
-            self.pixels(first_mcu, behind, &mut memory.scratch, out);
+    /// Fills the planes with the next row of MCUs, whose blocks have these cells, and leaves zeros
+    /// there. Returns whether they are sound.
+    fn samples(&mut self, loops: Loops, cell_of: &[u32], cells: &mut [Cell]) -> bool {
+        let is_sound = self.predictions.add_up(cell_of, cells);
+        for plane in &mut self.planes {
+            plane.fill(loops, self.jpeg, cell_of, cells);
         }
-        Ok(())
-    }
-
-    /// Fills the planes.
-    fn samples(&mut self, blocks: &[Block]) {
-        let mcus_x = self.jpeg.mcus_x as usize;
-        for (number, mcu) in blocks.chunks(self.jpeg.slots.len().max(1)).enumerate() {
-            let mcu_at = (number % mcus_x, number / mcus_x);
-            for (block, slot) in mcu.iter().zip(&self.jpeg.slots) {
-                if let Some(plane) = self.planes.get_mut(usize::from(slot.component)) {
-                    plane.put(mcu_at, (slot.x, slot.y), block);
-                }
-            }
+        let n_slots = self.jpeg.slots.len();
+        let Range { start, end } = self.part.mcus_x;
+        if self.planes.len() < self.jpeg.components.len() {
+            window::clear(cell_of, cells);
+        } else {
+            window::clear(cell_of.get(..start * n_slots).unwrap_or_default(), cells);
+            window::clear(cell_of.get(end * n_slots..).unwrap_or_default(), cells);
         }
+        is_sound
     }
 
-    /// Writes the rows of pixels that the planes allow: the last one of a window waits for the
-    /// next window if it looks down.
-    fn pixels(
-        &mut self,
-        first_mcu: usize,
-        behind: usize,
-        [first, second, third]: &mut [Vec<u8>; 3],
-        out: &mut [u8],
-    ) {
-        let (width, height) = (self.jpeg.width as usize, self.jpeg.height as usize);
+    /// Writes the rows of pixels that the planes allow: the last one of a row of MCUs waits for the
+    /// next one if it looks down.
+    fn pixels(&mut self, loops: Loops, mcu_y: usize, scratch: &mut Scratch, out: &mut [u8]) {
+        let Part { x, y, mcus_x, mcus_y, mcu_size, .. } = self.part;
         let waits = self.planes.iter().any(|plane| plane.method().looks_down());
-        let last = behind * self.jpeg.max_sampling().1 as usize * 8;
-        let until =
-            if behind == self.jpeg.mcus_y as usize { height } else { last - usize::from(waits) };
-        let rows = out.chunks_mut(width * 3).enumerate().take(until).skip(self.n_done);
-        for (y, out) in rows {
-            let rows = [
-                self.image_row(0, (y, first_mcu), first),
-                self.image_row(1, (y, first_mcu), second),
-                self.image_row(2, (y, first_mcu), third),
-            ];
-            color::row(self.jpeg.color, rows, out);
+        let until = match mcu_y + 1 == mcus_y.end {
+            true => y.end,
+            false => ((mcu_y + 1) * mcu_size.1 - usize::from(waits)).min(y.end),
+        };
+        let left = mcus_x.start * mcu_size.0;
+        let columns = x.start - left..x.end - left;
+        let rows = out.chunks_mut((x.len() * self.format.n_channels()).max(1));
+        for (y, out) in (self.y..until).zip(rows.skip(self.y - y.start)) {
+            let row = Row { y, x: columns.clone(), mcu_y };
+            match self.format {
+                PixelFormat::Rgb => {
+                    rows::rgb(loops, self.jpeg.color, &self.planes, &row, scratch, out);
+                }
+                PixelFormat::Luma => rows::luma(&self.planes, &row, scratch, out),
+            }
         }
-        self.n_done = until;
-    }
-
-    /// A row of the samples of a component, of which a gray image has one.
-    fn image_row<'b>(
-        &'b self,
-        component: usize,
-        (y, first_mcu): (usize, usize),
-        scratch: &'b mut [u8],
-    ) -> &'b [u8] {
-        match self.planes.get(component) {
-            Some(plane) => plane.image_row(y, first_mcu, scratch),
-            None => &[],
-        }
+        self.y = self.y.max(until);
     }
 }

@@ -18,6 +18,7 @@ use crate::{
     Block, Damage, Error,
     runs::{Ending, Run, Runs},
     table::{SlotTables, Table, Tables},
+    window::Window,
 };
 use fdconvert_jpeg::{Jpeg, Unstuffed};
 use std::ops::Range;
@@ -37,34 +38,39 @@ pub(crate) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// # Errors
-    /// `DataEnds` when there are not two bits for each block: a header may claim any size, and
-    /// memory is taken for it.
-    pub(crate) fn new(jpeg: &Jpeg, data: &'a Unstuffed, tables: &'a Tables) -> Result<Self, Error> {
-        let (data, slots) = (data.bytes(), tables.by_slot(jpeg));
-        let bit = data.len() as u64 * 8;
-        if slots.len() != jpeg.slots.len() || bit < 2 * u64::from(jpeg.n_blocks) {
-            return Err(Error::Damaged { block: 0, bit, what: Damage::DataEnds });
-        }
-        Ok(Self { data, slots })
+    pub(crate) fn new(jpeg: &Jpeg, data: &'a Unstuffed, tables: &'a Tables) -> Self {
+        Self { data: data.bytes(), slots: tables.by_slot(jpeg) }
     }
 }
 
-/// Decodes the blocks of a window, in zigzag order, before the DC differences are added up.
-/// `out` has to be zeros.
+/// Checks that a scan may hold the blocks of the image: a header may claim any size, and memory is
+/// taken for it.
+///
+/// # Errors
+/// `DataEnds` when there are not two bits for each block.
+pub(crate) fn check_claims(jpeg: &Jpeg, data: &Unstuffed) -> Result<(), Error> {
+    let bit = data.bytes().len() as u64 * 8;
+    match bit < 2 * u64::from(jpeg.n_blocks) {
+        true => Err(Error::Damaged { block: 0, bit, what: Damage::DataEnds }),
+        false => Ok(()),
+    }
+}
+
+/// Decodes some blocks, in zigzag order, before the DC differences are added up.
 pub(crate) fn decode<const K: usize>(
     scan: &Scan<'_>,
     runs: &mut Runs,
-    window: &Range<u32>,
-    out: &mut [Block],
+    blocks: &Range<u32>,
+    window: &mut Window,
 ) -> Result<(), Error> {
-    let mut start = || runs.next_before(window.end).and_then(|run| Place::new(scan, run));
+    window.in_order(blocks.len());
+    let mut start = || runs.next_before(blocks.end).and_then(|run| Place::new(scan, run));
     let mut places: [Option<Place<'_>>; K] = std::array::from_fn(|_| start());
     let mut n_busy = places.iter().flatten().count();
     while n_busy > 0 {
         for turn in &mut places {
             let Some(place) = turn else { continue };
-            let block = out.get_mut((place.block.wrapping_sub(window.start)) as usize);
+            let block = window.block_mut(place.block.wrapping_sub(blocks.start) as usize);
             match block.map_or(Step::Fails(Damage::DataEnds), |block| place.step(scan, block)) {
                 Step::WithinBlock => continue,
                 Step::EndsBlock => {}
@@ -76,7 +82,7 @@ pub(crate) fn decode<const K: usize>(
             if place.run.ending == Ending::Open {
                 runs.resume_at(place.bit());
             }
-            *turn = runs.next_before(window.end).and_then(|run| Place::new(scan, run));
+            *turn = runs.next_before(blocks.end).and_then(|run| Place::new(scan, run));
             n_busy -= usize::from(turn.is_none());
         }
     }
@@ -149,11 +155,15 @@ impl<'a> Place<'a> {
         if entry.ends_block() {
             return Step::EndsBlock;
         }
-        let Some(place) = block.get_mut(self.value + entry.zeros()) else {
-            return Step::Fails(Damage::TooManyValues);
-        };
-        *place = value;
-        self.value += entry.zeros() + 1;
+        // The first value comes by a DC code, which has no zeros before it.
+        let zeros = if self.value == 0 { 0 } else { entry.zeros() };
+        match block.get_mut(self.value + zeros) {
+            Some(place) => *place = value,
+            // Zeros too many end the block, as for libjpeg.
+            None if value == 0 => return Step::EndsBlock,
+            None => return Step::Fails(Damage::TooManyValues),
+        }
+        self.value += zeros + 1;
         if self.value == block.len() { Step::EndsBlock } else { Step::WithinBlock }
     }
 

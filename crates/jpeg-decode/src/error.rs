@@ -1,3 +1,4 @@
+use crate::Region;
 use fdconvert_jpeg::{EntryPointError, Refused};
 
 /// Why an image was not decoded. What was written by then is unspecified.
@@ -26,10 +27,23 @@ pub enum Error {
         /// The first segment that does not fit.
         segment: usize,
     },
+    /// The region is empty, or not inside the image.
+    #[error(
+        "{} x {} pixels at column {}, row {} are no region of an image of {width} x {height}",
+        region.width, region.height, region.x, region.y
+    )]
+    Region {
+        /// What was asked for.
+        region: Region,
+        /// Columns of the reduced image.
+        width: u32,
+        /// Rows of the reduced image.
+        height: u32,
+    },
     /// The memory for the pixels is not of their size.
     #[error("the pixels take {expected} bytes, and there is room for {found}")]
     Output {
-        /// Three bytes for each pixel.
+        /// The bytes of all pixels.
         expected: u64,
         /// The length of what was given.
         found: usize,
@@ -43,6 +57,9 @@ pub enum Unsupported {
     /// The markers say so: progressive, arithmetic, 12 bits, CMYK, several scans, or broken.
     #[error(transparent)]
     File(#[from] Refused),
+    /// The file stores red, green and blue, and luma was asked for.
+    #[error("the JPEG stores red, green and blue, which has no luma")]
+    Luma,
     /// A component has a resolution that is not a whole part of the image's.
     #[error("the JPEG has a component of sampling {h}x{v} in MCUs of {max_h}x{max_v}")]
     Sampling {

@@ -5,41 +5,77 @@
 //! For the coefficients of an encoder all variants give the same bits. Absurd ones differ by where
 //! a variant wraps round and where it saturates, and so that these are the same too, sums before a
 //! multiplication wrap round in 16 bits here, and both passes saturate to 16 bits.
-use crate::Block;
+use crate::{Block, window::Cell};
 
 /// The order in which the 64 values of a block are stored, as places in natural order (T.81,
 /// figure A.6).
-const ZIGZAG: [u8; 64] = [
+pub(crate) const ZIGZAG: [u8; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20,
     13, 6, 7, 14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59,
     52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 ];
 
 // Fixed-point constants: round(x * 8192).
-const F_0_298: i32 = 2446;
-const F_0_390: i32 = 3196;
-const F_0_541: i32 = 4433;
-const F_0_765: i32 = 6270;
-const F_0_899: i32 = 7373;
-const F_1_175: i32 = 9633;
-const F_1_501: i32 = 12299;
-const F_1_847: i32 = 15137;
-const F_1_961: i32 = 16069;
-const F_2_053: i32 = 16819;
-const F_2_562: i32 = 20995;
-const F_3_072: i32 = 25172;
+pub(crate) const F_0_298: i32 = 2446;
+pub(crate) const F_0_390: i32 = 3196;
+pub(crate) const F_0_541: i32 = 4433;
+pub(crate) const F_0_765: i32 = 6270;
+pub(crate) const F_0_899: i32 = 7373;
+pub(crate) const F_1_175: i32 = 9633;
+pub(crate) const F_1_501: i32 = 12299;
+pub(crate) const F_1_847: i32 = 15137;
+pub(crate) const F_1_961: i32 = 16069;
+pub(crate) const F_2_053: i32 = 16819;
+pub(crate) const F_2_562: i32 = 20995;
+pub(crate) const F_3_072: i32 = 25172;
 
 /// Bits of the fractions of the constants, and of the values between the passes.
-const CONST_BITS: u32 = 13;
-const PASS_BITS: u32 = 2;
+pub(crate) const CONST_BITS: u32 = 13;
+pub(crate) const PASS_BITS: u32 = 2;
+/// Bits that go in the first pass.
+pub(crate) const COLUMN_SHIFT: u32 = CONST_BITS - PASS_BITS;
 /// The second pass also divides by 8.
-const ROW_SHIFT: u32 = CONST_BITS + PASS_BITS + 3;
+pub(crate) const ROW_SHIFT: u32 = CONST_BITS + PASS_BITS + 3;
 
 /// A quantisation table in natural order. 16-bit factors are taken as signed, as by libjpeg-turbo.
 pub(crate) type Factors = [i16; 64];
 
-/// Writes the 8 rows of samples of a block to `out`, in which rows are `stride` bytes apart.
-pub(crate) fn block(coefficients: &Block, factors: &Factors, out: &mut [u8], stride: usize) {
+/// Transforms blocks that lie side by side, and makes their cells zero. The samples go to the
+/// first 8 rows of `out`, `stride` bytes apart.
+pub(crate) fn block_row(
+    cells: &mut [Cell],
+    row: &[u32],
+    factors: &Factors,
+    out: &mut [u8],
+    stride: usize,
+) {
+    let mut lines = out.chunks_mut(stride.max(1));
+    let mut lines = std::array::from_fn(|_| lines.next().unwrap_or_default());
+    blocks(cells, row, factors, &mut lines, 0);
+}
+
+/// The same from a column on, to rows that are taken apart.
+pub(crate) fn blocks(
+    cells: &mut [Cell],
+    row: &[u32],
+    factors: &Factors,
+    lines: &mut [&mut [u8]; 8],
+    x: usize,
+) {
+    for (cell, x) in row.iter().zip((x..).step_by(8)) {
+        let Some(cell) = cells.get_mut(*cell as usize) else { return };
+        for (line, samples) in lines.iter_mut().zip(block(&cell.values, factors)) {
+            if let Some(line) = line.get_mut(x..).and_then(|line| line.first_chunk_mut()) {
+                *line = samples;
+            }
+        }
+        cell.values = [0; 64];
+    }
+}
+
+/// The 8 rows of samples of a block.
+#[inline]
+fn block(coefficients: &Block, factors: &Factors) -> [[u8; 8]; 8] {
     let mut values = [[0; 8]; 8];
     let mut below_first_row = 0;
     for (value, natural) in coefficients.iter().zip(ZIGZAG) {
@@ -51,17 +87,13 @@ pub(crate) fn block(coefficients: &Block, factors: &Factors, out: &mut [u8], str
         // Columns of averages alone; their product wraps round where the long way saturates.
         values = [values[0].map(|value| value << PASS_BITS); 8];
     } else {
-        values = transpose(&values).map(|column| pass::<{ CONST_BITS - PASS_BITS }>(&column));
+        values = transpose(&values).map(|column| pass::<COLUMN_SHIFT>(&column));
         values = transpose(&values);
     }
-    for (row, line) in values.iter().zip(out.chunks_mut(stride)) {
-        let samples = pass::<ROW_SHIFT>(row).map(|value| (value.clamp(-128, 127) + 128) as u8);
-        if let Some(line) = line.first_chunk_mut() {
-            *line = samples;
-        }
-    }
+    values.map(|row| pass::<ROW_SHIFT>(&row).map(|value| (value.clamp(-128, 127) + 128) as u8))
 }
 
+#[inline]
 fn transpose(values: &[[i16; 8]; 8]) -> [[i16; 8]; 8] {
     std::array::from_fn(|row| std::array::from_fn(|column| values[column & 7][row & 7]))
 }
@@ -103,6 +135,7 @@ fn pass<const SHIFT: u32>(values: &[i16; 8]) -> [i16; 8] {
     .map(|sum| saturate(sum.wrapping_add(1 << (SHIFT - 1)) >> SHIFT))
 }
 
+#[inline]
 fn saturate(value: i32) -> i16 {
     value.clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }

@@ -1,12 +1,20 @@
 use crate::{
-    Block,
     idct::{self, Factors},
+    instructions::Loops,
+    part::{Part, Shape},
+    reduced::{self, Side},
     upsample::Method,
+    window::Cell,
 };
-use fdconvert_jpeg::{Component, Jpeg};
+use fdconvert_jpeg::Jpeg;
+use std::ops::Range;
 
-/// The samples of a component in the MCUs of a window, and in the row of MCUs above it, whose last
-/// rows are looked at from both sides.
+/// Rows of samples are a multiple of this long, and as much longer than what counts: vectors write
+/// and read whole ones.
+pub(crate) const ROW_UNIT: usize = 64;
+
+/// The samples of a component in a row of MCUs, and the last row of samples above it, which is
+/// looked at from both sides.
 #[derive(Debug)]
 pub(crate) struct Plane {
     samples: Vec<u8>,
@@ -14,100 +22,150 @@ pub(crate) struct Plane {
     stride: usize,
     /// Rows of samples in a row of MCUs.
     mcu_rows: usize,
-    /// Samples across and down in an MCU, in blocks.
+    /// Blocks across and down in an MCU.
     blocks: (usize, usize),
-    /// Of the component, without the padding of the last MCUs.
-    width: usize,
-    height: usize,
-    /// Rows of the image for a row of the component.
-    down: usize,
-    method: Method,
+    /// The first of them among the blocks of an MCU in the order of the scan.
+    first_slot: usize,
+    /// Columns of MCUs in it.
+    mcus_x: Range<usize>,
+    /// Columns of samples, without the padding of the last MCUs.
+    n_columns: usize,
+    shape: Shape,
     factors: Factors,
+    /// The cells of a row of blocks.
+    row: Vec<u32>,
+}
+
+/// What a plane keeps from image to image.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    samples: Vec<u8>,
+    row: Vec<u32>,
 }
 
 impl Plane {
-    /// For windows of some rows of MCUs, with the memory of another plane.
-    pub(crate) fn new(
-        jpeg: &Jpeg,
-        component: &Component,
-        window_mcus: usize,
-        mut samples: Vec<u8>,
-    ) -> Self {
-        let (max_h, max_v) = jpeg.max_sampling();
-        let (h, v) = (u32::from(component.h), u32::from(component.v));
-        let (across, down) = (max_h / h.max(1), max_v / v.max(1));
-        let width = (jpeg.width * h).div_ceil(max_h);
-        let height = (jpeg.height * v).div_ceil(max_v);
-        let stride = (jpeg.mcus_x * h * 8) as usize;
-        let mcu_rows = v as usize * 8;
-        // All of it is written before it is read, but for the row above the first window.
-        samples.resize((window_mcus + 1) * mcu_rows * stride, 0);
+    /// With the memory of another plane.
+    pub(crate) fn new(jpeg: &Jpeg, component: usize, part: &Part, memory: Memory) -> Option<Self> {
+        let first_slot =
+            jpeg.slots.iter().position(|slot| usize::from(slot.component) == component)?;
+        let component = jpeg.components.get(component)?;
+        let blocks = (usize::from(component.h), usize::from(component.v));
+        let shape = Shape::new(jpeg, component, part.scale);
+        let mcus_x = part.mcus_x.clone();
+        let mcu_columns = blocks.0 * shape.side;
+        let from = mcus_x.start * mcu_columns;
+        let n_columns = shape.width.min(mcus_x.end * mcu_columns).saturating_sub(from);
+        let stride = (mcus_x.len() * mcu_columns).next_multiple_of(ROW_UNIT) + ROW_UNIT;
+        let mcu_rows = blocks.1 * shape.side;
+        let Memory { mut samples, row } = memory;
+        // All that counts is written before it is read.
+        samples.resize((1 + mcu_rows) * stride, 0);
         let table = jpeg.quant_tables.get(usize::from(component.quant_table));
         let factors = table.copied().flatten().unwrap_or([0; 64]).map(|factor| factor as i16);
-        Self {
+        Some(Self {
             samples,
             stride,
             mcu_rows,
-            blocks: (h as usize, v as usize),
-            width: width as usize,
-            height: height as usize,
-            down: down as usize,
-            method: Method::new(across, down, width),
+            blocks,
+            first_slot,
+            mcus_x,
+            n_columns,
+            shape,
             factors,
-        }
+            row,
+        })
     }
 
     pub(crate) fn method(&self) -> Method {
-        self.method
+        self.shape.method
     }
 
-    pub(crate) fn into_memory(self) -> Vec<u8> {
-        self.samples
+    /// Columns of samples.
+    pub(crate) fn n_columns(&self) -> usize {
+        self.n_columns
     }
 
-    /// Makes the last row of MCUs in the window the one above it.
-    pub(crate) fn next_window(&mut self) {
-        let kept = self.samples.len().saturating_sub(self.mcu_rows * self.stride);
-        self.samples.copy_within(kept.., 0);
+    pub(crate) fn into_memory(self) -> Memory {
+        Memory { samples: self.samples, row: self.row }
     }
 
-    /// Puts the samples of a block in its place: column of MCUs, row of MCUs in the window, and
-    /// column and row in the MCU.
-    pub(crate) fn put(&mut self, mcu: (usize, usize), within: (u8, u8), coefficients: &Block) {
-        let x = (mcu.0 * self.blocks.0 + usize::from(within.0)) * 8;
-        let y = (mcu.1 + 1) * self.mcu_rows + usize::from(within.1) * 8;
-        let rows = self.samples.get_mut(y * self.stride + x..).unwrap_or_default();
-        idct::block(coefficients, &self.factors, rows, self.stride);
+    /// Fills it with the next row of MCUs, whose blocks have these cells; they are zeros afterwards.
+    pub(crate) fn fill(&mut self, loops: Loops, jpeg: &Jpeg, cell_of: &[u32], cells: &mut [Cell]) {
+        let last = self.mcu_rows * self.stride;
+        self.samples.copy_within(last.., 0);
+        let n_slots = jpeg.slots.len().max(1);
+        let mcus = self.mcus_x.start * n_slots..self.mcus_x.end * n_slots;
+        let mcus = cell_of.get(mcus).unwrap_or_default();
+        for y in 0..self.blocks.1 {
+            let from = self.first_slot + y * self.blocks.0;
+            self.row.clear();
+            for mcu in mcus.chunks_exact(n_slots) {
+                let cells = mcu.get(from..from + self.blocks.0).unwrap_or_default();
+                self.row.extend_from_slice(cells);
+            }
+            let at = (1 + y * self.shape.side) * self.stride;
+            let out = self.samples.get_mut(at..).unwrap_or_default();
+            let (row, factors, stride) = (&self.row, &self.factors, self.stride);
+            let side = match self.shape.side {
+                1 => Side::One,
+                2 => Side::Two,
+                4 => Side::Four,
+                _ => {
+                    match loops {
+                        Loops::Portable => idct::block_row(cells, row, factors, out, stride),
+                        #[cfg(target_arch = "x86_64")]
+                        Loops::Avx2(avx2) => {
+                            crate::simd::block_row_256(avx2, cells, row, factors, out, stride);
+                        }
+                        #[cfg(target_arch = "x86_64")]
+                        Loops::Avx512(_, avx512) => {
+                            crate::simd::block_row_512(avx512, cells, row, factors, out, stride);
+                        }
+                    }
+                    continue;
+                }
+            };
+            reduced::block_row(side, cells, row, factors, out, stride);
+        }
     }
 
-    /// A row of the image. `first_mcu` is the first row of MCUs in the window; the result is in
-    /// `scratch` where it is not in the plane.
+    /// The nearest row of the component to a row of the image, and the second nearest where the
+    /// method looks there, as far as they are of row `mcu_y` of the MCUs or the last one above;
+    /// both with the padding behind them.
+    pub(crate) fn near_and_far(&self, y: usize, mcu_y: usize) -> (&[u8], Option<&[u8]>) {
+        let near_y = y / self.shape.down;
+        let near = self.row(near_y, mcu_y);
+        if !self.method().looks_down() {
+            return (near, None);
+        }
+        // Beside the first and the last row, which have no other there, are they themselves.
+        let far_y = match y % 2 {
+            1 => (near_y + 1).min(self.shape.height.saturating_sub(1)),
+            _ => near_y.saturating_sub(1),
+        };
+        (near, Some(self.row(far_y, mcu_y)))
+    }
+
+    /// A row of the image, which is in `scratch` where it is not in the plane.
     pub(crate) fn image_row<'a>(
         &'a self,
         y: usize,
-        first_mcu: usize,
+        mcu_y: usize,
         scratch: &'a mut [u8],
     ) -> &'a [u8] {
-        let near_y = y / self.down.max(1);
-        let near = self.row(near_y, first_mcu);
-        if self.method == Method::Keep {
+        let (near, far) = self.near_and_far(y, mcu_y);
+        if self.method() == Method::Keep {
             return near;
         }
-        let is_odd = y % 2 == 1;
-        // Beside the first and the last row, which have no other there, are they themselves.
-        let far_y = match is_odd {
-            true => (near_y + 1).min(self.height.saturating_sub(1)),
-            false => near_y.saturating_sub(1),
-        };
-        let far = if self.method.looks_down() { self.row(far_y, first_mcu) } else { near };
-        self.method.row(near, far, is_odd, scratch);
+        let columns = |row: &'a [u8]| row.get(..self.n_columns).unwrap_or_default();
+        self.method().row(columns(near), columns(far.unwrap_or(near)), y % 2 == 1, scratch);
         scratch
     }
 
-    /// A row of the component, of those that are in the window.
-    fn row(&self, y: usize, first_mcu: usize) -> &[u8] {
-        let y = (y + self.mcu_rows).saturating_sub(first_mcu * self.mcu_rows);
+    /// A row of the component, of those that are here.
+    fn row(&self, y: usize, mcu_y: usize) -> &[u8] {
+        let y = (y + 1).saturating_sub(mcu_y * self.mcu_rows);
         let start = y * self.stride;
-        self.samples.get(start..start + self.width).unwrap_or_default()
+        self.samples.get(start..start + self.stride).unwrap_or_default()
     }
 }

@@ -1,6 +1,6 @@
 //! The runs of blocks of a scan: where decoding may start, and where it then has to end.
 use crate::Error;
-use fdconvert_jpeg::{EntryPoints, Jpeg, Unstuffed};
+use fdconvert_jpeg::{EntryPoints, Jpeg, Segment, Unstuffed};
 
 /// Blocks one after the other. Bits count in the un-stuffed scan.
 #[derive(Debug, Clone, Copy)]
@@ -8,6 +8,8 @@ pub(crate) struct Run {
     pub(crate) bit: u64,
     pub(crate) block: u32,
     pub(crate) n_blocks: u32,
+    /// The bits that its blocks take, roughly.
+    pub(crate) n_bits: u64,
     /// Where the blocks behind this run start, or the restart interval ends.
     pub(crate) end: u64,
     pub(crate) ending: Ending,
@@ -44,19 +46,31 @@ pub(crate) struct Runs {
     rest: Option<Run>,
 }
 
+/// A block at which decoding may start, and the DC predictions there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) block: u32,
+    pub(crate) dc: [i16; 3],
+}
+
 impl Runs {
-    /// The restart intervals of a scan, which is one where it has no restarts.
-    pub(crate) fn of_restarts(jpeg: &Jpeg, data: &Unstuffed) -> Self {
+    /// The restart intervals of a scan, which is one where it has no restarts, from the one that
+    /// has some block.
+    pub(crate) fn of_restarts(jpeg: &Jpeg, data: &Unstuffed, block: u32) -> (Start, Self) {
         let per_restart = jpeg.blocks_per_restart().unwrap_or(jpeg.n_blocks).max(1);
-        let intervals = intervals(data).zip((0..jpeg.n_blocks).step_by(per_restart as usize));
-        let runs = intervals.map(|((bit, end), block)| {
+        let n_before = (block / per_restart) as usize;
+        let starts = (0..jpeg.n_blocks).step_by(per_restart as usize);
+        let runs = intervals(data).zip(starts).skip(n_before).map(|((bit, end), block)| {
             let n_blocks = per_restart.min(jpeg.n_blocks - block);
-            Run { bit, block, n_blocks, end, ending: Ending::Padded }
+            let n_bits = end.saturating_sub(bit);
+            Run { bit, block, n_blocks, n_bits, end, ending: Ending::Padded }
         });
-        Self::new(runs.collect())
+        let start = Start { block: block / per_restart * per_restart, dc: [0; 3] };
+        (start, Self::new(runs.collect()))
     }
 
-    /// The segments between entry points.
+    /// The segments between entry points, from the last one on that is not behind some block and
+    /// at which the DC predictions are known.
     ///
     /// # Errors
     /// `OtherEntryPoints` when they leave blocks out, or take a restart to be where none is.
@@ -64,15 +78,23 @@ impl Runs {
         jpeg: &Jpeg,
         data: &Unstuffed,
         entry_points: &EntryPoints,
-    ) -> Result<Self, Error> {
+        block: u32,
+    ) -> Result<(Start, Self), Error> {
         let per_restart = jpeg.blocks_per_restart().unwrap_or(jpeg.n_blocks);
         let mut intervals = intervals(data);
         let segments = entry_points.segments();
-        let (mut runs, mut block, mut interval_end) = (Vec::with_capacity(segments.len()), 0, 0);
+        let last = segments.partition_point(|it| it.block <= block).saturating_sub(1);
+        let anchor = entry_points.anchor_before(last);
+        let anchor = anchor.ok_or(Error::OtherEntryPoints { segment: last })?;
+        let first = anchor.segment as usize;
+        let mut start = Start { block: 0, dc: anchor.dc };
+        let mut runs = Vec::with_capacity(segments.len().saturating_sub(first));
+        let (mut behind, mut interval_end) = (0_u32, 0);
         for (number, segment) in segments.iter().enumerate() {
             let other = Error::OtherEntryPoints { segment: number };
-            let at_restart = block % per_restart.max(1) == 0;
-            if segment.block != block || segment.n_blocks == 0 || segment.resets != at_restart {
+            let Segment { block, n_blocks, .. } = *segment;
+            let at_restart = behind % per_restart.max(1) == 0;
+            if block != behind || n_blocks == 0 || segment.resets != at_restart {
                 return Err(other);
             }
             let bit = u64::from(segment.bit);
@@ -80,15 +102,21 @@ impl Runs {
                 let interval = intervals.next().filter(|(start, _)| *start == bit);
                 interval_end = interval.ok_or(other)?.1;
             }
-            block = block.saturating_add(segment.n_blocks);
-            let (end, ending) = match segments.get(number + 1) {
-                Some(next) if !next.resets => (next.bit.into(), Ending::Exact),
-                _ => (interval_end, Ending::Padded),
-            };
-            runs.push(Run { bit, block: segment.block, n_blocks: segment.n_blocks, end, ending });
+            behind = behind.saturating_add(n_blocks);
+            if number == first {
+                start.block = block;
+            }
+            if number >= first {
+                let (end, ending) = match segments.get(number + 1) {
+                    Some(next) if !next.resets => (next.bit.into(), Ending::Exact),
+                    _ => (interval_end, Ending::Padded),
+                };
+                let n_bits = end.saturating_sub(bit);
+                runs.push(Run { bit, block, n_blocks, n_bits, end, ending });
+            }
         }
-        match block == jpeg.n_blocks && intervals.next().is_none() {
-            true => Ok(Self::new(runs)),
+        match behind == jpeg.n_blocks && intervals.next().is_none() {
+            true => Ok((start, Self::new(runs))),
             false => Err(Error::OtherEntryPoints { segment: segments.len() }),
         }
     }
@@ -114,8 +142,11 @@ impl Runs {
         if taken.n_blocks <= n_before {
             return Some(taken);
         }
-        self.rest = Some(Run { block, n_blocks: taken.n_blocks - n_before, ..taken });
-        Some(Run { n_blocks: n_before, ending: Ending::Open, ..taken })
+        let n_bits = taken.n_bits * u64::from(n_before) / u64::from(taken.n_blocks);
+        let n_bits_behind = taken.n_bits - n_bits;
+        let n_behind = taken.n_blocks - n_before;
+        self.rest = Some(Run { block, n_blocks: n_behind, n_bits: n_bits_behind, ..taken });
+        Some(Run { n_blocks: n_before, n_bits, ending: Ending::Open, ..taken })
     }
 
     /// Tells where the blocks of a run that was cut have ended.

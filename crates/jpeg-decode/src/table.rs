@@ -1,161 +1,212 @@
 //! Huffman tables for decoding with values: one look-up gives the code, the zeros before its
 //! value, and mostly the value itself.
 //!
-//! The next [`BITS`] bits index the table. Where a code and the bits of its value fit into them,
-//! the entry holds the value; where only the code does, its number of bits; longer codes are found
-//! by the limits of their lengths (T.81, F.2.2.3, with codes shifted to 16 bits).
+//! The next bits index a table. Where a code and the bits of its value fit into the index, the
+//! entry holds the value; where only the code does, its number of bits; longer codes are found by
+//! the limits of their lengths (T.81, F.2.2.3, with codes shifted to 16 bits).
 use fdconvert_jpeg::{Class, HuffmanTable, Jpeg};
 
-/// Bits that index a table: 8 KiB, so that the four tables of an image stay in the first cache.
-const BITS: u32 = 11;
+/// Bits that index a table, mostly: 8 KiB, so that the four tables of an image stay in the first
+/// cache.
+pub(crate) const INDEX_BITS: u32 = 11;
 const MAX_CODE_BITS: u32 = 16;
 
-/// An entry of a table.
+/// An entry of a table: a code together with the value behind it.
 ///
 /// | bits | meaning |
 /// |---|---|
-/// | 0 to 4 | bits of code and value together, 1 to 31 |
-/// | 5 to 8 | bits of a value that the entry does not hold |
-/// | 9 to 12 | zeros before the value |
-/// | 13 | ends the block |
-/// | 14 | the code is longer than the index, or there is none |
-/// | 16 to 31 | the value |
-#[derive(Debug, Clone, Copy)]
+/// | 0 to 4 | bits of code and value together, 1 to 31; 0 when the code is not here |
+/// | 7 | the value is not here, or not even the code |
+/// | 8 to 15 | bytes of the block that it fills, see [`Entry::advance`] |
+/// | 16 to 31 | the value, if it is here |
+/// | 16 to 20 | else the bits of the code, 1 to 16 |
+/// | 21 to 24 | and the bits of the value, 1 to 15 |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
 pub(crate) struct Entry(u32);
 
-const ENDS_BLOCK: u32 = 1 << 13;
-const NOT_HERE: u32 = 1 << 14;
-
-/// A Huffman table, made for decoding.
-#[derive(Debug)]
-pub(crate) struct Table {
-    first: Box<[u32; 1 << BITS]>,
-    class: Class,
-    /// By length: the code behind the last one of that length, shifted to 16 bits.
-    limits: [u32; MAX_CODE_BITS as usize + 1],
-    /// By length: what added to a code gives its position in `values`; it wraps round.
-    offsets: [u32; MAX_CODE_BITS as usize + 1],
-    values: Box<[u8; 256]>,
-}
+const NO_VALUE: u32 = 1 << 7;
+/// The bytes of a block.
+const END_OF_BLOCK: u32 = 128;
+/// Those of a DC value, and two more: see [`crate::interleaved`].
+const DC: u32 = 4;
 
 impl Entry {
+    /// No code that the index finds.
+    pub(crate) const NONE: Self = Self(NO_VALUE);
+
     /// Bits of code and value together.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn total_bits(self) -> u32 {
         self.0 & 31
     }
 
-    /// Places that stay zero before the value.
-    #[inline]
-    pub(crate) fn zeros(self) -> usize {
-        (self.0 >> 9 & 15) as usize
+    /// The bits behind the code and its value, of an entry that is whole: the bits of its numbers
+    /// that a shift looks at are those of this one.
+    #[inline(always)]
+    pub(crate) fn used(self, word: u64) -> u64 {
+        word.wrapping_shl(self.0)
     }
 
-    #[inline]
+    /// For AC codes the bytes of the block up to the one behind the value, of 2 bytes each: those
+    /// of all values, 128, for the end of the block. 4 for DC codes.
+    #[inline(always)]
+    pub(crate) fn advance(self) -> u32 {
+        self.0 >> 8 & 255
+    }
+
+    /// Places that stay zero before the value, for AC codes but the end of the block.
+    #[inline(always)]
+    pub(crate) fn zeros(self) -> usize {
+        (self.advance() as usize / 2).saturating_sub(1)
+    }
+
+    #[inline(always)]
     pub(crate) fn ends_block(self) -> bool {
-        self.0 & ENDS_BLOCK != 0
+        self.advance() == END_OF_BLOCK
+    }
+
+    /// Whether it holds the code and the value.
+    #[inline(always)]
+    pub(crate) fn is_whole(self) -> bool {
+        self.0 & NO_VALUE == 0
+    }
+
+    /// Whether it holds the code at least.
+    #[inline(always)]
+    pub(crate) fn has_code(self) -> bool {
+        self.total_bits() != 0
+    }
+
+    /// The value of an entry that is whole.
+    #[inline(always)]
+    pub(crate) fn value_here(self) -> i16 {
+        ((self.0 as i32) >> 16) as i16
     }
 
     /// The value, given the bits that the entry was found by.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn value(self, word: u64) -> i16 {
-        let late_bits = self.0 >> 5 & 15;
-        if late_bits == 0 {
-            return ((self.0 as i32) >> 16) as i16;
+        if self.is_whole() {
+            return self.value_here();
         }
-        extend(word << (self.total_bits() - late_bits), late_bits)
+        let (code_bits, value_bits) = (self.0 >> 16 & 31, self.0 >> 21 & 15);
+        extend(word << code_bits, value_bits)
     }
 
-    #[inline]
-    fn is_here(self) -> bool {
-        self.0 & NOT_HERE == 0
-    }
-
-    /// The entry of a code, which does not hold the value yet; `None` where the symbol means
-    /// nothing in a sequential scan: runs of 1 to 14 zeros without a value.
+    /// The entry of a code, which does not hold a value of some bits yet; `None` where the symbol
+    /// means nothing in a sequential scan: runs of 1 to 14 zeros without a value.
     fn of(symbol: u8, code_bits: u32, class: Class) -> Option<Self> {
         let (zeros, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
-        let ends = match (class, zeros, size) {
-            (Class::Dc, 0, _) => 0,
-            (Class::Ac, 0, 0) => ENDS_BLOCK,
+        let advance = match (class, zeros, size) {
+            (Class::Dc, 0, _) => DC,
+            (Class::Ac, 0, 0) => END_OF_BLOCK,
             (Class::Dc, ..) | (Class::Ac, 1..=14, 0) => return None,
-            (Class::Ac, ..) => 0,
+            (Class::Ac, ..) => 2 * (zeros + 1),
         };
-        Some(Self((code_bits + size) | size << 5 | zeros << 9 | ends))
+        let entry = (code_bits + size) | advance << 8;
+        Some(Self(if size == 0 { entry } else { entry | NO_VALUE | code_bits << 16 | size << 21 }))
     }
 
-    /// As it is, with the value in it, whose bits start a 64-bit word.
-    fn with_value(self, word: u64) -> Self {
-        let late_bits = self.0 >> 5 & 15;
-        let value = if late_bits == 0 { 0 } else { extend(word, late_bits) };
-        Self(self.0 & !(15 << 5) | u32::from(value as u16) << 16)
+    fn value_bits(self) -> u32 {
+        if self.is_whole() { 0 } else { self.0 >> 21 & 15 }
+    }
+
+    /// As it is, with the value that these bits stand for.
+    fn with(self, bits: u32) -> Self {
+        let n_bits = self.value_bits();
+        if n_bits == 0 {
+            return self;
+        }
+        let value = extend(u64::from(bits) << (64 - n_bits), n_bits);
+        Self(self.0 & (31 | 255 << 8) | u32::from(value as u16) << 16)
     }
 }
 
 /// EXTEND of T.81, F.2.2.1, for the number in the first 1 to 15 bits: the lower half of such
 /// numbers stands for negative ones.
-#[inline]
+#[inline(always)]
 fn extend(word: u64, n_bits: u32) -> i16 {
-    let value = (word >> (64 - n_bits)) as i32;
+    let value = (word >> 1 >> (63 - n_bits)) as i32;
     let negative = (word >> 63) as i32 - 1;
     (value + (negative & (1 - (1 << n_bits)))) as i16
 }
 
-impl Table {
-    fn new(source: &HuffmanTable, class: Class) -> Self {
-        let mut table = Self {
-            first: Box::new([NOT_HERE; 1 << BITS]),
-            class,
-            limits: [0; MAX_CODE_BITS as usize + 1],
-            offsets: [0; MAX_CODE_BITS as usize + 1],
-            values: Box::new([0; 256]),
-        };
-        for (position, (code, n_bits, symbol)) in (0..).zip(source.codes()) {
-            table.add(position, code, n_bits, symbol);
-        }
-        table
-    }
-
-    fn add(&mut self, position: u32, code: u32, n_bits: u32, symbol: u8) {
-        let length = n_bits as usize & 31;
-        if let (Some(limit), Some(offset), Some(value)) = (
-            self.limits.get_mut(length),
-            self.offsets.get_mut(length),
-            self.values.get_mut(position as usize),
-        ) {
-            *limit = (code + 1) << (MAX_CODE_BITS - n_bits);
-            *offset = position.wrapping_sub(code);
-            *value = symbol;
-        }
-        let entry = Entry::of(symbol, n_bits, self.class).filter(|_| n_bits <= BITS);
-        let Some(entry) = entry else { return };
-        let start = (code << (BITS - n_bits)) as usize;
-        let Some(places) = self.first.get_mut(start..start + (1 << (BITS - n_bits))) else {
-            return;
-        };
-        let fits = entry.total_bits() <= BITS;
-        for (index, place) in (start as u64..).zip(places) {
-            // The bits behind the code, as they would be in the scan.
-            let behind = index << (64 - BITS) << n_bits;
-            *place = if fits { entry.with_value(behind).0 } else { entry.0 };
+/// Fills a table that is indexed by `index_bits`.
+pub(crate) fn fill(entries: &mut [Entry], index_bits: u32, source: &HuffmanTable, class: Class) {
+    entries.fill(Entry::NONE);
+    for (code, code_bits, symbol) in source.codes() {
+        let Some(rest) = index_bits.checked_sub(code_bits) else { return };
+        let Some(entry) = Entry::of(symbol, code_bits, class) else { continue };
+        let start = (code << rest) as usize;
+        let Some(places) = entries.get_mut(start..start + (1 << rest)) else { return };
+        match rest.checked_sub(entry.value_bits()) {
+            None => places.fill(entry),
+            Some(rest) => {
+                for (bits, places) in (0..).zip(places.chunks_mut(1 << rest)) {
+                    places.fill(entry.with(bits));
+                }
+            }
         }
     }
+}
 
-    /// The code at the start of 64 bits, of which 31 at least must be of the scan.
-    #[inline]
-    pub(crate) fn find(&self, word: u64) -> Option<Entry> {
-        let entry = Entry(self.first[(word >> (64 - BITS)) as usize]);
-        if entry.is_here() { Some(entry) } else { self.find_long(word) }
+/// The codes of a table by their lengths: any of them is found, slowly.
+#[derive(Debug, Clone)]
+pub(crate) struct Codes {
+    class: Class,
+    /// By length: the code behind the last one of that length, shifted to 16 bits.
+    limits: [u32; MAX_CODE_BITS as usize + 1],
+    /// By length: what added to a code gives its position in `values`; it wraps round.
+    offsets: [u32; MAX_CODE_BITS as usize + 1],
+    values: [u8; 256],
+}
+
+impl Codes {
+    pub(crate) fn new(source: &HuffmanTable, class: Class) -> Self {
+        let lengths = MAX_CODE_BITS as usize + 1;
+        let (limits, offsets) = ([0; MAX_CODE_BITS as usize + 1], [0; MAX_CODE_BITS as usize + 1]);
+        let mut codes = Self { class, limits, offsets, values: [0; 256] };
+        for (position, (code, n_bits, symbol)) in (0u32..).zip(source.codes()) {
+            let length = n_bits as usize % lengths;
+            codes.limits[length] = (code + 1) << (MAX_CODE_BITS - n_bits);
+            codes.offsets[length] = position.wrapping_sub(code);
+            codes.values[position as usize & 255] = symbol;
+        }
+        codes
     }
 
+    /// The code at the start of 64 bits.
     #[cold]
-    fn find_long(&self, word: u64) -> Option<Entry> {
+    pub(crate) fn find(&self, word: u64) -> Option<Entry> {
         let code = (word >> (64 - MAX_CODE_BITS)) as u32;
         let lengths = (0..).zip(self.limits.iter().zip(&self.offsets));
         // Lengths without codes have a limit of 0.
         let (n_bits, (_, offset)) = lengths.clone().find(|(_, (limit, _))| code < **limit)?;
         let position = (code >> (MAX_CODE_BITS - n_bits)).wrapping_add(*offset);
         Entry::of(*self.values.get(position as usize)?, n_bits, self.class)
+    }
+}
+
+/// A Huffman table, made for decoding.
+#[derive(Debug)]
+pub(crate) struct Table {
+    entries: Box<[Entry; 1 << INDEX_BITS]>,
+    codes: Codes,
+}
+
+impl Table {
+    fn new(source: &HuffmanTable, class: Class) -> Self {
+        let mut entries = Box::new([Entry::NONE; 1 << INDEX_BITS]);
+        fill(&mut entries[..], INDEX_BITS, source, class);
+        Self { entries, codes: Codes::new(source, class) }
+    }
+
+    /// The code at the start of 64 bits, of which 31 at least must be of the scan.
+    #[inline]
+    pub(crate) fn find(&self, word: u64) -> Option<Entry> {
+        let entry = self.entries[(word >> (64 - INDEX_BITS)) as usize];
+        if entry.has_code() { Some(entry) } else { self.codes.find(word) }
     }
 }
 

@@ -37,6 +37,20 @@ impl Method {
         matches!(self, Self::SmoothDown | Self::SmoothBoth)
     }
 
+    /// Whether a column of the image also depends on the second nearest column of the component.
+    pub(crate) fn looks_aside(self) -> bool {
+        self.bias().is_some()
+    }
+
+    /// How the columns of sums are rounded where it blends those side by side.
+    pub(crate) fn bias(self) -> Option<Bias> {
+        match self {
+            Self::SmoothAcross => Some(ACROSS),
+            Self::SmoothBoth => Some(BOTH),
+            Self::Keep | Self::SmoothDown | Self::Repeat(_) => None,
+        }
+    }
+
     /// Makes a row of the image from the nearest row of the component and the second nearest,
     /// which is below for odd rows, both without padding. Where `out` ends, so does it.
     pub(crate) fn row(self, near: &[u8], far: &[u8], is_odd: bool, out: &mut [u8]) {
@@ -44,7 +58,7 @@ impl Method {
             Self::Keep => out.iter_mut().zip(near).for_each(|(out, sample)| *out = *sample),
             Self::SmoothAcross => {
                 let columns = near.iter().map(|sample| u32::from(*sample));
-                across(columns, Bias { shift: 2, left: 1, right: 2 }, out);
+                across(columns, ACROSS, out);
             }
             Self::SmoothDown => {
                 let bias = if is_odd { 2 } else { 1 };
@@ -53,7 +67,7 @@ impl Method {
                 }
             }
             Self::SmoothBoth => {
-                across(sums(near, far), Bias { shift: 4, left: 8, right: 7 }, out);
+                across(sums(near, far), BOTH, out);
             }
             Self::Repeat(n) => {
                 for (out, sample) in out.chunks_mut(n.max(1)).zip(near) {
@@ -70,11 +84,17 @@ fn sums(near: &[u8], far: &[u8]) -> impl Iterator<Item = u32> + Clone {
 }
 
 /// How results are rounded: what is added for the left and the right one of two.
-struct Bias {
-    shift: u32,
-    left: u32,
-    right: u32,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bias {
+    pub(crate) shift: u32,
+    pub(crate) left: u32,
+    pub(crate) right: u32,
 }
+
+/// One neighbour across.
+const ACROSS: Bias = Bias { shift: 2, left: 1, right: 2 };
+/// One across, of sums of two rows.
+const BOTH: Bias = Bias { shift: 4, left: 8, right: 7 };
 
 /// Two samples for each column, blended with its neighbours; beside the outer ones, which have
 /// none, is the column itself.

@@ -6,42 +6,60 @@ mod common;
 #[allow(dead_code, reason = "made for the tests of fdconvert-jpeg; these use a part of it")]
 mod synthetic;
 
-use common::{N_WAYS, QUALITIES, by_libjpeg, part, photographs, stored};
-use fdconvert_jpeg::stored_entry_points;
-use fdconvert_jpeg_decode::{Decoder, Error, Header, Options, Unsupported};
+use common::{N_WAYS, QUALITIES, by_libjpeg, decoders, part, photographs, stored};
+use fdconvert_jpeg::{Color, stored_entry_points};
+use fdconvert_jpeg_decode::{Decoder, Error, Header, Options, PixelFormat, Unsupported};
 use fdconvert_testkit::{
     fixtures::{photos, pixels},
     workload::files_below,
 };
 
-/// Decodes with entry points and without, and with several numbers of places.
-fn check(decoder: &mut Decoder, name: &str, bytes: &[u8], numbers_of_places: &[usize]) {
+/// Decodes with entry points and without, with several numbers of places, and with all
+/// instructions, to RGB and to luma.
+fn check(decoders: &mut [Decoder], name: &str, bytes: &[u8], numbers_of_places: &[usize]) {
     let header = Header::read(bytes).unwrap();
     let expected = by_libjpeg(bytes, header.width, header.height).unwrap();
     let entry_points = stored_entry_points(bytes, 512).unwrap();
-    let mut out = vec![1; header.n_bytes() as usize];
-    for entry_points in [None, Some(&entry_points[..])] {
-        for &n_places in numbers_of_places {
-            let options = Options { entry_points, n_places };
-            assert_eq!(decoder.decode(bytes, &options, &mut out), Ok(header), "{name}");
-            let differing = out.iter().zip(&expected).filter(|(found, due)| found != due).count();
-            let made = entry_points.is_some();
-            assert_eq!(differing, 0, "{name}, {n_places} places, entry points: {made}");
-            out.fill(2);
+    let mut out = vec![1; header.n_bytes(&Options::default()) as usize];
+    for decoder in decoders {
+        let mut luma = None;
+        for entry_points in [None, Some(&entry_points[..])] {
+            for &n_places in numbers_of_places {
+                let options = Options { entry_points, n_places, ..Options::default() };
+                let name = format!(
+                    "{name}, {n_places} places, entry points: {}, {:?}",
+                    entry_points.is_some(),
+                    decoder.instructions()
+                );
+                assert_eq!(decoder.decode(bytes, &options, &mut out), Ok(header), "{name}");
+                let differing = out.iter().zip(&expected).filter(|(it, due)| it != due).count();
+                assert_eq!(differing, 0, "{name}");
+                out.fill(2);
+                if header.color != Color::Rgb {
+                    let options = Options { format: PixelFormat::Luma, ..options };
+                    let mut out = vec![1; header.n_bytes(&options) as usize];
+                    decoder.decode(bytes, &options, &mut out).unwrap();
+                    assert!(*luma.get_or_insert_with(|| out.clone()) == out, "{name}");
+                }
+            }
+        }
+        if header.color == Color::Gray {
+            let first_of_three: Vec<_> = expected.iter().step_by(3).copied().collect();
+            assert!(luma.unwrap() == first_of_three, "{name}");
         }
     }
 }
 
 #[test]
 fn parts_of_photographs_in_every_way() {
-    let mut decoder = Decoder::new();
+    let mut decoders = decoders();
     for (number, image) in photographs().iter().enumerate() {
         let image = part(image, (300, 200), (151, 117));
         for way in (number % 2..N_WAYS).step_by(2) {
             let quality = QUALITIES[(number / 2 + way) % 4];
             let bytes = stored(&image, quality, way + number / 4 * N_WAYS);
             let name = format!("photograph {number}, quality {quality}, way {way}");
-            check(&mut decoder, &name, &bytes, &[1 + number % 4, 5 + way % 4]);
+            check(&mut decoders, &name, &bytes, &[1 + number % 4, 5 + way % 4]);
         }
     }
 }
@@ -49,45 +67,45 @@ fn parts_of_photographs_in_every_way() {
 /// Large enough for several windows.
 #[test]
 fn whole_photographs() {
-    let mut decoder = Decoder::new();
+    let mut decoders = decoders();
     for (number, image) in photographs().iter().enumerate() {
         let (quality, way) = (QUALITIES[number % 4], number);
         let name = format!("photograph {number}, quality {quality}, way {way}");
-        check(&mut decoder, &name, &stored(image, quality, way), &[1 + number % 8]);
+        check(&mut decoders, &name, &stored(image, quality, way), &[1 + number % 8]);
     }
 }
 
 #[test]
 fn every_number_of_places() {
     let image = part(&photographs()[4], (0, 0), (400, 300));
-    let mut decoder = Decoder::new();
+    let mut decoders = decoders();
     for (way, quality) in (0..N_WAYS).zip(QUALITIES.into_iter().cycle()) {
         let bytes = stored(&image, quality, way);
-        check(&mut decoder, &format!("way {way}"), &bytes, &[1, 2, 3, 4, 5, 6, 7, 8]);
+        check(&mut decoders, &format!("way {way}"), &bytes, &[1, 2, 3, 4, 5, 6, 7, 8]);
     }
 }
 
 #[test]
 fn every_small_size() {
-    let mut decoder = Decoder::new();
+    let mut decoders = decoders();
     for width in 1..=35 {
         for height in 1..=35 {
             let seed = u64::from(width * 35 + height);
             let (way, quality) = ((seed * 5) as usize, QUALITIES[seed as usize / 3 % 4]);
             let bytes = stored(&pixels(width, height, 3, seed), quality, way);
             let name = format!("{width}x{height}, quality {quality}, way {way}");
-            check(&mut decoder, &name, &bytes, &[1 + way % 8]);
+            check(&mut decoders, &name, &bytes, &[1 + way % 8]);
         }
     }
 }
 
 #[test]
 fn every_sampling_at_narrow_sizes() {
-    let mut decoder = Decoder::new();
+    let mut decoders = decoders();
     for (width, height) in [(1, 1), (2, 2), (3, 5), (4, 17), (5, 1), (6, 35), (9, 8), (33, 1)] {
         for way in 0..3 * N_WAYS {
             let bytes = stored(&pixels(width, height, 3, 9), 90, way);
-            check(&mut decoder, &format!("{width}x{height}, way {way}"), &bytes, &[3]);
+            check(&mut decoders, &format!("{width}x{height}, way {way}"), &bytes, &[3]);
         }
     }
 }
@@ -96,7 +114,7 @@ fn every_sampling_at_narrow_sizes() {
 /// leave the range of samples by far.
 #[test]
 fn made_up_coefficients() {
-    let mut decoder = Decoder::new();
+    let mut decoders = decoders();
     for (seed, sampling) in (1..).zip([
         &[(4, 1), (1, 1), (1, 1)][..],
         &[(1, 4), (1, 1), (1, 1)],
@@ -116,7 +134,7 @@ fn made_up_coefficients() {
                 if cfg!(not(target_arch = "x86_64")) {
                     soften(&mut bytes);
                 }
-                check(&mut decoder, &format!("{recipe:?}"), &bytes, &[2, 8]);
+                check(&mut decoders, &format!("{recipe:?}"), &bytes, &[2, 8]);
             }
         }
     }
@@ -141,12 +159,12 @@ fn soften(bytes: &mut [u8]) {
 /// JPEGs of other encoders.
 #[test]
 fn photographs_of_all_sorts() {
-    let mut decoder = Decoder::new();
+    let mut decoders = decoders();
     let mut n_decoded = 0;
     for file in files_below(&photos()).unwrap() {
         let bytes = std::fs::read(&file).unwrap();
         match Header::read(&bytes) {
-            Ok(_) => check(&mut decoder, &file.display().to_string(), &bytes, &[4]),
+            Ok(_) => check(&mut decoders, &file.display().to_string(), &bytes, &[4]),
             Err(error) => assert!(matches!(error, Error::Unsupported(_)), "{error}"),
         }
         n_decoded += usize::from(Header::read(&bytes).is_ok());

@@ -6,14 +6,16 @@
 //! byte of an interval keeps its padding bits, so that every interval still starts at a byte.
 use crate::{
     Jpeg, Refused,
+    markers::{check_end, parse_header},
     segments::{after_ff, find_ff},
 };
 
 /// The data bytes of a scan, and where its restart intervals start.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Unstuffed {
-    /// The data, and [`PADDING`] zeros.
+    /// The data, [`PADDING`] zeros, and what other scans have left.
     padded: Vec<u8>,
+    n_bytes: usize,
     starts: Vec<u32>,
 }
 
@@ -33,41 +35,89 @@ pub(crate) const MAX_SCAN_BYTES: usize = (1 << 29) - 1 - PADDING;
 pub fn unstuff(jpeg: &Jpeg, bytes: &[u8]) -> Result<Unstuffed, Refused> {
     let other = Refused::OtherBytes { offset: jpeg.scan.start };
     let scan = bytes.get(jpeg.scan.clone()).ok_or(other.clone())?;
-    let mut padded = Vec::with_capacity(scan.len() + PADDING);
-    let mut starts = vec![0];
-    let mut from = 0;
-    loop {
-        let at = find_ff(scan, from);
-        padded.extend_from_slice(scan.get(from..at).unwrap_or_default());
-        if at == scan.len() {
-            break;
-        }
-        from = match after_ff(scan, at) {
-            (0x00, next) if next == at + 2 => {
-                padded.push(0xFF);
-                next
-            }
-            (0x00, _) => return Err(Refused::FillByte { offset: jpeg.scan.start + at }),
-            (marker @ 0xD0..=0xD7, next) => {
-                let (found, due) = (marker & 7, (starts.len() - 1) % 8);
-                if usize::from(found) != due || starts.len() > jpeg.n_restarts() as usize {
-                    return Err(Refused::Restart { offset: jpeg.scan.start + at, found });
-                }
-                starts.push(padded.len() as u32);
-                next
-            }
-            _ => return Err(other),
-        };
-    }
-    let found = starts.len() as u32 - 1;
-    if found != jpeg.n_restarts() {
-        return Err(Refused::Restarts { expected: jpeg.n_restarts(), found });
-    }
-    padded.resize(padded.len() + PADDING, 0);
-    Ok(Unstuffed { padded, starts })
+    let mut data = Unstuffed::default();
+    let n_read = data.read(jpeg, scan, jpeg.scan.start)?;
+    if n_read == scan.len() { Ok(data) } else { Err(other) }
+}
+
+/// As [`parse`](crate::parse) and [`unstuff`] in one pass over the scan, into the memory of
+/// another scan.
+///
+/// # Errors
+/// [`Refused`], as by these.
+pub fn parse_unstuffed(bytes: &[u8], data: &mut Unstuffed) -> Result<Jpeg, Refused> {
+    let mut jpeg = parse_header(bytes)?;
+    let start = jpeg.scan.start;
+    let n_read = data.read(&jpeg, bytes.get(start..).unwrap_or_default(), start)?;
+    jpeg.scan.end = start + n_read;
+    check_end(bytes, jpeg.scan.end)?;
+    Ok(jpeg)
 }
 
 impl Unstuffed {
+    /// Reads the scan that some bytes start with, up to a marker that is no restart. Returns how
+    /// many bytes it has in the file, where they start at `offset`.
+    fn read(&mut self, jpeg: &Jpeg, bytes: &[u8], offset: usize) -> Result<usize, Refused> {
+        self.starts.clear();
+        self.starts.push(0);
+        let most = bytes.len() + PADDING;
+        if self.padded.len() < most {
+            self.padded.resize(most, 0);
+        }
+        let (mut from, mut to) = (0, 0);
+        let n_read = loop {
+            let n_copied = self.copy_until_ff(bytes.get(from..).unwrap_or_default(), to);
+            (from, to) = (from + n_copied, to + n_copied);
+            match after_ff(bytes, from) {
+                (0x00, next) if next == from + 2 => {
+                    if let Some(byte) = self.padded.get_mut(to) {
+                        *byte = 0xFF;
+                    }
+                    (from, to) = (next, to + 1);
+                }
+                (0x00, _) => return Err(Refused::FillByte { offset: offset + from }),
+                (marker @ 0xD0..=0xD7, next) if jpeg.restart_interval != 0 => {
+                    let (found, due) = (marker & 7, (self.starts.len() - 1) % 8);
+                    if usize::from(found) != due || self.starts.len() > jpeg.n_restarts() as usize {
+                        return Err(Refused::Restart { offset: offset + from, found });
+                    }
+                    self.starts.push(to as u32);
+                    from = next;
+                }
+                _ => break from,
+            }
+        };
+        let found = self.starts.len() as u32 - 1;
+        if found != jpeg.n_restarts() {
+            return Err(Refused::Restarts { expected: jpeg.n_restarts(), found });
+        }
+        self.n_bytes = to;
+        self.padded.get_mut(to..to + PADDING).unwrap_or_default().fill(0);
+        Ok(n_read)
+    }
+
+    /// Copies bytes up to the first `FF` to a place; returns how many.
+    #[inline]
+    fn copy_until_ff(&mut self, bytes: &[u8], to: usize) -> usize {
+        let out = self.padded.get_mut(to..).unwrap_or_default();
+        let mut n_copied = 0;
+        for (part, out) in bytes.as_chunks::<32>().0.iter().zip(out.as_chunks_mut::<32>().0) {
+            // Whatever stands behind the `FF` is overwritten.
+            *out = *part;
+            // No early end of this loop, which is what makes it one of vectors.
+            if part.iter().fold(false, |found, byte| found | (*byte == 0xFF)) {
+                return n_copied + find_ff(part, 0);
+            }
+            n_copied += part.len();
+        }
+        let rest = bytes.get(n_copied..).unwrap_or_default();
+        let rest = rest.get(..find_ff(rest, 0)).unwrap_or_default();
+        if let Some(out) = out.get_mut(n_copied..n_copied + rest.len()) {
+            out.copy_from_slice(rest);
+        }
+        n_copied + rest.len()
+    }
+
     /// Some bytes of a scan without restarts, as many as are asked for when un-stuffed, from the
     /// first of `scan`, which is none of the stuffed ones.
     pub(crate) fn of_span(scan: &[u8], n_bytes: usize) -> Option<Self> {
@@ -83,13 +133,19 @@ impl Unstuffed {
             from += n_before + 2;
         }
         padded.resize(n_bytes + PADDING, 0);
-        Some(Self { padded, starts: vec![0] })
+        Some(Self { padded, n_bytes, starts: vec![0] })
     }
 
     /// The data bytes. Bit `i` is bit `7 - i % 8` of byte `i / 8`.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        self.padded.get(..self.padded.len() - PADDING).unwrap_or_default()
+        self.padded.get(..self.n_bytes).unwrap_or_default()
+    }
+
+    /// The data bytes and at least 256 zeros, for those who read beyond the end.
+    #[must_use]
+    pub fn padded(&self) -> &[u8] {
+        self.padded.get(..self.n_bytes + PADDING).unwrap_or_default()
     }
 
     /// The byte at which each restart interval starts; 0 is the first.

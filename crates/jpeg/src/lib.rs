@@ -52,7 +52,7 @@ mod segments;
 mod stand_in;
 mod walk;
 
-pub use bits::{Unstuffed, unstuff};
+pub use bits::{Unstuffed, parse_unstuffed, unstuff};
 pub use cut::{Cut, cut};
 pub use encoding::VERSION;
 pub use entry_points::{

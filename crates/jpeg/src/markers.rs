@@ -297,13 +297,20 @@ fn entropy_coded(bytes: &[u8], start: usize, restarts: bool) -> Result<Range<usi
             (0x00, next) if next != at + 2 => return Err(Refused::FillByte { offset: at }),
             (0x00, next) => from = next,
             (0xD0..=0xD7, next) if restarts => from = next,
-            (EOI | 0xFF, _) => break at,
-            (SOS, _) => return Err(Refused::MultiScan { offset: at }),
-            (DNL, _) => return Err(Refused::LateHeight { offset: at }),
-            (marker, _) => return Err(Refused::AfterScan { offset: at, marker }),
+            _ => break at,
         }
     };
-    Ok(start..end)
+    check_end(bytes, end).map(|()| start..end)
+}
+
+/// Checks that the image ends where its scan does.
+pub(crate) fn check_end(bytes: &[u8], end: usize) -> Result<(), Refused> {
+    match after_ff(bytes, end).0 {
+        EOI | 0xFF => Ok(()),
+        SOS => Err(Refused::MultiScan { offset: end }),
+        DNL => Err(Refused::LateHeight { offset: end }),
+        marker => Err(Refused::AfterScan { offset: end, marker }),
+    }
 }
 
 fn check_table(

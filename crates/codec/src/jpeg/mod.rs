@@ -1,11 +1,13 @@
-//! JPEG through one of two backends with the same functions, chosen when the crate is built:
-//! `turbo` calls libjpeg-turbo, `pure` is Rust only. Their pixels differ by a few levels, so a
-//! dataset records which one made it.
+//! JPEG: baseline files are decoded by our own decoder, with the pixels of libjpeg-turbo. All others
+//! are, and all are encoded, by one of two backends with the same functions, chosen when the crate
+//! is built: `turbo` calls libjpeg-turbo, `pure` is Rust only. Their pixels differ by a few levels,
+//! so a dataset records which one made it.
 
 mod chroma;
 #[cfg(feature = "turbo")]
 mod ffi;
 mod markers;
+mod ours;
 mod part;
 #[cfg(any(test, not(feature = "turbo")))]
 mod pure;
@@ -148,12 +150,18 @@ pub(crate) struct DecodedPart {
 /// Decodes JPEGs; reused for its handle and buffer.
 #[derive(Default)]
 pub(crate) struct JpegDecoder {
+    ours: ours::Ours,
     backend: chosen::Decoder,
     closed: Vec<u8>,
     cut: Vec<u8>,
 }
 
 impl JpegDecoder {
+    /// One that leaves everything to the backend.
+    pub(crate) fn of_backend() -> Self {
+        Self { ours: ours::Ours::off(), ..Self::default() }
+    }
+
     /// Decodes to 1 or 3 channels, whose number it returns.
     pub(crate) fn decode(
         &mut self,
@@ -213,14 +221,22 @@ impl JpegDecoder {
             self.closed.extend_from_slice(&[0xff, 0xd9]);
             &self.closed
         };
+        let channels = if components == 1 { 1 } else { 3 };
+        let notes = Notes::NO_END_MARKER.when(!whole)
+            | Notes::COEFFICIENTS_LEFT_OUT.when(ending == Ending::CoefficientsLeftOut)
+            | Notes::CMYK_CONVERTED.when(components == 4);
+        let usable = entry_points.filter(|_| whole);
+        if let Some(region) = self.ours.decode(jpeg, &frame, wanted, usable, out) {
+            let shrink = wanted.map_or(1, |(_, shrink)| shrink);
+            return Ok(DecodedPart { region, shrink, channels, notes });
+        }
         let (region, shrink) = match wanted {
             None => {
                 self.backend.decode(jpeg, &frame, out)?;
                 (Region { x: 0, y: 0, width, height }, 1)
             }
             Some((region, shrink)) => {
-                if let Some(entry_points) = entry_points
-                    && whole
+                if let Some(entry_points) = usable
                     && let Some(part) = part::decode(
                         (&mut self.backend, &mut self.cut),
                         (jpeg, entry_points),
@@ -229,16 +245,12 @@ impl JpegDecoder {
                         out,
                     )
                 {
-                    let channels = if components == 1 { 1 } else { 3 };
                     return Ok(DecodedPart { region: part, shrink, channels, notes: Notes::NONE });
                 }
                 self.backend.decode_part(jpeg, &frame, (region, shrink), out)?
             }
         };
-        let notes = Notes::NO_END_MARKER.when(!whole)
-            | Notes::COEFFICIENTS_LEFT_OUT.when(ending == Ending::CoefficientsLeftOut)
-            | Notes::CMYK_CONVERTED.when(components == 4);
-        Ok(DecodedPart { region, shrink, channels: if components == 1 { 1 } else { 3 }, notes })
+        Ok(DecodedPart { region, shrink, channels, notes })
     }
 }
 

@@ -1,4 +1,5 @@
-//! The backend without C: slower, and a few levels away from libjpeg-turbo in single pixels.
+//! The backend without C, for what is not baseline: slower, and a few levels away from
+//! libjpeg-turbo in single pixels.
 
 use super::{
     Frame, Settings,
@@ -11,7 +12,8 @@ use zune_jpeg::JpegDecoder;
 
 /// A test holds this against the lock file.
 #[cfg_attr(feature = "turbo", allow(dead_code))]
-pub(super) const NAME: &str = "zune-jpeg 0.5.15 and jpeg-encoder 0.7.1";
+pub(super) const NAME: &str =
+    "fdconvert-jpeg-decode 0.1.0, zune-jpeg 0.5.15 and jpeg-encoder 0.7.1";
 
 /// jpeg-encoder 0.7.1 counts symbols without the restarts and so writes codes that its optimised
 /// tables do not have; it also gives every plane its own scan, which few readers are tested with.

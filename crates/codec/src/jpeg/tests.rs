@@ -37,7 +37,10 @@ fn names_agree_with_the_lock_file() {
         rest.split_once('"').unwrap().0
     };
     let (zune, encoder) = (version("zune-jpeg"), version("jpeg-encoder"));
-    assert_eq!(pure::NAME, format!("zune-jpeg {zune} and jpeg-encoder {encoder}"));
+    let ours = version("fdconvert-jpeg-decode");
+    let made_of =
+        format!("fdconvert-jpeg-decode {ours}, zune-jpeg {zune} and jpeg-encoder {encoder}");
+    assert_eq!(pure::NAME, made_of);
     #[cfg(feature = "turbo")]
     assert_eq!(
         (version("turbojpeg-sys"), turbo::NAME),

@@ -1,10 +1,18 @@
 //! JPEGs of all sorts, and what libjpeg-turbo makes of them.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test takes a part; it fails by panicking")]
 
+pub(crate) mod turbo;
+
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Subsampling};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels};
+use fdconvert_jpeg_decode::Instructions;
 use fdconvert_testkit::{fixtures::kodak, workload::files_below};
 use jpeg_encoder::{ColorType, SamplingFactor};
+
+/// One with each of the instruction sets that are here.
+pub(crate) fn decoders() -> Vec<fdconvert_jpeg_decode::Decoder> {
+    Instructions::ALL.into_iter().filter_map(fdconvert_jpeg_decode::Decoder::with).collect()
+}
 
 pub(crate) const QUALITIES: [u8; 4] = [10, 50, 90, 98];
 
@@ -104,14 +112,10 @@ pub(crate) fn part(image: &Pixels, at: (u32, u32), (width, height): (u32, u32)) 
     Pixels { width, height, channels: 3, data }
 }
 
-/// RGB by libjpeg-turbo; `None` when it is not content.
+/// RGB by libjpeg-turbo; `None` when it has as much as a warning.
 pub(crate) fn by_libjpeg(bytes: &[u8], width: u32, height: u32) -> Option<Vec<u8>> {
-    let encoded = Encoded::new(Codec::Jpeg, width, height, bytes.to_vec().into());
-    let pixels = Decoder::new().decode("", &encoded, &Limits::DEFAULT).ok()?.pixels;
-    Some(match pixels.channels {
-        1 => pixels.data.iter().flat_map(|gray| [*gray; 3]).collect(),
-        _ => pixels.data,
-    })
+    let mut pixels = vec![0; (width * height * 3) as usize];
+    turbo::Turbo::new().decode(bytes, 1, 3, &mut pixels).then_some(pixels)
 }
 
 /// The places of zigzag order: diagonals, up and down in turn.

@@ -1,0 +1,81 @@
+//! Our own decoder of baseline JPEGs, which is asked first: its pixels are those of libjpeg-turbo
+//! or none. Nothing here is an error: what it leaves out or does not like, the library of the
+//! build decodes, or says what is wrong.
+use super::Frame;
+use crate::Region;
+use fdconvert_jpeg_decode as decode;
+use fdconvert_jpeg_decode::{Decoder, Error, Instructions, Options, PixelFormat, Scale};
+
+/// Decodes; keeps its memory and tables between images.
+#[derive(Default)]
+pub(super) struct Ours {
+    decoder: Decoder,
+    /// Leaves everything to the library.
+    is_off: bool,
+}
+
+impl Ours {
+    pub(super) fn off() -> Self {
+        Self { is_off: true, ..Self::default() }
+    }
+
+    /// Decodes a region of the image made `shrink` times smaller, or all of it. Returns the region
+    /// that is in `out`, in pixels of the reduced image; of what `out` holds nothing is promised
+    /// when there is none.
+    pub(super) fn decode(
+        &mut self,
+        jpeg: &[u8],
+        frame: &Frame,
+        wanted: Option<(Region, u8)>,
+        entry_points: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> Option<Region> {
+        // Without vectors libjpeg-turbo is faster. Where there is none, pixels are to depend on
+        // the build, and not on the processor as well.
+        let is_slow =
+            cfg!(feature = "turbo") && self.decoder.instructions() == Instructions::Portable;
+        let format = match frame.components {
+            1 => PixelFormat::Luma,
+            3 => PixelFormat::Rgb,
+            _ => return None,
+        };
+        if self.is_off || is_slow || frame.progressive {
+            return None;
+        }
+        let (region, shrink) = wanted.unwrap_or((Region::of(frame), 1));
+        let scale = match shrink {
+            1 => Scale::Whole,
+            2 => Scale::Half,
+            4 => Scale::Quarter,
+            8 => Scale::Eighth,
+            _ => return None,
+        };
+        let Region { x, y, width, height } = region;
+        let region = Some(decode::Region { x, y, width, height });
+        let options = Options { entry_points, format, scale, region, ..Options::default() };
+        let decoded = match self.decoder.decode_vec(jpeg, &options, out) {
+            Err(Error::EntryPoints(_) | Error::OtherEntryPoints { .. } | Error::Damaged { .. })
+                if entry_points.is_some() =>
+            {
+                // They may be to blame.
+                let options = Options { entry_points: None, ..options };
+                self.decoder.decode_vec(jpeg, &options, out)
+            }
+            decoded => decoded,
+        };
+        let header = decoded.ok()?;
+        let is_gray = header.color == fdconvert_jpeg::Color::Gray;
+        let is_same = (header.width, header.height) == (frame.width, frame.height)
+            && is_gray == (format == PixelFormat::Luma);
+        if !is_same {
+            out.clear();
+        }
+        is_same.then_some(Region { x, y, width, height })
+    }
+}
+
+impl Region {
+    fn of(frame: &Frame) -> Self {
+        Self { x: 0, y: 0, width: frame.width, height: frame.height }
+    }
+}

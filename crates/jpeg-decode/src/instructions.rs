@@ -1,0 +1,95 @@
+//! Which vectors the loops use. A type that only detection makes stands for each set, so that
+//! calling the code for it is sound.
+
+/// Instruction sets that the decoder has loops for. The pixels do not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Instructions {
+    /// Portable code without vectors and without several places of a scan at once: the measure
+    /// for all others.
+    Portable,
+    /// AVX2, BMI1 and BMI2: x86-64 since 2013 (Intel) and 2015 (AMD).
+    Avx2,
+    /// AVX-512 F, BW and VL besides.
+    Avx512,
+}
+
+impl Instructions {
+    /// All there are, from the slowest to the fastest.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
+    /// The fastest that this processor has.
+    #[must_use]
+    pub fn best() -> Self {
+        let here = Self::ALL.into_iter().filter(|it| it.are_here());
+        here.max().unwrap_or(Self::Portable)
+    }
+
+    /// Whether this processor has them.
+    #[must_use]
+    pub fn are_here(self) -> bool {
+        Loops::new(self).is_some()
+    }
+}
+
+/// The instructions that are used, with the proof that they are here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Loops {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx2, Avx512),
+}
+
+impl Loops {
+    pub(crate) fn new(instructions: Instructions) -> Option<Self> {
+        match instructions {
+            Instructions::Portable => Some(Self::Portable),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => Avx2::detect().map(Self::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => Some(Self::Avx512(Avx2::detect()?, Avx512::detect()?)),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => None,
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn avx2(self) -> Option<Avx2> {
+        match self {
+            Self::Portable => None,
+            Self::Avx2(avx2) | Self::Avx512(avx2, _) => Some(avx2),
+        }
+    }
+}
+
+/// Proof of AVX2, BMI1 and BMI2.
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx2(());
+
+#[cfg(target_arch = "x86_64")]
+impl Avx2 {
+    fn detect() -> Option<Self> {
+        let all = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2");
+        all.then_some(Self(()))
+    }
+}
+
+/// Proof of AVX-512 F, BW and VL.
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx512(());
+
+#[cfg(target_arch = "x86_64")]
+impl Avx512 {
+    fn detect() -> Option<Self> {
+        let all = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl");
+        all.then_some(Self(()))
+    }
+}

@@ -1,0 +1,374 @@
+//! Entropy decoding of several runs of blocks at once, without branches at the ends of blocks.
+//!
+//! Every stream is a state machine that takes one code per step; the steps of up to eight streams
+//! alternate, so that the processor works on one while it waits for another. What makes the steps
+//! short is that a stream's place is a single number:
+//!
+//! ```text
+//! place      bytes from the first cell; a cell has 256, the upper 128 are the values of its block
+//! place >> 7 even: a DC code comes next; odd: an AC code. It indexes the plans: which table, and
+//!            a mask, 126 for DC and 0 for AC
+//! a step     entry = entries[plan.table + next bits]
+//!            place = (place | plan.mask) + entry.advance
+//!            the value is written to the 2 bytes in front of place
+//! ```
+//!
+//! A DC code leads from anywhere in the lower half to the second value: `(place | 126) + 4`. An AC
+//! code advances by its zeros and its value. The end of a block advances by 128, from anywhere in
+//! the values to the lower half of the next cell, where a zero is written; so does the 63rd value
+//! by itself. What a damaged scan puts behind the 63rd value comes to lie in that lower half, too,
+//! and is looked for afterwards.
+//!
+//! The next bits are the upper 57 of a word; below them is a one, so that the number of its
+//! trailing zeros tells how many of them are used up. Nothing is counted per code.
+//!
+//! # Bounds
+//!
+//! A code advances a place by at least 2 bytes, so that everything comes to an end, and by at most
+//! a cell: a DC code by 130 bytes at most, an AC code by 128, what is no code to the next cell. A
+//! stream is stopped when it is [`MARGIN`] cells before its end or nearer, which is looked at every
+//! [`CODES`] codes at most. So it never gets further than `CODES` cells behind a place where it was
+//! not: [`SLACK`] cells behind its end belong to it. Bits are loaded from at most `limit`, with 8
+//! bytes of the padding behind it.
+//!
+//! The last blocks of a run are taken one code at a time, and end exactly.
+#![allow(unsafe_code, reason = "places and tables are indexed without checks, see Bounds")]
+use crate::{
+    table::{Codes, Entry, INDEX_BITS, fill},
+    window::Window,
+};
+use fdconvert_jpeg::{Class, HuffmanTable, Jpeg, Unstuffed};
+
+/// Streams at once, at most.
+pub(crate) const MAX_STREAMS: usize = 8;
+/// Bytes of a cell.
+const CELL: u64 = 256;
+/// Cells in front of the end of a run in which codes are taken one by one. A block has two codes at
+/// least, a DC and an AC code, so that [`CODES`] codes of a sound scan end three blocks at most.
+const MARGIN: u64 = 3;
+/// Cells behind the end of a run that a damaged scan may be written to.
+pub(crate) const SLACK: usize = 3;
+/// Codes that a stream takes before it is looked at, with a small index: as many as fit the bits.
+const CODES: usize = 5;
+/// Bits that a stream has after loading.
+const LOADED_BITS: u32 = 57;
+/// The index for scans with long values, of which more then fit.
+const LARGE_INDEX_BITS: u32 = 13;
+const LARGE_CODES: usize = 4;
+/// The one below 57 bits.
+const NO_BITS: u64 = 1 << 6;
+
+const _: () = assert!(INDEX_BITS as usize * CODES <= LOADED_BITS as usize);
+const _: () = assert!(LARGE_INDEX_BITS as usize * LARGE_CODES <= LOADED_BITS as usize);
+const _: () = assert!((CODES as u64) < MARGIN + SLACK as u64 && LARGE_CODES <= CODES);
+
+/// What comes next in a half of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+struct Plan {
+    /// The first entry of the table.
+    table: u32,
+    mask: u8,
+    /// The table among the codes.
+    codes: u8,
+}
+
+/// The tables of an image, and which of them comes next where. They stay from image to image, and
+/// most images of a dataset have the same.
+#[derive(Debug, Default)]
+pub(crate) struct Plans {
+    /// What the rest was made for.
+    sources: Vec<(HuffmanTable, Class)>,
+    index_bits: u32,
+    /// The tables of all sources, one behind the other.
+    entries: Vec<Entry>,
+    codes: Vec<Codes>,
+    /// By half cell.
+    plans: Vec<Plan>,
+    /// One turn of them.
+    turn: Vec<Plan>,
+}
+
+impl Plans {
+    /// Makes the tables for an image whose scan has so many bits. `None` when a table is not
+    /// there, which the parser does not let through.
+    pub(crate) fn prepare(&mut self, jpeg: &Jpeg, n_bits: u64) -> Option<()> {
+        // Long values need larger tables, which are worse for the first cache.
+        let has_long = n_bits > 120 * u64::from(jpeg.n_blocks);
+        let index_bits = if has_long { LARGE_INDEX_BITS } else { INDEX_BITS };
+        let mut sources = Vec::with_capacity(2 * jpeg.components.len());
+        let mut turn = Vec::with_capacity(2 * jpeg.slots.len());
+        for slot in &jpeg.slots {
+            let component = jpeg.components.get(usize::from(slot.component))?;
+            let dc = jpeg.dc_tables.get(usize::from(component.dc_table))?.as_ref()?;
+            let ac = jpeg.ac_tables.get(usize::from(component.ac_table))?.as_ref()?;
+            for (source, mask) in [((dc, Class::Dc), 126), ((ac, Class::Ac), 0)] {
+                let known = sources.iter().position(|it| *it == source);
+                let number = known.unwrap_or(sources.len());
+                if known.is_none() {
+                    sources.push(source);
+                }
+                turn.push(Plan { table: (number << index_bits) as u32, mask, codes: number as u8 });
+            }
+        }
+        let same = self.index_bits == index_bits
+            && self.sources.iter().map(|it| (&it.0, it.1)).eq(sources.iter().copied());
+        if !same {
+            self.index_bits = index_bits;
+            self.entries.resize(sources.len() << index_bits, Entry::NONE);
+            for ((table, class), entries) in
+                sources.iter().zip(self.entries.chunks_mut(1 << index_bits))
+            {
+                fill(entries, index_bits, table, *class);
+            }
+            self.codes = sources.iter().map(|(table, class)| Codes::new(table, *class)).collect();
+            self.sources = sources.into_iter().map(|it| (it.0.clone(), it.1)).collect();
+        }
+        if self.turn != turn {
+            self.plans.clear();
+            self.turn = turn;
+        }
+        Some(())
+    }
+
+    /// Of the image that they were made for.
+    pub(crate) fn blocks_per_mcu(&self) -> usize {
+        self.turn.len() / 2
+    }
+
+    /// Goes on with the plans to a number of cells.
+    fn reach(&mut self, n_cells: usize) {
+        let from = self.plans.len();
+        if from < 2 * n_cells && !self.turn.is_empty() {
+            let behind = self.turn.iter().cycle().skip(from % self.turn.len());
+            self.plans.extend(behind.take(2 * n_cells - from));
+        }
+    }
+}
+
+/// A place of the scan that is being decoded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stream<'a> {
+    /// See the module.
+    bits: u64,
+    /// The position in the scan from which they were loaded.
+    loaded_at: u64,
+    place: u64,
+    /// Of the place: [`MARGIN`] before the end.
+    stop: u64,
+    end: u64,
+    /// The scan, with its padding.
+    data: &'a [u8],
+    /// The last position in the scan to load from.
+    limit: u64,
+}
+
+impl<'a> Stream<'a> {
+    /// For `n_blocks` blocks from a position in the scan, in cells from `cell` on.
+    pub(crate) fn new(data: &'a Unstuffed, bit: u64, cell: usize, n_blocks: usize) -> Self {
+        let place = cell as u64 * CELL;
+        let end = place + n_blocks as u64 * CELL;
+        let data = data.padded();
+        let limit = (data.len() as u64).saturating_sub(16) * 8;
+        let stop = end.saturating_sub(MARGIN * CELL).max(place);
+        Self { bits: NO_BITS, loaded_at: bit, place, stop, end, data, limit }
+    }
+
+    /// The position in the scan.
+    pub(crate) fn bit(&self) -> u64 {
+        self.loaded_at + u64::from(self.bits.trailing_zeros()) - 6
+    }
+
+    pub(crate) fn is_near_end(&self) -> bool {
+        self.place >= self.stop
+    }
+
+    /// There is no such code: the position is set to behind the data, where no run may end, and
+    /// the block ends, so that all of this comes to an end, too.
+    #[cold]
+    fn fail(&mut self) {
+        self.loaded_at = self.limit;
+        self.bits = NO_BITS;
+        self.place = (self.place | 255) + 1;
+    }
+}
+
+/// Decodes until one of the first streams is near its end. They are at most [`MAX_STREAMS`], and
+/// none of them is there yet.
+pub(crate) fn run(plans: &mut Plans, window: &mut Window, streams: &mut [Stream<'_>]) {
+    let at = Bases::new(plans, window, streams);
+    // SAFETY: `Bases::new` has checked the bounds of these streams, as the functions demand.
+    unsafe {
+        match plans.index_bits {
+            INDEX_BITS => alternate::<INDEX_BITS, CODES>(at, streams),
+            _ => alternate::<LARGE_INDEX_BITS, LARGE_CODES>(at, streams),
+        }
+    }
+}
+
+/// Takes the last blocks of a stream, code by code. Returns where they end; `None` when there are
+/// values behind the last block, which only damaged data has.
+pub(crate) fn finish(
+    plans: &mut Plans,
+    window: &mut Window,
+    stream: &mut Stream<'_>,
+) -> Option<u64> {
+    let at = Bases::new(plans, window, std::slice::from_ref(stream));
+    // SAFETY: as above.
+    unsafe {
+        match plans.index_bits {
+            INDEX_BITS => finish_one::<INDEX_BITS>(at, stream),
+            _ => finish_one::<LARGE_INDEX_BITS>(at, stream),
+        }
+    }
+    let behind = window.cells.get((stream.end / CELL) as usize)?;
+    (behind.spill == [0; 64]).then(|| stream.bit())
+}
+
+/// Where everything is.
+#[derive(Clone, Copy)]
+struct Bases {
+    cells: *mut u8,
+    plans: *const Plan,
+    entries: *const Entry,
+    codes: *const Codes,
+}
+
+impl Bases {
+    /// # Panics
+    /// When a stream has no room. Each of these is a mistake in this crate, and checked because
+    /// memory depends on it.
+    fn new(plans: &mut Plans, window: &mut Window, streams: &[Stream<'_>]) -> Self {
+        for stream in streams {
+            window.reach((stream.end / CELL) as usize + SLACK);
+            assert!(stream.limit / 8 + 8 <= stream.data.len() as u64 && stream.place <= stream.end);
+        }
+        plans.reach(window.cells.len());
+        assert!(plans.plans.len() >= 2 * window.cells.len());
+        assert!(plans.entries.len() == plans.codes.len() << plans.index_bits);
+        Self {
+            cells: window.cells.as_mut_ptr().cast(),
+            plans: plans.plans.as_ptr(),
+            entries: plans.entries.as_ptr(),
+            codes: plans.codes.as_ptr(),
+        }
+    }
+}
+
+/// # Safety
+/// For this and all functions below: the pointers are those of [`Bases::new`] for these streams,
+/// and the processor has BMI1 and BMI2.
+#[target_feature(enable = "bmi1,bmi2")]
+unsafe fn alternate<const N: u32, const CODES: usize>(at: Bases, streams: &mut [Stream<'_>]) {
+    // SAFETY: passed on.
+    unsafe {
+        match streams {
+            [a] => one::<N, CODES>(at, a),
+            [a, b] => two::<N, CODES>(at, a, b),
+            [a, b, c] => three::<N, CODES>(at, a, b, c),
+            [a, b, c, d] => four::<N, CODES>(at, a, b, c, d),
+            [a, b, c, d, e] => five::<N, CODES>(at, a, b, c, d, e),
+            [a, b, c, d, e, f] => six::<N, CODES>(at, a, b, c, d, e, f),
+            [a, b, c, d, e, f, g] => seven::<N, CODES>(at, a, b, c, d, e, f, g),
+            [a, b, c, d, e, f, g, h, ..] => eight::<N, CODES>(at, a, b, c, d, e, f, g, h),
+            [] => {}
+        }
+    }
+}
+
+macro_rules! alternate {
+    ($name:ident: $($stream:ident)+) => {
+        #[inline(never)]
+        #[allow(clippy::too_many_arguments, reason = "each is a name for registers")]
+        #[target_feature(enable = "bmi1,bmi2")]
+        unsafe fn $name<const N: u32, const CODES: usize>(at: Bases, $($stream: &mut Stream<'_>),+) {
+            $(let place = &mut *$stream; let mut $stream = *place; let $stream = (&mut $stream, place);)+
+            // SAFETY: passed on.
+            unsafe {
+                while $(!$stream.0.is_near_end())&&+ {
+                    $(load($stream.0);)+
+                    for _ in 0..CODES {
+                        $(step::<N>(at, $stream.0);)+
+                    }
+                }
+            }
+            $(*$stream.1 = *$stream.0;)+
+        }
+    };
+}
+alternate!(one: a);
+alternate!(two: a b);
+alternate!(three: a b c);
+alternate!(four: a b c d);
+alternate!(five: a b c d e);
+alternate!(six: a b c d e f);
+alternate!(seven: a b c d e f g);
+alternate!(eight: a b c d e f g h);
+
+#[target_feature(enable = "bmi1,bmi2")]
+unsafe fn finish_one<const N: u32>(at: Bases, stream: &mut Stream<'_>) {
+    while stream.place < stream.end {
+        // SAFETY: passed on; the place is in front of the end.
+        unsafe {
+            load(stream);
+            step::<N>(at, stream);
+        }
+    }
+}
+
+/// Loads the next 57 bits.
+#[inline(always)]
+unsafe fn load(stream: &mut Stream<'_>) {
+    stream.loaded_at = stream.bit().min(stream.limit);
+    // SAFETY: 8 bytes from `limit` are in the data.
+    let word = unsafe {
+        stream.data.as_ptr().add((stream.loaded_at >> 3) as usize).cast::<[u8; 8]>().read()
+    };
+    let word = u64::from_be_bytes(word);
+    stream.bits = ((word << (stream.loaded_at & 7)) | 127) - 63;
+}
+
+/// Takes one code.
+#[inline(always)]
+unsafe fn step<const N: u32>(at: Bases, stream: &mut Stream<'_>) {
+    // SAFETY: a place in the cells has its plan, a plan has as many entries as N bits can index;
+    // the place that is written to is in the cells as long as the stream was stopped in time.
+    unsafe {
+        let plan = at.plans.add((stream.place >> 7) as usize);
+        let index = u64::from((*plan).table) + (stream.bits >> (64 - N));
+        let entry = *at.entries.add(index as usize);
+        if !entry.is_whole() {
+            *stream = step_long::<N>(at, *stream);
+            return;
+        }
+        stream.bits = entry.used(stream.bits);
+        stream.place = (stream.place | u64::from((*plan).mask)) + u64::from(entry.advance());
+        at.cells.add(stream.place as usize).cast::<i16>().sub(1).write(entry.value_here());
+    }
+}
+
+/// Takes a code that is longer than the index, or its value is.
+#[cold]
+#[inline(never)]
+unsafe fn step_long<'a, const N: u32>(at: Bases, mut stream: Stream<'a>) -> Stream<'a> {
+    // SAFETY: as for `step`; a plan has its codes.
+    unsafe {
+        load(&mut stream);
+        let plan = *at.plans.add((stream.place >> 7) as usize);
+        let index = u64::from(plan.table) + (stream.bits >> (64 - N));
+        let mut entry = *at.entries.add(index as usize);
+        if !entry.has_code() {
+            let Some(found) = (*at.codes.add(plan.codes.into())).find(stream.bits) else {
+                stream.fail();
+                return stream;
+            };
+            entry = found;
+        }
+        let value = entry.value(stream.bits);
+        stream.bits <<= entry.total_bits();
+        stream.place = (stream.place | u64::from(plan.mask)) + u64::from(entry.advance());
+        at.cells.add(stream.place as usize).cast::<i16>().sub(1).write(value);
+        load(&mut stream);
+    }
+    stream
+}

@@ -1,0 +1,148 @@
+//! What may be asked of a decoder.
+use crate::{Error, Unsupported};
+use fdconvert_jpeg::{Color, Jpeg, parse};
+
+/// How to decode, and what.
+#[derive(Debug, Clone, Copy)]
+pub struct Options<'a> {
+    /// The entry points of this JPEG, as datasets store them
+    /// ([`EntryPoints::to_bytes`](fdconvert_jpeg::EntryPoints::to_bytes)).
+    pub entry_points: Option<&'a [u8]>,
+    /// Places of the scan in flight at once, 1 to 8; others count as the nearest of these.
+    /// The pixels do not depend on it. 5 by default, which is fastest; where other threads keep
+    /// the same core busy, 3 is.
+    pub n_places: usize,
+    /// What to make of the components. RGB by default.
+    pub format: PixelFormat,
+    /// How much smaller to make the image. Not at all by default.
+    pub scale: Scale,
+    /// The pixels to make, of the reduced image. All by default.
+    pub region: Option<Region>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        let (format, scale) = (PixelFormat::Rgb, Scale::Whole);
+        Self { entry_points: None, n_places: 5, format, scale, region: None }
+    }
+}
+
+/// What a pixel is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PixelFormat {
+    /// Red, green and blue, a byte each; three times the level where the image is gray.
+    #[default]
+    Rgb,
+    /// A byte: the level of a gray image, or the luma of another, whose colour differences are
+    /// then not transformed. Not for images that store red, green and blue.
+    Luma,
+}
+
+impl PixelFormat {
+    /// Bytes of a pixel.
+    #[must_use]
+    pub fn n_channels(self) -> usize {
+        match self {
+            Self::Rgb => 3,
+            Self::Luma => 1,
+        }
+    }
+}
+
+/// How much smaller an image is made in the transform: with the pixels of libjpeg-turbo at these
+/// scaling factors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// As it is.
+    #[default]
+    Whole,
+    /// Half as many columns and rows, rounded up.
+    Half,
+    /// A quarter.
+    Quarter,
+    /// An eighth: the averages of blocks.
+    Eighth,
+}
+
+impl Scale {
+    /// Columns or rows of the reduced image.
+    #[must_use]
+    pub fn reduced(self, length: u32) -> u32 {
+        length.div_ceil(8 / self.side() as u32)
+    }
+
+    /// Samples on a side of a block.
+    pub(crate) fn side(self) -> usize {
+        match self {
+            Self::Whole => 8,
+            Self::Half => 4,
+            Self::Quarter => 2,
+            Self::Eighth => 1,
+        }
+    }
+}
+
+/// Some columns and rows of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// The first column.
+    pub x: u32,
+    /// The first row.
+    pub y: u32,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+/// What the markers say about the pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Header {
+    /// Columns of pixels.
+    pub width: u32,
+    /// Rows of pixels.
+    pub height: u32,
+    /// What the components mean.
+    pub color: Color,
+}
+
+impl Header {
+    /// Reads the markers of a JPEG.
+    ///
+    /// # Errors
+    /// `Unsupported`, when [`Decoder::decode`](crate::Decoder::decode) would not decode it either.
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        Ok(Self::of(&supported(bytes)?))
+    }
+
+    /// Bytes of what some options ask for.
+    #[must_use]
+    pub fn n_bytes(&self, options: &Options<'_>) -> u64 {
+        let (width, height) = match options.region {
+            Some(region) => (region.width, region.height),
+            None => (options.scale.reduced(self.width), options.scale.reduced(self.height)),
+        };
+        u64::from(width) * u64::from(height) * options.format.n_channels() as u64
+    }
+
+    pub(crate) fn of(jpeg: &Jpeg) -> Self {
+        Self { width: jpeg.width, height: jpeg.height, color: jpeg.color }
+    }
+}
+
+/// The markers of a JPEG that this decoder can do something with.
+fn supported(bytes: &[u8]) -> Result<Jpeg, Error> {
+    let jpeg = parse(bytes)?;
+    check_supported(&jpeg).map(|()| jpeg)
+}
+
+/// Checks that this decoder has the sampling of an image.
+pub(crate) fn check_supported(jpeg: &Jpeg) -> Result<(), Error> {
+    let (max_h, max_v) = jpeg.max_sampling();
+    let is_whole = |max: u32, part: u8| max.checked_rem(part.into()) == Some(0);
+    match jpeg.components.iter().find(|it| !is_whole(max_h, it.h) || !is_whole(max_v, it.v)) {
+        Some(it) => Err(Unsupported::Sampling { h: it.h, v: it.v, max_h, max_v }.into()),
+        None => Ok(()),
+    }
+}

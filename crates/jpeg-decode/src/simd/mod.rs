@@ -1,0 +1,63 @@
+//! The loops with vectors. Each makes the same bits as its portable twin.
+#![allow(unsafe_code, reason = "loads, stores, and calls behind a proof of the instructions")]
+
+mod idct256;
+mod idct512;
+mod pixels;
+mod transform;
+
+pub(crate) use idct256::block_row as block_row_256;
+pub(crate) use idct512::block_row as block_row_512;
+pub(crate) use pixels::{half_row, sums, whole_row};
+
+use std::arch::x86_64::{
+    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_loadu_si256,
+    _mm256_storeu_si256, _mm512_loadu_si512,
+};
+
+/// What vectors are loaded from and stored to: plain numbers.
+trait Plain: Copy {}
+impl Plain for u8 {}
+impl Plain for i8 {}
+impl Plain for i16 {}
+impl Plain for u16 {}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load128<T: Plain, const N: usize>(from: &[T; N]) -> __m128i {
+    const { assert!(size_of::<[T; N]>() == 16) };
+    // SAFETY: 16 bytes of numbers, by the line above.
+    unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load256<T: Plain, const N: usize>(from: &[T; N]) -> __m256i {
+    const { assert!(size_of::<[T; N]>() == 32) };
+    // SAFETY: 32 bytes of numbers, by the line above.
+    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load512<T: Plain, const N: usize>(from: &[T; N]) -> __m512i {
+    const { assert!(size_of::<[T; N]>() == 64) };
+    // SAFETY: 64 bytes of numbers, by the line above.
+    unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store128<T: Plain, const N: usize>(to: &mut [T; N], vector: __m128i) {
+    const { assert!(size_of::<[T; N]>() == 16) };
+    // SAFETY: 16 bytes of numbers, by the line above.
+    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), vector) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store256<T: Plain, const N: usize>(to: &mut [T; N], vector: __m256i) {
+    const { assert!(size_of::<[T; N]>() == 32) };
+    // SAFETY: 32 bytes of numbers, by the line above.
+    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), vector) }
+}

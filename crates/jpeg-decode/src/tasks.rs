@@ -1,0 +1,128 @@
+//! Which runs of blocks the streams of [`crate::interleaved`] take, and in which cells.
+//!
+//! A window is cut into as many tasks as there are streams, of about as many bits each: a task is
+//! some runs one behind the other, of which only the last one has an end that is looked at. What
+//! stands between restarts cannot be put together; then there may be more tasks than streams, and
+//! a stream that has come to an end takes the next one.
+use crate::{
+    interleaved::{MAX_STREAMS, Plans, SLACK, Stream, finish, run},
+    runs::{Ending, Run, Runs},
+    window::Window,
+};
+use fdconvert_jpeg::{Jpeg, Unstuffed};
+use std::ops::Range;
+
+/// Decodes windows with several streams; reused for its tables and memory.
+#[derive(Debug, Default)]
+pub(crate) struct Interleaved {
+    plans: Plans,
+    tasks: Vec<Task>,
+}
+
+/// Blocks for a stream.
+#[derive(Debug, Clone, Copy)]
+struct Task {
+    run: Run,
+    cell: usize,
+}
+
+impl Interleaved {
+    /// Gets ready for an image. `None` when its tables are not there, which the parser does not
+    /// let through.
+    pub(crate) fn prepare(&mut self, jpeg: &Jpeg, data: &Unstuffed) -> Option<()> {
+        self.plans.prepare(jpeg, data.bytes().len() as u64 * 8)
+    }
+
+    /// Decodes some blocks, before the DC differences are added up. `None` when they are damaged;
+    /// where, the portable decoder tells.
+    pub(crate) fn decode(
+        &mut self,
+        data: &Unstuffed,
+        runs: &mut Runs,
+        blocks: &Range<u32>,
+        n_places: usize,
+        window: &mut Window,
+    ) -> Option<()> {
+        let n_places = n_places.clamp(1, MAX_STREAMS);
+        self.cut(runs, blocks, n_places);
+        self.place(blocks, window)?;
+        let mut waiting = self.tasks.iter();
+        let mut busy = Vec::with_capacity(MAX_STREAMS);
+        let mut tasks = Vec::with_capacity(MAX_STREAMS);
+        loop {
+            while busy.len() < n_places
+                && let Some(task) = waiting.next()
+            {
+                busy.push(Stream::new(data, task.run.bit, task.cell, task.run.n_blocks as usize));
+                tasks.push(task);
+            }
+            if busy.is_empty() {
+                return Some(());
+            }
+            if !busy.iter().any(Stream::is_near_end) {
+                run(&mut self.plans, window, &mut busy);
+            }
+            while let Some(number) = busy.iter().position(Stream::is_near_end) {
+                let (mut stream, task) = (busy.swap_remove(number), tasks.swap_remove(number));
+                let bit = finish(&mut self.plans, window, &mut stream)?;
+                if !task.run.may_end_at(bit) {
+                    return None;
+                }
+                if task.run.ending == Ending::Open {
+                    runs.resume_at(bit);
+                }
+            }
+        }
+    }
+
+    /// Puts the runs of a window together to tasks.
+    fn cut(&mut self, runs: &mut Runs, blocks: &Range<u32>, n_places: usize) {
+        self.tasks.clear();
+        let runs: Vec<_> = std::iter::from_fn(|| runs.next_before(blocks.end)).collect();
+        let n_bits: u64 = runs.iter().map(|run| run.n_bits).sum();
+        let mut taken = 0;
+        let mut open: Option<Run> = None;
+        for run in runs {
+            let whole = match open {
+                Some(open) if open.ending == Ending::Exact => Run {
+                    bit: open.bit,
+                    block: open.block,
+                    n_blocks: open.n_blocks + run.n_blocks,
+                    n_bits: open.n_bits + run.n_bits,
+                    ..run
+                },
+                _ => run,
+            };
+            taken += run.n_bits;
+            let due = n_bits * (self.tasks.len() as u64 + 1) / n_places as u64;
+            // The next run takes it further beyond than this one stays behind.
+            let is_full = taken + run.n_bits / 2 >= due;
+            open = (whole.ending == Ending::Exact && !is_full).then_some(whole);
+            if open.is_none() {
+                self.tasks.push(Task { run: whole, cell: 0 });
+            }
+        }
+        self.tasks.extend(open.map(|run| Task { run, cell: 0 }));
+    }
+
+    /// Gives every task its cells. `None` when they are not the blocks of the window in order.
+    fn place(&mut self, blocks: &Range<u32>, window: &mut Window) -> Option<()> {
+        let per_mcu = self.plans.blocks_per_mcu().max(1);
+        window.cell_of.clear();
+        let (mut cell, mut block) = (0, blocks.start);
+        for task in &mut self.tasks {
+            let n_blocks = task.run.n_blocks as usize;
+            // A block's tables are told by the number of its cell.
+            let phase = task.run.block as usize % per_mcu;
+            cell += (phase + per_mcu - cell % per_mcu) % per_mcu;
+            if task.run.block != block || n_blocks == 0 {
+                return None;
+            }
+            task.cell = cell;
+            window.cell_of.extend(cell as u32..(cell + n_blocks) as u32);
+            cell += n_blocks + SLACK;
+            block = block.checked_add(task.run.n_blocks)?;
+        }
+        (block == blocks.end).then(|| window.reach(cell))
+    }
+}
