@@ -12,6 +12,7 @@ use std::{
 const MAY_BE_UNSAFE: &[&str] = &[
     "crates/storage",
     "crates/codec",
+    "crates/jpeg-decode",
     "crates/resize",
     "crates/gpu",
     "crates/gpu-emul",

@@ -61,7 +61,7 @@ fn measure(folder: &str, images: &[Image], repeats: usize) {
     ));
     for instructions in Instructions::ALL {
         for (with_index, n_places) in
-            [(true, 5), (true, 4), (true, 3), (true, 6), (true, 1), (false, 1)]
+            [(true, 5), (true, 3), (true, 1), (false, 5), (false, 4), (false, 3), (false, 1)]
         {
             let Some(mut decoder) = Decoder::with(instructions) else { continue };
             if instructions == Instructions::Portable && n_places > 1 {

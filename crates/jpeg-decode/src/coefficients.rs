@@ -40,8 +40,8 @@ pub fn coefficients(
     #[cfg(target_arch = "x86_64")]
     let decoded = match Loops::new(instructions).and_then(Loops::avx2) {
         None => false,
-        Some(_) => {
-            let (mut interleaved, mut runs) = (Interleaved::default(), runs()?);
+        Some(avx2) => {
+            let (mut interleaved, mut runs) = (Interleaved::new(avx2), runs()?);
             let decoded = interleaved.prepare(jpeg, &data).and_then(|()| {
                 interleaved.decode(&data, &mut runs, &blocks, n_places, &mut window)
             });

@@ -1,3 +1,5 @@
+#[cfg(target_arch = "x86_64")]
+use crate::guess::Guesses;
 use crate::{
     Damage, Error, Header, Instructions, Options, PixelFormat, Unsupported,
     dc::Predictions,
@@ -24,7 +26,7 @@ pub struct Decoder {
     instructions: Instructions,
     loops: Loops,
     #[cfg(target_arch = "x86_64")]
-    interleaved: crate::tasks::Interleaved,
+    interleaved: Option<crate::tasks::Interleaved>,
     data: Unstuffed,
     window: Window,
     planes: Vec<Memory>,
@@ -56,7 +58,7 @@ impl Decoder {
             instructions,
             loops,
             #[cfg(target_arch = "x86_64")]
-            interleaved: crate::tasks::Interleaved::default(),
+            interleaved: loops.avx2().map(crate::tasks::Interleaved::new),
             data: Unstuffed::default(),
             window: Window::default(),
             planes: Vec::new(),
@@ -149,9 +151,11 @@ impl Decoder {
             Some(it) => Runs::of_entry_points(&jpeg, data, it, block),
         };
         let format = options.format;
+        // One run is to be had without guesses, or is worth them.
+        let guess = entry_points.is_none() && jpeg.n_restarts() == 0;
         let mut work = |decoder: &mut Self, interleaved: bool| {
             let (start, mut runs) = runs()?;
-            let work = Work { jpeg: &jpeg, data, part: &part, start, format };
+            let work = Work { jpeg: &jpeg, data, part: &part, start, format, guess };
             match interleaved {
                 true => decoder.decode_interleaved(&work, &mut runs, options.n_places, out),
                 false => decoder.decode_portable(&work, &mut runs, options.n_places, out),
@@ -181,15 +185,23 @@ impl Decoder {
         out: &mut [u8],
     ) -> Result<(), Error> {
         let damaged = Error::Damaged { block: 0, bit: 0, what: Damage::DataEnds };
-        let mut interleaved = std::mem::take(&mut self.interleaved);
-        let decoded = match interleaved.prepare(work.jpeg, work.data) {
+        let Some(mut interleaved) = self.interleaved.take() else { return Err(damaged) };
+        let Work { jpeg, data, .. } = *work;
+        let mut guesses = Guesses::new();
+        let decoded = match interleaved.prepare(jpeg, data) {
             None => Err(damaged),
             Some(()) => self.each_window(work, out, |blocks, window| {
-                let decoded = interleaved.decode(work.data, runs, blocks, n_places, window);
+                let decoded = match work.guess {
+                    true => {
+                        let until = work.part.end_block(jpeg);
+                        guesses.decode(&mut interleaved, jpeg, data, until, n_places, window)
+                    }
+                    false => interleaved.decode(data, runs, blocks, n_places, window),
+                };
                 decoded.ok_or(damaged.clone())
             }),
         };
-        self.interleaved = interleaved;
+        self.interleaved = Some(interleaved);
         decoded
     }
 
@@ -226,36 +238,45 @@ impl Decoder {
         mut decode: impl FnMut(&Range<u32>, &mut Window) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let Work { jpeg, part, start, .. } = *work;
-        let row_blocks = jpeg.mcus_x * jpeg.blocks_per_mcu();
-        let mcus_y = part.mcus_y.clone();
-        let window_mcus = (WINDOW_BLOCKS / (row_blocks as usize).max(1)).max(1);
+        let row_blocks = ((jpeg.mcus_x * jpeg.blocks_per_mcu()) as usize).max(1);
+        let window_mcus = (WINDOW_BLOCKS / row_blocks).max(1);
         let mut image = Image::new(work, self);
+        let mut mcu_y = part.mcus_y.start;
+        // Blocks in front of the first row, from where decoding could start.
+        let mut n_lead = part.first_block(jpeg).saturating_sub(start.block) as usize;
         let mut from = start.block;
+        self.window.cell_of.clear();
         let mut decoded = Ok(());
-        for first_mcu in mcus_y.clone().step_by(window_mcus) {
-            let behind = (first_mcu + window_mcus).min(mcus_y.end);
-            let blocks = from..behind as u32 * row_blocks;
-            // Blocks in front of the first row, from where decoding could start.
-            let lead = (first_mcu as u32 * row_blocks).saturating_sub(from) as usize;
+        while mcu_y < part.mcus_y.end {
+            let behind = (mcu_y + window_mcus).min(part.mcus_y.end);
+            let blocks = from..(behind * row_blocks) as u32;
             from = blocks.end;
             decoded = decode(&blocks, &mut self.window);
             if decoded.is_err() {
                 break;
             }
             let Window { cells, cell_of } = &mut self.window;
-            let (lead, rows) = cell_of.split_at(lead.min(cell_of.len()));
+            let (lead, rest) = cell_of.split_at(n_lead.min(cell_of.len()));
             let mut is_sound = image.predictions.add_up(lead, cells);
             window::clear(lead, cells);
-            for (mcu_y, row) in (first_mcu..).zip(rows.chunks((row_blocks as usize).max(1))) {
+            n_lead -= lead.len();
+            let mut n_taken = lead.len();
+            for row in rest.chunks_exact(row_blocks).take(part.mcus_y.end - mcu_y) {
                 is_sound &= image.samples(self.loops, row, cells);
                 image.pixels(self.loops, mcu_y, &mut self.scratch, out);
+                mcu_y += 1;
+                n_taken += row_blocks;
             }
+            self.window.take(n_taken);
             if !is_sound {
                 let (block, bit) = (blocks.start, 0);
                 decoded = Err(Error::Damaged { block, bit, what: Damage::TooManyValues });
                 break;
             }
         }
+        // Blocks behind the last row.
+        let Window { cells, cell_of } = &mut self.window;
+        window::clear(cell_of, cells);
         self.planes = image.planes.into_iter().map(Plane::into_memory).collect();
         decoded
     }
@@ -269,6 +290,8 @@ struct Work<'a> {
     part: &'a Part,
     start: Start,
     format: PixelFormat,
+    /// Where the blocks of a run are is to be guessed.
+    guess: bool,
 }
 
 type DecodeWindow = fn(&Scan<'_>, &mut Runs, &Range<u32>, &mut Window) -> Result<(), Error>;

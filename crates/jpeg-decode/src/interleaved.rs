@@ -34,10 +34,12 @@
 //! The last blocks of a run are taken one code at a time, and end exactly.
 #![allow(unsafe_code, reason = "places and tables are indexed without checks, see Bounds")]
 use crate::{
+    instructions::Avx2,
     table::{Codes, Entry, INDEX_BITS, fill},
     window::Window,
 };
 use fdconvert_jpeg::{Class, HuffmanTable, Jpeg, Unstuffed};
+use std::slice::IterMut;
 
 /// Streams at once, at most.
 pub(crate) const MAX_STREAMS: usize = 8;
@@ -94,7 +96,7 @@ impl Plans {
     /// there, which the parser does not let through.
     pub(crate) fn prepare(&mut self, jpeg: &Jpeg, n_bits: u64) -> Option<()> {
         // Long values need larger tables, which are worse for the first cache.
-        let has_long = n_bits > 120 * u64::from(jpeg.n_blocks);
+        let has_long = n_bits > 50 * u64::from(jpeg.n_blocks);
         let index_bits = if has_long { LARGE_INDEX_BITS } else { INDEX_BITS };
         let mut sources = Vec::with_capacity(2 * jpeg.components.len());
         let mut turn = Vec::with_capacity(2 * jpeg.slots.len());
@@ -136,7 +138,27 @@ impl Plans {
         self.turn.len() / 2
     }
 
-    /// Goes on with the plans to a number of cells.
+    /// Skips from a mark to the first code at or behind a position, without writing anything.
+    /// `None` where there is no code.
+    pub(crate) fn skip_to(&self, data: &Unstuffed, mut mark: Mark, bit: u64) -> Option<Mark> {
+        while mark.bit < bit {
+            let plan = self.plans.get((mark.place >> 7) as usize)?;
+            let at = usize::try_from(mark.bit / 8).ok()?;
+            let word = data.padded().get(at..)?.first_chunk()?;
+            let word = u64::from_be_bytes(*word) << (mark.bit % 8);
+            let index = u64::from(plan.table) + (word >> (64 - self.index_bits));
+            let entry = *self.entries.get(index as usize)?;
+            let entry = match entry.has_code() {
+                true => entry,
+                false => self.codes.get(usize::from(plan.codes))?.find(word)?,
+            };
+            mark.bit += u64::from(entry.total_bits());
+            mark.place = (mark.place | u64::from(plan.mask)) + u64::from(entry.advance());
+        }
+        Some(mark)
+    }
+
+    /// Continues the plans to a number of cells.
     fn reach(&mut self, n_cells: usize) {
         let from = self.plans.len();
         if from < 2 * n_cells && !self.turn.is_empty() {
@@ -157,6 +179,10 @@ pub(crate) struct Stream<'a> {
     /// Of the place: [`MARGIN`] before the end.
     stop: u64,
     end: u64,
+    /// Of the position: the stream is stopped behind it, too.
+    stop_bit: u64,
+    /// The place behind what was no code; 0 if all were.
+    failed: u64,
     /// The scan, with its padding.
     data: &'a [u8],
     /// The last position in the scan to load from.
@@ -171,7 +197,24 @@ impl<'a> Stream<'a> {
         let data = data.padded();
         let limit = (data.len() as u64).saturating_sub(16) * 8;
         let stop = end.saturating_sub(MARGIN * CELL).max(place);
-        Self { bits: NO_BITS, loaded_at: bit, place, stop, end, data, limit }
+        let (bits, loaded_at) = (NO_BITS, bit);
+        let (stop_bit, failed) = (u64::MAX, 0);
+        Self { bits, loaded_at, place, stop, end, stop_bit, failed, data, limit }
+    }
+
+    /// The same, to be stopped behind a position as well.
+    pub(crate) fn until(self, stop_bit: u64) -> Self {
+        Self { stop_bit, ..self }
+    }
+
+    /// Whether all of the blocks from a cell on were made of codes.
+    pub(crate) fn is_sound_from(&self, cell: usize) -> bool {
+        self.failed <= cell as u64 * CELL
+    }
+
+    /// The cell that it is in, and whether that is at the start of its block.
+    pub(crate) fn cell(&self) -> (usize, bool) {
+        ((self.place / CELL) as usize, self.place & 128 == 0)
     }
 
     /// The position in the scan.
@@ -180,35 +223,63 @@ impl<'a> Stream<'a> {
     }
 
     pub(crate) fn is_near_end(&self) -> bool {
-        self.place >= self.stop
+        self.place >= self.stop || self.loaded_at >= self.stop_bit
     }
 
-    /// There is no such code: the position is set to behind the data, where no run may end, and
-    /// the block ends, so that all of this comes to an end, too.
+    /// There is no such code: the block ends, and the next one starts a bit later. A stream whose
+    /// start was a guess may find its way yet.
     #[cold]
     fn fail(&mut self) {
-        self.loaded_at = self.limit;
-        self.bits = NO_BITS;
+        self.bits <<= 1;
         self.place = (self.place | 255) + 1;
+        self.failed = self.place;
     }
 }
 
-/// Decodes until one of the first streams is near its end. They are at most [`MAX_STREAMS`], and
-/// none of them is there yet.
-pub(crate) fn run(plans: &mut Plans, window: &mut Window, streams: &mut [Stream<'_>]) {
+/// Where a stream was: its position, and its place.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Mark {
+    pub(crate) bit: u64,
+    pub(crate) place: u64,
+}
+
+impl Mark {
+    /// The cell, and whether it is at the start of its block.
+    pub(crate) fn cell(&self) -> (usize, bool) {
+        ((self.place / CELL) as usize, self.place & 128 == 0)
+    }
+}
+
+/// Where each of the streams was at a time.
+pub(crate) type Marks = [Mark; MAX_STREAMS];
+
+/// Decodes until one of the streams is near its end; says how many of the marks it has set. They
+/// are at most [`MAX_STREAMS`], and none of them is there yet.
+pub(crate) fn run(
+    _: Avx2,
+    plans: &mut Plans,
+    window: &mut Window,
+    streams: &mut [Stream<'_>],
+    marks: &mut [Marks],
+) -> usize {
     let at = Bases::new(plans, window, streams);
-    // SAFETY: `Bases::new` has checked the bounds of these streams, as the functions demand.
+    let mut free = marks.iter_mut();
+    // SAFETY: `Bases::new` has checked the bounds of these streams, as the functions demand, and
+    // the proof of AVX2 is one of BMI1 and BMI2 as well.
     unsafe {
         match plans.index_bits {
-            INDEX_BITS => alternate::<INDEX_BITS, CODES>(at, streams),
-            _ => alternate::<LARGE_INDEX_BITS, LARGE_CODES>(at, streams),
+            INDEX_BITS => alternate::<INDEX_BITS, CODES>(at, &mut free, streams),
+            _ => alternate::<LARGE_INDEX_BITS, LARGE_CODES>(at, &mut free, streams),
         }
     }
+    let n_free = free.len();
+    marks.len() - n_free
 }
 
 /// Takes the last blocks of a stream, code by code. Returns where they end; `None` when there are
 /// values behind the last block, which only damaged data has.
 pub(crate) fn finish(
+    _: Avx2,
     plans: &mut Plans,
     window: &mut Window,
     stream: &mut Stream<'_>,
@@ -217,12 +288,39 @@ pub(crate) fn finish(
     // SAFETY: as above.
     unsafe {
         match plans.index_bits {
-            INDEX_BITS => finish_one::<INDEX_BITS>(at, stream),
-            _ => finish_one::<LARGE_INDEX_BITS>(at, stream),
+            INDEX_BITS => finish_one::<INDEX_BITS>(at, stream, stream.end),
+            _ => finish_one::<LARGE_INDEX_BITS>(at, stream, stream.end),
         }
     }
     let behind = window.cells.get((stream.end / CELL) as usize)?;
-    (behind.spill == [0; 64]).then(|| stream.bit())
+    let is_sound = behind.spill == [0; 64] && stream.failed == 0;
+    is_sound.then(|| stream.bit())
+}
+
+/// Takes codes one by one up to the start of a block: the next one, or the one behind it. Says
+/// whether there was room for that.
+pub(crate) fn finish_block(
+    _: Avx2,
+    plans: &mut Plans,
+    window: &mut Window,
+    stream: &mut Stream<'_>,
+    and_next: bool,
+) -> bool {
+    let is_start = stream.place & 128 == 0;
+    let n_blocks = u64::from(!is_start) + u64::from(and_next);
+    let end = (stream.place / CELL + n_blocks) * CELL;
+    if end > stream.end {
+        return false;
+    }
+    let at = Bases::new(plans, window, std::slice::from_ref(stream));
+    // SAFETY: as above; the end is that of the stream or in front of it.
+    unsafe {
+        match plans.index_bits {
+            INDEX_BITS => finish_one::<INDEX_BITS>(at, stream, end),
+            _ => finish_one::<LARGE_INDEX_BITS>(at, stream, end),
+        }
+    }
+    true
 }
 
 /// Where everything is.
@@ -241,7 +339,8 @@ impl Bases {
     fn new(plans: &mut Plans, window: &mut Window, streams: &[Stream<'_>]) -> Self {
         for stream in streams {
             window.reach((stream.end / CELL) as usize + SLACK);
-            assert!(stream.limit / 8 + 8 <= stream.data.len() as u64 && stream.place <= stream.end);
+            // Beyond its end no code is taken.
+            assert!(stream.limit / 8 + 8 <= stream.data.len() as u64 && stream.stop <= stream.end);
         }
         plans.reach(window.cells.len());
         assert!(plans.plans.len() >= 2 * window.cells.len());
@@ -259,34 +358,45 @@ impl Bases {
 /// For this and all functions below: the pointers are those of [`Bases::new`] for these streams,
 /// and the processor has BMI1 and BMI2.
 #[target_feature(enable = "bmi1,bmi2")]
-unsafe fn alternate<const N: u32, const CODES: usize>(at: Bases, streams: &mut [Stream<'_>]) {
+unsafe fn alternate<const N: u32, const CODES: usize>(
+    at: Bases,
+    marks: &mut IterMut<'_, Marks>,
+    streams: &mut [Stream<'_>],
+) {
     // SAFETY: passed on.
     unsafe {
         match streams {
-            [a] => one::<N, CODES>(at, a),
-            [a, b] => two::<N, CODES>(at, a, b),
-            [a, b, c] => three::<N, CODES>(at, a, b, c),
-            [a, b, c, d] => four::<N, CODES>(at, a, b, c, d),
-            [a, b, c, d, e] => five::<N, CODES>(at, a, b, c, d, e),
-            [a, b, c, d, e, f] => six::<N, CODES>(at, a, b, c, d, e, f),
-            [a, b, c, d, e, f, g] => seven::<N, CODES>(at, a, b, c, d, e, f, g),
-            [a, b, c, d, e, f, g, h, ..] => eight::<N, CODES>(at, a, b, c, d, e, f, g, h),
+            [a] => one::<N, CODES>(at, marks, a),
+            [a, b] => two::<N, CODES>(at, marks, a, b),
+            [a, b, c] => three::<N, CODES>(at, marks, a, b, c),
+            [a, b, c, d] => four::<N, CODES>(at, marks, a, b, c, d),
+            [a, b, c, d, e] => five::<N, CODES>(at, marks, a, b, c, d, e),
+            [a, b, c, d, e, f] => six::<N, CODES>(at, marks, a, b, c, d, e, f),
+            [a, b, c, d, e, f, g] => seven::<N, CODES>(at, marks, a, b, c, d, e, f, g),
+            [a, b, c, d, e, f, g, h, ..] => eight::<N, CODES>(at, marks, a, b, c, d, e, f, g, h),
             [] => {}
         }
     }
 }
 
 macro_rules! alternate {
-    ($name:ident: $($stream:ident)+) => {
+    ($name:ident: $($stream:ident $number:literal)+) => {
         #[inline(never)]
         #[allow(clippy::too_many_arguments, reason = "each is a name for registers")]
         #[target_feature(enable = "bmi1,bmi2")]
-        unsafe fn $name<const N: u32, const CODES: usize>(at: Bases, $($stream: &mut Stream<'_>),+) {
+        unsafe fn $name<const N: u32, const CODES: usize>(
+            at: Bases,
+            marks: &mut IterMut<'_, Marks>,
+            $($stream: &mut Stream<'_>),+
+        ) {
             $(let place = &mut *$stream; let mut $stream = *place; let $stream = (&mut $stream, place);)+
             // SAFETY: passed on.
             unsafe {
                 while $(!$stream.0.is_near_end())&&+ {
                     $(load($stream.0);)+
+                    if let Some(marks) = marks.next() {
+                        $(marks[$number] = Mark { bit: $stream.0.loaded_at, place: $stream.0.place };)+
+                    }
                     for _ in 0..CODES {
                         $(step::<N>(at, $stream.0);)+
                     }
@@ -296,18 +406,18 @@ macro_rules! alternate {
         }
     };
 }
-alternate!(one: a);
-alternate!(two: a b);
-alternate!(three: a b c);
-alternate!(four: a b c d);
-alternate!(five: a b c d e);
-alternate!(six: a b c d e f);
-alternate!(seven: a b c d e f g);
-alternate!(eight: a b c d e f g h);
+alternate!(one: a 0);
+alternate!(two: a 0 b 1);
+alternate!(three: a 0 b 1 c 2);
+alternate!(four: a 0 b 1 c 2 d 3);
+alternate!(five: a 0 b 1 c 2 d 3 e 4);
+alternate!(six: a 0 b 1 c 2 d 3 e 4 f 5);
+alternate!(seven: a 0 b 1 c 2 d 3 e 4 f 5 g 6);
+alternate!(eight: a 0 b 1 c 2 d 3 e 4 f 5 g 6 h 7);
 
 #[target_feature(enable = "bmi1,bmi2")]
-unsafe fn finish_one<const N: u32>(at: Bases, stream: &mut Stream<'_>) {
-    while stream.place < stream.end {
+unsafe fn finish_one<const N: u32>(at: Bases, stream: &mut Stream<'_>, end: u64) {
+    while stream.place < end {
         // SAFETY: passed on; the place is in front of the end.
         unsafe {
             load(stream);

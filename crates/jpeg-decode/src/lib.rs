@@ -37,6 +37,8 @@ mod dc;
 mod decoder;
 mod entropy;
 mod error;
+#[cfg(target_arch = "x86_64")]
+mod guess;
 mod idct;
 mod instructions;
 #[cfg(target_arch = "x86_64")]

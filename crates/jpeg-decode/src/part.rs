@@ -52,6 +52,11 @@ impl Part {
         })
     }
 
+    /// The block behind the last one that is needed.
+    pub(crate) fn end_block(&self, jpeg: &Jpeg) -> u32 {
+        self.mcus_y.end as u32 * jpeg.mcus_x * jpeg.blocks_per_mcu()
+    }
+
     /// The first block of the scan that is needed.
     pub(crate) fn first_block(&self, jpeg: &Jpeg) -> u32 {
         self.mcus_y.start as u32 * jpeg.mcus_x * jpeg.blocks_per_mcu()

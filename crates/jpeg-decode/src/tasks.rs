@@ -5,7 +5,8 @@
 //! stands between restarts cannot be put together; then there may be more tasks than streams, and
 //! a stream that has come to an end takes the next one.
 use crate::{
-    interleaved::{MAX_STREAMS, Plans, SLACK, Stream, finish, run},
+    instructions::Avx2,
+    interleaved::{MAX_STREAMS, Marks, Plans, SLACK, Stream, finish, run},
     runs::{Ending, Run, Runs},
     window::Window,
 };
@@ -13,10 +14,13 @@ use fdconvert_jpeg::{Jpeg, Unstuffed};
 use std::ops::Range;
 
 /// Decodes windows with several streams; reused for its tables and memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Interleaved {
-    plans: Plans,
+    pub(crate) proof: Avx2,
+    pub(crate) plans: Plans,
     tasks: Vec<Task>,
+    /// Of the last [`Guesses`](crate::guess::Guesses).
+    pub(crate) marks: Vec<Marks>,
 }
 
 /// Blocks for a stream.
@@ -27,13 +31,17 @@ struct Task {
 }
 
 impl Interleaved {
+    pub(crate) fn new(proof: Avx2) -> Self {
+        Self { proof, plans: Plans::default(), tasks: Vec::new(), marks: Vec::new() }
+    }
+
     /// Gets ready for an image. `None` when its tables are not there, which the parser does not
     /// let through.
     pub(crate) fn prepare(&mut self, jpeg: &Jpeg, data: &Unstuffed) -> Option<()> {
         self.plans.prepare(jpeg, data.bytes().len() as u64 * 8)
     }
 
-    /// Decodes some blocks, before the DC differences are added up. `None` when they are damaged;
+    /// Decodes some blocks to the end of a window that has none left in it. `None` when they are damaged;
     /// where, the portable decoder tells.
     pub(crate) fn decode(
         &mut self,
@@ -60,11 +68,11 @@ impl Interleaved {
                 return Some(());
             }
             if !busy.iter().any(Stream::is_near_end) {
-                run(&mut self.plans, window, &mut busy);
+                run(self.proof, &mut self.plans, window, &mut busy, &mut []);
             }
             while let Some(number) = busy.iter().position(Stream::is_near_end) {
                 let (mut stream, task) = (busy.swap_remove(number), tasks.swap_remove(number));
-                let bit = finish(&mut self.plans, window, &mut stream)?;
+                let bit = finish(self.proof, &mut self.plans, window, &mut stream)?;
                 if !task.run.may_end_at(bit) {
                     return None;
                 }
@@ -108,7 +116,6 @@ impl Interleaved {
     /// Gives every task its cells. `None` when they are not the blocks of the window in order.
     fn place(&mut self, blocks: &Range<u32>, window: &mut Window) -> Option<()> {
         let per_mcu = self.plans.blocks_per_mcu().max(1);
-        window.cell_of.clear();
         let (mut cell, mut block) = (0, blocks.start);
         for task in &mut self.tasks {
             let n_blocks = task.run.n_blocks as usize;

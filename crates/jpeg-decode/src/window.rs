@@ -12,12 +12,12 @@ pub(crate) struct Cell {
 
 pub(crate) const ZERO_CELL: Cell = Cell { spill: [0; 64], values: [0; 64] };
 
-/// The blocks of a window of the scan, each in some cell. Cells are zero before values are put
-/// into them, and again when their block was taken.
+/// Blocks of the scan that were decoded and not yet taken, each in some cell. Cells are zero before
+/// values are put into them, and again when their block was taken.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     pub(crate) cells: Vec<Cell>,
-    /// For each block of the window its cell.
+    /// The cells of these blocks, in order.
     pub(crate) cell_of: Vec<u32>,
 }
 
@@ -27,6 +27,20 @@ impl Window {
         self.reach(n_blocks);
         self.cell_of.clear();
         self.cell_of.extend(0..n_blocks as u32);
+    }
+
+    /// Cells one behind the other that no block is in: the first of them.
+    pub(crate) fn free(&self, n_cells: usize) -> usize {
+        let taken = self.cell_of.iter().min().zip(self.cell_of.iter().max());
+        match taken {
+            Some((first, last)) if n_cells > *first as usize => *last as usize + 1,
+            _ => 0,
+        }
+    }
+
+    /// Forgets the first blocks, whose cells are zero.
+    pub(crate) fn take(&mut self, n_blocks: usize) {
+        self.cell_of.drain(..n_blocks.min(self.cell_of.len()));
     }
 
     /// Has some number of cells at least.
@@ -56,4 +70,9 @@ pub(crate) fn clear(cell_of: &[u32], cells: &mut [Cell]) {
             cell.values = [0; 64];
         }
     }
+}
+
+/// Makes cells zero that hold no blocks.
+pub(crate) fn wipe(cells: &mut [Cell]) {
+    cells.fill(ZERO_CELL);
 }

@@ -86,9 +86,10 @@ fn half_row_avx2(luma: &[u8], [cb, cr]: [&[u16]; 2], bias: Bias, out: &mut [u8])
     let luma = luma.as_chunks::<STEP>().0;
     let steps = luma.iter().zip(out.chunks_mut(3 * STEP)).zip((0..).step_by(STEP / 2));
     for ((luma, out), x) in steps {
-        let columns = |sums: &[u16]| sums.get(x..).and_then(|it| it.first_chunk()).copied();
-        let (Some(cb), Some(cr)) = (columns(cb), columns(cr)) else { return };
-        let ([cb_even, cb_odd], [cr_even, cr_odd]) = (blended(&cb, bias), blended(&cr, bias));
+        let (Some(cb), Some(cr)) = (cb.get(x..), cr.get(x..)) else { return };
+        // By reference: a copy would be read before it is written.
+        let (Some(cb), Some(cr)) = (cb.first_chunk(), cr.first_chunk()) else { return };
+        let ([cb_even, cb_odd], [cr_even, cr_odd]) = (blended(cb, bias), blended(cr, bias));
         let [even, odd] = halves(load256(luma));
         write(rgb(even, cb_even, cr_even), rgb(odd, cb_odd, cr_odd), out);
     }

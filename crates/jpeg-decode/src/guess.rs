@@ -1,0 +1,254 @@
+//! Several places of a scan at once where nobody says where blocks start.
+//!
+//! Huffman codes fall into step: who starts to read them anywhere reads nonsense at first, and
+//! after some blocks the codes that are there. (Of 805 starts in ImageNet's JPEGs half were in
+//! step after 4 blocks, 95 % after 31, and all after 200.) So some streams start at guessed
+//! positions, as far from each other as gives all of them the same work:
+//!
+//! ```text
+//! stream 0    |===============|==>|      from where the blocks before have ended
+//! stream 1                    |~~~|==========|====>|
+//! stream 2                                   |~~~~~|===========|
+//! ```
+//!
+//! Each one notes where it was in its first blocks. A stream that has come to the start of the next
+//! continues, block by block, until it is at the start of a block where the next one was, too, and at
+//! the same block of an MCU. From there on the blocks of the next one are those of the scan: both
+//! would read the same codes for ever. What the next one read before is wiped. Where two do not
+//! meet, all that was read behind is, and the next streams start again from there. So guesses cost
+//! time, and change nothing.
+use crate::{
+    interleaved::{MAX_STREAMS, Mark, Marks, SLACK, Stream, finish, finish_block, run},
+    tasks::Interleaved,
+    window::{Window, wipe},
+};
+use fdconvert_jpeg::{Jpeg, Unstuffed};
+
+/// Blocks that are decoded at once, roughly.
+const SPAN_BLOCKS: u64 = 2400;
+/// Bits below which a stream is not worth its start.
+const LEAST_BITS: u64 = 8000;
+/// Times that a stream notes where it was, after 4 or 5 codes each.
+const N_MARKS: usize = 160;
+/// Blocks by which a stream continues to meet the next one.
+const MOST_BLOCKS: usize = 96;
+/// A stream has so many times as many cells as blocks are expected, as far as its start is.
+const ROOM: u64 = 3;
+
+/// Where the blocks that are known have ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Guesses {
+    bit: u64,
+    block: u32,
+    /// Streams that did not meet the next one.
+    n_missed: u32,
+    n_met: u32,
+}
+
+impl Guesses {
+    /// At the start of the scan.
+    pub(crate) fn new() -> Self {
+        Self { bit: 0, block: 0, n_missed: 0, n_met: 0 }
+    }
+
+    /// Decodes more blocks to the end of a window, some at least, and not many more than up to
+    /// `until`. `None` when they are damaged; where, the portable decoder tells.
+    pub(crate) fn decode(
+        &mut self,
+        by: &mut Interleaved,
+        jpeg: &Jpeg,
+        data: &Unstuffed,
+        until: u32,
+        n_places: usize,
+        window: &mut Window,
+    ) -> Option<()> {
+        let end = data.bytes().len() as u64 * 8;
+        let n_left = jpeg.n_blocks.checked_sub(self.block).filter(|n_left| *n_left > 0)?;
+        let bits_left = end.checked_sub(self.bit)?;
+        let wanted = u64::from(until.saturating_sub(self.block).clamp(1, n_left));
+        let n_blocks = wanted.min(SPAN_BLOCKS);
+        // The last blocks are those that were counted.
+        let span = (bits_left * n_blocks / u64::from(n_left)).min(bits_left.saturating_sub(1024));
+        let n_streams = (n_places.clamp(1, MAX_STREAMS) as u64).min(span / LEAST_BITS);
+        // Data that never falls into step, if there is such: not for ever.
+        let is_hopeless = self.n_missed > 8 + self.n_met;
+        match n_streams >= 2 && !is_hopeless {
+            true => self.decode_span(by, jpeg, data, (span, n_blocks, n_streams), window),
+            false => self.decode_next(by, jpeg, data, n_blocks as u32, window),
+        }
+    }
+
+    /// Decodes the next blocks with one stream.
+    fn decode_next(
+        &mut self,
+        by: &mut Interleaved,
+        jpeg: &Jpeg,
+        data: &Unstuffed,
+        n_blocks: u32,
+        window: &mut Window,
+    ) -> Option<()> {
+        let cell = self.first_cell(by, n_blocks as usize + SLACK, self.block, window);
+        let mut stream = [Stream::new(data, self.bit, cell, n_blocks as usize)];
+        if !stream[0].is_near_end() {
+            run(by.proof, &mut by.plans, window, &mut stream, &mut []);
+        }
+        self.bit = finish(by.proof, &mut by.plans, window, &mut stream[0])?;
+        window.cell_of.extend(cell as u32..cell as u32 + n_blocks);
+        self.block += n_blocks;
+        let end = data.bytes().len() as u64 * 8;
+        // Fewer than 8 bits of padding behind the last one.
+        let may_end = self.block < jpeg.n_blocks || end.checked_sub(self.bit)? < 8;
+        (may_end && self.bit <= end).then_some(())
+    }
+
+    /// The first of some free cells, such that a block of the scan has its tables there.
+    fn first_cell(&self, by: &Interleaved, n_cells: usize, block: u32, window: &Window) -> usize {
+        let per_mcu = by.plans.blocks_per_mcu().max(1);
+        let phase = block as usize % per_mcu;
+        let free = window.free(n_cells + 2 * per_mcu + SLACK);
+        free.next_multiple_of(per_mcu) + phase
+    }
+
+    /// Decodes a span of bits with several streams.
+    fn decode_span(
+        &mut self,
+        by: &mut Interleaved,
+        jpeg: &Jpeg,
+        data: &Unstuffed,
+        (span, n_blocks, n_streams): (u64, u64, u64),
+        window: &mut Window,
+    ) -> Option<()> {
+        let per_mcu = by.plans.blocks_per_mcu().max(1);
+        let room = (ROOM * n_blocks / n_streams) as usize + MOST_BLOCKS;
+        let distance = (room + SLACK).next_multiple_of(per_mcu);
+        let first = self.first_cell(by, distance * n_streams as usize, self.block, window);
+        // Guesses take the start of an MCU for what is there.
+        let guessed = first.next_multiple_of(per_mcu);
+        let start = |number: u64| match number {
+            0 => (self.bit, first),
+            _ => (self.bit + span * number / n_streams, guessed + number as usize * distance),
+        };
+        let streams = (0..n_streams).map(|number| {
+            let (bit, cell) = start(number);
+            Stream::new(data, bit, cell, room).until(start(number + 1).0)
+        });
+        let mut streams: Vec<_> = streams.collect();
+        by.marks.resize(N_MARKS, Marks::default());
+        let mut n_marks = by.marks.len();
+        let mut busy: Vec<_> = (0..streams.len()).collect();
+        while !busy.is_empty() {
+            let mut running: Vec<_> = busy.iter().map(|number| streams[*number]).collect();
+            let marks = if running.len() == streams.len() { &mut by.marks[..] } else { &mut [] };
+            let n_set = run(by.proof, &mut by.plans, window, &mut running, marks);
+            if running.len() == streams.len() {
+                n_marks = n_set;
+            }
+            for (number, stream) in busy.iter().zip(running) {
+                streams[*number] = stream;
+            }
+            busy.retain(|number| !streams[*number].is_near_end());
+        }
+        for stream in &mut streams {
+            finish_block(by.proof, &mut by.plans, window, stream, false);
+        }
+        by.marks.truncate(n_marks);
+        let starts: Vec<_> = (0..n_streams).map(|number| start(number).1).collect();
+        self.join(by, data, &mut streams, &starts, window)?;
+        (self.block <= jpeg.n_blocks).then_some(())
+    }
+
+    /// Puts the blocks of streams that meet together, and wipes what others have read. The streams
+    /// have started in some cells.
+    fn join(
+        &mut self,
+        by: &mut Interleaved,
+        data: &Unstuffed,
+        streams: &mut [Stream<'_>],
+        starts: &[usize],
+        window: &mut Window,
+    ) -> Option<()> {
+        let mut from = *starts.first()?;
+        for number in 0..streams.len() {
+            let (known, guessed) = streams.split_at_mut(number + 1);
+            let stream = known.last_mut()?;
+            let next = starts.get(number + 1);
+            let met = next.and_then(|_| meet(by, data, stream, number + 1, window));
+            let (behind, is_start) = stream.cell();
+            if !is_start || !stream.is_sound_from(from) || !is_clean(window, behind) {
+                return None;
+            }
+            window.cell_of.extend(from as u32..behind as u32);
+            self.block = self.block.checked_add(behind.checked_sub(from)? as u32)?;
+            self.bit = stream.bit();
+            let (Some(start), Some(met)) = (next, met) else {
+                self.n_missed += u32::from(next.is_some());
+                // What the others have read is not known to be of the scan.
+                for (start, stream) in starts.iter().skip(number + 1).zip(guessed) {
+                    let touched = *start..(stream.cell().0 + 1).min(window.cells.len());
+                    wipe(window.cells.get_mut(touched).unwrap_or_default());
+                }
+                return Some(());
+            };
+            self.n_met += 1;
+            wipe(window.cells.get_mut(*start..met)?);
+            window.cells.get_mut(met)?.spill = [0; 64];
+            from = met;
+        }
+        Some(())
+    }
+}
+
+/// Continues a stream up to a block that the next one has read as well: its cell there.
+fn meet(
+    by: &mut Interleaved,
+    data: &Unstuffed,
+    stream: &mut Stream<'_>,
+    next: usize,
+    window: &mut Window,
+) -> Option<usize> {
+    let per_mcu = by.plans.blocks_per_mcu().max(1);
+    let mut path = Path { number: next, at: Mark::default(), n_passed: 0 };
+    for _ in 0..MOST_BLOCKS {
+        let (cell, is_start) = stream.cell();
+        let at = path.reach(by, data, stream.bit()).filter(|_| is_start)?;
+        let (next_cell, is_start) = at.cell();
+        if at.bit == stream.bit() && is_start && next_cell % per_mcu == cell % per_mcu {
+            return Some(next_cell);
+        }
+        if !finish_block(by.proof, &mut by.plans, window, stream, true) {
+            return None;
+        }
+    }
+    None
+}
+
+/// Whether no values lie behind the last block in front of a cell.
+fn is_clean(window: &Window, cell: usize) -> bool {
+    window.cells.get(cell).is_some_and(|cell| cell.spill == [0; 64])
+}
+
+/// The way of a stream, by its marks.
+struct Path {
+    number: usize,
+    at: Mark,
+    n_passed: usize,
+}
+
+impl Path {
+    /// Continues to the first code at or behind a position. `None` behind the last mark.
+    fn reach(&mut self, by: &Interleaved, data: &Unstuffed, bit: u64) -> Option<Mark> {
+        while let Some(mark) = by.marks.get(self.n_passed).and_then(|it| it.get(self.number))
+            && mark.bit <= bit
+        {
+            self.at = *mark;
+            self.n_passed += 1;
+        }
+        if self.n_passed == 0 || self.n_passed >= by.marks.len() {
+            return None;
+        }
+        // From what is no code the next mark leads on.
+        let nowhere = Mark { bit: u64::MAX, ..self.at };
+        self.at = by.plans.skip_to(data, self.at, bit).unwrap_or(nowhere);
+        Some(self.at)
+    }
+}
