@@ -67,9 +67,8 @@ impl Decoder {
         out: &mut Vec<u8>,
     ) -> Result<(ImageHeader, u8, Notes)> {
         let header = claim(key, encoded, limits)?;
-        let (channels, notes) =
-            guarded(|| self.decode_claimed(&encoded.bytes, &header, limits, out))
-                .map_err(|what| Error::sample(key, undecodable(&encoded.bytes, &header, what)))?;
+        let (channels, notes) = guarded(|| self.decode_claimed(encoded, &header, limits, out))
+            .map_err(|what| Error::sample(key, undecodable(&encoded.bytes, &header, what)))?;
         if out.len() as u64 != Pixels::byte_len(header.width, header.height, channels) {
             return Err(Error::sample(key, "decodes to an unexpected number of bytes"));
         }
@@ -95,17 +94,19 @@ impl Decoder {
 
     fn decode_claimed(
         &mut self,
-        bytes: &[u8],
+        encoded: &Encoded,
         header: &ImageHeader,
         limits: &Limits,
         out: &mut Vec<u8>,
     ) -> Result<(u8, Notes), String> {
+        let bytes = &encoded.bytes[..];
+        let entry_points = encoded.entry_points.as_deref().map(|stored| &stored[..]);
         if let Some(bmp) = PlainBmp::of(bytes, header) {
             bmp.read(Region::whole(header), out);
             return Ok((3, Notes::NONE));
         }
         match header.codec {
-            Codec::Jpeg => self.jpeg.decode(bytes, header, out),
+            Codec::Jpeg => self.jpeg.decode(bytes, header, entry_points, out),
             Codec::Png => decode_png(bytes, header, limits, &mut self.scratch, out),
             Codec::Raw => {
                 out.clear();

@@ -1,4 +1,4 @@
-//! Several places of a scan at once where nobody says where blocks start.
+//! Several places of a scan at once where the starts of blocks are not known.
 //!
 //! Huffman codes fall into step: who starts to read them anywhere reads nonsense at first, and
 //! after some blocks the codes that are there. (Of 805 starts in ImageNet's JPEGs half were in

@@ -8,8 +8,9 @@
 //!
 //! Codes without lengths have to be read one after the other, so that a processor mostly waits.
 //! The [entry points](fdconvert_jpeg::EntryPoints) that datasets store, or restart markers, say
-//! where more blocks start; up to eight such places are then decoded by turns in one thread, and
-//! the waiting of one is the work of another. Each run of blocks must end exactly where the next
+//! where more blocks start; where there are none, streams start anywhere and soon fall into step.
+//! Up to eight such places are decoded by turns in one thread, and the waiting of one is the work
+//! of another. Each run of blocks must end exactly where the next
 //! one starts: so entry points that are wrong cannot change a pixel of a whole image. Of a region
 //! the first run starts at a stored place with stored DC predictions, which the one who keeps them
 //! has a checksum for.

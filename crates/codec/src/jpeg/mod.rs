@@ -162,14 +162,16 @@ impl JpegDecoder {
         Self { ours: ours::Ours::off(), ..Self::default() }
     }
 
-    /// Decodes to 1 or 3 channels, whose number it returns.
+    /// Decodes to 1 or 3 channels, whose number it returns. Entry points save work, and change
+    /// nothing.
     pub(crate) fn decode(
         &mut self,
         jpeg: &[u8],
         header: &ImageHeader,
+        entry_points: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> Result<(u8, Notes), String> {
-        let decoded = self.decode_any(jpeg, header, None, None, out)?;
+        let decoded = self.decode_any(jpeg, header, None, entry_points, out)?;
         Ok((decoded.channels, decoded.notes))
     }
 

@@ -20,7 +20,7 @@ fn encode(pixels: &Pixels, options: &JpegOptions, source: Option<&[u8]>) -> Vec<
 fn decode(jpeg: &[u8]) -> Result<(Vec<u8>, u8, Notes), String> {
     let header = fdconvert_core::probe::probe(jpeg)?;
     let mut out = Vec::new();
-    let (channels, notes) = JpegDecoder::default().decode(jpeg, &header, &mut out)?;
+    let (channels, notes) = JpegDecoder::default().decode(jpeg, &header, None, &mut out)?;
     Ok((out, channels, notes))
 }
 
@@ -194,8 +194,8 @@ fn a_decoder_that_failed_continues() {
     let mut decoder = JpegDecoder::default();
     let mut out = Vec::new();
     for end in (2..jpeg.len() - 2).step_by(13) {
-        assert!(decoder.decode(&jpeg[..end], &header, &mut out).is_err(), "{end}");
-        decoder.decode(&jpeg, &header, &mut out).unwrap();
+        assert!(decoder.decode(&jpeg[..end], &header, None, &mut out).is_err(), "{end}");
+        decoder.decode(&jpeg, &header, None, &mut out).unwrap();
     }
 }
 
@@ -205,7 +205,7 @@ fn a_header_that_disagrees_with_the_file_is_refused() {
     let header = fdconvert_core::probe::probe(&jpeg).unwrap();
     let wrong = ImageHeader { width: 63, ..header };
     let mut out = Vec::new();
-    JpegDecoder::default().decode(&jpeg, &wrong, &mut out).unwrap_err();
+    JpegDecoder::default().decode(&jpeg, &wrong, None, &mut out).unwrap_err();
     assert!(out.is_empty());
 }
 

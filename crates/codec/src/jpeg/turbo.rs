@@ -14,10 +14,10 @@ pub(super) const NAME: &str = "libjpeg-turbo 3.1.0";
 /// Whether images can be made smaller while they are decoded.
 pub(super) const SHRINKS: bool = true;
 
-/// Decodes; keeps its instance and buffers between images.
+/// Decodes; keeps its buffers between images, but no instance: libjpeg's keep tables, too, which
+/// a file that lacks some would be decoded with.
 #[derive(Default)]
 pub(super) struct Decoder {
-    instance: Option<Decompressor>,
     copy: Vec<u8>,
     again: Vec<u8>,
 }
@@ -59,7 +59,7 @@ impl Decoder {
         wanted: Option<Wanted>,
         out: &mut Vec<u8>,
     ) -> Result<Found, String> {
-        let found = self.call(jpeg, frame, wanted, out)?;
+        let found = Self::call(jpeg, frame, wanted, out)?;
         let Some(first) = &found.warning else { return Ok(found) };
         if frame.strict {
             return Err(first.clone());
@@ -69,7 +69,7 @@ impl Decoder {
         }
         let mut copy = std::mem::take(&mut self.copy);
         let again = if without_oddities(jpeg, frame.components, &mut copy) {
-            self.call(&copy, frame, wanted, out)
+            Self::call(&copy, frame, wanted, out)
         } else {
             Err(first.clone())
         };
@@ -81,7 +81,6 @@ impl Decoder {
     }
 
     fn call(
-        &mut self,
         jpeg: &[u8],
         frame: &Frame,
         wanted: Option<Wanted>,
@@ -92,15 +91,7 @@ impl Decoder {
             4 => Layout::Cmyk,
             _ => Layout::Rgb,
         };
-        // Taken, not borrowed: an instance that failed may be in the middle of a header.
-        let mut instance = match self.instance.take() {
-            Some(instance) => instance,
-            None => Decompressor::new()?,
-        };
-        let size = (frame.width, frame.height);
-        let found = instance.decode(jpeg, size, layout, wanted, out)?;
-        self.instance = Some(instance);
-        Ok(found)
+        Decompressor::new()?.decode(jpeg, (frame.width, frame.height), layout, wanted, out)
     }
 
     /// Refuses arithmetic-coded data that stops before the image does, for which libjpeg has no
@@ -114,7 +105,7 @@ impl Decoder {
         let (mut copy, mut again) =
             (std::mem::take(&mut self.copy), std::mem::take(&mut self.again));
         let decoded = with_tail(jpeg, n_zeros(frame.whole), &mut copy)
-            && self.call(&copy, frame, None, &mut again).is_ok();
+            && Self::call(&copy, frame, None, &mut again).is_ok();
         let same = if decoded {
             let pairs = pixels.iter().zip(&again);
             pairs.take_while(|(before, after)| before == after).count()
