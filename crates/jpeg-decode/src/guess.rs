@@ -23,6 +23,7 @@ use crate::{
     window::{Window, wipe},
 };
 use fdconvert_jpeg::{Jpeg, Unstuffed};
+use std::cmp::Ordering;
 
 /// Blocks that are decoded at once, roughly.
 const SPAN_BLOCKS: u64 = 2400;
@@ -73,8 +74,14 @@ impl Guesses {
         // Data that never falls into step, if there is such: not for ever.
         let is_hopeless = self.n_missed > 8 + self.n_met;
         match n_streams >= 2 && !is_hopeless {
-            true => self.decode_span(by, jpeg, data, (span, n_blocks, n_streams), window),
-            false => self.decode_next(by, jpeg, data, n_blocks as u32, window),
+            true => self.decode_span(by, data, (span, n_blocks, n_streams), window)?,
+            false => self.decode_next(by, data, n_blocks as u32, window)?,
+        }
+        let padding = end.checked_sub(self.bit)?;
+        match self.block.cmp(&jpeg.n_blocks) {
+            Ordering::Less => Some(()),
+            Ordering::Equal => (padding < 8).then_some(()),
+            Ordering::Greater => None,
         }
     }
 
@@ -82,7 +89,6 @@ impl Guesses {
     fn decode_next(
         &mut self,
         by: &mut Interleaved,
-        jpeg: &Jpeg,
         data: &Unstuffed,
         n_blocks: u32,
         window: &mut Window,
@@ -95,10 +101,7 @@ impl Guesses {
         self.bit = finish(by.proof, &mut by.plans, window, &mut stream[0])?;
         window.cell_of.extend(cell as u32..cell as u32 + n_blocks);
         self.block += n_blocks;
-        let end = data.bytes().len() as u64 * 8;
-        // Fewer than 8 bits of padding behind the last one.
-        let may_end = self.block < jpeg.n_blocks || end.checked_sub(self.bit)? < 8;
-        (may_end && self.bit <= end).then_some(())
+        Some(())
     }
 
     /// The first of some free cells, such that a block of the scan has its tables there.
@@ -113,7 +116,6 @@ impl Guesses {
     fn decode_span(
         &mut self,
         by: &mut Interleaved,
-        jpeg: &Jpeg,
         data: &Unstuffed,
         (span, n_blocks, n_streams): (u64, u64, u64),
         window: &mut Window,
@@ -153,8 +155,7 @@ impl Guesses {
         }
         by.marks.truncate(n_marks);
         let starts: Vec<_> = (0..n_streams).map(|number| start(number).1).collect();
-        self.join(by, data, &mut streams, &starts, window)?;
-        (self.block <= jpeg.n_blocks).then_some(())
+        self.join(by, data, &mut streams, &starts, window)
     }
 
     /// Puts the blocks of streams that meet together, and wipes what others have read. The streams

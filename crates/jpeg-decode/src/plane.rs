@@ -100,8 +100,10 @@ impl Plane {
             let from = self.first_slot + y * self.blocks.0;
             self.row.clear();
             for mcu in mcus.chunks_exact(n_slots) {
-                let cells = mcu.get(from..from + self.blocks.0).unwrap_or_default();
-                self.row.extend_from_slice(cells);
+                // One or two mostly: too few for a call that copies.
+                for cell in mcu.get(from..from + self.blocks.0).unwrap_or_default() {
+                    self.row.push(*cell);
+                }
             }
             let at = (1 + y * self.shape.side) * self.stride;
             let out = self.samples.get_mut(at..).unwrap_or_default();

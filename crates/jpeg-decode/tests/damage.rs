@@ -84,11 +84,16 @@ fn cut_scans() {
 #[test]
 fn bytes_too_many() {
     let mut decoders = decoders();
-    for file in files() {
+    // The photograph is large enough for guessed places, up to its last block.
+    let photograph = stored(&part(&photographs()[0], (0, 0), (400, 300)), 50, 0);
+    for file in files().into_iter().chain([photograph]) {
         let entry_points = stored_entry_points(&file, 512).unwrap();
         let scan = parse(&file).unwrap().scan;
-        let longer = [&file[..scan.end], &[0x12], &file[scan.end..]].concat();
-        assert!(!explore(&mut decoders, &longer, &entry_points, 4));
+        for n_bytes in [1, 2, 100, 200] {
+            let more = vec![0x12; n_bytes];
+            let longer = [&file[..scan.end], &more, &file[scan.end..]].concat();
+            assert!(!explore(&mut decoders, &longer, &entry_points, 4), "{n_bytes} more");
+        }
     }
 }
 
