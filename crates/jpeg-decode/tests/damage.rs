@@ -6,7 +6,10 @@ mod common;
 use common::{by_libjpeg, decoders, part, photographs, stored};
 use fdconvert_jpeg::{parse, stored_entry_points};
 use fdconvert_jpeg_decode::{Damage, Decoder, Error, Header, Options};
-use fdconvert_testkit::fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, Random, pixels};
+use fdconvert_testkit::{
+    fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, Random, pixels},
+    workload::files_below,
+};
 use proptest::prelude::*;
 
 /// Small files, with and without restarts.
@@ -93,6 +96,24 @@ fn bytes_too_many() {
             let more = vec![0x12; n_bytes];
             let longer = [&file[..scan.end], &more, &file[scan.end..]].concat();
             assert!(!explore(&mut decoders, &longer, &entry_points, 4), "{n_bytes} more");
+        }
+    }
+}
+
+/// What the fuzzer starts from, and what it has found.
+#[test]
+fn seeds_of_the_fuzzer() {
+    let mut decoders = decoders();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/jpeg_decode");
+    let seeds = files_below(folder.as_ref()).unwrap();
+    assert!(seeds.len() > 5);
+    for seed in seeds {
+        // Seven bytes say how it is decoded, the last one how much of the rest are entry points.
+        let bytes = std::fs::read(&seed).unwrap();
+        let (how, rest) = bytes.split_first_chunk::<7>().unwrap();
+        let (entry_points, jpeg) = rest.split_at(usize::from(how[6]).min(rest.len()));
+        for n_places in 1..=8 {
+            explore(&mut decoders, jpeg, entry_points, n_places);
         }
     }
 }
