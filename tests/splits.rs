@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 mod common;
 
-use common::{fails, names, ok, tree};
-use fdconvert_testkit::compare::assert_same_tree;
+use common::{fails, kodak_classes, names, ok, tree};
+use fdconvert_testkit::compare::{assert_same_tree, tree as bytes_below};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
@@ -276,4 +276,43 @@ fn a_split_of_a_manifest_never_leads_elsewhere() {
     }
     assert_eq!(names(&path("in")), [""; 0]);
     ok(&[&"pack", &first, &path("in/o.beton"), &"--select-splits", &"train,test"]);
+}
+
+/// Overwriting replaces what the new run writes, and deletes nothing: so a dataset of which shards
+/// would stay is refused before anything is touched.
+#[test]
+fn a_dataset_of_more_shards_is_not_overwritten_in_part() {
+    let root = tempfile::tempdir().unwrap();
+    let images = kodak_classes(root.path());
+    let halves = "train=0.5,val=0.5";
+    for (name, first, then) in [
+        ("a.wds", &["--shards", "3"][..], &["--shards", "1"][..]),
+        ("b.wds", &["--split", halves], &[]),
+        ("c.mds", &["--shards", "3"], &["--shards", "2"]),
+        ("d.mds", &["--split", halves], &[]),
+        ("e.mixed", &["--ratio", "0.5", "--shards", "3"], &["--ratio", "0.5", "--shards", "1"]),
+    ] {
+        let out = root.path().join(name);
+        let pack = |more: &[&str], overwrite: bool| {
+            let mut args: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &images, &out];
+            args.extend(more.iter().map(|it| it as &dyn AsRef<OsStr>));
+            if overwrite {
+                args.push(&"--overwrite");
+            }
+            common::run(&args)
+        };
+        assert!(pack(first, false).status.success(), "{name}");
+        let before = bytes_below(&out);
+        let refused = pack(then, true);
+        let said = common::text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{name}: {said}");
+        assert!(said.contains("of another run") && said.contains("nothing was changed"), "{said}");
+        assert!(bytes_below(&out) == before, "{name}");
+        ok(&[&"verify", &out]);
+        // As many as before: every one of them is replaced.
+        let again = [first, &["--shuffle"]].concat();
+        let again = pack(&again, true);
+        assert!(again.status.success(), "{name}: {}", common::text(&again.stderr));
+        ok(&[&"verify", &out]);
+    }
 }

@@ -38,10 +38,14 @@ fn report(args: &VerifyArgs, found: &Verified, session: &Session) -> Result<()> 
         text.push_str(&format!("... and {} more; --json lists all\n", problems.len() - SHOWN));
     }
     if !args.common.quiet || !problems.is_empty() {
-        let what = match (args.deep, found.has_images) {
-            (true, true) => "structure, checksums and pixels",
-            (true, false) => "structure and checksums; no image field: pixels not checked",
-            (false, _) => "structure and checksums",
+        // Plain files have no checksums that they could be compared with.
+        let what = match (args.deep, found.has_images, found.is_plain_folder) {
+            (true, true, true) => "files and pixels",
+            (true, false, true) => "files; no image field: pixels not checked",
+            (false, _, true) => "files; --deep checks their pixels",
+            (true, true, false) => "structure, checksums and pixels",
+            (true, false, false) => "structure and checksums; no image field: pixels not checked",
+            (false, _, false) => "structure and checksums",
         };
         let n = output::counted(found.samples, "sample");
         let verdict = match problems.len() {

@@ -256,11 +256,11 @@ fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {
     let files = (0..3).filter_map(|index| Some(key_of_path(flat.get(index)?.name)));
     let files: Vec<_> = files.collect();
     let what = message!(
-        "{} has {} images beside its class folders, which have no class ({}{}; a folder is e.g. \
+        "{} has {} beside its class folders, without a class ({}{}; a folder is e.g. \
          `{class_name}`); move them into a folder, or list samples and labels in a file and give \
          it with {}",
         root.display(),
-        flat.len(),
+        if flat.len() == 1 { "1 image".to_owned() } else { format!("{} images", flat.len()) },
         files.join(", "),
         if flat.len() > files.len() as u64 { ", ..." } else { "" },
         named::LABELS

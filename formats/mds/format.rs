@@ -10,7 +10,7 @@ use crate::mds::{
 };
 use fdconvert_core::{
     Capabilities, Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, Layout,
-    MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter,
+    MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard, ShardSummary, ShardWriter,
     message, named,
 };
 use std::{
@@ -140,6 +140,11 @@ impl Format for Mds {
             }
             _ => Ok(None),
         }
+    }
+
+    #[cfg(feature = "write")]
+    fn leftovers(&self, out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
+        super::place::leftovers(out, shards)
     }
 
     #[cfg(feature = "write")]

@@ -7,7 +7,7 @@ use crate::mds::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{is_there, remove},
+    existing::{is_there, recorded, remove},
     manifest,
     record::{MAX_BYTES, Proof, Record as _, proof},
     record_path,
@@ -235,4 +235,37 @@ fn has_len(path: &Path, bytes: Option<u64>) -> Result<bool> {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(cause) => Err(Error::io("look at", path)(cause)),
     }
+}
+
+/// Shards in the folders of splits that are none of these. A folder with a manifest of its own is
+/// another dataset.
+pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
+    let ours = shards.iter().map(|shard| Ok(Place::new(out, shard)?.record()));
+    let ours = ours.collect::<Result<Vec<_>>>()?;
+    let mut folders = vec![out.to_path_buf()];
+    match fs::read_dir(out) {
+        Ok(entries) => {
+            for entry in entries {
+                let entry = entry.map_err(Error::io("list", out))?;
+                let path = entry.path();
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_folder && !is_there(&path.join(manifest::NAME)) {
+                    folders.push(path);
+                }
+            }
+        }
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+        Err(cause) => return Err(Error::io("list", out)(cause)),
+    }
+    let mut leftovers = Vec::new();
+    for folder in folders {
+        for stem in recorded(&folder)?.iter().filter(|stem| stem.starts_with("shard.")) {
+            let files = ["mds", "mds.zstd"].map(|end| folder.join(format!("{stem}.{end}")));
+            if !ours.contains(&record_path(&folder, stem)) {
+                leftovers.extend(files.into_iter().find(|file| is_there(file)));
+            }
+        }
+    }
+    leftovers.sort();
+    Ok(leftovers)
 }

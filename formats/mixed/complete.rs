@@ -114,6 +114,12 @@ fn complete_part(
     })
 }
 
+/// Shards in the codecs' folders that are none of these.
+pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
+    let found = CODECS.iter().map(|codec| wds::leftovers(&folder(out, *codec), shards));
+    Ok(found.collect::<Result<Vec<_>>>()?.concat())
+}
+
 /// Readers that take the shards of all folders would take those of an earlier run as well. We
 /// delete nothing that this run did not make.
 fn refuse_leftovers(out: &Path, codec: Codec) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::mixed::{
 use crate::wds::Wds;
 use fdconvert_core::{
     Capabilities, Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, OptionValues,
-    Reader, Result, Schema, ShardSummary, ShardWriter, named,
+    Reader, Result, Schema, Shard, ShardSummary, ShardWriter, named,
 };
 use std::path::{Path, PathBuf};
 
@@ -106,6 +106,11 @@ impl Format for Mixed {
     #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         writer::finished(self, request)
+    }
+
+    #[cfg(feature = "write")]
+    fn leftovers(&self, out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
+        complete::leftovers(out, shards)
     }
 
     #[cfg(feature = "write")]

@@ -42,6 +42,25 @@ pub(crate) fn holds_another<T>(out: &Path) -> Result<T> {
     Err(Error::usage("output", what))
 }
 
+/// The stems of the shards that records in a folder are about.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn recorded(folder: &Path) -> Result<Vec<String>> {
+    let records = folder.join(RECORDS);
+    let entries = match fs::read_dir(&records) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(cause) => return Err(Error::io("list", &records)(cause)),
+    };
+    let mut stems = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(Error::io("list", &records))?.file_name();
+        stems.extend(name.to_str().and_then(|it| it.strip_suffix(".json")).map(str::to_owned));
+    }
+    Ok(stems)
+}
+
 /// The refusal of a record that does not say any more of which run it is.
 pub(crate) fn unreadable<T>(error: &Error, cure: &Message) -> Result<T> {
     let what = message!("{error}; it does not say any more whose shard it is: {cure}");

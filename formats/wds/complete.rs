@@ -2,6 +2,7 @@
 use crate::shards::{
     RECORDS,
     manifest::{self, FileFacts},
+    existing::recorded,
     record::read,
     record_path,
 };
@@ -96,35 +97,45 @@ fn check_shard(
 /// Readers that take all shards of a split would take those of an earlier run as well. We delete
 /// nothing that this run did not make.
 fn refuse_leftovers(request: &Complete<'_>) -> Result<()> {
-    let mut ours = HashSet::new();
-    for (shard, _) in request.shards {
-        ours.insert(format!("{}.tar", layout::stem(shard)?));
-    }
-    let splits: HashSet<&str> =
-        request.shards.iter().map(|(shard, _)| shard.split.as_str()).collect();
+    let shards: Vec<_> = request.shards.iter().map(|(shard, _)| shard.clone()).collect();
+    let leftovers = leftovers(request.out, &shards)?;
+    let Some(first) = leftovers.first().and_then(|path| path.file_name()) else { return Ok(()) };
+    let what = format!(
+        "{} has {} shards of another run, {} among them: move them away and run again, which \
+         resumes here",
+        request.out.display(),
+        leftovers.len(),
+        first.display()
+    );
+    Err(Error::usage("output", what))
+}
+
+/// Shards in a folder that are none of these: of their splits whoever has written them, of other
+/// splits those that a record of ours is about.
+pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
+    let ours: HashSet<String> = shards.iter().map(layout::stem).collect::<Result<_>>()?;
+    let splits: HashSet<&str> = shards.iter().map(|shard| shard.split.as_str()).collect();
+    let recorded: HashSet<String> = recorded(out)?.into_iter().collect();
+    let entries = match fs::read_dir(out) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(cause) => return Err(Error::io("list", out)(cause)),
+    };
     let mut leftovers = Vec::new();
-    for entry in fs::read_dir(request.out).map_err(Error::io("list", request.out))? {
-        let name = entry.map_err(Error::io("list", request.out))?.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let split = name.strip_suffix(".tar").and_then(|stem| stem.rsplit_once('-'));
-        let is_shard = split.is_some_and(|(split, number)| {
-            splits.contains(split)
-                && number.len() >= 6
-                && number.bytes().all(|b| b.is_ascii_digit())
+    for entry in entries {
+        let path = entry.map_err(Error::io("list", out))?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let Some(stem) = name.and_then(|name| name.strip_suffix(".tar")) else { continue };
+        let is_shard = stem.rsplit_once('-').is_some_and(|(split, number)| {
+            let is_number = number.len() >= 6 && number.bytes().all(|b| b.is_ascii_digit());
+            is_number && (splits.contains(split) || recorded.contains(stem))
         });
-        if is_shard && !ours.contains(name) {
-            leftovers.push(name.to_owned());
+        if is_shard && !ours.contains(stem) {
+            leftovers.push(path);
         }
     }
     leftovers.sort();
-    let Some(first) = leftovers.first() else { return Ok(()) };
-    let what = format!(
-        "{} has {} shards of another run, {first} among them: move them away and run again, which \
-         resumes here",
-        request.out.display(),
-        leftovers.len()
-    );
-    Err(Error::usage("output", what))
+    Ok(leftovers)
 }
 
 /// A file of this name that we did not write, as a `README.md` may be, stays. What an interrupted

@@ -4,7 +4,7 @@ use crate::wds::{complete, existing, writer::Writer};
 use fdconvert_core::{
     Capabilities, Codec, Common, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind,
     Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result, Schema,
-    ShardSummary, ShardWriter, named,
+    Shard, ShardSummary, ShardWriter, named,
 };
 use std::{
     ffi::OsStr,
@@ -176,6 +176,11 @@ impl Format for Wds {
     #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         existing::finished(request, self.sidecars.contains(&"fdx"))
+    }
+
+    #[cfg(feature = "write")]
+    fn leftovers(&self, out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
+        complete::leftovers(out, shards)
     }
 
     #[cfg(feature = "write")]

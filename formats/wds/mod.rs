@@ -78,6 +78,8 @@ pub use reader::WdsReader;
 
 // For mixed sets, whose images lie in datasets of this format.
 #[cfg(feature = "write")]
+pub(crate) use complete::leftovers;
+#[cfg(feature = "write")]
 pub(crate) use existing::{has_shard, has_traces, remove_shard};
 pub(crate) use layout::stem;
 

@@ -225,6 +225,15 @@ pub trait Format: Send + Sync {
         Ok(None)
     }
 
+    /// Finished shards at the output that are none of these, which are all that the dataset is to
+    /// have. Those who read what is there would read them as well.
+    ///
+    /// # Errors
+    /// `Io`; `Usage` for a split that cannot be part of a name.
+    fn leftovers(&self, _out: &Path, _shards: &[Shard]) -> Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+
     /// Completes a dataset whose shards are all committed: sidecars, then the manifest, last.
     /// Returns what it wrote. May be called again and then writes the same bytes.
     ///

@@ -100,6 +100,9 @@ pub fn pack(
         return Err(Error::usage("source", "there is no sample to pack"));
     }
     let began = Instant::now();
+    if run.overwrite {
+        refuse_leftovers(dataset)?;
+    }
     let identity = dataset.identity()?;
     let pool = (run.threads > 1).then(|| pool(run.threads)).transpose()?;
     let mut tally = Tally::default();
@@ -145,6 +148,25 @@ pub fn pack(
     report.planned = planned;
     report.elapsed = began.elapsed();
     Ok(report)
+}
+
+/// Refuses to overwrite a dataset of which more than this run replaces would stay: before anything
+/// is touched, because what is deleted is only what a run has made.
+fn refuse_leftovers(dataset: &Dataset<'_>) -> Result<()> {
+    let leftovers = dataset.format.leftovers(dataset.out, &dataset.plan.shards)?;
+    let Some(first) = leftovers.first() else { return Ok(()) };
+    let what = format!(
+        "{} has {} of another run that this one would not replace, {} among them; nothing was \
+         changed: remove the folder's shards, or name another folder",
+        dataset.out.display(),
+        shards(leftovers.len()),
+        first.strip_prefix(dataset.out).unwrap_or(first).display()
+    );
+    Err(Error::usage("output", what))
+}
+
+fn shards(n: usize) -> String {
+    if n == 1 { "1 shard".to_owned() } else { format!("{n} shards") }
 }
 
 fn pool(threads: usize) -> Result<rayon::ThreadPool> {
