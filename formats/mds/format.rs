@@ -10,8 +10,8 @@ use crate::mds::{
 };
 use fdconvert_core::{
     Capabilities, Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, Layout,
-    MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard, ShardSummary, ShardWriter,
-    message, named,
+    MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard, ShardSummary,
+    ShardWriter, message, named,
 };
 use std::{
     ffi::OsStr,

@@ -1,8 +1,8 @@
 //! What is written when all shards are there: sidecars, then the manifest.
 use crate::shards::{
     RECORDS,
-    manifest::{self, FileFacts},
     existing::recorded,
+    manifest::{self, FileFacts},
     record::read,
     record_path,
 };

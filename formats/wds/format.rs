@@ -3,8 +3,8 @@ use crate::wds::{WdsReader, fields, layout, npy, open};
 use crate::wds::{complete, existing, writer::Writer};
 use fdconvert_core::{
     Capabilities, Codec, Common, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind,
-    Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result, Schema,
-    Shard, ShardSummary, ShardWriter, named,
+    Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result, Schema, Shard,
+    ShardSummary, ShardWriter, named,
 };
 use std::{
     ffi::OsStr,

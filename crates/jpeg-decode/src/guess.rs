@@ -34,7 +34,7 @@ const N_MARKS: usize = 160;
 /// Blocks by which a stream continues to meet the next one.
 const MOST_BLOCKS: usize = 96;
 /// A stream has so many times as many cells as blocks are expected, as far as its start is.
-const ROOM: u64 = 3;
+const ROOM: u64 = 2;
 
 /// Where the blocks that are known have ended.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +94,7 @@ impl Guesses {
         window: &mut Window,
     ) -> Option<()> {
         let cell = self.first_cell(by, n_blocks as usize + SLACK, self.block, window);
-        let mut stream = [Stream::new(data, self.bit, cell, n_blocks as usize)];
+        let mut stream = [Stream::new(&by.plans, data, self.bit, cell, n_blocks as usize)];
         if !stream[0].is_near_end() {
             run(by.proof, &mut by.plans, window, &mut stream, &mut []);
         }
@@ -132,7 +132,7 @@ impl Guesses {
         };
         let streams = (0..n_streams).map(|number| {
             let (bit, cell) = start(number);
-            Stream::new(data, bit, cell, room).until(start(number + 1).0)
+            Stream::new(&by.plans, data, bit, cell, room).until(start(number + 1).0)
         });
         let mut streams: Vec<_> = streams.collect();
         by.marks.resize(N_MARKS, Marks::default());

@@ -26,8 +26,8 @@
 //!
 //! A code advances a place by at least 2 bytes, so that everything comes to an end, and by at most
 //! a cell: a DC code by 130 bytes at most, an AC code by 128, what is no code to the next cell. A
-//! stream is stopped when it is [`MARGIN`] cells before its end or nearer, which is looked at every
-//! [`CODES`] codes at most. So it never gets further than `CODES` cells behind a place where it was
+//! stream is stopped when it is a margin of 2 or 3 cells before its end or nearer, which is looked
+//! at every 4 or 5 codes. So it never gets further than as many cells behind a place where it was
 //! not: [`SLACK`] cells behind its end belong to it. Bits are loaded from at most `limit`, with 8
 //! bytes of the padding behind it.
 //!
@@ -46,8 +46,10 @@ pub(crate) const MAX_STREAMS: usize = 8;
 /// Bytes of a cell.
 const CELL: u64 = 256;
 /// Cells in front of the end of a run in which codes are taken one by one. A block has two codes at
-/// least, a DC and an AC code, so that [`CODES`] codes of a sound scan end three blocks at most.
+/// least, a DC and an AC code, so that [`CODES`] codes of a sound scan end three blocks at most,
+/// and [`LARGE_CODES`] two.
 const MARGIN: u64 = 3;
+const LARGE_MARGIN: u64 = 2;
 /// Cells behind the end of a run that a damaged scan may be written to.
 pub(crate) const SLACK: usize = 3;
 /// Codes that a stream takes before it is looked at, with a small index: as many as fit the bits.
@@ -62,7 +64,8 @@ const NO_BITS: u64 = 1 << 6;
 
 const _: () = assert!(INDEX_BITS as usize * CODES <= LOADED_BITS as usize);
 const _: () = assert!(LARGE_INDEX_BITS as usize * LARGE_CODES <= LOADED_BITS as usize);
-const _: () = assert!((CODES as u64) < MARGIN + SLACK as u64 && LARGE_CODES <= CODES);
+const _: () = assert!((CODES as u64) < MARGIN + SLACK as u64);
+const _: () = assert!((LARGE_CODES as u64) < LARGE_MARGIN + SLACK as u64);
 
 /// What comes next in a half of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +179,7 @@ pub(crate) struct Stream<'a> {
     /// The position in the scan from which they were loaded.
     loaded_at: u64,
     place: u64,
-    /// Of the place: [`MARGIN`] before the end.
+    /// Of the place: a margin before the end.
     stop: u64,
     end: u64,
     /// Of the position: the stream is stopped behind it, too.
@@ -191,12 +194,19 @@ pub(crate) struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     /// For `n_blocks` blocks from a position in the scan, in cells from `cell` on.
-    pub(crate) fn new(data: &'a Unstuffed, bit: u64, cell: usize, n_blocks: usize) -> Self {
+    pub(crate) fn new(
+        plans: &Plans,
+        data: &'a Unstuffed,
+        bit: u64,
+        cell: usize,
+        n_blocks: usize,
+    ) -> Self {
         let place = cell as u64 * CELL;
         let end = place + n_blocks as u64 * CELL;
         let data = data.padded();
         let limit = (data.len() as u64).saturating_sub(16) * 8;
-        let stop = end.saturating_sub(MARGIN * CELL).max(place);
+        let margin = if plans.index_bits == INDEX_BITS { MARGIN } else { LARGE_MARGIN };
+        let stop = end.saturating_sub(margin * CELL).max(place);
         let (bits, loaded_at) = (NO_BITS, bit);
         let (stop_bit, failed) = (u64::MAX, 0);
         Self { bits, loaded_at, place, stop, end, stop_bit, failed, data, limit }

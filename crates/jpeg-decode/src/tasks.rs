@@ -61,7 +61,8 @@ impl Interleaved {
             while busy.len() < n_places
                 && let Some(task) = waiting.next()
             {
-                busy.push(Stream::new(data, task.run.bit, task.cell, task.run.n_blocks as usize));
+                let Run { bit, n_blocks, .. } = task.run;
+                busy.push(Stream::new(&self.plans, data, bit, task.cell, n_blocks as usize));
                 tasks.push(task);
             }
             if busy.is_empty() {
