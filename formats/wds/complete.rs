@@ -110,7 +110,7 @@ fn refuse_leftovers(request: &Complete<'_>) -> Result<()> {
     Err(Error::usage("output", what))
 }
 
-/// Shards in a folder that are none of these: of their splits whoever has written them, of other
+/// Shards in a folder that are none of these: of their splits those of any tool, of other
 /// splits those that a record of ours is about.
 pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
     let ours: HashSet<String> = shards.iter().map(layout::stem).collect::<Result<_>>()?;

@@ -163,10 +163,8 @@ impl Plans {
 
     /// Continues the plans to a number of cells.
     fn reach(&mut self, n_cells: usize) {
-        let from = self.plans.len();
-        if from < 2 * n_cells && !self.turn.is_empty() {
-            let behind = self.turn.iter().cycle().skip(from % self.turn.len());
-            self.plans.extend(behind.take(2 * n_cells - from));
+        while self.plans.len() < 2 * n_cells && !self.turn.is_empty() {
+            self.plans.extend_from_slice(&self.turn);
         }
     }
 }
@@ -347,13 +345,15 @@ impl Bases {
     /// When a stream has no room. Each of these is a mistake in this crate, and checked because
     /// memory depends on it.
     fn new(plans: &mut Plans, window: &mut Window, streams: &[Stream<'_>]) -> Self {
+        let mut n_cells = 0;
         for stream in streams {
-            window.reach((stream.end / CELL) as usize + SLACK);
+            n_cells = n_cells.max((stream.end / CELL) as usize + SLACK);
             // Beyond its end no code is taken.
             assert!(stream.limit / 8 + 8 <= stream.data.len() as u64 && stream.stop <= stream.end);
         }
-        plans.reach(window.cells.len());
-        assert!(plans.plans.len() >= 2 * window.cells.len());
+        window.reach(n_cells);
+        plans.reach(n_cells);
+        assert!(plans.plans.len() >= 2 * n_cells);
         assert!(plans.entries.len() == plans.codes.len() << plans.index_bits);
         Self {
             cells: window.cells.as_mut_ptr().cast(),
