@@ -30,7 +30,7 @@ const SPAN_BLOCKS: u64 = 2400;
 /// Bits below which a stream is not worth its start.
 const LEAST_BITS: u64 = 8000;
 /// Times that a stream notes where it was, after 4 or 5 codes each.
-const N_MARKS: usize = 160;
+const N_MARKS: usize = 400;
 /// Blocks by which a stream continues to meet the next one.
 const MOST_BLOCKS: usize = 96;
 /// A stream has so many times as many cells as blocks are expected, as far as its start is.
