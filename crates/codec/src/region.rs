@@ -57,9 +57,10 @@ impl Decoder {
     ///
     /// The part may be larger than asked for and less reduced, depending on the codec: a baseline
     /// JPEG is cut exactly, others at blocks, and rows and columns outside are neither transformed
-    /// nor converted (the entropy code above still has to be read); of raw pixels the rows are copied, of most BMPs the
-    /// region; other images are decoded whole. Pixels of a part are those of the whole image, to
-    /// the bit, at equal `shrink`. What is damaged in a JPEG below the region may go unnoticed.
+    /// nor converted (the entropy code above still has to be read); of raw pixels the rows are
+    /// copied, of most BMPs the region; other images are decoded whole. Pixels of a part are those
+    /// of the whole image, to the bit, at equal `shrink`. What is damaged in a JPEG below the region
+    /// may go unnoticed.
     ///
     /// # Errors
     /// `Sample` or `Limit`, naming `key`; also for a region that is not in the image.

@@ -185,7 +185,10 @@ impl Decoder {
         out: &mut [u8],
     ) -> Result<(), Error> {
         let damaged = Error::Damaged { block: 0, bit: 0, what: Damage::DataEnds };
-        let Some(mut interleaved) = self.interleaved.take() else { return Err(damaged) };
+        // It is gone after a panic.
+        let interleaved = self.interleaved.take();
+        let again = || self.loops.avx2().map(crate::tasks::Interleaved::new);
+        let Some(mut interleaved) = interleaved.or_else(again) else { return Err(damaged) };
         let Work { jpeg, data, .. } = *work;
         let mut guesses = Guesses::new();
         let decoded = match interleaved.prepare(jpeg, data) {
@@ -245,17 +248,19 @@ impl Decoder {
         // Blocks in front of the first row, from where decoding could start.
         let mut n_lead = part.first_block(jpeg).saturating_sub(start.block) as usize;
         let mut from = start.block;
-        self.window.cell_of.clear();
+        // Taken: what a panic leaves in the cells must not become pixels of the next image.
+        let mut window = std::mem::take(&mut self.window);
+        window.cell_of.clear();
         let mut decoded = Ok(());
         while mcu_y < part.mcus_y.end {
             let behind = (mcu_y + window_mcus).min(part.mcus_y.end);
             let blocks = from..(behind * row_blocks) as u32;
             from = blocks.end;
-            decoded = decode(&blocks, &mut self.window);
+            decoded = decode(&blocks, &mut window);
             if decoded.is_err() {
                 break;
             }
-            let Window { cells, cell_of } = &mut self.window;
+            let Window { cells, cell_of } = &mut window;
             let (lead, rest) = cell_of.split_at(n_lead.min(cell_of.len()));
             let mut is_sound = image.predictions.add_up(lead, cells);
             window::clear(lead, cells);
@@ -267,7 +272,7 @@ impl Decoder {
                 mcu_y += 1;
                 n_taken += row_blocks;
             }
-            self.window.take(n_taken);
+            window.take(n_taken);
             if !is_sound {
                 let (block, bit) = (blocks.start, 0);
                 decoded = Err(Error::Damaged { block, bit, what: Damage::TooManyValues });
@@ -275,8 +280,9 @@ impl Decoder {
             }
         }
         // Blocks behind the last row.
-        let Window { cells, cell_of } = &mut self.window;
+        let Window { cells, cell_of } = &mut window;
         window::clear(cell_of, cells);
+        self.window = window;
         self.planes = image.planes.into_iter().map(Plane::into_memory).collect();
         decoded
     }

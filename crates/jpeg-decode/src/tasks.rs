@@ -41,8 +41,8 @@ impl Interleaved {
         self.plans.prepare(jpeg, data.bytes().len() as u64 * 8)
     }
 
-    /// Decodes some blocks to the end of a window that has none left in it. `None` when they are damaged;
-    /// where, the portable decoder tells.
+    /// Decodes some blocks to the end of a window that has none left in it. `None` when they are
+    /// damaged; where, the portable decoder tells.
     pub(crate) fn decode(
         &mut self,
         data: &Unstuffed,
