@@ -10,7 +10,6 @@ LIGHT = -p fdconvert-cli -p fdconvert -p fdconvert-codec -p fdconvert-python --n
 XTASK = $(CARGO) build --quiet --workspace --bin xtask --example fake_driver && "$${CARGO_TARGET_DIR:-target}/debug/xtask"
 SECONDS_PER_TARGET ?= 60
 KERNEL_IMAGES ?= 100000
-CODEC_TESTS = $(patsubst crates/codec/tests/%.rs,--test %,$(filter-out %/bad.rs,$(wildcard crates/codec/tests/*.rs)))
 CAMPAIGN ?=
 
 help: ## List the targets.
@@ -25,7 +24,7 @@ demo: setup ## Build, then pack, inspect, verify and unpack the sample images.
 
 test: setup ## Run all tests, also without C codecs; say which were ignored and why.
 	@scripts/test.sh "$(CARGO) test --workspace" \
-	  "$(CARGO) test $(LIGHT) --lib --test bad --test cli --test keep --test mixed $(CODEC_TESTS)" \
+	  "$(CARGO) test $(LIGHT) --lib --test command --test codec" \
 	  "$(CARGO) test $(LIGHT) --doc" scripts/check-abort.sh
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).

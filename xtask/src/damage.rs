@@ -16,7 +16,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let test = if options.quick { "damage_is_noticed" } else { "every_damaged_bit" };
     let mut command = Command::new(cargo());
-    command.args(["test", "--workspace", "--test", "bad", test, "--"]);
+    command.args(["test", "--workspace", "--test", "command", test, "--"]);
     command.args(["--include-ignored", "--nocapture"]);
     shell::run(&mut command)
 }

@@ -3,7 +3,7 @@
 //! with and without entry points, and prints tables for `crates/jpeg/README.md`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
-#[path = "../tests/common/smaller.rs"]
+#[path = "../tests/codec/common/smaller.rs"]
 mod smaller;
 
 use cpu_time::ThreadTime;

@@ -2,7 +2,7 @@
 //! folder, and the same images made smaller and re-encoded, and prints tables for `README.md`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
-#[path = "../../codec/tests/common/smaller.rs"]
+#[path = "../../codec/tests/codec/common/smaller.rs"]
 mod smaller;
 
 use cpu_time::ThreadTime;

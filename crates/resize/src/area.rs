@@ -16,7 +16,7 @@
 use super::{
     axis::{Axis, whole_ratio},
     kernel::{self, ROWS, SLACK},
-    simd::{self, Level},
+    simd::{self, Instructions},
 };
 use fdconvert_core::Pixels;
 
@@ -33,13 +33,9 @@ pub(super) struct Area {
 
 impl Area {
     /// Writes `pixels` at `to` (no side larger than before) into `out`, which has that size.
-    pub(super) fn resize(&mut self, pixels: &Pixels, to: (u32, u32), out: &mut [u8]) {
-        self.resize_at(Level::best(), pixels, to, out);
-    }
-
-    pub(super) fn resize_at(
+    pub(super) fn resize(
         &mut self,
-        level: Level,
+        instructions: Instructions,
         pixels: &Pixels,
         (width, height): (u32, u32),
         out: &mut [u8],
@@ -48,9 +44,9 @@ impl Area {
         let to = (width as usize, height as usize);
         let data = pixels.data.as_slice();
         match pixels.channels {
-            1 => simd::run::<1>(level, self, data, from, to, out),
-            3 => simd::run::<3>(level, self, data, from, to, out),
-            _ => simd::run::<4>(level, self, data, from, to, out),
+            1 => simd::run::<1>(instructions, self, data, from, to, out),
+            3 => simd::run::<3>(instructions, self, data, from, to, out),
+            _ => simd::run::<4>(instructions, self, data, from, to, out),
         }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! A crate of its own because `fast_image_resize` is generic over pixels and views: here it is
 //! compiled once, behind functions that take slices; inside each crate that calls it, it would
-//! add a minute to every build.
+//! add a minute to every build. For the same reason its tests are all outside of it, in `tests`.
 //!
 //! Deliberately absent: decoding, colour conversion, enlarging for packing.
 
@@ -15,11 +15,10 @@
 mod area;
 mod axis;
 mod kernel;
-#[cfg(test)]
-mod oracle;
 mod resizer;
 mod simd;
 mod stretch;
 
 pub use resizer::{Filter, Resizer};
+pub use simd::Instructions;
 pub use stretch::{Source, Stretcher};

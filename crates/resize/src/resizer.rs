@@ -1,9 +1,9 @@
 //! Making images smaller.
 
-use super::area::Area;
+use super::{area::Area, simd::Instructions};
 use fast_image_resize as fir;
 use fdconvert_core::{Error, Pixels, Result};
-use fir::images::{TypedImage, TypedImageRef};
+use fir::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use std::{fmt, str::FromStr};
 
 /// How a smaller image is computed.
@@ -48,17 +48,33 @@ impl Filter {
 }
 
 /// Resizes; one per thread, reused for its tables and buffers.
-#[derive(Default)]
 pub struct Resizer {
+    instructions: Instructions,
     area: Area,
     other: fir::Resizer,
 }
 
+impl Default for Resizer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Resizer {
-    /// A resizer without buffers yet.
+    /// A resizer without buffers yet, with the fastest instructions that the processor has.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self::of(Instructions::best())
+    }
+
+    /// A resizer whose area filter uses these instructions; `None` where the processor lacks them.
+    #[must_use]
+    pub fn with(instructions: Instructions) -> Option<Self> {
+        instructions.are_here().then(|| Self::of(instructions))
+    }
+
+    fn of(instructions: Instructions) -> Self {
+        Self { instructions, area: Area::default(), other: fir::Resizer::default() }
     }
 
     /// Computes `pixels` at `width` x `height` into `out`, which it resizes.
@@ -78,7 +94,7 @@ impl Resizer {
         out.resize(Pixels::byte_len(width, height, pixels.channels) as usize, 0);
         let kind = match filter {
             Filter::Area => {
-                self.area.resize(pixels, (width, height), out);
+                self.area.resize(self.instructions, pixels, (width, height), out);
                 return Ok(());
             }
             Filter::Lanczos3 => fir::FilterType::Lanczos3,
@@ -110,7 +126,11 @@ impl Resizer {
         kind: fir::FilterType,
         out: &mut [u8],
     ) -> Result<(), String> {
-        let from = TypedImageRef::<P>::from_buffer(pixels.width, pixels.height, &pixels.data)
+        let Pixels { width: from_width, height: from_height, data, .. } = pixels;
+        let whole = TypedImageRef::<P>::from_buffer(*from_width, *from_height, data)
+            .map_err(|error| error.to_string())?;
+        // A part, as the stretcher takes: of another type all would be compiled once more.
+        let from = TypedCroppedImage::new(whole, 0, 0, *from_width, *from_height)
             .map_err(|error| error.to_string())?;
         let mut to =
             TypedImage::<P>::from_buffer(width, height, out).map_err(|error| error.to_string())?;
@@ -133,7 +153,3 @@ fn check(pixels: &Pixels, width: u32, height: u32) -> Result<(), String> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-#[path = "tests.rs"]
-mod tests;

@@ -5,56 +5,61 @@
 
 use super::area::Area;
 
-/// Sets of vector instructions that a machine may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+/// Instruction sets that the area filter is compiled for. The pixels do not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Instructions {
     /// What every machine of the target has.
-    Baseline,
+    Portable,
     /// Eight lanes.
-    #[cfg(target_arch = "x86_64")]
     Avx2,
     /// Sixteen lanes.
-    #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
-impl Level {
-    /// All levels that this machine can run, slowest first.
-    pub(super) fn available() -> impl DoubleEndedIterator<Item = Self> {
-        #[cfg(target_arch = "x86_64")]
-        let levels = [
-            (true, Self::Baseline),
-            (is_x86_feature_detected!("avx2"), Self::Avx2),
-            (has_avx512(), Self::Avx512),
-        ];
-        #[cfg(not(target_arch = "x86_64"))]
-        let levels = [(true, Self::Baseline)];
-        levels.into_iter().filter_map(|(present, level)| present.then_some(level))
+impl Instructions {
+    /// All there are, from the slowest to the fastest.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
+    /// The fastest that this processor has.
+    #[must_use]
+    pub fn best() -> Self {
+        let here = Self::ALL.into_iter().filter(|it| it.are_here());
+        here.max().unwrap_or(Self::Portable)
     }
 
-    /// The fastest of them.
-    pub(super) fn best() -> Self {
-        Self::available().next_back().unwrap_or(Self::Baseline)
+    /// Whether this processor has them.
+    #[must_use]
+    pub fn are_here(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => has_avx512(),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
     }
 }
 
-/// Runs the resize at that level, or at the baseline where the machine does not have it.
+/// Runs the resize with these instructions, or with the portable ones where they are not here.
 pub(super) fn run<const C: usize>(
-    level: Level,
+    instructions: Instructions,
     area: &mut Area,
     data: &[u8],
     from: (usize, usize),
     to: (usize, usize),
     out: &mut [u8],
 ) {
-    match level {
+    match instructions {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if is_x86_feature_detected!("avx2") => {
+        Instructions::Avx2 if is_x86_feature_detected!("avx2") => {
             // SAFETY: the machine has the feature, as the guard checked (a cached flag).
             unsafe { avx2::<C>(area, data, from, to, out) }
         }
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if has_avx512() => {
+        Instructions::Avx512 if has_avx512() => {
             // SAFETY: the machine has all three features, as the guard checked (cached flags).
             unsafe { avx512::<C>(area, data, from, to, out) }
         }

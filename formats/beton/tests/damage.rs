@@ -203,7 +203,7 @@ fn lies_about_values_are_errors_of_their_sample() {
     assert_eq!(reader.key(7), "00000007");
 }
 
-/// Returns where the fuzzers start: `cargo test --test damage -- --ignored`.
+/// Returns where the fuzzers start: `cargo test -p fdconvert-formats --lib make_fuzz_seeds -- --ignored`.
 #[test]
 #[ignore = "writes fuzz/seeds"]
 fn make_fuzz_seeds() {

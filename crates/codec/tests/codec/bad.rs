@@ -1,0 +1,214 @@
+//! Broken and unusual files: each gives what it should, and nothing panics or grows.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a failure here is a failed test, and the errors are worth reading"
+)]
+
+use crate::common;
+
+use crate::common::{JPEG_OR_RAW, encoded, files};
+use fdconvert_codec::{Decoder, Encode, Notes, Policy, Worker};
+use fdconvert_core::{Codec, Encoded, Error, Image, Limits};
+use fdconvert_testkit::{
+    fake::FILES,
+    fixtures::{self, fixture},
+    needs_shared,
+};
+use std::path::Path;
+
+fn bad(name: &str) -> Encoded {
+    read(&fixture("bad"), name)
+}
+
+fn read(folder: &Path, name: &str) -> Encoded {
+    encoded(std::fs::read(folder.join(name)).unwrap())
+}
+
+fn decode(encoded: &Encoded) -> Result<(u8, Notes), Error> {
+    let decoded = Decoder::new().decode("the/key", encoded, &Limits::DEFAULT)?;
+    let pixels = &decoded.pixels;
+    let length = pixels.width as usize * pixels.height as usize * usize::from(pixels.channels);
+    assert_eq!(pixels.data.len(), length);
+    Ok((pixels.channels, decoded.notes))
+}
+
+fn check_broken(folder: &Path) {
+    for name in [
+        "empty.jpg",
+        "one_byte.jpg",
+        "soi_only.jpg",
+        "truncated_half.jpg",
+        "garbage.jpg",
+        "text_as_jpg.jpg",
+        "zero_height.jpg",
+        "bomb_100000x100000.png",
+        "bomb_65500x65500.jpg",
+        "truncated.png",
+        "truncated.bmp",
+        "bad_crc.png",
+        "bomb.bmp",
+    ] {
+        let image = read(folder, name);
+        let error = decode(&image).expect_err(name);
+        eprintln!("{name}: {error}");
+        assert!(error.to_string().contains("the/key"), "{name}: {error}");
+        for encode in [Encode::Keep, Encode::Jpeg] {
+            let policy = Policy { encode, ..Policy::default() };
+            let mut worker = Worker::new();
+            let image = Image::Encoded(image.clone());
+            let error = policy.apply("the/key", image, &FILES, &mut worker).expect_err(name);
+            assert!(error.to_string().contains("the/key"), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn broken_files_are_errors_that_name_the_sample() {
+    check_broken(&fixture("bad"));
+}
+
+fn check_unusual(folder: &Path) {
+    let none = Notes::NONE;
+    for (name, channels, notes) in [
+        ("truncated_last2.jpg", 3, Notes::NO_END_MARKER),
+        ("progressive.jpg", 3, none),
+        ("gray.jpg", 1, none),
+        ("exif_rotated.jpg", 3, none),
+        ("rgba.png", 4, none),
+        ("palette.png", 3, none),
+        ("gray16.png", 1, Notes::DEPTH_REDUCED),
+        ("bilevel.png", 1, none),
+        ("png_named.png", 3, none),
+        ("jpeg_named.jpg", 3, none),
+        ("good.bmp", 3, none),
+        ("topdown.bmp", 3, none),
+        ("one_pixel_wide.jpg", 3, none),
+        ("cmyk.jpg", 3, Notes::CMYK_CONVERTED),
+        ("bitflip_scan.jpg", 3, none),
+    ] {
+        let image = read(folder, name);
+        let found = decode(&image).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(found, (channels, notes), "{name}");
+    }
+}
+
+#[test]
+fn unusual_files_decode() {
+    check_unusual(&fixture("bad"));
+}
+
+needs_shared! {
+    fn bad_originals_are_errors_or_images() {
+        let folder = fixtures::shared().join("data/bad");
+        check_broken(&folder);
+        check_unusual(&folder);
+    }
+}
+
+#[test]
+fn strict_refuses_a_missing_end_marker() {
+    let image = bad("truncated_last2.jpg");
+    for encode in [Encode::Keep, Encode::Jpeg, Encode::Raw] {
+        let apply = |strict| {
+            let policy = Policy { encode, strict, ..Policy::default() };
+            let image = Image::Encoded(image.clone());
+            policy.apply("k", image, &JPEG_OR_RAW, &mut Worker::new())
+        };
+        assert!(apply(false).unwrap().notes.contains(Notes::NO_END_MARKER));
+        assert!(apply(true).unwrap_err().to_string().contains("end marker"));
+    }
+}
+
+#[test]
+fn cmyk_is_converted_or_refused_with_the_cure() {
+    let image = bad("cmyk.jpg");
+    let apply = |encode, format| {
+        let policy = Policy { encode, ..Policy::default() };
+        policy.apply("k", Image::Encoded(image.clone()), format, &mut Worker::new())
+    };
+    assert!(apply(Encode::Keep, &FILES).unwrap().notes.contains(Notes::KEPT));
+    let refused = apply(Encode::Keep, &JPEG_OR_RAW).unwrap_err().to_string();
+    assert!(refused.contains("CMYK") && refused.contains("`encode=jpeg`"), "{refused}");
+    for (encode, codec) in [(Encode::Jpeg, Codec::Jpeg), (Encode::Raw, Codec::Raw)] {
+        let outcome = apply(encode, &JPEG_OR_RAW).unwrap();
+        assert!(outcome.notes.contains(Notes::CMYK_CONVERTED | Notes::REENCODED));
+        assert_eq!(outcome.encoded.codec, codec);
+    }
+}
+
+#[test]
+fn limits_are_checked_before_any_pixel() {
+    let image = bad("good.bmp");
+    let pixels = u64::from(image.width) * u64::from(image.height);
+    let decode = |limits: Limits| Decoder::new().decode("k", &image, &limits);
+    decode(Limits { max_pixels: pixels, ..Limits::DEFAULT }).unwrap();
+    let error = decode(Limits { max_pixels: pixels - 1, ..Limits::DEFAULT }).unwrap_err();
+    assert!(error.to_string().contains("`max_pixels="), "{error}");
+    let error = decode(Limits { max_file_bytes: 100, ..Limits::DEFAULT }).unwrap_err();
+    assert!(error.to_string().contains("`max_file_bytes="), "{error}");
+}
+
+/// All images decode without any remark; gives how many there are.
+fn decode_all(folder: &Path) -> usize {
+    let (mut decoder, images) = (Decoder::new(), files(folder));
+    for (name, image) in &images {
+        let decoded = decoder.decode(name, image, &Limits::DEFAULT).unwrap();
+        assert_eq!(decoded.notes, Notes::NONE, "{name}");
+    }
+    images.len()
+}
+
+#[test]
+fn every_photo_decodes() {
+    assert_eq!(decode_all(&fixtures::photos()), 26);
+}
+
+needs_shared! {
+    fn every_original_decodes() {
+        assert!(decode_all(&fixtures::shared().join("data/images")) > 100);
+    }
+}
+
+#[test]
+fn a_label_that_lies_is_refused() {
+    let (_, image) = common::kodak().swap_remove(0);
+    for lie in [
+        Encoded { codec: Codec::Jpeg, ..image.clone() },
+        Encoded { width: image.width + 1, ..image.clone() },
+        Encoded { codec: Codec::Raw, ..image.clone() },
+    ] {
+        let error = decode(&lie).unwrap_err();
+        assert!(error.to_string().contains("the/key"), "{error}");
+    }
+}
+
+/// Cuts and single changed bytes of small images of every codec: an error or pixels of the size
+/// that the label says, never a panic.
+#[test]
+fn damage_anywhere_never_panics() {
+    let mut decoder = Decoder::new();
+    let mut out = Vec::new();
+    for whole in common::small_images() {
+        let mut check = |bytes: Vec<u8>| {
+            let image = Encoded { bytes: bytes.into(), ..whole.clone() };
+            if let Ok((header, channels, _)) =
+                decoder.decode_into("k", &image, &Limits::DEFAULT, &mut out)
+            {
+                let length = header.pixels() as usize * usize::from(channels);
+                assert_eq!(out.len(), length);
+            }
+        };
+        for i in 0..whole.bytes.len() {
+            check(whole.bytes[..i].to_vec());
+            for flip in [0x01, 0x80, 0xff] {
+                let mut bytes = whole.bytes.to_vec();
+                bytes[i] ^= flip;
+                check(bytes);
+            }
+        }
+    }
+}

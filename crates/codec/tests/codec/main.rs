@@ -1,0 +1,14 @@
+//! The tests of the crate: one program, which is compiled once.
+
+mod bad;
+mod bilevel;
+mod common;
+mod entry_points;
+mod ffcv;
+mod mixture;
+mod odd;
+mod pixels;
+mod policy;
+mod region;
+mod round_trip;
+mod verdicts;

@@ -1,0 +1,148 @@
+//! Two forms of every kind of image, as a table: what becomes BMP, what cannot, and that the two
+//! show the same.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use crate::common::{deep, file, turned};
+use fdconvert_codec::{
+    Decoder, Encode, Form, Gray, Mixture, Notes, Outcome, Policy, Size, Worker, orient,
+};
+use fdconvert_core::{Bilevel, Codec, Encoded, Image, Limits, Pixels};
+use fdconvert_testkit::fake::FILES;
+
+fn mixed(encode: Encode) -> Policy {
+    let mixture =
+        Mixture { share: 0.5, by: fdconvert_codec::By::Random, seed: 0, max_bytes: 1 << 20 };
+    Policy { encode, mixture: Some(mixture), ..Policy::default() }
+}
+
+fn apply(policy: &Policy, form: Form, image: impl Into<Image>) -> Outcome {
+    policy.apply_as(form, "the/key", image.into(), &FILES, &mut Worker::new()).unwrap()
+}
+
+fn pixels(image: &Encoded) -> Pixels {
+    let mut pixels = Decoder::new().decode("k", image, &Limits::DEFAULT).unwrap().pixels;
+    if pixels.channels == 1 {
+        pixels.data = pixels.data.iter().flat_map(|gray| [*gray; 3]).collect();
+        pixels.channels = 3;
+    }
+    pixels
+}
+
+#[test]
+fn every_image_has_the_form_that_it_can_have() {
+    use Codec::{Bmp, Jpeg, Png};
+    const STAYED: Notes = Notes::STAYED_ENCODED;
+    const NONE: Notes = Notes::NONE;
+    for (encode, source, channels, as_encoded, as_bmp, notes) in [
+        (Encode::Keep, Png, 3, Png, Bmp, NONE),
+        (Encode::Keep, Png, 1, Png, Bmp, NONE),
+        (Encode::Keep, Png, 4, Png, Png, STAYED),
+        (Encode::Keep, Jpeg, 3, Jpeg, Bmp, NONE),
+        (Encode::Keep, Jpeg, 1, Jpeg, Bmp, NONE),
+        // A set of BMP files has an encoded form, too.
+        (Encode::Keep, Bmp, 3, Png, Bmp, NONE),
+        (Encode::Png, Jpeg, 3, Png, Bmp, NONE),
+        (Encode::Png, Bmp, 3, Png, Bmp, NONE),
+        (Encode::Jpeg, Png, 3, Jpeg, Bmp, NONE),
+    ] {
+        let case = format!("{encode:?} {source:?} {channels}");
+        let image = file(64, 48, channels, source);
+        let policy = mixed(encode);
+        let small = apply(&policy, Form::Encoded, image.clone());
+        let large = apply(&policy, Form::Bmp, image.clone());
+        assert_eq!((small.encoded.codec, large.encoded.codec), (as_encoded, as_bmp), "{case}");
+        assert!(large.notes.contains(notes), "{case}: {:?}", large.notes);
+        assert_eq!(notes.is_empty(), !large.notes.contains(STAYED), "{case}");
+        assert!(!small.notes.contains(STAYED), "{case}");
+        assert_eq!(pixels(&large.encoded), pixels(&image), "{case}: without loss");
+        if encode != Encode::Jpeg {
+            assert_eq!(pixels(&small.encoded), pixels(&image), "{case}: without loss");
+        }
+
+        let outlook = policy.outlook("k", &image.into(), &FILES).unwrap();
+        assert_eq!(outlook.bmp_bytes.is_some(), as_bmp == Bmp, "{case}");
+        if let Some(bytes) = outlook.bmp_bytes {
+            assert_eq!(bytes, large.encoded.bytes.len() as u64, "{case}");
+        }
+        if let Some(bytes) = outlook.encoded_bytes {
+            assert_eq!(bytes, small.encoded.bytes.len() as u64, "{case}");
+            assert_eq!(outlook.codec, Some(small.encoded.codec), "{case}");
+        }
+        assert_eq!(outlook.pixels, 64 * 48, "{case}");
+    }
+}
+
+#[test]
+fn resized_images_are_alike_in_both_forms() {
+    let policy = Policy { size: Some(Size::MaxSide(20)), ..mixed(Encode::Png) };
+    let image = file(63, 47, 3, Codec::Jpeg);
+    let [small, large] =
+        [Form::Encoded, Form::Bmp].map(|form| apply(&policy, form, image.clone()).encoded);
+    assert_eq!((small.codec, large.codec), (Codec::Png, Codec::Bmp));
+    assert_eq!((small.width, small.height), (20, 14));
+    assert_eq!(pixels(&small), pixels(&large));
+    let outlook = policy.outlook("k", &image.into(), &FILES).unwrap();
+    assert_eq!(outlook.bmp_bytes, Some(large.bytes.len() as u64));
+    assert_eq!((outlook.pixels, outlook.encoded_bytes), (280, None));
+}
+
+#[test]
+fn an_image_that_is_no_larger_as_bmp_becomes_one() {
+    let noise = Pixels {
+        width: 16,
+        height: 16,
+        channels: 3,
+        data: (0..768_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 21) as u8).collect(),
+    };
+    let policy = mixed(Encode::Png);
+    let outcome = apply(&policy, Form::Encoded, Image::Pixels(noise.clone()));
+    assert_eq!(outcome.encoded.codec, Codec::Bmp);
+    assert!(outcome.notes.contains(Notes::BMP_SMALLER));
+    assert_eq!(pixels(&outcome.encoded), noise);
+    // At a share of 0 there are no exceptions.
+    let mut none = policy;
+    none.mixture.as_mut().unwrap().share = 0.0;
+    assert_eq!(apply(&none, Form::Encoded, Image::Pixels(noise)).encoded.codec, Codec::Png);
+}
+
+#[test]
+fn what_a_bmp_would_lose_stays() {
+    let deep = deep();
+    let policy = mixed(Encode::Keep);
+    let outcome = apply(&policy, Form::Bmp, deep.clone());
+    assert_eq!(outcome.encoded, deep);
+    assert!(outcome.notes.contains(Notes::STAYED_ENCODED | Notes::KEPT));
+
+    // Too large.
+    let large = file(1000, 400, 3, Codec::Png);
+    let outcome = apply(&policy, Form::Bmp, large.clone());
+    assert_eq!(outcome.encoded, large);
+    assert!(outcome.notes.contains(Notes::STAYED_ENCODED));
+
+    // An orientation that no one applies.
+    let lying = turned(6);
+    let outcome = apply(&Policy { orient: false, ..policy.clone() }, Form::Bmp, lying.clone());
+    assert_eq!(outcome.encoded, lying);
+    // One that is applied: the same as the one who decodes the JPEG would see.
+    let outcome = apply(&policy, Form::Bmp, lying.clone());
+    assert_eq!(outcome.encoded.codec, Codec::Bmp);
+    let upright = orient(pixels(&lying), 6);
+    assert_eq!(pixels(&outcome.encoded), upright);
+    let outlook = policy.outlook("k", &lying.into(), &FILES).unwrap();
+    assert_eq!(outlook.bmp_bytes, Some(outcome.encoded.bytes.len() as u64));
+}
+
+#[test]
+fn two_levels_become_a_gray_bmp() {
+    let image = Bilevel { width: 16, height: 2, levels: [0, 127], bits: vec![0xa5, 0x0f, 0xff, 0] };
+    let policy = mixed(Encode::Keep);
+    let large = apply(&policy, Form::Bmp, Image::Bilevel(image.clone())).encoded;
+    let small = apply(&policy, Form::Encoded, Image::Bilevel(image.clone())).encoded;
+    assert_eq!((small.codec, large.codec), (Codec::Png, Codec::Bmp));
+    assert_eq!(pixels(&small), pixels(&large));
+    // Where gray is not to be kept, three channels.
+    let policy = Policy { gray: Gray::Expand, ..policy };
+    let large = apply(&policy, Form::Bmp, Image::Bilevel(image)).encoded;
+    assert_eq!(large.bytes.len(), 54 + 16 * 2 * 3);
+}

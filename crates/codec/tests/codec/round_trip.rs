@@ -1,0 +1,67 @@
+//! What is written without loss comes back as it was.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use crate::common::{encoded, picture};
+use fdconvert_codec::{Decoder, Encoder, JpegOptions, Notes};
+use fdconvert_core::{Codec, Color, Limits, Pixels};
+use proptest::prelude::*;
+
+fn check(pixels: &Pixels, codec: Codec) {
+    let image = Encoder::new().encode("k", pixels, codec, &JpegOptions::default(), None).unwrap();
+    assert_eq!((image.codec, image.width, image.height), (codec, pixels.width, pixels.height));
+    if codec != Codec::Raw {
+        assert_eq!(encoded(image.bytes.to_vec()), image, "the label is what the bytes say");
+        let header = fdconvert_core::probe::probe(&image.bytes).unwrap();
+        fdconvert_core::probe::check_complete(&image.bytes, &header).unwrap();
+        let color = match (codec, pixels.channels) {
+            // A gray palette is a palette.
+            (Codec::Bmp, _) | (_, 3) => Color::Rgb,
+            (_, 1) => Color::Gray,
+            _ => Color::Rgba,
+        };
+        assert_eq!((header.color, header.bits), (color, 8));
+    }
+    let decoded = Decoder::new().decode("k", &image, &Limits::DEFAULT).unwrap();
+    if codec == Codec::Bmp && pixels.channels == 1 {
+        // Readers of a BMP may make three equal channels of a gray palette.
+        let gray: Vec<_> =
+            decoded.pixels.data.chunks(decoded.pixels.channels.into()).map(|p| p[0]).collect();
+        assert_eq!(gray, pixels.data);
+    } else {
+        assert_eq!(&decoded.pixels, pixels);
+    }
+    assert_eq!(decoded.notes, Notes::NONE);
+}
+
+proptest! {
+    #[test]
+    fn png_bmp_and_raw_lose_nothing(
+        width in 1..40u32,
+        height in 1..40u32,
+        (codec, channels) in prop::sample::select(vec![
+            (Codec::Png, 1u8), (Codec::Png, 3), (Codec::Png, 4),
+            (Codec::Bmp, 1), (Codec::Bmp, 3),
+            (Codec::Raw, 1), (Codec::Raw, 3),
+        ]),
+    ) {
+        check(&picture(width, height, channels), codec);
+    }
+}
+
+#[test]
+fn what_a_codec_cannot_hold_is_refused_by_name() {
+    let mut encoder = Encoder::new();
+    let options = JpegOptions::default();
+    for codec in [Codec::Jpeg, Codec::Bmp, Codec::Raw, Codec::Webp, Codec::Gif] {
+        let error = encoder.encode("a/b", &picture(4, 4, 4), codec, &options, None).unwrap_err();
+        assert!(error.to_string().contains("a/b"), "{error}");
+    }
+    let wide = Pixels { width: 70_000, height: 1, channels: 1, data: vec![0; 70_000] };
+    let error = encoder.encode("a/b", &wide, Codec::Jpeg, &options, None).unwrap_err();
+    assert!(error.to_string().contains("65535"), "{error}");
+    let short = Pixels { data: vec![0; 3], ..wide };
+    for codec in Codec::ALL {
+        assert!(encoder.encode("a/b", &short, codec, &options, None).is_err());
+    }
+}

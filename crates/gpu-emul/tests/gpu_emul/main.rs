@@ -1,0 +1,13 @@
+//! The kernels and the host, held against libjpeg-turbo: one program, which is compiled once.
+
+mod common;
+mod cropped;
+mod exact;
+mod fractal;
+mod host;
+mod kernels;
+mod nvjpeg;
+mod resized;
+mod stored;
+#[path = "../../../jpeg/tests/jpeg/common/synthetic.rs"]
+mod synthetic;

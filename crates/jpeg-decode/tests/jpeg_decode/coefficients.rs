@@ -1,0 +1,106 @@
+//! The coefficients are those of the slow reference, with every number of places in flight.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use crate::common::{N_WAYS, QUALITIES, part, photographs, stored, zigzag};
+use crate::synthetic;
+use fdconvert_jpeg::{EntryPoints, GRIDS_BITS, Jpeg, parse, reference};
+use fdconvert_jpeg_decode::{Block, Error, Instructions, coefficients};
+use fdconvert_testkit::fixtures::pixels;
+
+fn by_reference(jpeg: &Jpeg, bytes: &[u8]) -> Vec<Block> {
+    let zigzag = zigzag();
+    let in_zigzag = |block: reference::Block| std::array::from_fn(|place| block[zigzag[place]]);
+    reference::coefficients(jpeg, bytes).unwrap().into_iter().map(in_zigzag).collect()
+}
+
+fn check(name: &str, bytes: &[u8], grids: &[u32]) {
+    let jpeg = parse(bytes).unwrap();
+    let expected = by_reference(&jpeg, bytes);
+    let made = grids.iter().map(|grid| EntryPoints::build(&jpeg, bytes, *grid).unwrap());
+    let made: Vec<_> = made.collect();
+    for entry_points in made.iter().map(Some).chain([None]) {
+        for (n_places, found) in with_all(&jpeg, bytes, entry_points) {
+            let grid = entry_points.map(EntryPoints::grid_bits);
+            assert!(found.unwrap() == expected, "{name}, grid {grid:?}, {n_places} places");
+        }
+    }
+}
+
+type Found = Result<Vec<Block>, Error>;
+
+fn with_all(jpeg: &Jpeg, bytes: &[u8], made: Option<&EntryPoints>) -> Vec<(usize, Found)> {
+    let here = Instructions::ALL.into_iter().filter(|it| it.are_here());
+    let ways = here.flat_map(|it| (1..=8).map(move |n_places| (it, n_places)));
+    ways.map(|(it, n_places)| (n_places, coefficients(jpeg, bytes, made, n_places, it))).collect()
+}
+
+#[test]
+fn photographs_in_every_way() {
+    for (number, image) in photographs().iter().enumerate() {
+        let image = part(image, (100, 50), (251, 187));
+        for way in (number % 3..N_WAYS).step_by(3) {
+            let quality = QUALITIES[(number + way) % 4];
+            let bytes = stored(&image, quality, way);
+            let name = format!("photograph {number}, quality {quality}, way {way}");
+            check(&name, &bytes, &GRIDS_BITS[number % 4..=number % 4]);
+        }
+    }
+}
+
+#[test]
+fn whole_photographs() {
+    for (number, image) in photographs().iter().enumerate().step_by(5) {
+        let bytes = stored(image, QUALITIES[number % 4], number);
+        check(&format!("photograph {number}"), &bytes, &[512]);
+    }
+}
+
+#[test]
+fn small_images() {
+    for (number, (width, height)) in
+        [(1, 1), (2, 9), (8, 8), (17, 9), (16, 33), (35, 34), (100, 75)].into_iter().enumerate()
+    {
+        for way in 0..N_WAYS {
+            let image = pixels(width, height, 3, way as u64);
+            let bytes = stored(&image, QUALITIES[(number + way) % 4], way);
+            check(&format!("{width}x{height}, way {way}"), &bytes, &GRIDS_BITS);
+        }
+    }
+}
+
+/// Codes and values of every length, the longest included, in any sampling.
+#[test]
+fn made_up_coefficients() {
+    for (seed, sampling) in (1..).zip([
+        &[(1, 1)][..],
+        &[(2, 2), (1, 1), (1, 1)],
+        &[(4, 1), (2, 1), (1, 1)],
+        &[(1, 1), (2, 2), (1, 2)],
+    ]) {
+        for (restart_interval, n_values) in [(0, 64), (1, 5), (3, 0)] {
+            let recipe = synthetic::Recipe::new(70, 50, sampling);
+            let recipe = synthetic::Recipe { restart_interval, n_values, seed, ..recipe };
+            check(&format!("{recipe:?}"), &synthetic::jpeg(&recipe).0, &GRIDS_BITS);
+        }
+    }
+}
+
+/// Entry points of another image of the same size fit its blocks, but not its bits. Not all are
+/// looked at, and so they may do no harm.
+#[test]
+fn entry_points_of_another_image_change_nothing() {
+    let photographs = photographs();
+    let [first, second] =
+        [0, 1].map(|it| stored(&part(&photographs[it], (0, 0), (200, 100)), 90, 0));
+    let jpeg = parse(&first).unwrap();
+    let others = EntryPoints::build(&parse(&second).unwrap(), &second, 512).unwrap();
+    let (expected, mut n_refused) = (by_reference(&jpeg, &first), 0);
+    for (_, found) in with_all(&jpeg, &first, Some(&others)) {
+        match found {
+            Ok(found) => assert!(found == expected),
+            Err(Error::Damaged { .. } | Error::OtherEntryPoints { .. }) => n_refused += 1,
+            Err(error) => panic!("another error: {error}"),
+        }
+    }
+    assert!(n_refused > 8, "{n_refused}");
+}

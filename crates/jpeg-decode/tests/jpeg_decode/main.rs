@@ -1,0 +1,9 @@
+//! The decoder, held against libjpeg-turbo: one program, which is compiled once.
+
+mod coefficients;
+mod common;
+mod damage;
+mod exact;
+mod parts;
+#[path = "../../../jpeg/tests/jpeg/common/synthetic.rs"]
+mod synthetic;

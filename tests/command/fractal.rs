@@ -1,0 +1,287 @@
+//! Fractals through the command: categories, single images, datasets in every format, formulas.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use crate::common;
+
+use crate::common::{fails, fdconvert, names, ok, text};
+use fdconvert_codec::Decoder;
+use fdconvert_core::{Codec, Encoded, ImageHeader, Limits, Pixels, Value};
+use fdconvert_testkit::{
+    compare::{assert_same_tree, sha256},
+    fixtures,
+};
+use serde_json::Value as Json;
+use std::{fs, path::Path};
+
+/// Small, with all flips, rows of weights and two patches.
+const RECIPE: &str = "fractal:fractaldb?classes=3&instances=200&size=48&points=900";
+
+fn json(args: &[&dyn AsRef<std::ffi::OsStr>]) -> Json {
+    serde_json::from_str(&ok(args)).unwrap()
+}
+
+fn decode(path: &Path) -> (Pixels, ImageHeader) {
+    let bytes = fs::read(path).unwrap();
+    let header = fdconvert_core::probe::probe(&bytes).unwrap();
+    let (width, height) = (header.width, header.height);
+    let encoded = Encoded::new(header.codec, width, height, bytes.into());
+    let decoded = Decoder::new().decode("test", &encoded, &Limits::DEFAULT).unwrap();
+    (decoded.pixels, header)
+}
+
+#[test]
+fn search_writes_the_published_categories() {
+    let root = tempfile::tempdir().unwrap();
+    let (flat, folders) = (root.path().join("flat"), root.path().join("folders"));
+    let said = ok(&[&"fractal", &"search", &"--classes", &"30", &flat]);
+    assert!(said.contains("found 30 categories among"), "{said}");
+    assert_eq!(names(&flat).len(), 30);
+    let report = json(&[
+        &"fractal",
+        &"search",
+        &"--seed",
+        &"1",
+        &"--classes",
+        &"30",
+        &"--rate",
+        &"0.2",
+        &"--full",
+        &"--layout",
+        &"folders",
+        &folders,
+        &"--json",
+    ]);
+    assert_eq!(report["categories"], 30);
+    assert_eq!(names(&folders), ["csv0", "csv1"]);
+    for name in names(&flat) {
+        let folder = if name.as_str() < "00025.csv" { "csv0" } else { "csv1" };
+        let other = fs::read(folders.join(folder).join(&name)).unwrap();
+        assert_eq!(fs::read(flat.join(&name)).unwrap(), other);
+    }
+    let published = fixtures::table("fractaldb/published.csv");
+    for row in &published[..6] {
+        let file = flat.join(format!("{:0>5}.csv", row[0]));
+        assert_eq!(common::sha256_file(&file), row[1], "{}", file.display());
+    }
+    assert!(fails(&[&"fractal", &"search", &"--classes", &"1", &flat]).contains("exists"));
+}
+
+/// `render` reproduces every recorded image of the original, of categories that the search finds.
+#[test]
+fn render_gives_the_originals_pixels() {
+    let root = tempfile::tempdir().unwrap();
+    let categories = root.path().join("categories");
+    ok(&[&"fractal", &"search", &"--classes", &"1000", &categories, &"-q"]);
+    let out = root.path().join("out.png");
+    let images = fixtures::table("fractaldb/originals.csv");
+    assert_eq!(images.len(), 64);
+    for image in images {
+        let [category, weight_row, points, size, draw, pixels_sha256] = &image[..] else {
+            panic!("{image:?}")
+        };
+        let mut command = fdconvert();
+        command.args(["fractal", "render", "--quiet", "--overwrite", "--seed", "7"]);
+        command.args(["--draw", draw, "--points", points, "--size", size]);
+        if !weight_row.is_empty() {
+            command.args(["--weight", "0.4", "--weight-row", weight_row]);
+        }
+        let category = categories.join(format!("{category:0>5}.csv"));
+        let output = command.arg(&category).arg(&out).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let (pixels, header) = decode(&out);
+        assert_eq!(header.bits, 8);
+        assert_eq!(sha256(&pixels.data), *pixels_sha256, "{image:?}");
+    }
+}
+
+/// The same, for what needs no reference images: the category is found by the search.
+#[test]
+fn render_needs_nothing_but_a_category() {
+    let root = tempfile::tempdir().unwrap();
+    let categories = root.path().join("categories");
+    ok(&[&"fractal", &"search", &"--classes", &"121", &categories, &"-q"]);
+    let category = categories.join("00120.csv");
+    let out = root.path().join("x.png");
+    let render = |more: &[&str]| {
+        let mut command = fdconvert();
+        command.args(["fractal", "render", "-q", "--overwrite", "--points", "100000"]);
+        command.args(["--size", "256", "--draw", "point_gray"]).args(more);
+        let output = command.arg(&category).arg(&out).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let (pixels, _) = decode(&out);
+        (sha256(&pixels.data), pixels.data.iter().filter(|gray| **gray != 0).count())
+    };
+    // Hashes of the original's images; row 4 overflows and ends in NaN.
+    let base = "4b5e599bd4fdc8ba76f2090cd4f77a612fc7d38ab592978d956248483cc40d24";
+    let row_4 = "2f75c06dc8bc7c7a18a8ac013d0337bc5f49b37ac018ae1a6fbcc6713994f6ba";
+    let exact = render(&[]);
+    assert_eq!(exact.0, base);
+    assert_eq!(render(&["--weight", "0.4", "--weight-row", "2"]).0, base);
+    assert_eq!(render(&["--weight", "0.4", "--weight-row", "4"]).0, row_4);
+    let fast = render(&["--sampler", "lanes64-v1", "--seed", "3"]);
+    assert_eq!(fast, render(&["--sampler", "lanes64-v1", "--seed", "3"]));
+    assert_ne!(fast, render(&["--sampler", "lanes64-v1", "--seed", "4"]));
+    let difference = (fast.1 as f64 - exact.1 as f64) / exact.1 as f64;
+    assert!(difference.abs() < 0.05, "fill differs by {difference}");
+
+    assert!(fails(&[&"fractal", &"render", &category, &out]).contains("exists"));
+    let wrong = root.path().join("wrong.csv");
+    fs::write(&wrong, "1,2,3\n").unwrap();
+    let said = fails(&[&"fractal", &"render", &wrong, &root.path().join("y.png")]);
+    assert!(said.contains("wrong.csv") && said.contains("3 columns"), "{said}");
+}
+
+/// Every format keeps the same pixels; shards and folders as 1-bit PNG; any number of threads.
+#[test]
+fn recipes_are_packed_like_folders() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    let pack = |out: &Path, more: &[&str]| {
+        let output = fdconvert().args(["pack", RECIPE]).arg(out).args(more).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let said = pack(&path("wds"), &["--format", "wds", "--threads", "1"]);
+    assert!(said.contains("600 png") && !said.contains("cost"), "{said}");
+    pack(&path("wds2"), &["--format", "wds", "--threads", "2"]);
+    assert_same_tree(&path("wds"), &path("wds2"));
+    pack(&path("x.beton"), &[]);
+    pack(&path("mds"), &["--format", "mds"]);
+    pack(&path("folder"), &["--format", "folder"]);
+    pack(&path("x.formula"), &[]);
+    ok(&[&"unpack", &path("wds"), &path("from-wds"), &"-q"]);
+    assert!(path("folder/00002/00002_24_count_1_flip3.png").is_file());
+
+    let formula = fdconvert_reader::open(path("x.formula")).unwrap();
+    assert_eq!(formula.len(), 600);
+    let datasets: Vec<_> = ["wds", "x.beton", "mds", "folder", "from-wds"]
+        .map(|name| fdconvert_reader::open(path(name)).unwrap())
+        .into();
+    let mut decoder = Decoder::new();
+    for index in (0..600).step_by(13) {
+        let expected = formula.get(index).unwrap();
+        let Value::Image(pixels) = &expected.values[0] else { panic!("no image") };
+        for dataset in &datasets {
+            let sample = dataset.get(index).unwrap();
+            assert_eq!(sample.key, expected.key, "{}", dataset.name());
+            assert_eq!(sample.values[1], expected.values[1]);
+            let metadata = sample.values.iter().find_map(|value| match value {
+                Value::Json(text) => serde_json::from_slice::<Json>(text).ok(),
+                _ => None,
+            });
+            assert_eq!(metadata.unwrap()["weight_row"], index % 200 / 8);
+            let Value::Image(image) = &sample.values[0] else { panic!("no image") };
+            if image.codec == Codec::Png {
+                // IHDR: one bit, palette.
+                assert_eq!(image.bytes[24..26], [1, 3]);
+            }
+            let decoded = decoder.decode("test", image, &Limits::DEFAULT).unwrap();
+            assert_eq!(decoded.pixels.data, pixels.bytes, "{} {index}", dataset.name());
+        }
+    }
+    for name in ["wds", "x.beton", "mds", "x.formula"] {
+        ok(&[&"verify", &path(name), &"--deep", &"-q"]);
+    }
+    // A formula is a source like any other.
+    ok(&[&"pack", &path("x.formula"), &path("wds3"), &"--format", &"wds", &"-q"]);
+    let shard = |name: &str| fs::read(path(name).join("train-000000.tar")).unwrap();
+    assert_eq!(shard("wds3"), shard("wds"));
+}
+
+#[test]
+fn jpeg_is_only_written_when_asked_for_and_warned_of() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("x.beton");
+    let args: [&dyn AsRef<std::ffi::OsStr>; 5] = [&"pack", &RECIPE, &out, &"--jpeg-quality", &"90"];
+    let said = ok(&args);
+    assert!(said.contains("600 jpg") && said.contains("two-level images became JPEG"), "{said}");
+}
+
+#[test]
+fn parts_of_a_plan_draw_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    let (plan, parts, whole) =
+        (root.path().join("p.fdplan"), root.path().join("parts"), root.path().join("whole"));
+    let shape = ["--format", "wds", "--shard-count", "70", "--shuffle", "--seed", "3"];
+    let planned = fdconvert().args(["plan", RECIPE, "-o"]).arg(&plan).args(shape).output().unwrap();
+    assert!(planned.status.success(), "{}", text(&planned.stderr));
+    for part in ["2/3", "1/3", "3/3"] {
+        ok(&[&"pack", &"--plan", &plan, &"--part", &part, &parts, &"-q"]);
+    }
+    ok(&[&"merge", &parts, &"-q"]);
+    let output = fdconvert().args(["pack", RECIPE]).arg(&whole).args(shape).output().unwrap();
+    assert!(output.status.success());
+    for name in names(&whole).iter().filter(|name| name.ends_with(".tar")) {
+        assert_eq!(fs::read(whole.join(name)).unwrap(), fs::read(parts.join(name)).unwrap());
+    }
+}
+
+#[test]
+fn formulas_refuse_what_needs_images() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("x.formula");
+    let refuse = |args: &[&dyn AsRef<std::ffi::OsStr>], words: &str| {
+        let said = fails(args);
+        assert!(said.contains(words), "{said}");
+        assert!(!out.exists());
+    };
+    let kodak = common::kodak_classes(root.path());
+    refuse(&[&"pack", &kodak, &out], "only a recipe becomes one");
+    refuse(&[&"pack", &RECIPE, &RECIPE, &out], "keeps one recipe");
+    refuse(&[&"pack", &RECIPE, &out, &"--encode", &"png"], "encoded or resized");
+    refuse(&[&"pack", &RECIPE, &out, &"--shuffle"], "shuffled");
+    refuse(&[&"pack", &"fractal:fractaldb?sise=3", &out], "no key `sise`");
+    let said = ok(&[&"pack", &RECIPE, &out, &"--dry-run"]);
+    assert!(said.contains("a formula of 600 images") && !out.exists(), "{said}");
+    let plan = json(&[&"pack", &RECIPE, &out, &"--dry-run", &"--json"]);
+    assert_eq!((&plan["samples"], &plan["format"]), (&600.into(), &"formula".into()));
+    ok(&[&"pack", &RECIPE, &out, &"-q"]);
+    // The same is there already; another one would have to replace it.
+    assert!(ok(&[&"pack", &RECIPE, &out]).contains("already complete"));
+    let other = "fractal:fractaldb?classes=1";
+    assert!(fails(&[&"pack", &other, &out]).contains("exists"));
+    let report = json(&[&"pack", &RECIPE, &out, &"--overwrite", &"--json"]);
+    assert_eq!((&report["samples"], &report["classes"]), (&600.into(), &3.into()));
+}
+
+#[test]
+fn sheets_and_censuses_show_what_is_there() {
+    let root = tempfile::tempdir().unwrap();
+    let (sheet, csv) = (root.path().join("sheet.png"), root.path().join("fills.csv"));
+    let recipe = "fractal:fractaldb?classes=6&size=256&points=100000";
+    let report = json(&[
+        &"fractal",
+        &"sheet",
+        &recipe,
+        &sheet,
+        &"--rows",
+        &"2",
+        &"--columns",
+        &"5",
+        &"--tile",
+        &"50",
+        &"--json",
+    ]);
+    assert_eq!(report["images"].as_array().unwrap().len(), 10);
+    let (pixels, _) = decode(&sheet);
+    assert_eq!((pixels.width, pixels.height), (4 + 5 * 54, 4 + 2 * 54));
+
+    let said = ok(&[&"fractal", &"census", &recipe, &"--csv", &csv]);
+    assert!(said.contains("6 categories by 25 rows of weights"), "{said}");
+    let counted = fs::read_to_string(&csv).unwrap();
+    assert_eq!(counted.lines().count(), 151);
+    assert!(counted.starts_with("category,weight_row,fill_256_100000\n00000,0,0.20854\n"));
+    let census = fs::read_to_string(fixtures::fixture("fractaldb/census.csv")).unwrap();
+    for line in counted.lines().skip(1) {
+        let mut cells = line.split(',');
+        let class: u32 = cells.next().unwrap().parse().unwrap();
+        let (row, fill) = (cells.next().unwrap(), cells.next().unwrap());
+        // That census took images whose points overflow for a single pixel. The original draws
+        // more: its own image of category 120, row 4, has 79 pixels.
+        let overflows = census.contains(&format!("\n{class},{row},0.00002\n"));
+        assert!(overflows || census.contains(&format!("\n{class},{row},{fill}\n")), "{line}");
+    }
+    let report = json(&[&"fractal", &"census", &recipe, &"--json"]);
+    assert_eq!(report["rows"].as_array().unwrap().len(), 25);
+    assert!(ok(&[&"fractal", &"recipes"]).contains("visual_atom"));
+}

@@ -1,0 +1,291 @@
+//! Runs that are killed, interrupted or run out of disk.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use crate::common;
+
+use crate::common::{fdconvert, ok, sha256_file};
+use fdconvert_testkit::compare::tree;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Twelve images six times over: 85 MB raw, a page of 2 MiB each.
+fn source(root: &Path) -> PathBuf {
+    let folder = root.join("source");
+    for class in 0..6 {
+        let class = folder.join(format!("c{class}"));
+        fs::create_dir_all(&class).unwrap();
+        for path in common::sorted(&fdconvert_testkit::fixtures::kodak()) {
+            fs::copy(&path, class.join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    folder
+}
+
+fn start(source: &Path, out: &Path, threads: &str) -> Child {
+    fdconvert()
+        .arg("pack")
+        .args([source, out])
+        .args(["--encode", "raw", "--page-size", "2MiB", "--threads", threads])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until the unfinished file has grown to `bytes`, or the child has ended.
+fn wait_for_size(child: &mut Child, partial: &Path, bytes: u64) {
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none()
+        && fs::metadata(partial).map_or(0, |metadata| metadata.len()) < bytes
+    {
+        assert!(began.elapsed() < Duration::from_secs(60), "the pack does not move");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn killed_at_many_points_it_ends_with_the_same_bytes() {
+    let root = tempfile::tempdir().unwrap();
+    let source = source(root.path());
+    let whole = root.path().join("whole.beton");
+    assert!(start(&source, &whole, "2").wait().unwrap().success());
+    let expected = sha256_file(&whole);
+
+    let out = root.path().join("killed.beton");
+    let partial = root.path().join("killed.beton.partial");
+    let mut kills = 0;
+    for round in 1.. {
+        // Each round gets a little further than the one before, with another number of threads.
+        let mut child = start(&source, &out, ["1", "2", "3"][round % 3]);
+        wait_for_size(&mut child, &partial, round as u64 * 11_000_000);
+        child.kill().unwrap();
+        if child.wait().unwrap().success() {
+            break;
+        }
+        assert!(!out.exists(), "a killed run left a file that looks finished");
+        kills += 1;
+    }
+    assert!(kills >= 3, "killed only {kills} times");
+    assert_eq!(sha256_file(&out), expected);
+    assert_eq!(common::names(root.path()), ["killed.beton", "source", "whole.beton"]);
+    ok(&[&"verify", &out, &"--deep"]);
+}
+
+#[test]
+fn a_resumed_run_says_so_and_another_run_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let source = source(root.path());
+    let out = root.path().join("x.beton");
+    let partial = root.path().join("x.beton.partial");
+    let mut child = start(&source, &out, "2");
+    wait_for_size(&mut child, &partial, 30_000_000);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(partial.exists(), "killed too late for this test");
+
+    // Other options: another run. It must not touch what the first has left.
+    let before = sha256_file(&partial);
+    let message = common::fails(&[&"pack", &source, &out, &"--encode", &"jpeg"]);
+    assert!(message.contains("--overwrite"), "{message}");
+    assert_eq!(sha256_file(&partial), before);
+
+    let text =
+        ok(&[&"pack", &source, &out, &"--encode", &"raw", &"--page-size", &"2MiB", &"--json"]);
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(report["resumed"].as_u64().unwrap() > 0, "{report}");
+    assert_eq!(report["samples"], 72);
+}
+
+#[test]
+fn an_interrupt_leaves_nothing_and_exits_130() {
+    let root = tempfile::tempdir().unwrap();
+    let source = source(root.path());
+    let out = root.path().join("x.beton");
+    let mut child = start(&source, &out, "2");
+    wait_for_size(&mut child, &root.path().join("x.beton.partial"), 20_000_000);
+    let id = child.id().to_string();
+    std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(common::names(root.path()), ["source"]);
+}
+
+/// `/dev/full` and quotas are not everywhere; a limit on file size is, and fails like a full disk.
+#[test]
+fn a_disk_that_fills_up_is_an_error_and_leaves_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let source = source(root.path());
+    let out = root.path().join("x.beton");
+    // The shell ignores SIGXFSZ, which its child inherits: writing fails with EFBIG.
+    let script = r#"trap '' XFSZ; ulimit -f 20000; exec "$0" pack "$1" "$2" --encode raw"#;
+    let output = std::process::Command::new("bash")
+        .args(["-c", script, env!("CARGO_BIN_EXE_fdconvert")])
+        .args([&source, &out])
+        .output()
+        .unwrap();
+    let message = common::text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("cannot write") && message.contains("x.beton"), "{message}");
+    assert_eq!(common::names(root.path()), ["source"]);
+}
+
+/// Four PNGs in two classes, and the arguments that pack them into two shards of that format.
+fn small(root: &Path) -> PathBuf {
+    let folder = root.join("small");
+    for (number, class) in ["a", "a", "b", "b"].iter().enumerate() {
+        let image = fdconvert_testkit::fixtures::png(40, 30, number as u64);
+        fs::create_dir_all(folder.join(class)).unwrap();
+        fs::write(folder.join(class).join(format!("{number}.png")), &image.bytes).unwrap();
+    }
+    folder
+}
+
+fn pack(source: &Path, out: &Path, format: &str, more: &[&str]) -> (i32, String) {
+    let mut command = fdconvert();
+    command.arg("pack").args([source, out]).args(["--format", format]).args(more);
+    let output = command.output().unwrap();
+    let text = common::text(&output.stdout) + &common::text(&output.stderr);
+    (output.status.code().unwrap(), text)
+}
+
+const SHARDED: [(&str, &str, &str); 3] = [
+    ("wds", "train-000000.tar", ".fdconvert/train-000000.json"),
+    ("mds", "shard.00000.mds", ".fdconvert/shard.00000.json"),
+    ("mixed", "png/train-000000.tar", "png/.fdconvert/train-000000.json"),
+];
+const TWO: [&str; 2] = ["--shard-count", "2"];
+
+#[test]
+fn files_of_others_are_refused_by_name_and_stay() {
+    let root = tempfile::tempdir().unwrap();
+    let source = small(root.path());
+    let victim = root.path().join("victim");
+    fs::write(&victim, b"precious").unwrap();
+    for (format, shard, _) in SHARDED {
+        let out = root.path().join(format);
+        for name in [format!("{shard}.partial"), "fdconvert.json.partial".into()] {
+            let manifest = if format == "mixed" { "fdconvert-mixed.json.partial" } else { &name };
+            let name = if name.starts_with("fdconvert") { manifest } else { &name };
+            let path = out.join(name);
+            for link in [false, true] {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                if link {
+                    std::os::unix::fs::symlink(&victim, &path).unwrap();
+                } else {
+                    fs::write(&path, b"precious").unwrap();
+                }
+                let (code, text) = pack(&source, &out, format, &TWO);
+                assert!(code == 2 && text.contains(name), "{format} {name}: {code} {text}");
+                assert_eq!(fs::read(&path).unwrap(), b"precious", "{format} {name}");
+                assert_eq!(fs::read(&victim).unwrap(), b"precious");
+                fs::remove_file(&path).unwrap();
+            }
+        }
+        // Moved away, the same command continues.
+        let (code, text) = pack(&source, &out, format, &TWO);
+        assert_eq!(code, 0, "{format}: {text}");
+    }
+    let out = root.path().join("index");
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("train-000000.fdx"), b"precious").unwrap();
+    let (code, text) = pack(&source, &out, "wds", &["--sidecars", "none"]);
+    assert!(code == 2 && text.contains("train-000000.fdx"), "{text}");
+    assert_eq!(fs::read(out.join("train-000000.fdx")).unwrap(), b"precious");
+    // The folder itself and that of the records.
+    for name in ["linked", "real/.fdconvert"] {
+        fs::create_dir_all(root.path().join("real")).unwrap();
+        let link = root.path().join(name);
+        std::os::unix::fs::symlink(&out, &link).unwrap();
+        let out = root.path().join(name.split('/').next().unwrap());
+        let (code, text) = pack(&source, &out, "wds", &TWO);
+        assert!(code == 2 && text.contains("symbolic link"), "{text}");
+    }
+}
+
+#[test]
+fn a_beton_and_a_formula_follow_no_link_either() {
+    let root = tempfile::tempdir().unwrap();
+    let source = small(root.path());
+    let victim = root.path().join("victim");
+    fs::write(&victim, b"precious").unwrap();
+    let recipe = PathBuf::from("fractal:svd?classes=2&instances=4&size=32");
+    for (format, source) in [("beton", &source), ("formula", &recipe)] {
+        let out = root.path().join("x").with_extension(format);
+        let partial = out.with_extension(format!("{format}.partial"));
+        std::os::unix::fs::symlink(&victim, &partial).unwrap();
+        for more in [&[][..], &["--overwrite"]] {
+            let (code, text) = pack(source, &out, format, more);
+            assert!(code == 2 && text.contains("symbolic link"), "{text}");
+            assert_eq!(fs::read(&victim).unwrap(), b"precious");
+        }
+        fs::remove_file(&partial).unwrap();
+        assert_eq!(pack(source, &out, format, &[]).0, 0);
+    }
+    // A formula is the result of its command as long as it lies there.
+    let out = root.path().join("x.formula");
+    let (code, text) = pack(&recipe, &out, "formula", &[]);
+    assert!(code == 0 && text.contains("already complete"), "{text}");
+    let other = PathBuf::from("fractal:svd?classes=3&instances=4&size=32");
+    assert_eq!(pack(&other, &out, "formula", &[]).0, 2);
+}
+
+#[test]
+fn a_resumed_run_compares_finished_shards_with_their_records() {
+    let root = tempfile::tempdir().unwrap();
+    let source = small(root.path());
+    for (format, shard, record) in SHARDED {
+        let out = root.path().join(format);
+        assert_eq!(pack(&source, &out, format, &TWO).0, 0);
+        let whole = tree(&out);
+        for damaged in [shard, record] {
+            // As a kill just before the manifest leaves it, and then the disk.
+            fs::remove_file(out.join("fdconvert.json"))
+                .or_else(|_| fs::remove_file(out.join("fdconvert-mixed.json")))
+                .unwrap();
+            let mut bytes = fs::read(out.join(damaged)).unwrap();
+            let at = bytes.len() - 30;
+            bytes[at] ^= 1;
+            fs::write(out.join(damaged), bytes).unwrap();
+            let (code, text) = pack(&source, &out, format, &TWO);
+            assert!(code == 0 && text.contains("checked"), "{format} {damaged}: {text}");
+            assert!(tree(&out) == whole, "{format}: {damaged} stayed damaged");
+        }
+        let (code, text) = pack(&source, &out, format, &TWO);
+        assert!(code == 0 && text.contains("already complete"), "{format}: {text}");
+        assert!(tree(&out) == whole);
+    }
+}
+
+#[test]
+fn a_source_that_was_written_to_since_is_not_blended_in() {
+    let root = tempfile::tempdir().unwrap();
+    let source = small(root.path());
+    let (first, last) = (source.join("a/0.png"), source.join("b/3.png"));
+    let sound = fs::read(&last).unwrap();
+    let since = fs::metadata(&last).unwrap().modified().unwrap();
+    for (format, _, _) in SHARDED {
+        let out = root.path().join(format);
+        let touch = |path: &Path, time| {
+            fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
+        };
+        // The last shard cannot be written, so the first one waits for another run.
+        fs::write(&last, vec![0; sound.len()]).unwrap();
+        touch(&last, since);
+        assert_eq!(pack(&source, &out, format, &TWO).0, 2);
+        assert!(out.join(".fdconvert/source.stamp").is_file(), "{format}");
+        let before = fs::metadata(&first).unwrap().modified().unwrap();
+        touch(&first, before + Duration::from_secs(5));
+        let (code, text) = pack(&source, &out, format, &TWO);
+        assert!(code == 2 && text.contains("were written to since"), "{format}: {text}");
+        touch(&first, before);
+        fs::write(&last, &sound).unwrap();
+        touch(&last, since);
+        let (code, text) = pack(&source, &out, format, &TWO);
+        assert_eq!(code, 0, "{format}: {text}");
+        // No time is left in the finished output.
+        assert!(!out.join(".fdconvert/source.stamp").exists(), "{format}");
+    }
+}

@@ -1,0 +1,40 @@
+//! The command, run as its users run it: one program, which is compiled once. Without C codecs those
+//! that write and read images are enough.
+
+mod bad;
+mod cli;
+mod common;
+mod damage;
+mod keep;
+mod mixed;
+
+#[cfg(feature = "turbo")]
+mod convert;
+#[cfg(feature = "turbo")]
+mod datasets;
+#[cfg(feature = "turbo")]
+mod fractal;
+#[cfg(feature = "turbo")]
+mod golden;
+#[cfg(feature = "turbo")]
+mod gpu;
+#[cfg(feature = "turbo")]
+mod jpeg_index;
+#[cfg(feature = "turbo")]
+mod kill;
+#[cfg(feature = "turbo")]
+mod loader;
+#[cfg(feature = "turbo")]
+mod messages;
+#[cfg(feature = "turbo")]
+mod options;
+#[cfg(feature = "turbo")]
+mod parts;
+#[cfg(feature = "turbo")]
+mod profile;
+#[cfg(feature = "turbo")]
+mod sources;
+#[cfg(feature = "turbo")]
+mod split_folders;
+#[cfg(feature = "turbo")]
+mod splits;

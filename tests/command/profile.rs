@@ -1,0 +1,279 @@
+//! `fdconvert profile` and `bench`: they measure, say what they found, and leave nothing behind.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
+use crate::common;
+
+use crate::common::{fails, kodak_classes, names, ok, run, text};
+use fdconvert_testkit::compare::tree;
+use serde_json::Value;
+use std::{ffi::OsStr, fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
+type Args<'a> = Vec<&'a dyn AsRef<OsStr>>;
+
+/// A quick profile of a slow disk.
+#[allow(clippy::ptr_arg, reason = "a slice is not a trait object")]
+fn quick<'a>(source: &'a PathBuf, target: &'a PathBuf) -> Args<'a> {
+    vec![
+        &"profile",
+        source,
+        &"--target",
+        target,
+        &"--threads",
+        &"1",
+        &"--samples",
+        &"6",
+        &"--runs",
+        &"1",
+        &"--seconds",
+        &"0.2",
+        &"--throttle-read",
+        &"100MB/s",
+    ]
+}
+
+#[test]
+fn a_profile_says_what_it_rests_on_and_packs() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let target = root.path().join("target");
+    fs::create_dir(&target).unwrap();
+    let before = tree(&source);
+    let (json, html) = (root.path().join("p.json"), root.path().join("p.html"));
+    let mut args = quick(&source, &target);
+    args.extend([&"--search" as &dyn AsRef<OsStr>, &"paper", &"--json"]);
+    args.extend([&"--output" as &dyn AsRef<OsStr>, &json, &"--report", &html]);
+    let report: Value = serde_json::from_str(&ok(&args)).unwrap();
+    assert_eq!(report["document"], "fdconvert-profile");
+    assert_eq!(
+        (&report["encoded"]["name"], &report["raw"]["name"]),
+        (&"png".into(), &"bmp".into())
+    );
+    // The bucket is what the disk delivers.
+    let rate = report["read"]["bytes_per_s"].as_f64().unwrap();
+    assert!((80e6..=105e6).contains(&rate), "{rate}");
+    assert_eq!(report["tenths"].as_array().unwrap().len(), 11);
+    let verified = report["verified"].as_array().unwrap();
+    assert!(verified.len() >= 2 && verified[0]["share"] == 0.0);
+    let share = report["solution"]["chosen"]["share"].as_f64().unwrap();
+    assert!((0.0..=1.0).contains(&share));
+
+    // Nothing is left on the target, and the source is as it was.
+    assert!(names(&target).is_empty());
+    assert!(tree(&source) == before);
+    let page = fs::read_to_string(&html).unwrap();
+    assert!(page.contains("<svg") && !page.contains("http://") && !page.contains("<script"));
+
+    // What was written once is not replaced by accident.
+    let mut again = quick(&source, &target);
+    again.extend([&"--output" as &dyn AsRef<OsStr>, &json]);
+    assert!(fails(&again).contains("--overwrite"));
+
+    let out = root.path().join("set");
+    ok(&[&"pack", &source, &out, &"--format", &"mixed", &"--ratio", &json]);
+    let packed: Value = serde_json::from_str(&ok(&[&"inspect", &out, &"--json"])).unwrap();
+    let n_bmp = packed["details"]["bmp"]["samples"].as_u64().unwrap_or(0);
+    assert_eq!(n_bmp, (share * 12.0 + 0.5).floor() as u64, "{packed}");
+
+    // By benefit, as many as balance the two: no number is given.
+    let mut fast = report.clone();
+    fast["machine"]["read_bytes_per_s"] = 600e6.into();
+    fast["encoded"]["cost"]["cpu_seconds_per_image"] = 3e-3.into();
+    fast["raw"]["cost"]["cpu_seconds_per_image"] = 2e-4.into();
+    fast["solution"]["chosen"]["share"] = 0.54.into();
+    fs::write(&json, fast.to_string()).unwrap();
+    let out = root.path().join("benefit");
+    let args: Args<'_> =
+        vec![&"pack", &source, &out, &"--format", &"mixed", &"--ratio", &json, &"--by", &"benefit"];
+    ok(&args);
+    let packed: Value = serde_json::from_str(&ok(&[&"inspect", &out, &"--json"])).unwrap();
+    let n_bmp = packed["details"]["bmp"]["samples"].as_u64().unwrap();
+    assert!((4..=7).contains(&n_bmp), "{packed}");
+    assert!(packed["provenance"]["params"]["ratio-balance"].is_string());
+
+    // A profile of what is not a mixture with BMP.
+    let mut other = report.clone();
+    other["raw"]["name"] = "jpeg".into();
+    fs::write(&json, other.to_string()).unwrap();
+    let out = root.path().join("other");
+    let refused = fails(&[&"pack", &source, &out, &"--format", &"mixed", &"--ratio", &json]);
+    assert!(refused.contains("BMP"), "{refused}");
+}
+
+#[test]
+fn auto_profiles_once_and_continues_with_what_it_found() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let out = root.path().join("set");
+    let pack: Args<'_> = vec![&"pack", &source, &out, &"--format", &"mixed", &"--ratio", &"auto"];
+    let output = run(&pack);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("images/s predicted"), "{}", text(&output.stderr));
+    let copy = out.join(".fdconvert/profile.json");
+    let report: Value = serde_json::from_slice(&fs::read(&copy).unwrap()).unwrap();
+    let share = report["solution"]["chosen"]["share"].as_f64().unwrap();
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(out.join("fdconvert-mixed.json")).unwrap()).unwrap();
+    assert_eq!(manifest["asked"].as_str().unwrap().parse::<f64>().unwrap(), share);
+    // The same again, as after a stop: what was found then counts, though another run might find
+    // another number.
+    let mut other = report.clone();
+    other["solution"]["chosen"]["share"] = 0.25.into();
+    fs::remove_dir_all(&out).unwrap();
+    fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    fs::write(&copy, other.to_string()).unwrap();
+    let output = run(&pack);
+    assert!(text(&output.stderr).contains("profiled before"), "{}", text(&output.stderr));
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(out.join("fdconvert-mixed.json")).unwrap()).unwrap();
+    assert_eq!(manifest["asked"], "0.25");
+}
+
+#[test]
+fn targets_that_cannot_be_measured_are_named() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let missing = root.path().join("missing");
+    assert!(fails(&quick(&source, &missing)).contains("missing"));
+    let file = source.join("even");
+    let file = common::sorted(&file).remove(0);
+    assert!(fails(&quick(&source, &file)).contains("not a folder"));
+    let one: Args<'_> = vec![&"profile", &source, &"--formats", &"png"];
+    assert!(fails(&one).contains("two"));
+    let empty = root.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    assert!(fails(&quick(&empty, &root.path().to_path_buf())).contains("image"));
+}
+
+#[test]
+fn memory_is_not_taken_for_a_disk() {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    if !mounts.contains(" /dev/shm ") {
+        println!("skipped: there is no /dev/shm");
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let target = tempfile::tempdir_in("/dev/shm").unwrap();
+    let output = run(&quick(&source, &target.path().to_path_buf()));
+    assert!(output.status.success());
+    assert!(text(&output.stderr).contains("memory, not of a disk"), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("from memory"));
+    assert!(names(target.path()).is_empty());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_read() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let target = root.path().join("target");
+    fs::create_dir(&target).unwrap();
+    fs::write(target.join("large"), vec![7; 3 << 20]).unwrap();
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(target.join("probe"), b"").is_ok() {
+        fs::remove_file(target.join("probe")).unwrap();
+        println!("skipped: this user may write anywhere");
+        return;
+    }
+    let output = run(&quick(&source, &target));
+    let said = text(&output.stderr);
+    assert!(output.status.success() && said.contains("cannot be written"), "{said}");
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn bench_compares_forms_of_the_same_images() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let (png, mixed) = (root.path().join("png"), root.path().join("mixed"));
+    ok(&[&"pack", &source, &png, &"--format", &"wds", &"--max-side", &"200"]);
+    let pack: Args<'_> = vec![
+        &"pack",
+        &source,
+        &mixed,
+        &"--format",
+        &"mixed",
+        &"--ratio",
+        &"0.5",
+        &"--max-side",
+        &"200",
+    ];
+    ok(&pack);
+    let plot = root.path().join("rates.svg");
+    let bench: Args<'_> = vec![
+        &"bench",
+        &mixed,
+        &"--compare",
+        &png,
+        &"--rounds",
+        &"2",
+        &"--seconds",
+        &"0.2",
+        &"--size",
+        &"64",
+        &"--batch",
+        &"4",
+        &"--cache",
+        &"200kB",
+        &"--plot",
+        &plot,
+        &"--json",
+    ];
+    let result: Value = serde_json::from_str(&ok(&bench)).unwrap();
+    let datasets = result["datasets"].as_array().unwrap();
+    assert_eq!(datasets.len(), 2);
+    for dataset in datasets {
+        assert!(dataset["images_per_s"].as_f64().unwrap() > 0.0);
+        assert_eq!(dataset["rounds"].as_array().unwrap().len(), 2);
+        let hits = dataset["hits"].as_f64().unwrap();
+        assert!(hits > 0.02 && hits < 0.9, "{dataset}");
+    }
+    assert_eq!(datasets[0]["forms"][0][0], "png");
+    assert_eq!(datasets[0]["forms"][1], serde_json::json!(["bmp", 0.5]));
+    let plot = fs::read_to_string(&plot).unwrap();
+    assert!(plot.starts_with("<svg") && plot.contains("mixed"));
+    for text in ["Images per second", ">dataset<", ">images/s", "achieved", "loading alone"] {
+        assert!(plot.contains(text), "{text}: {plot}");
+    }
+    let table = ok(&[&"bench", &png, &"--rounds", &"1", &"--seconds", &"0.2"]);
+    assert!(table.contains("bound by") && table.contains("png"), "{table}");
+    let liquid: Args<'_> = vec![
+        &"bench",
+        &mixed,
+        &"--cache",
+        &"200kB",
+        &"--cache-policy",
+        &"liquid",
+        &"--rounds",
+        &"1",
+        &"--seconds",
+        &"0.2",
+    ];
+    ok(&liquid);
+}
+
+#[test]
+fn bench_reads_what_does_not_tell_where_its_images_lie() {
+    let root = tempfile::tempdir().unwrap();
+    let (photos, mds) = (root.path().join("photos"), root.path().join("shards"));
+    ok(&[&"sample", &photos]);
+    ok(&[&"pack", &photos, &mds, &"--format", &"mds"]);
+    let formula = root.path().join("x.formula");
+    ok(&[&"pack", &"fractal:fractaldb?classes=1&instances=100&size=64", &formula]);
+    let short: Args<'_> = vec![&"--rounds", &"1", &"--seconds", &"0.02", &"--size", &"64"];
+    let mut bench: Args<'_> = vec![&"bench", &mds];
+    bench.extend(&short);
+    ok(&bench);
+    for dataset in [&photos, &formula] {
+        let mut bench: Args<'_> = vec![&"bench", dataset];
+        bench.extend(&short);
+        let output = run(&bench);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("page cache"), "{}", text(&output.stderr));
+        bench.push(&"--json");
+        let result: Value = serde_json::from_str(&ok(&bench)).unwrap();
+        assert_eq!(result["direct"], false);
+        // Who asks for it is told that it cannot be had.
+        bench.extend([&"--access" as &dyn AsRef<OsStr>, &"direct"]);
+        assert!(fails(&bench).contains("cannot be read directly"));
+    }
+}

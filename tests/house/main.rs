@@ -1,0 +1,5 @@
+//! What holds for the repository: its arrows, its words, its files.
+
+mod architecture;
+mod documents;
+mod tidy;
