@@ -1,15 +1,19 @@
-//! Whole images: this decoder against libjpeg-turbo and zune-jpeg, in one thread, by turns.
+//! This decoder against libjpeg-turbo and zune-jpeg, in one thread, by turns.
 //! `cargo bench -p fdconvert-jpeg-decode -- FOLDER...` prints Markdown: the least CPU time of each
 //! image's repeats, on average, and its ratio to libjpeg-turbo's. All of it counts: parsing,
 //! reading the entry points, making tables. The environment sets `REPEATS`, the images of a folder
-//! (`LIMIT`), and which decoders (`ONLY`). A recorded result is in `README.md`.
+//! (`LIMIT`), and which decoders (`ONLY`); `SHRINK=2` (4, 8) has images made smaller, and `CROP=1` a
+//! random resized crop of each. A recorded result is in `README.md`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
-#[path = "../tests/common/turbo.rs"]
+#[path = "../tests/jpeg_decode/common/turbo.rs"]
 mod turbo;
 
 use fdconvert_jpeg::{parse, stored_entry_points};
-use fdconvert_jpeg_decode::{Decoder, Header, Instructions, Options};
-use fdconvert_testkit::workload::files_below;
+use fdconvert_jpeg_decode::{Decoder, Header, Instructions, Options, Region, Scale};
+use fdconvert_testkit::{
+    fixtures::Random,
+    workload::{files_below, resized_crop},
+};
 use std::{hint::black_box, time::Duration};
 use turbo::Turbo;
 
@@ -19,6 +23,10 @@ type Way = Box<dyn FnMut(&Image, &mut [u8])>;
 struct Image {
     bytes: Vec<u8>,
     entry_points: Vec<u8>,
+    scale: Scale,
+    /// Of the reduced image.
+    region: Option<Region>,
+    /// That are made.
     pixels: usize,
 }
 
@@ -26,6 +34,15 @@ fn main() {
     let args: Vec<_> = std::env::args().skip(1).filter(|it| !it.starts_with("--")).collect();
     let repeats = std::env::var("REPEATS").map_or(7, |it| it.parse().unwrap());
     let limit = std::env::var("LIMIT").map_or(usize::MAX, |it| it.parse().unwrap());
+    let shrink = std::env::var("SHRINK").map_or(1, |it| it.parse().unwrap());
+    let scale = match shrink {
+        1 => Scale::Whole,
+        2 => Scale::Half,
+        4 => Scale::Quarter,
+        _ => Scale::Eighth,
+    };
+    let crops = std::env::var_os("CROP").is_some();
+    let mut random = Random::new(1);
     for folder in &args {
         let mut images = Vec::new();
         for file in files_below(folder.as_ref()).unwrap() {
@@ -36,15 +53,23 @@ fn main() {
             }
             let jpeg = parse(&bytes).unwrap();
             let entry_points = stored_entry_points(&bytes, 2048).unwrap();
-            let pixels = (jpeg.width * jpeg.height) as usize;
-            images.push(Image { bytes, entry_points, pixels });
+            let (width, height) = (scale.reduced(jpeg.width), scale.reduced(jpeg.height));
+            let region = crops.then(|| {
+                let part = resized_crop(&mut random, width, height);
+                // libjpeg-turbo's begin between MCUs.
+                let (x, y) = (part.x as u32 / 32 * 32, part.y as u32);
+                let [wide, high] = [part.width, part.height].map(|it| (it as u32).max(1));
+                Region { x, y, width: wide.min(width - x), height: high.min(height - y) }
+            });
+            let pixels = region.map_or(width * height, |it| it.width * it.height) as usize;
+            images.push(Image { bytes, entry_points, scale, region, pixels });
         }
         images.truncate(limit);
-        measure(folder, &images, repeats);
+        measure(folder, &images, shrink, repeats);
     }
 }
 
-fn measure(folder: &str, images: &[Image], repeats: usize) {
+fn measure(folder: &str, images: &[Image], shrink: u32, repeats: usize) {
     let n = images.len().max(1);
     let kb = images.iter().map(|it| it.bytes.len()).sum::<usize>() as f64 / n as f64 / 1e3;
     let megapixels = images.iter().map(|it| it.pixels).sum::<usize>() as f64 / n as f64 / 1e6;
@@ -56,7 +81,8 @@ fn measure(folder: &str, images: &[Image], repeats: usize) {
     ways.push((
         "libjpeg-turbo 3.1".into(),
         Box::new(move |image, out| {
-            assert!(turbo.decode(&image.bytes, 1, 3, out));
+            let part = image.region.map(|it| [it.x, it.y, it.width, it.height]);
+            assert!(turbo.decode_part(&image.bytes, shrink, part, 3, out));
         }),
     ));
     for instructions in Instructions::ALL {
@@ -70,13 +96,17 @@ fn measure(folder: &str, images: &[Image], repeats: usize) {
             let name = format!("{instructions:?}, {n_places} places, index: {with_index}");
             let decode = move |image: &Image, out: &mut [u8]| {
                 let entry_points = with_index.then_some(&image.entry_points[..]);
-                let options = Options { entry_points, n_places, ..Options::default() };
+                let Image { scale, region, .. } = *image;
+                let options =
+                    Options { entry_points, n_places, scale, region, ..Options::default() };
                 decoder.decode(&image.bytes, &options, out).unwrap();
             };
             ways.push((name, Box::new(decode)));
         }
     }
-    ways.push(("zune-jpeg".into(), Box::new(zune)));
+    if images.iter().all(|it| it.scale == Scale::Whole && it.region.is_none()) {
+        ways.push(("zune-jpeg".into(), Box::new(zune)));
+    }
     if let Ok(only) = std::env::var("ONLY") {
         ways.retain(|(name, _)| name.starts_with("libjpeg") || name.contains(&only));
     }

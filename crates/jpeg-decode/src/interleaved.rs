@@ -39,7 +39,7 @@ use crate::{
     window::Window,
 };
 use fdconvert_jpeg::{Class, HuffmanTable, Jpeg, Unstuffed};
-use std::slice::IterMut;
+use std::{arch::asm, mem::offset_of, ptr::with_exposed_provenance_mut, slice::IterMut};
 
 /// Streams at once, at most.
 pub(crate) const MAX_STREAMS: usize = 8;
@@ -172,11 +172,7 @@ impl Plans {
 /// A place of the scan that is being decoded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stream<'a> {
-    /// See the module.
-    bits: u64,
-    /// The position in the scan from which they were loaded.
-    loaded_at: u64,
-    place: u64,
+    now: Now,
     /// Of the place: a margin before the end.
     stop: u64,
     end: u64,
@@ -188,6 +184,25 @@ pub(crate) struct Stream<'a> {
     data: &'a [u8],
     /// The last position in the scan to load from.
     limit: u64,
+}
+
+/// What changes with every code, and is to stay in registers.
+#[derive(Debug, Clone, Copy)]
+struct Now {
+    /// See the module.
+    bits: u64,
+    /// The position in the scan from which they were loaded.
+    loaded_at: u64,
+    /// From the first cell; an address while streams run.
+    place: u64,
+}
+
+impl Now {
+    /// The position in the scan.
+    #[inline(always)]
+    fn bit(&self) -> u64 {
+        self.loaded_at + u64::from(self.bits.trailing_zeros()) - 6
+    }
 }
 
 impl<'a> Stream<'a> {
@@ -205,9 +220,8 @@ impl<'a> Stream<'a> {
         let limit = (data.len() as u64).saturating_sub(16) * 8;
         let margin = if plans.index_bits == INDEX_BITS { MARGIN } else { LARGE_MARGIN };
         let stop = end.saturating_sub(margin * CELL).max(place);
-        let (bits, loaded_at) = (NO_BITS, bit);
-        let (stop_bit, failed) = (u64::MAX, 0);
-        Self { bits, loaded_at, place, stop, end, stop_bit, failed, data, limit }
+        let now = Now { bits: NO_BITS, loaded_at: bit, place };
+        Self { now, stop, end, stop_bit: u64::MAX, failed: 0, data, limit }
     }
 
     /// The same, to be stopped behind a position as well.
@@ -222,25 +236,16 @@ impl<'a> Stream<'a> {
 
     /// The cell that it is in, and whether that is at the start of its block.
     pub(crate) fn cell(&self) -> (usize, bool) {
-        ((self.place / CELL) as usize, self.place & 128 == 0)
+        ((self.now.place / CELL) as usize, self.now.place & 128 == 0)
     }
 
     /// The position in the scan.
     pub(crate) fn bit(&self) -> u64 {
-        self.loaded_at + u64::from(self.bits.trailing_zeros()) - 6
+        self.now.bit()
     }
 
     pub(crate) fn is_near_end(&self) -> bool {
-        self.place >= self.stop || self.loaded_at >= self.stop_bit
-    }
-
-    /// There is no such code: the block ends, and the next one starts a bit later. A stream whose
-    /// start was a guess may find its way yet.
-    #[cold]
-    fn fail(&mut self) {
-        self.bits <<= 1;
-        self.place = (self.place | 255) + 1;
-        self.failed = self.place;
+        self.now.place >= self.stop || self.now.loaded_at >= self.stop_bit
     }
 }
 
@@ -314,9 +319,9 @@ pub(crate) fn finish_block(
     stream: &mut Stream<'_>,
     and_next: bool,
 ) -> bool {
-    let is_start = stream.place & 128 == 0;
+    let is_start = stream.now.place & 128 == 0;
     let n_blocks = u64::from(!is_start) + u64::from(and_next);
-    let end = (stream.place / CELL + n_blocks) * CELL;
+    let end = (stream.now.place / CELL + n_blocks) * CELL;
     if end > stream.end {
         return false;
     }
@@ -334,7 +339,10 @@ pub(crate) fn finish_block(
 /// Where everything is.
 #[derive(Clone, Copy)]
 struct Bases {
-    cells: *mut u8,
+    /// The address of the first cell, a multiple of [`CELL`].
+    cells: u64,
+    /// The plan of a half cell lies as many plans behind this as the half cell has in front of it
+    /// in all memory, so that addresses index it.
     plans: *const Plan,
     entries: *const Entry,
     codes: *const Codes,
@@ -355,12 +363,39 @@ impl Bases {
         plans.reach(n_cells);
         assert!(plans.plans.len() >= 2 * n_cells);
         assert!(plans.entries.len() == plans.codes.len() << plans.index_bits);
+        // Exposed: what runs makes pointers of addresses.
+        let cells = window.cells.as_mut_ptr().expose_provenance() as u64;
+        assert!(cells.is_multiple_of(CELL));
         Self {
-            cells: window.cells.as_mut_ptr().cast(),
-            plans: plans.plans.as_ptr(),
+            cells,
+            plans: plans.plans.as_ptr().wrapping_sub((cells >> 7) as usize),
             entries: plans.entries.as_ptr(),
             codes: plans.codes.as_ptr(),
         }
+    }
+
+    /// The address of a place.
+    #[inline(always)]
+    fn address(self, place: u64) -> u64 {
+        place + self.cells
+    }
+
+    /// The place at an address.
+    #[inline(always)]
+    fn place(self, address: u64) -> u64 {
+        address - self.cells
+    }
+
+    /// What a stream keeps in registers while it runs.
+    #[inline(always)]
+    fn enter(self, stream: &Stream<'_>) -> Now {
+        Now { place: self.address(stream.now.place), ..stream.now }
+    }
+
+    /// Puts it back.
+    #[inline(always)]
+    fn leave(self, now: Now, stream: &mut Stream<'_>) {
+        stream.now = Now { place: self.place(now.place), ..now };
     }
 }
 
@@ -399,23 +434,35 @@ macro_rules! alternate {
             marks: &mut IterMut<'_, Marks>,
             $($stream: &mut Stream<'_>),+
         ) {
-            $(let place = &mut *$stream; let mut $stream = *place; let $stream = (&mut $stream, place);)+
+            // What is in registers, the rest, and the address to stop at.
+            $(let mut $stream = (at.enter($stream), at.address($stream.stop), $stream);)+
+            macro_rules! step_each {
+                () => { $(step::<N>(at, &mut $stream.0, $stream.2);)+ };
+            }
             // SAFETY: passed on.
             unsafe {
-                while $(!$stream.0.is_near_end())&&+ {
-                    $(load($stream.0);)+
+                while $($stream.0.place < $stream.1 && $stream.0.loaded_at < $stream.2.stop_bit)&&+ {
+                    $(load(&mut $stream.0, $stream.2);)+
                     if let Some(marks) = marks.next() {
-                        $(marks[$number] = Mark { bit: $stream.0.loaded_at, place: $stream.0.place };)+
+                        $(marks[$number] = Mark {
+                            bit: $stream.0.loaded_at,
+                            place: at.place($stream.0.place),
+                        };)+
                     }
-                    for _ in 0..CODES {
-                        $(step::<N>(at, $stream.0);)+
+                    step_each!();
+                    step_each!();
+                    step_each!();
+                    step_each!();
+                    if CODES > LARGE_CODES {
+                        step_each!();
                     }
                 }
             }
-            $(*$stream.1 = *$stream.0;)+
+            $(at.leave($stream.0, $stream.2);)+
         }
     };
 }
+const _: () = assert!(LARGE_CODES == 4 && CODES == 5);
 alternate!(one: a 0);
 alternate!(two: a 0 b 1);
 alternate!(three: a 0 b 1 c 2);
@@ -427,68 +474,103 @@ alternate!(eight: a 0 b 1 c 2 d 3 e 4 f 5 g 6 h 7);
 
 #[target_feature(enable = "bmi1,bmi2")]
 unsafe fn finish_one<const N: u32>(at: Bases, stream: &mut Stream<'_>, end: u64) {
-    while stream.place < end {
+    let mut now = at.enter(stream);
+    let end = at.address(end);
+    while now.place < end {
         // SAFETY: passed on; the place is in front of the end.
         unsafe {
-            load(stream);
-            step::<N>(at, stream);
+            load(&mut now, stream);
+            step::<N>(at, &mut now, stream);
         }
     }
+    at.leave(now, stream);
 }
 
 /// Loads the next 57 bits.
 #[inline(always)]
-unsafe fn load(stream: &mut Stream<'_>) {
-    stream.loaded_at = stream.bit().min(stream.limit);
+unsafe fn load(now: &mut Now, stream: &Stream<'_>) {
+    now.loaded_at = now.bit().min(stream.limit);
     // SAFETY: 8 bytes from `limit` are in the data.
-    let word = unsafe {
-        stream.data.as_ptr().add((stream.loaded_at >> 3) as usize).cast::<[u8; 8]>().read()
-    };
+    let word =
+        unsafe { stream.data.as_ptr().add((now.loaded_at >> 3) as usize).cast::<[u8; 8]>().read() };
     let word = u64::from_be_bytes(word);
-    stream.bits = ((word << (stream.loaded_at & 7)) | 127) - 63;
+    now.bits = ((word << (now.loaded_at & 7)) | 127) - 63;
 }
 
-/// Takes one code.
+/// Takes one code: as [`step_long`] does it for one that is whole, in 16 instructions. The compiler
+/// makes 24 of the same, and runs out of registers for five streams.
 #[inline(always)]
-unsafe fn step<const N: u32>(at: Bases, stream: &mut Stream<'_>) {
+unsafe fn step<const N: u32>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) {
+    let half: u64;
+    let entry: u32;
     // SAFETY: a place in the cells has its plan, a plan has as many entries as N bits can index;
     // the place that is written to is in the cells as long as the stream was stopped in time.
     unsafe {
-        let plan = at.plans.add((stream.place >> 7) as usize);
-        let index = u64::from((*plan).table) + (stream.bits >> (64 - N));
-        let entry = *at.entries.add(index as usize);
+        asm!(
+            "mov {half}, {place}",
+            "shr {half}, 7",
+            "mov {entry:r}, {bits}",
+            "shr {entry:r}, {shift}",
+            "add {entry:e}, dword ptr [{plans} + {half}*8]",
+            "mov {entry:e}, dword ptr [{entries} + {entry:r}*4]",
+            half = out(reg) half,
+            entry = out(reg) entry,
+            place = in(reg) now.place,
+            bits = in(reg) now.bits,
+            plans = in(reg) at.plans,
+            entries = in(reg) at.entries,
+            shift = const 64 - N,
+            options(pure, readonly, nostack),
+        );
+        let entry = Entry::of_bits(entry);
         if !entry.is_whole() {
-            *stream = step_long::<N>(at, *stream);
+            *now = step_long::<N>(at, *now, stream);
             return;
         }
-        stream.bits = entry.used(stream.bits);
-        stream.place = (stream.place | u64::from((*plan).mask)) + u64::from(entry.advance());
-        at.cells.add(stream.place as usize).cast::<i16>().sub(1).write(entry.value_here());
+        asm!(
+            "shlx {bits}, {bits}, {entry:r}",
+            "or {place:l}, byte ptr [{plans} + {half}*8 + {mask}]",
+            "movzx {half:e}, {entry:h}",
+            "shr {entry:e}, 16",
+            "add {place}, {half}",
+            "mov word ptr [{place} - 2], {entry:x}",
+            bits = inout(reg) now.bits,
+            place = inout(reg) now.place,
+            entry = inout(reg_abcd) entry.bits() => _,
+            half = inout(reg_abcd) half => _,
+            plans = in(reg) at.plans,
+            mask = const offset_of!(Plan, mask),
+            options(nostack),
+        );
     }
 }
 
 /// Takes a code that is longer than the index, or its value is.
 #[cold]
 #[inline(never)]
-unsafe fn step_long<'a, const N: u32>(at: Bases, mut stream: Stream<'a>) -> Stream<'a> {
+unsafe fn step_long<const N: u32>(at: Bases, mut now: Now, stream: &mut Stream<'_>) -> Now {
     // SAFETY: as for `step`; a plan has its codes.
     unsafe {
-        load(&mut stream);
-        let plan = *at.plans.add((stream.place >> 7) as usize);
-        let index = u64::from(plan.table) + (stream.bits >> (64 - N));
+        load(&mut now, stream);
+        let plan = *at.plans.wrapping_add((now.place >> 7) as usize);
+        let index = u64::from(plan.table) + (now.bits >> (64 - N));
         let mut entry = *at.entries.add(index as usize);
         if !entry.has_code() {
-            let Some(found) = (*at.codes.add(plan.codes.into())).find(stream.bits) else {
-                stream.fail();
-                return stream;
+            let Some(found) = (*at.codes.add(plan.codes.into())).find(now.bits) else {
+                // The block ends, and the next one starts a bit later. A stream whose start was
+                // a guess may find its way yet.
+                now.bits <<= 1;
+                now.place = (now.place | 255) + 1;
+                stream.failed = at.place(now.place);
+                return now;
             };
             entry = found;
         }
-        let value = entry.value(stream.bits);
-        stream.bits <<= entry.total_bits();
-        stream.place = (stream.place | u64::from(plan.mask)) + u64::from(entry.advance());
-        at.cells.add(stream.place as usize).cast::<i16>().sub(1).write(value);
-        load(&mut stream);
+        let value = entry.value(now.bits);
+        now.bits <<= entry.total_bits();
+        now.place = (now.place | u64::from(plan.mask)) + u64::from(entry.advance());
+        with_exposed_provenance_mut::<i16>(now.place as usize).sub(1).write(value);
+        load(&mut now, stream);
     }
-    stream
+    now
 }

@@ -127,7 +127,17 @@ impl Plane {
                     continue;
                 }
             };
-            reduced::block_row(side, cells, row, factors, out, stride);
+            match (side, loops) {
+                #[cfg(target_arch = "x86_64")]
+                (Side::Four, Loops::Avx2(avx2) | Loops::Avx512(avx2, _)) => {
+                    crate::simd::four(avx2, cells, row, factors, out, stride);
+                }
+                #[cfg(target_arch = "x86_64")]
+                (Side::Two, Loops::Avx2(avx2) | Loops::Avx512(avx2, _)) => {
+                    crate::simd::two(avx2, cells, row, factors, out, stride);
+                }
+                _ => reduced::block_row(side, cells, row, factors, out, stride),
+            }
         }
     }
 

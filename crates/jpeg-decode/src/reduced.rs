@@ -7,18 +7,23 @@ use crate::{
 };
 
 // Fixed-point constants: round(x * 8192).
-const F_0_211: i32 = 1730;
-const F_0_509: i32 = 4176;
-const F_0_601: i32 = 4926;
-const F_0_720: i32 = 5906;
-const F_0_850: i32 = 6967;
-const F_1_061: i32 = 8697;
-const F_1_272: i32 = 10426;
-const F_1_451: i32 = 11893;
-const F_2_172: i32 = 17799;
-const F_3_624: i32 = 29692;
+pub(crate) const F_0_211: i32 = 1730;
+pub(crate) const F_0_509: i32 = 4176;
+pub(crate) const F_0_601: i32 = 4926;
+pub(crate) const F_0_720: i32 = 5906;
+pub(crate) const F_0_850: i32 = 6967;
+pub(crate) const F_1_061: i32 = 8697;
+pub(crate) const F_1_272: i32 = 10426;
+pub(crate) const F_1_451: i32 = 11893;
+pub(crate) const F_2_172: i32 = 17799;
+pub(crate) const F_3_624: i32 = 29692;
 const CONST_BITS: u32 = 13;
 const PASS_BITS: u32 = 2;
+/// What the two passes divide by, as powers of 2.
+pub(crate) const FOUR_SHIFTS: (u32, u32) =
+    (CONST_BITS - PASS_BITS + 1, CONST_BITS + PASS_BITS + 3 + 1);
+pub(crate) const TWO_SHIFTS: (u32, u32) =
+    (CONST_BITS - PASS_BITS + 2, CONST_BITS + PASS_BITS + 3 + 2);
 
 /// Samples on a side of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,15 +77,14 @@ fn one(coefficients: &Block, factors: &Factors) -> u8 {
 }
 
 fn two(coefficients: &Block, factors: &Factors) -> [[u8; 2]; 2] {
-    const FIRST: u32 = CONST_BITS - PASS_BITS + 2;
-    const SECOND: u32 = CONST_BITS + PASS_BITS + 3 + 2;
     let values = natural(coefficients, factors);
     let mut rows = [[0; 8]; 2];
     for column in [0, 1, 3, 5, 7] {
-        let [upper, lower] = two_of::<FIRST>(std::array::from_fn(|row| values[row][column]));
+        let [upper, lower] =
+            two_of::<{ TWO_SHIFTS.0 }>(std::array::from_fn(|row| values[row][column]));
         (rows[0][column], rows[1][column]) = (upper, lower);
     }
-    rows.map(|row| two_of::<SECOND>(row).map(sample))
+    rows.map(|row| two_of::<{ TWO_SHIFTS.1 }>(row).map(sample))
 }
 
 /// One dimension; the results are divided by 2 to the power of `SHIFT`.
@@ -91,15 +95,13 @@ fn two_of<const SHIFT: u32>([in0, in1, _, in3, _, in5, _, in7]: [i32; 8]) -> [i3
 }
 
 fn four(coefficients: &Block, factors: &Factors) -> [[u8; 4]; 4] {
-    const FIRST: u32 = CONST_BITS - PASS_BITS + 1;
-    const SECOND: u32 = CONST_BITS + PASS_BITS + 3 + 1;
     let values = natural(coefficients, factors);
     let mut rows = [[0; 8]; 4];
     for column in [0, 1, 2, 3, 5, 6, 7] {
-        let made = four_of::<FIRST>(std::array::from_fn(|row| values[row][column]));
+        let made = four_of::<{ FOUR_SHIFTS.0 }>(std::array::from_fn(|row| values[row][column]));
         rows.iter_mut().zip(made).for_each(|(row, value)| row[column] = value);
     }
-    rows.map(|row| four_of::<SECOND>(row).map(sample))
+    rows.map(|row| four_of::<{ FOUR_SHIFTS.1 }>(row).map(sample))
 }
 
 /// One dimension, likewise.

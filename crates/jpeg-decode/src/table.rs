@@ -41,11 +41,17 @@ impl Entry {
         self.0 & 31
     }
 
-    /// The bits behind the code and its value, of an entry that is whole: the bits of its numbers
-    /// that a shift looks at are those of this one.
+    /// As it was stored.
     #[inline(always)]
-    pub(crate) fn used(self, word: u64) -> u64 {
-        word.wrapping_shl(self.0)
+    pub(crate) fn of_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// All of it. The lowest bits, which a shift of 64 bits looks at, are those of
+    /// [`total_bits`](Self::total_bits) of an entry that is whole.
+    #[inline(always)]
+    pub(crate) fn bits(self) -> u32 {
+        self.0
     }
 
     /// For AC codes the bytes of the block up to the one behind the value, of 2 bytes each: those

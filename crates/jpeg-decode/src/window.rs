@@ -3,7 +3,7 @@ use crate::Block;
 /// A block and what lies in front of it: 256 bytes, so that a position in a row of cells says by
 /// one bit whether a DC code comes next or an AC code (see [`crate::interleaved`]).
 #[derive(Debug, Clone)]
-#[repr(C, align(64))]
+#[repr(C, align(256))]
 pub(crate) struct Cell {
     /// Where values land that lie behind the last place of the block before; zeros for sound data.
     pub(crate) spill: Block,

@@ -95,7 +95,7 @@ fn with_avx2(cells: &mut [Cell], row: &[u32], factors: &Factors, out: &mut [u8],
 /// The values of two blocks in zigzag order: 8 of each in a vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn both(a: &Block, b: &Block) -> [__m256i; 8] {
+pub(super) fn both(a: &Block, b: &Block) -> [__m256i; 8] {
     let ((a, _), (b, _)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     macro_rules! eight {
         ($($i:literal)+) => {
@@ -105,22 +105,12 @@ fn both(a: &Block, b: &Block) -> [__m256i; 8] {
     eight!(0 1 2 3 4 5 6 7)
 }
 
-/// Samples of two blocks side by side, two rows in a vector; `None` where absurd values make
-/// libjpeg-turbo's short cut differ from the long way.
+/// The values of two blocks row by row.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn two_blocks(zigzag: [__m256i; 8], factors: &[[i16; 8]]) -> Option<[__m256i; 4]> {
-    let [z0, z1, z2, z3, z4, z5, z6, z7] = zigzag;
+pub(super) fn natural([z0, z1, z2, z3, z4, z5, z6, z7]: [__m256i; 8]) -> [__m256i; 8] {
     let or = |a, b| _mm256_or_si256(a, b);
-    let first = factors.first().map_or(_mm256_setzero_si256(), |row| repeated(row));
-    let is_zero = |it| _mm256_testz_si256(it, it) == 1;
     let late = or(or(z4, z5), or(z6, z7));
-    let early = or(or(z1, z2), z3);
-    // Everything of the first vector but the averages.
-    let beside = _mm256_bsrli_epi128::<2>(z0);
-    if is_zero(or(or(late, early), beside)) {
-        return Some(averages(_mm256_mullo_epi16(z0, first)));
-    }
     macro_rules! row {
         ($row:literal: $($place:literal $z:ident)+) => {{
             let row = _mm256_setzero_si256();
@@ -128,7 +118,7 @@ fn two_blocks(zigzag: [__m256i; 8], factors: &[[i16; 8]]) -> Option<[__m256i; 4]
             row
         }};
     }
-    let rows = if is_zero(late) {
+    if is_zero(late) {
         [
             row!(0: 0 z0 1 z1 3 z3),
             row!(1: 0 z0 1 z1 2 z2 3 z3),
@@ -150,7 +140,31 @@ fn two_blocks(zigzag: [__m256i; 8], factors: &[[i16; 8]]) -> Option<[__m256i; 4]
             row!(6: 2 z2 4 z4 5 z5 6 z6 7 z7),
             row!(7: 4 z4 6 z6 7 z7),
         ]
-    };
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn is_zero(vector: __m256i) -> bool {
+    _mm256_testz_si256(vector, vector) == 1
+}
+
+/// Samples of two blocks side by side, two rows in a vector; `None` where absurd values make
+/// libjpeg-turbo's short cut differ from the long way.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn two_blocks(zigzag: [__m256i; 8], factors: &[[i16; 8]]) -> Option<[__m256i; 4]> {
+    let [z0, z1, z2, z3, z4, z5, z6, z7] = zigzag;
+    let or = |a, b| _mm256_or_si256(a, b);
+    let first = factors.first().map_or(_mm256_setzero_si256(), |row| repeated(row));
+    let late = or(or(z4, z5), or(z6, z7));
+    let early = or(or(z1, z2), z3);
+    // Everything of the first vector but the averages.
+    let beside = _mm256_bsrli_epi128::<2>(z0);
+    if is_zero(or(or(late, early), beside)) {
+        return Some(averages(_mm256_mullo_epi16(z0, first)));
+    }
+    let rows = natural(zigzag);
     let [f0, f1, f2, f3, f4, f5, f6, f7] = factors.first_chunk::<8>()?;
     let [r0, r1, r2, r3, r4, r5, r6, r7] = rows;
     let by = |row, factors: &[i16; 8]| _mm256_mullo_epi16(row, repeated(factors));
@@ -188,6 +202,6 @@ fn averages(products: __m256i) -> [__m256i; 4] {
 /// The same 16 bytes in both halves.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn repeated<T: super::Plain, const N: usize>(half: &[T; N]) -> __m256i {
+pub(super) fn repeated<T: super::Plain, const N: usize>(half: &[T; N]) -> __m256i {
     _mm256_broadcastsi128_si256(load128(half))
 }
