@@ -548,6 +548,7 @@ unsafe fn step<const N: u32>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) 
 /// Takes a code that is longer than the index, or its value is.
 #[cold]
 #[inline(never)]
+#[target_feature(enable = "bmi1,bmi2")]
 unsafe fn step_long<const N: u32>(at: Bases, mut now: Now, stream: &mut Stream<'_>) -> Now {
     // SAFETY: as for `step`; a plan has its codes.
     unsafe {

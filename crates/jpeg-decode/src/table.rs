@@ -161,21 +161,23 @@ pub(crate) fn fill(entries: &mut [Entry], index_bits: u32, source: &HuffmanTable
 #[derive(Debug, Clone)]
 pub(crate) struct Codes {
     class: Class,
-    /// By length: the code behind the last one of that length, shifted to 16 bits.
-    limits: [u32; MAX_CODE_BITS as usize + 1],
-    /// By length: what added to a code gives its position in `values`; it wraps round.
-    offsets: [u32; MAX_CODE_BITS as usize + 1],
+    /// By length, from 1 on: the code behind the last one of that length or a shorter one, shifted
+    /// to 16 bits.
+    limits: [u32; MAX_CODE_BITS as usize],
+    /// By length, from 1 on: what added to a code gives its position in `values`; it wraps round.
+    offsets: [u32; MAX_CODE_BITS as usize],
     values: [u8; 256],
 }
 
 impl Codes {
     pub(crate) fn new(source: &HuffmanTable, class: Class) -> Self {
-        let lengths = MAX_CODE_BITS as usize + 1;
-        let (limits, offsets) = ([0; MAX_CODE_BITS as usize + 1], [0; MAX_CODE_BITS as usize + 1]);
-        let mut codes = Self { class, limits, offsets, values: [0; 256] };
+        const LENGTHS: usize = MAX_CODE_BITS as usize;
+        let mut codes =
+            Self { class, limits: [0; LENGTHS], offsets: [0; LENGTHS], values: [0; 256] };
         for (position, (code, n_bits, symbol)) in (0u32..).zip(source.codes()) {
-            let length = n_bits as usize % lengths;
-            codes.limits[length] = (code + 1) << (MAX_CODE_BITS - n_bits);
+            let length = (n_bits as usize).saturating_sub(1) % LENGTHS;
+            // Codes come by length and value: this stays for all longer ones, so far.
+            codes.limits[length..].fill((code + 1) << (MAX_CODE_BITS - n_bits));
             codes.offsets[length] = position.wrapping_sub(code);
             codes.values[position as usize & 255] = symbol;
         }
@@ -183,12 +185,12 @@ impl Codes {
     }
 
     /// The code at the start of 64 bits.
-    #[cold]
     pub(crate) fn find(&self, word: u64) -> Option<Entry> {
         let code = (word >> (64 - MAX_CODE_BITS)) as u32;
-        let lengths = (0..).zip(self.limits.iter().zip(&self.offsets));
-        // Lengths without codes have a limit of 0.
-        let (n_bits, (_, offset)) = lengths.clone().find(|(_, (limit, _))| code < **limit)?;
+        // All of them, without a branch: which length it is cannot be foretold.
+        let length: usize = self.limits.iter().map(|limit| usize::from(*limit <= code)).sum();
+        let offset = self.offsets.get(length)?;
+        let n_bits = length as u32 + 1;
         let position = (code >> (MAX_CODE_BITS - n_bits)).wrapping_add(*offset);
         Entry::of(*self.values.get(position as usize)?, n_bits, self.class)
     }

@@ -49,6 +49,7 @@ pub mod reference;
 mod region;
 mod rice;
 mod segments;
+mod skips;
 mod stand_in;
 mod walk;
 
