@@ -1,7 +1,7 @@
 //! The map-style dataset.
 use crate::{
     error::{DataError, UsageError, raise},
-    sample::{Decode, How, Picture, fetch, fetch_many, from_json, to_dict},
+    sample::{Decode, How, Picture, fetch, fetch_many, from_json, n_threads_of, to_dict},
 };
 use fdconvert_core::{Limits, Reader, Sample};
 use fdconvert_reader::sigbus;
@@ -11,10 +11,7 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyIterator, PyList, PyRange, PySlice, PyString, PyTuple},
 };
-use std::{
-    path::{Path, PathBuf},
-    thread,
-};
+use std::path::{Path, PathBuf};
 
 /// Samples that each thread fetches between two looks at Ctrl-C.
 const SAMPLES_PER_LOOK: usize = 64;
@@ -71,9 +68,7 @@ impl Dataset {
                 return Err(UsageError::new_err(what));
             }
         };
-        if !threads.is_none_or(|n| (1..=4096).contains(&n)) {
-            return Err(UsageError::new_err("threads: give a number from 1 to 4096, or None"));
-        }
+        n_threads_of(py, threads)?;
         if let Some(transform) = &transform
             && !transform.bind(py).is_callable()
         {
@@ -256,7 +251,7 @@ impl Dataset {
     }
 
     fn list<'py>(&self, py: Python<'py>, indices: &[u64]) -> PyResult<Bound<'py, PyList>> {
-        let n_threads = self.n_threads(py)?;
+        let n_threads = n_threads_of(py, self.threads)?;
         let samples = PyList::empty(py);
         for chunk in indices.chunks(n_threads * SAMPLES_PER_LOOK) {
             let fetched = py.detach(|| fetch_many(&*self.reader, chunk, self.how, n_threads));
@@ -274,16 +269,6 @@ impl Dataset {
             Some(transform) => transform.bind(py).call1((dict,)),
             None => Ok(dict.into_any()),
         }
-    }
-
-    /// Workers of a data loader share the cores already: each is content with one thread.
-    fn n_threads(&self, py: Python<'_>) -> PyResult<usize> {
-        if let Some(threads) = self.threads {
-            return Ok(threads);
-        }
-        let parent = py.import("multiprocessing")?.call_method0("parent_process")?;
-        let cores = || thread::available_parallelism().map_or(1, usize::from);
-        Ok(if parent.is_none() { cores() } else { 1 })
     }
 }
 

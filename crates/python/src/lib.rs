@@ -1,6 +1,6 @@
 //! The Python package `fdconvert`: what its compiled module `_fdconvert` holds.
 //!
-//! `dataset` is the map-style dataset, `loader` the source of batches, `array` the pixels that both
+//! `dataset` is the map-style dataset, `decode` images that are of none, `loader` the source of batches, `array` the pixels that both
 //! hand out, `command` the command in this process, `error` who raises what. The rest of the
 //! package is Python, in `python/`.
 //!
@@ -13,6 +13,7 @@
 mod array;
 mod command;
 mod dataset;
+mod decode;
 mod error;
 mod loader;
 mod sample;
@@ -24,6 +25,7 @@ mod _fdconvert {
         array::{Array, DeviceArray},
         command::{call, main},
         dataset::Dataset,
+        decode::decode,
         loader::BatchSource,
     };
 

@@ -1,6 +1,6 @@
 //! From a stored sample to Python objects, in two steps: the work without the interpreter, then
 //! the objects.
-use crate::array::Array;
+use crate::{array::Array, error::UsageError};
 use bytes::Bytes;
 use fdconvert_codec::{Decoder, orient, orientation};
 use fdconvert_core::{
@@ -110,18 +110,26 @@ fn read(
 
 fn decoded(sample: Sample<Encoded>, how: How, decoder: &mut Decoder) -> Result<Sample<Picture>> {
     let key = sample.key.clone();
-    sample.try_map_image(|image| {
-        let (width, height) = (image.width, image.height);
-        let mut data = Vec::new();
-        let (_, channels, _) = decoder.decode_into(&key, &image, &how.limits, &mut data)?;
-        let turned = if how.orient { orientation(&image) } else { 1 };
-        if turned > 1 {
-            let upright = orient(Pixels { width, height, channels, data }, turned);
-            let (width, height) = (upright.width, upright.height);
-            return Ok(Picture::Rgb { width, height, data: to_rgb(upright.data, channels) });
-        }
-        Ok(Picture::Rgb { width, height, data: to_rgb(data, channels) })
-    })
+    sample.try_map_image(|image| to_picture(&key, image, how, decoder))
+}
+
+/// Decodes an image to three channels.
+pub(crate) fn to_picture(
+    key: &str,
+    image: Encoded,
+    how: How,
+    decoder: &mut Decoder,
+) -> Result<Picture> {
+    let (width, height) = (image.width, image.height);
+    let mut data = Vec::new();
+    let (_, channels, _) = decoder.decode_into(key, &image, &how.limits, &mut data)?;
+    let turned = if how.orient { orientation(&image) } else { 1 };
+    if turned > 1 {
+        let upright = orient(Pixels { width, height, channels, data }, turned);
+        let (width, height) = (upright.width, upright.height);
+        return Ok(Picture::Rgb { width, height, data: to_rgb(upright.data, channels) });
+    }
+    Ok(Picture::Rgb { width, height, data: to_rgb(data, channels) })
 }
 
 /// As Pillow's `convert("RGB")`: gray three times, alpha dropped.
@@ -133,45 +141,68 @@ fn to_rgb(data: Vec<u8>, channels: u8) -> Vec<u8> {
     }
 }
 
-/// Many samples, in the order asked for, by up to `n_threads` threads, of which this is one. All
-/// have ended when it returns. Stops early at an error and returns the first.
+/// Many samples, in the order asked for, by up to `n_threads` threads.
 pub(crate) fn fetch_many(
     reader: &dyn Reader,
     indices: &[u64],
     how: How,
     n_threads: usize,
 ) -> Result<Vec<Sample<Picture>>> {
+    each(n_threads.min(indices.len()), |place, decoder| {
+        indices.get(place).map(|index| fetch_with(reader, *index, how, decoder))
+    })
+}
+
+/// Does work 0, 1, 2, ... until there is none, by `n_threads` threads, of which this is one. All
+/// have ended when it returns. Stops early at an error and returns the first.
+pub(crate) fn each<T: Send>(
+    n_threads: usize,
+    work: impl Fn(usize, &mut Decoder) -> Option<Result<T>> + Sync,
+) -> Result<Vec<T>> {
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let work = |decoder: &mut Decoder| {
         let mut mine = Vec::new();
         while !failed.load(Ordering::Relaxed) {
             let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&index) = indices.get(place) else { break };
-            let fetched = fetch_with(reader, index, how, decoder);
-            failed.fetch_or(fetched.is_err(), Ordering::Relaxed);
-            mine.push((place, fetched));
+            let Some(done) = work(place, decoder) else { break };
+            failed.fetch_or(done.is_err(), Ordering::Relaxed);
+            mine.push((place, done));
         }
         mine
     };
-    let mut fetched = thread::scope(|scope| {
-        let others: Vec<_> = (1..n_threads.min(indices.len()))
+    let mut done = thread::scope(|scope| {
+        let others: Vec<_> = (1..n_threads)
             // Where no thread is to be had, the others do its work.
             .filter_map(|_| {
                 thread::Builder::new().spawn_scoped(scope, || work(&mut Decoder::new())).ok()
             })
             .collect();
-        let mut fetched = DECODER.with_borrow_mut(|decoder| work(decoder));
+        let mut done = DECODER.with_borrow_mut(|decoder| work(decoder));
         for other in others {
             match other.join() {
-                Ok(more) => fetched.extend(more),
+                Ok(more) => done.extend(more),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        fetched
+        done
     });
-    fetched.sort_unstable_by_key(|(place, _)| *place);
-    fetched.into_iter().map(|(_, sample)| sample).collect()
+    done.sort_unstable_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The number of threads for several images at once: one per core where none is said. Workers of a
+/// data loader share the cores already: each is content with one thread.
+pub(crate) fn n_threads_of(py: Python<'_>, threads: Option<usize>) -> PyResult<usize> {
+    match threads {
+        Some(n) if (1..=4096).contains(&n) => Ok(n),
+        Some(_) => Err(UsageError::new_err("threads: give a number from 1 to 4096, or None")),
+        None => {
+            let parent = py.import("multiprocessing")?.call_method0("parent_process")?;
+            let cores = || thread::available_parallelism().map_or(1, usize::from);
+            Ok(if parent.is_none() { cores() } else { 1 })
+        }
+    }
 }
 
 /// A sample as a dictionary by field.
@@ -194,9 +225,7 @@ fn to_object<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     Ok(match (value, kind) {
         (Value::Image(Picture::Rgb { width, height, data }), _) => {
-            let shape = vec![u64::from(height), u64::from(width), 3];
-            let spec = ArraySpec { dtype: DType::U8, shape, torch: false };
-            Bound::new(py, Array::from_vec(data, &spec)?)?.into_any()
+            Bound::new(py, to_array(width, height, data)?)?.into_any()
         }
         (Value::Image(Picture::Stored(image)), _) => {
             let dict = PyDict::new(py);
@@ -219,6 +248,12 @@ fn to_object<'py>(
             return Err(PyRuntimeError::new_err(what));
         }
     })
+}
+
+/// Pixels of three channels.
+pub(crate) fn to_array(width: u32, height: u32, data: Vec<u8>) -> PyResult<Array> {
+    let shape = vec![u64::from(height), u64::from(width), 3];
+    Array::from_vec(data, &ArraySpec { dtype: DType::U8, shape, torch: false })
 }
 
 /// The codec's name in JSON documents.

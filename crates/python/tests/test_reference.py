@@ -18,6 +18,7 @@ DOCUMENTED: dict[str, Callable[..., Any]] = {
     "verify": fdconvert.verify,
     "profile": fdconvert.profile,
     "Dataset": fdconvert.Dataset,
+    "decode": fdconvert.decode,
     "Loader": fdconvert.Loader,
 }
 

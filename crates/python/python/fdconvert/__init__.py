@@ -2,15 +2,16 @@
 
 ``pack``, ``unpack``, ``inspect``, ``verify`` and ``profile`` are the commands of the same names,
 run in this process. ``Dataset`` opens what was packed, or a folder of images, as a sequence, and ``Loader``
-makes batches of it for training. ``TorchIterable`` is the loader for torch's ``DataLoader``; it
-alone needs torch. ``python -m fdconvert`` is the command itself.
+makes batches of it for training. ``decode`` makes arrays of images that are in no dataset.
+``TorchIterable`` is the loader for torch's ``DataLoader``; it alone needs torch.
+``python -m fdconvert`` is the command itself.
 """
 
 from typing import TYPE_CHECKING
 
 from fdconvert._commands import inspect, pack, profile, unpack, verify
 from fdconvert._errors import DataError, DeviceError, Error, UsageError
-from fdconvert._fdconvert import Array, Dataset, DeviceArray, __version__
+from fdconvert._fdconvert import Array, Dataset, DeviceArray, __version__, decode
 from fdconvert._loader import Batch, Loader
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "Loader",
     "UsageError",
     "__version__",
+    "decode",
     "inspect",
     "pack",
     "profile",

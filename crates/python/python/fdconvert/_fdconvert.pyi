@@ -4,7 +4,7 @@ from typing import Any, Final, Self, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, disjoint_base
 
-__all__ = ["Array", "BatchSource", "Dataset", "DeviceArray", "__version__", "call", "main"]
+__all__ = ["Array", "BatchSource", "Dataset", "DeviceArray", "__version__", "call", "decode", "main"]
 
 __version__: Final[str]
 
@@ -15,6 +15,24 @@ def call(
     options: str,
     progress: Callable[[int, int], object] | None = None,
 ) -> str: ...
+@overload
+def decode(
+    images: Buffer,
+    *,
+    threads: int | None = None,
+    orient: bool = False,
+    max_pixels: int = 100_000_000,
+    max_file_bytes: int = 1_073_741_824,
+) -> Array: ...
+@overload
+def decode(
+    images: Iterable[Buffer],
+    *,
+    threads: int | None = None,
+    orient: bool = False,
+    max_pixels: int = 100_000_000,
+    max_file_bytes: int = 1_073_741_824,
+) -> list[Array]: ...
 @final
 class Array:
     def __new__(cls, data: Buffer, shape: Sequence[int], dtype: str) -> Self: ...
