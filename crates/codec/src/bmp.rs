@@ -109,7 +109,7 @@ fn gray_to_rgb(from: &[u8], to: &mut [u8]) {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
-    use crate::{lossless::encode_bmp, other::decode_other};
+    use crate::{lossless::encode_bmp, other::decode_other, region::whole};
     use fdconvert_core::probe::probe;
     use fdconvert_core::{Limits, Pixels};
 
@@ -136,7 +136,7 @@ mod tests {
                     let header = probe(&bytes).unwrap();
                     let bmp = PlainBmp::of(&bytes, &header).unwrap();
                     let mut out = vec![9; 7];
-                    bmp.read(Region::whole(&header), &mut out);
+                    bmp.read(whole(&header), &mut out);
                     assert_eq!(out, oracle(&bytes, &header), "{width}x{height}x{channels}");
                 }
             }

@@ -1,6 +1,6 @@
 use crate::{
-    Notes, Region, bmp::PlainBmp, claim::claim, guard::guarded, jpeg::JpegDecoder,
-    lossless::decode_png, other::decode_other,
+    Notes, bmp::PlainBmp, claim::claim, guard::guarded, jpeg::JpegDecoder, lossless::decode_png,
+    other::decode_other, region::whole,
 };
 use fdconvert_core::probe::check_complete;
 use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
@@ -102,7 +102,7 @@ impl Decoder {
         let bytes = &encoded.bytes[..];
         let entry_points = encoded.entry_points.as_deref().map(|stored| &stored[..]);
         if let Some(bmp) = PlainBmp::of(bytes, header) {
-            bmp.read(Region::whole(header), out);
+            bmp.read(whole(header), out);
             return Ok((3, Notes::NONE));
         }
         match header.codec {

@@ -27,8 +27,9 @@
 //! # Ok::<(), fdconvert_core::Error>(())
 //! ```
 //!
-//! JPEG goes through libjpeg-turbo with the default feature `turbo`, and through Rust alone
-//! without it; [`backend`] says which, because the two differ by a few levels in some pixels.
+//! Baseline JPEGs are decoded by `fdconvert-jpeg-decode`. All others are decoded, and all are
+//! encoded, by libjpeg-turbo with the default feature `turbo`, and by Rust alone without it;
+//! [`backend`] says which, because the two differ by a few levels in some pixels.
 //!
 //! Deliberately absent: files, threads, and fast but inaccurate DCTs and scalings.
 
@@ -50,10 +51,11 @@ mod size;
 
 pub use decode::{Decoded, Decoder};
 pub use encode::Encoder;
+pub use fdconvert_jpeg_decode::Region;
 pub use fdconvert_resize::{Filter, Resizer};
 pub use jpeg::{JpegOptions, Subsampling, backend};
 pub use notes::Notes;
 pub use orient::{orient, orientation};
 pub use policy::{Alpha, By, Encode, Form, Gray, Mixture, Nanos, Outcome, Outlook, Policy, Worker};
-pub use region::{Part, Region, Wanted};
+pub use region::{Part, Wanted};
 pub use size::Size;

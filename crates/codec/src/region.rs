@@ -1,26 +1,13 @@
 //! Decoding only what a crop needs.
 
-use crate::{Decoder, Notes, bmp::PlainBmp, claim::claim, decode::undecodable, guard::guarded};
+use crate::{
+    Decoder, Notes, Region, bmp::PlainBmp, claim::claim, decode::undecodable, guard::guarded,
+};
 use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
 
-/// A rectangle of pixels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Region {
-    /// First column.
-    pub x: u32,
-    /// First row.
-    pub y: u32,
-    /// Columns.
-    pub width: u32,
-    /// Rows.
-    pub height: u32,
-}
-
-impl Region {
-    /// All of an image.
-    pub(crate) fn whole(header: &ImageHeader) -> Self {
-        Self { x: 0, y: 0, width: header.width, height: header.height }
-    }
+/// All of an image.
+pub(crate) fn whole(header: &ImageHeader) -> Region {
+    Region { x: 0, y: 0, width: header.width, height: header.height }
 }
 
 /// What is to be decoded of an image.
@@ -138,7 +125,7 @@ impl Decoder {
                 }
                 None => {
                     let (header, channels, notes) = self.decode_into(key, encoded, limits, out)?;
-                    let region = Region::whole(&header);
+                    let region = whole(&header);
                     Part { region, shrink: 1, channels, header, notes }
                 }
             },

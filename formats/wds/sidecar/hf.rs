@@ -21,8 +21,10 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     if path.try_exists().map_err(Error::io("look at", &path))? {
         let text = read_file(&path, MAX_README_BYTES)?;
         if !text.windows(MARK.len()).any(|window| window == MARK.as_bytes()) {
-            let what =
-                format!("{} is somebody's own: move it away, or leave out `hf`", path.display());
+            let what = format!(
+                "fdconvert did not write {}: move it away, or leave out `hf`",
+                path.display()
+            );
             return Err(Error::usage(named::SIDECARS, what));
         }
     }

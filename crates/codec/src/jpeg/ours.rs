@@ -3,7 +3,6 @@
 //! build decodes, or says what is wrong.
 use super::Frame;
 use crate::Region;
-use fdconvert_jpeg_decode as decode;
 use fdconvert_jpeg_decode::{Decoder, Error, Instructions, Options, PixelFormat, Scale};
 
 /// Decodes; keeps its memory and tables between images.
@@ -42,7 +41,8 @@ impl Ours {
         if self.is_off || is_slow || frame.progressive {
             return None;
         }
-        let (region, shrink) = wanted.unwrap_or((Region::of(frame), 1));
+        let Frame { width, height, .. } = *frame;
+        let (region, shrink) = wanted.unwrap_or((Region { x: 0, y: 0, width, height }, 1));
         let scale = match shrink {
             1 => Scale::Whole,
             2 => Scale::Half,
@@ -50,9 +50,8 @@ impl Ours {
             8 => Scale::Eighth,
             _ => return None,
         };
-        let Region { x, y, width, height } = region;
-        let region = Some(decode::Region { x, y, width, height });
-        let options = Options { entry_points, format, scale, region, ..Options::default() };
+        let part = Some(region);
+        let options = Options { entry_points, format, scale, region: part, ..Options::default() };
         let decoded = match self.decoder.decode_vec(jpeg, &options, out) {
             Err(Error::EntryPoints(_) | Error::OtherEntryPoints { .. } | Error::Damaged { .. })
                 if entry_points.is_some() =>
@@ -65,17 +64,11 @@ impl Ours {
         };
         let header = decoded.ok()?;
         let is_gray = header.color == fdconvert_jpeg::Color::Gray;
-        let is_same = (header.width, header.height) == (frame.width, frame.height)
+        let is_same = (header.width, header.height) == (width, height)
             && is_gray == (format == PixelFormat::Luma);
         if !is_same {
             out.clear();
         }
-        is_same.then_some(Region { x, y, width, height })
-    }
-}
-
-impl Region {
-    fn of(frame: &Frame) -> Self {
-        Self { x: 0, y: 0, width: frame.width, height: frame.height }
+        is_same.then_some(region)
     }
 }
