@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readers standalone package toy python guide lint lock format fmt clippy doc deny bench miri fuzz ptx kernels campaign
+.PHONY: help setup demo test readers standalone package toy python guide lint lock format fmt clippy doc deny bench miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs. The Python package joins so that the libraries have the features that
@@ -89,6 +89,11 @@ bench: setup ## Run the benchmarks.
 
 miri: ## Run the portable samplers under Miri (needs a nightly toolchain with it).
 	$(CARGO) +nightly miri test --package fdconvert-fractal --test miri
+
+sanitize: setup ## Run the JPEG decoder's tests under the address sanitizer.
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address --cfg sanitized" $(CARGO) test \
+	  --target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir target/sanitized \
+	  -p fdconvert-jpeg-decode
 
 fuzz: ## Run every fuzz target for SECONDS_PER_TARGET (60).
 	@scripts/setup.sh
