@@ -28,7 +28,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Pack a source into a dataset that training reads fast
-    #[command(after_help = MORE, after_long_help = PACK_EXAMPLES)]
+    #[command(alias = "convert", after_help = MORE, after_long_help = PACK_EXAMPLES)]
     Pack(Box<PackArgs>),
     /// Fix order and shards of a dataset that several machines will write
     #[command(after_help = MORE, after_long_help = PLAN_EXAMPLES)]
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     #[command(after_help = UNPACK_EXAMPLES)]
     Unpack(UnpackArgs),
     /// Show what is in a dataset and how it was made
+    #[command(aliases = ["info", "ls"])]
     Inspect(InspectArgs),
     /// Check a dataset for damage
     #[command(after_help = VERIFY_EXAMPLES)]
@@ -324,7 +325,7 @@ pub(crate) struct OptionArgs {
     #[arg(long, value_name = "HOW", help_heading = "Images")]
     pub(crate) encode: Option<Encoding>,
     /// JPEG quality, 1 to 100; alone it implies `--encode jpeg` [default: 90]
-    #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = "Images")]
+    #[arg(long, value_name = "Q", alias = "quality", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = "Images")]
     pub(crate) jpeg_quality: Option<u8>,
     /// JPEG chroma subsampling
     #[arg(
@@ -402,7 +403,7 @@ pub(crate) struct OptionArgs {
     )]
     pub(crate) max_bmp_size: ByteCount,
     /// Scale down so that the longer side is at most N pixels; never up
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "short_side", help_heading = "Images")]
+    #[arg(long, value_name = "N", aliases = ["max-resolution", "image-size"], value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "short_side", help_heading = "Images")]
     pub(crate) max_side: Option<u32>,
     /// Scale down so that the shorter side is at most N pixels; never up
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Images")]

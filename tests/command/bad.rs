@@ -1,9 +1,7 @@
 //! Every broken or unusual file gives what it should: an error that names it, or an image.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{expect, ok};
+use crate::common::{self, expect, ok};
 use fdconvert_testkit::{fixtures, needs_shared};
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::Path};

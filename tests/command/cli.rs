@@ -1,9 +1,7 @@
 //! The command as a person or a script meets it.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{expect, fails, fdconvert, kodak_classes, ok, text};
+use crate::common::{self, expect, fails, fdconvert, kodak_classes, ok, text};
 use serde_json::Value;
 use std::{fs, io::Read, process::Stdio};
 

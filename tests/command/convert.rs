@@ -1,9 +1,7 @@
 //! Any dataset into any other, and back to the files it began with.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{kodak_classes, ok};
+use crate::common::{self, kodak_classes, ok};
 use fdconvert_testkit::{
     compare::{assert_same_tree, tree},
     fixtures, needs_shared,

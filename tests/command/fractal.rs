@@ -1,9 +1,7 @@
 //! Fractals through the command: categories, single images, datasets in every format, formulas.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::common;
-
-use crate::common::{fails, fdconvert, names, ok, text};
+use crate::common::{self, fails, fdconvert, names, ok, text};
 use fdconvert_codec::Decoder;
 use fdconvert_core::{Codec, Encoded, ImageHeader, Limits, Pixels, Value};
 use fdconvert_testkit::{

@@ -1,9 +1,7 @@
 //! Files of fdconvert against files of FFCV 1.0.2: byte for byte, for any number of threads.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{ok, sha256_file};
+use crate::common::{self, ok, sha256_file};
 use fdconvert_testkit::fixtures;
 use std::{
     fs,

@@ -2,9 +2,7 @@
 //! came there.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{expect, fails, fdconvert, kodak_classes, ok, sha256_file};
+use crate::common::{self, expect, fails, fdconvert, kodak_classes, ok, sha256_file};
 use fdconvert_core::{Codec, Value};
 use fdconvert_jpeg::stored_entry_points;
 use fdconvert_testkit::{compare::tree, fixtures, needs_shared};

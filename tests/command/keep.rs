@@ -1,9 +1,7 @@
 //! The default: source bytes go in unchanged, come out unchanged, and damage is seen.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{expect, kodak_classes, ok, sha256_file};
+use crate::common::{self, expect, kodak_classes, ok, sha256_file};
 use fdconvert_testkit::{compare::assert_same_tree, fixtures, needs_shared};
 use std::{
     fs,

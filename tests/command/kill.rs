@@ -1,9 +1,7 @@
 //! Runs that are killed, interrupted or run out of disk.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{fdconvert, ok, sha256_file};
+use crate::common::{self, fdconvert, ok, sha256_file};
 use fdconvert_testkit::compare::tree;
 use std::{
     fs,

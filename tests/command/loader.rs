@@ -2,9 +2,7 @@
 //! format.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::common;
-
-use crate::common::{kodak_classes, ok};
+use crate::common::{self, kodak_classes, ok};
 use fdconvert_loader::{
     Access, Crop, Datasets, Failures, Loader, OnError, Options, Output, Shuffle,
 };

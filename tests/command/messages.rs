@@ -1,9 +1,7 @@
 //! What is said of requests that cannot be met, and what users type who know other tools.
 #![allow(clippy::unwrap_used)]
 
-use crate::common;
-
-use crate::common::{fails, names, ok};
+use crate::common::{self, fails, names, ok};
 use fdconvert_testkit::fixtures;
 use serde_json::Value;
 use std::{ffi::OsStr, fs, path::Path};
@@ -163,6 +161,11 @@ fn names_of_other_tools_are_understood() {
         ok(&[&"verify", &out, &"--jobs", &"1"]);
         ok(&[&"verify", &out, &"--num-workers", &"1"]);
     }
+    let resized = root.path().join("resized.beton");
+    let encode = [&"--encode" as &dyn AsRef<OsStr>, &"jpeg", &"--quality", &"80"];
+    ok(&[[&"convert", &photos, &resized, &"--max-resolution", &"32"].as_slice(), &encode].concat());
+    let record = ok(&[&"info", &resized]);
+    assert!(record.contains("max-side    32") && record.contains("quality     80"), "{record}");
     for command in ["pack", "unpack", "verify", "bench", "profile"] {
         let help = ok(&[&command, &"--help"]);
         assert!(help.contains("--threads") && !help.contains("--jobs"), "{help}");

@@ -1,9 +1,7 @@
 //! `pack --ratio`: exactly the share asked for, without loss, whatever the threads and the parts.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{expect, fails, kodak_classes, ok};
+use crate::common::{self, expect, fails, kodak_classes, ok};
 use fdconvert_codec::{Decoder, orient};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels, Value};
 use fdconvert_testkit::{

@@ -1,9 +1,7 @@
 //! Names of options in texts: the library's own, the command's flags and Python's keywords.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::common;
-
-use crate::common::{fails, ok};
+use crate::common::{self, fails, ok};
 use fdconvert::{Error, Pack, ProfileOptions};
 use fdconvert_core::{Named, Style, message, named};
 use fdconvert_testkit::fixtures;

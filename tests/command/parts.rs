@@ -2,9 +2,7 @@
 //! the same bytes.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{expect, fails, fdconvert, kodak_classes, ok};
+use crate::common::{self, expect, fails, fdconvert, kodak_classes, ok};
 use fdconvert_testkit::compare::tree;
 use std::{
     fs,

@@ -1,9 +1,7 @@
 //! `fdconvert profile` and `bench`: they measure, say what they found, and leave nothing behind.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{fails, kodak_classes, names, ok, run, text};
+use crate::common::{self, fails, kodak_classes, names, ok, run, text};
 use fdconvert_testkit::compare::tree;
 use serde_json::Value;
 use std::{ffi::OsStr, fs, os::unix::fs::PermissionsExt, path::PathBuf};

@@ -1,9 +1,7 @@
 //! Datasets that are divided stay so, whatever they are packed into.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::common;
-
-use crate::common::{fails, kodak_classes, names, ok, tree};
+use crate::common::{self, fails, kodak_classes, names, ok, tree};
 use fdconvert_testkit::compare::{assert_same_tree, tree as bytes_below};
 use serde_json::{Value, json};
 use std::{

@@ -127,16 +127,12 @@ impl Plane {
                     continue;
                 }
             };
-            match (side, loops) {
+            match loops {
                 #[cfg(target_arch = "x86_64")]
-                (Side::Four, Loops::Avx2(avx2) | Loops::Avx512(avx2, _)) => {
-                    crate::simd::four(avx2, cells, row, factors, out, stride);
+                Loops::Avx2(avx2) | Loops::Avx512(avx2, _) => {
+                    crate::simd::reduced_row_256(avx2, side, cells, row, factors, out, stride);
                 }
-                #[cfg(target_arch = "x86_64")]
-                (Side::Two, Loops::Avx2(avx2) | Loops::Avx512(avx2, _)) => {
-                    crate::simd::two(avx2, cells, row, factors, out, stride);
-                }
-                _ => reduced::block_row(side, cells, row, factors, out, stride),
+                Loops::Portable => reduced::block_row(side, cells, row, factors, out, stride),
             }
         }
     }

@@ -131,7 +131,7 @@ impl Slot<'_> {
                 bit += u64::from(used);
                 (word, used) = (data.peek(bit), 0);
             }
-            // As many as the bits suffice for, whatever they are: nothing to be foretold.
+            // As many look-ups as the bits suffice for: a fixed number, which the processor predicts.
             for _ in 0..PEEKED_BITS / BITS {
                 let Some(skips) = self.skips else { break };
                 let (n_bits, n_places, ends) = skips.find(word);

@@ -1,8 +1,8 @@
 //! Images that are not of a dataset: bytes to pixels.
 use crate::{
     array::Array,
-    error::{UsageError, raise},
-    sample::{Decode, How, Picture, each, n_threads_of, to_array, to_picture},
+    error::raise,
+    sample::{self, Decode, How, each, n_threads_of},
 };
 use bytes::Bytes;
 use fdconvert_codec::Decoder;
@@ -41,12 +41,13 @@ pub(crate) fn decode<'py>(
     let limits = Limits { max_pixels, max_file_bytes };
     let how = How { decode: Decode::Rgb, orient, limits, verify: false };
     let n_threads = n_threads_of(py, threads)?;
+    if images.is_instance_of::<PyString>() {
+        let what = "images: bytes are decoded, not text; of a file, pass what it holds";
+        return Err(PyTypeError::new_err(what));
+    }
     if let Some(image) = content(images)? {
-        let decoded = all(py, &[("image".into(), image)], how, 1)?;
-        return match decoded.into_iter().next() {
-            Some(array) => Ok(Bound::new(py, array)?.into_any()),
-            None => Err(UsageError::new_err("images: there are none")),
-        };
+        let arrays = all(py, &[("image".into(), image)], how, 1)?;
+        return PyList::new(py, arrays)?.get_item(0);
     }
     let mut contents = Vec::new();
     for (number, image) in images.try_iter()?.enumerate() {
@@ -74,10 +75,6 @@ fn content(object: &Bound<'_, PyAny>) -> PyResult<Option<Bytes>> {
         let bytes: PyBackedBytes = object.extract()?;
         return Ok(Some(Bytes::from_owner(bytes)));
     }
-    if object.is_instance_of::<PyString>() {
-        let what = "images: bytes are decoded, not text; of a file, pass what it holds";
-        return Err(PyTypeError::new_err(what));
-    }
     match PyBuffer::<u8>::get(object) {
         Ok(buffer) => Ok(Some(buffer.to_vec(object.py())?.into())),
         Err(_) => Ok(None),
@@ -95,14 +92,9 @@ fn all(
         let (name, bytes) = images.get(place)?;
         Some(probe(bytes).map_err(|what| Error::sample(name, what)).and_then(|header| {
             let image = Encoded::new(header.codec, header.width, header.height, bytes.clone());
-            to_picture(name, image, how, decoder)
+            sample::decode(name, &image, how, decoder)
         }))
     };
-    let pictures = py.detach(|| each(n_threads.min(images.len()), one));
-    let pictures: Vec<Picture> = pictures.map_err(|error| raise(&error))?;
-    let arrays = pictures.into_iter().map(|picture| match picture {
-        Picture::Rgb { width, height, data } => to_array(width, height, data),
-        Picture::Stored(_) => Err(UsageError::new_err("images: not decoded")),
-    });
-    arrays.collect()
+    let decoded = py.detach(|| each(n_threads.min(images.len()), one));
+    decoded.map_err(|error| raise(&error))?.into_iter().map(sample::Rgb::into_array).collect()
 }

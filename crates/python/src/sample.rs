@@ -41,7 +41,22 @@ pub(crate) struct How {
 /// An image on its way to Python.
 pub(crate) enum Picture {
     Stored(Encoded),
-    Rgb { width: u32, height: u32, data: Vec<u8> },
+    Rgb(Rgb),
+}
+
+/// Pixels of three channels.
+pub(crate) struct Rgb {
+    width: u32,
+    height: u32,
+    data: Vec<u8>,
+}
+
+impl Rgb {
+    /// An array of height, width and channels, in the same memory.
+    pub(crate) fn into_array(self) -> PyResult<Array> {
+        let shape = vec![self.height.into(), self.width.into(), 3];
+        Array::from_vec(self.data, &ArraySpec { dtype: DType::U8, shape, torch: false })
+    }
 }
 
 thread_local! {
@@ -110,26 +125,21 @@ fn read(
 
 fn decoded(sample: Sample<Encoded>, how: How, decoder: &mut Decoder) -> Result<Sample<Picture>> {
     let key = sample.key.clone();
-    sample.try_map_image(|image| to_picture(&key, image, how, decoder))
+    sample.try_map_image(|image| decode(&key, &image, how, decoder).map(Picture::Rgb))
 }
 
 /// Decodes an image to three channels.
-pub(crate) fn to_picture(
-    key: &str,
-    image: Encoded,
-    how: How,
-    decoder: &mut Decoder,
-) -> Result<Picture> {
+pub(crate) fn decode(key: &str, image: &Encoded, how: How, decoder: &mut Decoder) -> Result<Rgb> {
     let (width, height) = (image.width, image.height);
     let mut data = Vec::new();
-    let (_, channels, _) = decoder.decode_into(key, &image, &how.limits, &mut data)?;
-    let turned = if how.orient { orientation(&image) } else { 1 };
+    let (_, channels, _) = decoder.decode_into(key, image, &how.limits, &mut data)?;
+    let turned = if how.orient { orientation(image) } else { 1 };
     if turned > 1 {
         let upright = orient(Pixels { width, height, channels, data }, turned);
         let (width, height) = (upright.width, upright.height);
-        return Ok(Picture::Rgb { width, height, data: to_rgb(upright.data, channels) });
+        return Ok(Rgb { width, height, data: to_rgb(upright.data, channels) });
     }
-    Ok(Picture::Rgb { width, height, data: to_rgb(data, channels) })
+    Ok(Rgb { width, height, data: to_rgb(data, channels) })
 }
 
 /// As Pillow's `convert("RGB")`: gray three times, alpha dropped.
@@ -224,9 +234,7 @@ fn to_object<'py>(
     value: Value<Picture>,
 ) -> PyResult<Bound<'py, PyAny>> {
     Ok(match (value, kind) {
-        (Value::Image(Picture::Rgb { width, height, data }), _) => {
-            Bound::new(py, to_array(width, height, data)?)?.into_any()
-        }
+        (Value::Image(Picture::Rgb(rgb)), _) => Bound::new(py, rgb.into_array()?)?.into_any(),
         (Value::Image(Picture::Stored(image)), _) => {
             let dict = PyDict::new(py);
             dict.set_item("bytes", PyBytes::new(py, &image.bytes))?;
@@ -248,12 +256,6 @@ fn to_object<'py>(
             return Err(PyRuntimeError::new_err(what));
         }
     })
-}
-
-/// Pixels of three channels.
-pub(crate) fn to_array(width: u32, height: u32, data: Vec<u8>) -> PyResult<Array> {
-    let shape = vec![u64::from(height), u64::from(width), 3];
-    Array::from_vec(data, &ArraySpec { dtype: DType::U8, shape, torch: false })
 }
 
 /// The codec's name in JSON documents.

@@ -8,9 +8,7 @@
     reason = "a failure here is a failed test, and the errors are worth reading"
 )]
 
-use crate::common;
-
-use crate::common::{JPEG_OR_RAW, encoded, files};
+use crate::common::{self, JPEG_OR_RAW, encoded, files};
 use fdconvert_codec::{Decoder, Encode, Notes, Policy, Worker};
 use fdconvert_core::{Codec, Encoded, Error, Image, Limits};
 use fdconvert_testkit::{

@@ -2,9 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 #![cfg_attr(not(feature = "turbo"), allow(dead_code, unused_imports))]
 
-use crate::common;
-
-use crate::common::encoded;
+use crate::common::{self, encoded};
 use fdconvert_codec::{Decoder, Notes, Part, Policy, Region, Worker};
 use fdconvert_core::{Encoded, Error, Image, Limits};
 use fdconvert_testkit::{

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
-use crate::common;
-
-use crate::common::{JPEG_OR_RAW, deep, encoded, file, picture, turned};
+use crate::common::{self, JPEG_OR_RAW, deep, encoded, file, picture, turned};
 use fdconvert_codec::{
     Alpha, Decoder, Encode, Encoder, Gray, JpegOptions, Notes, Outcome, Policy, Size, Subsampling,
     Worker, orient,

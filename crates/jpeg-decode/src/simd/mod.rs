@@ -10,7 +10,7 @@ mod transform;
 pub(crate) use idct256::block_row as block_row_256;
 pub(crate) use idct512::block_row as block_row_512;
 pub(crate) use pixels::{half_row, sums, whole_row};
-pub(crate) use reduced256::{four, two};
+pub(crate) use reduced256::block_row as reduced_row_256;
 
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_loadu_si256,

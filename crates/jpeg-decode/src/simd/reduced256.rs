@@ -8,8 +8,8 @@ use crate::{
     idct::{F_0_765, F_0_899, F_1_847, F_2_562, Factors},
     instructions::Avx2,
     reduced::{
-        F_0_211, F_0_509, F_0_601, F_0_720, F_0_850, F_1_061, F_1_272, F_1_451, F_2_172, F_3_624,
-        FOUR_SHIFTS, TWO_SHIFTS,
+        self, F_0_211, F_0_509, F_0_601, F_0_720, F_0_850, F_1_061, F_1_272, F_1_451, F_2_172,
+        F_3_624, FOUR_SHIFTS, Side, TWO_SHIFTS,
     },
     window::Cell,
 };
@@ -26,10 +26,10 @@ use std::arch::x86_64::{
 /// Bytes of four columns of four samples to rows.
 const TURN: [i8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
 
-/// Transforms blocks that lie side by side to 4x4 samples each, and makes their cells zero. The
-/// samples go to the first 4 rows of `out`, `stride` bytes apart.
-pub(crate) fn four(
+/// As [`reduced::block_row`].
+pub(crate) fn block_row(
     _: Avx2,
+    side: Side,
     cells: &mut [Cell],
     row: &[u32],
     factors: &Factors,
@@ -37,20 +37,14 @@ pub(crate) fn four(
     stride: usize,
 ) {
     // SAFETY: the proof of AVX2.
-    unsafe { with_avx2::<4>(cells, row, factors, out, stride) }
-}
-
-/// The same to 2x2 samples, in the first 2 rows.
-pub(crate) fn two(
-    _: Avx2,
-    cells: &mut [Cell],
-    row: &[u32],
-    factors: &Factors,
-    out: &mut [u8],
-    stride: usize,
-) {
-    // SAFETY: the proof of AVX2.
-    unsafe { with_avx2::<2>(cells, row, factors, out, stride) }
+    unsafe {
+        match side {
+            Side::Four => with_avx2::<4>(cells, row, factors, out, stride),
+            Side::Two => with_avx2::<2>(cells, row, factors, out, stride),
+            // A product and a shift: nothing for vectors.
+            Side::One => reduced::block_row(side, cells, row, factors, out, stride),
+        }
+    }
 }
 
 #[target_feature(enable = "avx2")]
