@@ -162,8 +162,10 @@ fn names_of_other_tools_are_understood() {
         ok(&[&"verify", &out, &"--num-workers", &"1"]);
     }
     let resized = root.path().join("resized.beton");
-    let encode = [&"--encode" as &dyn AsRef<OsStr>, &"jpeg", &"--quality", &"80"];
-    ok(&[[&"convert", &photos, &resized, &"--max-resolution", &"32"].as_slice(), &encode].concat());
+    let (side, quality) = (["--max-resolution", "32"], ["--encode", "jpeg", "--quality", "80"]);
+    let mut convert: Vec<&dyn AsRef<OsStr>> = vec![&"convert", &photos, &resized];
+    convert.extend(side.iter().chain(&quality).map(|word| word as &dyn AsRef<OsStr>));
+    ok(&convert);
     let record = ok(&[&"info", &resized]);
     assert!(record.contains("max-side    32") && record.contains("quality     80"), "{record}");
     for command in ["pack", "unpack", "verify", "bench", "profile"] {
