@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readers standalone package toy python guide lint lock format fmt clippy doc deny bench miri sanitize fuzz ptx kernels campaign
+.PHONY: help stores setup demo test readers standalone package toy python guide lint lock format fmt clippy doc deny bench miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs. The Python package joins so that the libraries have the features that
@@ -48,6 +48,9 @@ format: ## Format the code.
 python: setup ## Build the Python package, run its tests, check its stubs (needs pip).
 	@scripts/setup.sh --python
 	scripts/check-python.sh
+
+stores: ## Serve the folder STORES as S3 does, slowly: make stores STORES=DIR LATENCY=65
+	$(XTASK) stores "$(STORES)" --latency $(or $(LATENCY),65)
 
 guide: ## Run what the README and the guide show (and build the book, if mdbook is installed).
 	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver

@@ -1,5 +1,6 @@
 use crate::formats;
 use fdconvert_core::{Error, MaxDecompressed, Reader, Result};
+use fdconvert_storage::place::{self, Kind};
 use std::path::Path;
 
 /// Opens a dataset with the first format that recognises its content.
@@ -17,11 +18,12 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
 /// As for [`open`]; `Limit`.
 pub fn open_within(path: impl AsRef<Path>, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
     let path = path.as_ref();
-    std::fs::metadata(path).map_err(Error::io("open", path))?;
+    let kind = place::look_at(path)?;
     let formats = formats();
     let recognised = formats.iter().find(|format| format.detect(path));
     // A file too damaged to be recognised gets the error of the format that its name claims.
-    let has_extension = path.is_file() && path.extension().is_some();
+    let is_file = matches!(kind, Kind::File { .. });
+    let has_extension = is_file && path.extension().is_some();
     let claimed = || formats.iter().find(|format| has_extension && format.suits(path));
     match recognised.or_else(claimed) {
         Some(format) => format.open_within(path, limit),

@@ -7,6 +7,7 @@ use crate::{
         PROFILE_EXAMPLES, SAMPLE_EXAMPLES, UNPACK_EXAMPLES, VERIFY_EXAMPLES,
     },
     profile::args::ProfileArgs,
+    stores::name_and_value,
     values::part,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -21,6 +22,11 @@ use std::path::PathBuf;
 #[command(after_help = "Exit status: 0 complete, 1 samples skipped or damage found, 2 not done, \
                         130 interrupted.")]
 pub(crate) struct Cli {
+    /// Option of the stores that URLs lead to, e.g. endpoint=http://localhost:9000, region=eu-west-1,
+    /// skip_signature=true; may be repeated
+    #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = name_and_value)]
+    #[arg(hide_short_help = true, help_heading = "Stores")]
+    pub(crate) store_option: Vec<(String, String)>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

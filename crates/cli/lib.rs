@@ -27,6 +27,7 @@ mod progress;
 mod run;
 mod sample;
 mod session;
+mod stores;
 mod summary;
 mod terminal;
 mod unpack;

@@ -1,6 +1,7 @@
 //! Folders that outputs will lie in: they must be there before any work is done.
 use crate::{args::Command, fractal::args::FractalCommand};
 use fdconvert_core::{Error, Result};
+use fdconvert_storage::place::is_url;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -9,7 +10,9 @@ use std::{
 /// Refuses to begin a command whose output would lie in a folder that is missing: before minutes of
 /// work, not after.
 pub(crate) fn check(command: &Command) -> Result<()> {
-    for (option, path) in outputs(command) {
+    // Stores have no folders; where they cannot be written to, that is told later.
+    let outputs = outputs(command).into_iter().filter(|(_, path)| !is_url(path));
+    for (option, path) in outputs {
         let Some(parent) = path.parent().filter(|it| !it.as_os_str().is_empty()) else { continue };
         match fs::metadata(parent) {
             Ok(found) if found.is_dir() => {}

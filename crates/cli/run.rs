@@ -51,6 +51,7 @@ fn parse(args: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
 
 fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outcome> {
     parents::check(&cli.command)?;
+    fdconvert::set_store_options(cli.store_option.iter().cloned())?;
     match &cli.command {
         Command::Pack(args) => pack::run(args, &format_options::values(matches), session),
         Command::Plan(args) => plan::run(args, &format_options::values(matches), session),

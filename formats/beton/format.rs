@@ -6,7 +6,8 @@ use fdconvert_core::{
     Capabilities, Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OptionKind,
     OptionValues, Reader, Result, ShardSummary, ShardWriter, message, named,
 };
-use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
+use fdconvert_storage::place;
+use std::{ffi::OsStr, path::Path};
 
 /// The format, with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,17 +101,18 @@ impl Format for Beton {
     }
 
     fn detect(&self, path: &Path) -> bool {
-        let mut start = [0; HEADER_LEN as usize + DESCRIPTOR_LEN];
-        let read = File::open(path).and_then(|file| {
-            // A pipe would block, a folder would fail later.
-            let is_file = file.metadata()?.is_file();
-            (&file).take(if is_file { u64::MAX } else { 0 }).read_exact(&mut start)
-        });
+        if !place::is_file(path) {
+            return false;
+        }
+        let n_bytes = HEADER_LEN as usize + DESCRIPTOR_LEN;
+        let start = place::read_start(path, n_bytes).unwrap_or_default();
         // The format has no magic: a version, a page size and a first field that make sense.
-        let (header, descriptor) = start.split_at(HEADER_LEN as usize);
+        let Some((header, descriptor)) = start.split_at_checked(HEADER_LEN as usize) else {
+            return false;
+        };
         let header = Header::parse(header);
         let field_makes_sense = !matches!(parse_descriptor(descriptor), Err(BadField::Damaged(_)));
-        read.is_ok()
+        start.len() == n_bytes
             && field_makes_sense
             && header.is_some_and(|header| {
                 header.version == VERSION

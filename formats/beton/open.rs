@@ -7,19 +7,24 @@ use crate::beton::{
     },
     table::Table,
 };
-use crate::index::Index;
+use crate::index::{Index, TRAILER_LEN};
 use bytes::Bytes;
-use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema};
+use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema, bytes::u64_at};
+use fdconvert_storage::Blob;
 use std::{path::Path, sync::OnceLock};
 
+/// Header and descriptors of any sensible number of fields.
+const START_BYTES: u64 = 64 << 10;
+
 impl BetonReader {
-    /// Maps and opens the file at `path`.
+    /// Opens the file at `path`, which is mapped, or the object: header, rows, table and index are
+    /// read, in a handful of requests.
     ///
     /// # Errors
     /// `Io`; and as [`from_bytes`](Self::from_bytes).
     pub fn open(path: &Path) -> Result<Self> {
-        let reader = Self::from_bytes(fdconvert_storage::map(path)?, path)?;
-        Ok(Self { is_mapped: true, ..reader })
+        let reader = Self::from_blob(Blob::open(path)?, path)?;
+        Ok(Self { is_stored: true, ..reader })
     }
 
     /// Opens a file that is in memory; `path` is what messages call it.
@@ -29,9 +34,14 @@ impl BetonReader {
     /// read, `Corrupt` for anything else that makes the file
     /// unreadable as a whole, e.g. that its writer was killed.
     pub fn from_bytes(file: Bytes, path: &Path) -> Result<Self> {
+        Self::from_blob(file.into(), path)
+    }
+
+    fn from_blob(data: Blob, path: &Path) -> Result<Self> {
         let corrupt = |offset: u64, what: String| Error::corrupt(FORMAT, path, offset, what);
+        let file = start_of(&data, START_BYTES)?;
         let header = Header::parse(&file)
-            .ok_or_else(|| corrupt(0, format!("{} bytes are no header", file.len())))?;
+            .ok_or_else(|| corrupt(0, format!("{} bytes are no header", data.len())))?;
         if header.version != VERSION {
             let (format, path) = (FORMAT, path.to_path_buf());
             let found = u64::from(header.version);
@@ -47,7 +57,7 @@ impl BetonReader {
                 },
             })?;
         let layout = row_layout(&schema).map_err(|what| corrupt(HEADER_LEN, what))?;
-        let (len, table_offset) = (file.len() as u64, header.table_offset);
+        let (len, table_offset) = (data.len(), header.table_offset);
         if table_offset == 0 {
             let what = "it is unfinished: its writer was stopped before it wrote the table";
             return Err(corrupt(16, what.into()));
@@ -63,29 +73,29 @@ impl BetonReader {
             .n_samples
             .checked_mul(layout.row_bytes as u64)
             .and_then(|rows| rows.checked_add(header.rows_offset()));
-        if rows_end.is_none_or(|end| end > table_offset) {
+        let Some(rows_end) = rows_end.filter(|&end| end <= table_offset) else {
             let what = format!(
                 "{} rows of {} bytes do not fit before the table at {table_offset}",
                 header.n_samples, layout.row_bytes
             );
             return Err(corrupt(8, what));
-        }
-        let table =
-            Table::new(usize::try_from(table_offset).map_or(Bytes::new(), |at| file.slice(at..)));
+        };
+        let table = data.read(table_offset, len - table_offset)?.unwrap_or_default();
         let (index, index_problem) = (None, None);
         let mut reader = Self {
             path: path.into(),
-            is_mapped: false,
-            file,
+            is_stored: false,
+            head: start_of(&data, rows_end)?,
+            data,
             header,
             layout,
             schema,
-            table,
+            table: Table::new(table),
             index,
             index_problem,
             tables: OnceLock::new(),
         };
-        match reader.find_index() {
+        match reader.find_index()? {
             Ok(None) => {}
             Ok(Some(index)) => {
                 reader.schema = index.meta().schema.clone();
@@ -97,12 +107,33 @@ impl BetonReader {
     }
 
     /// The index block, if there is one and it is about this file.
-    fn find_index(&self) -> Result<Option<Index>, String> {
+    fn find_index(&self) -> Result<Result<Option<Index>, String>> {
         let end = self.header.table_offset;
-        let Some(index) = Index::find_before(&self.file, end).map_err(|error| error.to_string())?
-        else {
-            return Ok(None);
+        let found = match self.data.here() {
+            Some(file) => Index::find_before(file, end),
+            None => {
+                let block = self.block_before(end)?;
+                Index::find_before(&block, block.len() as u64)
+            }
         };
+        Ok(found.map_err(|error| error.to_string()).and_then(|found| match found {
+            Some(index) => self.own(index).map(Some),
+            None => Ok(None),
+        }))
+    }
+
+    /// The bytes of the block that ends there; of what is no block, fewer.
+    fn block_before(&self, end: u64) -> Result<Bytes> {
+        let Some(start) = end.checked_sub(TRAILER_LEN) else { return Ok(Bytes::new()) };
+        let trailer = self.data.read(start, TRAILER_LEN)?.unwrap_or_default();
+        let start = u64_at(&trailer, 0).and_then(|len| end.checked_sub(len));
+        let block = start.map(|start| self.data.read(start, end - start)).transpose()?;
+        Ok(block.flatten().unwrap_or(trailer))
+    }
+
+    /// The block, if it is about this file.
+    fn own(&self, index: Index) -> Result<Index, String> {
+        let end = self.header.table_offset;
         let start = end - index.block_len();
         let same_place = start >= self.rows_end() && index.data_len() == start;
         let same_shape = index.n_samples() == self.header.n_samples
@@ -111,9 +142,17 @@ impl BetonReader {
         let same_schema = fields.len() == self.schema.fields.len()
             && self.schema.fields.iter().zip(fields).all(|(stored, said)| agree(stored, said));
         match same_place && same_shape && same_schema {
-            true => Ok(Some(index)),
+            true => Ok(index),
             false => Err("the index block belongs to another file".into()),
         }
+    }
+}
+
+/// The first bytes: all that are mapped, or at least that many of an object, as far as it has them.
+fn start_of(data: &Blob, n_bytes: u64) -> Result<Bytes> {
+    match data.here() {
+        Some(file) => Ok(file.clone()),
+        None => Ok(data.read(0, n_bytes.min(data.len()))?.unwrap_or_default()),
     }
 }
 

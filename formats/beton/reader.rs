@@ -10,6 +10,7 @@ use fdconvert_core::{
     Value, bytes::u64_at,
 };
 use fdconvert_jpeg::grid_of;
+use fdconvert_storage::Blob;
 use serde_json::{Map, json};
 use std::{
     path::Path,
@@ -22,9 +23,11 @@ use xxhash_rust::xxh3::Xxh3;
 #[derive(Debug)]
 pub struct BetonReader {
     pub(crate) path: Arc<Path>,
-    /// True if the bytes are those of the file at `path`.
-    pub(crate) is_mapped: bool,
-    pub(crate) file: Bytes,
+    /// True if the bytes are those of the file or object at `path`.
+    pub(crate) is_stored: bool,
+    /// The bytes from the start to the end of the rows, at least.
+    pub(crate) head: Bytes,
+    pub(crate) data: Blob,
     pub(crate) header: Header,
     pub(crate) layout: RowLayout,
     pub(crate) schema: Schema,
@@ -59,7 +62,7 @@ impl BetonReader {
         }
         let row = usize::try_from(self.row_offset(sample))
             .ok()
-            .and_then(|at| self.file.get(at..at.checked_add(self.layout.row_bytes)?));
+            .and_then(|at| self.head.get(at..at.checked_add(self.layout.row_bytes)?));
         row.ok_or_else(|| self.bad_sample(sample, "its row is outside the file"))
     }
 
@@ -69,15 +72,20 @@ impl BetonReader {
         if len == 0 {
             return Ok(Bytes::new());
         }
-        let bytes = pointer
-            .checked_add(len)
-            .filter(|&end| pointer >= self.rows_end() && end <= self.data_end())
-            .and_then(|end| Some(usize::try_from(pointer).ok()?..usize::try_from(end).ok()?))
-            .map(|range| self.file.slice(range));
-        bytes.ok_or_else(|| {
-            let what = format!("{len} bytes at {pointer} are outside the data");
-            self.bad_sample(sample, &what)
-        })
+        self.check_region(sample, pointer, len)?;
+        let bytes = self.data.read(pointer, len)?;
+        bytes.ok_or_else(|| self.outside(sample, pointer, len))
+    }
+
+    fn check_region(&self, sample: u64, pointer: u64, len: u64) -> Result<()> {
+        let end = pointer.checked_add(len);
+        let inside = end.is_some_and(|end| pointer >= self.rows_end() && end <= self.data_end());
+        if inside || len == 0 { Ok(()) } else { Err(self.outside(sample, pointer, len)) }
+    }
+
+    fn outside(&self, sample: u64, pointer: u64, len: u64) -> Error {
+        let what = format!("{len} bytes at {pointer} are outside the data");
+        self.bad_sample(sample, &what)
     }
 
     /// Length of the image at `pointer`, which is region `region` of the sample.
@@ -160,6 +168,14 @@ impl BetonReader {
         Ok(Encoded::new(codec, width, height, bytes))
     }
 
+    fn stored_key(&self, index: u64) -> Result<String> {
+        match self.index.as_ref().map(|block| block.key(index)) {
+            Some(Ok(Some(key))) => Ok(key.to_owned()),
+            Some(Err(error)) => Err(self.bad_sample(index, &error.to_string())),
+            Some(Ok(None)) | None => Ok(format!("{index:08}")),
+        }
+    }
+
     fn first_image(&self) -> Option<&Column> {
         self.layout.columns.iter().find(|column| column.storage == Storage::Image)
     }
@@ -227,14 +243,11 @@ impl Source for BetonReader {
     fn fingerprint(&self) -> [u8; 16] {
         let mut hash = Xxh3::new();
         let descriptors_end = usize::try_from(self.header.rows_offset()).unwrap_or(0);
-        hash.update(self.file.get(..descriptors_end).unwrap_or_default());
+        hash.update(self.head.get(..descriptors_end).unwrap_or_default());
         match &self.index {
             // The root stands for every key and every checksum.
             Some(index) => hash.update(&index.root().to_le_bytes()),
-            None => {
-                let table = usize::try_from(self.header.table_offset).unwrap_or(usize::MAX);
-                hash.update(self.file.get(table..).unwrap_or_default());
-            }
+            None => hash.update(self.table.bytes()),
         }
         hash.digest128().to_le_bytes()
     }
@@ -242,15 +255,7 @@ impl Source for BetonReader {
 
 impl Reader for BetonReader {
     fn get(&self, index: u64) -> Result<Sample<Encoded>> {
-        let row = self.row(index)?;
-        let key = match &self.index {
-            Some(block) => match block.key(index) {
-                Ok(Some(key)) => key.to_owned(),
-                Ok(None) => format!("{index:08}"),
-                Err(error) => return Err(self.bad_sample(index, &error.to_string())),
-            },
-            None => format!("{index:08}"),
-        };
+        let (row, key) = (self.row(index)?, self.stored_key(index)?);
         let mut values = Vec::with_capacity(self.layout.columns.len());
         for (column, field) in self.layout.columns.iter().zip(&self.schema.fields) {
             values.push(self.value(index, row, column, &field.kind)?);
@@ -260,14 +265,13 @@ impl Reader for BetonReader {
 
     fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
         let row = self.row(index)?;
-        let column = self.first_image().filter(|_| self.is_mapped);
+        let column = self.first_image().filter(|_| self.is_stored);
         let Some(column) = column else { return Ok(None) };
         let cell = ImageCell::parse(row, column.offset)
             .ok_or_else(|| self.bad_sample(index, "its row is cut short"))?;
         let (offset, region) = (cell.pointer, column.region.unwrap_or(0));
         let len = self.image_len(index, region, offset)?;
-        // Only for the check of the bounds; a slice of a map reads nothing.
-        self.region(index, offset, len)?;
+        self.check_region(index, offset, len)?;
         let indexed = self.index.as_ref().and_then(|block| block.region(index, region).ok());
         let xxh3 = indexed.filter(|it| (it.offset, it.len) == (offset, len)).map(|it| it.xxh3);
         Ok(Some(Extent { path: self.path.clone(), offset, len, xxh3 }))
@@ -302,7 +306,7 @@ impl Reader for BetonReader {
             ("row_bytes", json!(self.layout.row_bytes)),
             ("table_offset", json!(self.header.table_offset)),
             ("table_entries", json!(self.table.n_entries())),
-            ("file_bytes", json!(self.file.len())),
+            ("file_bytes", json!(self.data.len())),
             ("index", index),
         ];
         let entry_points = self.index.as_ref().and_then(Index::entry_point_facts);

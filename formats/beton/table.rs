@@ -17,6 +17,10 @@ impl Table {
         Self { bytes, by_pointer: OnceLock::new() }
     }
 
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     pub(crate) fn n_entries(&self) -> u64 {
         self.bytes.len() as u64 / ENTRY_LEN
     }

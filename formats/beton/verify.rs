@@ -52,7 +52,7 @@ fn header(reader: &BetonReader, problems: &mut Problems<'_>) {
     }
     let (n_entries, n_trailing) = (reader.table.n_entries(), reader.table.n_trailing());
     if n_trailing != 0 {
-        let at = reader.file.len() as u64 - n_trailing;
+        let at = reader.data.len() - n_trailing;
         problems.add(at, || format!("{n_trailing} bytes after the last whole table entry"));
     }
     let expected = header.n_samples.checked_mul(u64::from(reader.layout.n_regions));
@@ -74,18 +74,19 @@ fn index(reader: &BetonReader, problems: &mut Problems<'_>) {
     for error in index.verify() {
         problems.add(index.data_len(), || error.to_string());
     }
-    let broken = index.ranges().filter(|range| !is_sound(reader, range));
-    for range in broken {
-        problems.add(range.offset, || bad_range(&range));
+    for range in index.ranges() {
+        match is_sound(reader, &range) {
+            Ok(true) => {}
+            Ok(false) => problems.add(range.offset, || bad_range(&range)),
+            Err(error) => problems.listed.push(error),
+        }
     }
 }
 
 /// Returns whether a part of the file that is not a value is what its writer wrote.
-fn is_sound(reader: &BetonReader, range: &Range) -> bool {
-    let bytes = range.offset.checked_add(range.len).and_then(|end| {
-        reader.file.get(usize::try_from(range.offset).ok()?..usize::try_from(end).ok()?)
-    });
-    bytes.map(xxh3_64) == Some(range.xxh3)
+fn is_sound(reader: &BetonReader, range: &Range) -> Result<bool> {
+    let bytes = reader.data.read(range.offset, range.len)?;
+    Ok(bytes.is_some_and(|bytes| xxh3_64(&bytes) == range.xxh3))
 }
 
 fn bad_range(range: &Range) -> String {
@@ -100,10 +101,12 @@ pub(crate) fn tables(reader: &BetonReader) -> Result<(), String> {
     }
     let Some(index) = &reader.index else { return Ok(()) };
     index.check_tables().map_err(|error| error.to_string())?;
-    match index.ranges().find(|range| !is_sound(reader, range)) {
-        Some(range) => Err(format!("at byte {}: {}", range.offset, bad_range(&range))),
-        None => Ok(()),
+    for range in index.ranges() {
+        if !is_sound(reader, &range).map_err(|error| error.chain())? {
+            return Err(format!("at byte {}: {}", range.offset, bad_range(&range)));
+        }
     }
+    Ok(())
 }
 
 /// Between the values there is nothing but zeros. Only where the file is ours: FFCV leaves what a
@@ -116,8 +119,14 @@ fn gaps(reader: &BetonReader, problems: &mut Problems<'_>) {
     values.sort_unstable();
     let mut gap_start = reader.rows_end();
     for (start, end) in values.into_iter().chain([(index.data_len(), u64::MAX)]) {
-        let range = usize::try_from(gap_start).ok().zip(usize::try_from(start).ok());
-        let gap = range.and_then(|(from, to)| reader.file.get(from..to)).unwrap_or_default();
+        let len = start.checked_sub(gap_start);
+        let gap = match len.map_or(Ok(None), |len| reader.data.read(gap_start, len)) {
+            Ok(gap) => gap.unwrap_or_default(),
+            Err(error) => {
+                problems.listed.push(error);
+                return;
+            }
+        };
         // Whole blocks are compared at once: gaps are most of a small file.
         let blocks = gap.chunks(ZEROS.len()).zip((gap_start..).step_by(ZEROS.len()));
         let broken = blocks.filter(|(block, _)| ZEROS.get(..block.len()) != Some(*block));

@@ -6,7 +6,8 @@ use fdconvert_core::{
     Capabilities, Codec, Create, Error, Format, ImageHeader, OptionValues, Reader, Result,
     ShardWriter, named,
 };
-use std::{fs::File, io::Read, path::Path};
+use fdconvert_storage::place;
+use std::path::Path;
 
 /// The format of files that hold a formula. It has no options.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,9 +31,8 @@ impl Format for FormulaFormat {
     }
 
     fn detect(&self, path: &Path) -> bool {
-        let mut magic = [0; MAGIC.len()];
-        let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
-        read.is_ok() && magic == *MAGIC
+        let start = place::read_start(path, MAGIC.len());
+        start.is_ok_and(|start| start == MAGIC[..])
     }
 
     fn suits(&self, path: &Path) -> bool {

@@ -13,10 +13,9 @@ use fdconvert_core::{
     MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard, ShardSummary,
     ShardWriter, message, named,
 };
+use fdconvert_storage::place::{self, Kind as PathKind};
 use std::{
     ffi::OsStr,
-    fs::{self, File},
-    io::Read as _,
     path::{Path, PathBuf},
 };
 
@@ -43,7 +42,7 @@ const OPTIONS: &[FormatOption] = &[
 /// Keys, texts and documents are not known before they are read: about this many bytes.
 const UNKNOWN_BYTES: u64 = 32;
 /// The first shard of an index is described within this many bytes.
-const DETECT_BYTES: u64 = 1 << 16;
+const DETECT_BYTES: usize = 1 << 16;
 
 impl Default for Mds {
     fn default() -> Self {
@@ -92,10 +91,14 @@ impl Format for Mds {
 
     /// A folder whose index describes MDS shards, or one of such folders.
     fn detect(&self, path: &Path) -> bool {
-        is_mds(path)
-            || fs::read_dir(path).is_ok_and(|entries| {
-                !path.join(INDEX).exists() && entries.flatten().any(|entry| is_mds(&entry.path()))
-            })
+        if is_mds(path) {
+            return true;
+        }
+        let is_split =
+            |(path, kind): &(PathBuf, PathKind)| *kind == PathKind::Folder && is_mds(path);
+        place::is_folder(path)
+            && !place::is_file(&path.join(INDEX))
+            && place::list(path).is_ok_and(|entries| entries.iter().any(is_split))
     }
 
     fn suits(&self, path: &Path) -> bool {
@@ -163,12 +166,9 @@ impl Format for Mds {
 
 /// Returns whether the folder has an index whose first bytes speak of MDS.
 fn is_mds(folder: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = File::open(folder.join(INDEX)).and_then(|file| {
-        let is_file = file.metadata()?.is_file();
-        file.take(if is_file { DETECT_BYTES } else { 0 }).read_to_end(&mut start)
-    });
+    let start = place::read_start(&folder.join(INDEX), DETECT_BYTES).unwrap_or_default();
+    let mut start = start.to_vec();
     start.retain(|byte| !byte.is_ascii_whitespace());
     let has = |wanted: &[u8]| start.windows(wanted.len()).any(|window| window == wanted);
-    read.is_ok() && start.starts_with(b"{") && has(b"\"shards\":[") && has(b"\"format\":\"mds\"")
+    start.starts_with(b"{") && has(b"\"shards\":[") && has(b"\"format\":\"mds\"")
 }

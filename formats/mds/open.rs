@@ -16,12 +16,15 @@ use crate::shards::{
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Result, Schema};
-use fdconvert_storage::{fingerprint_hex as hex, read_file};
+use fdconvert_storage::{
+    fingerprint_hex as hex,
+    place::{self, Kind},
+    read_file,
+};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
 };
 use xxhash_rust::xxh3::Xxh3;
@@ -102,9 +105,9 @@ impl MdsReader {
         }
         let mut reader = Self::new(path, shards, None, hash.digest128(), limit)?;
         // The one who made done-records has also made a manifest in the end.
-        let is_split = path.parent().is_some_and(|above| above.join(manifest::NAME).is_file());
-        let is_ours =
-            !is_split && reader.shards.iter().any(|shard| shard.folder.join(RECORDS).is_dir());
+        let is_split = path.parent().is_some_and(|above| place::is_file(&above.join(manifest::NAME)));
+        let has_records = |folder: &Path| place::is_folder(&folder.join(RECORDS));
+        let is_ours = !is_split && reader.shards.iter().any(|shard| has_records(&shard.folder));
         reader.unread = splits::unread(path, &reader.shards)?;
         reader.problem = problem.or_else(|| is_ours.then(|| MISSING.to_owned()));
         Ok(reader)
@@ -223,13 +226,12 @@ fn shards_of(
 
 /// The folders with an index, without a manifest to name them.
 fn folders(path: &Path) -> Result<Vec<PathBuf>> {
-    if path.join(INDEX).exists() {
+    if place::is_file(&path.join(INDEX)) {
         return Ok(vec![path.to_path_buf()]);
     }
     let mut folders = Vec::new();
-    for entry in fs::read_dir(path).map_err(Error::io("list", path))? {
-        let folder = entry.map_err(Error::io("list", path))?.path();
-        if folder.join(INDEX).is_file() {
+    for (folder, _) in place::list(path)?.into_iter().filter(|(_, kind)| *kind == Kind::Folder) {
+        if place::is_file(&folder.join(INDEX)) {
             folders.push(folder);
         }
     }

@@ -1,4 +1,4 @@
-use crate::index::{ImageFacts, Index, IndexError};
+use crate::index::{ImageFacts, Index, IndexError, Region};
 use crate::mds::{
     encoding::{Encoding, half_to_f64},
     manifest::Manifest,
@@ -130,7 +130,7 @@ impl MdsReader {
 
     /// A sample by the index of its shard: of an image nothing is looked at.
     fn indexed(&self, shard: &ShardFile, block: &Index, index: u64) -> Result<Sample<Encoded>> {
-        let (raw, number) = (self.raw(shard)?, index - shard.first);
+        let number = index - shard.first;
         let refuse = |what: &str| bad(shard, index, None, what);
         let damaged = |error: IndexError| refuse(&error.to_string());
         let key = block.key(number).map_err(damaged)?.ok_or_else(|| refuse("it has no key"))?;
@@ -148,13 +148,9 @@ impl MdsReader {
             }
             let region = block.region(number, position).map_err(damaged)?;
             position += 1;
-            let start = usize::try_from(region.offset).ok();
-            let range = start.zip(usize::try_from(region.len).ok()).and_then(|(start, len)| {
-                let end = start.checked_add(len)?;
-                (end <= raw.len()).then_some(start..end)
-            });
-            let range = range.ok_or_else(|| refuse("a value is outside the shard"))?;
-            let bytes = raw.slice(range);
+            let place = (region.offset, region.len);
+            let bytes = shard.region(place, &self.inflated, self.limit)?;
+            let bytes = bytes.ok_or_else(|| refuse("a value is outside the shard"))?;
             values.push(match (&field.kind, region.image) {
                 (Kind::Image, Some(ImageFacts { codec, width, height })) => {
                     Value::Image(Encoded::new(codec, width, height, bytes))
@@ -171,6 +167,15 @@ impl MdsReader {
     fn block_of(&self, index: u64) -> Option<(&ShardFile, &Index)> {
         let shard = self.shard_of(index).ok()?;
         Some((shard, self.index_of(shard).ok()??))
+    }
+
+    /// Where the images of a sample lie, where an index tells.
+    fn image_regions(&self, index: u64) -> Option<impl Iterator<Item = Region>> {
+        let (shard, block) = self.block_of(index)?;
+        let values = self.fields.schema.fields.iter().filter(|field| !is_cell(field));
+        let images = (0..).zip(values).filter(|(_, field)| field.kind == Kind::Image);
+        let number = index - shard.first;
+        Some(images.filter_map(move |(position, _)| block.region(number, position).ok()))
     }
 
     /// A sample by what its shard says, as other readers read it.
@@ -293,6 +298,9 @@ impl Source for MdsReader {
 
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         let position = self.fields.schema.first_image()?;
+        if let Some(region) = self.image_regions(index).and_then(|mut regions| regions.next()) {
+            return Some(region.image?.codec);
+        }
         let column = *self.fields.columns.get(position)?;
         match &self.columns.get(column)?.encoding {
             Encoding::Jpeg => Some(Codec::Jpeg),
@@ -304,6 +312,9 @@ impl Source for MdsReader {
     }
 
     fn image_bytes(&self, index: u64) -> Option<u64> {
+        if let Some(regions) = self.image_regions(index) {
+            return Some(regions.map(|region| region.len).sum());
+        }
         if self.shard_of(index).ok()?.is_compressed() {
             return None;
         }

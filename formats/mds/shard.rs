@@ -1,11 +1,11 @@
-//! The bytes of shards: mapped on first use, or decompressed and kept for a while.
+//! The bytes of shards: mapped on first use, or decompressed or copied and kept for a while.
 use crate::mds::{
     layout::{Entry, FORMAT, FileInfo, ZSTD, config_offset},
     sidecar::ShardIndex,
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, MaxDecompressed, Message, Result, bytes::u32_at};
-use fdconvert_storage::sigbus;
+use fdconvert_storage::{Blob, place, sigbus};
 use std::{
     collections::VecDeque,
     io::Read as _,
@@ -27,6 +27,8 @@ pub(crate) struct ShardFile {
     /// In place of a file.
     given: Option<Bytes>,
     mapped: OnceLock<Bytes>,
+    /// The raw file or object, opened when it is first needed.
+    opened: OnceLock<Blob>,
     /// Its index block, if the manifest names one.
     pub(crate) index: ShardIndex,
     /// So that two threads do not decompress the same.
@@ -39,14 +41,14 @@ pub(crate) struct Inflated(Mutex<VecDeque<(u64, Bytes)>>);
 
 impl ShardFile {
     pub(crate) fn new(entry: Entry, folder: PathBuf, given: Option<Bytes>) -> Self {
-        let (mapped, index, busy) = Default::default();
-        Self { entry, folder, first: 0, given, mapped, index, busy }
+        let (mapped, opened, index, busy) = Default::default();
+        Self { entry, folder, first: 0, given, mapped, opened, index, busy }
     }
 
     /// Returns what is read: the raw file, or if that is not there the compressed one.
     pub(crate) fn stored(&self) -> &FileInfo {
         match &self.entry.zip_data {
-            Some(zip) if self.given.is_some() || !self.raw_path().is_file() => zip,
+            Some(zip) if self.given.is_some() || !place::is_file(&self.raw_path()) => zip,
             _ => &self.entry.raw_data,
         }
     }
@@ -85,7 +87,7 @@ impl ShardFile {
         let stored = self.stored();
         let bytes = match &self.given {
             Some(bytes) => bytes.clone(),
-            None => fdconvert_storage::map(&self.folder.join(&stored.basename))?,
+            None => Blob::open(&self.folder.join(&stored.basename))?.whole()?,
         };
         if bytes.len() as u64 != stored.bytes {
             let what = format!("{} bytes; the index says {}", bytes.len(), stored.bytes);
@@ -94,12 +96,38 @@ impl ShardFile {
         Ok(bytes)
     }
 
-    /// The raw shard.
+    /// Returns whether the raw shard is an object in a store.
+    fn is_away(&self) -> Result<bool> {
+        Ok(self.given.is_none() && self.opened()?.here().is_none())
+    }
+
+    fn opened(&self) -> Result<&Blob> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let opened = Blob::open_with_len(&self.raw_path(), self.entry.raw_data.bytes)?;
+        Ok(self.opened.get_or_init(|| opened))
+    }
+
+    /// A part of the raw shard; `None` where it is outside.
+    pub(crate) fn region(
+        &self,
+        (offset, len): (u64, u64),
+        inflated: &Inflated,
+        limit: MaxDecompressed,
+    ) -> Result<Option<Bytes>> {
+        if !self.is_compressed() && self.is_away()? {
+            return self.opened()?.read(offset, len);
+        }
+        Blob::from(self.raw(inflated, limit)?).read(offset, len)
+    }
+
+    /// The raw shard; of one in a store a copy, which is kept for a while.
     pub(crate) fn raw(&self, inflated: &Inflated, limit: MaxDecompressed) -> Result<Bytes> {
         if let Some(bytes) = self.mapped.get() {
             return Ok(bytes.clone());
         }
-        if !self.is_compressed() {
+        if !self.is_compressed() && !self.is_away()? {
             let bytes = self.stored_bytes()?;
             self.check(&bytes)?;
             return Ok(self.mapped.get_or_init(|| bytes).clone());
@@ -111,7 +139,10 @@ impl ShardFile {
         if let Some(bytes) = inflated.get(self.first) {
             return Ok(bytes);
         }
-        let (bytes, is_sound) = sigbus::watched(|| self.inflate(limit));
+        let (bytes, is_sound) = sigbus::watched(|| match self.is_compressed() {
+            true => self.inflate(limit),
+            false => self.stored_bytes(),
+        });
         let bytes = bytes?;
         self.check(&bytes)?;
         if is_sound {

@@ -2,7 +2,7 @@
 use crate::index::{Builder, ImageFacts, Index, Region};
 use crate::mds::layout::Entry;
 use fdconvert_core::{Encoded, FieldSpec, Kind, Result, Sample, Schema, Value};
-use fdconvert_storage::map;
+use fdconvert_storage::{map, place::whole};
 use std::{path::Path, sync::OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -33,7 +33,7 @@ impl ShardIndex {
         }
         let path = folder.join(name);
         let what = |what: String| format!("its index {name}: {what}");
-        let block = map(&path).map_err(|error| what(error.chain()))?;
+        let block = whole(&path).map_err(|error| what(error.chain()))?;
         let index = Index::parse(block).map_err(|error| what(error.to_string()))?;
         check(&index, entry, schema).map_err(|problem| what(problem.into()))?;
         Ok(Some(self.opened.get_or_init(|| index)))

@@ -3,9 +3,10 @@ use crate::mds::{MdsReader, layout::INDEX, shard::ShardFile};
 use fdconvert_core::{
     Error, Message, Result, Shard, Source as _, Splits, message, packed_splits, split_named,
 };
+use fdconvert_storage::place::{self, Kind};
 use std::{
     collections::BTreeSet,
-    fs,
+    io::ErrorKind,
     path::{Component, Path},
 };
 
@@ -65,14 +66,21 @@ fn folder(root: &Path, shard: &ShardFile) -> Option<String> {
 /// Folders with an index that is not read, because `shards` are all that the dataset's own names.
 pub(crate) fn unread(root: &Path, shards: &[ShardFile]) -> Result<BTreeSet<String>> {
     let mut unread = BTreeSet::new();
-    if !root.join(INDEX).is_file() {
+    if !place::is_file(&root.join(INDEX)) {
         return Ok(unread);
     }
     let read: BTreeSet<String> = shards.iter().filter_map(|shard| folder(root, shard)).collect();
-    for entry in fs::read_dir(root).map_err(Error::io("list", root))? {
-        let entry = entry.map_err(Error::io("list", root))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !read.contains(&name) && entry.path().join(INDEX).is_file() {
+    let entries = match place::list(root) {
+        Ok(entries) => entries,
+        // A web server does not say what it has.
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
+            return Ok(unread);
+        }
+        Err(error) => return Err(error),
+    };
+    for (path, _) in entries.iter().filter(|(_, kind)| *kind == Kind::Folder) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !read.contains(&name) && place::is_file(&path.join(INDEX)) {
             unread.insert(name);
         }
     }

@@ -6,9 +6,9 @@ use crate::mixed::{
 };
 use crate::shards::manifest::{self, MAX_BYTES, Unsealed, VERSION};
 use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
-use fdconvert_storage::{SEALED_START, read_file};
+use fdconvert_storage::{SEALED_START, place, read_file};
 use serde::{Deserialize, Serialize};
-use std::{fs::File, io::Read, path::Path};
+use std::path::Path;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
@@ -42,9 +42,8 @@ pub(crate) struct ShardFacts {
 
 /// Returns whether a file begins as a manifest does.
 pub(crate) fn begins(path: &Path) -> bool {
-    let mut start = [0; SEALED_START.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *SEALED_START
+    let start = place::read_start(path, SEALED_START.len());
+    start.is_ok_and(|start| start == SEALED_START[..])
 }
 
 impl Manifest {

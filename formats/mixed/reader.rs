@@ -12,7 +12,7 @@ use fdconvert_core::{
     Schema, Source, Splits, packed_splits,
 };
 use fdconvert_jpeg::grid_of;
-use fdconvert_storage::name_of;
+use fdconvert_storage::{name_of, place};
 use serde_json::{Map, Value, json};
 use std::{
     path::{Path, PathBuf},
@@ -130,7 +130,7 @@ impl MixedReader {
 fn open_part(path: &Path, manifest: &Manifest, facts: &CodecFacts) -> Result<WdsReader> {
     let folder = folder(path, facts.codec);
     let wrong = |what: String| Error::corrupt(FORMAT, path.join(MANIFEST), 0, what);
-    if !folder.is_dir() {
+    if !place::is_folder(&folder) {
         return Err(wrong(format!(
             "{} samples are in {}, which is missing",
             facts.samples,

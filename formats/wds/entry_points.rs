@@ -137,7 +137,7 @@ pub(crate) fn add(
     entries.flush(&mut builder);
     let mut meta = index.meta().clone();
     how.note(&mut meta);
-    let data_len = shard.archive.len() as u64;
+    let data_len = shard.archive.len();
     write_index(&path, &builder, &entries.sealed, &meta.to_json(), data_len)?;
     Ok(path)
 }

@@ -1,4 +1,4 @@
-use crate::wds::{WdsReader, fields, layout, npy, open};
+use crate::wds::{WdsReader, fields, layout, manifest::Manifest, npy, open};
 #[cfg(feature = "write")]
 use crate::wds::{complete, existing, writer::Writer};
 use fdconvert_core::{
@@ -6,6 +6,7 @@ use fdconvert_core::{
     Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result, Schema, Shard,
     ShardSummary, ShardWriter, named,
 };
+use fdconvert_storage::place;
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
@@ -130,10 +131,11 @@ impl Format for Wds {
 
     /// A folder with a shard in it, or a shard.
     fn detect(&self, path: &Path) -> bool {
-        if path.is_dir() {
-            return open::shards_in(path).is_ok_and(|shards| !shards.is_empty());
+        if place::is_folder(path) {
+            return open::shards_in(path).is_ok_and(|shards| !shards.is_empty())
+                || Manifest::read(path).is_ok_and(|manifest| manifest.is_some());
         }
-        path.is_file() && open::is_shard_name(path) && open::starts_as_shard(path)
+        open::is_shard_name(path) && place::is_file(path) && open::starts_as_shard(path)
     }
 
     fn suits(&self, path: &Path) -> bool {

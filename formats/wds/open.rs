@@ -3,17 +3,20 @@ use crate::index::Index;
 use crate::wds::{
     WdsReader,
     infer::infer,
-    manifest::Manifest,
+    manifest::{Manifest, ShardFacts},
     names::{self, Column},
     scan::{Scanned, samples},
     shard::{Contents, Shard, find_index, slots},
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema, named};
-use fdconvert_storage::name_of;
+use fdconvert_storage::{
+    Blob, name_of, open_all,
+    place::{self, Kind},
+};
+#[cfg(feature = "compressed")]
+use std::io::Read;
 use std::{
-    fs::{self, File},
-    io::Read,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -31,33 +34,28 @@ pub(crate) fn is_shard_name(path: &Path) -> bool {
 
 /// Returns whether a file begins as a tar does, compressed or not.
 pub(crate) fn starts_as_shard(path: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut start));
-    read.is_ok()
-        && (start.starts_with(&GZIP)
-            || start.starts_with(&ZSTD)
-            || start.get(257..262) == Some(b"ustar"))
+    let start = place::read_start(path, 512).unwrap_or_default();
+    is_compressed(&start) || start.get(257..262) == Some(b"ustar")
+}
+
+fn is_compressed(start: &[u8]) -> bool {
+    start.starts_with(&GZIP) || start.starts_with(&ZSTD)
 }
 
 /// The shards of a folder, in the order of their names.
 pub(crate) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut shards = Vec::new();
-    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
-        let path = entry.map_err(Error::io("list", folder))?.path();
-        if is_shard_name(&path) && path.is_file() {
-            shards.push(path);
-        }
-    }
-    shards.sort();
-    Ok(shards)
+    let is_shard =
+        |(path, kind): &(PathBuf, Kind)| is_shard_name(path) && matches!(kind, Kind::File { .. });
+    let shards = place::list(folder)?.into_iter().filter(is_shard);
+    Ok(shards.map(|(path, _)| path).collect())
 }
 
 /// A shard whose samples are not found yet.
 struct Unscanned {
     path: PathBuf,
-    archive: Bytes,
-    /// True if the archive is the file itself, not made from it in memory.
-    is_mapped: bool,
+    archive: Blob,
+    /// True if the archive is the file or object itself, not made from it.
+    is_stored: bool,
     index: Option<Index>,
     problem: Option<String>,
 }
@@ -72,19 +70,24 @@ impl WdsReader {
     /// `Io`; `Corrupt`, `Unsupported` or `Version` when a shard or the manifest cannot be read;
     /// `Limit` for compressed shards that are too large.
     pub(crate) fn open(path: &Path, limit: MaxDecompressed) -> Result<Self> {
-        let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
+        let is_folder = place::look_at(path)? == Kind::Folder;
         let manifest = if is_folder { Manifest::read(path)? } else { None };
-        let paths = match &manifest {
-            Some(manifest) => manifest.shards.iter().map(|shard| path.join(&shard.name)).collect(),
-            None if is_folder => shards_in(path)?,
-            None => vec![path.to_path_buf()],
+        let files: Vec<ShardFile> = match &manifest {
+            Some(manifest) => {
+                let listed = manifest.shards.iter();
+                listed.map(|facts| ShardFile::listed(path, facts)).collect()
+            }
+            None if is_folder => shards_in(path)?.into_iter().map(ShardFile::found).collect(),
+            None => vec![ShardFile::found(path.to_path_buf())],
         };
-        if paths.is_empty() {
+        if files.is_empty() {
             let what = format!("{} has no .tar file in it", path.display());
             return Err(Error::usage("source", what));
         }
         let mut budget = limit.total();
-        let shards = paths.into_iter().map(|path| load(path, limit, &mut budget));
+        let opened = open_all(path, &files, ShardFile::open);
+        let shards = files.iter().zip(opened);
+        let shards = shards.map(|(file, opened)| file.load(opened?, limit, &mut budget));
         let mut shards = shards.collect::<Result<Vec<Unscanned>>>()?;
         let listed = manifest.iter().flat_map(|manifest| &manifest.shards);
         for (shard, facts) in shards.iter_mut().zip(listed) {
@@ -102,8 +105,8 @@ impl WdsReader {
     #[doc(hidden)]
     pub fn from_archive(archive: Bytes, path: &Path) -> Result<Self> {
         let path = path.to_path_buf();
-        let (index, problem) = (None, None);
-        let shard = Unscanned { path: path.clone(), archive, is_mapped: false, index, problem };
+        let (archive, index, problem) = (archive.into(), None, None);
+        let shard = Unscanned { path: path.clone(), archive, is_stored: false, index, problem };
         Self::assemble(&path, None, vec![shard])
     }
 
@@ -144,22 +147,38 @@ impl WdsReader {
 
 impl Unscanned {
     fn scan(self, columns: &[Column], image: Option<usize>) -> Result<Shard> {
-        let Self { path, archive, is_mapped, index, problem: index_problem } = self;
+        let Self { path, mut archive, mut is_stored, index, problem: index_problem } = self;
         let contents = match index {
             Some(index) => Contents::Indexed(Box::new(index)),
             None => {
-                let scanned = Scanned::new(&archive, columns, image);
+                // Of an object without an index a copy is walked through, and read.
+                is_stored &= archive.here().is_some();
+                let whole = archive.whole()?;
+                let scanned = Scanned::new(&whole, columns, image);
+                archive = whole.into();
                 Contents::Scanned(scanned.map_err(|error| error.at(&path))?)
             }
         };
-        Ok(Shard { path: path.into(), archive, is_mapped, contents, index_problem })
+        Ok(Shard { path: path.into(), archive, is_stored, contents, index_problem })
     }
 
     /// Returns what the first sample's members are called, in the order of the fields they belong
     /// to.
     fn columns(&self, schema: &Schema) -> Option<Vec<Column>> {
-        let (_, members) = samples(&self.archive).next()?.ok()?;
+        let start = self.first_samples().ok()?;
+        let (_, members) = samples(&start).next()?.ok()?;
         names::in_our_order(&members, schema)
+    }
+
+    /// The archive at least up to the end of its first sample.
+    fn first_samples(&self) -> Result<Bytes> {
+        if let Some(archive) = self.archive.here() {
+            return Ok(archive.clone());
+        }
+        // The first sample ends where the second one begins, whose headers are needed to see that.
+        let third = self.index.as_ref().and_then(|index| index.region(2, 0).ok());
+        let end = third.map_or(self.archive.len(), |region| region.offset);
+        Ok(self.archive.read(0, end)?.unwrap_or_default())
     }
 }
 
@@ -190,26 +209,66 @@ fn decide(shards: &mut [Unscanned], manifest: Option<&Manifest>) -> Result<(Sche
 
 fn first_sample(shards: &[Unscanned]) -> Result<(Schema, Vec<Column>)> {
     for shard in shards {
-        if let Some(sample) = samples(&shard.archive).next() {
+        let archive = shard.archive.whole()?;
+        if let Some(sample) = samples(&archive).next() {
             let (_, members) = sample.map_err(|error| error.at(&shard.path))?;
-            return infer(&shard.archive, &members);
+            return infer(&archive, &members);
         }
     }
     let path = shards.first().map(|shard| shard.path.clone()).unwrap_or_default();
     Err(Error::corrupt(FORMAT, path, 0, "no sample: no file whose name has a dot"))
 }
 
-/// `budget` is what this shard and those after it may take decompressed.
-fn load(path: PathBuf, limit: MaxDecompressed, budget: &mut u64) -> Result<Unscanned> {
-    let file = fdconvert_storage::map(&path)?;
-    let is_mapped = !file.starts_with(&GZIP) && !file.starts_with(&ZSTD);
-    let archive = if is_mapped { file.clone() } else { inflate(&path, &file, limit, budget)? };
-    let (index, problem) = match find_index(&path, &archive)? {
-        None => (None, None),
-        Some(Ok(index)) => (Some(index), None),
-        Some(Err(problem)) => (None, Some(problem)),
-    };
-    Ok(Unscanned { path, archive, is_mapped, index, problem })
+/// A shard before it is opened.
+struct ShardFile {
+    path: PathBuf,
+    /// Its length, where a manifest tells it: our shards, which are not compressed.
+    len: Option<u64>,
+}
+
+/// A shard and the index beside it, as far as there is one.
+struct Opened {
+    file: Blob,
+    index: Option<Result<Index, String>>,
+}
+
+impl ShardFile {
+    fn listed(folder: &Path, facts: &ShardFacts) -> Self {
+        Self { path: folder.join(&facts.name), len: Some(facts.bytes) }
+    }
+
+    fn found(path: PathBuf) -> Self {
+        Self { path, len: None }
+    }
+
+    fn open(&self) -> Result<Opened> {
+        let file = match self.len {
+            Some(len) => Blob::open_with_len(&self.path, len)?,
+            None => Blob::open(&self.path)?,
+        };
+        let index = find_index(&self.path, file.len())?;
+        Ok(Opened { file, index })
+    }
+
+    /// `budget` is what this shard and those after it may take decompressed.
+    fn load(&self, opened: Opened, limit: MaxDecompressed, budget: &mut u64) -> Result<Unscanned> {
+        let Opened { file, index } = opened;
+        let path = self.path.clone();
+        let start = match self.len {
+            Some(_) if file.here().is_none() => Bytes::new(),
+            _ => file.read(0, file.len().min(4))?.unwrap_or_default(),
+        };
+        let is_stored = !is_compressed(&start);
+        let archive =
+            if is_stored { file } else { inflate(&path, &file.whole()?, limit, budget)?.into() };
+        let index = if is_stored { index } else { find_index(&path, archive.len())? };
+        let (index, problem) = match index {
+            None => (None, None),
+            Some(Ok(index)) => (Some(index), None),
+            Some(Err(problem)) => (None, Some(problem)),
+        };
+        Ok(Unscanned { path, archive, is_stored, index, problem })
+    }
 }
 
 #[cfg(not(feature = "compressed"))]

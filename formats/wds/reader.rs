@@ -3,12 +3,12 @@ use crate::wds::{
     kept, keys,
     manifest::Manifest,
     names::Column,
-    shard::{Contents, Shard, Slot},
+    shard::{Contents, Refusal, Shard, Slot},
     splits,
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Extent, Image, Kind, Message, Provenance, Reader, Result, Sample,
+    Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Message, Provenance, Reader, Result, Sample,
     Schema, Source, Splits,
 };
 use fdconvert_jpeg::grid_of;
@@ -103,6 +103,12 @@ impl WdsReader {
         key
     }
 
+    fn refused(&self, index: u64, field: &FieldSpec, refusal: Refusal) -> Error {
+        refusal.into_error(|what| {
+            self.bad_sample(index, &format!("field `{}` {what}", field.name))
+        })
+    }
+
     /// An error about one sample that says in which shard it is.
     pub(crate) fn bad_sample(&self, index: u64, what: &str) -> Error {
         let place = self.locate(index).map_or_else(
@@ -186,7 +192,7 @@ impl Source for WdsReader {
                 let name = shard.path.file_name().unwrap_or_default();
                 hash.update(name.as_encoded_bytes());
                 hash.update(&[0]);
-                hash.update(&(shard.archive.len() as u64).to_le_bytes());
+                hash.update(&shard.archive.len().to_le_bytes());
                 match &shard.contents {
                     // The root stands for every key and every checksum.
                     Contents::Indexed(index) => hash.update(&index.root().to_le_bytes()),
@@ -204,13 +210,8 @@ impl Reader for WdsReader {
         let key = self.key_in(shard, sample).map_err(|what| self.bad_sample(index, &what))?;
         let mut values = Vec::with_capacity(self.schema.fields.len());
         for (column, (field, &slot)) in self.schema.fields.iter().zip(&self.slots).enumerate() {
-            match shard.value(sample, column, field, slot) {
-                Ok(value) => values.push(value),
-                Err(what) => {
-                    let what = format!("field `{}` {what}", field.name);
-                    return Err(self.bad_sample(index, &what));
-                }
-            }
+            let value = shard.value(sample, column, field, slot);
+            values.push(value.map_err(|refusal| self.refused(index, field, refusal))?);
         }
         Ok(Sample { key, values })
     }
@@ -239,7 +240,7 @@ impl Reader for WdsReader {
 
     fn details(&self) -> Map<String, serde_json::Value> {
         let indexed = |shard: &&Shard| matches!(shard.contents, Contents::Indexed(_));
-        let bytes: u64 = self.shards.iter().map(|shard| shard.archive.len() as u64).sum();
+        let bytes: u64 = self.shards.iter().map(|shard| shard.archive.len()).sum();
         let columns = self.columns.iter().map(Column::text);
         let facts = [
             ("shards", json!(self.shards.len())),

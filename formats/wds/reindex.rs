@@ -139,7 +139,7 @@ impl Wds {
             entries.flush(&mut builder);
             sealed = entries.sealed;
         }
-        let data_len = shard.archive.len() as u64;
+        let data_len = shard.archive.len();
         write_index(&path, &builder, &sealed, &meta.to_json(), data_len)?;
         Ok(path)
     }
@@ -162,7 +162,10 @@ impl Wds {
             .place(sample, column)
             .ok_or_else(|| reader.bad_sample(index, "a field is missing"))?;
         Ok(match value {
-            Value::Array(bytes) => within(&shard.archive, bytes).unwrap_or(member),
+            Value::Array(bytes) => {
+                let archive = shard.archive.here();
+                archive.and_then(|archive| within(archive, bytes)).unwrap_or(member)
+            }
             _ => member,
         })
     }
@@ -182,7 +185,7 @@ impl Wds {
                 path: &shard.path,
                 split,
                 n_samples: shard.len(),
-                bytes: shard.archive.len() as u64,
+                bytes: shard.archive.len(),
             })
             .collect();
         // A look that failed must not put the files beside the dataset.
@@ -213,8 +216,9 @@ fn region(
         }
         _ => None,
     };
-    let bytes = shard.archive.slice(place.clone());
-    let (offset, len) = (place.start as u64, bytes.len() as u64);
+    let (offset, len) = (place.start as u64, place.len() as u64);
+    // Shards that were walked through are here.
+    let bytes = shard.archive.here().map(|archive| archive.slice(place)).unwrap_or_default();
     Region { offset, len, xxh3: xxh3_64(&bytes), image }
 }
 

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use fdconvert_core::{
     Encoded, Error, Extent, FieldSpec, Kind, Message, Result, Schema, Value, message, named,
 };
+use fdconvert_storage::{Blob, place};
 use std::{io, path::Path, sync::Arc};
 
 /// Returns what is wrong with a sample that lacks a field.
@@ -17,9 +18,9 @@ fn missing() -> Message {
 pub(crate) struct Shard {
     pub(crate) path: Arc<Path>,
     /// The tar, decompressed if need be.
-    pub(crate) archive: Bytes,
-    /// True if the archive is the file itself, not made from it in memory.
-    pub(crate) is_mapped: bool,
+    pub(crate) archive: Blob,
+    /// True if the archive is the file or object itself, not made from it.
+    pub(crate) is_stored: bool,
     pub(crate) contents: Contents,
     /// Why the index that is there is not used.
     pub(crate) index_problem: Option<String>,
@@ -43,6 +44,38 @@ pub(crate) enum Slot {
     Region(u32),
 }
 
+/// Why there is no value.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Something is wrong with this sample.
+    Sample(Message),
+    /// Its bytes could not be read, which may pass.
+    Storage(Error),
+}
+
+impl Refusal {
+    pub(crate) fn into_message(self) -> Message {
+        match self {
+            Self::Sample(what) => what,
+            Self::Storage(error) => error.message(),
+        }
+    }
+
+    /// The error, of a sample whose error `about` makes.
+    pub(crate) fn into_error(self, about: impl FnOnce(Message) -> Error) -> Error {
+        match self {
+            Self::Sample(what) => about(what),
+            Self::Storage(error) => error,
+        }
+    }
+}
+
+impl<M: Into<Message>> From<M> for Refusal {
+    fn from(what: M) -> Self {
+        Self::Sample(what.into())
+    }
+}
+
 /// Slots of a schema's fields.
 pub(crate) fn slots(schema: &Schema) -> Vec<Slot> {
     let (mut cell_at, mut n_regions) = (0, 0);
@@ -58,13 +91,16 @@ pub(crate) fn slots(schema: &Schema) -> Vec<Slot> {
     schema.fields.iter().map(slot).collect()
 }
 
-/// The index of the shard at `path`, if there is one; the inner error says why one that is there
-/// cannot be used.
-pub(crate) fn find_index(path: &Path, archive: &Bytes) -> Result<Option<Result<Index, String>>> {
+/// The index of the shard at `path`, an archive of that many bytes, if there is one; the inner error
+/// says why one that is there cannot be used.
+pub(crate) fn find_index(
+    path: &Path,
+    archive_len: u64,
+) -> Result<Option<Result<Index, String>>> {
     if path.extension().is_none_or(|extension| extension != "tar") {
         return Ok(None);
     }
-    let block = match fdconvert_storage::map(&layout::index_path(path)) {
+    let block = match place::whole(&layout::index_path(path)) {
         Ok(block) => block,
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Ok(None);
@@ -79,11 +115,10 @@ pub(crate) fn find_index(path: &Path, archive: &Bytes) -> Result<Option<Result<I
     let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
     let has_cells = n_regions < schema.fields.len();
     let has_rows = matches!(index.row(0), Ok(Some(_)));
-    Ok(Some(if index.data_len() != archive.len() as u64 {
+    Ok(Some(if index.data_len() != archive_len {
         Err(format!(
-            "the index is stale: it is of a file of {} bytes, not {}",
-            index.data_len(),
-            archive.len()
+            "the index is stale: it is of a file of {} bytes, not {archive_len}",
+            index.data_len()
         ))
     } else if n_regions as u64 != u64::from(index.regions_per_sample()) {
         Err("the index has other regions than fields".into())
@@ -109,12 +144,13 @@ impl Shard {
         column: usize,
         field: &FieldSpec,
         slot: Slot,
-    ) -> Result<Value<Encoded>, Message> {
+    ) -> Result<Value<Encoded>, Refusal> {
         match &self.contents {
-            Contents::Indexed(index) => Ok(self.indexed(index, sample, field, slot)?),
+            Contents::Indexed(index) => self.indexed(index, sample, field, slot),
             Contents::Scanned(scanned) => {
                 let place = scanned.place(sample, column).ok_or_else(missing)?;
-                Ok(fields::decode(&field.kind, self.archive.slice(place))?)
+                let bytes = self.slice(place.start as u64, place.len() as u64)?;
+                Ok(fields::decode(&field.kind, bytes)?)
             }
         }
     }
@@ -123,7 +159,7 @@ impl Shard {
     /// is shows only in its bytes, so a reader has to look at them the one who else reads them.
     pub(crate) fn extent(&self, sample: u64, slot: Slot) -> Result<Option<Extent>, String> {
         let (Contents::Indexed(index), Slot::Region(number), true) =
-            (&self.contents, slot, self.is_mapped)
+            (&self.contents, slot, self.is_stored)
         else {
             return Ok(None);
         };
@@ -138,7 +174,7 @@ impl Shard {
         sample: u64,
         field: &FieldSpec,
         slot: Slot,
-    ) -> Result<Value<Encoded>, String> {
+    ) -> Result<Value<Encoded>, Refusal> {
         let number = match slot {
             Slot::Region(number) => number,
             Slot::Cell(at) => {
@@ -157,27 +193,24 @@ impl Shard {
             Kind::Image => {
                 let image = region.image.ok_or("is not an image in the index")?;
                 if image.width == 0 || image.height == 0 {
-                    return Err(format!("is {}x{}: no pixels", image.width, image.height));
+                    let size = (image.width, image.height);
+                    return Err(format!("is {}x{}: no pixels", size.0, size.1).into());
                 }
                 let (codec, width, height) = (image.codec, image.width, image.height);
                 Value::Image(Encoded::new(codec, width, height, bytes))
             }
             Kind::Array(spec) if spec.byte_len() != Some(region.len) => {
-                return Err(format!("{} bytes do not fill the array's shape", region.len));
+                let what = format!("{} bytes do not fill the array's shape", region.len);
+                return Err(what.into());
             }
             Kind::Array(_) => Value::Array(bytes),
-            kind => return fields::decode(kind, bytes),
+            kind => fields::decode(kind, bytes)?,
         })
     }
 
-    pub(crate) fn slice(&self, offset: u64, len: u64) -> Result<Bytes, String> {
-        let range = offset
-            .checked_add(len)
-            .filter(|&end| end <= self.archive.len() as u64)
-            .and_then(|end| Some(usize::try_from(offset).ok()?..usize::try_from(end).ok()?));
-        match range {
-            Some(range) => Ok(self.archive.slice(range)),
-            None => Err(format!("{len} bytes at {offset} are outside of the shard")),
-        }
+    pub(crate) fn slice(&self, offset: u64, len: u64) -> Result<Bytes, Refusal> {
+        let bytes = self.archive.read(offset, len).map_err(Refusal::Storage)?;
+        let outside = || format!("{len} bytes at {offset} are outside of the shard").into();
+        bytes.ok_or_else(outside)
     }
 }

@@ -6,9 +6,11 @@ use crate::wds::{
     format::FORMAT,
     record::Record,
     scan::{Member, samples},
-    shard::{Contents, Shard, Slot},
+    shard::{Contents, Refusal, Shard, Slot},
 };
+use bytes::Bytes;
 use fdconvert_core::{Encoded, Error, FieldSpec, Message, Reader as _, Result, Value, message};
+use fdconvert_storage::place;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -39,12 +41,19 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
         if let Some(problem) = &shard.index_problem {
             problems.add(0, problem);
         }
+        let archive = match shard.archive.whole() {
+            Ok(archive) => archive,
+            Err(error) => {
+                all.push(error);
+                continue;
+            }
+        };
         match &shard.contents {
             Contents::Indexed(index) => {
                 for error in index.verify() {
                     problems.add(0, error.to_string());
                 }
-                framing(reader, shard, index, &mut problems);
+                Framing { reader, shard, index, archive: &archive }.check(&mut problems);
             }
             Contents::Scanned(scanned) => {
                 for (name, count) in &scanned.extra {
@@ -53,8 +62,8 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
                 }
             }
         }
-        let xxh3 = format!("{:016x}", xxh3_64(&shard.archive));
-        let found = (shard.archive.len() as u64, shard.len(), xxh3);
+        let xxh3 = format!("{:016x}", xxh3_64(&archive));
+        let found = (shard.archive.len(), shard.len(), xxh3);
         record(shard, &found, &mut problems);
         let facts = reader.manifest.as_ref().and_then(|manifest| manifest.shards.get(number));
         if let Some(facts) = facts
@@ -80,7 +89,7 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
             ));
         }
         all.extend(manifest.sidecars.iter().filter_map(|file| sidecar(&reader.path, file)));
-    } else if reader.path.join(crate::shards::RECORDS).is_dir() {
+    } else if place::is_folder(&reader.path.join(crate::shards::RECORDS)) {
         // The one who made done-records has also made a manifest in the end.
         let what = "it is missing: the dataset was not finished, or the file was removed";
         all.push(Error::corrupt(FORMAT, reader.path.join(crate::shards::manifest::NAME), 0, what));
@@ -88,77 +97,88 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
     all
 }
 
-/// The tar and its index agree on every sample: what other readers get is what we do.
-fn framing(reader: &WdsReader, shard: &Shard, index: &Index, problems: &mut Problems<'_>) {
-    let order = fields::order(&reader.schema);
-    let mut n_samples = 0;
-    for sample in samples(&shard.archive) {
-        let members = match sample {
-            Ok((_, members)) => members,
-            Err(error) => {
-                problems.add(error.offset, error.what);
-                return;
-            }
-        };
-        let at = members.first().map_or(0, |member| member.header);
-        if members.len() != order.len() {
-            let (found, wanted) = (members.len(), order.len());
-            problems.add(at, format!("a sample of {found} members for {wanted} fields"));
-            return;
-        }
-        for (member, &column) in members.iter().zip(&order) {
-            if reader.columns.get(column).is_some_and(|column| !column.takes(&member.name)) {
-                let name = String::from_utf8_lossy(&member.name);
-                problems.add(member.header, format!("`{name}` is not the field expected here"));
-            }
-            let (field, slot) = (&reader.schema.fields[column], reader.slots[column]);
-            if let Err(what) = agree(shard, index, n_samples, field, slot, member) {
-                problems.add(
-                    member.data,
-                    format!("sample {n_samples}, field `{}`: {what}", field.name),
-                );
-            }
-        }
-        n_samples += 1;
-    }
-    if n_samples != index.n_samples() {
-        problems.add(0, format!("{n_samples} samples, its index has {}", index.n_samples()));
-    }
+/// A tar and its index, which agree on every sample: what other readers get is what we do.
+struct Framing<'a> {
+    reader: &'a WdsReader,
+    shard: &'a Shard,
+    index: &'a Index,
+    archive: &'a Bytes,
 }
 
-fn agree(
-    shard: &Shard,
-    index: &Index,
-    sample: u64,
-    field: &FieldSpec,
-    slot: Slot,
-    member: &Member,
-) -> Result<(), Message> {
-    let stored = || fields::decode(&field.kind, shard.archive.slice(member.range()));
-    match slot {
-        Slot::Cell(_) => {
-            let (stored, said) = (stored()?, shard.value(sample, 0, field, slot)?);
-            let same = match (&stored, &said) {
-                (Value::Float(a), Value::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
-                _ => stored == said,
-            };
-            if same { Ok(()) } else { Err("tar and index have different numbers".into()) }
-        }
-        Slot::Region(region) => {
-            let region = index.region(sample, region).map_err(|error| error.to_string())?;
-            let header = match &field.kind {
-                fdconvert_core::Kind::Array(_) => {
-                    // Also checks type and shape.
-                    stored()?;
-                    member.len - region.len.min(member.len)
+impl Framing<'_> {
+    fn check(&self, problems: &mut Problems<'_>) {
+        let Self { reader, index, .. } = self;
+        let order = fields::order(&reader.schema);
+        let mut n_samples = 0;
+        for sample in samples(self.archive) {
+            let members = match sample {
+                Ok((_, members)) => members,
+                Err(error) => {
+                    problems.add(error.offset, error.what);
+                    return;
                 }
-                _ => 0,
             };
-            let place = (member.data + header, member.len - header);
-            if place == (region.offset, region.len) {
-                Ok(())
-            } else {
-                Err(message!("tar and index disagree on where its bytes are: {}", member.data))
+            let at = members.first().map_or(0, |member| member.header);
+            if members.len() != order.len() {
+                let (found, wanted) = (members.len(), order.len());
+                problems.add(at, format!("a sample of {found} members for {wanted} fields"));
+                return;
+            }
+            for (member, &column) in members.iter().zip(&order) {
+                if reader.columns.get(column).is_some_and(|column| !column.takes(&member.name)) {
+                    let name = String::from_utf8_lossy(&member.name);
+                    problems.add(member.header, format!("`{name}` is not the field expected here"));
+                }
+                let (field, slot) = (&reader.schema.fields[column], reader.slots[column]);
+                if let Err(what) = self.agree(n_samples, field, slot, member) {
+                    problems.add(
+                        member.data,
+                        format!("sample {n_samples}, field `{}`: {what}", field.name),
+                    );
+                }
+            }
+            n_samples += 1;
+        }
+        if n_samples != index.n_samples() {
+            problems.add(0, format!("{n_samples} samples, its index has {}", index.n_samples()));
+        }
+    }
+
+    fn agree(
+        &self,
+        sample: u64,
+        field: &FieldSpec,
+        slot: Slot,
+        member: &Member,
+    ) -> Result<(), Message> {
+        let stored = || fields::decode(&field.kind, self.archive.slice(member.range()));
+        match slot {
+            Slot::Cell(_) => {
+                let said = self.shard.value(sample, 0, field, slot);
+                let said = said.map_err(Refusal::into_message)?;
+                let stored = stored()?;
+                let same = match (&stored, &said) {
+                    (Value::Float(a), Value::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
+                    _ => stored == said,
+                };
+                if same { Ok(()) } else { Err("tar and index have different numbers".into()) }
+            }
+            Slot::Region(region) => {
+                let region = self.index.region(sample, region).map_err(|error| error.to_string())?;
+                let header = match &field.kind {
+                    fdconvert_core::Kind::Array(_) => {
+                        // Also checks type and shape.
+                        stored()?;
+                        member.len - region.len.min(member.len)
+                    }
+                    _ => 0,
+                };
+                let place = (member.data + header, member.len - header);
+                if place == (region.offset, region.len) {
+                    Ok(())
+                } else {
+                    Err(message!("tar and index disagree on where its bytes are: {}", member.data))
+                }
             }
         }
     }
@@ -183,7 +203,7 @@ fn record(shard: &Shard, found: &(u64, u64, String), problems: &mut Problems<'_>
 
 fn sidecar(folder: &Path, file: &FileFacts) -> Option<Error> {
     let path = folder.join(&file.name);
-    match fdconvert_storage::map(&path) {
+    match place::whole(&path) {
         Err(error) => Some(error),
         Ok(bytes) => {
             let what = "it is not what was written when the dataset was completed";
@@ -207,23 +227,27 @@ pub(crate) fn sample(reader: &WdsReader, number: u64) -> Result<()> {
             _ => Ok(()),
         };
         let checked = checked.and_then(|()| match value {
-            Value::Image(image) => check_image(image),
+            Value::Image(image) => Ok(check_image(image)?),
             _ => Ok(()),
         });
-        if let Err(what) = checked {
-            return Err(reader.bad_sample(number, &format!("field `{}`: {what}", field.name)));
-        }
+        checked.map_err(|refusal| {
+            refusal.into_error(|what| {
+                reader.bad_sample(number, &format!("field `{}`: {what}", field.name))
+            })
+        })?;
     }
     Ok(())
 }
 
-fn checksum(shard: &Shard, index: &Index, sample: u64, region: u32) -> Result<(), String> {
+fn checksum(shard: &Shard, index: &Index, sample: u64, region: u32) -> Result<(), Refusal> {
     let region = index.region(sample, region).map_err(|error| error.to_string())?;
     let bytes = shard.slice(region.offset, region.len)?;
     if xxh3_64(&bytes) == region.xxh3 {
         return Ok(());
     }
-    Err(format!("the checksum of its {} bytes at {} does not match", region.len, region.offset))
+    let what =
+        format!("the checksum of its {} bytes at {} does not match", region.len, region.offset);
+    Err(what.into())
 }
 
 fn check_image(image: &Encoded) -> Result<(), String> {

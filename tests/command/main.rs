@@ -38,3 +38,4 @@ mod sources;
 mod split_folders;
 #[cfg(feature = "turbo")]
 mod splits;
+mod stores;

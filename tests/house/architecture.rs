@@ -16,7 +16,8 @@ use serde_json::Value;
 /// What each crate may depend on, by name without the `fdconvert-` in front.
 const ARROWS: &[(&str, &[&str])] = &[
     ("core", &["jpeg"]),
-    ("storage", &["core"]),
+    ("storage", &["core", "store"]),
+    ("store", &["core"]),
     ("jpeg", &[]),
     ("jpeg-decode", &["jpeg"]),
     ("fractal", &["core"]),
@@ -38,7 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("python", &["core", "loader", "reader", "codec", "fdconvert", ROOT]),
     ("testkit", &["core", "storage"]),
-    ("xtask", &[]),
+    ("xtask", &["testkit"]),
 ];
 
 /// What a format may use of the other folders of `formats/`: a mixed set keeps its images in

@@ -15,6 +15,7 @@ mod kernels;
 mod measure;
 mod ptx;
 mod shell;
+mod stores;
 mod workspace;
 
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ enum Chore {
     Kernels(kernels::Options),
     Measure(measure::Options),
     Ptx(ptx::Options),
+    Stores(stores::Options),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Measure(options) => measure::run(&options),
         Chore::Ptx(options) => ptx::run(&options),
+        Chore::Stores(options) => stores::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,7 +2,7 @@
 use crate::{args::Common, profile::args::seconds};
 use clap::{Args, ValueEnum};
 use fdconvert::{ByteCount, ByteRate};
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
@@ -14,9 +14,10 @@ pub(crate) struct BenchArgs {
     /// Decoding threads [default: one per core]
     #[arg(long, value_name = "C", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
-    /// Reading threads: requests in flight; 0 lets the decoding threads read
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(crate) queue_depth: usize,
+    /// Reading threads: requests in flight; 0 lets the decoding threads read. Several numbers, with
+    /// commas, are compared
+    #[arg(long, value_name = "N", default_value = "4", value_delimiter = ',', alias = "in-flight")]
+    pub(crate) queue_depth: Vec<usize>,
     /// How images are read: past the page cache, as a dataset that does not fit into memory is, or
     /// through it [default: direct where all datasets tell where their images lie, else mapped]
     #[arg(long, value_enum, value_name = "HOW")]
@@ -30,6 +31,9 @@ pub(crate) struct BenchArgs {
     /// Simulate a slower disk: at most so many bytes a second, e.g. 200MiB/s
     #[arg(long, value_name = "RATE")]
     pub(crate) throttle_read: Option<ByteRate>,
+    /// Simulate storage that takes its time: wait that long before every read, e.g. 65ms, as S3 does
+    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = humantime::parse_duration)]
+    pub(crate) latency: Duration,
     /// Rows of a batch
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: u32,

@@ -23,6 +23,8 @@ use std::{
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Measured {
     pub(crate) dataset: String,
+    /// Reading threads; 0 where the decoding threads read.
+    pub(crate) queue_depth: usize,
     /// Images/s of every round.
     pub(crate) rounds: Vec<f64>,
     /// The median of them.
@@ -55,7 +57,8 @@ impl Measured {
 
 /// A dataset with its loader, and what the rounds gave so far.
 struct Lane {
-    path: PathBuf,
+    /// What it is called in the table.
+    name: String,
     loader: Loader,
     rounds: Vec<f64>,
     cpu: Duration,
@@ -79,13 +82,13 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
     for _ in 0..args.rounds {
         // Datasets take turns, so that what disturbs the machine disturbs all of them.
         for lane in &mut lanes {
-            progress.set_message(name(&lane.path));
+            progress.set_message(lane.name.clone());
             lane.round(time, session)?;
             progress.inc(1);
         }
     }
     progress.finish_and_clear();
-    let measured: Vec<Measured> = lanes.iter().map(|lane| lane.measured(args)).collect();
+    let measured: Vec<Measured> = lanes.iter().map(Lane::measured).collect();
     if let Some(path) = &args.plot {
         replace(path, plot::svg(&measured).as_bytes())?;
     }
@@ -93,7 +96,6 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
         let mut fields = Map::new();
         fields.insert("datasets".into(), json!(measured));
         fields.insert("threads".into(), json!(threads(args.threads)?));
-        fields.insert("queue_depth".into(), json!(args.queue_depth));
         fields.insert("batch".into(), json!(args.batch));
         fields.insert("size".into(), json!(args.size));
         fields.insert("direct".into(), json!(access == Access::Direct));
@@ -102,6 +104,7 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
             "throttle_bytes_per_s".into(),
             json!(args.throttle_read.map(ByteRate::bytes_per_s)),
         );
+        fields.insert("latency_s".into(), json!(args.latency.as_secs_f64()));
         session.print_json("bench", fields)?;
     } else if !args.common.quiet {
         session.print(&text::table(&measured))?;
@@ -113,7 +116,9 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
 /// each of them tells where its images lie.
 fn lanes(paths: &[&Path], args: &BenchArgs, session: &Session) -> Result<(Vec<Lane>, Access)> {
     let open = |access: Access| -> Result<Vec<Lane>> {
-        paths.iter().map(|path| Lane::new(path, args, access)).collect()
+        let depths = &args.queue_depth;
+        let lanes = paths.iter().flat_map(|path| depths.iter().map(move |&depth| (*path, depth)));
+        lanes.map(|(path, depth)| Lane::new(path, depth, args, access)).collect()
     };
     match args.access {
         Some(AccessArg::Direct) => Ok((open(Access::Direct)?, Access::Direct)),
@@ -137,7 +142,7 @@ fn lanes(paths: &[&Path], args: &BenchArgs, session: &Session) -> Result<(Vec<La
     }
 }
 
-fn options(args: &BenchArgs, access: Access) -> Result<Options> {
+fn options(args: &BenchArgs, queue_depth: usize, access: Access) -> Result<Options> {
     let size = args.size;
     Ok(Options {
         batch: args.batch,
@@ -149,7 +154,8 @@ fn options(args: &BenchArgs, access: Access) -> Result<Options> {
             CropArg::Rrc => Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 4.0 / 3.0) },
         },
         threads: threads(args.threads)?,
-        fetch_threads: args.queue_depth,
+        fetch_threads: queue_depth,
+        latency: args.latency,
         access,
         cache_bytes: args.cache.0,
         cache_policy: match args.cache_policy {
@@ -165,11 +171,14 @@ fn options(args: &BenchArgs, access: Access) -> Result<Options> {
 }
 
 impl Lane {
-    fn new(path: &Path, args: &BenchArgs, access: Access) -> Result<Self> {
-        let loader = Loader::new(Datasets::open(path)?, options(args, access)?)?;
-        let path = path.to_path_buf();
+    fn new(path: &Path, depth: usize, args: &BenchArgs, access: Access) -> Result<Self> {
+        let loader = Loader::new(Datasets::open(path)?, options(args, depth, access)?)?;
+        let name = match args.queue_depth.len() {
+            1 => name(path),
+            _ => format!("{}, {depth} in flight", name(path)),
+        };
         let cpu = Duration::ZERO;
-        Ok(Self { path, loader, rounds: Vec::new(), cpu, images: 0, stats: Vec::new() })
+        Ok(Self { name, loader, rounds: Vec::new(), cpu, images: 0, stats: Vec::new() })
     }
 
     /// The next batch, in whichever epoch.
@@ -216,7 +225,7 @@ impl Lane {
         Ok(())
     }
 
-    fn measured(&self, args: &BenchArgs) -> Measured {
+    fn measured(&self) -> Measured {
         let mut sorted = self.rounds.clone();
         sorted.sort_by(f64::total_cmp);
         let images_per_s = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
@@ -229,9 +238,11 @@ impl Lane {
         let last = self.stats.last();
         let threads = last.map_or(1, |stats| stats.threads);
         // Threads that read are as many as are asked for, or those that decode.
-        let readers = if args.queue_depth > 0 { args.queue_depth } else { threads };
+        let depth = self.loader.options().fetch_threads;
+        let readers = if depth > 0 { depth } else { threads };
         Measured {
-            dataset: name(&self.path),
+            dataset: self.name.clone(),
+            queue_depth: self.loader.options().fetch_threads,
             rounds: self.rounds.clone(),
             images_per_s,
             cpu_ms_per_image: self.cpu.as_secs_f64() * 1e3 / self.images.max(1) as f64,

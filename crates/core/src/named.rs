@@ -152,6 +152,7 @@ options! {
     SHORT_SIDE: Value "short_side",
     SMART_RATIO: Value "smart_ratio",
     SPLIT: Value "split",
+    STORE_OPTION: Value "store_option",
     STRICT: Switch "strict",
     TARGET: Value "target",
     THREADS: Value "threads",

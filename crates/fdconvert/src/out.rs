@@ -1,6 +1,7 @@
 //! Where an output may lie, and what its name may say.
 use crate::sources;
 use fdconvert_core::{Error, Format, Layout, Named, Result, message, named};
+use fdconvert_storage::place::is_url;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -44,8 +45,15 @@ pub(crate) fn check_place<'a>(
                     that is called so)";
         return Err(Error::usage(option, what));
     }
+    if is_url(out) {
+        let what = format!(
+            "{} is in a store, which this version only reads; pack into a folder and copy that",
+            out.display()
+        );
+        return Err(Error::usage(option, what));
+    }
     let real_out = resolve(out)?;
-    for input in inputs.filter(|input| sources::recipe(input).is_none()) {
+    for input in inputs.filter(|input| sources::recipe(input).is_none() && !is_url(input)) {
         let real = fs::canonicalize(input).map_err(Error::io("open", input))?;
         let (out, input) = (out.display(), input.display());
         let what = if real_out == real {

@@ -4,10 +4,8 @@ use fdconvert_core::{Error, Format, Layout, MaxDecompressed, Result, Source, mes
 use fdconvert_formats::folder::{Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
 use fdconvert_pipeline::{Concat, Paired, PlannedSource};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use fdconvert_storage::place::{self, Kind};
+use std::path::{Path, PathBuf};
 
 /// How sources are opened.
 #[derive(Clone, Copy)]
@@ -84,7 +82,7 @@ impl Opening<'_> {
             }
             return Ok(Box::new(open_recipe(recipe, self.context)?));
         }
-        let metadata = fs::metadata(path).map_err(Error::io("open", path))?;
+        let kind = place::look_at(path)?;
         // A million files take a while to list.
         let opening = self.context.progress.stage(Stage::Opening);
         opening.on(&path.display().to_string());
@@ -94,7 +92,7 @@ impl Opening<'_> {
         if let Some(folder) = self.cached_folder(path)? {
             return Ok(Box::new(folder));
         }
-        if metadata.is_file() && fdconvert_formats::folder::is_image_name(path) {
+        if matches!(kind, Kind::File { .. }) && fdconvert_formats::folder::is_image_name(path) {
             let what = format!("{} is one image; give the folder that it lies in", path.display());
             return Err(Error::usage("source", what));
         }
@@ -209,6 +207,6 @@ pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
     let is_packed =
         |format: &dyn Format| format.capabilities().layout != Layout::Images && format.detect(path);
     let is_packed = formats.iter().any(|format| is_packed(&**format));
-    let is_folder = fs::metadata(path).map_err(Error::io("open", path))?.is_dir();
+    let is_folder = place::look_at(path)? == Kind::Folder;
     Ok(!is_packed && is_folder)
 }

@@ -60,6 +60,7 @@ pub use device::DeviceImages;
 pub use device::{DeviceDecoder, DeviceOptions};
 pub use engine::{Loader, Waited};
 pub use failure::{Failures, OnError};
+pub use fdconvert_storage::Throttle;
 pub use options::{Access, Label, Options};
 pub use order::{
     Batching, Cursor, Last, Order, Permutation, Place, Places, Row, Shuffle, State, Step, Steps,

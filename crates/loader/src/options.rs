@@ -7,7 +7,8 @@ use crate::{
 };
 use fdconvert_core::{Error, Limits, Result};
 use fdconvert_storage::Throttle;
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// How images are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,8 +19,8 @@ pub enum Access {
     Mapped,
     /// Past the page cache, an image at a time, for datasets larger than the memory and for memory
     /// that is better used otherwise. [`Options::fetch_threads`] is the number of reads in flight.
-    /// For betons, and for WebDataset and MDS shards with indexes, mixed sets included. One file descriptor
-    /// stays open for each file.
+    /// For betons, and for WebDataset and MDS shards with indexes, mixed sets included. At most 64
+    /// files are open, and those that threads read from.
     Direct,
 }
 
@@ -34,6 +35,17 @@ pub enum Label {
     Field(String),
     /// None: batches have no labels.
     None,
+}
+
+impl Label {
+    /// Tells one from another.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        match self {
+            Self::Auto => 0,
+            Self::Field(name) => xxh3_64(name.as_bytes()),
+            Self::None => 1,
+        }
+    }
 }
 
 /// How batches are made. The images, labels and their order depend on the fields up to
@@ -77,11 +89,19 @@ pub struct Options {
     pub cache_bytes: u64,
     /// Which images those are.
     pub cache_policy: CachePolicy,
+    /// The folder in which they are kept instead of in memory: on a local disk, for datasets in a
+    /// store. Loaders that draw the same samples with the same seed share it, those of other ranks
+    /// and later runs, too; others have a folder of their own in it. What is in it may be deleted
+    /// at any time.
+    pub cache_folder: Option<PathBuf>,
     /// How images are read.
     pub access: Access,
     /// Slows reading down to a rate, to see what slower storage would do; loaders that share one
     /// share the rate. It counts the bytes of the images, not those that are read around them.
     pub throttle: Option<Arc<Throttle>>,
+    /// Waits that long before every read and whenever a file is opened, as a store on the network
+    /// makes one wait: see what [`fetch_threads`](Self::fetch_threads) would bring there.
+    pub latency: Duration,
     /// Threads that decode; 0 for one per core.
     pub threads: usize,
     /// Threads that only read, each one sample at a time: as many as requests are to be in flight
@@ -123,8 +143,10 @@ impl Default for Options {
             limits: Limits::DEFAULT,
             cache_bytes: 0,
             cache_policy: CachePolicy::RESIDENT,
+            cache_folder: None,
             access: Access::Mapped,
             throttle: None,
+            latency: Duration::ZERO,
             threads: 0,
             fetch_threads: 0,
             prefetch: 3,
@@ -167,6 +189,10 @@ impl Options {
         if self.cache_bytes > 0 && self.shuffle != Shuffle::Global {
             let what = "a cache needs the global shuffle, which spreads what is in it evenly";
             return refuse("cache_bytes", what.into());
+        }
+        if self.cache_folder.is_some() && self.cache_bytes == 0 {
+            let what = "how much the folder may hold is missing: `cache_bytes` tells it";
+            return refuse("cache_folder", what.into());
         }
         self.crop.check()?;
         self.output.check()?;

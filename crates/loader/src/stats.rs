@@ -27,6 +27,7 @@ pub(crate) struct Counters {
     storage_bytes: AtomicU64,
     reads: AtomicU64,
     hits: AtomicU64,
+    not_kept: AtomicU64,
     nanos: [AtomicU64; 3],
     first_batch: AtomicU64,
     waits: [AtomicU64; BUCKETS],
@@ -49,6 +50,7 @@ impl Default for Counters {
             storage_bytes: AtomicU64::new(0),
             reads: AtomicU64::new(0),
             hits: AtomicU64::new(0),
+            not_kept: AtomicU64::new(0),
             nanos: Default::default(),
             first_batch: AtomicU64::new(u64::MAX),
             waits: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -83,6 +85,11 @@ impl Counters {
     /// An image was in the loader's memory.
     pub(crate) fn hit(&self) {
         self.hits.fetch_add(1, Relaxed);
+    }
+
+    /// A resident image could not be kept: the disk is full, or the folder is gone.
+    pub(crate) fn not_kept(&self) {
+        self.not_kept.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn sample(&self, stratum: u32) {
@@ -132,6 +139,7 @@ impl Counters {
             &self.storage_bytes,
             &self.reads,
             &self.hits,
+            &self.not_kept,
             &self.waited,
         ];
         single.into_iter().chain(&self.nanos).chain(&self.waits).chain(&self.strata)
@@ -157,6 +165,7 @@ impl Counters {
             storage_bytes: self.storage_bytes.load(Relaxed),
             reads: self.reads.load(Relaxed),
             hits: self.hits.load(Relaxed),
+            not_kept: self.not_kept.load(Relaxed),
             fetch: time(Stage::Fetch),
             decode: time(Stage::Decode),
             render: time(Stage::Render),
@@ -228,6 +237,8 @@ pub struct Stats {
     pub reads: u64,
     /// Images that were in the loader's own memory, and were not read from storage for this epoch.
     pub hits: u64,
+    /// Images that were to be kept in a folder and could not be: the disk is full, or it is gone.
+    pub not_kept: u64,
     /// Time spent reading them.
     pub fetch: Duration,
     /// Time spent decoding.

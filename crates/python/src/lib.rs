@@ -17,6 +17,7 @@ mod decode;
 mod error;
 mod loader;
 mod sample;
+mod stores;
 
 #[pyo3::pymodule]
 mod _fdconvert {
@@ -27,6 +28,7 @@ mod _fdconvert {
         dataset::Dataset,
         decode::decode,
         loader::BatchSource,
+        stores::set_store_options,
     };
 
     #[pymodule_export]

@@ -20,6 +20,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A path may be a URL: [`place`] tells what it leads to, and a [`Blob`] reads ranges of a file or
+//! of an object in a store, which the feature `stores` brings.
+//!
 //! [`seal_json`] and [`unseal_json`] protect small documents, such as manifests, by a checksum.
 //!
 //! Programs that only read leave out the features `write`, and `spill`, which brings temporary
@@ -44,6 +47,8 @@ mod fault {
         Ok(())
     }
 }
+mod blob;
+mod cache_folder;
 #[cfg(feature = "write")]
 mod claim;
 mod direct;
@@ -54,6 +59,8 @@ mod left;
 #[cfg(feature = "write")]
 mod lock;
 mod map;
+mod parallel;
+pub mod place;
 mod read;
 mod record;
 #[cfg(feature = "write")]
@@ -72,8 +79,11 @@ mod throttle;
 #[cfg(feature = "write")]
 mod writeback;
 
+pub use blob::Blob;
+pub use cache_folder::CacheFolder;
 pub use direct::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
 pub use map::map;
+pub use parallel::open_all;
 pub use read::{hash_file, name_of, read_file, read_if_there};
 pub use record::{check_record, fingerprint_hex, is_of_run, seal_record};
 pub use sealed::{SEALED_START, seal_json, unseal_json};

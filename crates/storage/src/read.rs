@@ -1,3 +1,4 @@
+use crate::place::{away, is_url};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, named};
 use std::{
@@ -7,7 +8,7 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Reads a whole file of at most `max_bytes`.
+/// Reads a whole file or object of at most `max_bytes`.
 ///
 /// The buffer is sized by `fstat` after opening: of a file that grows meanwhile the first part is
 /// read, one that shrinks gives what is left.
@@ -16,6 +17,9 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// `Io` when it cannot be opened or read, or is not a regular file; `Limit` when it is larger than `max_bytes`
 /// (the option `max_file_bytes`).
 pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
+    if is_url(path) {
+        return away::read(path, max_bytes);
+    }
     let mut file = File::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("look at", path))?;
     if !metadata.is_file() {

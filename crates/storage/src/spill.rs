@@ -3,7 +3,8 @@ use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use std::io::Write as _;
 
-const BUFFER_BYTES: usize = 1 << 20;
+/// As much as one request of a store should bring.
+const BUFFER_BYTES: usize = 8 << 20;
 
 /// Keeps what `read` gives, until that is nothing, in a file without a name in the folder for
 /// temporary files (`TMPDIR`), and maps it: large contents without the memory for them. The file

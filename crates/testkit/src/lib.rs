@@ -5,6 +5,7 @@
 //! [`needs_shared!`] has tests ignored by name where the data folder is absent.
 //! [`fake`] stands in for a format where nothing is written.
 //! [`damage`] flips every bit of a dataset and cuts it at every length.
+//! [`server`] serves a folder as a store does, with the failures that networks have.
 //! [`workload`] lists the files of a folder and draws crops as training does.
 //! [`compare`] tells how far two images or two folders are apart.
 //!
@@ -30,5 +31,6 @@ pub mod conformance;
 pub mod damage;
 pub mod fake;
 pub mod fixtures;
+pub mod server;
 mod shared;
 pub mod workload;

@@ -11,6 +11,8 @@
 //!
 //! What is in memory never decides which sample comes when, so a cold cache is only slower.
 
+mod copies;
+mod files;
 mod policy;
 mod resident;
 mod store;
@@ -24,7 +26,7 @@ use crate::{
 };
 use fdconvert_core::Result;
 pub use policy::CachePolicy;
-pub(crate) use policy::{Candidates, Choice, Method};
+pub(crate) use policy::{Candidates, Choice, Method, Slotted};
 use std::sync::atomic::AtomicBool;
 pub(crate) use store::Store;
 
@@ -65,16 +67,24 @@ pub(crate) struct Request<'a> {
 }
 
 impl Supply {
-    /// An empty supply.
+    /// A supply without open files.
     ///
     /// # Errors
-    /// `Usage` for datasets that cannot be read directly, if that is asked for.
+    /// `Usage` for datasets that cannot be read directly, if that is asked for; `Io` for the folder
+    /// of the cache.
     pub(crate) fn new(datasets: &Datasets, groups: &Groups, options: &Options) -> Result<Self> {
         let slots: Vec<_> = groups.slots().collect();
-        let cache = groups.method().map_or_else(
-            || Box::new(Uncached) as Box<dyn Cache>,
-            |method| method.cache(&slots, options.seed, options.world.size),
-        );
+        let cache: Box<dyn Cache> = match groups.method() {
+            None => Box::new(Uncached),
+            Some(method) => method.cache(&Slotted {
+                slots: &slots,
+                seed: options.seed,
+                n_ranks: options.world.size,
+                // Which label is asked for is part of what is kept.
+                fingerprint: groups.fingerprint(datasets) ^ options.label.fingerprint(),
+                folder: options.cache_folder.as_deref(),
+            })?,
+        };
         Ok(Self { store: Store::new(datasets, options)?, cache })
     }
 

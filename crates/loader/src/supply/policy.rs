@@ -6,7 +6,7 @@ use crate::{
     supply::resident,
 };
 use fdconvert_core::Result;
-use std::fmt;
+use std::{fmt, path::Path};
 
 /// Which images are kept in memory.
 ///
@@ -81,9 +81,11 @@ pub(crate) trait Method: Sync {
         datasets
     }
 
-    /// An empty cache with these slots. With several ranks a sample that is read ahead of its draw
-    /// may be drawn by another one.
-    fn cache(&self, slots: &[(u64, u64)], seed: u64, n_ranks: u32) -> Box<dyn Cache>;
+    /// A cache with these slots, which is empty, or in a folder.
+    ///
+    /// # Errors
+    /// `Usage` where a folder is named and not used; `Io`.
+    fn cache(&self, slots: &Slotted<'_>) -> Result<Box<dyn Cache>>;
 
     /// Why images cannot be kept in the memory of a GPU besides, if they cannot.
     fn excludes_device_cache(&self) -> Option<&'static str> {
@@ -114,6 +116,19 @@ impl Candidates<'_> {
         u64::try_from(product.checked_div(self.all_bytes).unwrap_or(u128::from(n)))
             .map_or(n, |it| it.min(n))
     }
+}
+
+/// What a cache is for.
+pub(crate) struct Slotted<'a> {
+    /// The samples of each group, and how many of them are kept.
+    pub(crate) slots: &'a [(u64, u64)],
+    pub(crate) seed: u64,
+    /// With several ranks a sample that is read ahead of its draw may be drawn by another one.
+    pub(crate) n_ranks: u32,
+    /// Tells the datasets, and what is drawn of them, from others.
+    pub(crate) fingerprint: u64,
+    /// Where the cache lies, if not in memory.
+    pub(crate) folder: Option<&'a Path>,
 }
 
 /// What is kept of a group.

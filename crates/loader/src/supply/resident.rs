@@ -1,6 +1,7 @@
 use super::{
     Cache, Request, Samples,
-    policy::{self, Candidates, Choice},
+    copies::Copies,
+    policy::{self, Candidates, Choice, Slotted},
 };
 use crate::{
     dataset::Fetched,
@@ -8,6 +9,7 @@ use crate::{
 };
 use fdconvert_core::Result;
 use std::sync::{Arc, OnceLock};
+use xxhash_rust::xxh3::Xxh3;
 
 /// The same samples for the whole run.
 pub(super) struct Method;
@@ -30,15 +32,77 @@ impl policy::Method for Method {
         Ok(Choice { n_slots, residence: Some(residence) })
     }
 
-    fn cache(&self, slots: &[(u64, u64)], _seed: u64, _n_ranks: u32) -> Box<dyn Cache> {
-        let slots = slots.iter().map(|(_, n_slots)| (0..*n_slots).map(|_| OnceLock::new()));
-        Box::new(Residents(Arc::new(Slots(slots.map(Iterator::collect).collect()))))
+    fn cache(&self, slotted: &Slotted<'_>) -> Result<Box<dyn Cache>> {
+        let Slotted { slots, seed, fingerprint, folder, .. } = *slotted;
+        let slots = slots.iter().map(|(_, n_slots)| *n_slots);
+        let slots = match folder {
+            None => {
+                Slots::Memory(slots.map(|n| (0..n).map(|_| OnceLock::new()).collect()).collect())
+            }
+            Some(folder) => {
+                let slots: Vec<u64> = slots.collect();
+                let mut identity = Xxh3::new();
+                let parts = [fingerprint, seed].into_iter().chain(slots.iter().copied());
+                parts.for_each(|part| identity.update(&part.to_le_bytes()));
+                Slots::Folder(Copies::open(folder, identity.digest())?, slots)
+            }
+        };
+        Ok(Box::new(Residents(Arc::new(slots))))
     }
 }
 
-/// A slot for each resident sample by stratum and id, empty until it is first used, and never
-/// emptied.
-struct Slots(Vec<Vec<OnceLock<Box<Fetched>>>>);
+/// The resident samples by stratum and id; each is kept from its first use on.
+enum Slots {
+    Memory(Vec<Vec<OnceLock<Box<Fetched>>>>),
+    /// With how many there are of each stratum.
+    Folder(Copies, Vec<u64>),
+}
+
+impl Slots {
+    /// A resident sample that is kept already.
+    fn get(&self, place: Place) -> Option<Fetched> {
+        match self {
+            Self::Memory(_) => self.slot(place)?.get().map(|fetched| Fetched::clone(fetched)),
+            Self::Folder(copies, _) => copies.get(&name(place)),
+        }
+    }
+
+    /// Keeps a resident sample; of one that cannot be kept it says so.
+    fn put(&self, place: Place, fetched: Fetched) -> (Fetched, bool) {
+        match self {
+            Self::Memory(_) => {
+                let fetched = fetched.owned();
+                // Another thread may have read it for a row that repeats or replaces another.
+                let kept = self.slot(place).map(|slot| slot.set(Box::new(fetched.clone())));
+                drop(kept);
+                (fetched, true)
+            }
+            Self::Folder(copies, _) => {
+                let is_kept = copies.put(&name(place), &fetched).is_ok();
+                (fetched, is_kept)
+            }
+        }
+    }
+
+    fn is_resident(&self, place: Place) -> bool {
+        match self {
+            Self::Memory(_) => self.slot(place).is_some(),
+            Self::Folder(_, slots) => {
+                slots.get(place.stratum as usize).is_some_and(|n_slots| place.id < *n_slots)
+            }
+        }
+    }
+
+    fn slot(&self, place: Place) -> Option<&OnceLock<Box<Fetched>>> {
+        let Self::Memory(slots) = self else { return None };
+        slots.get(place.stratum as usize)?.get(usize::try_from(place.id).ok()?)
+    }
+}
+
+/// The name of a sample's copy.
+fn name(Place { stratum, id }: Place) -> String {
+    format!("{stratum}-{id}")
+}
 
 struct Residents(Arc<Slots>);
 
@@ -60,16 +124,17 @@ impl Samples for Epoch {
     }
 
     fn fetch(&self, Request { place, counters, read, .. }: Request<'_>) -> Result<Fetched> {
-        let slots = self.slots.0.get(place.stratum as usize);
-        let id = usize::try_from(place.id).ok();
-        let Some(slot) = slots.and_then(|slots| slots.get(id?)) else { return read(place) };
-        if let Some(fetched) = slot.get() {
-            counters.hit();
-            return Ok(Fetched::clone(fetched));
+        if !self.slots.is_resident(place) {
+            return read(place);
         }
-        let fetched = read(place)?.owned();
-        // Another thread may have read it for a row that repeats or replaces another: the same.
-        let _ = slot.set(Box::new(fetched.clone()));
+        if let Some(fetched) = self.slots.get(place) {
+            counters.hit();
+            return Ok(fetched);
+        }
+        let (fetched, is_kept) = self.slots.put(place, read(place)?);
+        if !is_kept {
+            counters.not_kept();
+        }
         Ok(fetched)
     }
 }

@@ -1,3 +1,4 @@
+use super::files::Files;
 use crate::{
     dataset::{Datasets, Fetched},
     groups::Located,
@@ -5,13 +6,11 @@ use crate::{
     stats::Counters,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Result};
-use fdconvert_storage::{DirectFile, Throttle, sigbus};
+use fdconvert_core::{Error, Extent, Reader, Result};
+use fdconvert_storage::{Throttle, place::is_url, sigbus};
 use std::{
-    collections::BTreeMap,
-    path::Path,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -22,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// How many samples are asked for where they lie before a dataset is taken for one that knows.
 const PROBED: u64 = 1024;
 
-/// How long a thread that waits for the throttle sleeps before it looks whether it still has to.
+/// How long a thread that waits for simulated storage sleeps before it looks whether it still has to.
 const NAP: Duration = Duration::from_millis(20);
 
 /// Reads samples from storage.
@@ -30,8 +29,10 @@ pub(crate) struct Store {
     access: Access,
     verify: bool,
     throttle: Option<Arc<Throttle>>,
-    /// Each file is opened once and shared by all threads.
-    files: RwLock<BTreeMap<Arc<Path>, Arc<DirectFile>>>,
+    latency: Duration,
+    files: Files,
+    /// By dataset: true for those in a store, of which nothing is mapped.
+    away: Vec<bool>,
 }
 
 impl Store {
@@ -52,9 +53,15 @@ impl Store {
                 }
             }
         }
-        let files = RwLock::new(BTreeMap::new());
-        let throttle = options.throttle.clone();
-        Ok(Self { access: options.access, verify: options.verify, throttle, files })
+        let away = datasets.readers().map(|reader| is_away(&**reader));
+        Ok(Self {
+            access: options.access,
+            verify: options.verify,
+            throttle: options.throttle.clone(),
+            latency: options.latency,
+            files: Files::default(),
+            away: away.collect::<Result<_>>()?,
+        })
     }
 
     /// Reads a sample, pays for its bytes and checks its checksum if that is asked for.
@@ -68,14 +75,18 @@ impl Store {
         counters: &Counters,
         stopped: &AtomicBool,
     ) -> Result<Fetched> {
+        wait(self.latency, stopped);
         let fetched = match self.access {
+            _ if self.away.get(located.dataset as usize) == Some(&true) => {
+                self.read_away(datasets, located)?
+            }
             Access::Mapped => sigbus::caught(|| {
                 let fetched = datasets.fetch(located, self.verify)?;
                 // Here, where it can be tried again, and not while it is decoded.
                 sigbus::populate(&fetched.image.bytes)?;
                 Ok(if sigbus::happened() { fetched.owned() } else { fetched })
             })?,
-            Access::Direct => self.read_direct(datasets, located)?,
+            Access::Direct => self.read_direct(datasets, located, stopped)?,
         };
         let n_bytes = fetched.image.bytes.len() as u64;
         counters.read_from_storage(n_bytes);
@@ -86,14 +97,29 @@ impl Store {
     /// Why direct reads come from the page cache or from memory, for the first file for which they
     /// do.
     pub(crate) fn cached_because(&self) -> Option<String> {
-        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
-        files.iter().find_map(|(path, file)| {
-            let why = file.cached_because()?;
-            Some(format!("{}: {why}", path.display()))
-        })
+        self.files.cached_because()
     }
 
-    fn read_direct(&self, datasets: &Datasets, located: Located) -> Result<Fetched> {
+    /// Of a dataset in a store each sample is a request, so its checksum is compared with what came
+    /// and not with what comes again.
+    fn read_away(&self, datasets: &Datasets, located: Located) -> Result<Fetched> {
+        if self.verify {
+            datasets.verify_row(located)?;
+        }
+        let fetched = datasets.fetch(located, false)?;
+        match datasets.extent(located)? {
+            Some(extent) if self.verify => check(&fetched, &extent, &fetched.image.bytes)?,
+            _ => {}
+        }
+        Ok(Fetched { is_owned: true, ..fetched })
+    }
+
+    fn read_direct(
+        &self,
+        datasets: &Datasets,
+        located: Located,
+        stopped: &AtomicBool,
+    ) -> Result<Fetched> {
         // Key, label and codec are in the dataset's tables; the image that comes with them is a
         // piece of a map that no one looks at.
         let mut fetched = sigbus::caught(|| {
@@ -109,46 +135,55 @@ impl Store {
         let extent = datasets
             .extent(located)?
             .ok_or_else(|| no_extent(&datasets.name(located.dataset), located.index))?;
-        let bytes = self.file(&extent.path)?.read(extent.offset, extent.len)?;
-        if self.verify && extent.xxh3.is_some_and(|xxh3| xxh3 != xxh3_64(&bytes)) {
-            let what = format!(
-                "the checksum of its {} bytes at {} of {} does not match",
-                extent.len,
-                extent.offset,
-                extent.path.display()
-            );
-            return Err(Error::sample(fetched.key, what));
+        let bytes = self
+            .files
+            .get(&extent.path, || wait(self.latency, stopped))?
+            .read(extent.offset, extent.len)?;
+        if self.verify {
+            check(&fetched, &extent, &bytes)?;
         }
         fetched.image.bytes = bytes;
         Ok(Fetched { is_owned: true, ..fetched })
     }
 
-    fn file(&self, path: &Arc<Path>) -> Result<Arc<DirectFile>> {
-        if let Some(file) = self.files.read().unwrap_or_else(PoisonError::into_inner).get(path) {
-            return Ok(file.clone());
-        }
-        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = files.get(path) {
-            return Ok(file.clone());
-        }
-        let file = Arc::new(DirectFile::open(path)?);
-        files.insert(path.clone(), file.clone());
-        Ok(file)
-    }
-
     /// Waits as long as the throttle says, but not for a loader that stops.
     fn pay(&self, n_bytes: u64, stopped: &AtomicBool) {
-        let Some(throttle) = &self.throttle else { return };
-        let now = Instant::now();
-        let wait = throttle.reserve(n_bytes, now);
-        while !stopped.load(Ordering::Relaxed) {
-            let left = wait.saturating_sub(now.elapsed());
-            if left.is_zero() {
-                return;
-            }
-            thread::sleep(left.min(NAP));
+        if let Some(throttle) = &self.throttle {
+            wait(throttle.reserve(n_bytes, Instant::now()), stopped);
         }
     }
+}
+
+/// Sleeps, but not for a loader that stops.
+fn wait(time: Duration, stopped: &AtomicBool) {
+    let began = Instant::now();
+    while !stopped.load(Ordering::Relaxed) {
+        let left = time.saturating_sub(began.elapsed());
+        if left.is_zero() {
+            return;
+        }
+        thread::sleep(left.min(NAP));
+    }
+}
+
+/// Compares the checksum of a sample's bytes with the stored one, where there is one.
+fn check(fetched: &Fetched, extent: &Extent, bytes: &[u8]) -> Result<()> {
+    if extent.xxh3.is_none_or(|xxh3| xxh3 == xxh3_64(bytes)) {
+        return Ok(());
+    }
+    let what = format!(
+        "the checksum of its {} bytes at {} of {} does not match",
+        extent.len,
+        extent.offset,
+        extent.path.display()
+    );
+    Err(Error::sample(fetched.key.clone(), what))
+}
+
+/// Returns whether the images of a dataset lie in a store.
+fn is_away(reader: &dyn Reader) -> Result<bool> {
+    let extent = sigbus::caught(|| reader.image_extent(0))?;
+    Ok(extent.is_some_and(|extent| is_url(&extent.path)))
 }
 
 fn no_extent(dataset: &str, index: u64) -> Error {

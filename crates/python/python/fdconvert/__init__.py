@@ -3,6 +3,8 @@
 ``pack``, ``unpack``, ``inspect``, ``verify`` and ``profile`` are the commands of the same names,
 run in this process. ``Dataset`` opens what was packed, or a folder of images, as a sequence, and ``Loader``
 makes batches of it for training. ``decode`` makes arrays of images that are in no dataset.
+A path may be a URL of a store (``s3://``, ``gs://``, ``az://``, ``https://``, ``hf://``), as text;
+``set_store_options`` says more about stores than the environment does.
 ``TorchIterable`` is the loader for torch's ``DataLoader``; it alone needs torch.
 ``python -m fdconvert`` is the command itself.
 """
@@ -11,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from fdconvert._commands import inspect, pack, profile, unpack, verify
 from fdconvert._errors import DataError, DeviceError, Error, UsageError
-from fdconvert._fdconvert import Array, Dataset, DeviceArray, __version__, decode
+from fdconvert._fdconvert import (
+    Array,
+    Dataset,
+    DeviceArray,
+    __version__,
+    decode,
+    set_store_options,
+)
 from fdconvert._loader import Batch, Loader
 
 if TYPE_CHECKING:
@@ -32,6 +41,7 @@ __all__ = [
     "inspect",
     "pack",
     "profile",
+    "set_store_options",
     "unpack",
     "verify",
 ]

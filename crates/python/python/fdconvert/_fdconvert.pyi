@@ -1,13 +1,14 @@
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Self, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, disjoint_base
 
-__all__ = ["Array", "BatchSource", "Dataset", "DeviceArray", "__version__", "call", "decode", "main"]
+__all__ = ["Array", "BatchSource", "Dataset", "DeviceArray", "__version__", "call", "decode", "main", "set_store_options"]
 
 __version__: Final[str]
 
+def set_store_options(options: Mapping[str, str]) -> None: ...
 def main(args: Sequence[str]) -> int: ...
 def call(
     command: str,

@@ -86,9 +86,12 @@ class Loader:
 
     ``threads`` decode, by default one per core. ``fetch_threads`` only read, for storage that
     takes its time. ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``.
-    ``access="direct"`` reads past the page cache. ``cache_bytes`` of images stay in memory, the
+    ``access="direct"`` reads past the page cache. ``throttle`` (bytes/s) and ``latency`` (seconds
+    before every read) play slower storage, to see there what ``fetch_threads`` bring. ``cache_bytes`` of images stay in memory, the
     same ones for the whole run, so that every batch has as many of them; how many fit is part of
-    the order, so a checkpoint wants the same number. ``cache_policy="liquid"`` is there to compare.
+    the order, so a checkpoint wants the same number. ``cache_folder`` keeps them there instead, on
+    a local disk for datasets in a store, shared by loaders with the same seed.
+    ``cache_policy="liquid"`` is there to compare.
 
     With ``device="cuda"`` (or ``"cuda:1"``) JPEGs are decoded by that GPU and batches are in its
     memory; ``decoder`` says by what. ``"index"`` are kernels for JPEGs with entry points (packed with
@@ -143,7 +146,10 @@ class Loader:
         fetch_threads: int = 0,
         cache_bytes: int = 0,
         cache_policy: Literal["resident", "liquid"] = "resident",
+        cache_folder: StrPath | None = None,
         access: Literal["mapped", "direct"] = "mapped",
+        throttle: float | None = None,
+        latency: float = 0.0,
         orient: bool = True,
         device: str | None = None,
         decoder: Literal["auto", "index", "nvjpeg", "cpu"] = "auto",
@@ -190,7 +196,10 @@ class Loader:
             "fetch_threads": fetch_threads,
             "cache_bytes": cache_bytes,
             "cache_policy": cache_policy,
+            "cache_folder": None if cache_folder is None else os.path.abspath(cache_folder),
             "access": access,
+            "throttle": throttle,
+            "latency": latency,
             "orient": orient,
             "decoder": decoder,
             "device_cache_bytes": device_cache_bytes,
@@ -410,7 +419,11 @@ def _parts(path: StrPath | Iterable[Part]) -> list[tuple[str, float]]:
         for part in parts
     ]
     # Another process may run in another folder.
-    return [(os.path.abspath(path), weight) for path, weight in weighted]
+    return [(_absolute(os.fspath(path)), weight) for path, weight in weighted]
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
 
 
 def _restored(

@@ -140,6 +140,7 @@ impl BatchSource {
             ("storage_bytes", stats.storage_bytes),
             ("reads", stats.reads),
             ("hits", stats.hits),
+            ("not_kept", stats.not_kept),
         ] {
             dict.set_item(name, count)?;
         }

@@ -2,7 +2,8 @@
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, Failures, Label, Last,
-    Layout, Normalise, OnError, Options, Output, Policy, Shuffle, World, research::LIQUID,
+    Layout, Normalise, OnError, Options, Output, Policy, Shuffle, Throttle, World,
+    research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -10,6 +11,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyDict, PyString},
 };
+use std::{sync::Arc, time::Duration};
 
 /// The option `name`, as that type.
 fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
@@ -74,6 +76,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         },
         verify: get(options, "verify")?,
         cache_bytes: get(options, "cache_bytes")?,
+        cache_folder: get(options, "cache_folder")?,
         cache_policy: match get::<String>(options, "cache_policy")?.as_str() {
             "resident" => CachePolicy::RESIDENT,
             "liquid" => LIQUID,
@@ -84,6 +87,8 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
             "direct" => Access::Direct,
             other => return unknown("access", other, "\"mapped\", \"direct\""),
         },
+        throttle: throttle(options)?,
+        latency: latency(options)?,
         threads: get(options, "threads")?,
         fetch_threads: get(options, "fetch_threads")?,
         prefetch: get(options, "prefetch")?,
@@ -91,6 +96,22 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         device,
         ..Options::default()
     })
+}
+
+/// Bytes a second.
+fn throttle(options: &Bound<'_, PyDict>) -> PyResult<Option<Arc<Throttle>>> {
+    let Some(rate) = get::<Option<f64>>(options, "throttle")? else { return Ok(None) };
+    let throttle = Throttle::new(rate).map(Arc::new);
+    throttle.map(Some).ok_or_else(|| {
+        UsageError::new_err(format!("throttle: {rate} bytes a second are not above 0"))
+    })
+}
+
+/// Seconds.
+fn latency(options: &Bound<'_, PyDict>) -> PyResult<Duration> {
+    let seconds: f64 = get(options, "latency")?;
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| UsageError::new_err(format!("latency: {seconds} seconds cannot be waited")))
 }
 
 fn label(options: &Bound<'_, PyDict>) -> PyResult<Label> {

@@ -22,7 +22,7 @@ use crate::{
     CachePolicy,
     dataset::Fetched,
     order::{Order, Place, Stratum},
-    supply::{Cache, Candidates, Choice, Method, Request, Samples},
+    supply::{Cache, Candidates, Choice, Method, Request, Samples, Slotted},
 };
 use buffer::Buffer;
 use fdconvert_core::{Error, Result};
@@ -64,9 +64,15 @@ impl Method for Liquid {
         hash.digest()
     }
 
-    fn cache(&self, slots: &[(u64, u64)], seed: u64, n_ranks: u32) -> Box<dyn Cache> {
+    fn cache(&self, slotted: &Slotted<'_>) -> Result<Box<dyn Cache>> {
+        let Slotted { slots, seed, n_ranks, folder, .. } = *slotted;
+        if folder.is_some() {
+            let what = "the policy `Liquid` keeps images in memory; `Resident` also in a folder";
+            return Err(Error::usage("cache_folder", what));
+        }
         let buffer = Arc::new(Buffer::new(n_ranks == 1));
-        Box::new(TwoRegions { slots: slots.to_vec(), seed, buffer, replay: Mutex::default() })
+        let replay = Mutex::default();
+        Ok(Box::new(TwoRegions { slots: slots.to_vec(), seed, buffer, replay }))
     }
 
     fn excludes_device_cache(&self) -> Option<&'static str> {
@@ -165,7 +171,9 @@ mod tests {
     #[test]
     fn positions_are_the_draws_of_the_replay() {
         let order = Order::new(vec![Stratum::whole(9)], Shuffle::Global, 7, 1).unwrap();
-        let samples = Liquid.cache(&[(9, 3)], 7, 1).samples(order, 0);
+        let slots = [(9, 3)];
+        let slotted = Slotted { slots: &slots, seed: 7, n_ranks: 1, fingerprint: 0, folder: None };
+        let samples = Liquid.cache(&slotted).unwrap().samples(order, 0);
         let ids: Vec<u64> = (0..9).map(|at| samples.at(at).unwrap().id).collect();
         assert_eq!((ids.as_slice(), samples.at(9)), (&replay::tests::PINNED[..], None));
     }

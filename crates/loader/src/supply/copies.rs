@@ -1,0 +1,70 @@
+//! Resident samples as files: each is a line of JSON, the image, and its entry points.
+use crate::dataset::Fetched;
+use bytes::Bytes;
+use fdconvert_core::{Codec, Encoded, Result};
+use fdconvert_storage::CacheFolder;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A folder of samples of one choice of residents.
+pub(crate) struct Copies(CacheFolder);
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    key: String,
+    label: i64,
+    codec: Codec,
+    width: u32,
+    height: u32,
+    /// Bytes of the image; what follows are its entry points.
+    n_bytes: usize,
+    has_entry_points: bool,
+}
+
+impl Copies {
+    /// The samples that `identity` tells from those of other datasets and choices, in a folder of
+    /// `folder`.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn open(folder: &Path, identity: u64) -> Result<Self> {
+        // Both, so that `cache_folder` need not be there.
+        CacheFolder::open(folder)?;
+        Ok(Self(CacheFolder::open(&folder.join(format!("{identity:016x}")))?))
+    }
+
+    /// A sample, if its copy is there and whole.
+    pub(super) fn get(&self, name: &str) -> Option<Fetched> {
+        let copy = self.0.get(name)?;
+        let head_len = copy.iter().position(|&byte| byte == b'\n')?;
+        let head: Head = serde_json::from_slice(copy.get(..head_len)?).ok()?;
+        let end = head_len.checked_add(1)?.checked_add(head.n_bytes)?;
+        let bytes = (end <= copy.len()).then(|| copy.slice(head_len + 1..end))?;
+        let entry_points = head.has_entry_points.then(|| Box::new(copy.slice(end..)));
+        let image =
+            Encoded { entry_points, ..Encoded::new(head.codec, head.width, head.height, bytes) };
+        Some(Fetched { key: head.key, label: head.label, image, is_owned: true })
+    }
+
+    /// Keeps a sample.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(super) fn put(&self, name: &str, fetched: &Fetched) -> Result<()> {
+        let image = &fetched.image;
+        let entry_points = image.entry_points.as_deref();
+        let head = Head {
+            key: fetched.key.clone(),
+            label: fetched.label,
+            codec: image.codec,
+            width: image.width,
+            height: image.height,
+            n_bytes: image.bytes.len(),
+            has_entry_points: entry_points.is_some(),
+        };
+        // Strings and numbers become JSON without fail.
+        let mut line = serde_json::to_vec(&head).unwrap_or_default();
+        line.push(b'\n');
+        self.0.put(name, &[&line, &image.bytes, entry_points.map_or(&[], Bytes::as_ref)])
+    }
+}

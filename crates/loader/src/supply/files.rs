@@ -1,0 +1,116 @@
+//! Files that are open for direct reads: a bounded number, each opened once.
+use fdconvert_core::Result;
+use fdconvert_storage::DirectFile;
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// As many as most systems let a process have open beside all else. More are open only while as
+/// many threads read from different ones.
+const MAX_OPEN: usize = 64;
+
+/// The files that were used last.
+#[derive(Default)]
+pub(super) struct Files {
+    slots: Mutex<Slots>,
+}
+
+#[derive(Default)]
+struct Slots {
+    by_path: BTreeMap<Arc<Path>, Slot>,
+    /// Counts uses.
+    clock: u64,
+    cached_because: Option<String>,
+}
+
+struct Slot {
+    file: Arc<Opening>,
+    used_at: u64,
+}
+
+/// A file that the first who needs it opens, while others who need it wait, and no one else.
+#[derive(Default)]
+struct Opening(Mutex<Option<Arc<DirectFile>>>);
+
+impl Files {
+    /// The file at a path, opened if it is not open, after `wait`.
+    ///
+    /// # Errors
+    /// Those of [`DirectFile::open`]; the next one who asks tries again.
+    pub(super) fn get(&self, path: &Arc<Path>, wait: impl FnOnce()) -> Result<Arc<DirectFile>> {
+        let opening = self.lock().opening(path);
+        let mut opened = opening.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &*opened {
+            return Ok(file.clone());
+        }
+        wait();
+        let file = Arc::new(DirectFile::open(path)?);
+        if let Some(why) = file.cached_because() {
+            let said = || format!("{}: {why}", path.display());
+            self.lock().cached_because.get_or_insert_with(said);
+        }
+        *opened = Some(file.clone());
+        Ok(file)
+    }
+
+    /// Why direct reads come from the page cache or from memory, for the first file for which they
+    /// do.
+    pub(super) fn cached_because(&self) -> Option<String> {
+        self.lock().cached_because.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slots {
+    fn opening(&mut self, path: &Arc<Path>) -> Arc<Opening> {
+        self.clock += 1;
+        let used_at = self.clock;
+        if let Some(slot) = self.by_path.get_mut(path) {
+            slot.used_at = used_at;
+            return slot.file.clone();
+        }
+        if self.by_path.len() >= MAX_OPEN {
+            let oldest = self.by_path.iter().min_by_key(|(_, slot)| slot.used_at);
+            if let Some(oldest) = oldest.map(|(path, _)| path.clone()) {
+                self.by_path.remove(&oldest);
+            }
+        }
+        let file = Arc::<Opening>::default();
+        self.by_path.insert(path.clone(), Slot { file: file.clone(), used_at });
+        file
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_files_are_open_than_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<Arc<Path>> =
+            (0..3 * MAX_OPEN).map(|number| folder.path().join(number.to_string()).into()).collect();
+        for path in &paths {
+            std::fs::write(path, b"abc").unwrap();
+        }
+        let files = Files::default();
+        let first = files.get(&paths[0], || ()).unwrap();
+        for path in &paths {
+            assert_eq!(files.get(path, || ()).unwrap().read(1, 1).unwrap(), &b"b"[..]);
+            assert!(
+                Arc::ptr_eq(&files.get(&paths[0], || ()).unwrap(), &first),
+                "the newest are kept"
+            );
+        }
+        assert_eq!(files.lock().by_path.len(), MAX_OPEN);
+        std::fs::remove_file(&paths[1]).unwrap();
+        assert!(files.get(&paths[1], || ()).is_err());
+        std::fs::write(&paths[1], b"abc").unwrap();
+        assert!(files.get(&paths[1], || ()).is_ok());
+    }
+}

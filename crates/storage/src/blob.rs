@@ -1,0 +1,149 @@
+//! The bytes of a file or of an object, by place.
+#[cfg(feature = "stores")]
+use crate::place::is_url;
+use bytes::Bytes;
+use fdconvert_core::Result;
+#[cfg(feature = "stores")]
+use fdconvert_store::Object;
+use std::path::Path;
+#[cfg(feature = "stores")]
+use std::sync::Arc;
+
+/// Bytes that are read by ranges: of a mapped file, whose ranges are free, or of an object in a
+/// store, of which each range is a request. Cloning is cheap.
+#[derive(Debug, Clone)]
+pub struct Blob(Place);
+
+#[derive(Debug, Clone)]
+enum Place {
+    Here(Bytes),
+    #[cfg(feature = "stores")]
+    Away(Arc<Object>),
+}
+
+impl Blob {
+    /// Maps a file, or asks for an object.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn open(path: &Path) -> Result<Self> {
+        #[cfg(feature = "stores")]
+        if is_url(path) {
+            return Ok(Self(Place::Away(Arc::new(Object::open(path)?))));
+        }
+        Ok(Self(Place::Here(crate::map(path)?)))
+    }
+
+    /// The same, of an object whose length a manifest tells: nothing is asked before the first
+    /// read. A file is mapped, however long it is said to be.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn open_with_len(path: &Path, len: u64) -> Result<Self> {
+        #[cfg(feature = "stores")]
+        if is_url(path) {
+            return Ok(Self(Place::Away(Arc::new(Object::with_len(path, len)?))));
+        }
+        let _ = len;
+        Self::open(path)
+    }
+
+    /// Bytes there are.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        match &self.0 {
+            Place::Here(bytes) => bytes.len() as u64,
+            #[cfg(feature = "stores")]
+            Place::Away(object) => object.len(),
+        }
+    }
+
+    /// Returns whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of the bytes, where they are in memory or mapped.
+    #[must_use]
+    pub fn here(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Place::Here(bytes) => Some(bytes),
+            #[cfg(feature = "stores")]
+            Place::Away(_) => None,
+        }
+    }
+
+    /// The bytes from `offset` on, exactly `len` of them; `None` where it does not have them.
+    ///
+    /// # Errors
+    /// `Io`, of a store.
+    #[inline]
+    pub fn read(&self, offset: u64, len: u64) -> Result<Option<Bytes>> {
+        match &self.0 {
+            Place::Here(bytes) => Ok(slice(bytes, offset, len)),
+            #[cfg(feature = "stores")]
+            Place::Away(object) => match offset.checked_add(len) {
+                Some(end) if end <= object.len() => object.read(offset, len).map(Some),
+                _ => Ok(None),
+            },
+        }
+    }
+}
+
+impl Blob {
+    /// All of the bytes: those of an object are copied to a file without a name, which is gone with
+    /// the last slice of the result. For what has to be walked through from its start to its end.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn whole(&self) -> Result<Bytes> {
+        match &self.0 {
+            Place::Here(bytes) => Ok(bytes.clone()),
+            #[cfg(feature = "stores")]
+            Place::Away(object) => {
+                let mut offset = 0;
+                crate::spill(|buffer| {
+                    let len = (object.len() - offset).min(buffer.len() as u64);
+                    let bytes = object.read(offset, len)?;
+                    offset += len;
+                    // As many as were asked for, or an error.
+                    buffer.get_mut(..bytes.len()).unwrap_or_default().copy_from_slice(&bytes);
+                    Ok(bytes.len())
+                })
+            }
+        }
+    }
+}
+
+impl From<Bytes> for Blob {
+    fn from(bytes: Bytes) -> Self {
+        Self(Place::Here(bytes))
+    }
+}
+
+fn slice(bytes: &Bytes, offset: u64, len: u64) -> Option<Bytes> {
+    let start = usize::try_from(offset).ok()?;
+    let end = start.checked_add(usize::try_from(len).ok()?)?;
+    (end <= bytes.len()).then(|| bytes.slice(start..end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_a_file_are_read_or_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::write(&path, b"abcd").unwrap();
+        let blob = Blob::open(&path).unwrap();
+        assert_eq!((blob.len(), blob.is_empty()), (4, false));
+        assert_eq!(blob.read(1, 2).unwrap().unwrap(), &b"bc"[..]);
+        assert_eq!(blob.read(4, 0).unwrap().unwrap(), &b""[..]);
+        for (offset, len) in [(3, 2), (5, 0), (u64::MAX, 1), (1, u64::MAX)] {
+            assert!(blob.read(offset, len).unwrap().is_none());
+        }
+        assert!(Blob::open(&folder.path().join("missing")).is_err());
+    }
+}

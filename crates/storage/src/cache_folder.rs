@@ -1,0 +1,111 @@
+//! A folder of copies that may be lost: what is in it is read again if it is gone or damaged.
+use bytes::Bytes;
+use fdconvert_core::{Error, Result, bytes::u64_at};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU64, Ordering},
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Of a copy: what it is, its length and its checksum.
+const HEADER_LEN: usize = 24;
+const MAGIC: &[u8; 8] = b"FDCOPY01";
+
+/// A folder of copies, which several processes may share. A copy appears whole under its name, and
+/// one that is cut or changed is seen by its checksum and counts as not there. Nothing is synced: a
+/// copy that a crash loses is made again.
+#[derive(Debug)]
+pub struct CacheFolder {
+    folder: PathBuf,
+    /// Tells the unfinished files of this process apart.
+    number: AtomicU64,
+}
+
+impl CacheFolder {
+    /// Opens a folder, and makes it if it is missing; what it lies in must be there.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn open(folder: &Path) -> Result<Self> {
+        match fs::create_dir(folder) {
+            Ok(()) => {}
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            Err(cause) => return Err(Error::io("create the folder", folder)(cause)),
+        }
+        Ok(Self { folder: folder.to_owned(), number: AtomicU64::new(0) })
+    }
+
+    /// The copy of that name; `None` where there is none, or none that is whole.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Bytes> {
+        let mut file = File::open(self.folder.join(name)).ok()?;
+        let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
+        let mut bytes = vec![0; len];
+        file.read_exact(&mut bytes).ok()?;
+        let bytes = Bytes::from(bytes);
+        let content = bytes.get(HEADER_LEN..)?;
+        let is_whole = bytes.starts_with(MAGIC)
+            && u64_at(&bytes, 8) == Some(content.len() as u64)
+            && u64_at(&bytes, 16) == Some(xxh3_64(content));
+        is_whole.then(|| bytes.slice(HEADER_LEN..))
+    }
+
+    /// Keeps a copy, in parts that follow each other.
+    ///
+    /// # Errors
+    /// `Io`; nothing is left then.
+    pub fn put(&self, name: &str, parts: &[&[u8]]) -> Result<()> {
+        let content = parts.concat();
+        let number = self.number.fetch_add(1, Ordering::Relaxed);
+        let unfinished = self.folder.join(format!(".{name}.{}.{number}", process::id()));
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&unfinished)
+            .map_err(Error::io("create", &unfinished))?;
+        let mut header = MAGIC.to_vec();
+        header.extend((content.len() as u64).to_le_bytes());
+        header.extend(xxh3_64(&content).to_le_bytes());
+        let written = file
+            .write_all(&header)
+            .and_then(|()| file.write_all(&content))
+            .and_then(|()| fs::rename(&unfinished, self.folder.join(name)));
+        written.map_err(|cause| {
+            // It is ours: `create_new` made it.
+            let _ = fs::remove_file(&unfinished);
+            Error::io("write", &unfinished)(cause)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_whole_or_not_there() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = CacheFolder::open(&root.path().join("cache")).unwrap();
+        assert!(cache.get("a").is_none());
+        cache.put("a", &[b"some", b" bytes"]).unwrap();
+        assert_eq!(cache.get("a").unwrap(), &b"some bytes"[..]);
+        cache.put("a", &[b"others"]).unwrap();
+        let again = CacheFolder::open(&root.path().join("cache")).unwrap();
+        assert_eq!(again.get("a").unwrap(), &b"others"[..]);
+        let path = root.path().join("cache/a");
+        let sound = fs::read(&path).unwrap();
+        for at in 0..sound.len() {
+            let mut bad = sound.clone();
+            bad[at] ^= 1;
+            fs::write(&path, bad).unwrap();
+            assert!(cache.get("a").is_none(), "byte {at}");
+            fs::write(&path, &sound[..at]).unwrap();
+            assert!(cache.get("a").is_none(), "cut at {at}");
+        }
+        assert_eq!(fs::read_dir(root.path().join("cache")).unwrap().count(), 1);
+        assert!(CacheFolder::open(&root.path().join("x/y")).is_err());
+    }
+}

@@ -1,0 +1,61 @@
+use crate::place::is_url;
+use std::{
+    path::Path,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+/// Requests that are in flight when many objects are opened.
+const IN_FLIGHT: usize = 32;
+
+/// Calls `open` for each of the items of a dataset at `path`, and returns what comes of each, in
+/// their order: for objects in a store, which take their time to answer, many at once; for files
+/// one after the other on the calling thread.
+pub fn open_all<T: Sync, R: Send>(
+    path: &Path,
+    items: &[T],
+    open: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    if !is_url(path) || items.len() < 2 {
+        return items.iter().map(open).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let opened = Mutex::new(Vec::with_capacity(items.len()));
+    let work = || {
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(item) = items.get(at)
+        {
+            let made = open(item);
+            opened.lock().unwrap_or_else(PoisonError::into_inner).push((at, made));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..IN_FLIGHT.min(items.len()) {
+            // Those that do not start leave their work to the others.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let mut opened = opened.into_inner().unwrap_or_else(PoisonError::into_inner);
+    opened.sort_by_key(|(at, _)| *at);
+    opened.into_iter().map(|(_, made)| made).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items() {
+        let items: Vec<u64> = (0..100).collect();
+        for path in ["here", "s3://b/there"] {
+            let doubled = open_all(Path::new(path), &items, |item| item * 2);
+            assert!(doubled.iter().zip(&items).all(|(a, b)| *a == b * 2));
+            assert_eq!(doubled.len(), items.len());
+            assert!(open_all(Path::new(path), &[] as &[u8], |_| ()).is_empty());
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What a path leads to: a file or a folder, here or in a store.
+//!
+//! A path that begins as a URL does (`s3://`) means an object. This is the one place that knows:
+//! formats ask here, and join paths as they always do.
+use bytes::Bytes;
+use fdconvert_core::{Error, Result};
+use std::{
+    fs::{self, File},
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+/// What a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file, or an object.
+    File {
+        /// In bytes.
+        len: u64,
+    },
+    /// A folder.
+    Folder,
+    /// Something that holds no data: a pipe, a device.
+    Other,
+}
+
+/// Returns whether a path is a URL. A folder whose name looks like one is reached by `./` in front.
+#[must_use]
+pub fn is_url(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let scheme = bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    scheme > 0 && bytes.get(scheme..).is_some_and(|rest| rest.starts_with(b"://"))
+}
+
+/// Returns what a path leads to, links followed; `None` where there is nothing.
+///
+/// # Errors
+/// `Io` when that cannot be found out.
+pub fn look(path: &Path) -> Result<Option<Kind>> {
+    if is_url(path) {
+        return away::look(path);
+    }
+    match fs::metadata(path) {
+        Ok(found) => Ok(Some(kind_of(&found))),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(Error::io("open", path)(cause)),
+    }
+}
+
+/// Returns what a path leads to, which must be something.
+///
+/// # Errors
+/// `Io`, also when there is nothing.
+pub fn look_at(path: &Path) -> Result<Kind> {
+    let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no such file or folder");
+    look(path)?.ok_or_else(|| Error::io("open", path)(missing()))
+}
+
+/// Returns whether a path leads to a file; false also where that cannot be found out.
+#[must_use]
+pub fn is_file(path: &Path) -> bool {
+    matches!(look(path), Ok(Some(Kind::File { .. })))
+}
+
+/// Returns whether a path leads to a folder; false also where that cannot be found out.
+#[must_use]
+pub fn is_folder(path: &Path) -> bool {
+    matches!(look(path), Ok(Some(Kind::Folder)))
+}
+
+/// Paths of what lies in a folder, in their order, and what each leads to.
+///
+/// # Errors
+/// `Io`.
+pub fn list(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
+    if is_url(folder) {
+        return away::list(folder);
+    }
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
+        let path = entry.map_err(Error::io("list", folder))?.path();
+        // What vanishes meanwhile, and links that lead nowhere, are not there.
+        if let Some(kind) = look(&path)? {
+            entries.push((path, kind));
+        }
+    }
+    entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(entries)
+}
+
+/// The first bytes of a file, at most `n_bytes`: fewer where it is shorter.
+///
+/// # Errors
+/// `Io`, also when it is not a regular file.
+pub fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {
+    if is_url(path) {
+        return away::read_start(path, n_bytes);
+    }
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    if !file.metadata().map_err(Error::io("look at", path))?.is_file() {
+        let cause = io::Error::other("it is not a regular file");
+        return Err(Error::io("read", path)(cause));
+    }
+    let mut start = Vec::with_capacity(n_bytes);
+    let read = file.take(n_bytes as u64).read_to_end(&mut start);
+    read.map_err(Error::io("read", path))?;
+    Ok(start.into())
+}
+
+/// A whole file: mapped, or read from its store into memory. For what is needed as a whole, such as
+/// an index.
+///
+/// # Errors
+/// `Io`.
+pub fn whole(path: &Path) -> Result<Bytes> {
+    if is_url(path) { away::whole(path) } else { crate::map(path) }
+}
+
+/// Sets options of stores; see the crate `fdconvert-store`.
+///
+/// # Errors
+/// `Usage` for a name that no store has, and in builds without the feature `stores`.
+pub fn set_store_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
+    away::set_options(options.into_iter().collect())
+}
+
+fn kind_of(found: &fs::Metadata) -> Kind {
+    match (found.is_dir(), found.is_file()) {
+        (true, _) => Kind::Folder,
+        (_, true) => Kind::File { len: found.len() },
+        _ => Kind::Other,
+    }
+}
+
+#[cfg(not(feature = "stores"))]
+pub(crate) mod away {
+    //! URLs in builds that read none.
+    use super::{Kind, PathBuf};
+    use bytes::Bytes;
+    use fdconvert_core::{Error, Result, named};
+    use std::path::Path;
+
+    fn refuse<T>(path: &Path) -> Result<T> {
+        let what =
+            format!("{} is a URL, and this build lacks the feature `stores`", path.display());
+        Err(Error::usage("location", what))
+    }
+
+    pub(super) fn look(path: &Path) -> Result<Option<Kind>> {
+        refuse(path)
+    }
+
+    pub(super) fn list(path: &Path) -> Result<Vec<(PathBuf, Kind)>> {
+        refuse(path)
+    }
+
+    pub(super) fn read_start(path: &Path, _: usize) -> Result<Bytes> {
+        refuse(path)
+    }
+
+    pub(super) fn whole(path: &Path) -> Result<Bytes> {
+        refuse(path)
+    }
+
+    pub(crate) fn read(path: &Path, _: u64) -> Result<Bytes> {
+        refuse(path)
+    }
+
+    pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
+        if options.is_empty() {
+            return Ok(());
+        }
+        let what = "this build lacks the feature `stores`";
+        Err(Error::usage(named::STORE_OPTION, what))
+    }
+}
+
+#[cfg(feature = "stores")]
+pub(crate) mod away {
+    //! URLs.
+    use super::{Kind, PathBuf};
+    use bytes::Bytes;
+    use fdconvert_core::Result;
+    use fdconvert_store::{self as store, Entry, Found};
+    use std::path::Path;
+
+    fn kind(found: Found) -> Kind {
+        match found {
+            Found::Object { len } => Kind::File { len },
+            Found::Folder => Kind::Folder,
+        }
+    }
+
+    pub(super) fn look(path: &Path) -> Result<Option<Kind>> {
+        Ok(store::look(path)?.map(kind))
+    }
+
+    pub(super) fn list(path: &Path) -> Result<Vec<(PathBuf, Kind)>> {
+        let entries = store::list(path)?.into_iter();
+        Ok(entries.map(|Entry { path, found }| (path, kind(found))).collect())
+    }
+
+    pub(super) fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {
+        store::read_start(path, n_bytes as u64)
+    }
+
+    pub(super) fn whole(path: &Path) -> Result<Bytes> {
+        store::read(path, u64::MAX)
+    }
+
+    pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
+        store::read(path, max_bytes)
+    }
+
+    pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
+        store::set_options(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_to_files_and_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("b"), b"xyz").unwrap();
+        fs::create_dir(path("a")).unwrap();
+        std::os::unix::fs::symlink("nowhere", path("c")).unwrap();
+        let file = Kind::File { len: 3 };
+        let entries = [(path("a"), Kind::Folder), (path("b"), file)];
+        assert_eq!(list(folder.path()).unwrap(), entries);
+        assert_eq!(look(&path("b")).unwrap(), Some(file));
+        assert_eq!(look(&path("c")).unwrap(), None);
+        assert!(is_folder(&path("a")) && !is_file(&path("a")) && is_file(&path("b")));
+        assert!(look_at(&path("d")).unwrap_err().chain().contains("d: there is no such file"));
+        assert_eq!(read_start(&path("b"), 2).unwrap(), &b"xy"[..]);
+        assert_eq!(read_start(&path("b"), 9).unwrap(), &b"xyz"[..]);
+        assert!(read_start(folder.path(), 1).is_err());
+        assert_eq!(whole(&path("b")).unwrap(), &b"xyz"[..]);
+    }
+
+    #[test]
+    fn urls_are_told_from_paths() {
+        for url in ["s3://b/k", "https://h", "hf://datasets/o/n"] {
+            assert!(is_url(Path::new(url)), "{url}");
+        }
+        for path in ["./s3://b", "s3:/b", "://x", "a b://c", "/s3://b", "fractal:ofdb?classes=3"] {
+            assert!(!is_url(Path::new(path)), "{path}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The client of each store, and the threads that make its requests.
+use crate::{
+    Location, error, hugging_face,
+    location::{Base, Scheme},
+    options, profile,
+};
+use fdconvert_core::{Error, Result};
+use object_store::{
+    BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig,
+    aws::{AmazonS3Builder, AmazonS3ConfigKey},
+    azure::{AzureConfigKey, MicrosoftAzureBuilder},
+    gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
+    http::HttpBuilder,
+};
+use std::{
+    collections::BTreeMap,
+    env,
+    future::Future,
+    process,
+    str::FromStr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::runtime::{Builder, Runtime};
+
+/// Threads that make requests: they only wait and copy.
+const THREADS: usize = 2;
+
+/// The clients of this process. A forked child has the memory of the threads that make requests but
+/// not the threads, so it begins with none.
+struct Clients {
+    process: u32,
+    runtime: Arc<Runtime>,
+    stores: BTreeMap<Base, Arc<dyn ObjectStore>>,
+}
+
+static CLIENTS: Mutex<Option<Clients>> = Mutex::new(None);
+
+/// A store, and the threads that ask it.
+#[derive(Clone)]
+pub(crate) struct Client {
+    runtime: Arc<Runtime>,
+    pub(crate) store: Arc<dyn ObjectStore>,
+}
+
+impl Client {
+    /// The client for a location, made by the first who asks.
+    ///
+    /// # Errors
+    /// `Usage` for options that do not fit; `Io` when the system has no thread left.
+    pub(crate) fn of(location: &Location) -> Result<Self> {
+        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = process::id();
+        if let Some(foreign) = clients.take_if(|clients| clients.process != here) {
+            // Its threads are in the parent: nothing of it may be dropped here, which would wait
+            // for them.
+            std::mem::forget(foreign);
+        }
+        let clients = match &mut *clients {
+            Some(clients) => clients,
+            none => {
+                let runtime = Arc::new(start()?);
+                none.insert(Clients { process: here, runtime, stores: BTreeMap::new() })
+            }
+        };
+        let runtime = clients.runtime.clone();
+        if let Some(store) = clients.stores.get(&location.base) {
+            return Ok(Self { runtime, store: store.clone() });
+        }
+        let store = connect(location)?;
+        clients.stores.insert(location.base.clone(), store.clone());
+        Ok(Self { runtime, store })
+    }
+
+    /// Waits for a request. Not to be called by what runs on a runtime itself.
+    pub(crate) fn wait<T>(&self, request: impl Future<Output = T>) -> T {
+        self.runtime.block_on(request)
+    }
+}
+
+fn start() -> Result<Runtime> {
+    // An error means that the program around has chosen another one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(THREADS).thread_name("store").enable_all();
+    builder.build().map_err(Error::io("start", "the threads for stores"))
+}
+
+/// Failures pass, and stores ask for pauses: up to ten tries within three minutes.
+fn retry() -> RetryConfig {
+    let backoff = BackoffConfig { init_backoff: Duration::from_millis(50), ..Default::default() };
+    RetryConfig { backoff, ..Default::default() }
+}
+
+/// How requests are made. A request as a whole has no limit of time, since objects may be large;
+/// one that stands still has.
+fn client_options(own: &[(String, String)]) -> ClientOptions {
+    let mut client = ClientOptions::new()
+        .with_timeout_disabled()
+        .with_read_timeout(Duration::from_secs(30))
+        .with_connect_timeout(Duration::from_secs(10))
+        .with_pool_max_idle_per_host(256);
+    for (name, value) in own {
+        if let Ok(key) = ClientConfigKey::from_str(name) {
+            client = client.with_config(key, value);
+        }
+    }
+    client
+}
+
+fn connect(location: &Location) -> Result<Arc<dyn ObjectStore>> {
+    let own = options::options();
+    let refused = |cause| error::of("connect to", location, cause);
+    match &location.base {
+        Base::Bucket { scheme: Scheme::Gs, name } => {
+            let options = [emulator(), own.clone()].concat();
+            let mut builder = GoogleCloudStorageBuilder::from_env()
+                .with_bucket_name(name)
+                .with_retry(retry())
+                .with_client_options(client_options(&options));
+            for (key, value) in known::<GoogleConfigKey>(&options) {
+                builder = builder.with_config(key, value);
+            }
+            Ok(Arc::new(builder.build().map_err(refused)?))
+        }
+        Base::Bucket { scheme: Scheme::Az, name } => {
+            let mut builder = MicrosoftAzureBuilder::from_env()
+                .with_container_name(name)
+                .with_retry(retry())
+                .with_client_options(client_options(&own));
+            for (key, value) in known::<AzureConfigKey>(&own) {
+                builder = builder.with_config(key, value);
+            }
+            Ok(Arc::new(builder.build().map_err(refused)?))
+        }
+        Base::Bucket { name, .. } => {
+            let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+            let environment = env::vars().filter(|(name, _)| name.starts_with("AWS_"));
+            let environment = environment.map(|(name, value)| (name.to_ascii_lowercase(), value));
+            let mut options = profile::options(variable);
+            options.extend(environment);
+            options.extend(own);
+            allow_plain_http(&mut options);
+            let mut builder = AmazonS3Builder::new()
+                .with_bucket_name(name)
+                .with_retry(retry())
+                .with_client_options(client_options(&options));
+            for (key, value) in known::<AmazonS3ConfigKey>(&options) {
+                builder = builder.with_config(key, value);
+            }
+            Ok(Arc::new(builder.build().map_err(refused)?))
+        }
+        Base::Host(url) => {
+            let client = client_options(&own).with_allow_http(true);
+            let builder = HttpBuilder::new().with_url(url).with_retry(retry());
+            Ok(Arc::new(builder.with_client_options(client).build().map_err(refused)?))
+        }
+        Base::Repository { .. } => {
+            let client = hugging_face::authorised(client_options(&own)).with_allow_http(true);
+            let url = hugging_face::files(&location.base);
+            let builder = HttpBuilder::new().with_url(url).with_retry(retry());
+            Ok(Arc::new(builder.with_client_options(client).build().map_err(refused)?))
+        }
+    }
+}
+
+/// Those options that a builder knows.
+fn known<K: FromStr>(options: &[(String, String)]) -> impl Iterator<Item = (K, String)> + '_ {
+    options.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.clone())))
+}
+
+/// An endpoint that is named with `http://` is meant to be used.
+fn allow_plain_http(options: &mut Vec<(String, String)>) {
+    let is_plain = |(name, value): &(String, String)| {
+        matches!(name.parse(), Ok(AmazonS3ConfigKey::Endpoint)) && value.starts_with("http://")
+    };
+    if options.iter().any(is_plain) {
+        options.insert(0, ("allow_http".into(), "true".into()));
+    }
+}
+
+/// The variable by which Google's own tools find an emulator.
+fn emulator() -> Vec<(String, String)> {
+    let Ok(host) = env::var("STORAGE_EMULATOR_HOST") else { return Vec::new() };
+    let url = if host.contains("://") { host } else { format!("http://{host}") };
+    let options = [
+        ("google_base_url", url.as_str()),
+        ("google_skip_signature", "true"),
+        ("allow_http", "true"),
+    ];
+    options.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+}

@@ -1,0 +1,27 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// What was asked of stores since the process began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Requests; what the client repeated after a failure counts once.
+    pub requests: u64,
+    /// Bytes of objects that came back.
+    pub bytes: u64,
+}
+
+/// Returns what was asked of stores since the process began.
+#[must_use]
+pub fn totals() -> Totals {
+    Totals { requests: REQUESTS.load(Ordering::Relaxed), bytes: BYTES.load(Ordering::Relaxed) }
+}
+
+pub(crate) fn request() {
+    REQUESTS.fetch_add(1, Ordering::Relaxed);
+}
+
+pub(crate) fn received(n_bytes: usize) {
+    BYTES.fetch_add(n_bytes as u64, Ordering::Relaxed);
+}

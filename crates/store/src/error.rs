@@ -1,0 +1,78 @@
+//! What stores answer, as errors that say what to do.
+use crate::Location;
+use fdconvert_core::Error;
+use object_store::Error as Cause;
+use std::{error::Error as _, io};
+
+/// Parts of answers by which a failure is known, and the cure.
+const CURES: &[(&str, &str)] = &[
+    ("NoSuchBucket", "there is no such bucket; check its name, and the region or endpoint"),
+    ("ExpiredToken", "the credentials have expired; get new ones"),
+    ("token included in the request is expired", "the credentials have expired; get new ones"),
+    ("InvalidAccessKeyId", "the access key is unknown; check AWS_ACCESS_KEY_ID or AWS_PROFILE"),
+    ("SignatureDoesNotMatch", "the secret key does not belong to the access key"),
+    ("PermanentRedirect", "the bucket is in another region; set the store option region"),
+    (
+        "AuthorizationHeaderMalformed",
+        "the bucket is in another region; set the store option region",
+    ),
+    ("IllegalLocationConstraint", "the bucket is in another region; set the store option region"),
+    ("SlowDown", "the store asks for fewer requests; use fewer threads, or wait"),
+    (
+        "169.254.169.254",
+        "no credentials were found; set AWS_PROFILE or AWS_ACCESS_KEY_ID, or \
+      the store option skip_signature=true for public buckets",
+    ),
+    (
+        "metadata.google.internal",
+        "no credentials were found; run `gcloud auth \
+      application-default login`, or set the store option skip_signature=true for public buckets",
+    ),
+    ("dns error", "the host was not found; check the endpoint and the network"),
+    ("Connection refused", "nothing answers there; check the endpoint"),
+];
+
+/// The error of a request.
+pub(crate) fn of(action: &'static str, location: &Location, cause: Cause) -> Error {
+    Error::io(action, &location.path)(to_io(cause))
+}
+
+fn to_io(cause: Cause) -> io::Error {
+    let said = chain(&cause);
+    let cure = CURES.iter().find(|(part, _)| said.contains(part)).map(|&(_, cure)| cure);
+    let (kind, plain) = match &cause {
+        Cause::NotFound { .. } => (io::ErrorKind::NotFound, Some("there is no such object")),
+        Cause::AlreadyExists { .. } => (io::ErrorKind::AlreadyExists, Some("it exists")),
+        Cause::Precondition { .. } => {
+            (io::ErrorKind::Other, Some("it was changed since it was opened"))
+        }
+        Cause::PermissionDenied { .. } => (
+            io::ErrorKind::PermissionDenied,
+            Some("the store denies access; check the credentials and what they may do"),
+        ),
+        Cause::Unauthenticated { .. } => {
+            (io::ErrorKind::PermissionDenied, Some("the store does not accept the credentials"))
+        }
+        _ => (io::ErrorKind::Other, None),
+    };
+    match (cure, plain) {
+        (Some(cure), _) => io::Error::new(kind, format!("{cure} ({said})")),
+        (None, Some(plain)) if kind == io::ErrorKind::NotFound => io::Error::new(kind, plain),
+        (None, Some(plain)) => io::Error::new(kind, format!("{plain} ({said})")),
+        (None, None) => io::Error::new(kind, said),
+    }
+}
+
+/// The causes on one line, without those that the one before repeats.
+fn chain(cause: &Cause) -> String {
+    let mut said = cause.to_string();
+    let mut next = cause.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !said.contains(&text) {
+            said = format!("{said}: {text}");
+        }
+        next = cause.source();
+    }
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,143 @@
+//! What lies under a URL.
+use crate::{
+    Location, client::Client, count, error, hugging_face, location::Scheme, memo::Memo,
+    object::Object,
+};
+use fdconvert_core::{Error, Result};
+use futures_util::StreamExt as _;
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// What a URL leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// An object of that many bytes.
+    Object {
+        /// In bytes.
+        len: u64,
+    },
+    /// Objects below it.
+    Folder,
+}
+
+/// One of the things in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The URL.
+    pub path: PathBuf,
+    /// What it leads to.
+    pub found: Found,
+}
+
+static LOOKS: Memo<Option<Found>> = Memo::new();
+
+/// Names by which a folder is known on servers that do not list: manifests of ours and of MosaicML
+/// Streaming.
+const MARKS: [&str; 3] = ["fdconvert.json", "fdconvert-mixed.json", "index.json"];
+
+/// Returns what a URL leads to; `None` where there is nothing. A plain web server cannot say what
+/// a folder is: one that holds a manifest (`fdconvert.json`, `fdconvert-mixed.json` or `index.json`) is known by it.
+///
+/// # Errors
+/// `Usage` for what is no URL; `Io`.
+pub fn look(path: &Path) -> Result<Option<Found>> {
+    let location = Location::parse(path)?;
+    if let Some(found) = LOOKS.get(path) {
+        return Ok(found);
+    }
+    let found = ask(&location)?;
+    LOOKS.put(path, found);
+    Ok(found)
+}
+
+fn ask(location: &Location) -> Result<Option<Found>> {
+    let has_extension = location.path.extension().is_some();
+    // Each look is a request; the likelier answer is asked for first.
+    if has_extension && let Some(found) = object(location)? {
+        return Ok(Some(found));
+    }
+    if is_folder(location)? {
+        return Ok(Some(Found::Folder));
+    }
+    if has_extension { Ok(None) } else { object(location) }
+}
+
+/// Returns what lies in a folder, in the order of the names; empty where there is nothing.
+///
+/// # Errors
+/// `Usage` for what is no URL; `Io`, also for servers that do not list.
+pub fn list(path: &Path) -> Result<Vec<Entry>> {
+    let location = Location::parse(path)?;
+    let mut entries = match location.scheme {
+        Scheme::Http => {
+            let what = "a web server does not say what it has; give the URL of a file, or of a \
+                        folder with a manifest";
+            return Err(Error::io("list", path)(io::Error::new(io::ErrorKind::Unsupported, what)));
+        }
+        Scheme::Hf => hugging_face::list(&location)?,
+        _ => list_below(&location)?,
+    };
+    entries.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+    Ok(entries)
+}
+
+fn object(location: &Location) -> Result<Option<Found>> {
+    if location.key.as_ref().is_empty() {
+        return Ok(None);
+    }
+    // Its start is what is asked for next.
+    match Object::open(&location.path) {
+        Ok(object) => Ok(Some(Found::Object { len: object.len() })),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_folder(location: &Location) -> Result<bool> {
+    if !location.is_listed() {
+        for name in MARKS {
+            match Object::open(&location.path.join(name)) {
+                Ok(_) => return Ok(true),
+                Err(error) if is_missing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        return Ok(false);
+    }
+    if location.scheme == Scheme::Hf {
+        return Ok(!hugging_face::list(location)?.is_empty());
+    }
+    let client = Client::of(location)?;
+    count::request();
+    let first = client.wait(async { client.store.list(Some(&location.key)).next().await });
+    match first {
+        None => Ok(false),
+        Some(Ok(_)) => Ok(true),
+        Some(Err(cause)) => match error::of("open", location, cause) {
+            error if is_missing(&error) => Ok(false),
+            error => Err(error),
+        },
+    }
+}
+
+fn list_below(location: &Location) -> Result<Vec<Entry>> {
+    let client = Client::of(location)?;
+    count::request();
+    let listed = client.wait(client.store.list_with_delimiter(Some(&location.key)));
+    let listed = listed.map_err(|cause| error::of("list", location, cause))?;
+    let name = |key: &object_store::path::Path| key.filename().map(ToOwned::to_owned);
+    let objects = listed.objects.iter().filter_map(|meta| {
+        let path = location.path.join(name(&meta.location)?);
+        Some(Entry { path, found: Found::Object { len: meta.size } })
+    });
+    let folders = listed.common_prefixes.iter().filter_map(|key| {
+        Some(Entry { path: location.path.join(name(key)?), found: Found::Folder })
+    });
+    Ok(objects.chain(folders).collect())
+}
+
+pub(crate) fn is_missing(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+}

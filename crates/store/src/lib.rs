@@ -1,0 +1,39 @@
+//! Objects behind URLs, for threads that wait for them.
+//!
+//! An [`Object`] is read by ranges; [`look`] tells what a URL leads to, [`list`] what lies below
+//! one, [`read`] gives a small object as a whole. Which store a URL means, and where its
+//! credentials come from, is in [`Location`]:
+//!
+//! | URL | store | credentials |
+//! |---|---|---|
+//! | `s3://BUCKET/KEY` | Amazon S3 and what speaks its protocol | `AWS_*`, `~/.aws` (`AWS_PROFILE`), the machine's role |
+//! | `gs://BUCKET/KEY` | Google Cloud Storage | `GOOGLE_*`, `gcloud auth application-default login`, the machine's account |
+//! | `az://CONTAINER/KEY` | Azure Blob Storage | `AZURE_*`, the machine's identity |
+//! | `https://HOST/PATH` | any server that answers ranges; read only | none |
+//! | `hf://datasets/OWNER/NAME[@REVISION]/PATH` | Hugging Face; read only | `HF_TOKEN`, `hf auth login` |
+//!
+//! Further options of a store are given to [`set_options`], for the process as a whole.
+//!
+//! Requests are made by the crate `object_store` on a small runtime of its own threads; the thread
+//! that asks waits. As many requests are in flight as threads ask. Both belong to the process that
+//! made them: a forked child makes its own.
+//!
+//! Deliberately absent: what the bytes mean, and caches of them.
+#![forbid(unsafe_code)]
+
+mod client;
+mod count;
+mod error;
+mod find;
+mod hugging_face;
+mod location;
+mod memo;
+mod object;
+mod options;
+mod profile;
+
+pub use count::{Totals, totals};
+pub use find::{Entry, Found, list, look};
+pub use location::Location;
+pub use object::{Object, read, read_start};
+pub use options::set_options;

@@ -1,0 +1,188 @@
+use crate::{
+    Location,
+    client::Client,
+    count, error, find,
+    memo::{Memo, Start},
+};
+use bytes::Bytes;
+use fdconvert_core::{Error, Result, named};
+use object_store::{GetOptions, GetRange, ObjectMeta};
+use std::{io, ops::Range, path::Path, sync::OnceLock};
+
+/// Bytes that come with the answer that tells how long an object is.
+const START_BYTES: u64 = 64 << 10;
+
+static STARTS: Memo<Option<Start>> = Memo::new();
+
+/// An object that is read by ranges. Many threads may read at the same time.
+#[derive(Debug)]
+pub struct Object {
+    location: Location,
+    len: u64,
+    /// Set by the first answer; later ones must be of the same object.
+    e_tag: OnceLock<Option<String>>,
+    start: Bytes,
+}
+
+impl Object {
+    /// Asks for the length and the first bytes.
+    ///
+    /// # Errors
+    /// `Usage` for what is no URL; `Io`, saying what the store answered and what to do.
+    pub fn open(path: &Path) -> Result<Self> {
+        let location = Location::parse(path)?;
+        let found = match STARTS.get(path) {
+            Some(found) => found,
+            None => {
+                let found = start_of(&location)?;
+                STARTS.put(path, found.clone());
+                found
+            }
+        };
+        let Some(Start { len, e_tag, bytes }) = found else {
+            let cause = io::Error::new(io::ErrorKind::NotFound, "there is no such object");
+            return Err(Error::io("read", path)(cause));
+        };
+        Ok(Self {
+            start: bytes,
+            e_tag: e_tag.map_or_else(OnceLock::new, |tag| Some(tag).into()),
+            ..Self::known(location, len)
+        })
+    }
+
+    /// An object whose length is known from elsewhere, such as a manifest: nothing is asked.
+    ///
+    /// # Errors
+    /// `Usage` for what is no URL.
+    pub fn with_len(path: &Path, len: u64) -> Result<Self> {
+        Ok(Self::known(Location::parse(path)?, len))
+    }
+
+    fn known(location: Location, len: u64) -> Self {
+        Self { location, len, e_tag: OnceLock::new(), start: Bytes::new() }
+    }
+
+    /// Bytes of the object.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Returns whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Its URL.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.location.path
+    }
+
+    /// The bytes from `offset` on, exactly `len` of them.
+    ///
+    /// # Errors
+    /// `Io`, naming object and offset, when it does not have them, was changed since it was opened,
+    /// or the store refuses.
+    pub fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
+        let end = offset.checked_add(len).filter(|&end| end <= self.len);
+        let Some(end) = end else {
+            let what = format!("{len} bytes at byte {offset}: it has {} bytes", self.len);
+            return Err(self.error(io::ErrorKind::UnexpectedEof, what));
+        };
+        if end <= self.start.len() as u64 {
+            // Both are below the length of what is in memory.
+            return Ok(self.start.slice(offset as usize..end as usize));
+        }
+        if len == 0 {
+            return Ok(Bytes::new());
+        }
+        let e_tag = self.e_tag.get().cloned().flatten();
+        let (meta, range, bytes) = get(&self.location, GetRange::Bounded(offset..end), e_tag)?;
+        if self.e_tag.get_or_init(|| meta.e_tag.clone()) != &meta.e_tag || meta.size != self.len {
+            let what = format!("it was changed since it was opened: it has {} bytes", meta.size);
+            return Err(self.error(io::ErrorKind::Other, what));
+        }
+        if range != (offset..end) || bytes.len() as u64 != len {
+            let what = format!(
+                "{len} bytes at byte {offset} were asked for, and {} at {} came",
+                bytes.len(),
+                range.start
+            );
+            return Err(self.error(io::ErrorKind::UnexpectedEof, what));
+        }
+        Ok(bytes)
+    }
+
+    fn error(&self, kind: io::ErrorKind, what: String) -> Error {
+        Error::io("read", &self.location.path)(io::Error::new(kind, what))
+    }
+}
+
+/// A whole object of at most `max_bytes`.
+///
+/// # Errors
+/// `Io`; `Limit` when it is larger (the option `max_file_bytes`).
+pub fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
+    let object = Object::open(path)?;
+    if object.len > max_bytes {
+        return Err(Error::Limit {
+            what: format!("the size of {}", path.display()).into(),
+            limit: named::MAX_FILE_BYTES.with(max_bytes),
+            asked: object.len,
+        });
+    }
+    object.read(0, object.len)
+}
+
+/// The first bytes of an object, at most `n_bytes`: fewer where it is shorter.
+///
+/// # Errors
+/// `Io`.
+pub fn read_start(path: &Path, n_bytes: u64) -> Result<Bytes> {
+    let object = Object::open(path)?;
+    object.read(0, n_bytes.min(object.len))
+}
+
+/// Length, tag and first bytes; `None` where there is no such object.
+fn start_of(location: &Location) -> Result<Option<Start>> {
+    match get(location, GetRange::Bounded(0..START_BYTES), None) {
+        Ok((meta, _, bytes)) => Ok(Some(Start { len: meta.size, e_tag: meta.e_tag, bytes })),
+        Err(error) if find::is_missing(&error) => Ok(None),
+        // An empty object has no first byte.
+        Err(error) => match head(location)? {
+            meta if meta.size == 0 => {
+                Ok(Some(Start { len: 0, e_tag: meta.e_tag, bytes: Bytes::new() }))
+            }
+            _ => Err(error),
+        },
+    }
+}
+
+pub(crate) fn head(location: &Location) -> Result<ObjectMeta> {
+    let client = Client::of(location)?;
+    count::request();
+    let options = GetOptions { head: true, ..GetOptions::default() };
+    let found = client.wait(client.store.get_opts(&location.key, options));
+    Ok(found.map_err(|cause| error::of("open", location, cause))?.meta)
+}
+
+/// What the store says of the object, which bytes it sends, and these.
+fn get(
+    location: &Location,
+    range: GetRange,
+    if_match: Option<String>,
+) -> Result<(ObjectMeta, Range<u64>, Bytes)> {
+    let client = Client::of(location)?;
+    count::request();
+    let options = GetOptions { range: Some(range), if_match, ..GetOptions::default() };
+    let answer = client.wait(async {
+        let answer = client.store.get_opts(&location.key, options).await?;
+        let (meta, range) = (answer.meta.clone(), answer.range.clone());
+        Ok((meta, range, answer.bytes().await?))
+    });
+    let answer = answer.map_err(|cause| error::of("read", location, cause))?;
+    count::received(answer.2.len());
+    Ok(answer)
+}

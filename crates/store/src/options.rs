@@ -1,0 +1,58 @@
+//! Options of stores, for the process as a whole.
+//!
+//! Not for each dataset: which endpoint and which credentials a bucket has does not depend on who
+//! reads it, and readers open further objects (shards, indexes) by themselves.
+use fdconvert_core::{Error, Result, named};
+use std::sync::{PoisonError, RwLock};
+
+static OPTIONS: RwLock<Vec<(String, String)>> = RwLock::new(Vec::new());
+
+/// Names of options that concern each kind of store; all are tried where a name has no prefix.
+const HELP: &str = "names are those of object_store, e.g. endpoint, region, access_key_id, \
+                    secret_access_key, skip_signature, allow_http, account_name, \
+                    service_account, timeout";
+
+/// Sets options of stores, beside what the environment says: `endpoint` (of S3), `region`,
+/// `access_key_id`, `account_name`, `allow_http` and so on, as
+/// [`object_store`](https://docs.rs/object_store) calls them. A store takes those that concern it.
+/// Clients that exist already keep theirs, so call it before anything is opened.
+///
+/// # Errors
+/// `Usage` for a name that no store has.
+pub fn set_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
+    let mut known = Vec::new();
+    for (name, value) in options {
+        let name = name.to_ascii_lowercase();
+        if !is_known(&name) {
+            return Err(Error::usage(named::STORE_OPTION, format!("`{name}` is unknown; {HELP}")));
+        }
+        known.push((name, value));
+    }
+    OPTIONS.write().unwrap_or_else(PoisonError::into_inner).extend(known);
+    Ok(())
+}
+
+/// Options that were set, in order: later ones overwrite earlier ones.
+pub(crate) fn options() -> Vec<(String, String)> {
+    OPTIONS.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn is_known(name: &str) -> bool {
+    use object_store::{ClientConfigKey, aws, azure, gcp};
+    name.parse::<aws::AmazonS3ConfigKey>().is_ok()
+        || name.parse::<gcp::GoogleConfigKey>().is_ok()
+        || name.parse::<azure::AzureConfigKey>().is_ok()
+        || name.parse::<ClientConfigKey>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_are_refused() {
+        let set = |name: &str| set_options([(name.to_owned(), "false".to_owned())]);
+        assert!(set("virtual_hosted_style_request").is_ok());
+        assert!(set("regoin").unwrap_err().chain().contains("`regoin` is unknown"));
+    }
+}

@@ -1,0 +1,181 @@
+//! A store to test with: a folder served over HTTP on the loopback interface, as S3 serves a bucket
+//! and as a web server serves files, with the failures that networks have.
+//!
+//! `GET` and `HEAD` with ranges, entity tags and `If-Match`; S3's list of objects, version 2. No
+//! signature is checked. What a real server of S3 does is tested with one (`make stores`).
+mod faults;
+mod http;
+mod list;
+
+pub use faults::{Fault, Faults};
+use http::{Request, Response};
+use std::{
+    collections::BTreeMap,
+    io::BufReader,
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+};
+
+/// A running server; it stops when this is dropped.
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    root: PathBuf,
+    faults: Faults,
+    stopped: AtomicBool,
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    in_flight: AtomicU64,
+    most_in_flight: AtomicU64,
+    by_path: Mutex<BTreeMap<String, u64>>,
+}
+
+/// What a server was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    /// Requests.
+    pub requests: u64,
+    /// Bytes of bodies that were sent.
+    pub bytes: u64,
+    /// The most requests that were answered at the same time.
+    pub most_in_flight: u64,
+}
+
+impl Server {
+    /// Serves the folders in `root` as buckets.
+    #[must_use]
+    pub fn start(root: &Path) -> Self {
+        Self::with_faults(root, Faults::default())
+    }
+
+    /// The same, with failures.
+    #[must_use]
+    pub fn with_faults(root: &Path, faults: Faults) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared {
+            root: root.to_owned(),
+            faults,
+            stopped: AtomicBool::new(false),
+            requests: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            in_flight: AtomicU64::new(0),
+            most_in_flight: AtomicU64::new(0),
+            by_path: Mutex::default(),
+        });
+        let serving = shared.clone();
+        thread::spawn(move || {
+            for connection in listener.incoming() {
+                if serving.stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                let (Ok(connection), shared) = (connection, serving.clone()) else { continue };
+                thread::spawn(move || shared.serve(&connection));
+            }
+        });
+        Self { address, shared }
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Variables by which the tools of S3 find the server.
+    #[must_use]
+    pub fn variables(&self) -> [(&'static str, String); 6] {
+        [
+            ("AWS_ENDPOINT_URL", self.url()),
+            ("AWS_ACCESS_KEY_ID", "test".into()),
+            ("AWS_SECRET_ACCESS_KEY", "secret".into()),
+            ("AWS_REGION", "us-east-1".into()),
+            ("AWS_CONFIG_FILE", "/dev/null".into()),
+            ("AWS_SHARED_CREDENTIALS_FILE", "/dev/null".into()),
+        ]
+    }
+
+    /// Returns what was asked for since the start.
+    #[must_use]
+    pub fn served(&self) -> Served {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Served {
+            requests: of(&self.shared.requests),
+            bytes: of(&self.shared.bytes),
+            most_in_flight: of(&self.shared.most_in_flight),
+        }
+    }
+
+    /// How often each path was asked for.
+    #[must_use]
+    pub fn by_path(&self) -> BTreeMap<String, u64> {
+        self.shared.by_path.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::Relaxed);
+        // Wakes the thread that accepts.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Shared {
+    fn serve(&self, connection: &TcpStream) {
+        let _ = connection.set_nodelay(true);
+        let mut reader = BufReader::new(connection);
+        while let Some(request) = Request::read(&mut reader) {
+            if self.stopped.load(Ordering::Relaxed) {
+                return;
+            }
+            let number = self.requests.fetch_add(1, Ordering::Relaxed);
+            *self.by_path.lock().unwrap().entry(request.path.clone()).or_default() += 1;
+            let in_flight = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+            self.most_in_flight.fetch_max(in_flight, Ordering::Relaxed);
+            let sent = self.answer(&request, number, connection);
+            self.in_flight.fetch_sub(1, Ordering::Relaxed);
+            match sent {
+                Some(n_bytes) => self.bytes.fetch_add(n_bytes, Ordering::Relaxed),
+                // The connection is broken, or is to be.
+                None => return,
+            };
+        }
+    }
+
+    /// Answers a request, and returns how many bytes of a body were sent; `None` when the
+    /// connection is over.
+    fn answer(&self, request: &Request, number: u64, connection: &TcpStream) -> Option<u64> {
+        thread::sleep(self.faults.latency);
+        let fault = self.faults.of(number);
+        match fault {
+            Some(Fault::Reset) => return None,
+            Some(Fault::Stall(time)) => thread::sleep(time),
+            Some(Fault::Status(status)) => {
+                return Response::plain(status, "SlowDown").send(request, None, connection);
+            }
+            _ => {}
+        }
+        let mut response = if request.query.contains_key("list-type") {
+            list::list(&self.root, request)
+        } else {
+            http::file(&self.root, request)
+        };
+        if let Some(Fault::Tag) = fault {
+            response.change_tag();
+        }
+        let cut = match fault {
+            Some(Fault::Cut(share)) => Some(share),
+            _ => None,
+        };
+        response.send(request, cut, connection)
+    }
+}

@@ -1,0 +1,166 @@
+//! As much of HTTP/1.1 as a store needs.
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead, Read as _, Write as _},
+    net::TcpStream,
+    ops::Range,
+    path::Path,
+    time::UNIX_EPOCH,
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A request, without its body.
+pub(super) struct Request {
+    pub(super) method: String,
+    /// Decoded, without the slash at its start.
+    pub(super) path: String,
+    /// Decoded.
+    pub(super) query: BTreeMap<String, String>,
+    /// By small letters.
+    headers: BTreeMap<String, String>,
+}
+
+pub(super) struct Response {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
+}
+
+impl Request {
+    /// The next request of a connection; `None` when it is over.
+    pub(super) fn read(reader: &mut impl BufRead) -> Option<Self> {
+        let mut line = || {
+            let mut line = String::new();
+            (reader.read_line(&mut line).ok()? > 0).then(|| line.trim_end().to_owned())
+        };
+        let first = line()?;
+        let mut words = first.split(' ');
+        let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+        let mut headers = BTreeMap::new();
+        while let Some(line) = line().filter(|line| !line.is_empty()) {
+            let (name, value) = line.split_once(':')?;
+            headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+        }
+        let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+        let query = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(name), decode(value))
+        });
+        let path = decode(path.trim_start_matches('/'));
+        Some(Self { method, path, query: query.collect(), headers })
+    }
+}
+
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let hex = after.first_chunk::<2>().filter(|_| first == b'%');
+        let hex = hex.and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(if first == b'+' { b' ' } else { first });
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A file, or the part of it that was asked for.
+pub(super) fn file(root: &Path, request: &Request) -> Response {
+    let path = root.join(&request.path);
+    if request.path.split('/').any(|part| part == "..") || !path.is_file() {
+        let bucket = request.path.split('/').next().unwrap_or_default();
+        let code = if root.join(bucket).is_dir() { "NoSuchKey" } else { "NoSuchBucket" };
+        return Response::plain(404, code);
+    }
+    let metadata = fs::metadata(&path).unwrap();
+    let modified = metadata.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
+    let stamp = [metadata.len(), modified.as_nanos() as u64].map(u64::to_le_bytes).concat();
+    let tag = format!("\"{:016x}\"", xxh3_64(&stamp));
+    if request.headers.get("if-match").is_some_and(|wanted| *wanted != tag) {
+        return Response::plain(412, "PreconditionFailed");
+    }
+    let (len, range) = (metadata.len(), request.headers.get("range"));
+    let range = range.and_then(|range| parse_range(range, len));
+    let (status, part) = match range {
+        Some(part) if part.is_empty() => return Response::plain(416, "InvalidRange"),
+        Some(part) => (206, part),
+        None => (200, 0..len),
+    };
+    let mut headers = vec![
+        ("ETag", tag),
+        ("Accept-Ranges", "bytes".into()),
+        ("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT".into()),
+    ];
+    if status == 206 {
+        headers.push(("Content-Range", format!("bytes {}-{}/{len}", part.start, part.end - 1)));
+    }
+    let mut body = Vec::new();
+    if request.method == "HEAD" {
+        headers.push(("Content-Length", (part.end - part.start).to_string()));
+    } else {
+        let mut file = fs::File::open(&path).unwrap();
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(part.start)).unwrap();
+        file.take(part.end - part.start).read_to_end(&mut body).unwrap();
+        headers.push(("Content-Length", body.len().to_string()));
+    }
+    Response { status, headers, body }
+}
+
+/// The bytes of a `Range` header, empty for those that a file does not have.
+fn parse_range(header: &str, len: u64) -> Option<Range<u64>> {
+    let (start, end) = header.strip_prefix("bytes=")?.split_once('-')?;
+    if start.is_empty() {
+        return Some(len.saturating_sub(end.parse().ok()?)..len);
+    }
+    let start: u64 = start.parse().ok()?;
+    let end = if end.is_empty() { len } else { end.parse::<u64>().ok()? + 1 };
+    Some(if start < len { start..end.min(len) } else { 0..0 })
+}
+
+impl Response {
+    /// An error as S3 tells it.
+    pub(super) fn plain(status: u16, code: &str) -> Self {
+        Self::xml(status, &format!("<Error><Code>{code}</Code><Message>{code}</Message></Error>"))
+    }
+
+    pub(super) fn xml(status: u16, text: &str) -> Self {
+        let headers = vec![
+            ("Content-Type", "application/xml".into()),
+            ("Content-Length", text.len().to_string()),
+        ];
+        Self { status, headers, body: text.into() }
+    }
+
+    pub(super) fn change_tag(&mut self) {
+        for (_, value) in self.headers.iter_mut().filter(|(name, _)| *name == "ETag") {
+            *value = "\"another\"".into();
+        }
+    }
+
+    /// Sends it, or only that share of its body; returns how many bytes of the body were sent,
+    /// `None` when the connection is over.
+    pub(super) fn send(
+        &self,
+        request: &Request,
+        cut: Option<f64>,
+        mut connection: &TcpStream,
+    ) -> Option<u64> {
+        let mut head = format!("HTTP/1.1 {} Status\r\n", self.status);
+        for (name, value) in &self.headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        let body: &[u8] = if request.method == "HEAD" { &[] } else { &self.body };
+        let n_sent = cut.map_or(body.len(), |share| (body.len() as f64 * share) as usize);
+        connection.write_all((head + "\r\n").as_bytes()).ok()?;
+        connection.write_all(&body[..n_sent]).ok()?;
+        (cut.is_none()).then_some(n_sent as u64)
+    }
+}

@@ -1,0 +1,241 @@
+//! Datasets in stores: what the command does with URLs.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{self, fdconvert, text};
+use fdconvert_loader::{Datasets, Loader, Options};
+use fdconvert_testkit::{
+    compare,
+    server::{Fault, Faults, Server},
+};
+use std::{ffi::OsStr, fs, path::Path, process::Output, time::Duration};
+
+/// The command with a store around it.
+fn run(server: &Server, args: &[&dyn AsRef<OsStr>]) -> Output {
+    let args = args.iter().map(|arg| arg.as_ref());
+    fdconvert().args(args).envs(server.variables()).output().unwrap()
+}
+
+fn ok(server: &Server, args: &[&dyn AsRef<OsStr>]) -> String {
+    let output = run(server, args);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn fails(server: &Server, args: &[&dyn AsRef<OsStr>]) -> String {
+    let output = run(server, args);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+/// A bucket with the same photos in every format; the names of the datasets.
+fn bucket(root: &Path) -> Vec<&'static str> {
+    let photos = root.join("photos");
+    common::ok(&[&"sample", &photos]);
+    let bucket = root.join("stores/bucket");
+    fs::create_dir_all(bucket.join("sub")).unwrap();
+    let names = ["sub/p.beton", "wds", "mds", "mixed"];
+    for name in names {
+        let format = if name == "sub/p.beton" { "beton" } else { name };
+        let out = bucket.join(name);
+        let mut pack: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &photos, &out, &"--format", &format];
+        match name {
+            "mixed" => pack.extend([&"--ratio" as &dyn AsRef<OsStr>, &"0.5"]),
+            "wds" | "mds" => pack.extend([&"--shards" as &dyn AsRef<OsStr>, &"3"]),
+            _ => {}
+        }
+        common::ok(&pack);
+    }
+    names.to_vec()
+}
+
+#[test]
+fn every_format_is_read_from_a_bucket_and_from_a_web_server() {
+    let root = tempfile::tempdir().unwrap();
+    let names = bucket(root.path());
+    let server = Server::start(&root.path().join("stores"));
+    for (number, name) in names.iter().enumerate() {
+        let local = root.path().join("stores/bucket").join(name);
+        let unpacked = root.path().join(format!("local-{number}"));
+        common::ok(&[&"unpack", &local, &unpacked]);
+        for (kind, base) in [("s3", "s3://bucket".to_owned()), ("web", server.url() + "/bucket")] {
+            let url = format!("{base}/{name}");
+            let said = ok(&server, &[&"inspect", &url, &"--json"]);
+            let mut said: serde_json::Value = serde_json::from_str(&said).unwrap();
+            let here = common::ok(&[&"inspect", &local, &"--json"]);
+            let mut here: serde_json::Value = serde_json::from_str(&here).unwrap();
+            for document in [&mut said, &mut here] {
+                document.as_object_mut().unwrap().remove("path");
+            }
+            assert_eq!(said, here, "{url}");
+            ok(&server, &[&"verify", &url, &"--deep"]);
+            let out = root.path().join(format!("{kind}-{number}"));
+            ok(&server, &[&"unpack", &url, &out]);
+            assert_eq!(compare::tree(&out), compare::tree(&unpacked), "{url}");
+        }
+    }
+}
+
+#[test]
+fn what_is_packed_from_a_bucket_is_what_is_packed_from_a_folder() {
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path());
+    let server = Server::start(&root.path().join("stores"));
+    let (here, there) = (root.path().join("here.beton"), root.path().join("there.beton"));
+    common::ok(&[&"pack", &root.path().join("stores/bucket/wds"), &here]);
+    ok(&server, &[&"pack", &"s3://bucket/wds", &there]);
+    assert_eq!(fs::read(here).unwrap(), fs::read(there).unwrap());
+}
+
+#[test]
+fn faults_of_the_network_change_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path());
+    let stall = Fault::Stall(Duration::from_millis(20));
+    let shares = vec![
+        (0.1, Fault::Cut(1.0)),
+        (0.05, Fault::Status(503)),
+        (0.05, Fault::Reset),
+        (0.05, stall),
+    ];
+    let faults = Faults { seed: 1, shares, ..Faults::default() };
+    let server = Server::with_faults(&root.path().join("stores"), faults);
+    for name in ["wds", "mds", "sub/p.beton"] {
+        let (url, local) =
+            (format!("s3://bucket/{name}"), root.path().join("stores/bucket").join(name));
+        let (here, there) = (root.path().join("here"), root.path().join("there"));
+        common::ok(&[&"unpack", &local, &here]);
+        ok(&server, &[&"unpack", &url, &there]);
+        assert_eq!(compare::tree(&here), compare::tree(&there), "{url}");
+        fs::remove_dir_all(here).unwrap();
+        fs::remove_dir_all(there).unwrap();
+    }
+}
+
+/// Everything that training sees, from a dataset that a loader reads.
+fn batches(dataset: &str, options: Options) -> Vec<(Vec<u8>, Vec<i64>)> {
+    let mut loader = Loader::new(Datasets::open(dataset).unwrap(), options).unwrap();
+    let mut batches = Vec::new();
+    while let Some(batch) = loader.next_batch() {
+        let batch = batch.unwrap();
+        batches.push((batch.images().to_vec(), batch.labels().unwrap().to_vec()));
+    }
+    batches
+}
+
+#[test]
+fn training_from_a_store_sees_what_training_from_a_disk_sees() {
+    let root = tempfile::tempdir().unwrap();
+    let names = bucket(root.path());
+    let shares = vec![(0.1, Fault::Cut(1.0)), (0.05, Fault::Status(503)), (0.05, Fault::Reset)];
+    let faults = Faults { seed: 2, shares, ..Faults::default() };
+    let server = Server::with_faults(&root.path().join("stores"), faults);
+    let options = || Options { batch: 4, fetch_threads: 8, threads: 1, ..Options::default() };
+    for name in names {
+        let local = root.path().join("stores/bucket").join(name);
+        let there = batches(&format!("{}/bucket/{name}", server.url()), options());
+        assert_eq!(there, batches(local.to_str().unwrap(), options()), "{name}");
+    }
+}
+
+#[test]
+fn requests_are_few_and_in_flight_together() {
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path());
+    let faults = Faults { latency: Duration::from_millis(100), ..Faults::default() };
+    let server = Server::with_faults(&root.path().join("stores"), faults);
+    let url = format!("{}/bucket/wds", server.url());
+    let datasets = Datasets::open(&url).unwrap();
+    // A look, the manifest, and for each of three shards its index.
+    let opened = server.served().requests;
+    assert!(opened <= 3 + 3, "{:#?}", server.by_path());
+    let options = Options { batch: 12, fetch_threads: 12, threads: 1, ..Options::default() };
+    let mut loader = Loader::new(datasets, options).unwrap();
+    assert_eq!(loader.next_batch().unwrap().unwrap().len(), 12);
+    assert_eq!(server.served().requests, opened + 12);
+    assert!(server.served().most_in_flight >= 6, "{:?}", server.served());
+}
+
+#[test]
+fn a_cache_in_a_folder_spares_exactly_its_share_of_the_requests() {
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path());
+    let server = Server::start(&root.path().join("stores"));
+    let url = format!("{}/bucket/wds", server.url());
+    let cache = root.path().join("cache");
+    let options = |cache_bytes: u64| Options {
+        batch: 4,
+        threads: 1,
+        cache_bytes,
+        cache_folder: Some(cache.clone()),
+        ..Options::default()
+    };
+    // All of the images: the first epoch reads each once, the second and another process none.
+    for (epochs, requests) in [(2, 12), (1, 0)] {
+        let datasets = Datasets::open(&url).unwrap();
+        let mut loader = Loader::new(datasets, options(1 << 20)).unwrap();
+        let before = server.served().requests;
+        for _ in 0..epochs {
+            while let Some(batch) = loader.next_batch() {
+                batch.unwrap();
+            }
+        }
+        assert_eq!(server.served().requests - before, requests);
+        assert_eq!(loader.stats().not_kept, 0);
+    }
+    // A third of them, in a folder of their own; a copy that is cut is read again.
+    let mut loader = Loader::new(Datasets::open(&url).unwrap(), options(50 << 10)).unwrap();
+    let mut epoch = || {
+        let before = server.served().requests;
+        let mut seen = Vec::new();
+        while let Some(batch) = loader.next_batch() {
+            seen.push(batch.unwrap().images().to_vec());
+        }
+        (server.served().requests - before, seen)
+    };
+    assert_eq!(epoch().0, 12);
+    let missed = epoch().0;
+    assert!((7..=9).contains(&missed), "{missed}");
+    let folder = common::names(&cache).into_iter().map(|name| cache.join(name));
+    let folder = folder.min_by_key(|folder| common::names(folder).len()).unwrap();
+    let copy = folder.join(&common::names(&folder)[0]);
+    fs::OpenOptions::new().write(true).open(&copy).unwrap().set_len(100).unwrap();
+    assert_eq!(epoch().0, missed + 1);
+    assert_eq!(epoch().0, missed);
+}
+
+#[test]
+fn an_object_that_is_another_one_now_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path());
+    let server = Server::start(&root.path().join("stores"));
+    let dataset = fdconvert::open(format!("{}/bucket/wds", server.url())).unwrap();
+    let last = dataset.len() - 1;
+    dataset.get(last).unwrap();
+    let shard = root.path().join("stores/bucket/wds/train-000002.tar");
+    let mut bytes = fs::read(&shard).unwrap();
+    bytes[700] ^= 1;
+    fs::write(&shard, bytes).unwrap();
+    let said = dataset.get(last).unwrap_err().chain();
+    assert!(said.contains("wds/train-000002.tar") && said.contains("changed"), "{said}");
+}
+
+#[test]
+fn errors_name_the_object_and_the_cure() {
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path());
+    let server = Server::start(&root.path().join("stores"));
+    let said = fails(&server, &[&"inspect", &"s3://bucket/nothing"]);
+    assert!(said.contains("s3://bucket/nothing: there is no such file or folder"), "{said}");
+    let said = fails(&server, &[&"inspect", &"s3://missing/x.beton"]);
+    assert!(said.contains("s3://missing/x.beton"), "{said}");
+    let said = fails(&server, &[&"inspect", &"ftp://host/x"]);
+    assert!(said.contains("begins with none of s3://"), "{said}");
+    let said = fails(&server, &[&"inspect", &"s3://"]);
+    assert!(said.contains("names no bucket"), "{said}");
+    let photos = root.path().join("photos");
+    let said = fails(&server, &[&"pack", &photos, &"s3://bucket/out.beton"]);
+    assert!(said.contains("pack into a folder and copy that"), "{said}");
+    let web = format!("{}/bucket/sub", server.url());
+    let said = fails(&server, &[&"inspect", &web]);
+    assert!(said.contains("there is no such file or folder"), "{said}");
+}
