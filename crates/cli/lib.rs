@@ -7,6 +7,7 @@
 mod args;
 mod arguments;
 mod bench;
+mod choices;
 mod format_options;
 mod formula;
 mod fractal;
@@ -30,7 +31,6 @@ mod session;
 mod summary;
 mod terminal;
 mod unpack;
-mod values;
 mod verify;
 
 pub use run::main;

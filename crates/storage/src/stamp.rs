@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const NAME: &str = "source.stamp";
+pub(crate) const NAME: &str = "source.stamp";
 const START: &str = "fdconvert source 1 ";
 const MAX_BYTES: u64 = 1 << 10;
 
@@ -52,19 +52,10 @@ impl SourceStamp {
             }
             Err(error) => return Err(error),
         };
-        let ours = format!("{START}{} ", fingerprint_hex(self.fingerprint));
-        let is_whole = found.len() == self.line.len() && found.ends_with(b"\n");
-        if !is_whole || !found.starts_with(ours.as_bytes()) || found == self.line.as_bytes() {
-            return Ok(());
+        if differs(&found, self.line.as_bytes(), self.fingerprint) {
+            return Err(written_since(&self.path));
         }
-        let what = message!(
-            "files of the source were written to since this output was begun (by their \
-             modification times, see {}): start again with {}, or remove that file if \
-             nothing but the times has changed",
-            self.path.display(),
-            named::OVERWRITE
-        );
-        Err(Error::usage("source", what))
+        Ok(())
     }
 
     /// Removes what this value has left.
@@ -104,6 +95,38 @@ impl SourceStamp {
             }
         }
     }
+}
+
+/// Returns whether a line has other times of the same run than ours.
+fn differs(found: &[u8], line: &[u8], fingerprint: [u8; 16]) -> bool {
+    let ours = format!("{START}{} ", fingerprint_hex(fingerprint));
+    let is_whole = found.len() == line.len() && found.ends_with(b"\n");
+    is_whole && found.starts_with(ours.as_bytes()) && found != line
+}
+
+fn written_since(path: &Path) -> Error {
+    let what = message!(
+        "files of the source were written to since this output was begun (by their \
+         modification times, see {}): start again with {}, or remove that file if \
+         nothing but the times has changed",
+        path.display(),
+        named::OVERWRITE
+    );
+    Error::usage("source", what)
+}
+
+/// Leaves the times that lie at `from` at `to` as well, where none are yet.
+///
+/// # Errors
+/// `Usage` where those of the same run differ, `Io`.
+pub(crate) fn hand_over(from: &Path, to: &Path, fingerprint: [u8; 16]) -> Result<()> {
+    let line = read_file(from, MAX_BYTES)?;
+    match create_new(to, &line) {
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
+        created => return created,
+    }
+    let found = read_file(to, MAX_BYTES)?;
+    if differs(&found, &line, fingerprint) { Err(written_since(to)) } else { Ok(()) }
 }
 
 /// A whole line, or what a kill or a power loss left of one.
