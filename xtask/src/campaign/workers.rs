@@ -16,10 +16,7 @@ use super::{
     program::{Ended, Program, Slot},
     tree::Tree,
 };
-use crate::{
-    failure::{Context, Failure, Result, fail},
-    shell,
-};
+use crate::failure::{Context, Failure, Result, fail};
 
 const KINDS: &str = "open,write,sync,rename,truncate,mkdir,unlink";
 const WORKER: &str = "pack --plan OUT/x.fdplan --claim --lease 1s OUT/x --threads THREADS";
@@ -147,7 +144,8 @@ impl Court<'_> {
             false if waited => Outcome::Sound,
             false => Outcome::Failed(format!("the second worker: {second}")),
         };
-        shell::run(Command::new("kill").arg("-CONT").arg(first.id().to_string()))?;
+        let continued = Command::new("kill").arg("-CONT").arg(first.id().to_string()).status();
+        continued.context("cannot continue a worker")?;
         let first = ended(first)?;
         if matches!(between, Outcome::Failed(_)) {
             return Ok(between);

@@ -4,13 +4,13 @@ use super::{
     outcome,
     turn::ShardTurn,
 };
-use fdconvert_core::{Result, Shard, ShardSummary, Skipped};
+use fdconvert_core::{Error, Result, Shard, ShardSummary, Skipped};
 use fdconvert_pipeline::{Dataset, Identity, LeaseCounts, Next, Observer, Turns};
 use fdconvert_storage::{Lease, LeaseFolder, Leases as _, Listing, make_folder};
 use std::{
     collections::BTreeSet,
     hash::{BuildHasher, RandomState},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -96,17 +96,13 @@ impl<'a> Worker<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Option<Next<'a>>> {
         let holding = self.heart.hold(lease);
-        if let Some(summary) = self.dataset.finished_shard(self.identity, number)? {
-            let (out, fingerprint) = (self.dataset.out, self.identity.fingerprint);
-            self.store.finish(holding.lease(), &outcome::to_text(&summary, out, fingerprint))?;
-            if let Some(shard) = self.dataset.plan.shards.get(number)
-                && self.told.insert(number)
-            {
-                observer.resumed(n_samples(shard));
-            }
-            return Ok(None);
-        }
-        let Some(place) = self.store.place(holding.lease())? else { return Ok(None) };
+        let place = match self.place_if_open(number, &holding, observer) {
+            Ok(Some(place)) => place,
+            Ok(None) => return Ok(None),
+            // Paused since, for long enough.
+            Err(_) if holding.look() => return Ok(None),
+            Err(error) => return Err(error),
+        };
         self.counts.taken += 1;
         self.counts.taken_over += u64::from(holding.lease().generation > 1);
         self.told.insert(number);
@@ -119,6 +115,30 @@ impl<'a> Worker<'a> {
             place: place.join("shard"),
             n_lost: self.n_lost.clone(),
         }))))
+    }
+
+    /// Where a shard is written that is not finished; one that is gets its note.
+    fn place_if_open(
+        &mut self,
+        number: usize,
+        holding: &Holding,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<PathBuf>> {
+        let lease = holding.lease();
+        let found = match self.dataset.finished_shard(self.identity, number) {
+            // Files without a record, which a worker of ours has left: they are replaced.
+            Err(Error::Usage { .. }) if self.store.has_begun(&lease.name)? => None,
+            found => found?,
+        };
+        let Some(summary) = found else { return self.store.place(lease) };
+        let (out, fingerprint) = (self.dataset.out, self.identity.fingerprint);
+        self.store.finish(lease, &outcome::to_text(&summary, out, fingerprint))?;
+        if let Some(shard) = self.dataset.plan.shards.get(number)
+            && self.told.insert(number)
+        {
+            observer.resumed(n_samples(shard));
+        }
+        Ok(None)
     }
 
     /// Takes over the lease of that name if it is stale.
@@ -174,7 +194,6 @@ impl<'a> Worker<'a> {
 
 impl<'a> Turns<'a> for Worker<'a> {
     fn next(&mut self, observer: &mut dyn Observer) -> Result<Next<'a>> {
-        let pause = (self.store.lasts() / 8).min(Duration::from_secs(1));
         let Some(listing) = self.store.list()? else {
             // The folder goes when the dataset is complete.
             if self.dataset.format.completed(self.dataset.out, self.identity.fingerprint)? {
@@ -183,11 +202,23 @@ impl<'a> Turns<'a> for Worker<'a> {
             make_folder(self.path)?;
             return Ok(Next::Wait(Duration::ZERO));
         };
-        self.tell(&listing, observer);
+        match self.find(&listing, observer) {
+            // Another worker has completed the dataset and removed the folder meanwhile.
+            Err(_) if matches!(self.store.list(), Ok(None)) => Ok(Next::Wait(Duration::ZERO)),
+            found => found,
+        }
+    }
+}
+
+impl<'a> Worker<'a> {
+    /// Returns what to do next, by what the leases say now.
+    fn find(&mut self, listing: &Listing, observer: &mut dyn Observer) -> Result<Next<'a>> {
+        let pause = (self.store.lasts() / 8).min(Duration::from_secs(1));
+        self.tell(listing, observer);
         let open: Vec<usize> =
             self.numbers().filter(|number| !listing.done.contains(&name(*number))).collect();
         if open.is_empty() {
-            return Ok(self.complete(&listing)?.unwrap_or(Next::Wait(pause)));
+            return Ok(self.complete(listing)?.unwrap_or(Next::Wait(pause)));
         }
         let (leased, free): (Vec<usize>, Vec<usize>) =
             open.into_iter().partition(|number| listing.leased.contains_key(&name(*number)));
