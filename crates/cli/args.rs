@@ -1,7 +1,7 @@
 //! The command line as typed: flags and their help. `request.rs` turns it into validated input.
 use crate::{
     bench::args::BenchArgs,
-    choices::{ByArg, FilterArg, OnErrorArg, SubsamplingArg},
+    choices::{ByArg, EngineArg, FilterArg, OnErrorArg, SubsamplingArg},
     fractal::args::FractalArgs,
     help::{
         BENCH_EXAMPLES, INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES,
@@ -168,7 +168,7 @@ pub(crate) struct PackArgs {
     /// to merge.
     #[arg(long, requires = "plan", conflicts_with_all = ["part", "overwrite"], help_heading = "Shards", hide_short_help = true)]
     pub(crate) claim: bool,
-    /// With --claim: a worker that was not heard of for this long has lost its shard, e.g. 5min
+    /// With --claim or --engine: a worker that was not heard of for this long has lost its shard, e.g. 5min
     #[arg(
         long,
         value_name = "TIME",
@@ -178,6 +178,9 @@ pub(crate) struct PackArgs {
         hide_short_help = true
     )]
     pub(crate) lease: TimeSpan,
+    /// With --plan: pack on a cluster; Ray and the Python package are to be installed
+    #[arg(long, value_enum, value_name = "NAME", requires = "plan", conflicts_with_all = ["part", "overwrite", "dry_run"], help_heading = "Shards", hide_short_help = true)]
+    pub(crate) engine: Option<EngineArg>,
 
     /// What to do with samples that cannot be read, decoded or stored
     #[arg(long, value_enum, default_value = "fail", value_name = "DO", help_heading = "Safety")]

@@ -41,3 +41,9 @@ pub(crate) enum OnErrorArg {
     /// Leave the sample out, list it, exit with status 1
     Skip,
 }
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum EngineArg {
+    /// Workers on the nodes of a Ray cluster, by the Python package
+    Ray,
+}

@@ -2,7 +2,8 @@
 use crate::{
     Outcome, Session,
     args::{Common, PackArgs},
-    formula,
+    choices::EngineArg,
+    engine, formula,
     listen::Listener,
     output, plan,
     summary::{self, Summary},
@@ -30,6 +31,9 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
         Some((out, sources)) => (out, sources),
         None => return Err(Error::usage("OUT", "missing argument")),
     };
+    if let (Some(EngineArg::Ray), Some(plan)) = (args.engine, &args.plan) {
+        return engine::run(args, plan, out);
+    }
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let context = listener.context();
     let samples = match &args.plan {

@@ -143,8 +143,12 @@ fn carry_out(
         }
         "pack_plan" => {
             let plan = paths.pop().unwrap_or_default();
+            let dry = options.remove("dry_run").is_some_and(|it| it == true);
             let planned = Planned::load_with(&plan, context)?.with_json(options)?;
-            let samples = planned.prepare(&last, false)?;
+            let samples = planned.prepare(&last, dry)?;
+            if dry {
+                return Ok(samples.plan_document());
+            }
             Ok(samples.document("packed", &samples.run(context)?))
         }
         "merge" => Ok(merge_with(&last, paths.pop().as_deref(), context)?.document(&last)),

@@ -4,7 +4,7 @@
 //! stamp, both as 32 hexadecimal digits. It goes when the dataset is complete, so that no time
 //! reaches a finished output. Without it, or where only its start reached the disk, times are not
 //! compared.
-use crate::{create_new, fingerprint_hex, read_file};
+use crate::{create_new, fingerprint_hex, read_file, rename};
 use fdconvert_core::{Error, Result, message, named};
 use std::{
     ffi::OsStr,
@@ -115,15 +115,16 @@ fn written_since(path: &Path) -> Error {
     Error::usage("source", what)
 }
 
-/// Leaves the times that lie at `from` at `to` as well, where none are yet.
+/// Moves the times that lie at `from` to `to`, where none are yet. By a rename: a worker whose files
+/// were taken away leaves nothing.
 ///
 /// # Errors
 /// `Usage` where those of the same run differ, `Io`.
 pub(crate) fn hand_over(from: &Path, to: &Path, fingerprint: [u8; 16]) -> Result<()> {
     let line = read_file(from, MAX_BYTES)?;
-    match create_new(to, &line) {
-        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
-        created => return created,
+    match rename::keep(from, to) {
+        Err(Error::Usage { .. }) => {}
+        moved => return moved,
     }
     let found = read_file(to, MAX_BYTES)?;
     if differs(&found, &line, fingerprint) { Err(written_since(to)) } else { Ok(()) }

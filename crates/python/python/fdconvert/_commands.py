@@ -96,6 +96,7 @@ def pack_plan(
     on_error: str | None = None,
     max_failures: int | None = None,
     overwrite: bool = False,
+    dry_run: bool = False,
     threads: int | None = None,
     buffer: int | str | None = None,
     progress: Progress | None = None,
@@ -114,6 +115,7 @@ def pack_plan(
         "on_error": on_error,
         "max_failures": max_failures,
         "overwrite": overwrite,
+        "dry_run": dry_run,
         "threads": threads,
         "buffer": buffer,
     }

@@ -8,6 +8,7 @@ still runs, as behind a broken network, which fixed groups of shards for each ta
 
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -48,29 +49,52 @@ def pack(
     A run that was stopped is resumed by the same call. Ray is started on this machine if it is
     not connected to a cluster yet (``ray.init(address=...)``).
     """
-    if not ray.is_initialized():
-        ray.init()
-    out = Path(out).absolute()
     with tempfile.TemporaryDirectory() as folder:
         plan = Path(folder) / "plan.fdplan"
-        planned = fdconvert.plan(_absolute(sources), plan, **options)
-        contents = ray.put(plan.read_bytes())
-    shards: int = planned["shards"]
+        fdconvert.plan(_absolute(sources), plan, **options)
+        return pack_plan(
+            plan,
+            out,
+            threads=threads,
+            workers=workers,
+            lease=lease,
+            on_error=on_error,
+            progress=progress,
+        )
+
+
+def pack_plan(
+    plan: StrPath,
+    out: StrPath,
+    *,
+    threads: int = 1,
+    workers: int | None = None,
+    lease: str | float | None = None,
+    on_error: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Write what a plan says on all nodes and return what became of it; arguments as for ``pack``."""
+    out = Path(out).absolute()
+    planned = fdconvert.pack_plan(plan, out, dry_run=True)
+    if not ray.is_initialized():
+        ray.init()
     if workers is None:
         workers = int(ray.cluster_resources().get("CPU", 1)) // threads
-    workers = max(1, min(workers, shards))
+    # More than shards would find nothing to do.
+    workers = max(1, min(workers, planned["shards"]))
+    contents = ray.put(Path(plan).read_bytes())
     # What a node was doing when it was lost is done again, however often that happens. An exception
     # is the data's or the user's, and the next try would end with it, too.
     task = ray.remote(num_cpus=threads, max_retries=-1, scheduling_strategy="SPREAD")(_work)
     how: dict[str, Any] = {"threads": threads, "lease": lease, "on_error": on_error}
     tasks = [task.remote(contents, str(out), how) for _ in range(workers)]
-    reports = _wait(tasks, out, shards, progress)
+    reports = _wait(tasks, out, planned["shards"], progress)
     skipped = [sample for report in reports for sample in report["skipped"]]
     skipped = list({json.dumps(sample, sort_keys=True): sample for sample in skipped}.values())
     return {
         "out": str(out),
         "samples": planned["samples"] - len(skipped),
-        "shards": shards,
+        "shards": planned["shards"],
         "skipped": skipped,
         "workers": [report["leases"] for report in reports],
     }
@@ -118,3 +142,28 @@ def _absolute(sources: StrPath | Iterable[StrPath]) -> list[str]:
     listed = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     paths = [os.fspath(source) for source in listed]
     return [path if path.startswith("fractal:") else os.path.abspath(path) for path in paths]
+
+
+def main() -> int:
+    """Do what ``fdconvert pack --plan PLAN --engine ray OUT`` asks for, as one JSON object."""
+    request: dict[str, Any] = json.loads(sys.argv[1])
+    plan, out, quiet = request.pop("plan"), request.pop("out"), request.pop("quiet")
+
+    def progress(done: int, shards: int) -> None:
+        if not quiet:
+            print(f"packing on Ray  {done}/{shards} shards", file=sys.stderr)
+
+    try:
+        packed = pack_plan(plan, out, progress=progress, **request)
+    except (fdconvert.Error, ray.exceptions.RayError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    if not quiet:
+        print(json.dumps(packed, indent=2))
+    return 1 if packed["skipped"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

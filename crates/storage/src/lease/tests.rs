@@ -5,7 +5,7 @@ use std::{
     path::Path,
     sync::Barrier,
     thread,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 const LASTS: Duration = Duration::from_secs(60);
@@ -14,10 +14,11 @@ fn open(root: &Path) -> LeaseFolder {
     LeaseFolder::open(&root.join("leases"), LASTS).unwrap()
 }
 
-/// Lets a lease be as old as one that was not renewed for so long.
+/// Lets a lease, which was just written, be as old as one that was not renewed for so long.
 fn age(root: &Path, file: &str, age: Duration) {
     let file = File::options().write(true).open(root.join("leases").join(file)).unwrap();
-    file.set_modified(SystemTime::now() - age).unwrap();
+    let now = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(now - age).unwrap();
 }
 
 /// Lets eight workers do the same at the same time, and counts those that got a lease.
