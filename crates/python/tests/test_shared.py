@@ -1,10 +1,10 @@
 """One dataset by several workers: plans, parts, leases, and Ray where it is installed."""
 
 import hashlib
+import json
 import multiprocessing
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,23 @@ def test_what_does_not_go_together_is_refused(photos: Path, tmp_path: Path) -> N
     assert not out.exists()
 
 
+def test_the_command_starts_ray_or_says_what_is_missing(
+    photos: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    plan, out = tmp_path / "p.fdplan", tmp_path / "out"
+    fdconvert.plan(photos, plan, **RECIPE)
+    command = [sys.executable, "-m", "fdconvert", "pack", "--engine", "ray"]
+    command += ["--plan", str(plan), str(out)]
+    bare = {"FDCONVERT_PYTHON": str(tmp_path / "no-python"), "PATH": ""}
+    refused = subprocess.run(command, env=bare, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "FDCONVERT_PYTHON" in refused.stderr, refused.stderr
+    assert not out.exists()
+    pytest.importorskip("ray", reason="Ray is not installed")
+    packed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=200)
+    assert json.loads(packed.stdout)["samples"] == 12, packed
+    assert hashes(out) == whole
+
+
 def test_the_dask_program_of_the_guide_works(
     photos: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
@@ -102,8 +119,8 @@ def test_the_dask_program_of_the_guide_works(
 
 def test_a_lost_node_of_a_ray_cluster(tmp_path: Path, photos: Path) -> None:
     """Two nodes, one of which is removed in the middle: the same bytes."""
-    ray = pytest.importorskip("ray", reason="Ray is not installed")
-    cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray has no test cluster here")
+    ray: Any = pytest.importorskip("ray", reason="Ray is not installed")
+    cluster_utils: Any = pytest.importorskip("ray.cluster_utils", reason="Ray has no test cluster here")
     import fdconvert.ray
 
     recipe = RECIPE | {"shard_count": 1, "max_side": 256}
@@ -116,17 +133,21 @@ def test_a_lost_node_of_a_ray_cluster(tmp_path: Path, photos: Path) -> None:
     ray.init(address=cluster.address, log_to_driver=False)
     try:
         cluster.wait_for_nodes()
-        out, seen = tmp_path / "out", []
+        out = tmp_path / "out"
+        seen: list[tuple[int, int]] = []
+        removed_at: list[int] = []
 
-        def progress(done: int, all_shards: int) -> None:
-            if not seen and done > 0:
+        def progress(done: int, shards: int) -> None:
+            if not removed_at and done > 0:
                 cluster.remove_node(lost, allow_graceful=False)
-            seen.append((done, all_shards, time.monotonic()))
+                removed_at.append(done)
+            seen.append((done, shards))
 
         packed = fdconvert.ray.pack(sources, out, lease="2s", progress=progress, **recipe)
         assert packed["samples"] == 144 and not packed["skipped"]
-        assert seen[-1][:2] == (144, 144)
+        assert seen[-1] == (144, 144) and 0 < removed_at[0] < 144
         assert hashes(out) == hashes(tmp_path / "whole")
+        print(f"the node was removed after {removed_at[0]} of 144 shards: {packed['workers']}")
     finally:
         ray.shutdown()
         cluster.shutdown()

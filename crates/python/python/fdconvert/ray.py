@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import fdconvert
-from fdconvert._commands import Option, Progress, StrPath
+from fdconvert._commands import Progress, StrPath
 
 try:
     import ray
@@ -37,7 +37,7 @@ def pack(
     lease: str | float | None = None,
     on_error: str | None = None,
     progress: Progress | None = None,
-    **options: Option,
+    **options: Any,
 ) -> dict[str, Any]:
     """Pack sources into a dataset of shards on all nodes and return what became of it.
 
