@@ -1,6 +1,7 @@
 //! The command line as typed: flags and their help. `request.rs` turns it into validated input.
 use crate::{
     bench::args::BenchArgs,
+    choices::{ByArg, EngineArg, FilterArg, OnErrorArg, SubsamplingArg},
     fractal::args::FractalArgs,
     help::{
         BENCH_EXAMPLES, INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES,
@@ -8,10 +9,12 @@ use crate::{
     },
     profile::args::ProfileArgs,
     stores::name_and_value,
-    values::part,
 };
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use fdconvert::{Alpha, ByteCount, Encoding, JpegIndex, Pair, Positions, Ratio, Share, SplitShare};
+use clap::{Args, Parser, Subcommand};
+use fdconvert::{
+    Alpha, ByteCount, Encoding, JpegIndex, Pair, PartOf, Positions, Ratio, Share, SplitShare,
+    TimeSpan,
+};
 use std::path::PathBuf;
 
 /// Packs image datasets once so that training reads them fast.
@@ -116,7 +119,7 @@ pub(crate) struct SampleArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "fdconvert pack [OPTIONS] <SOURCE>... <OUT>\n       fdconvert pack --plan PLAN [--part I/N] <OUT>"
+    override_usage = "fdconvert pack [OPTIONS] <SOURCE>... <OUT>\n       fdconvert pack --plan PLAN [--part I/N|auto | --claim] <OUT>"
 )]
 pub(crate) struct PackArgs {
     /// Sources, then the dataset to write; its extension determines the format
@@ -140,9 +143,50 @@ pub(crate) struct PackArgs {
     /// the output
     #[arg(long, value_name = "FILE", help_heading = "Shards")]
     pub(crate) plan: Option<PathBuf>,
-    /// With --plan: write only the shards of part I of N, counted from 1
-    #[arg(long, value_name = "I/N", requires = "plan", value_parser = part, help_heading = "Shards", hide_short_help = true)]
-    pub(crate) part: Option<(u64, u64)>,
+    /// With --plan: write only the shards of part I of N, counted from 1, or `auto`
+    ///
+    /// auto: I and N are what the launcher of this process says. The first of these counts that
+    /// numbers more than one process: RANK and WORLD_SIZE (torchrun), OMPI_COMM_WORLD_RANK and
+    /// OMPI_COMM_WORLD_SIZE (MPI), SLURM_PROCID and SLURM_NTASKS (srun; across the jobs of an
+    /// array), SLURM_ARRAY_TASK_ID with _MIN, _STEP and _COUNT, JOB_COMPLETION_INDEX (Kubernetes)
+    /// and AWS_BATCH_JOB_ARRAY_INDEX, the last two with --parts.
+    #[arg(
+        long,
+        value_name = "I/N",
+        requires = "plan",
+        help_heading = "Shards",
+        hide_short_help = true
+    )]
+    pub(crate) part: Option<PartOf>,
+    /// With --part auto: the number of parts, where the launcher does not tell
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "part",
+        help_heading = "Shards",
+        hide_short_help = true
+    )]
+    pub(crate) parts: Option<u64>,
+    /// With --plan: share the shards with other workers, which may come and go
+    ///
+    /// A worker takes a shard that is neither done nor another's, one after the other, and takes
+    /// over those of workers that were killed. The last one completes the dataset; there is nothing
+    /// to merge.
+    #[arg(long, requires = "plan", conflicts_with_all = ["part", "overwrite"], help_heading = "Shards", hide_short_help = true)]
+    pub(crate) claim: bool,
+    /// With --claim or --engine: a worker that was not heard of for this long has lost its shard, e.g. 5min
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        requires = "claim",
+        help_heading = "Shards",
+        hide_short_help = true
+    )]
+    pub(crate) lease: TimeSpan,
+    /// With --plan: pack on a cluster; Ray and the Python package are to be installed
+    #[arg(long, value_enum, value_name = "NAME", requires = "plan", conflicts_with_all = ["part", "overwrite", "dry_run"], help_heading = "Shards", hide_short_help = true)]
+    pub(crate) engine: Option<EngineArg>,
 
     /// What to do with samples that cannot be read, decoded or stored
     #[arg(long, value_enum, default_value = "fail", value_name = "DO", help_heading = "Safety")]
@@ -546,45 +590,4 @@ pub(crate) struct VerifyArgs {
     pub(crate) max_decompressed: Option<ByteCount>,
     #[command(flatten)]
     pub(crate) common: Common,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum SubsamplingArg {
-    /// Half the columns and rows of colour
-    #[value(name = "420")]
-    S420,
-    /// Half the columns
-    #[value(name = "422")]
-    S422,
-    /// All of it
-    #[value(name = "444")]
-    S444,
-    /// The source's, 4:2:0 where it has none
-    Keep,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum ByArg {
-    /// Drawn by --seed and name
-    Random,
-    /// Those that save the most decoding time for every byte more
-    Benefit,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum FilterArg {
-    /// Mean over the covered area
-    Area,
-    /// Sharpest
-    Lanczos3,
-    /// Fast, with antialiasing
-    Bilinear,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum OnErrorArg {
-    /// Stop and leave nothing behind
-    Fail,
-    /// Leave the sample out, list it, exit with status 1
-    Skip,
 }

@@ -7,6 +7,8 @@
 mod args;
 mod arguments;
 mod bench;
+mod choices;
+mod engine;
 mod format_options;
 mod formula;
 mod fractal;
@@ -31,7 +33,6 @@ mod stores;
 mod summary;
 mod terminal;
 mod unpack;
-mod values;
 mod verify;
 
 pub use run::main;

@@ -1,5 +1,8 @@
 //! From flags to the library's options: field by field, nothing is decided here.
-use crate::args::{ByArg, FilterArg, OnErrorArg, OptionArgs, SubsamplingArg};
+use crate::{
+    args::OptionArgs,
+    choices::{ByArg, FilterArg, OnErrorArg, SubsamplingArg},
+};
 use fdconvert::{By, Filter, OnError, PackOptions, Subsampling};
 use fdconvert_core::OptionValues;
 

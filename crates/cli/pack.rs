@@ -2,13 +2,15 @@
 use crate::{
     Outcome, Session,
     args::{Common, PackArgs},
-    formula,
+    choices::EngineArg,
+    engine, formula,
     listen::Listener,
     output, plan,
     summary::{self, Summary},
 };
-use fdconvert::{Pack, Planned, Prepared, Samples};
+use fdconvert::{Pack, Part, Planned, Prepared, Samples};
 use fdconvert_core::{Error, Kind, OptionValues, Result, Shown};
+use std::env;
 
 const UNLOCKED: &str = "files written without a lock, which the file system does not offer: nothing \
                         keeps a second run from writing them at the same time";
@@ -29,6 +31,9 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
         Some((out, sources)) => (out, sources),
         None => return Err(Error::usage("OUT", "missing argument")),
     };
+    if let (Some(EngineArg::Ray), Some(plan)) = (args.engine, &args.plan) {
+        return engine::run(args, plan, out);
+    }
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let context = listener.context();
     let samples = match &args.plan {
@@ -39,8 +44,16 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
                 .on_error(args.on_error.into())
                 .max_failures(args.max_failures)
                 .overwrite(args.overwrite);
-            if let Some((index, of)) = args.part {
-                planned = planned.part(index, of);
+            if let Some(part) = args.part {
+                let found = part.find(args.parts, |name| env::var(name).ok())?;
+                if let (Some(by), false) = (&found.variables, listener.quiet) {
+                    let Part { index, of } = found.part;
+                    session.say(&format!("note: part {}/{of}, by {by}", index + 1));
+                }
+                planned = planned.part(found.part.index, found.part.of);
+            }
+            if args.claim {
+                planned = planned.claim(args.lease.0);
             }
             planned.prepare(out, args.dry_run)?
         }

@@ -7,7 +7,6 @@ use crate::{
 };
 use fdconvert::{Plan, check_plan_place, merge_with, plan_with};
 use fdconvert_core::{OptionValues, Result, Shown};
-use serde_json::{Map, json};
 
 /// Splits and outputs that a text lists; JSON has all.
 pub(crate) const SHOWN: usize = 8;
@@ -87,17 +86,7 @@ pub(crate) fn merge(args: &MergeArgs, session: &Session) -> Result<Outcome> {
     let skipped: Vec<_> = shards.iter().flat_map(|(_, shard)| &shard.skipped).collect();
     let seconds = merged.checked.time.as_secs_f64();
     if args.common.json {
-        let mut fields = Map::new();
-        let files: Vec<_> = merged.files.iter().map(|path| path.display().to_string()).collect();
-        fields.insert("out".into(), json!(args.out.display().to_string()));
-        fields.insert("samples".into(), json!(n_samples));
-        fields.insert("shards".into(), json!(shards.len()));
-        fields.insert("bytes_out".into(), json!(bytes));
-        fields.insert("skipped".into(), json!(skipped));
-        fields.insert("files".into(), json!(files));
-        fields.insert("checked_bytes".into(), json!(merged.checked.bytes));
-        fields.insert("checked_seconds".into(), json!(seconds));
-        session.print_json("merged", fields)?;
+        session.print_document(&merged.document(&args.out))?;
     } else if !args.common.quiet {
         let text = format!(
             "merged {} in {}, {}, into {}; {} skipped\n  checked   all shards against their records \

@@ -155,6 +155,11 @@ impl Format for Mds {
         complete::complete(request)
     }
 
+    #[cfg(feature = "write")]
+    fn completed(&self, out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
+        super::place::completed(out, fingerprint)
+    }
+
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
         self.open_within(path, MaxDecompressed::default())
     }

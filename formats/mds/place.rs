@@ -7,7 +7,7 @@ use crate::mds::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{is_there, recorded, remove},
+    existing::{holds_another, is_there, recorded, remove},
     manifest,
     record::{MAX_BYTES, Proof, Record as _, proof},
     record_path,
@@ -213,6 +213,12 @@ impl Place {
         remove(&self.folder.join(INDEX))?;
         remove(&self.record())
     }
+}
+
+/// Returns whether there is the manifest of a run of that fingerprint; that of another is refused.
+pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
+    let is_there = is_there(&out.join(manifest::NAME));
+    if is_there && !is_of(out, fingerprint) { holds_another(out) } else { Ok(is_there) }
 }
 
 /// A shard that this process may write.

@@ -7,7 +7,7 @@ use crate::mixed::{
     record::{Record, encode},
     writer::remove_empty,
 };
-use crate::shards::{RECORDS, record::read, record_path};
+use crate::shards::{RECORDS, existing::holds_another, record::read, record_path};
 use crate::wds;
 use fdconvert_core::{
     Codec, Complete, Error, Format as _, Provenance, Result, Shard, ShardSummary,
@@ -57,6 +57,15 @@ pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<Pat
     written.push(path);
     remove_source_stamp(&request.out.join(RECORDS))?;
     Ok(written)
+}
+
+/// Returns whether there is the manifest of a run of that fingerprint; that of another is refused.
+pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
+    let path = out.join(MANIFEST);
+    if path.exists() && Manifest::read(&path)?.0.fingerprint != hex(fingerprint) {
+        return holds_another(out);
+    }
+    Ok(path.exists())
 }
 
 /// A shard has its record, of this run, and that says what the run was told.

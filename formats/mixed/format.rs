@@ -118,6 +118,11 @@ impl Format for Mixed {
         complete::complete(self, request)
     }
 
+    #[cfg(feature = "write")]
+    fn completed(&self, out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
+        complete::completed(out, fingerprint)
+    }
+
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
         Ok(Box::new(self.open_dataset(path)?))
     }

@@ -69,6 +69,16 @@ pub(crate) fn refuse_other_dataset(request: &Create<'_>) -> Result<()> {
     holds_another(request.out)
 }
 
+/// Returns whether there is the manifest of a run of that fingerprint; that of another is refused.
+pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
+    match Manifest::read(out)? {
+        Some(manifest) if manifest.fingerprint != fingerprint_hex(fingerprint) => {
+            holds_another(out)
+        }
+        found => Ok(found.is_some()),
+    }
+}
+
 /// The manifest, and first the sidecars that it lists.
 pub(crate) fn remove_manifest(out: &Path) -> Result<()> {
     let Some(manifest) = Manifest::read(out)? else { return Ok(()) };

@@ -190,6 +190,11 @@ impl Format for Wds {
         complete::complete(self, request)
     }
 
+    #[cfg(feature = "write")]
+    fn completed(&self, out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
+        existing::completed(out, fingerprint)
+    }
+
     fn remarks(&self, schema: &Schema, common: &Common) -> Vec<Message> {
         fields::remarks(self, schema, common)
     }

@@ -23,6 +23,8 @@ mod jpeg_index;
 #[cfg(feature = "turbo")]
 mod kill;
 #[cfg(feature = "turbo")]
+mod leases;
+#[cfg(feature = "turbo")]
 mod loader;
 #[cfg(feature = "turbo")]
 mod messages;

@@ -12,8 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a plan is packed by: functions of `Planned`, for which Python has none.
-const OF_PLANS: [&str; 2] = ["plan", "part"];
+/// What a plan is packed by: functions of `Planned`.
+const OF_PLANS: [&str; 5] = ["plan", "part", "parts", "claim", "lease"];
 
 #[test]
 fn every_named_option_is_a_flag_of_the_command() {

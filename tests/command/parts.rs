@@ -158,6 +158,8 @@ fn the_array_script_of_the_guide_works() {
             .env("PATH", &path)
             .env("SLURM_ARRAY_TASK_ID", task.to_string())
             .env("SLURM_ARRAY_TASK_COUNT", "5")
+            .env("SLURM_ARRAY_TASK_MIN", "1")
+            .env_remove("RANK")
             .env("SLURM_CPUS_PER_TASK", "2")
             .stdout(Stdio::null())
             .status();

@@ -1,8 +1,8 @@
 //! Flags of `fdconvert bench`.
 use crate::{args::Common, profile::args::seconds};
 use clap::{Args, ValueEnum};
-use fdconvert::{ByteCount, ByteRate};
-use std::{path::PathBuf, time::Duration};
+use fdconvert::{ByteCount, ByteRate, TimeSpan};
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
@@ -32,8 +32,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "RATE")]
     pub(crate) throttle_read: Option<ByteRate>,
     /// Simulate storage that takes its time: wait that long before every read, e.g. 65ms, as S3 does
-    #[arg(long, value_name = "TIME", default_value = "0ms", value_parser = humantime::parse_duration)]
-    pub(crate) latency: Duration,
+    #[arg(long, value_name = "TIME", default_value = "0ms")]
+    pub(crate) latency: TimeSpan,
     /// Rows of a batch
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: u32,

@@ -104,7 +104,7 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
             "throttle_bytes_per_s".into(),
             json!(args.throttle_read.map(ByteRate::bytes_per_s)),
         );
-        fields.insert("latency_s".into(), json!(args.latency.as_secs_f64()));
+        fields.insert("latency_s".into(), json!(args.latency.0.as_secs_f64()));
         session.print_json("bench", fields)?;
     } else if !args.common.quiet {
         session.print(&text::table(&measured))?;
@@ -155,7 +155,7 @@ fn options(args: &BenchArgs, queue_depth: usize, access: Access) -> Result<Optio
         },
         threads: threads(args.threads)?,
         fetch_threads: queue_depth,
-        latency: args.latency,
+        latency: args.latency.0,
         access,
         cache_bytes: args.cache.0,
         cache_policy: match args.cache_policy {

@@ -243,6 +243,16 @@ pub trait Format: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Returns whether a run of that fingerprint has completed the dataset: by its manifest alone,
+    /// nothing is compared. The default has no manifest.
+    ///
+    /// # Errors
+    /// `Usage` for the manifest of another run; `Corrupt` or `Version` for one that cannot be read;
+    /// `Io`.
+    fn completed(&self, _out: &Path, _fingerprint: [u8; 16]) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Opens a dataset.
     ///
     /// # Errors

@@ -115,6 +115,7 @@ macro_rules! options {
 options! {
     ALPHA: Value "alpha",
     BASELINE: Switch "baseline",
+    CLAIM: Switch "claim",
     ENCODE: Value "encode",
     FILTER: Value "filter",
     FOLLOW_LINKS: Switch "follow_links",
@@ -123,6 +124,7 @@ options! {
     JPEG_INDEX: Value "jpeg_index",
     JPEG_QUALITY: Value "jpeg_quality",
     LABELS: Value "labels",
+    LEASE: Value "lease",
     LISTING_CACHE: Value "listing_cache",
     MAX_DECOMPRESSED: Value "max_decompressed",
     MAX_FAILURES: Value "max_failures",
@@ -136,6 +138,7 @@ options! {
     OVERWRITE: Switch "overwrite",
     PAIR: Value "pair",
     PART: Value "part",
+    PARTS: Value "parts",
     PLAN: Value "plan",
     RATIO: Value "ratio",
     REPORT: Value "report",

@@ -30,6 +30,8 @@
 mod document;
 mod formula;
 mod inspect;
+mod launcher;
+mod leased;
 mod options;
 mod out;
 mod pack;
@@ -46,9 +48,10 @@ mod verify;
 pub use document::document;
 pub use formula::{FormulaOutput, FormulaReport};
 pub use inspect::{InspectOptions, Inspected, Stats, inspect, inspect_with, spread};
+pub use launcher::{FoundPart, PartOf, find_part};
 pub use options::{
     ByteCount, ByteRate, Encoding, JpegIndex, PackOptions, Pair, Positions, Ratio, Share,
-    SplitShare,
+    SplitShare, TimeSpan,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
 pub use planned::{Merged, Planned, check_plan_place, merge, merge_with, plan, plan_with};
@@ -64,7 +67,7 @@ pub use fdconvert_core::{
     Skipped, Source, Value,
 };
 pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
-pub use fdconvert_pipeline::{Cancel, Dataset, Observer, OnError, Part, Plan, Report};
+pub use fdconvert_pipeline::{Cancel, Dataset, LeaseCounts, Observer, OnError, Part, Plan, Report};
 pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::formats;
 

@@ -2,6 +2,7 @@
 use crate::{
     ByteCount, Context, PackOptions, Stage,
     formula::{self, FormulaOutput, FormulaReport},
+    leased,
     options::from_object,
     out, page, ratio,
     settings::{Settings, refuse_without_images},
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 use std::{
     path::{Path, PathBuf},
     thread,
+    time::Duration,
 };
 
 /// A dataset to be packed: from where, to where, and how.
@@ -51,6 +53,9 @@ pub(crate) struct How {
     pub(crate) overwrite: bool,
     #[serde(skip)]
     pub(crate) part: Option<Part>,
+    /// How long the leases last by which workers share the shards.
+    #[serde(skip)]
+    pub(crate) claim: Option<Duration>,
 }
 
 /// Fields of [`How`] as names of options.
@@ -65,6 +70,7 @@ impl Default for How {
             max_failures: None,
             overwrite: false,
             part: None,
+            claim: None,
         }
     }
 }
@@ -327,10 +333,11 @@ impl Samples {
         for place in outputs(&*settings.format, &plan, out).iter().filter(|place| *place != out) {
             out::check_place("OUT", place, paths.iter(), how.overwrite)?;
         }
-        if how.part.is_some() && !settings.format.is_sharded() {
+        let shared = how.part.map(|_| named::PART).or(how.claim.map(|_| named::CLAIM));
+        if let Some(option) = shared.filter(|_| !settings.format.is_sharded()) {
             let name = settings.format.name();
             let what = format!("a {name} is one file and cannot be written in parts");
-            return Err(Error::usage(named::PART, what));
+            return Err(Error::usage(option, what));
         }
         let out = out.to_owned();
         let mut samples =
@@ -368,7 +375,7 @@ impl Samples {
     pub fn splits(&self, report: &Report) -> Vec<SplitReport> {
         match self.unpacks && !self.source.splits().is_empty() {
             true => splits::kept_together(&self.dataset(), report),
-            false => splits::written(&self.dataset(), self.how.part, report),
+            false => splits::written(&self.dataset(), report),
         }
     }
 
@@ -393,6 +400,10 @@ impl Samples {
         self.settings.format.remarks(self.source.schema(), &self.plan.common)
     }
 
+    pub(crate) fn how(&self) -> &How {
+        &self.how
+    }
+
     /// Worker threads that it will have.
     ///
     /// # Errors
@@ -406,6 +417,10 @@ impl Samples {
     /// # Errors
     /// As for [`Pack::run`].
     pub fn run(&self, context: Context<'_>) -> Result<Report> {
+        if let Some(lasts) = self.how.claim {
+            return leased::run(self, lasts, context);
+        }
+        leased::refuse_leases(&self.out)?;
         let mut observer = context.progress.packing();
         fdconvert_pipeline::pack(&self.dataset(), &self.how.run()?, context.cancel, &mut *observer)
     }

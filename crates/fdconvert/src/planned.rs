@@ -1,6 +1,8 @@
 //! One dataset written by several runs: a plan in a file, parts, and what completes them.
 use crate::{
-    Context, PackOptions, Stage, document, out,
+    Context, PackOptions, PartOf, Stage, TimeSpan, document, find_part, leased,
+    options::from_object,
+    out,
     pack::{How, Samples, how_setters},
     ratio::{self, Settled},
     settings::{Settings, refuse_without_images},
@@ -11,12 +13,13 @@ use fdconvert_core::{
     Error, Ignored, Message, Result, Shard, ShardSummary, Source, message, named, split_names,
 };
 use fdconvert_pipeline::{Cancel, Checked, OnError, Part, Plan, PlanFile, Report};
-use fdconvert_storage::{Scratch, make_folder, replace, sync_folder_of};
+use fdconvert_storage::{LeaseFolder, Scratch, make_folder, replace, sync_folder_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// Where parts leave a copy of their plan, for [`merge`] to find.
@@ -28,6 +31,16 @@ struct Stored {
     options: PackOptions,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ratio: Option<Settled>,
+}
+
+/// How several runs share a dataset, as JSON has it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Sharing {
+    part: Option<String>,
+    parts: Option<u64>,
+    claim: bool,
+    lease: Option<String>,
 }
 
 /// A plan for a dataset that several runs will write.
@@ -195,10 +208,62 @@ impl Planned {
 
     how_setters!();
 
+    /// With these options from one JSON object: `threads`, `buffer`, `on_error`, `max_failures` and
+    /// `overwrite`, and, as text, `part` with `parts`, and `claim` with `lease`.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn with_json(mut self, mut object: Map<String, Value>) -> Result<Self> {
+        let sharing: Map<String, Value> = ["part", "parts", "claim", "lease"]
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), object.remove(name)?)))
+            .collect();
+        let sharing: Sharing = from_object(sharing)?;
+        self.how = from_object(object)?;
+        if let Some(text) = sharing.part {
+            let part: PartOf = text.parse().map_err(|what| Error::usage(named::PART, what))?;
+            let found = part.find(sharing.parts, |name| std::env::var(name).ok())?;
+            self.how.part = Some(found.part);
+        } else if sharing.parts.is_some() {
+            let what = message!("it goes with {}", named::PART.with("auto"));
+            return Err(Error::usage(named::PARTS, what));
+        }
+        let lasts = sharing.lease.map(|text| text.parse::<TimeSpan>()).transpose();
+        let lasts = lasts.map_err(|what| Error::usage(named::LEASE, what))?;
+        match (sharing.claim, lasts) {
+            (true, lasts) => Ok(self.claim(lasts.map(|span| span.0))),
+            (false, None) => Ok(self),
+            (false, Some(_)) => {
+                let what = message!("it goes with {}", named::CLAIM);
+                Err(Error::usage(named::LEASE, what))
+            }
+        }
+    }
+
     /// Only the shards of part `index` of `of`, counted from 0.
     #[must_use]
     pub fn part(mut self, index: u64, of: u64) -> Self {
         self.how.part = Some(Part { index, of });
+        self
+    }
+
+    /// Only the shards of the part whose number the launcher of this process has left in the
+    /// environment, see [`find_part`]; `parts` is how many there are, where it does not tell.
+    ///
+    /// # Errors
+    /// As for [`find_part`].
+    pub fn part_auto(mut self, parts: Option<u64>) -> Result<Self> {
+        let found = find_part(parts, |name| std::env::var(name).ok())?;
+        self.how.part = Some(found.part);
+        Ok(self)
+    }
+
+    /// Shares the shards with other workers by leases, each of which lasts this long without being
+    /// renewed; a minute without it. The last worker completes the dataset, so that there is
+    /// nothing to [`merge`].
+    #[must_use]
+    pub fn claim(mut self, lasts: impl Into<Option<Duration>>) -> Self {
+        self.how.claim = Some(lasts.into().unwrap_or(leased::LASTS));
         self
     }
 
@@ -218,8 +283,17 @@ impl Planned {
     /// As for [`run`](Self::run), before anything is packed.
     pub fn prepare(self, out: &Path, dry: bool) -> Result<Samples> {
         out::check_place("OUT", out, self.paths.iter(), self.how.overwrite)?;
-        let is_part = self.how.part.is_some() && self.settings.format.is_sharded();
-        if is_part && !dry {
+        if let Some(lasts) = self.how.claim {
+            leased::check(lasts)?;
+            let beside =
+                [(named::PART, self.how.part.is_some()), (named::OVERWRITE, self.how.overwrite)];
+            if let Some((option, _)) = beside.into_iter().find(|(_, is_given)| *is_given) {
+                let what = message!("{option} and other workers do not go together; leave it out");
+                return Err(Error::usage(named::CLAIM, what));
+            }
+        }
+        let is_shared = self.how.part.is_some() || self.how.claim.is_some();
+        if is_shared && self.settings.format.is_sharded() && !dry {
             leave_copy(&self.bytes, out)?;
         }
         let Self { source, paths, plan, settings, jpeg_index, how, .. } = self;
@@ -271,12 +345,15 @@ fn leave_copy(bytes: &[u8], out: &Path) -> Result<()> {
     make_folder(out)?;
     make_folder(folder)?;
     let scratch = Scratch::open(&copy.with_extension(format!("{}.partial", std::process::id())))?;
-    scratch.write_all_at(bytes, 0)?;
-    scratch.commit(&copy)
+    let left = scratch.write_all_at(bytes, 0).and_then(|()| scratch.commit(&copy));
+    // A run that has completed the dataset meanwhile has removed what looked like a leftover.
+    left.or_else(
+        |error| if fs::read(&copy).is_ok_and(|it| it == bytes) { Ok(()) } else { Err(error) },
+    )
 }
 
 /// Removes what killed parts left of their copies: the starts of the plan, under names of ours.
-fn remove_copies(out: &Path) -> Result<()> {
+pub(crate) fn remove_copies(out: &Path) -> Result<()> {
     let copy = out.join(COPY);
     let Some(folder) = copy.parent().filter(|folder| folder.is_dir()) else { return Ok(()) };
     let plan = fs::read(&copy).unwrap_or_default();
@@ -305,6 +382,26 @@ pub struct Merged {
     pub files: Vec<PathBuf>,
     /// What was compared with records.
     pub checked: Checked,
+}
+
+impl Merged {
+    /// Returns what was done, of the dataset at `out`.
+    #[must_use]
+    pub fn document(&self, out: &Path) -> Value {
+        let shards = self.shards.iter().map(|(_, shard)| shard);
+        let skipped: Vec<_> = shards.clone().flat_map(|shard| &shard.skipped).collect();
+        let files: Vec<_> = self.files.iter().map(|path| path.display().to_string()).collect();
+        let mut fields = Map::new();
+        fields.insert("out".into(), json!(out.display().to_string()));
+        fields.insert("samples".into(), json!(shards.clone().map(|it| it.samples).sum::<u64>()));
+        fields.insert("shards".into(), json!(self.shards.len()));
+        fields.insert("bytes_out".into(), json!(shards.map(|it| it.bytes).sum::<u64>()));
+        fields.insert("skipped".into(), json!(skipped));
+        fields.insert("files".into(), json!(files));
+        fields.insert("checked_bytes".into(), json!(self.checked.bytes));
+        fields.insert("checked_seconds".into(), json!(self.checked.time.as_secs_f64()));
+        document("merged", fields)
+    }
 }
 
 /// Completes a dataset whose parts are all packed; `plan` is the copy that they left in `out`
@@ -348,5 +445,7 @@ pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Resu
     let (shards, checked) = dataset.finished_shards()?;
     let files = dataset.complete(&shards)?;
     remove_copies(out)?;
+    // All shards are there: what workers with leases have left is of no use any more.
+    LeaseFolder::remove(&leased::folder(out))?;
     Ok(Merged { shards, files, checked })
 }

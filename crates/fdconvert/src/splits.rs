@@ -2,7 +2,7 @@
 use fdconvert_core::{
     Format, Message, Result, Shard, Source, message, named, shell_word, split_named, split_names,
 };
-use fdconvert_pipeline::{Dataset, Part, Plan, PlanRequest, Report};
+use fdconvert_pipeline::{Dataset, Plan, PlanRequest, Report};
 use fdconvert_storage::name_of;
 use serde_json::{Value, json};
 use std::{
@@ -159,21 +159,13 @@ pub struct SplitReport {
 }
 
 /// The splits in the order of the plan, as far as this run wrote them.
-pub(crate) fn written(
-    dataset: &Dataset<'_>,
-    part: Option<Part>,
-    report: &Report,
-) -> Vec<SplitReport> {
-    let n_shards = dataset.plan.shards.len();
-    let mine =
-        |number: &usize| part.is_none_or(|part| *number as u64 % part.of.max(1) == part.index);
-    let shards = (0..n_shards).filter(mine).filter_map(|number| dataset.plan.shards.get(number));
+pub(crate) fn written(dataset: &Dataset<'_>, report: &Report) -> Vec<SplitReport> {
     let mut splits: Vec<SplitReport> = Vec::new();
     let mut at = BTreeMap::new();
-    for (shard, summary) in shards.zip(&report.shards) {
-        let number = *at.entry(&shard.split).or_insert_with(|| {
+    for (split, summary) in report.shard_splits.iter().zip(&report.shards) {
+        let number = *at.entry(split).or_insert_with(|| {
             let file = (!dataset.format.is_sharded()).then(|| summary.path.clone());
-            let name = shard.split.clone();
+            let name = split.clone();
             splits.push(SplitReport { name, samples: 0, shards: 0, file });
             splits.len() - 1
         });

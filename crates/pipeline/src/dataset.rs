@@ -49,9 +49,11 @@ pub struct Dataset<'a> {
 }
 
 /// What tells a dataset apart from others at the same place.
-pub(crate) struct Identity {
+#[derive(Debug, Clone)]
+pub struct Identity {
     pub(crate) provenance: Provenance,
-    pub(crate) fingerprint: [u8; 16],
+    /// As [`Dataset::fingerprint`] has it.
+    pub fingerprint: [u8; 16],
     stamp: [u8; 16],
 }
 
@@ -156,8 +158,25 @@ impl Dataset<'_> {
         })
     }
 
-    /// Returns what tells it apart.
-    pub(crate) fn identity(&self) -> Result<Identity> {
+    /// Returns the shard of that number in the plan, if it is finished and as its record says.
+    ///
+    /// # Errors
+    /// Those of `Format::finished`.
+    pub fn finished_shard(
+        &self,
+        identity: &Identity,
+        number: usize,
+    ) -> Result<Option<ShardSummary>> {
+        let Some(shard) = self.plan.shards.get(number) else { return Ok(None) };
+        let out = self.shard_out(shard);
+        self.format.finished(&self.request(identity, shard, &out, false))
+    }
+
+    /// Returns what tells it apart: to be asked once, as it looks at the source.
+    ///
+    /// # Errors
+    /// Those of [`fingerprint`](Self::fingerprint).
+    pub fn identity(&self) -> Result<Identity> {
         let fingerprint = self.fingerprint()?;
         let mut hash = Xxh3::new();
         hash.update(&fingerprint);

@@ -94,23 +94,20 @@ pub fn pack(
     cancel: &Cancel,
     observer: &mut dyn Observer,
 ) -> Result<Report> {
-    dataset.policy.validate()?;
-    entry_points::check(dataset)?;
-    if dataset.plan.is_empty() {
-        return Err(Error::usage("source", "there is no sample to pack"));
-    }
+    check(dataset)?;
     let began = Instant::now();
     if run.overwrite {
         refuse_leftovers(dataset)?;
     }
     let identity = dataset.identity()?;
-    let pool = (run.threads > 1).then(|| pool(run.threads)).transpose()?;
+    let pool = pool(run.threads)?;
     let mut tally = Tally::default();
     let mine = |number: usize| run.part.is_none_or(|part| part.has(number));
     let shards = dataset.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
     let planned = shards.clone().map(|(_, shard)| shard.samples.end - shard.samples.start).sum();
     observer.begin(planned);
-    let filling = Filling { dataset, run, pool: pool.as_ref(), cancel };
+    let stop = || cancel.is_cancelled();
+    let filling = Filling { dataset, run, pool: pool.as_ref(), stop: &stop };
     thread::scope(|scope| {
         let mut committing = Committing::default();
         for (_, shard) in shards {
@@ -131,7 +128,7 @@ pub fn pack(
                     let filled = filling.fill(shard, writer, observer, &mut tally)?;
                     committing.wait(&mut tally)?;
                     observer.committing();
-                    committing.start(scope, shard, filled);
+                    committing.start(scope, shard, || filled.finish().map(Some));
                 }
             }
         }
@@ -169,50 +166,69 @@ fn shards(n: usize) -> String {
     if n == 1 { "1 shard".to_owned() } else { format!("{n} shards") }
 }
 
-fn pool(threads: usize) -> Result<rayon::ThreadPool> {
+/// Refuses what cannot be packed at all.
+pub(crate) fn check(dataset: &Dataset<'_>) -> Result<()> {
+    dataset.policy.validate()?;
+    entry_points::check(dataset)?;
+    if dataset.plan.is_empty() {
+        return Err(Error::usage("source", "there is no sample to pack"));
+    }
+    Ok(())
+}
+
+/// The workers, where there are to be more than the caller.
+pub(crate) fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
+    if threads < 2 {
+        return Ok(None);
+    }
     let built = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .thread_name(|number| format!("pack-{number}"))
         .build();
-    built.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))
+    built.map(Some).map_err(|cause| Error::usage(named::THREADS, cause.to_string()))
 }
 
 /// The shard before the current one, on its way to the disk: syncing waits, and the next shard
 /// need not.
 #[derive(Default)]
-struct Committing<'scope>(Option<(Shard, ScopedJoinHandle<'scope, Result<ShardSummary>>)>);
+pub(crate) struct Committing<'scope>(
+    Option<(Shard, ScopedJoinHandle<'scope, Result<Option<ShardSummary>>>)>,
+);
 
 impl<'scope> Committing<'scope> {
-    fn start<'env>(
+    /// Commits a shard beside what follows; without a summary it turns out to be another's.
+    pub(crate) fn start<'env>(
         &mut self,
         scope: &'scope Scope<'scope, 'env>,
         shard: &Shard,
-        writer: Box<dyn ShardWriter>,
+        commit: impl FnOnce() -> Result<Option<ShardSummary>> + Send + 'scope,
     ) {
-        self.0 = Some((shard.clone(), scope.spawn(move || writer.finish())));
+        self.0 = Some((shard.clone(), scope.spawn(commit)));
     }
 
-    fn wait(&mut self, tally: &mut Tally) -> Result<()> {
-        let Some((shard, handle)) = self.0.take() else { return Ok(()) };
+    /// Waits for it, if there is one; the result tells whether there was.
+    pub(crate) fn wait(&mut self, tally: &mut Tally) -> Result<bool> {
+        let Some((shard, handle)) = self.0.take() else { return Ok(false) };
         let began = Instant::now();
         let summary = handle.join().unwrap_or_else(|panic| resume_unwind(panic))?;
         tally.stages.commit += began.elapsed();
-        tally.shards.push((shard, summary));
-        Ok(())
+        tally.shards.extend(summary.map(|summary| (shard, summary)));
+        Ok(true)
     }
 }
 
 /// What shards are filled with, and how.
-struct Filling<'a> {
-    dataset: &'a Dataset<'a>,
-    run: &'a Run,
-    pool: Option<&'a rayon::ThreadPool>,
-    cancel: &'a Cancel,
+pub(crate) struct Filling<'a> {
+    pub(crate) dataset: &'a Dataset<'a>,
+    pub(crate) run: &'a Run,
+    pub(crate) pool: Option<&'a rayon::ThreadPool>,
+    /// Asked at every sample.
+    pub(crate) stop: &'a dyn Fn() -> bool,
 }
 
 impl Filling<'_> {
     /// Writes the samples of a shard, and gives the writer back for the commit.
-    fn fill(
+    pub(crate) fn fill(
         &self,
         shard: &Shard,
         mut writer: Box<dyn ShardWriter>,
@@ -225,7 +241,7 @@ impl Filling<'_> {
         let range = shard.samples.start + resumed..shard.samples.end;
         let mut position = range.start;
         let mut consume = |packed: Result<Packed>| -> Result<()> {
-            if self.cancel.is_cancelled() {
+            if (self.stop)() {
                 return Err(Error::Cancelled);
             }
             let began = Instant::now();

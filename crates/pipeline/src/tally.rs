@@ -51,7 +51,8 @@ impl Tally {
     }
 
     pub(crate) fn into_report(self, entry_points: bool) -> Report {
-        let shards: Vec<_> = self.shards.into_iter().map(|(_, summary)| summary).collect();
+        let (shard_splits, shards): (Vec<_>, Vec<_>) =
+            self.shards.into_iter().map(|(shard, summary)| (shard.split, summary)).unzip();
         Report {
             planned: 0,
             samples: shards.iter().map(|shard| shard.samples).sum(),
@@ -61,11 +62,13 @@ impl Tally {
             bytes_stored: self.bytes_stored,
             bytes_out: shards.iter().map(|shard| shard.bytes).sum(),
             shards,
+            shard_splits,
             codecs: self.codecs,
             notes: self.notes.into_iter().map(|(name, (text, n))| (name, text, n)).collect(),
             fell_back: self.fell_back,
             entry_points: entry_points.then_some(self.entry_points),
             checked: self.checked,
+            leases: None,
             stages: self.stages,
             elapsed: Duration::ZERO,
         }

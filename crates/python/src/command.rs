@@ -1,9 +1,9 @@
 //! What the command does, as functions, and the command itself in this process.
 use crate::error::raise;
 use fdconvert::{
-    Cancel, Context, InspectOptions, Observer, Pack, Prepared, ProfileOptions, Progress, Result,
-    Skipped, Stage, Steps, VerifyOptions, document, inspect_with, profile_document, profile_with,
-    verify_with,
+    Cancel, Context, InspectOptions, Observer, Pack, PackOptions, Planned, Prepared,
+    ProfileOptions, Progress, Result, Skipped, Stage, Steps, VerifyOptions, check_plan_place,
+    document, inspect_with, merge_with, plan_with, profile_document, profile_with, verify_with,
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::{Map, Value};
@@ -131,6 +131,27 @@ fn carry_out(
                 Prepared::Formula(formula) => Ok(formula.document(&formula.run(dry, context)?)),
             }
         }
+        "plan" => {
+            let overwrite = options.remove("overwrite").is_some_and(|it| it == true);
+            let cache = options.remove("listing_cache");
+            let cache = cache.and_then(|file| file.as_str().map(PathBuf::from));
+            check_plan_place(&last, overwrite)?;
+            let options = PackOptions::from_json(options)?;
+            let planned = plan_with(&paths, &options, cache.as_deref(), context)?;
+            let bytes = planned.save(&last, overwrite)?;
+            Ok(planned.document(&last, bytes))
+        }
+        "pack_plan" => {
+            let plan = paths.pop().unwrap_or_default();
+            let dry = options.remove("dry_run").is_some_and(|it| it == true);
+            let planned = Planned::load_with(&plan, context)?.with_json(options)?;
+            let samples = planned.prepare(&last, dry)?;
+            if dry {
+                return Ok(samples.plan_document());
+            }
+            Ok(samples.document("packed", &samples.run(context)?))
+        }
+        "merge" => Ok(merge_with(&last, paths.pop().as_deref(), context)?.document(&last)),
         "inspect" => {
             Ok(inspect_with(&last, &InspectOptions::from_json(options)?, context)?.document())
         }

@@ -13,6 +13,9 @@ PAGE = Path(__file__).parents[3] / "docs/guide/python.md"
 
 DOCUMENTED: dict[str, Callable[..., Any]] = {
     "pack": fdconvert.pack,
+    "plan": fdconvert.plan,
+    "pack_plan": fdconvert.pack_plan,
+    "merge": fdconvert.merge,
     "unpack": fdconvert.unpack,
     "inspect": fdconvert.inspect,
     "verify": fdconvert.verify,

@@ -111,6 +111,11 @@ impl Claim {
         })
     }
 
+    /// Removes the claim: the files that it stands for are there, or gone.
+    pub fn remove(self) {
+        self.scratch.own();
+    }
+
     /// Leaves the claim to the next run, with what it stands for.
     pub fn leave(self) {
         self.scratch.leave();

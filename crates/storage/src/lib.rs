@@ -7,6 +7,7 @@
 //! [`ScratchDir`] carries another name until it is complete, synced and renamed; dropped before
 //! that it is removed, and after a kill it can be told apart and continued. A [`Claim`] says whose
 //! the files of a shard are, from before the first of them is opened until its record is there.
+//! [`Leases`] say which of several workers writes a shard, and [`publish`] gives its files their names.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -55,6 +56,8 @@ mod direct;
 #[cfg(feature = "write")]
 mod folders;
 #[cfg(feature = "write")]
+mod lease;
+#[cfg(feature = "write")]
 mod left;
 #[cfg(feature = "write")]
 mod lock;
@@ -95,6 +98,7 @@ pub use throttle::Throttle;
 pub use {
     claim::Claim,
     folders::{Folders, make_folder, refuse_link, sync_folder_of},
+    lease::{Lease, LeaseFolder, Leases, Listing, Seen, publish},
     left::left_files,
     lock::unlocked_files,
     scratch::{

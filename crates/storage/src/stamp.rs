@@ -4,7 +4,7 @@
 //! stamp, both as 32 hexadecimal digits. It goes when the dataset is complete, so that no time
 //! reaches a finished output. Without it, or where only its start reached the disk, times are not
 //! compared.
-use crate::{create_new, fingerprint_hex, read_file};
+use crate::{create_new, fingerprint_hex, read_file, rename};
 use fdconvert_core::{Error, Result, message, named};
 use std::{
     ffi::OsStr,
@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const NAME: &str = "source.stamp";
+pub(crate) const NAME: &str = "source.stamp";
 const START: &str = "fdconvert source 1 ";
 const MAX_BYTES: u64 = 1 << 10;
 
@@ -52,19 +52,10 @@ impl SourceStamp {
             }
             Err(error) => return Err(error),
         };
-        let ours = format!("{START}{} ", fingerprint_hex(self.fingerprint));
-        let is_whole = found.len() == self.line.len() && found.ends_with(b"\n");
-        if !is_whole || !found.starts_with(ours.as_bytes()) || found == self.line.as_bytes() {
-            return Ok(());
+        if differs(&found, self.line.as_bytes(), self.fingerprint) {
+            return Err(written_since(&self.path));
         }
-        let what = message!(
-            "files of the source were written to since this output was begun (by their \
-             modification times, see {}): start again with {}, or remove that file if \
-             nothing but the times has changed",
-            self.path.display(),
-            named::OVERWRITE
-        );
-        Err(Error::usage("source", what))
+        Ok(())
     }
 
     /// Removes what this value has left.
@@ -104,6 +95,39 @@ impl SourceStamp {
             }
         }
     }
+}
+
+/// Returns whether a line has other times of the same run than ours.
+fn differs(found: &[u8], line: &[u8], fingerprint: [u8; 16]) -> bool {
+    let ours = format!("{START}{} ", fingerprint_hex(fingerprint));
+    let is_whole = found.len() == line.len() && found.ends_with(b"\n");
+    is_whole && found.starts_with(ours.as_bytes()) && found != line
+}
+
+fn written_since(path: &Path) -> Error {
+    let what = message!(
+        "files of the source were written to since this output was begun (by their \
+         modification times, see {}): start again with {}, or remove that file if \
+         nothing but the times has changed",
+        path.display(),
+        named::OVERWRITE
+    );
+    Error::usage("source", what)
+}
+
+/// Moves the times that lie at `from` to `to`, where none are yet. By a rename: a worker whose files
+/// were taken away leaves nothing.
+///
+/// # Errors
+/// `Usage` where those of the same run differ, `Io`.
+pub(crate) fn hand_over(from: &Path, to: &Path, fingerprint: [u8; 16]) -> Result<()> {
+    let line = read_file(from, MAX_BYTES)?;
+    match rename::keep(from, to) {
+        Err(Error::Usage { .. }) => {}
+        moved => return moved,
+    }
+    let found = read_file(to, MAX_BYTES)?;
+    if differs(&found, &line, fingerprint) { Err(written_since(to)) } else { Ok(()) }
 }
 
 /// A whole line, or what a kill or a power loss left of one.

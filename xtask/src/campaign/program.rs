@@ -6,7 +6,7 @@ use std::{
     num::NonZeroUsize,
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Child, Command, Output, Stdio},
 };
 
 use crate::{
@@ -64,6 +64,14 @@ pub(super) struct Ended {
 }
 
 impl Ended {
+    pub(super) fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            signal: output.status.signal(),
+            message: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     pub(super) fn well(&self) -> bool {
         self.code == Some(0)
     }
@@ -147,6 +155,23 @@ impl Program {
         line: &str,
         variables: &[(&str, String)],
     ) -> Result<Ended> {
+        let output = self.command(slot, line, variables).output();
+        Ok(Ended::of(output.context("cannot start the command under test")?))
+    }
+
+    /// The same, not waited for.
+    pub(super) fn start(
+        &self,
+        slot: &Slot,
+        line: &str,
+        variables: &[(&str, String)],
+    ) -> Result<Child> {
+        let mut command = self.command(slot, line, variables);
+        let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        started.context("cannot start the command under test")
+    }
+
+    fn command(&self, slot: &Slot, line: &str, variables: &[(&str, String)]) -> Command {
         let mut command = Command::new(&self.path);
         command.args(self.words(slot, line)).env("LD_PRELOAD", &self.library);
         command.env("FAULTS_NO_SYNC", "1").env("FAULTS_SECONDS", SECONDS);
@@ -155,12 +180,7 @@ impl Program {
             command.env("FAULTS_BELOW", &self.work).env("FAULTS_KINDS", "");
         }
         command.envs(variables.iter().map(|(name, value)| (name, value)));
-        let output = command.output().context("cannot start the command under test")?;
-        Ok(Ended {
-            code: output.status.code(),
-            signal: output.status.signal(),
-            message: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        command
     }
 
     /// Runs a command line that must succeed.

@@ -9,7 +9,7 @@ mod text;
 mod values;
 
 pub use values::{
-    ByteCount, ByteRate, Encoding, JpegIndex, Pair, Positions, Ratio, Share, SplitShare,
+    ByteCount, ByteRate, Encoding, JpegIndex, Pair, Positions, Ratio, Share, SplitShare, TimeSpan,
 };
 
 use fdconvert_codec::{Alpha, By, Filter, Mixture, Subsampling};

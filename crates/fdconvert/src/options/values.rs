@@ -1,7 +1,7 @@
 //! Values of options: what each says, and how it is written as text.
 use fdconvert_jpeg::{DEFAULT_GRID_BITS, GRIDS_BITS};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::{fmt, num::NonZeroU64, path::PathBuf, str::FromStr};
+use std::{fmt, num::NonZeroU64, path::PathBuf, str::FromStr, time::Duration};
 
 /// A number of bytes: `8MiB`, `500kB`, `1048576B`. As text it needs its unit (0 needs none): a bare
 /// number may be meant in bytes or in megabytes, which is a shard for each sample or one for all.
@@ -86,6 +86,31 @@ impl<'de> Deserialize<'de> for ByteRate {
             Either::Number(rate) => Ok(Self(rate.get())),
             Either::Text(text) => text.parse().map_err(de::Error::custom),
         }
+    }
+}
+
+/// A time: `65ms`, `60s`, `5min`, `1h`. A bare number is of seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TimeSpan(pub Duration);
+
+impl FromStr for TimeSpan {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let units = [("min", 60.0), ("h", 3600.0), ("ms", 0.001), ("s", 1.0)];
+        let found = units
+            .iter()
+            .find_map(|(unit, seconds)| Some((text.trim().strip_suffix(unit)?, *seconds)));
+        let (number, seconds) = found.unwrap_or((text, 1.0));
+        let number = number.trim().parse::<f64>().ok();
+        let span = number.and_then(|n| Duration::try_from_secs_f64(n * seconds).ok());
+        span.map(Self).ok_or_else(|| format!("`{text}` is not a time; write e.g. 60s or 5min"))
+    }
+}
+
+impl fmt::Display for TimeSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}s", self.0.as_secs_f64())
     }
 }
 

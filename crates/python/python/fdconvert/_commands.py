@@ -67,6 +67,68 @@ def pack(
     return _run("pack", [*paths, out], named | options, progress)
 
 
+def plan(
+    sources: StrPath | Iterable[StrPath],
+    output: StrPath,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    **options: Option,
+) -> dict[str, Any]:
+    """Fix order, shards and options of a dataset that several processes will write.
+
+    This is ``fdconvert plan SOURCES... -o OUTPUT``; ``options`` are those of ``pack`` that shape the
+    dataset. ``pack_plan`` carries the plan out.
+    """
+    paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    named: dict[str, Option] = {"overwrite": overwrite}
+    return _run("plan", [*paths, output], named | options, progress)
+
+
+def pack_plan(
+    plan: StrPath,
+    out: StrPath,
+    *,
+    part: str | None = None,
+    parts: int | None = None,
+    claim: bool = False,
+    lease: str | float | None = None,
+    on_error: str | None = None,
+    max_failures: int | None = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    threads: int | None = None,
+    buffer: int | str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Write what a plan says, or a share of it, and return the report.
+
+    This is ``fdconvert pack --plan PLAN OUT``. ``part`` is ``"1/4"``, or ``"auto"`` for the one that
+    the launcher of this process gives it; ``merge`` completes the dataset after all parts. With
+    ``claim`` any number of workers share the shards, and the last one completes the dataset.
+    """
+    named: dict[str, Option] = {
+        "part": part,
+        "parts": parts,
+        "claim": claim,
+        "lease": None if lease is None else str(lease),
+        "on_error": on_error,
+        "max_failures": max_failures,
+        "overwrite": overwrite,
+        "dry_run": dry_run,
+        "threads": threads,
+        "buffer": buffer,
+    }
+    return _run("pack_plan", [plan, out], named, progress)
+
+
+def merge(
+    out: StrPath, *, plan: StrPath | None = None, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Complete a dataset whose parts are all packed and return what was merged."""
+    return _run("merge", [out] if plan is None else [plan, out], {}, progress)
+
+
 def unpack(
     path: StrPath,
     out: StrPath,

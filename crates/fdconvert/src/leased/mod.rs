@@ -1,0 +1,86 @@
+//! A dataset that any number of workers write: they share the shards by leases.
+//!
+//! Leases lie in `.fdconvert/leases` of the output, see [`fdconvert_storage::LeaseFolder`]. A worker
+//! takes a shard that is neither done nor leased, packs it in a place of its own, gives its files
+//! their names, reads it once more against its record, and notes that it is done. When no shard is
+//! free, it takes over what other workers have left, and waits for what they are writing. Who
+//! finds all shards done takes one more lease, writes sidecars and manifest, and removes the folder
+//! of leases. So workers may come, stop and be killed at any time, as long as one is there at the
+//! end.
+mod heart;
+mod outcome;
+mod turn;
+mod worker;
+
+use crate::{Context, Samples, planned::remove_copies};
+use fdconvert_core::{Error, Result, message, named};
+use fdconvert_pipeline::{LeaseCounts, Report, pack_turns};
+use fdconvert_storage::{LeaseFolder, make_folder};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use worker::Worker;
+
+/// How long a lease lasts without being renewed, unless told otherwise.
+pub(crate) const LASTS: Duration = Duration::from_secs(60);
+/// File systems give times to a few milliseconds, and a busy machine lets a thread wait.
+const LEAST: Duration = Duration::from_secs(1);
+
+/// Where the leases of a dataset lie.
+pub(crate) fn folder(out: &Path) -> PathBuf {
+    out.join(".fdconvert/leases")
+}
+
+/// Refuses a time for which no lease can last.
+pub(crate) fn check(lasts: Duration) -> Result<()> {
+    if lasts < LEAST {
+        let what = format!("a lease lasts at least {} s", LEAST.as_secs());
+        return Err(Error::usage(named::LEASE, what));
+    }
+    Ok(())
+}
+
+/// Refuses an output whose shards workers with leases are writing: this run would not see which.
+pub(crate) fn refuse_leases(out: &Path) -> Result<()> {
+    let folder = folder(out);
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let what = message!(
+        "workers with {} write {}, or did so before they were stopped; continue with {}, or, where \
+         none of them is left, remove {}",
+        named::CLAIM,
+        out.display(),
+        named::CLAIM,
+        folder.display()
+    );
+    Err(Error::usage(named::OUTPUT, what))
+}
+
+/// Packs shards as long as there are some, and completes the dataset if this worker is the last.
+pub(crate) fn run(samples: &Samples, lasts: Duration, context: Context<'_>) -> Result<Report> {
+    let (dataset, run) = (samples.dataset(), samples.how().run()?);
+    let identity = dataset.identity()?;
+    let path = folder(dataset.out);
+    // Also refuses another dataset, whose shards may be in the way of none, but whose manifest is.
+    let is_complete = dataset.format.completed(dataset.out, identity.fingerprint)?;
+    if is_complete && !path.is_dir() {
+        let planned = dataset.plan.len();
+        let leases = Some(LeaseCounts::default());
+        return Ok(Report { planned, leases, ..Report::default() });
+    }
+    make_folder(dataset.out)?;
+    make_folder(path.parent().unwrap_or(dataset.out))?;
+    let store = LeaseFolder::open(&path, lasts)?;
+    let mut worker = Worker::new(&dataset, &identity, store, &path);
+    let mut observer = context.progress.packing();
+    let mut report =
+        pack_turns(&dataset, &identity, &run, &mut worker, context.cancel, &mut *observer)?;
+    report.leases = Some(worker.counts());
+    if let Some(skipped) = worker.skipped() {
+        report.skipped = skipped;
+        remove_copies(dataset.out)?;
+    }
+    Ok(report)
+}
