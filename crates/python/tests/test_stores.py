@@ -1,0 +1,105 @@
+"""Datasets by URL: from a web server of this process, which answers ranges."""
+
+import http.server
+import pickle
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import fdconvert
+import numpy as np
+import pytest
+
+
+class Ranges(http.server.BaseHTTPRequestHandler):
+    """Serves the folder `root` of its server."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        path = Path(self.server.root, self.path.lstrip("/"))  # type: ignore[attr-defined]
+        if not path.is_file():
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        content = path.read_bytes()
+        start, end = 0, len(content)
+        if wanted := self.headers.get("Range"):
+            first, _, last = wanted.removeprefix("bytes=").partition("-")
+            start, end = int(first), min(int(last) + 1, end)
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(content)}")
+        else:
+            self.send_response(200)
+        self.send_header("Content-Length", str(end - start))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content[start:end])
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def url(tmp_path: Path, photos: Path) -> Iterator[str]:
+    fdconvert.pack(photos, tmp_path / "served" / "wds", format="wds", shards=2)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ranges)
+    server.root = tmp_path / "served"  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/wds"
+    server.shutdown()
+
+
+def test_a_url_is_a_path(url: str, tmp_path: Path) -> None:
+    local = tmp_path / "served" / "wds"
+    here, there = fdconvert.Dataset(local), fdconvert.Dataset(url)
+    assert len(here) == len(there)
+    for index in range(len(here)):
+        np.testing.assert_array_equal(here[index]["image"], there[index]["image"])
+    fdconvert.unpack(url, tmp_path / "unpacked")
+    assert len(list((tmp_path / "unpacked").rglob("*.jpg"))) == len(here)
+
+
+def test_batches_are_those_of_the_disk(url: str, tmp_path: Path) -> None:
+    def batches(path: str | Path) -> list[np.ndarray]:
+        loader = fdconvert.Loader(path, 4, seed=3, fetch_threads=4, output="numpy")
+        loader = pickle.loads(pickle.dumps(loader))
+        return [images.copy() for images, _ in loader]
+
+    for here, there in zip(batches(tmp_path / "served" / "wds"), batches(url), strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_a_cache_in_a_folder_spares_reads(url: str, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    for epochs, hits in [(2, 12), (1, 12)]:
+        loader = fdconvert.Loader(url, 4, cache_bytes=1 << 20, cache_folder=cache)
+        for _ in range(epochs):
+            for _ in loader:
+                pass
+        assert loader.stats()["hits"] == hits
+    with pytest.raises(fdconvert.UsageError, match="cache_folder"):
+        fdconvert.Loader(url, cache_folder=cache)
+
+
+def test_storage_is_slow_on_request(url: str, tmp_path: Path) -> None:
+    local = tmp_path / "served" / "wds"
+    loader = fdconvert.Loader(local, 12, latency=0.05, fetch_threads=1, threads=1)
+    next(iter(loader))
+    assert loader.stats()["first_batch_s"] >= 12 * 0.05
+    with pytest.raises(fdconvert.UsageError, match="latency"):
+        fdconvert.Loader(local, latency=-1.0)
+    with pytest.raises(fdconvert.UsageError, match="throttle"):
+        fdconvert.Loader(local, throttle=0)
+
+
+def test_errors_are_those_of_files(url: str) -> None:
+    with pytest.raises(fdconvert.Error, match="nothing"):
+        fdconvert.Dataset(url.replace("/wds", "/nothing"))
+    with pytest.raises(fdconvert.UsageError, match="begins with none of"):
+        fdconvert.Dataset("ftp://host/x")
+    with pytest.raises(fdconvert.UsageError, match="regoin"):
+        fdconvert.set_store_options({"regoin": "eu"})
