@@ -32,7 +32,7 @@ CARGO_TARGET_DIR=$target "$venv/bin/maturin" build --profile "${PROFILE:-dev}" -
 FDCONVERT_FAKE_CUDA=$("$target/debug/examples/fake_driver")
 export FDCONVERT_FAKE_CUDA
 # Away from the sources, so that what is installed is what is tested.
-"$venv/bin/python" -P -m pytest -q -p no:cacheprovider
+"$venv/bin/python" -P -m pytest -q -rs -p no:cacheprovider
 "$venv/bin/python" -P -m mypy --cache-dir target/mypy crates/python/python \
   crates/python/tests
 "$venv/bin/python" -P -m mypy.stubtest fdconvert --ignore-unused-allowlist \

@@ -28,7 +28,7 @@ const PLANS: [(&str, &str); 3] = [
 ];
 /// Cases that run at the same time: nearly all of the time they wait for a lease to go stale.
 const JOBS: usize = 8;
-/// With `--quick`: every so manieth call.
+/// With `--quick`: one call of so many.
 const QUICK: u64 = 23;
 
 /// What came of a case.
