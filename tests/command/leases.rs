@@ -326,9 +326,9 @@ fn what_does_not_go_with_workers_is_refused() {
         assert!(fails(&[&"pack", &"--plan", plan, &"--claim", &other, &out]).contains("--claim"));
     }
     assert!(fails(&[&"pack", &planned.out("source"), &"--claim", &out]).contains("--plan"));
-    let short = fails(&[&"pack", &"--plan", plan, &"--claim", &"--lease=10ms", &out]);
+    let short = fails(&[&"pack", &"--plan", plan, &"--claim", &"--lease=soon", &out]);
     assert!(short.contains("is not a time"), "{short}");
-    let short = fails(&[&"pack", &"--plan", plan, &"--claim", &"--lease=0.5s", &out]);
+    let short = fails(&[&"pack", &"--plan", plan, &"--claim", &"--lease=500ms", &out]);
     assert!(short.contains("--lease") && short.contains("at least 1 s"), "{short}");
     let single = planned.out("single.fdplan");
     ok(&[&"plan", &planned.out("source"), &"-o", &single, &"--format", &"beton"]);
