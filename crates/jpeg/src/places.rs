@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Walks at once, at most.
-const MOST_WALKS: u64 = 5;
+const MOST_WALKS: u64 = 4;
 /// Bits of the scan for each of them, at least: the start and the way into step are in vain.
 const LEAST_BITS: u64 = 20_000;
 /// Bits behind the start of the next walk by which most have fallen into step with it.

@@ -85,12 +85,16 @@ impl Stride {
 
 type Table = [Stride; SIZE];
 
+/// Of all tables: as many as the index of one is masked by. The tables of three components that all
+/// have their own are too many, which no encoder makes.
+const N_ENTRIES: usize = 8 * SIZE;
+
 /// What comes next at some places.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(4))]
 struct Plan {
-    /// Among the tables, of which the first has no entries.
-    table: u8,
+    /// The first entry of its table; in the first table there are none.
+    table: u16,
     mask: u8,
     component: u8,
 }
@@ -117,7 +121,8 @@ impl Word {
 /// The tables of an image, and which of them comes next where.
 #[derive(Debug)]
 pub(crate) struct Strides {
-    tables: Vec<Table>,
+    /// Tables, one behind the other.
+    entries: Box<[Stride; N_ENTRIES]>,
     plans: [Plan; N_PLANS],
     /// Behind the last block of a turn.
     turn: u32,
@@ -164,22 +169,18 @@ impl Strides {
         let n_slots = jpeg.slots.len();
         // A turn is no shorter than what a word can get over.
         let per_turn = n_slots * 4usize.div_ceil(n_slots.max(1));
-        let mut made = Self {
-            tables: vec![[Stride::NONE; SIZE]],
-            plans: [Plan::default(); N_PLANS],
-            turn: per_turn as u32 * BLOCK,
-        };
-        let mut known: Vec<(Class, u8, u8)> = Vec::new();
+        let mut tables = vec![[Stride::NONE; SIZE]];
+        let mut known: Vec<(Class, u8, u16)> = Vec::new();
         let mut table_of = |class: Class, number: u8, table: &HuffmanTable| {
             let found = known.iter().find(|it| (it.0, it.1) == (class, number)).map(|it| it.2);
             found.unwrap_or_else(|| {
-                let first = made.tables.len() as u8;
+                let first = (tables.len() * SIZE) as u16;
                 known.push((class, number, first));
                 let single = single(table, class);
                 if class == Class::Ac {
-                    made.tables.push(several(&single, &single));
+                    tables.push(several(&single, &single));
                 }
-                made.tables.push(single);
+                tables.push(single);
                 first
             })
         };
@@ -192,6 +193,16 @@ impl Strides {
             let ac = table_of(Class::Ac, component.ac_table, ac);
             of_slots.push((slot.component, dc, ac));
         }
+        let mut entries = tables.into_flattened();
+        if entries.len() > N_ENTRIES {
+            return None;
+        }
+        entries.resize(N_ENTRIES, Stride::NONE);
+        let mut made = Self {
+            entries: entries.into_boxed_slice().try_into().ok()?,
+            plans: [Plan::default(); N_PLANS],
+            turn: per_turn as u32 * BLOCK,
+        };
         let in_turn = of_slots.iter().cycle();
         for (plans, &(component, dc, ac)) in
             made.plans.as_chunks_mut::<16>().0.iter_mut().zip(in_turn)
@@ -199,7 +210,7 @@ impl Strides {
             let [_, _, _, _, dc_half @ .., _, _, _, _, first, second, third, last] = plans;
             dc_half.fill(Plan { table: dc, mask: (HALF - 1) as u8, component });
             [*first, *second, *third] = [Plan { table: ac, mask: 0, component }; 3];
-            *last = Plan { table: ac + 1, mask: 0, component };
+            *last = Plan { table: ac + SIZE as u16, mask: 0, component };
         }
         Some(made)
     }
@@ -208,8 +219,8 @@ impl Strides {
     #[inline(always)]
     pub(crate) fn step(&self, place: &mut Place, word: &mut Word, sums: &mut Sums) -> Stride {
         let plan = self.plans[(place.at / GRANULE) as usize % N_PLANS];
-        let table = &self.tables[usize::from(plan.table)];
-        let stride = table[(word.0 >> (64 - INDEX_BITS)) as usize];
+        let index = usize::from(plan.table) + (word.0 >> (64 - INDEX_BITS)) as usize;
+        let stride = self.entries[index % N_ENTRIES];
         word.0 <<= stride.n_bits();
         place.at = (place.at | u32::from(plan.mask)) + stride.advance();
         let sum = &mut sums[usize::from(plan.component & 3)];
