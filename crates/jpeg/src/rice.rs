@@ -43,7 +43,7 @@ impl Writer {
             self.put((1 << 31) - 1, 31);
             n_ones -= 31;
         }
-        self.put((1 << n_ones) - 1 << 1, n_ones + 1);
+        self.put(((1 << n_ones) - 1) << 1, n_ones + 1);
         self.put(u64::from(value) & ((1 << k) - 1), k);
     }
 

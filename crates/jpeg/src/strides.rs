@@ -148,7 +148,7 @@ impl Place {
     /// Returns whether it is the start of a block.
     #[inline(always)]
     pub(crate) fn is_start(&self) -> bool {
-        self.at & HALF == 0 && (self.at & (HALF - 1) >= START || self.at % HALF == 0)
+        self.at & HALF == 0 && (self.at & (HALF - 1) >= START || self.at.is_multiple_of(HALF))
     }
 
     /// Of a place with a DC code next.
