@@ -67,7 +67,7 @@ pub(crate) fn encode(entry_points: &EntryPoints) -> Vec<u8> {
         writer.code(first, luma_k);
         chroma.next().unwrap_or_default().iter().for_each(|other| writer.code(*other, chroma_k));
     }
-    writer.bytes
+    writer.finish()
 }
 
 pub(crate) fn decode(bytes: &[u8], jpeg: &Jpeg) -> Result<EntryPoints, EntryPointError> {

@@ -1,4 +1,7 @@
-use crate::{EntryPointError, Jpeg, Refused, encoding, unstuff, walk::walk};
+use crate::{
+    EntryPointError, Jpeg, Refused, encoding, places, unstuff,
+    walk::{self, At},
+};
 use std::ops::Range;
 
 /// How far apart entry points may be, in bits of the un-stuffed scan.
@@ -76,20 +79,18 @@ impl EntryPoints {
             return Err(Refused::Grid { grid_bits });
         }
         let data = unstuff(jpeg, bytes)?;
-        let n_expected = data.bytes().len() * 8 / grid_bits as usize + data.starts().len();
-        let mut segments: Vec<Segment> = Vec::with_capacity(n_expected + 1);
-        let mut predictions = Vec::with_capacity(n_expected + 1);
-        let (grid, mut next) = (u64::from(grid_bits), 0);
-        let total_bits = walk(jpeg, &data, |at| {
-            let (bit, block, resets) = (at.bit as u32, at.block, at.resets);
-            if at.bit >= next || resets {
-                segments.push(Segment { bit, block, n_blocks: 0, resets });
-                predictions.push(at.dc);
-                next = (at.bit / grid + 1) * grid;
-            }
-        })?;
+        let noted = places::note(jpeg, &data, grid_bits.into());
+        let (noted, total_bits) =
+            noted.map_or_else(|| walk::note(jpeg, &data, grid_bits.into()), Ok)?;
+        let segment = |at: &At| Segment {
+            bit: at.bit as u32,
+            block: at.block,
+            n_blocks: 0,
+            resets: at.resets,
+        };
+        let mut segments: Vec<_> = noted.iter().map(segment).collect();
         count_blocks(&mut segments, jpeg.n_blocks);
-        let dc = |segment: u32| predictions.get(segment as usize).copied().unwrap_or_default();
+        let dc = |segment: u32| noted.get(segment as usize).map_or([0; 3], |at| at.dc);
         let anchors = anchored(&segments).map(|it| Anchor { segment: it, dc: dc(it) }).collect();
         let (total_bits, n_components) = (total_bits as u32, jpeg.components.len());
         Ok(Self { grid_bits, total_bits, segments, anchors, n_components })

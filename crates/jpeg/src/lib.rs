@@ -31,7 +31,8 @@
 //! Refused alternatives: restart markers (they change the file, cost more, and split it unevenly),
 //! DC predictors for every segment (three of them are some 26 bits, where an entry point takes 13;
 //! a sum over the segments since an anchor replaces them), and speculative decoding that
-//! synchronises by itself (several passes, every time).
+//! synchronises by itself instead of entry points (some of it is in vain, every time; they are made
+//! that way, once).
 //!
 //! Deliberately absent: pixels, files, progressive and arithmetic JPEGs. [`mod@reference`] decodes
 //! coefficients, slowly, as the measure for every fast decoder.
@@ -45,12 +46,13 @@ mod error;
 mod huffman;
 mod jpeg;
 mod markers;
+mod places;
 pub mod reference;
 mod region;
 mod rice;
 mod segments;
-mod skips;
 mod stand_in;
+mod strides;
 mod walk;
 
 pub use bits::{Unstuffed, parse_unstuffed, unstuff};

@@ -25,30 +25,42 @@ pub(crate) fn unfold(value: u32) -> i64 {
 
 /// Appends codes to bytes.
 pub(crate) struct Writer {
-    pub(crate) bytes: Vec<u8>,
-    /// Bits of the last byte that are taken, 0 to 7; 0 when the next starts a byte.
-    taken: u32,
+    bytes: Vec<u8>,
+    /// The lowest of these are not in the bytes yet: less than 8 between two codes.
+    bits: u64,
+    n_bits: u32,
 }
 
 impl Writer {
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes, taken: 0 }
+        Self { bytes, bits: 0, n_bits: 0 }
     }
 
+    /// The parameter is at most 31.
     pub(crate) fn code(&mut self, value: u32, k: u32) {
-        (0..value >> k).for_each(|_| self.bit(1));
-        self.bit(0);
-        (0..k).rev().for_each(|place| self.bit(value >> place & 1));
+        let mut n_ones = value >> k;
+        while n_ones >= 31 {
+            self.put((1 << 31) - 1, 31);
+            n_ones -= 31;
+        }
+        self.put(((1 << n_ones) - 1) << 1, n_ones + 1);
+        self.put(u64::from(value) & ((1 << k) - 1), k);
     }
 
-    fn bit(&mut self, bit: u32) {
-        if self.taken == 0 {
-            self.bytes.push(0);
+    /// Not more than 32 bits.
+    fn put(&mut self, bits: u64, n_bits: u32) {
+        self.bits = self.bits << n_bits | bits;
+        self.n_bits += n_bits;
+        while self.n_bits >= 8 {
+            self.n_bits -= 8;
+            self.bytes.push((self.bits >> self.n_bits) as u8);
         }
-        if let Some(last) = self.bytes.last_mut() {
-            *last |= (bit as u8) << (7 - self.taken);
-        }
-        self.taken = (self.taken + 1) % 8;
+    }
+
+    /// The bytes, of which the last one is filled with zeros.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        self.put(0, (8 - self.n_bits) % 8);
+        self.bytes
     }
 }
 

@@ -1,7 +1,9 @@
 //! The walk over the codes of a scan, from block to block.
 //!
-//! Only lengths matter, and the values of the DC codes: per lookup, which gets over one or more AC
-//! codes ([`crate::skips`]), one shift and two additions.
+//! It is plain, says what is wrong with a scan, and is the measure for the faster one
+//! ([`crate::places`]), which is asked first.
+//! Only lengths matter, and the values of the DC codes: per code one lookup, one shift, and two
+//! additions.
 //!
 //! ```text
 //! for each restart interval
@@ -11,24 +13,19 @@
 //!         until 64 places are filled: skip an AC code and its value
 //!     fewer than 8 bits are left, the padding
 //! ```
-use crate::{
-    Class, Code, Jpeg, Lookup, Refused, Unstuffed,
-    skips::{BITS, Skips},
-};
+use crate::{Class, Code, Jpeg, Lookup, Refused, Unstuffed};
 
 /// What 64 bits at a position still hold when the position is within a byte.
 const PEEKED_BITS: u32 = 57;
 /// The longest code, 16 bits, with the longest value, 15.
 const MAX_TOTAL_BITS: u32 = 31;
 
-/// Of a scan: for a smaller one, tables of several codes cost more time than they spare.
-const LEAST_BYTES: usize = 20_000;
-
 /// A DC value of each component: that of its last block. Values that 16 bits do not hold wrap
 /// round, as they do in a decoder's coefficients.
 pub(crate) type Predictions = [i16; 3];
 
 /// A block of the scan, before it is read.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) block: u32,
     /// Where it starts.
@@ -38,21 +35,29 @@ pub(crate) struct At {
     pub(crate) dc: Predictions,
 }
 
+/// The first block at or behind each multiple of the grid and at every restart, and where the last
+/// block ends, by the plain walk.
+pub(crate) fn note(jpeg: &Jpeg, data: &Unstuffed, grid: u64) -> Result<(Vec<At>, u64), Refused> {
+    let n_expected = data.bytes().len() as u64 * 8 / grid + data.starts().len() as u64;
+    let mut noted = Vec::with_capacity(n_expected as usize + 1);
+    let mut next = 0;
+    let total_bits = walk(jpeg, data, |at| {
+        if at.bit >= next || at.resets {
+            noted.push(*at);
+            next = (at.bit / grid + 1) * grid;
+        }
+    })?;
+    Ok((noted, total_bits))
+}
+
 /// Calls `at_block` for each block in the order of the scan, and returns the position behind the
 /// last one.
 ///
 /// # Errors
 /// [`Refused`] when there is no such code, a block is too long, or the data is too short or too
 /// long for its blocks.
-pub(crate) fn walk(
-    jpeg: &Jpeg,
-    data: &Unstuffed,
-    mut at_block: impl FnMut(&At),
-) -> Result<u64, Refused> {
-    let mut tables = Tables::new(jpeg);
-    if jpeg.scan.len() >= LEAST_BYTES {
-        tables.make_skips();
-    }
+fn walk(jpeg: &Jpeg, data: &Unstuffed, mut at_block: impl FnMut(&At)) -> Result<u64, Refused> {
+    let tables = Tables::new(jpeg);
     let slots = tables.by_slot(jpeg);
     if slots.is_empty() {
         return Err(Refused::DataEnds { block: 0, n_blocks: jpeg.n_blocks });
@@ -107,10 +112,9 @@ pub(crate) fn walk_span(
 
 /// The tables of a block of an MCU.
 pub(crate) struct Slot<'a> {
-    dc: &'a Lookup,
-    ac: &'a Lookup,
-    skips: Option<&'a Skips>,
-    component: usize,
+    pub(crate) dc: &'a Lookup,
+    pub(crate) ac: &'a Lookup,
+    pub(crate) component: usize,
 }
 
 impl Slot<'_> {
@@ -118,7 +122,7 @@ impl Slot<'_> {
     #[inline]
     fn skip(&self, data: &Unstuffed, mut bit: u64, dc: &mut Predictions) -> Option<u64> {
         let mut word = data.peek(bit);
-        let code = self.dc.find(word);
+        let mut code = self.dc.find(word);
         let mut used = code.total_bits();
         if let Some(prediction) = dc.get_mut(self.component) {
             *prediction = prediction.wrapping_add(difference(code, word));
@@ -126,46 +130,25 @@ impl Slot<'_> {
         word <<= used;
         let mut valid = code.is_valid();
         let mut filled = 1;
-        'block: loop {
-            if self.skips.is_some() || used > PEEKED_BITS - MAX_TOTAL_BITS {
-                bit += u64::from(used);
-                (word, used) = (data.peek(bit), 0);
-            }
-            // As many look-ups as the bits suffice for: a fixed number, which the processor predicts.
-            for _ in 0..PEEKED_BITS / BITS {
-                let Some(skips) = self.skips else { break };
-                let (n_bits, n_places, ends) = skips.find(word);
-                // Of a block that would be full, the codes behind are not of it.
-                if filled + n_places >= 64 {
-                    break;
-                }
-                filled += n_places;
-                word <<= n_bits;
-                used += n_bits;
-                if ends {
-                    break 'block;
-                }
-            }
+        while filled < 64 {
             if used > PEEKED_BITS - MAX_TOTAL_BITS {
-                continue;
+                bit += u64::from(used);
+                word = data.peek(bit);
+                used = 0;
             }
-            let code = self.ac.find(word);
+            code = self.ac.find(word);
             valid &= code.is_valid();
             word <<= code.total_bits();
             used += code.total_bits();
             filled += code.advance();
-            if filled >= 64 {
-                valid &= filled == 64 || code.ends_block();
-                break;
-            }
         }
-        valid.then_some(bit + u64::from(used))
+        (valid && (filled == 64 || code.ends_block())).then_some(bit + u64::from(used))
     }
 }
 
 /// RECEIVE and EXTEND of T.81, F.2.2.1, for the value behind a DC code at the start of 64 bits.
 #[inline]
-fn difference(code: Code, word: u64) -> i16 {
+pub(crate) fn difference(code: Code, word: u64) -> i16 {
     let n_bits = code.value_bits();
     let value = ((word << code.code_bits()) >> 1 >> (63 - n_bits)) as u32;
     let below_half = value < (1 << n_bits) >> 1;
@@ -188,16 +171,14 @@ fn why(data: &Unstuffed, slot: &Slot<'_>, block: u32, start: u64) -> Refused {
 }
 
 /// The tables that the components use, made for decoding.
-#[derive(Default)]
 pub(crate) struct Tables {
     dc: [Option<Lookup>; 4],
     ac: [Option<Lookup>; 4],
-    skips: [Option<Skips>; 4],
 }
 
 impl Tables {
     pub(crate) fn new(jpeg: &Jpeg) -> Self {
-        let mut tables = Self::default();
+        let mut tables = Self { dc: Default::default(), ac: Default::default() };
         for component in &jpeg.components {
             for (class, made, defined, index) in [
                 (Class::Dc, &mut tables.dc, &jpeg.dc_tables, component.dc_table),
@@ -213,21 +194,13 @@ impl Tables {
         tables
     }
 
-    /// Makes those for several codes at a time, which are worth it for long walks.
-    fn make_skips(&mut self) {
-        for (skips, table) in self.skips.iter_mut().zip(&self.ac) {
-            *skips = table.as_ref().map(Skips::new);
-        }
-    }
-
     /// The tables of each block of an MCU.
     pub(crate) fn by_slot(&self, jpeg: &Jpeg) -> Vec<Slot<'_>> {
         let slot = |number: u8| {
             let component = jpeg.components.get(usize::from(number))?;
             let dc = self.dc.get(usize::from(component.dc_table))?.as_ref()?;
             let ac = self.ac.get(usize::from(component.ac_table))?.as_ref()?;
-            let skips = self.skips.get(usize::from(component.ac_table))?.as_ref();
-            Some(Slot { dc, ac, skips, component: number.into() })
+            Some(Slot { dc, ac, component: number.into() })
         };
         jpeg.slots.iter().filter_map(|it| slot(it.component)).collect()
     }

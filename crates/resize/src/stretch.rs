@@ -1,3 +1,6 @@
+#[cfg(target_arch = "x86_64")]
+use crate::bilinear::{Avx512, Bilinear};
+use crate::simd::Instructions;
 use fast_image_resize as fir;
 use fir::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 
@@ -14,19 +17,62 @@ pub struct Source<'a> {
     pub rect: (f64, f64, f64, f64),
 }
 
+impl Source<'_> {
+    /// Whether the slices have their sizes, the rectangle is within the view, and both its sides
+    /// change: all else is rare, or an error that `fast_image_resize` tells.
+    #[cfg(target_arch = "x86_64")]
+    fn is_for_loops(&self, size: (u32, u32), out: &[u8]) -> bool {
+        let n_bytes = |(width, height): (u32, u32)| width as usize * height as usize * 3;
+        let inside = |at: u32, len: u32, side: u32| len > 0 && len <= side && at <= side - len;
+        let changes = |at: f64, len: f64, side: u32, out: u32| {
+            let is_within = at >= 0.0 && len > 0.0 && at + len <= f64::from(side);
+            is_within && out > 0 && (len != f64::from(out) || at != at.round())
+        };
+        let Self { pixels, size: whole, view, rect } = *self;
+        pixels.len() == n_bytes(whole)
+            && out.len() == n_bytes(size)
+            && inside(view.0, view.2, whole.0)
+            && inside(view.1, view.3, whole.1)
+            && changes(rect.0, rect.2, view.2, size.0)
+            && changes(rect.1, rect.3, view.3, size.1)
+    }
+}
+
 /// Resizes rectangles with the antialiased bilinear filter; one per thread, for its buffers.
 ///
 /// The result is that of torchvision and Pillow to within one level: the weights have fewer bits.
-#[derive(Default)]
 pub struct Stretcher {
     resizer: fir::Resizer,
+    /// For RGB, where the processor has the instructions.
+    #[cfg(target_arch = "x86_64")]
+    loops: Option<(Avx512, Bilinear)>,
+}
+
+impl Default for Stretcher {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Stretcher {
-    /// A stretcher without buffers yet.
+    /// A stretcher without buffers yet, with the fastest instructions that the processor has.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self::with(Instructions::Avx512)
+    }
+
+    /// A stretcher that uses these instructions at most. The pixels do not depend on it: without
+    /// AVX-512 and its permutations of bytes, `fast_image_resize` makes the same with its own.
+    #[must_use]
+    pub fn with(instructions: Instructions) -> Self {
+        let _ = instructions;
+        Self {
+            resizer: fir::Resizer::default(),
+            #[cfg(target_arch = "x86_64")]
+            loops: Avx512::detect()
+                .filter(|_| instructions == Instructions::Avx512)
+                .map(|here| (here, Bilinear::default())),
+        }
     }
 
     /// Fills `out`, `size` pixels of one channel.
@@ -52,6 +98,13 @@ impl Stretcher {
         size: (u32, u32),
         out: &mut [u8],
     ) -> Result<(), String> {
+        #[cfg(target_arch = "x86_64")]
+        if let Some((here, loops)) = &mut self.loops
+            && from.is_for_loops(size, out)
+            && loops.rgb(*here, from, size, out).is_some()
+        {
+            return Ok(());
+        }
         self.stretch::<fir::pixels::U8x3>(from, size, out)
     }
 

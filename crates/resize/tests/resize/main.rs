@@ -6,3 +6,4 @@ mod axis;
 mod oracle;
 mod resizer;
 mod spans;
+mod stretcher;

@@ -6,7 +6,7 @@ use fdconvert_core::Pixels;
 use fdconvert_resize::{Filter, Instructions, Resizer};
 use proptest::prelude::*;
 
-fn noise(width: u32, height: u32, channels: u8, seed: u64) -> Pixels {
+pub(crate) fn noise(width: u32, height: u32, channels: u8, seed: u64) -> Pixels {
     let length = Pixels::byte_len(width, height, channels) as usize;
     let mut state = seed | 1;
     let data = (0..length).map(|_| {
