@@ -105,7 +105,8 @@ impl MdsReader {
         }
         let mut reader = Self::new(path, shards, None, hash.digest128(), limit)?;
         // The one who made done-records has also made a manifest in the end.
-        let is_split = path.parent().is_some_and(|above| place::is_file(&above.join(manifest::NAME)));
+        let is_split =
+            path.parent().is_some_and(|above| place::is_file(&above.join(manifest::NAME)));
         let has_records = |folder: &Path| place::is_folder(&folder.join(RECORDS));
         let is_ours = !is_split && reader.shards.iter().any(|shard| has_records(&shard.folder));
         reader.unread = splits::unread(path, &reader.shards)?;

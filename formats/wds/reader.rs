@@ -8,8 +8,8 @@ use crate::wds::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Message, Provenance, Reader, Result, Sample,
-    Schema, Source, Splits,
+    Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Message, Provenance, Reader, Result,
+    Sample, Schema, Source, Splits,
 };
 use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
@@ -104,9 +104,7 @@ impl WdsReader {
     }
 
     fn refused(&self, index: u64, field: &FieldSpec, refusal: Refusal) -> Error {
-        refusal.into_error(|what| {
-            self.bad_sample(index, &format!("field `{}` {what}", field.name))
-        })
+        refusal.into_error(|what| self.bad_sample(index, &format!("field `{}` {what}", field.name)))
     }
 
     /// An error about one sample that says in which shard it is.

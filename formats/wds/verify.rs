@@ -164,7 +164,8 @@ impl Framing<'_> {
                 if same { Ok(()) } else { Err("tar and index have different numbers".into()) }
             }
             Slot::Region(region) => {
-                let region = self.index.region(sample, region).map_err(|error| error.to_string())?;
+                let region =
+                    self.index.region(sample, region).map_err(|error| error.to_string())?;
                 let header = match &field.kind {
                     fdconvert_core::Kind::Array(_) => {
                         // Also checks type and shape.
