@@ -40,4 +40,5 @@ mod sources;
 mod split_folders;
 #[cfg(feature = "turbo")]
 mod splits;
+#[cfg(feature = "stores")]
 mod stores;

@@ -2,12 +2,21 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{self, fdconvert, text};
+use fdconvert_core::{Encoded, Sample};
 use fdconvert_loader::{Datasets, Loader, Options};
 use fdconvert_testkit::{
     compare,
     server::{Fault, Faults, Server},
 };
-use std::{ffi::OsStr, fs, path::Path, process::Output, time::Duration};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::Path,
+    process::Output,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::Duration,
+};
 
 /// The command with a store around it.
 fn run(server: &Server, args: &[&dyn AsRef<OsStr>]) -> Output {
@@ -109,6 +118,76 @@ fn faults_of_the_network_change_nothing() {
         fs::remove_dir_all(here).unwrap();
         fs::remove_dir_all(there).unwrap();
     }
+}
+
+/// Reads a dataset through a network with these faults; returns what could not be read.
+fn read_through_faults(root: &Path, seed: u64, expected: &[Sample<Encoded>]) -> Vec<String> {
+    let shares = vec![
+        (0.05, Fault::Cut(1.0)),
+        (0.03, Fault::Status(503)),
+        (0.03, Fault::Reset),
+        (0.03, Fault::Stall(Duration::from_millis(200))),
+        (0.03, Fault::Tag),
+    ];
+    let server = Server::with_faults(root, Faults { seed, shares, ..Faults::default() });
+    let name = ["wds", "mds", "mixed", "sub/p.beton"][(seed % 4) as usize];
+    let dataset = match fdconvert::open(format!("{}/bucket/{name}", server.url())) {
+        Ok(dataset) => dataset,
+        Err(error) => return vec![error.chain()],
+    };
+    let mut errors = Vec::new();
+    for index in 0..dataset.len() {
+        match dataset.get(index) {
+            Ok(sample) => {
+                let known = expected.iter().find(|known| known.key == sample.key);
+                let known = known.unwrap_or_else(|| panic!("{name}: {}", sample.key));
+                // MDS stores the classes, too; the image is what matters.
+                assert_eq!(sample.values[0], known.values[0], "{name}, seed {seed}");
+            }
+            Err(error) => errors.push(error.chain()),
+        }
+    }
+    errors
+}
+
+/// Of many runs through faults each ends with the same bytes, or says which object is not as it was.
+fn many_runs_through_faults(seeds: std::ops::Range<u64>) {
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path());
+    let stores = root.path().join("stores");
+    let local = fdconvert::open(stores.join("bucket/wds")).unwrap();
+    let expected: Vec<_> = (0..local.len()).map(|index| local.get(index).unwrap()).collect();
+    let (next, n_errors) = (AtomicU64::new(seeds.start), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end {
+                        return;
+                    }
+                    for error in read_through_faults(&stores, seed, &expected) {
+                        // Only a tag that is another one is worth no other try.
+                        let is_named = error.contains("http://") && error.contains("changed");
+                        assert!(is_named, "seed {seed}: {error}");
+                        n_errors.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    println!("{seeds:?}: {} errors, all named", n_errors.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_few_runs_through_faults() {
+    many_runs_through_faults(0..24);
+}
+
+#[test]
+#[ignore = "minutes: part of the record in docs/reliability.md"]
+fn a_thousand_runs_through_faults() {
+    many_runs_through_faults(0..1000);
 }
 
 /// Everything that training sees, from a dataset that a loader reads.
