@@ -45,6 +45,7 @@ class Ranges(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def url(tmp_path: Path, photos: Path) -> Iterator[str]:
+    (tmp_path / "served").mkdir()
     fdconvert.pack(photos, tmp_path / "served" / "wds", format="wds", shards=2)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ranges)
     server.root = tmp_path / "served"  # type: ignore[attr-defined]
@@ -97,7 +98,7 @@ def test_storage_is_slow_on_request(url: str, tmp_path: Path) -> None:
 
 
 def test_errors_are_those_of_files(url: str) -> None:
-    with pytest.raises(fdconvert.Error, match="nothing"):
+    with pytest.raises(OSError, match="nothing"):
         fdconvert.Dataset(url.replace("/wds", "/nothing"))
     with pytest.raises(fdconvert.UsageError, match="begins with none of"):
         fdconvert.Dataset("ftp://host/x")

@@ -63,6 +63,11 @@ fn to_io(cause: Cause) -> io::Error {
     }
 }
 
+/// Returns whether a body broke off.
+pub(crate) fn is_broken_body(cause: &Cause) -> bool {
+    chain(cause).contains("body")
+}
+
 /// The causes on one line, without those that the one before repeats.
 fn chain(cause: &Cause) -> String {
     let mut said = cause.to_string();

@@ -9,6 +9,9 @@ use fdconvert_core::{Error, Result, named};
 use object_store::{GetOptions, GetRange, ObjectMeta};
 use std::{io, ops::Range, path::Path, sync::OnceLock};
 
+/// How often a body is asked for that breaks off and cannot be continued.
+const TRIES: u32 = 4;
+
 /// Bytes that come with the answer that tells how long an object is.
 const START_BYTES: u64 = 64 << 10;
 
@@ -175,14 +178,30 @@ fn get(
     if_match: Option<String>,
 ) -> Result<(ObjectMeta, Range<u64>, Bytes)> {
     let client = Client::of(location)?;
-    count::request();
     let options = GetOptions { range: Some(range), if_match, ..GetOptions::default() };
-    let answer = client.wait(async {
-        let answer = client.store.get_opts(&location.key, options).await?;
-        let (meta, range) = (answer.meta.clone(), answer.range.clone());
-        Ok((meta, range, answer.bytes().await?))
-    });
-    let answer = answer.map_err(|cause| error::of("read", location, cause))?;
-    count::received(answer.2.len());
-    Ok(answer)
+    let mut n_tries = 0;
+    loop {
+        count::request();
+        n_tries += 1;
+        let answer = client.wait(async {
+            let answer = client.store.get_opts(&location.key, options.clone()).await?;
+            let (meta, range) = (answer.meta.clone(), answer.range.clone());
+            Ok((meta, range, answer.bytes().await?))
+        });
+        match answer {
+            Ok(answer) => {
+                count::received(answer.2.len());
+                return Ok(answer);
+            }
+            // The client has continued bodies that broke off, where it could: where the answer had
+            // no tag, or that of the rest was another one, it could not.
+            Err(cause) if n_tries < TRIES && is_of_the_network(&cause) => {}
+            Err(cause) => return Err(error::of("read", location, cause)),
+        }
+    }
+}
+
+/// Returns whether a request may succeed the next time, beyond what the client tries by itself.
+fn is_of_the_network(cause: &object_store::Error) -> bool {
+    matches!(cause, object_store::Error::Generic { .. }) && error::is_broken_body(cause)
 }
