@@ -61,7 +61,7 @@ def test_a_url_is_a_path(url: str, tmp_path: Path) -> None:
     for index in range(len(here)):
         np.testing.assert_array_equal(here[index]["image"], there[index]["image"])
     fdconvert.unpack(url, tmp_path / "unpacked")
-    assert len(list((tmp_path / "unpacked").rglob("*.jpg"))) == len(here)
+    assert len(list((tmp_path / "unpacked").rglob("*.png"))) == len(here)
 
 
 def test_batches_are_those_of_the_disk(url: str, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_batches_are_those_of_the_disk(url: str, tmp_path: Path) -> None:
 def test_a_cache_in_a_folder_spares_reads(url: str, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     for epochs, hits in [(2, 12), (1, 12)]:
-        loader = fdconvert.Loader(url, 4, cache_bytes=1 << 20, cache_folder=cache)
+        loader = fdconvert.Loader(url, 4, cache_bytes=1 << 26, cache_folder=cache)
         for _ in range(epochs):
             for _ in loader:
                 pass
