@@ -1,5 +1,5 @@
 //! Datasets in stores: what the command does with URLs.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking, and record")]
 
 use crate::common::{self, fdconvert, text};
 use fdconvert_loader::{Datasets, Loader, Options};
