@@ -22,7 +22,7 @@ pub fn open_within(path: impl AsRef<Path>, limit: MaxDecompressed) -> Result<Box
     let formats = formats();
     let recognised = formats.iter().find(|format| format.detect(path));
     // A file too damaged to be recognised gets the error of the format that its name claims.
-    let is_file = matches!(kind, Kind::File { .. });
+    let is_file = matches!(kind, Kind::File);
     let has_extension = is_file && path.extension().is_some();
     let claimed = || formats.iter().find(|format| has_extension && format.suits(path));
     match recognised.or_else(claimed) {

@@ -45,7 +45,7 @@ fn is_compressed(start: &[u8]) -> bool {
 /// The shards of a folder, in the order of their names.
 pub(crate) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let is_shard =
-        |(path, kind): &(PathBuf, Kind)| is_shard_name(path) && matches!(kind, Kind::File { .. });
+        |(path, kind): &(PathBuf, Kind)| is_shard_name(path) && matches!(kind, Kind::File);
     let shards = place::list(folder)?.into_iter().filter(is_shard);
     Ok(shards.map(|(path, _)| path).collect())
 }
@@ -146,20 +146,26 @@ impl WdsReader {
 }
 
 impl Unscanned {
-    fn scan(self, columns: &[Column], image: Option<usize>) -> Result<Shard> {
-        let Self { path, mut archive, mut is_stored, index, problem: index_problem } = self;
-        let contents = match index {
+    fn scan(mut self, columns: &[Column], image: Option<usize>) -> Result<Shard> {
+        let contents = match self.index.take() {
             Some(index) => Contents::Indexed(Box::new(index)),
             None => {
-                // Of an object without an index a copy is walked through, and read.
-                is_stored &= archive.here().is_some();
-                let whole = archive.whole()?;
-                let scanned = Scanned::new(&whole, columns, image);
-                archive = whole.into();
-                Contents::Scanned(scanned.map_err(|error| error.at(&path))?)
+                let scanned = Scanned::new(&self.walkable()?, columns, image);
+                Contents::Scanned(scanned.map_err(|error| error.at(&self.path))?)
             }
         };
+        let Self { path, archive, is_stored, index: _, problem: index_problem } = self;
         Ok(Shard { path: path.into(), archive, is_stored, contents, index_problem })
+    }
+
+    /// The whole archive. Of an object a copy is walked through, and read from then on.
+    fn walkable(&mut self) -> Result<Bytes> {
+        let whole = self.archive.whole()?;
+        if self.archive.here().is_none() {
+            self.archive = whole.clone().into();
+            self.is_stored = false;
+        }
+        Ok(whole)
     }
 
     /// Returns what the first sample's members are called, in the order of the fields they belong
@@ -207,9 +213,9 @@ fn decide(shards: &mut [Unscanned], manifest: Option<&Manifest>) -> Result<(Sche
     Ok((schema, columns))
 }
 
-fn first_sample(shards: &[Unscanned]) -> Result<(Schema, Vec<Column>)> {
-    for shard in shards {
-        let archive = shard.archive.whole()?;
+fn first_sample(shards: &mut [Unscanned]) -> Result<(Schema, Vec<Column>)> {
+    for shard in &mut *shards {
+        let archive = shard.walkable()?;
         if let Some(sample) = samples(&archive).next() {
             let (_, members) = sample.map_err(|error| error.at(&shard.path))?;
             return infer(&archive, &members);

@@ -23,6 +23,9 @@ use std::{
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Measured {
     pub(crate) dataset: String,
+    /// The dataset, and how many reads are in flight where that differs.
+    #[serde(skip)]
+    pub(crate) label: String,
     /// Reading threads; 0 where the decoding threads read.
     pub(crate) queue_depth: usize,
     /// Images/s of every round.
@@ -57,8 +60,9 @@ impl Measured {
 
 /// A dataset with its loader, and what the rounds gave so far.
 struct Lane {
-    /// What it is called in the table.
     name: String,
+    /// What it is called in the table.
+    label: String,
     loader: Loader,
     rounds: Vec<f64>,
     cpu: Duration,
@@ -173,12 +177,13 @@ fn options(args: &BenchArgs, queue_depth: usize, access: Access) -> Result<Optio
 impl Lane {
     fn new(path: &Path, depth: usize, args: &BenchArgs, access: Access) -> Result<Self> {
         let loader = Loader::new(Datasets::open(path)?, options(args, depth, access)?)?;
-        let name = match args.queue_depth.len() {
-            1 => name(path),
-            _ => format!("{}, {depth} in flight", name(path)),
+        let name = name(path);
+        let label = match args.queue_depth.len() {
+            1 => name.clone(),
+            _ => format!("{name}, {depth} in flight"),
         };
         let cpu = Duration::ZERO;
-        Ok(Self { name, loader, rounds: Vec::new(), cpu, images: 0, stats: Vec::new() })
+        Ok(Self { name, label, loader, rounds: Vec::new(), cpu, images: 0, stats: Vec::new() })
     }
 
     /// The next batch, in whichever epoch.
@@ -242,6 +247,7 @@ impl Lane {
         let readers = if depth > 0 { depth } else { threads };
         Measured {
             dataset: self.name.clone(),
+            label: self.label.clone(),
             queue_depth: self.loader.options().fetch_threads,
             rounds: self.rounds.clone(),
             images_per_s,

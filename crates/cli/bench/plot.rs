@@ -5,7 +5,7 @@ use fdconvert_profile::{BarChart, Bars};
 /// For each dataset what was achieved, with its range, and what loading and decoding would allow.
 pub(crate) fn svg(measured: &[Measured]) -> String {
     let bars = measured.iter().map(|one| Bars {
-        name: &one.dataset,
+        name: &one.label,
         values: [Some(one.images_per_s), one.loading_per_s, Some(one.decoding_per_s)],
         range: one.range(),
     });

@@ -3,7 +3,7 @@ use super::Measured;
 use crate::output::{self, images_per_s};
 
 pub(crate) fn table(measured: &[Measured]) -> String {
-    let width = measured.iter().map(|one| one.dataset.chars().count()).max().unwrap_or(0).max(7);
+    let width = measured.iter().map(|one| one.label.chars().count()).max().unwrap_or(0).max(7);
     let mut text = format!(
         "{:width$}  {:>8}  {:>13}  {:>8}  {:>9}  {:>10}  {:>10}  {:>5}  {:>5}  {}\n",
         "dataset",
@@ -26,7 +26,7 @@ pub(crate) fn table(measured: &[Measured]) -> String {
             .collect();
         text.push_str(&format!(
             "{:width$}  {:>8}  {:>13}  {:>8.2}  {:>9}  {:>10}  {:>10}  {:>3.0} %  {:>3.0} %  {} ({})\n",
-            one.dataset,
+            one.label,
             images_per_s(one.images_per_s),
             format!("{}..{}", images_per_s(least), images_per_s(most)),
             one.cpu_ms_per_image,

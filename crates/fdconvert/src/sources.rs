@@ -92,7 +92,7 @@ impl Opening<'_> {
         if let Some(folder) = self.cached_folder(path)? {
             return Ok(Box::new(folder));
         }
-        if matches!(kind, Kind::File { .. }) && fdconvert_formats::folder::is_image_name(path) {
+        if matches!(kind, Kind::File) && fdconvert_formats::folder::is_image_name(path) {
             let what = format!("{} is one image; give the folder that it lies in", path.display());
             return Err(Error::usage("source", what));
         }

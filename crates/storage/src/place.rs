@@ -14,10 +14,7 @@ use std::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file, or an object.
-    File {
-        /// In bytes.
-        len: u64,
-    },
+    File,
     /// A folder.
     Folder,
     /// Something that holds no data: a pipe, a device.
@@ -41,7 +38,7 @@ pub fn look(path: &Path) -> Result<Option<Kind>> {
         return away::look(path);
     }
     match fs::metadata(path) {
-        Ok(found) => Ok(Some(kind_of(&found))),
+        Ok(found) => Ok(Some(kind_of(found.file_type()))),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(cause) => Err(Error::io("open", path)(cause)),
     }
@@ -55,7 +52,7 @@ pub fn look_at(path: &Path) -> Result<Kind> {
     if !is_url(path) {
         // With the system's own words and number.
         let found = fs::metadata(path).map_err(Error::io("open", path))?;
-        return Ok(kind_of(&found));
+        return Ok(kind_of(found.file_type()));
     }
     let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no such file or folder");
     look(path)?.ok_or_else(|| Error::io("open", path)(missing()))
@@ -64,7 +61,7 @@ pub fn look_at(path: &Path) -> Result<Kind> {
 /// Returns whether a path leads to a file; false also where that cannot be found out.
 #[must_use]
 pub fn is_file(path: &Path) -> bool {
-    matches!(look(path), Ok(Some(Kind::File { .. })))
+    matches!(look(path), Ok(Some(Kind::File)))
 }
 
 /// Returns whether a path leads to a folder; false also where that cannot be found out.
@@ -73,7 +70,8 @@ pub fn is_folder(path: &Path) -> bool {
     matches!(look(path), Ok(Some(Kind::Folder)))
 }
 
-/// Paths of what lies in a folder, in their order, and what each leads to.
+/// Paths of what lies in a folder, in their order, and what each leads to. Links that cannot be
+/// followed are not there.
 ///
 /// # Errors
 /// `Io`.
@@ -83,11 +81,15 @@ pub fn list(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
     }
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
-        let path = entry.map_err(Error::io("list", folder))?.path();
-        // What vanishes meanwhile, and links that lead nowhere, are not there.
-        if let Some(kind) = look(&path)? {
-            entries.push((path, kind));
-        }
+        let entry = entry.map_err(Error::io("list", folder))?;
+        let path = entry.path();
+        // The listing tells the type of most: a folder of a million images is not looked at one by
+        // one.
+        let kind = match entry.file_type() {
+            Ok(found) if !found.is_symlink() => Some(kind_of(found)),
+            _ => fs::metadata(&path).ok().map(|found| kind_of(found.file_type())),
+        };
+        entries.extend(kind.map(|kind| (path, kind)));
     }
     entries.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(entries)
@@ -129,10 +131,10 @@ pub fn set_store_options(options: impl IntoIterator<Item = (String, String)>) ->
     away::set_options(options.into_iter().collect())
 }
 
-fn kind_of(found: &fs::Metadata) -> Kind {
+fn kind_of(found: fs::FileType) -> Kind {
     match (found.is_dir(), found.is_file()) {
         (true, _) => Kind::Folder,
-        (_, true) => Kind::File { len: found.len() },
+        (_, true) => Kind::File,
         _ => Kind::Other,
     }
 }
@@ -191,7 +193,7 @@ pub(crate) mod away {
 
     fn kind(found: Found) -> Kind {
         match found {
-            Found::Object { len } => Kind::File { len },
+            Found::Object => Kind::File,
             Found::Folder => Kind::Folder,
         }
     }
@@ -233,13 +235,15 @@ mod tests {
         fs::write(path("b"), b"xyz").unwrap();
         fs::create_dir(path("a")).unwrap();
         std::os::unix::fs::symlink("nowhere", path("c")).unwrap();
-        let file = Kind::File { len: 3 };
-        let entries = [(path("a"), Kind::Folder), (path("b"), file)];
+        std::os::unix::fs::symlink("b", path("d")).unwrap();
+        std::os::unix::fs::symlink("e", path("e")).unwrap();
+        let file = Kind::File;
+        let entries = [(path("a"), Kind::Folder), (path("b"), file), (path("d"), file)];
         assert_eq!(list(folder.path()).unwrap(), entries);
         assert_eq!(look(&path("b")).unwrap(), Some(file));
         assert_eq!(look(&path("c")).unwrap(), None);
         assert!(is_folder(&path("a")) && !is_file(&path("a")) && is_file(&path("b")));
-        assert!(look_at(&path("d")).unwrap_err().chain().contains("No such file"));
+        assert!(look_at(&path("c")).unwrap_err().chain().contains("No such file"));
         assert_eq!(read_start(&path("b"), 2).unwrap(), &b"xy"[..]);
         assert_eq!(read_start(&path("b"), 9).unwrap(), &b"xyz"[..]);
         assert!(read_start(folder.path(), 1).is_err());

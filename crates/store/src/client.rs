@@ -1,7 +1,7 @@
 //! The client of each store, and the threads that make its requests.
 use crate::{
-    Location, error, hugging_face,
-    location::{Base, Scheme},
+    error, hugging_face,
+    location::{Base, Location, Scheme},
     options, profile,
 };
 use fdconvert_core::{Error, Result};

@@ -1,7 +1,7 @@
 //! What stores answer, as errors that say what to do.
-use crate::Location;
+use crate::location::Location;
 use fdconvert_core::Error;
-use object_store::Error as Cause;
+use object_store::{Error as Cause, client::HttpError};
 use std::{error::Error as _, io};
 
 /// Parts of answers by which a failure is known, and the cure.
@@ -63,9 +63,10 @@ fn to_io(cause: Cause) -> io::Error {
     }
 }
 
-/// Returns whether a body broke off.
+/// Returns whether a body broke off, or could not be understood, after its answer had come: the
+/// client repeats requests without an answer by itself, and its word on them is of another type.
 pub(crate) fn is_broken_body(cause: &Cause) -> bool {
-    chain(cause).contains("body")
+    matches!(cause, Cause::Generic { source, .. } if source.is::<HttpError>())
 }
 
 /// The causes on one line, without those that the one before repeats.

@@ -1,6 +1,9 @@
 //! What lies under a URL.
 use crate::{
-    Location, client::Client, count, error, hugging_face, location::Scheme, memo::Memo,
+    client::Client,
+    count, error, hugging_face,
+    location::{Location, Scheme},
+    memo::Memo,
     object::Object,
 };
 use fdconvert_core::{Error, Result};
@@ -13,11 +16,8 @@ use std::{
 /// What a URL leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// An object of that many bytes.
-    Object {
-        /// In bytes.
-        len: u64,
-    },
+    /// An object.
+    Object,
     /// Objects below it.
     Folder,
 }
@@ -89,7 +89,7 @@ fn object(location: &Location) -> Result<Option<Found>> {
     }
     // Its start is what is asked for next.
     match Object::open(&location.path) {
-        Ok(object) => Ok(Some(Found::Object { len: object.len() })),
+        Ok(_) => Ok(Some(Found::Object)),
         Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(error),
     }
@@ -130,7 +130,7 @@ fn list_below(location: &Location) -> Result<Vec<Entry>> {
     let name = |key: &object_store::path::Path| key.filename().map(ToOwned::to_owned);
     let objects = listed.objects.iter().filter_map(|meta| {
         let path = location.path.join(name(&meta.location)?);
-        Some(Entry { path, found: Found::Object { len: meta.size } })
+        Some(Entry { path, found: Found::Object })
     });
     let folders = listed.common_prefixes.iter().filter_map(|key| {
         Some(Entry { path: location.path.join(name(key)?), found: Found::Folder })

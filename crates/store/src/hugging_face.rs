@@ -1,6 +1,11 @@
 //! Datasets of Hugging Face: files by plain HTTP, lists by its interface for programs
 //! (<https://huggingface.co/docs/hub/api>).
-use crate::{Entry, Found, Location, client::Client, count, location::Base};
+use crate::{
+    Entry, Found,
+    client::Client,
+    count,
+    location::{Base, Location},
+};
 use fdconvert_core::{Error, Result};
 use http::{HeaderMap, HeaderValue, header};
 use object_store::ClientOptions;
@@ -16,8 +21,6 @@ const MAX_PAGES: usize = 10_000;
 struct Listed {
     r#type: String,
     path: String,
-    #[serde(default)]
-    size: u64,
 }
 
 fn endpoint() -> String {
@@ -27,8 +30,8 @@ fn endpoint() -> String {
 
 /// The URL below which the files of a repository lie.
 pub(crate) fn files(base: &Base) -> String {
-    let Base::Repository { kind, name, revision } = base else { return String::new() };
-    format!("{}/{kind}/{name}/resolve/{}", endpoint(), revision.replace('/', "%2F"))
+    let Base::Repository { name, revision } = base else { return String::new() };
+    format!("{}/datasets/{name}/resolve/{}", endpoint(), revision.replace('/', "%2F"))
 }
 
 /// The same client with the user's token, where there is one.
@@ -61,9 +64,9 @@ fn token() -> Option<String> {
 
 /// Returns what lies in a folder of a repository; nothing where it is missing.
 pub(crate) fn list(location: &Location) -> Result<Vec<Entry>> {
-    let Base::Repository { kind, name, revision } = &location.base else { return Ok(Vec::new()) };
+    let Base::Repository { name, revision } = &location.base else { return Ok(Vec::new()) };
     let revision = revision.replace('/', "%2F");
-    let first = format!("{}/api/{kind}/{name}/tree/{revision}/{}", endpoint(), location.key);
+    let first = format!("{}/api/datasets/{name}/tree/{revision}/{}", endpoint(), location.key);
     let client = Client::of(location)?;
     let failed = |cause: io::Error| Error::io("list", &location.path)(cause);
     let requests = reqwest::Client::builder()
@@ -97,7 +100,7 @@ fn entry(location: &Location, listed: Listed) -> Option<Entry> {
     let name = listed.path.rsplit('/').next().filter(|name| !name.is_empty())?;
     let found = match listed.r#type.as_str() {
         "directory" => Found::Folder,
-        _ => Found::Object { len: listed.size },
+        _ => Found::Object,
     };
     Some(Entry { path: location.path.join(name), found })
 }

@@ -2,7 +2,7 @@
 //!
 //! An [`Object`] is read by ranges; [`look`] tells what a URL leads to, [`list`] what lies below
 //! one, [`read`] gives a small object as a whole. Which store a URL means, and where its
-//! credentials come from, is in [`Location`]:
+//! credentials come from:
 //!
 //! | URL | store | credentials |
 //! |---|---|---|
@@ -34,6 +34,5 @@ mod profile;
 
 pub use count::{Totals, totals};
 pub use find::{Entry, Found, list, look};
-pub use location::Location;
 pub use object::{Object, read, read_start};
 pub use options::set_options;

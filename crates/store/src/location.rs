@@ -45,7 +45,7 @@ fn known() -> String {
 
 /// An object, or a folder of objects, in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
+pub(crate) struct Location {
     /// As it was given.
     pub(crate) path: PathBuf,
     pub(crate) scheme: Scheme,
@@ -62,15 +62,15 @@ pub(crate) enum Base {
     /// `https://HOST:PORT`.
     Host(String),
     /// `OWNER/NAME` and the revision.
-    Repository { kind: String, name: String, revision: String },
+    Repository { name: String, revision: String },
 }
 
 impl Location {
     /// Parses a URL.
     ///
     /// # Errors
-    /// `Usage` when it is none of the [stores](crate), or names no bucket, host or repository.
-    pub fn parse(path: &Path) -> Result<Self> {
+    /// `Usage` when it is none of the stores, or names no bucket, host or repository.
+    pub(crate) fn parse(path: &Path) -> Result<Self> {
         let refuse = |what: String| Error::usage("location", what);
         let shown = path.display();
         let text = path.to_str().ok_or_else(|| refuse(format!("{shown} is not UTF-8")))?;
@@ -99,12 +99,6 @@ impl Location {
         Ok(Self { path: path.to_owned(), scheme, base, key })
     }
 
-    /// Returns whether objects can be written there.
-    #[must_use]
-    pub fn is_writable(&self) -> bool {
-        !matches!(self.scheme, Scheme::Http | Scheme::Hf)
-    }
-
     /// Returns whether the store tells what lies below a key.
     pub(crate) fn is_listed(&self) -> bool {
         self.scheme != Scheme::Http
@@ -123,11 +117,7 @@ fn repository(rest: &str) -> Option<(Base, String)> {
     let (kind, owner, name) = (parts.next()?, parts.next()?, parts.next()?);
     let (name, revision) = name.split_once('@').unwrap_or((name, "main"));
     let sound = kind == "datasets" && !owner.is_empty() && !name.is_empty();
-    let base = Base::Repository {
-        kind: kind.to_owned(),
-        name: format!("{owner}/{name}"),
-        revision: revision.to_owned(),
-    };
+    let base = Base::Repository { name: format!("{owner}/{name}"), revision: revision.to_owned() };
     sound.then(|| (base, parts.next().unwrap_or_default().to_owned()))
 }
 
@@ -148,11 +138,8 @@ mod tests {
         assert_eq!(parsed("gs://b/a b/"), (bucket(Scheme::Gs, "b"), "a b".into()));
         let host = Base::Host("https://h:1".into());
         assert_eq!(parsed("https://h:1/x%20y/z.tar"), (host, "x y/z.tar".into()));
-        let repository = |revision: &str| Base::Repository {
-            kind: "datasets".into(),
-            name: "o/n".into(),
-            revision: revision.into(),
-        };
+        let repository =
+            |revision: &str| Base::Repository { name: "o/n".into(), revision: revision.into() };
         assert_eq!(parsed("hf://datasets/o/n/a/b"), (repository("main"), "a/b".into()));
         assert_eq!(parsed("hf://datasets/o/n@v1"), (repository("v1"), String::new()));
     }

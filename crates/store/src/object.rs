@@ -1,7 +1,7 @@
 use crate::{
-    Location,
     client::Client,
     count, error, find,
+    location::Location,
     memo::{Memo, Start},
 };
 use bytes::Bytes;
@@ -195,13 +195,8 @@ fn get(
             }
             // The client has continued bodies that broke off, where it could: where the answer had
             // no tag, or that of the rest was another one, it could not.
-            Err(cause) if n_tries < TRIES && is_of_the_network(&cause) => {}
+            Err(cause) if n_tries < TRIES && error::is_broken_body(&cause) => {}
             Err(cause) => return Err(error::of("read", location, cause)),
         }
     }
-}
-
-/// Returns whether a request may succeed the next time, beyond what the client tries by itself.
-fn is_of_the_network(cause: &object_store::Error) -> bool {
-    matches!(cause, object_store::Error::Generic { .. }) && error::is_broken_body(cause)
 }

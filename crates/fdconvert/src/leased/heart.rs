@@ -1,4 +1,5 @@
 //! A thread that renews the leases of this worker, however long reading, encoding or syncing takes.
+use fdconvert_core::{Error, Result};
 use fdconvert_storage::{Lease, LeaseFolder, Leases as _};
 use std::{
     sync::{
@@ -31,11 +32,15 @@ pub(super) struct Heart {
 }
 
 impl Heart {
-    pub(super) fn new(store: Arc<LeaseFolder>) -> Self {
+    /// Begins to beat.
+    ///
+    /// # Errors
+    /// `Io` when the system has no thread left.
+    pub(super) fn new(store: Arc<LeaseFolder>) -> Result<Self> {
         let held = AllHeld::default();
         let (stop, stopped) = mpsc::sync_channel::<()>(0);
         let (every, beating) = (store.lasts() / BEATS, (store.clone(), held.clone()));
-        let thread = thread::spawn(move || {
+        let beat = move || {
             let (store, held) = beating;
             while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 let all = lock(&held).clone();
@@ -46,8 +51,10 @@ impl Heart {
                     }
                 }
             }
-        });
-        Self { store, held, stop: Some(stop), thread: Some(thread) }
+        };
+        let thread = thread::Builder::new().name("leases".into()).spawn(beat);
+        let thread = thread.map_err(Error::io("start", "the thread that renews leases"))?;
+        Ok(Self { store, held, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Renews this lease from now on, and gives it back when the result is dropped.

@@ -73,7 +73,7 @@ pub(crate) fn run(samples: &Samples, lasts: Duration, context: Context<'_>) -> R
     make_folder(dataset.out)?;
     make_folder(path.parent().unwrap_or(dataset.out))?;
     let store = LeaseFolder::open(&path, lasts)?;
-    let mut worker = Worker::new(&dataset, &identity, store, &path);
+    let mut worker = Worker::new(&dataset, &identity, store, &path)?;
     let mut observer = context.progress.packing();
     let mut report =
         pack_turns(&dataset, &identity, &run, &mut worker, context.cancel, &mut *observer)?;

@@ -45,12 +45,12 @@ impl<'a> Worker<'a> {
         identity: &'a Identity,
         store: LeaseFolder,
         path: &'a Path,
-    ) -> Self {
+    ) -> Result<Self> {
         let store = Arc::new(store);
-        let heart = Heart::new(store.clone());
+        let heart = Heart::new(store.clone())?;
         let n_shards = dataset.plan.shards.len().max(1) as u64;
         let start = RandomState::new().hash_one(std::process::id()) % n_shards;
-        Self {
+        Ok(Self {
             dataset,
             identity,
             path,
@@ -61,7 +61,7 @@ impl<'a> Worker<'a> {
             counts: LeaseCounts::default(),
             n_lost: Arc::default(),
             skipped: None,
-        }
+        })
     }
 
     pub(super) fn counts(&self) -> LeaseCounts {

@@ -156,6 +156,9 @@ impl Store {
 
 /// Sleeps, but not for a loader that stops.
 fn wait(time: Duration, stopped: &AtomicBool) {
+    if time.is_zero() {
+        return;
+    }
     let began = Instant::now();
     while !stopped.load(Ordering::Relaxed) {
         let left = time.saturating_sub(began.elapsed());

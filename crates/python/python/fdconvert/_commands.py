@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from fdconvert import _fdconvert
-
-StrPath: TypeAlias = str | os.PathLike[str]
-"""A path, or for sources a recipe such as ``fractal:fractaldb?classes=20``."""
+from fdconvert._paths import StrPath
 
 Scalar: TypeAlias = str | int | float | os.PathLike[str]
 Option: TypeAlias = Scalar | Iterable[Scalar] | Mapping[str, Scalar] | None

@@ -9,8 +9,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from fdconvert import _fdconvert
 from fdconvert._errors import UsageError
-
-StrPath: TypeAlias = str | os.PathLike[str]
+from fdconvert._paths import StrPath, absolute
 
 Part: TypeAlias = StrPath | tuple[StrPath, float]
 """A dataset, or a dataset with how often each of its samples comes in an epoch."""
@@ -419,11 +418,7 @@ def _parts(path: StrPath | Iterable[Part]) -> list[tuple[str, float]]:
         for part in parts
     ]
     # Another process may run in another folder.
-    return [(_absolute(os.fspath(path)), weight) for path, weight in weighted]
-
-
-def _absolute(path: str) -> str:
-    return path if "://" in path else os.path.abspath(path)
+    return [(absolute(path), weight) for path, weight in weighted]
 
 
 def _restored(

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import fdconvert
-from fdconvert._commands import Progress, StrPath
+from fdconvert._commands import Progress
+from fdconvert._paths import StrPath, absolute
 
 try:
     import ray
@@ -51,7 +52,7 @@ def pack(
     """
     with tempfile.TemporaryDirectory() as folder:
         plan = Path(folder) / "plan.fdplan"
-        fdconvert.plan(_absolute(sources), plan, **options)
+        fdconvert.plan(_sources(sources), plan, **options)
         return pack_plan(
             plan,
             out,
@@ -137,11 +138,10 @@ def _done(out: Path) -> int:
         return 0
 
 
-def _absolute(sources: StrPath | Iterable[StrPath]) -> list[str]:
-    """Sources as every node finds them; recipes stay as they are."""
+def _sources(sources: StrPath | Iterable[StrPath]) -> list[str]:
+    """Sources as every node finds them."""
     listed = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
-    paths = [os.fspath(source) for source in listed]
-    return [path if path.startswith("fractal:") else os.path.abspath(path) for path in paths]
+    return [absolute(source) for source in listed]
 
 
 def main() -> int:
