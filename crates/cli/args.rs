@@ -4,8 +4,8 @@ use crate::{
     choices::{ByArg, EngineArg, FilterArg, OnErrorArg, SubsamplingArg},
     fractal::args::FractalArgs,
     help::{
-        BENCH_EXAMPLES, INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES,
-        PROFILE_EXAMPLES, SAMPLE_EXAMPLES, UNPACK_EXAMPLES, VERIFY_EXAMPLES,
+        BENCH_EXAMPLES, CLEAN_EXAMPLES, INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES,
+        PLAN_EXAMPLES, PROFILE_EXAMPLES, SAMPLE_EXAMPLES, UNPACK_EXAMPLES, VERIFY_EXAMPLES,
     },
     profile::args::ProfileArgs,
     stores::name_and_value,
@@ -44,6 +44,9 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     /// Complete a dataset whose parts are all packed
     Merge(MergeArgs),
+    /// Give up what killed runs have sent of objects that they did not finish (S3)
+    #[command(after_help = CLEAN_EXAMPLES)]
+    Clean(CleanArgs),
     /// Make indexes and files for other readers beside existing tar shards
     #[command(after_help = INDEX_EXAMPLES)]
     Index(IndexArgs),
@@ -259,6 +262,22 @@ pub(crate) struct MergeArgs {
     /// The plan they were packed by [default: the copy that they left in OUT]
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArgs {
+    /// URL of a dataset, or of a folder or bucket: unfinished uploads at or below it, whichever tool
+    /// has begun them
+    pub(crate) out: PathBuf,
+    /// Only uploads that were begun at least that long ago, so that those of a run that still works
+    /// stay
+    #[arg(long, value_name = "TIME", default_value = "1d")]
+    pub(crate) older_than: TimeSpan,
+    /// List them and give up none
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

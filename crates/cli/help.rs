@@ -62,6 +62,10 @@ Examples:
 
 The bytes do not depend on how many parts there are; a part that was killed is run again.";
 
+pub(crate) const CLEAN_EXAMPLES: &str = "\
+Examples:
+  fdconvert clean s3://bucket/set --dry-run
+  fdconvert clean s3://bucket/set --older-than 2h";
 pub(crate) const INDEX_EXAMPLES: &str = "\
 Examples:
   fdconvert index shards/                          fdx, DALI and wids files

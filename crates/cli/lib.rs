@@ -8,6 +8,7 @@ mod args;
 mod arguments;
 mod bench;
 mod choices;
+mod clean;
 mod engine;
 mod format_options;
 mod formula;

@@ -66,6 +66,7 @@ fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
             FractalCommand::Recipes => ("OUT", None),
         }),
         Command::Merge(_)
+        | Command::Clean(_)
         | Command::Index(_)
         | Command::Inspect(_)
         | Command::Verify(_)

@@ -2,8 +2,8 @@
 use crate::{
     Outcome, Session,
     args::{Cli, Command},
-    arguments, bench, format_options, fractal, gpu, index, inspect, man, output, pack, parents,
-    plan, profile, sample, unpack, verify,
+    arguments, bench, clean, format_options, fractal, gpu, index, inspect, man, output, pack,
+    parents, plan, profile, sample, unpack, verify,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use fdconvert_core::{Class, Result};
@@ -56,6 +56,7 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
         Command::Pack(args) => pack::run(args, &format_options::values(matches), session),
         Command::Plan(args) => plan::run(args, &format_options::values(matches), session),
         Command::Merge(args) => plan::merge(args, session),
+        Command::Clean(args) => clean::run(args, session),
         Command::Index(args) => index::run(args, session),
         Command::Fractal(args) => fractal::run(args, session),
         Command::Profile(args) => profile::run(args, session),

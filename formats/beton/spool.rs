@@ -5,7 +5,7 @@
 //! page added, so that a killed run continues with the entries that are there.
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, message, named};
-use fdconvert_storage::Scratch;
+use fdconvert_storage::{Scratch, place::is_url};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -33,6 +33,9 @@ impl Spool {
     /// `Usage`, `Io`.
     pub(crate) fn refuse_foreign(partial: &Path) -> Result<()> {
         let path = Self::path(partial);
+        if is_url(&path) {
+            return Ok(());
+        }
         match fs::symlink_metadata(&path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(cause) => Err(Error::io("look at", &path)(cause)),

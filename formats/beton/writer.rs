@@ -11,7 +11,7 @@ use fdconvert_core::{
     Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
     Skipped, Value, message, named,
 };
-use fdconvert_storage::Scratch;
+use fdconvert_storage::{Scratch, place::exists};
 use std::{
     fs, mem,
     os::unix::fs::MetadataExt,
@@ -377,7 +377,7 @@ impl ShardWriter for BetonWriter {
 }
 
 fn refuse_existing(out: &Path, overwrite: bool) -> Result<()> {
-    if !overwrite && fs::symlink_metadata(out).is_ok() {
+    if !overwrite && exists(out)? {
         let what = message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
         return Err(Error::usage("output", what));
     }

@@ -9,7 +9,7 @@ use crate::mds::{
 };
 use crate::shards::{
     RECORDS,
-    manifest::{self, FileFacts},
+    manifest::{self, FileFacts, publish},
 };
 use fdconvert_core::{Complete, Error, Result};
 use fdconvert_storage::{fingerprint_hex as hex, remove_source_stamp, replace};
@@ -66,7 +66,7 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         written.push(path.to_path_buf());
     }
     let path = request.out.join(manifest::NAME);
-    replace(&path, &manifest)?;
+    publish(&path, &manifest, request.fingerprint)?;
     remove_source_stamp(&request.out.join(RECORDS))?;
     written.push(path);
     Ok(written)

@@ -7,18 +7,19 @@ use crate::mds::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{holds_another, is_there, recorded, remove},
+    existing::{holds_another, list_if_there, recorded},
     manifest,
     record::{MAX_BYTES, Proof, Record as _, proof},
     record_path,
 };
 use fdconvert_core::{Create, Error, Result, Shard, message, named};
 use fdconvert_storage::{
-    Claim, Folders, SourceStamp, is_of_run, partial_path, read_if_there, refuse_foreign_partial,
-    refuse_link,
+    Claim, Folders, SourceStamp, is_of_run, partial_path,
+    place::{Kind, exists, file_len, remove},
+    read_if_there, refuse_foreign_partial, refuse_link,
 };
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -107,7 +108,8 @@ impl Place {
                     && has_len(&self.folder.join(&record.file), Some(record.bytes))?
                     && has_len(&self.index_path(), None)?
                     && (!compare
-                        || record.agrees(&self.folder)? && sidecar::is_whole(&self.index_path())?);
+                        || record.agrees(&self.folder)?
+                            && sidecar::is_whole(&self.index_path(), record.fingerprint())?);
                 return Ok(if is_whole { Found::Finished(record.into()) } else { Found::Nothing });
             }
             // Its start still says whose it is.
@@ -128,7 +130,7 @@ impl Place {
         let is_ours = claim.is_some_and(|claim| is_of_run(&claim, fingerprint));
         for name in [self.raw_name(), self.zip_name(), self.index_name()] {
             let path = self.folder.join(name);
-            if !is_ours && is_there(&path) {
+            if !is_ours && exists(&path)? {
                 let what = format!("{} exists and has no record of ours", path.display());
                 return Ok(Found::Foreign(what));
             }
@@ -164,10 +166,10 @@ impl Place {
             Found::Foreign(what) => return refuse(what),
         }
         let index = self.folder.join(INDEX);
-        let is_complete = is_there(&index) || is_there(&self.out.join(manifest::NAME));
+        let has_manifest = exists(&self.out.join(manifest::NAME))?;
+        let is_complete = has_manifest || exists(&index)?;
         // Its indexes were written, and the manifest was not.
-        let is_begun =
-            !is_there(&self.out.join(manifest::NAME)) && self.has_record_of(request.fingerprint)?;
+        let is_begun = !has_manifest && self.has_record_of(request.fingerprint)?;
         // A finished dataset of this run that has lost a shard may be mended.
         if is_complete && !is_begun && !is_of(&self.out, request.fingerprint) {
             return refuse(format!("{} holds a dataset", self.folder.display()));
@@ -217,7 +219,7 @@ impl Place {
 
 /// Returns whether there is the manifest of a run of that fingerprint; that of another is refused.
 pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
-    let is_there = is_there(&out.join(manifest::NAME));
+    let is_there = exists(&out.join(manifest::NAME))?;
     if is_there && !is_of(out, fingerprint) { holds_another(out) } else { Ok(is_there) }
 }
 
@@ -236,11 +238,7 @@ pub(crate) struct Held {
 /// Returns whether this is a file, of that length if one is given. A look that failed is not an
 /// answer.
 fn has_len(path: &Path, bytes: Option<u64>) -> Result<bool> {
-    match fs::metadata(path) {
-        Ok(found) => Ok(found.is_file() && bytes.is_none_or(|bytes| found.len() == bytes)),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(cause) => Err(Error::io("look at", path)(cause)),
-    }
+    Ok(file_len(path)?.is_some_and(|found| bytes.is_none_or(|bytes| found == bytes)))
 }
 
 /// Shards in the folders of splits that are none of these. A folder with a manifest of its own is
@@ -249,26 +247,22 @@ pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
     let ours = shards.iter().map(|shard| Ok(Place::new(out, shard)?.record()));
     let ours = ours.collect::<Result<Vec<_>>>()?;
     let mut folders = vec![out.to_path_buf()];
-    match fs::read_dir(out) {
-        Ok(entries) => {
-            for entry in entries {
-                let entry = entry.map_err(Error::io("list", out))?;
-                let path = entry.path();
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if is_folder && !is_there(&path.join(manifest::NAME)) {
-                    folders.push(path);
-                }
-            }
+    for (path, kind) in list_if_there(out)? {
+        if kind == Kind::Folder && !exists(&path.join(manifest::NAME))? {
+            folders.push(path);
         }
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-        Err(cause) => return Err(Error::io("list", out)(cause)),
     }
     let mut leftovers = Vec::new();
     for folder in folders {
         for stem in recorded(&folder)?.iter().filter(|stem| stem.starts_with("shard.")) {
             let files = ["mds", "mds.zstd"].map(|end| folder.join(format!("{stem}.{end}")));
             if !ours.contains(&record_path(&folder, stem)) {
-                leftovers.extend(files.into_iter().find(|file| is_there(file)));
+                for file in files {
+                    if exists(&file)? {
+                        leftovers.push(file);
+                        break;
+                    }
+                }
             }
         }
     }

@@ -67,6 +67,7 @@ impl Record {
     /// Returns whether the shard's file is, byte for byte, what the record says; of a record of
     /// version 1, whether it has the length.
     pub(crate) fn agrees(&self, folder: &Path) -> Result<bool> {
-        file_agrees(&folder.join(&self.file), self.bytes, self.xxh3.as_deref())
+        let file = folder.join(&self.file);
+        file_agrees(&file, self.bytes, self.xxh3.as_deref(), &self.fingerprint)
     }
 }

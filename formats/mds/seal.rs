@@ -54,8 +54,9 @@ pub(crate) fn seal(
     raw_name: String,
     zip: Option<(PathBuf, String)>,
     claimed: bool,
+    fingerprint: [u8; 16],
 ) -> Result<Sealed> {
-    let len = len_of(&raw)?;
+    let len = raw.size()?;
     let mut raw_hashes = Hashes::new(hashes);
     let mut xxh3 = Xxh3Default::new();
     let Some((zip_path, zip_name)) = zip else {
@@ -67,7 +68,7 @@ pub(crate) fn seal(
         let raw_data = FileInfo { basename: raw_name, bytes: len, hashes: raw_hashes.finish() };
         return Ok(Sealed { file: raw, raw_data, zip_data: None, xxh3: xxh3.digest() });
     };
-    let file = Scratch::start(&partial_path(&zip_path), claimed)?;
+    let file = Scratch::start(&partial_path(&zip_path), claimed)?.marked(fingerprint);
     let mut zip_hashes = Hashes::new(hashes);
     let mut zip_bytes = 0;
     let failed = || Error::io("compress", &zip_path);
@@ -93,11 +94,6 @@ pub(crate) fn seal(
     let hashes = zip_hashes.finish();
     let zip_data = Some(FileInfo { basename: zip_name, bytes: zip_bytes, hashes });
     Ok(Sealed { file, raw_data, zip_data, xxh3: xxh3.digest() })
-}
-
-fn len_of(raw: &Scratch) -> Result<u64> {
-    let metadata = std::fs::metadata(raw.path()).map_err(Error::io("look at", raw.path()))?;
-    Ok(metadata.len())
 }
 
 fn each_block(raw: &Scratch, len: u64, mut f: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {

@@ -2,7 +2,10 @@
 use crate::index::{Builder, ImageFacts, Index, Region};
 use crate::mds::layout::Entry;
 use fdconvert_core::{Encoded, FieldSpec, Kind, Result, Sample, Schema, Value};
-use fdconvert_storage::{map, place::whole};
+use fdconvert_storage::{
+    map,
+    place::{is_object_of_run, whole},
+};
 use std::{path::Path, sync::OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -109,6 +112,9 @@ pub(crate) fn block(builder: &Builder, meta: &[u8], data_len: u64) -> Result<Vec
 ///
 /// # Errors
 /// `Io` when it cannot be read.
-pub(crate) fn is_whole(path: &Path) -> Result<bool> {
+pub(crate) fn is_whole(path: &Path, fingerprint: &str) -> Result<bool> {
+    if let Some(is_marked) = is_object_of_run(path, None, fingerprint)? {
+        return Ok(is_marked);
+    }
     Ok(Index::parse(map(path)?).is_ok_and(|index| index.verify().is_empty()))
 }

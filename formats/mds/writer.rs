@@ -8,12 +8,11 @@ use crate::mds::{
     record::Record,
     seal, sidecar,
 };
-use crate::shards::existing::remove;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Provenance, Result, Sample, Schema, ShardSummary,
     ShardWriter, Skipped, Value, named,
 };
-use fdconvert_storage::{Scratch, partial_path, take_back, write_partial};
+use fdconvert_storage::{Scratch, partial_path, place::remove, take_back, write_partial};
 
 /// Samples are written in pieces of about this size.
 const FLUSH_BYTES: usize = 1 << 20;
@@ -175,7 +174,8 @@ impl Writer {
                 remove(&path)?;
             }
         }
-        let raw = Scratch::start(&partial_path(&place.folder.join(place.raw_name())), claimed)?;
+        let raw = Scratch::start(&partial_path(&place.folder.join(place.raw_name())), claimed)?
+            .marked(request.fingerprint);
         Ok(Self {
             raw,
             held,
@@ -272,7 +272,14 @@ impl ShardWriter for Writer {
         let hashes = this.config.hashes.clone();
         let Held { had_record, listed, mut folders, claim } = this.held;
         let zip = zip_path.clone().zip(zip_name);
-        let sealed = seal::seal(this.raw, &hashes, raw_name, zip, claim.stands_for_leftovers())?;
+        let sealed = seal::seal(
+            this.raw,
+            &hashes,
+            raw_name,
+            zip,
+            claim.stands_for_leftovers(),
+            this.fingerprint,
+        )?;
         let entry = this.config.into_entry(n_samples, sealed.raw_data, sealed.zip_data);
         let mut provenance = this.provenance;
         provenance.skipped.extend_from_slice(&this.skipped);
@@ -298,7 +305,7 @@ impl ShardWriter for Writer {
             .and_then(|()| write_partial(&index_path, &block))
             .and_then(|scratch| {
                 index_file = Some(scratch.identity());
-                commit(scratch, &index_path)
+                commit(scratch.marked(this.fingerprint), &index_path)
             });
         let undo =
             || index_file.is_none_or(|file| take_back(&index_path, file)) & take_back(path, file);

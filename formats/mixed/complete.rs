@@ -7,16 +7,19 @@ use crate::mixed::{
     record::{Record, encode},
     writer::remove_empty,
 };
-use crate::shards::{RECORDS, existing::holds_another, record::read, record_path};
+use crate::shards::{
+    RECORDS,
+    existing::{holds_another, list_if_there},
+    manifest::publish,
+    record::read,
+    record_path,
+};
 use crate::wds;
 use fdconvert_core::{
     Codec, Complete, Error, Format as _, Provenance, Result, Shard, ShardSummary,
 };
-use fdconvert_storage::{fingerprint_hex as hex, remove_source_stamp, replace};
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use fdconvert_storage::{fingerprint_hex as hex, place::exists, remove_source_stamp};
+use std::path::{Path, PathBuf};
 
 pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
     let fingerprint = hex(request.fingerprint);
@@ -53,7 +56,7 @@ pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<Pat
         });
     }
     let path = request.out.join(MANIFEST);
-    replace(&path, &manifest.to_json())?;
+    publish(&path, &manifest.to_json(), request.fingerprint)?;
     written.push(path);
     remove_source_stamp(&request.out.join(RECORDS))?;
     Ok(written)
@@ -62,10 +65,11 @@ pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<Pat
 /// Returns whether there is the manifest of a run of that fingerprint; that of another is refused.
 pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
     let path = out.join(MANIFEST);
-    if path.exists() && Manifest::read(&path)?.0.fingerprint != hex(fingerprint) {
+    let is_there = exists(&path)?;
+    if is_there && Manifest::read(&path)?.0.fingerprint != hex(fingerprint) {
         return holds_another(out);
     }
-    Ok(path.exists())
+    Ok(is_there)
 }
 
 /// A shard has its record, of this run, and that says what the run was told.
@@ -134,13 +138,7 @@ pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
 fn refuse_leftovers(out: &Path, codec: Codec) -> Result<()> {
     let folder = folder(out, codec);
     remove_empty(&folder);
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(cause) => return Err(Error::io("list", &folder)(cause)),
-    };
-    for entry in entries {
-        let path = entry.map_err(Error::io("list", &folder))?.path();
+    for (path, _) in list_if_there(&folder)? {
         if path.extension().is_some_and(|extension| extension == "tar") {
             let what = format!(
                 "{} is a shard of another run: move its folder away and run again, which resumes \

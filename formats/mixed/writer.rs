@@ -7,7 +7,7 @@ use crate::mixed::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{exists, holds_another, record_of_run, remove, replace_it, unreadable},
+    existing::{holds_another, record_of_run, refuse_existing, replace_it, unreadable},
     record::{Proof, Record as _, proof},
     record_path,
 };
@@ -16,7 +16,11 @@ use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, Shard,
     ShardSummary, ShardWriter, Skipped, Value, message, named,
 };
-use fdconvert_storage::{Claim, Folders, SourceStamp, fingerprint_hex as hex, remove_source_stamp};
+use fdconvert_storage::{
+    Claim, Folders, SourceStamp, fingerprint_hex as hex,
+    place::{exists, is_url, remove},
+    remove_source_stamp,
+};
 use std::{
     collections::HashSet,
     fs,
@@ -247,6 +251,9 @@ impl Run {
 
 /// Removes a codec's folder in which nothing is left.
 pub(crate) fn remove_empty(folder: &Path) {
+    if is_url(folder) {
+        return;
+    }
     let records = folder.join(RECORDS);
     let count = fs::read_dir(&records).map_or(0, Iterator::count);
     if count == 1 {
@@ -264,12 +271,12 @@ fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
         return Ok(());
     }
     let manifest = request.out.join(MANIFEST);
-    if manifest.exists() && Manifest::read(&manifest)?.0.fingerprint != hex(request.fingerprint) {
+    if exists(&manifest)? && Manifest::read(&manifest)?.0.fingerprint != hex(request.fingerprint) {
         return holds_another(request.out);
     }
     let path = record_path(request.out, stem);
     if finished(format, request)?.is_some() {
-        return exists(&path, &replace_it());
+        return refuse_existing(&path, &replace_it());
     }
     match proof::<Record>(&path, request.fingerprint)? {
         Proof::Missing | Proof::Record(_) | Proof::OfThisRun => Ok(()),

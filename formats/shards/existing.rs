@@ -1,33 +1,19 @@
 //! What is there already: what counts as finished, what may go, and what is refused.
 use super::{
     RECORDS,
-    record::{Proof, Record, proof},
+    record::{Proof, Record, is_missing, proof},
     record_path,
 };
 use fdconvert_core::{Create, Error, Message, Result, message, named};
-use fdconvert_storage::{SourceStamp, refuse_link};
-use std::{fs, io, path::Path};
-
-/// Returns whether there is anything of that name, be it a link that leads nowhere.
-pub(crate) fn is_there(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok()
-}
-
-/// Removes a file, if it is there.
-///
-/// # Errors
-/// `Io`.
-pub(crate) fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path)(cause))
-        }
-        _ => Ok(()),
-    }
-}
+use fdconvert_storage::{
+    SourceStamp,
+    place::{self, Kind},
+    refuse_link,
+};
+use std::path::{Path, PathBuf};
 
 /// The refusal of a file in the way, with the cure.
-pub(crate) fn exists<T>(path: &Path, cure: &Message) -> Result<T> {
+pub(crate) fn refuse_existing<T>(path: &Path, cure: &Message) -> Result<T> {
     Err(Error::usage("output", message!("{} exists; {cure}", path.display())))
 }
 
@@ -47,18 +33,20 @@ pub(crate) fn holds_another<T>(out: &Path) -> Result<T> {
 /// # Errors
 /// `Io`.
 pub(crate) fn recorded(folder: &Path) -> Result<Vec<String>> {
-    let records = folder.join(RECORDS);
-    let entries = match fs::read_dir(&records) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(cause) => return Err(Error::io("list", &records)(cause)),
-    };
-    let mut stems = Vec::new();
-    for entry in entries {
-        let name = entry.map_err(Error::io("list", &records))?.file_name();
-        stems.extend(name.to_str().and_then(|it| it.strip_suffix(".json")).map(str::to_owned));
+    let records = list_if_there(&folder.join(RECORDS))?;
+    let names = records.iter().filter_map(|(path, _)| path.file_name()?.to_str());
+    Ok(names.filter_map(|name| name.strip_suffix(".json")).map(str::to_owned).collect())
+}
+
+/// What lies in a folder; nothing where there is none.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn list_if_there(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
+    match place::list(folder) {
+        Err(error) if is_missing(&error) => Ok(Vec::new()),
+        listed => listed,
     }
-    Ok(stems)
 }
 
 /// The refusal of a record that does not say any more of which run it is.

@@ -1,5 +1,11 @@
 //! Manifests: what a dataset of shards is, written when all of it is there.
 use fdconvert_core::{Error, Result};
+#[cfg(feature = "write")]
+use fdconvert_storage::{
+    fingerprint_hex,
+    place::{self, is_url},
+    read_if_there, replace,
+};
 use fdconvert_storage::{seal_json, unseal_json};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::path::Path;
@@ -44,6 +50,34 @@ pub(crate) enum Unsealed {
     Never,
     /// With this.
     EndsWith(&'static [u8]),
+}
+
+/// Writes the manifest of a run, the last file of a dataset. In a store, which decides which of
+/// several writers is the first, that of another run is not replaced: it was written since this one
+/// began.
+///
+/// # Errors
+/// `Usage` where another run has completed a dataset there, `Io`.
+#[cfg(feature = "write")]
+pub(crate) fn publish(path: &Path, text: &[u8], fingerprint: [u8; 16]) -> Result<()> {
+    if !is_url(path) {
+        return replace(path, text);
+    }
+    if place::put_new(path, text)? {
+        return Ok(());
+    }
+    let found = read_if_there(path, MAX_BYTES)?.and_then(|found| fingerprint_of(&found));
+    if found.is_some_and(|found| found != fingerprint_hex(fingerprint)) {
+        return super::existing::holds_another(path.parent().unwrap_or(path));
+    }
+    replace(path, text)
+}
+
+/// The run that a manifest is of, as far as it can be read.
+#[cfg(feature = "write")]
+fn fingerprint_of(text: &[u8]) -> Option<String> {
+    let object: serde_json::Value = serde_json::from_slice(&unseal_json(text).ok()?).ok()?;
+    Some(object.get("fingerprint")?.as_str()?.to_owned())
 }
 
 /// Reads a manifest of that format, of version 1; `path` is for messages.

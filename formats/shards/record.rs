@@ -1,7 +1,8 @@
 //! Done-records: which shards are complete, and of which run they are.
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::{
-    check_record, fingerprint_hex, hash_file, is_of_run, read_file, read_if_there,
+    check_record, fingerprint_hex, hash_file, is_of_run, place::is_object_of_run, read_file,
+    read_if_there,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::{io, path::Path};
@@ -89,9 +90,17 @@ pub(crate) fn read<R: Record>(path: &Path) -> Result<Option<R>> {
     Ok(Some(record))
 }
 
-/// Returns whether a file is, byte for byte, what a record says; without a hash, whether it has the
-/// length.
-pub(crate) fn file_agrees(path: &Path, bytes: u64, xxh3: Option<&str>) -> Result<bool> {
+/// Returns whether a file is, byte for byte, what a record of that run says; without a hash, whether
+/// it has the length. An object is known by its mark, and not read.
+pub(crate) fn file_agrees(
+    path: &Path,
+    bytes: u64,
+    xxh3: Option<&str>,
+    fingerprint: &str,
+) -> Result<bool> {
+    if let Some(agrees) = is_object_of_run(path, Some(bytes), fingerprint)? {
+        return Ok(agrees);
+    }
     match hash_file(path) {
         Ok((found, hash)) => {
             Ok(found == bytes && xxh3.is_none_or(|xxh3| xxh3 == format!("{hash:016x}")))

@@ -1,8 +1,8 @@
 //! What is written when all shards are there: sidecars, then the manifest.
 use crate::shards::{
     RECORDS,
-    existing::recorded,
-    manifest::{self, FileFacts},
+    existing::{list_if_there, recorded},
+    manifest::{self, FileFacts, publish},
     record::read,
     record_path,
 };
@@ -12,14 +12,18 @@ use crate::wds::{
     layout,
     manifest::{Manifest, ShardFacts},
     names::{self, Column},
+    outline::Outline,
     record::Record,
     sidecar::{ShardFile, Shards, Sidecar},
 };
 use fdconvert_core::{Complete, Error, Result, Shard, ShardSummary, message, named};
-use fdconvert_storage::{fingerprint_hex, make_folder, remove_source_stamp, replace};
+use fdconvert_storage::{
+    fingerprint_hex, make_folder, open_all,
+    place::{exists, file_len},
+    read_file, remove_source_stamp, replace,
+};
 use std::{
     collections::HashSet,
-    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -28,12 +32,16 @@ pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathB
     let names = fields::names(request.schema, format, request.common)?;
     let columns: Vec<Column> =
         names.iter().map(|name| Column::parse(&name.all().join(";"))).collect();
+    let outline = Outline::new(format, request.schema, request.common)?;
     let fingerprint = fingerprint_hex(request.fingerprint);
     let mut manifest = Manifest::new(fingerprint, request.schema.clone(), Vec::new());
     manifest.common = request.common.into();
     manifest.provenance = request.provenance.clone();
-    for (shard, summary) in request.shards {
-        let facts = check_shard(format, request, shard, summary)?;
+    let checked = open_all(out, request.shards, |(shard, summary)| {
+        check_shard(format, request, shard, summary)
+    });
+    for facts in checked {
+        let facts = facts?;
         manifest.samples += facts.samples;
         manifest.shards.push(facts);
     }
@@ -41,10 +49,11 @@ pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathB
     let paths =
         request.shards.iter().map(|(shard, _)| Ok(layout::tar_path(out, &layout::stem(shard)?)));
     let paths = paths.collect::<Result<Vec<_>>>()?;
-    manifest.members = names::found(paths.iter().map(PathBuf::as_path), &columns)?;
+    manifest.members =
+        names::found(paths.iter().map(PathBuf::as_path), &columns, outline.as_ref())?;
     let before = Manifest::read(out)?.map_or_else(Vec::new, |manifest| manifest.sidecars);
     let mut written = Vec::new();
-    for (path, bytes) in sidecars(format, request, &manifest.members)? {
+    for (path, bytes) in sidecars(format, request, &manifest.members, outline.as_ref())? {
         if let Some(folder) = path.parent() {
             make_folder(folder)?;
         }
@@ -57,7 +66,7 @@ pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathB
         written.push(path);
     }
     let path = out.join(manifest::NAME);
-    replace(&path, &manifest.to_json())?;
+    publish(&path, &manifest.to_json(), request.fingerprint)?;
     written.push(path);
     remove_source_stamp(&out.join(RECORDS))?;
     Ok(written)
@@ -79,13 +88,13 @@ fn check_shard(
     if record.fingerprint != fingerprint_hex(request.fingerprint) {
         return Err(wrong("its record is of another run".into()));
     }
-    let bytes = fs::metadata(&path).map_err(Error::io("look at", &path))?.len();
+    let bytes = file_len(&path)?.ok_or_else(|| wrong("it is missing: pack it again".into()))?;
     if bytes != record.bytes || (summary.bytes, summary.samples) != (bytes, record.samples) {
         return Err(wrong(format!("it has {bytes} bytes, its record says {}", record.bytes)));
     }
     let index_path = layout::index_path(&path);
     let with_index = format.sidecars.contains(&"fdx");
-    if with_index && !index_path.is_file() {
+    if with_index && file_len(&index_path)?.is_none() {
         return Err(wrong(format!("{} is missing: pack it again", index_path.display())));
     }
     let index_name = index_path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
@@ -116,14 +125,8 @@ pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
     let ours: HashSet<String> = shards.iter().map(layout::stem).collect::<Result<_>>()?;
     let splits: HashSet<&str> = shards.iter().map(|shard| shard.split.as_str()).collect();
     let recorded: HashSet<String> = recorded(out)?.into_iter().collect();
-    let entries = match fs::read_dir(out) {
-        Ok(entries) => entries,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(cause) => return Err(Error::io("list", out)(cause)),
-    };
     let mut leftovers = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(Error::io("list", out))?.path();
+    for (path, _) in list_if_there(out)? {
         let name = path.file_name().and_then(|name| name.to_str());
         let Some(stem) = name.and_then(|name| name.strip_suffix(".tar")) else { continue };
         let is_shard = stem.rsplit_once('-').is_some_and(|(split, number)| {
@@ -141,12 +144,12 @@ pub(crate) fn leftovers(out: &Path, shards: &[Shard]) -> Result<Vec<PathBuf>> {
 /// A file of this name that we did not write, as a `README.md` may be, stays. What an interrupted
 /// run has left has the same bytes.
 pub(crate) fn refuse_foreign(path: &Path, bytes: &[u8]) -> Result<()> {
-    match fs::symlink_metadata(path) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Ok(metadata) if metadata.is_file() && fdconvert_storage::map(path)? == bytes => {
-            return Ok(());
-        }
-        _ => {}
+    let is_same = || match file_len(path)? {
+        Some(len) if len == bytes.len() as u64 => Ok(read_file(path, len)? == bytes),
+        _ => Ok::<_, Error>(false),
+    };
+    if !exists(path)? || is_same()? {
+        return Ok(());
     }
     let what = message!(
         "{} exists and is not of this dataset: move it away and run again, which resumes \
@@ -162,6 +165,7 @@ fn sidecars(
     format: &Wds,
     request: &Complete<'_>,
     members: &[String],
+    outline: Option<&Outline>,
 ) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let file = |(shard, summary): &'_ (Shard, ShardSummary)| {
         let path = layout::tar_path(request.out, &layout::stem(shard)?);
@@ -177,7 +181,8 @@ fn sidecars(
             bytes: *bytes,
         })
         .collect();
-    let shards = Shards { out: request.out, files: &files, schema: request.schema, members };
+    let out = request.out;
+    let shards = Shards { out, files: &files, schema: request.schema, members, outline };
     let mut outputs = Vec::new();
     for kind in format.sidecars.iter().filter_map(|name| Sidecar::from_name(name)) {
         outputs.extend(kind.files(&shards)?);

@@ -1,14 +1,18 @@
 //! What is there already: finished shards, those of other runs, and what an interrupted run left.
 use crate::shards::{
-    existing::{exists, holds_another, is_there, record_of_run, remove, replace_it, unreadable},
+    existing::{holds_another, record_of_run, refuse_existing, replace_it, unreadable},
     manifest,
     record::{Proof, Record as _, proof},
     record_path,
 };
 use crate::wds::{layout, manifest::Manifest, record::Record};
 use fdconvert_core::{Create, Result, Shard, ShardSummary, message, named};
-use fdconvert_storage::{Claim, fingerprint_hex, partial_path, refuse_foreign_partial};
-use std::path::Path;
+use fdconvert_storage::{
+    Claim, fingerprint_hex, partial_path,
+    place::{exists, remove},
+    refuse_foreign_partial,
+};
+use std::path::{Path, PathBuf};
 
 /// Which files of a shard that are there may be replaced or removed.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +35,7 @@ pub(crate) fn make_way(
     let Create { out, overwrite, .. } = *request;
     let (tar, record) = (layout::tar_path(out, stem), record_path(out, stem));
     let index = layout::index_path(&tar);
-    let (has_tar, has_record) = (is_there(&tar), is_there(&record));
+    let (has_tar, has_record) = (exists(&tar)?, exists(&record)?);
     let is_free = match proof::<Record>(&record, request.fingerprint)? {
         Proof::Missing => !has_tar || claim.resumes(),
         Proof::Record(found) => {
@@ -46,12 +50,12 @@ pub(crate) fn make_way(
         Proof::Damaged(_) => false,
     };
     if !overwrite && !is_free {
-        return exists(&tar, &replace_it());
+        return refuse_existing(&tar, &replace_it());
     }
     let is_known = has_record || claim.stands_for_leftovers();
-    if is_there(&index) && !is_known && !(overwrite && with_index) {
+    if !is_known && !(overwrite && with_index) && exists(&index)? {
         let cure = "no record says that fdconvert has made it; move it away".into();
-        return exists(&index, &cure);
+        return refuse_existing(&index, &cure);
     }
     if !claim.stands_for_leftovers() {
         refuse_foreign_partial(&tar)?;
@@ -86,6 +90,15 @@ pub(crate) fn remove_manifest(out: &Path) -> Result<()> {
     remove(&out.join(manifest::NAME))
 }
 
+fn any_exists(paths: &[PathBuf]) -> Result<bool> {
+    for path in paths {
+        if exists(path)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Returns whether a dataset has anything of a shard, finished or not, or a manifest that would go
 /// with it.
 ///
@@ -96,7 +109,7 @@ pub(crate) fn has_traces(out: &Path, shard: &Shard) -> Result<bool> {
     let record = record_path(out, &stem);
     let unfinished = partial_path(&record);
     let paths = [layout::tar_path(out, &stem), record, unfinished, out.join(manifest::NAME)];
-    Ok(paths.iter().any(|path| is_there(path)))
+    any_exists(&paths)
 }
 
 /// Returns whether a dataset has a shard, be it finished or left by an interrupted run.
@@ -106,7 +119,7 @@ pub(crate) fn has_traces(out: &Path, shard: &Shard) -> Result<bool> {
 pub(crate) fn has_shard(out: &Path, shard: &Shard) -> Result<bool> {
     let stem = layout::stem(shard)?;
     let paths = [layout::tar_path(out, &stem), record_path(out, &stem)];
-    Ok(paths.iter().any(|path| is_there(path)))
+    any_exists(&paths)
 }
 
 /// Removes a shard that its dataset no longer has, with its index and record, and the dataset's

@@ -1,5 +1,13 @@
 //! Fields of a schema as members of a sample, and back.
-use crate::wds::{Wds, format::FORMAT, kept, layout::MAX_NAME_BYTES, names::Name, npy};
+use crate::wds::{
+    Wds,
+    format::FORMAT,
+    kept,
+    keys::{KeyCodec, Omitted},
+    layout::MAX_NAME_BYTES,
+    names::Name,
+    npy,
+};
 use bytes::Bytes;
 use fdconvert_core::{
     Common, Encoded, Error, FieldSpec, Kind, Message, Result, Schema, Value, message, named,
@@ -32,6 +40,19 @@ pub(crate) fn names(schema: &Schema, format: &Wds, common: &Common) -> Result<Ve
         return Ok(names);
     }
     all_names(schema, format, common, &[])
+}
+
+/// Returns how keys are written beside members of these names.
+pub(crate) fn key_codec(schema: &Schema, names: &[Name], common: &Common) -> KeyCodec {
+    let longest = names.iter().map(Name::max_bytes).max().unwrap_or(0);
+    let image = schema.first_image().and_then(|image| names.get(image));
+    let omitted = match (&common.extension, image) {
+        (Some(extension), _) => Omitted::One(extension.clone()),
+        (None, _) if common.distinct_stems => Omitted::AnyImage,
+        (None, Some(Name::Fixed(name))) => Omitted::One(name.clone()),
+        (None, _) => Omitted::One(String::new()),
+    };
+    KeyCodec { omitted, max_bytes: MAX_NAME_BYTES - 1 - longest }
 }
 
 fn all_names(

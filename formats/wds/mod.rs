@@ -57,6 +57,8 @@ mod manifest;
 mod names;
 mod npy;
 mod open;
+#[cfg(feature = "write")]
+mod outline;
 mod reader;
 mod record;
 #[cfg(feature = "write")]

@@ -1,7 +1,9 @@
 //! Names of members: those that are written, and those that a field of a shard may have.
+use crate::wds::{fields::order, scan::Member};
+#[cfg(feature = "write")]
 use crate::wds::{
-    fields::order,
-    scan::{Member, samples},
+    outline::{Outline, each_sample},
+    scan::members,
 };
 use fdconvert_core::{Codec, Encoded, Kind, Result, Schema, Value};
 use std::{borrow::Cow, collections::BTreeSet, path::Path};
@@ -18,9 +20,17 @@ pub(crate) enum Name {
 impl Name {
     /// The name of this value.
     pub(crate) fn of(&self, value: &Value<Encoded>) -> Cow<'_, str> {
-        match (self, value) {
-            (Self::ByCodec(prefix), Value::Image(image)) => {
-                Cow::Owned(format!("{prefix}{}", image.codec.extension()))
+        match value {
+            Value::Image(image) => self.of_codec(Some(image.codec)),
+            _ => self.of_codec(None),
+        }
+    }
+
+    /// The name of an image of that codec, or of another value.
+    pub(crate) fn of_codec(&self, codec: Option<Codec>) -> Cow<'_, str> {
+        match (self, codec) {
+            (Self::ByCodec(prefix), Some(codec)) => {
+                Cow::Owned(format!("{prefix}{}", codec.extension()))
             }
             (Self::ByCodec(name) | Self::Fixed(name), _) => Cow::Borrowed(name),
         }
@@ -107,9 +117,14 @@ pub(crate) fn stem_of_image(name: &[u8]) -> Option<&[u8]> {
 
 /// The names that the members of each field have in these shards, as
 /// [`parse`](Column::parse) takes them. Shards are only looked at where names may differ.
+///
+/// # Errors
+/// Those of [`each_sample`]; `Corrupt` for a sample that has a member twice.
+#[cfg(feature = "write")]
 pub(crate) fn found<'a>(
     shards: impl Iterator<Item = &'a Path>,
     columns: &[Column],
+    outline: Option<&Outline>,
 ) -> Result<Vec<String>> {
     let mut texts: Vec<String> = columns.iter().map(Column::text).collect();
     if !columns.iter().any(Column::is_open) {
@@ -117,9 +132,8 @@ pub(crate) fn found<'a>(
     }
     let mut names = vec![BTreeSet::new(); columns.len()];
     for path in shards {
-        let archive = fdconvert_storage::map(path)?;
-        for sample in samples(&archive) {
-            let (_, members) = sample.map_err(|error| error.at(path))?;
+        each_sample(path, outline, |group| {
+            let members = members(group).map_err(|error| error.at(path))?;
             for (names, at) in names.iter_mut().zip(places(&members, columns)) {
                 if let Some(member) = at.and_then(|at| members.get(at))
                     && !names.contains(&member.name)
@@ -127,7 +141,8 @@ pub(crate) fn found<'a>(
                     names.insert(member.name.clone());
                 }
             }
-        }
+            Ok(())
+        })?;
     }
     for (text, names) in texts.iter_mut().zip(names) {
         let mut names: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name)).collect();

@@ -3,7 +3,7 @@ use crate::index::Index;
 use crate::shards::record::{self, VERSION, file_agrees, is_missing};
 use crate::wds::{format::FORMAT, layout};
 use fdconvert_core::{Result, Skipped};
-use fdconvert_storage::fingerprint_hex;
+use fdconvert_storage::{fingerprint_hex, place::is_object_of_run};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -39,13 +39,21 @@ impl Record {
 
     /// Returns whether the shard is, byte for byte, what the record says, and its index sound.
     pub(crate) fn agrees(&self, tar: &Path, with_index: bool) -> Result<bool> {
-        if with_index {
-            match fdconvert_storage::map(&layout::index_path(tar)).map(Index::parse) {
+        let index = layout::index_path(tar);
+        let is_marked = match with_index {
+            true => is_object_of_run(&index, None, &self.fingerprint)?,
+            false => Some(true),
+        };
+        if is_marked == Some(false) {
+            return Ok(false);
+        }
+        if is_marked.is_none() {
+            match fdconvert_storage::map(&index).map(Index::parse) {
                 Ok(Ok(index)) if index.data_len() == self.bytes && index.verify().is_empty() => {}
                 Err(error) if !is_missing(&error) => return Err(error),
                 _ => return Ok(false),
             }
         }
-        file_agrees(tar, self.bytes, Some(&self.xxh3))
+        file_agrees(tar, self.bytes, Some(&self.xxh3), &self.fingerprint)
     }
 }

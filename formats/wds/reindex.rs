@@ -174,7 +174,7 @@ impl Wds {
         let paths = reader.shards.iter().map(|shard| &*shard.path);
         let members = match self.sidecars[..] {
             ["fdx"] | [] => Vec::new(),
-            _ => names::found(paths, &reader.columns)?,
+            _ => names::found(paths, &reader.columns, None)?,
         };
         let splits: Vec<String> = reader.shards.iter().map(|shard| split_of(&shard.path)).collect();
         let files: Vec<ShardFile<'_>> = reader
@@ -196,7 +196,8 @@ impl Wds {
         } else {
             reader.path.parent().unwrap_or(Path::new(""))
         };
-        let shards = Shards { out, files: &files, schema: reader.schema(), members: &members };
+        let schema = reader.schema();
+        let shards = Shards { out, files: &files, schema, members: &members, outline: None };
         let mut outputs = Vec::new();
         for kind in self.sidecars.iter().filter_map(|name| Sidecar::from_name(name)) {
             outputs.extend(kind.files(&shards)?);

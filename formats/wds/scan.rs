@@ -1,7 +1,7 @@
 //! Samples of a shard found by walking its headers, where there is no index.
 use crate::wds::{
     names::{Column, places},
-    tar::{Entry, TarError, groups, split_key},
+    tar::{Entry, Group, TarError, groups, split_key},
 };
 use std::{collections::BTreeMap, ops::Range};
 
@@ -30,7 +30,7 @@ pub(crate) type Stored = (Vec<u8>, Vec<Member>);
 pub(crate) fn samples(archive: &[u8]) -> impl Iterator<Item = Result<Stored, TarError>> {
     groups(archive).filter_map(|group| match group {
         Ok(group) if is_meta(&group.key) => None,
-        Ok(group) => Some(stored(group.key, group.entries)),
+        Ok(group) => Some(members(&group).map(|members| (group.key, members))),
         Err(error) => Some(Err(error)),
     })
 }
@@ -41,20 +41,25 @@ fn is_meta(key: &[u8]) -> bool {
     first_part.starts_with(b"__") && first_part.ends_with(b"__")
 }
 
-fn stored(key: Vec<u8>, entries: Vec<Entry<'_>>) -> Result<Stored, TarError> {
-    let mut members: Vec<Member> = Vec::with_capacity(entries.len());
-    for Entry { name, header, data, len } in entries {
-        let (_, field) = split_key(&name).unwrap_or_default();
+/// The members of a sample, none of them twice.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn members(group: &Group<'_>) -> Result<Vec<Member>, TarError> {
+    let mut members: Vec<Member> = Vec::with_capacity(group.entries.len());
+    for Entry { name, header, data, len } in &group.entries {
+        let (header, data, len) = (*header, *data, *len);
+        let (_, field) = split_key(name).unwrap_or_default();
         if members.iter().any(|member| member.name == field) {
             let what = format!(
                 "`{}` is there twice in one sample, and readers take different ones",
-                String::from_utf8_lossy(&name)
+                String::from_utf8_lossy(name)
             );
             return Err(TarError { offset: header, what, unsupported: false });
         }
         members.push(Member { name: field.to_vec(), header, data, len });
     }
-    Ok((key, members))
+    Ok(members)
 }
 
 /// Marks a member that a sample lacks.

@@ -1,11 +1,11 @@
 use crate::index::{Builder, ImageFacts, Meta, Region, seal_all};
-use crate::shards::{RECORDS, existing::remove, record::Record as _, record_path};
+use crate::shards::{RECORDS, record::Record as _, record_path};
 use crate::wds::{
     Wds,
     existing::{Ours, make_way, refuse_other_dataset, remove_manifest},
     fields,
-    keys::{KeyCodec, Omitted},
-    layout::{self, BLOCK, END, MAX_MEMBER_BYTES, MAX_NAME_BYTES},
+    keys::KeyCodec,
+    layout::{self, BLOCK, END, MAX_MEMBER_BYTES},
     names::Name,
     record::Record,
 };
@@ -14,7 +14,9 @@ use fdconvert_core::{
     ShardWriter, Skipped, Value,
 };
 use fdconvert_storage::{
-    Claim, Folders, Scratch, SourceStamp, partial_path, replace, take_back, write_partial,
+    Appended, Claim, Folders, Scratch, SourceStamp, partial_path,
+    place::{exists, remove},
+    replace, take_back, write_partial,
 };
 use std::{
     collections::HashSet,
@@ -53,10 +55,8 @@ pub(crate) struct Writer {
 
 /// The tar itself.
 struct Archive {
-    scratch: Scratch,
+    file: Appended,
     buffer: Vec<u8>,
-    /// Bytes that are no longer in the buffer.
-    flushed: u64,
     hash: Xxh3,
 }
 
@@ -65,15 +65,7 @@ impl Writer {
         let Create { out, schema, shard, .. } = *request;
         let stem = layout::stem(shard)?;
         let names = fields::names(schema, format, request.common)?;
-        let longest = names.iter().map(Name::max_bytes).max().unwrap_or(0);
-        let image = schema.first_image().and_then(|image| names.get(image));
-        let omitted = match (&request.common.extension, image) {
-            (Some(extension), _) => Omitted::One(extension.clone()),
-            (None, _) if request.common.distinct_stems => Omitted::AnyImage,
-            (None, Some(Name::Fixed(name))) => Omitted::One(name.clone()),
-            (None, _) => Omitted::One(String::new()),
-        };
-        let keys = KeyCodec { omitted, max_bytes: MAX_NAME_BYTES - 1 - longest };
+        let keys = fields::key_codec(schema, &names, request.common);
         refuse_other_dataset(request)?;
         let records = out.join(RECORDS);
         let source = SourceStamp::new(&records, request.fingerprint, request.stamp);
@@ -89,12 +81,12 @@ impl Writer {
         let claimed = claim.stands_for_leftovers();
         folders.stamp(source)?;
         claim.hold()?;
-        if claim.resumes() && !record_path.exists() {
+        if claim.resumes() && !exists(&record_path)? {
             // What an interrupted run has committed without its record.
             remove(&layout::index_path(&tar))?;
             remove(&tar)?;
         }
-        let scratch = Scratch::start(&partial_path(&tar), claimed)?;
+        let file = Appended::start(&tar, claimed, request.fingerprint)?;
         if claimed {
             drop(Scratch::start(&partial_path(&layout::index_path(&tar)), true)?);
         }
@@ -116,7 +108,7 @@ impl Writer {
             seen: HashSet::new(),
             index,
             entries: stores.then(Vec::new),
-            tar: Archive { scratch, buffer: Vec::new(), flushed: 0, hash: Xxh3::new() },
+            tar: Archive { file, buffer: Vec::new(), hash: Xxh3::new() },
             ours,
             claim,
             stem,
@@ -209,7 +201,7 @@ impl ShardWriter for Writer {
         }
         tar.append(&END)?;
         tar.flush()?;
-        let (bytes, xxh3) = (tar.flushed, tar.hash.digest());
+        let (bytes, xxh3) = (tar.file.len(), tar.hash.digest());
         let mut done = Record::new(self.fingerprint, samples, bytes, xxh3);
         done.skipped.clone_from(&provenance.skipped);
 
@@ -227,10 +219,9 @@ impl ShardWriter for Writer {
             Meta { schema: self.schema, provenance: std::mem::take(&mut provenance) },
         ));
         let at = layout::index_path(&path);
-        let tar_file = tar.scratch.identity();
+        let tar_file = tar.file.identity();
         let undo_tar = || take_back(&path, tar_file);
-        let commit = if ours.tar { Scratch::commit } else { Scratch::commit_new };
-        if let Err(error) = commit(tar.scratch, &path) {
+        if let Err(error) = tar.file.commit(ours.tar) {
             // Also where it has its name, and only the sync of the folder failed.
             if !undo_tar() {
                 claim.leave();
@@ -242,6 +233,7 @@ impl ShardWriter for Writer {
             let written = index_block(&index, &entries, &meta.to_json(), bytes)
                 .and_then(|block| write_partial(&at, &block))
                 .and_then(|scratch| {
+                    let scratch = scratch.marked(self.fingerprint);
                     index_file = Some(scratch.identity());
                     let commit = if ours.index { Scratch::commit } else { Scratch::commit_new };
                     commit(scratch, &at)
@@ -263,7 +255,7 @@ impl ShardWriter for Writer {
 
 impl Archive {
     fn len(&self) -> u64 {
-        self.flushed + self.buffer.len() as u64
+        self.file.len() + self.buffer.len() as u64
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
@@ -284,9 +276,8 @@ impl Archive {
     }
 
     fn store(&mut self, bytes: &[u8]) -> Result<()> {
-        self.scratch.write_all_at(bytes, self.flushed)?;
+        self.file.append(bytes)?;
         self.hash.update(bytes);
-        self.flushed += bytes.len() as u64;
         Ok(())
     }
 }

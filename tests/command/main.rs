@@ -41,4 +41,6 @@ mod split_folders;
 #[cfg(feature = "turbo")]
 mod splits;
 #[cfg(feature = "stores")]
+mod stored;
+#[cfg(feature = "stores")]
 mod stores;

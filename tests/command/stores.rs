@@ -304,9 +304,6 @@ fn errors_name_the_object_and_the_cure() {
     assert!(said.contains("begins with none of s3://"), "{said}");
     let said = fails(&server, &[&"inspect", &"s3://"]);
     assert!(said.contains("names no bucket"), "{said}");
-    let photos = root.path().join("photos");
-    let said = fails(&server, &[&"pack", &photos, &"s3://bucket/out.beton"]);
-    assert!(said.contains("pack into a folder and copy that"), "{said}");
     let web = format!("{}/bucket/sub", server.url());
     let said = fails(&server, &[&"inspect", &web]);
     assert!(said.contains("there is no such file or folder"), "{said}");

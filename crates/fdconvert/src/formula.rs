@@ -10,11 +10,9 @@ use fdconvert_core::{Error, Provenance, Reader as _, Result, message, named};
 use fdconvert_formats::formula::FormulaReader;
 use fdconvert_fractal::Recipe;
 use fdconvert_pipeline::PlanRequest;
+use fdconvert_storage::place;
 use serde_json::{Map, Value, json};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// A formula on its way into a file.
 pub struct FormulaOutput {
@@ -60,7 +58,7 @@ pub(crate) fn prepare(
         overwrite: how.overwrite,
         there: None,
     };
-    if fs::symlink_metadata(out).is_ok() && !how.overwrite {
+    if !how.overwrite && place::exists(out)? {
         // The file depends on the recipe and the version alone, and its own checksums say that it
         // is whole: the same command has written it.
         match FormulaReader::open(out) {
@@ -105,7 +103,7 @@ impl FormulaOutput {
         };
         let (samples, classes) = (formula.len(), formula.categories.len() as u64);
         let bytes = if self.is_complete() {
-            fs::metadata(&self.out).map_err(Error::io("look at", &self.out))?.len()
+            place::file_len(&self.out)?.unwrap_or_default()
         } else if dry {
             0
         } else {

@@ -1,7 +1,7 @@
 //! Where an output may lie, and what its name may say.
 use crate::sources;
 use fdconvert_core::{Error, Format, Layout, Named, Result, message, named};
-use fdconvert_storage::place::is_url;
+use fdconvert_storage::place::{self, is_url};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -21,6 +21,13 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
         return Err(Error::usage("OUT", what));
     }
     let extension = out.extension().unwrap_or_default();
+    if is_url(out) && format.capabilities().layout == Layout::Images {
+        let what = format!(
+            "{} is in a store, and files are unpacked into folders; name one",
+            out.display()
+        );
+        return Err(Error::usage("OUT", what));
+    }
     if format.is_sharded() && extension.eq_ignore_ascii_case("tar") && !out.is_dir() {
         let what = format!(
             "{} would become a folder of tar shards; give it the name of a folder, e.g. {}",
@@ -45,16 +52,20 @@ pub(crate) fn check_place<'a>(
                     that is called so)";
         return Err(Error::usage(option, what));
     }
-    if is_url(out) {
-        let what = format!(
-            "{} is in a store, which this version only reads; pack into a folder and copy that",
-            out.display()
-        );
-        return Err(Error::usage(option, what));
-    }
-    let real_out = resolve(out)?;
-    for input in inputs.filter(|input| sources::recipe(input).is_none() && !is_url(input)) {
-        let real = fs::canonicalize(input).map_err(Error::io("open", input))?;
+    let inputs = inputs.filter(|input| sources::recipe(input).is_none());
+    // What is here and what is in a store never are the same.
+    let inputs = inputs.filter(|input| is_url(input) == is_url(out));
+    let real_out = if is_url(out) {
+        place::refuse_read_only(out)?;
+        out.to_path_buf()
+    } else {
+        resolve(out)?
+    };
+    for input in inputs {
+        let real = match is_url(input) {
+            true => input.clone(),
+            false => fs::canonicalize(input).map_err(Error::io("open", input))?,
+        };
         let (out, input) = (out.display(), input.display());
         let what = if real_out == real {
             message!("{out} is its own source; choose another place")

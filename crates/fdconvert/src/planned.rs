@@ -13,11 +13,15 @@ use fdconvert_core::{
     Error, Ignored, Message, Result, Shard, ShardSummary, Source, message, named, split_names,
 };
 use fdconvert_pipeline::{Cancel, Checked, OnError, Part, Plan, PlanFile, Report};
-use fdconvert_storage::{LeaseFolder, Scratch, make_folder, replace, sync_folder_of};
+use fdconvert_storage::{
+    LeaseFolder, Scratch, make_folder,
+    place::{self, is_url},
+    replace, sync_folder_of,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -131,7 +135,7 @@ impl Planned {
     /// # Errors
     /// As for [`load`](Self::load); `Cancelled`.
     pub fn load_with(file: &Path, context: Context<'_>) -> Result<Self> {
-        let bytes = fdconvert_storage::map(file)?.to_vec();
+        let bytes = place::whole(file)?.to_vec();
         let parsed = PlanFile::<Stored>::parse(&bytes, &file.display().to_string())?;
         let Stored { options, ratio } = parsed.options;
         let opening = Opening { options: &options, context, cache: None };
@@ -330,15 +334,20 @@ fn is_plan(path: &Path) -> Result<bool> {
 /// under a name of its own and renames them.
 fn leave_copy(bytes: &[u8], out: &Path) -> Result<()> {
     let copy = out.join(COPY);
+    let another = || {
+        let what = format!(
+            "{} is being written by another plan; choose another OUT or remove it",
+            out.display()
+        );
+        Error::usage(named::PLAN, what)
+    };
+    if is_url(&copy) {
+        // By the first of the parts; the others find theirs.
+        return if place::put_new(&copy, bytes)? { Ok(()) } else { Err(another()) };
+    }
     match fs::read(&copy) {
         Ok(there) if there == bytes => return Ok(()),
-        Ok(_) => {
-            let what = format!(
-                "{} is being written by another plan; choose another OUT or remove it",
-                out.display()
-            );
-            return Err(Error::usage(named::PLAN, what));
-        }
+        Ok(_) => return Err(another()),
         Err(_) => {}
     }
     let folder = copy.parent().unwrap_or(out);
@@ -355,7 +364,8 @@ fn leave_copy(bytes: &[u8], out: &Path) -> Result<()> {
 /// Removes what killed parts left of their copies: the starts of the plan, under names of ours.
 pub(crate) fn remove_copies(out: &Path) -> Result<()> {
     let copy = out.join(COPY);
-    let Some(folder) = copy.parent().filter(|folder| folder.is_dir()) else { return Ok(()) };
+    let here = copy.parent().filter(|folder| !is_url(folder) && folder.is_dir());
+    let Some(folder) = here else { return Ok(()) };
     let plan = fs::read(&copy).unwrap_or_default();
     for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
         let path = entry.map_err(Error::io("list", folder))?.path();
@@ -420,13 +430,7 @@ pub fn merge(out: impl AsRef<Path>, plan: Option<&Path>) -> Result<Merged> {
 /// As for [`merge`]; `Cancelled`.
 pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Merged> {
     let file = plan.map_or_else(|| out.join(COPY), Path::to_path_buf);
-    let is_file = match fs::metadata(&file) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-            return Err(Error::io("look at", &file)(cause));
-        }
-        found => found.is_ok_and(|found| found.is_file()),
-    };
-    if !is_file {
+    if place::file_len(&file)?.is_none() {
         if plan.is_some() {
             return Err(Error::usage(named::PLAN, format!("{} is not a file", file.display())));
         }
@@ -446,6 +450,8 @@ pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Resu
     let files = dataset.complete(&shards)?;
     remove_copies(out)?;
     // All shards are there: what workers with leases have left is of no use any more.
-    LeaseFolder::remove(&leased::folder(out))?;
+    if !is_url(out) {
+        LeaseFolder::remove(&leased::folder(out))?;
+    }
     Ok(Merged { shards, files, checked })
 }

@@ -9,6 +9,10 @@ use fdconvert_codec::By;
 use fdconvert_core::{Codec, Error, Result, named};
 use fdconvert_pipeline::Balance;
 use fdconvert_profile::{Machine, Model, Report};
+use fdconvert_storage::{
+    place::{self, is_url},
+    read_file,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     env, fs,
@@ -29,6 +33,8 @@ pub(crate) struct Settled {
 /// Where a run that profiled leaves what it found, so that resuming it does not profile again and
 /// find another number.
 const COPY: &str = ".fdconvert/profile.json";
+/// Of a profile.
+const MAX_PROFILE_BYTES: u64 = 64 << 20;
 
 /// The number that the option asks for. `out` is the dataset that will be written, where that is
 /// known already; nothing is left there on a dry run.
@@ -47,7 +53,12 @@ pub(crate) fn settle(
         Some(Ratio::Profile(path)) => read(path)?,
         Some(Ratio::Auto) => {
             let copy = out.map(|out| out.join(COPY));
-            let kept = copy.as_deref().filter(|copy| !overwrite && copy.is_file());
+            let kept = copy.as_deref().filter(|copy| !overwrite && place::is_file(copy));
+            if kept.is_none() && out.is_some_and(is_url) {
+                let what = "the disk of OUT is what it measures, and OUT is in a store: give a \
+                            number, or a profile of the machines that will train";
+                return Err(Error::usage(named::RATIO, what));
+            }
             let report = match kept {
                 Some(copy) => read(copy)?,
                 None => {
@@ -111,7 +122,7 @@ fn current() -> PathBuf {
 
 /// A profile that was written for later.
 fn read(path: &Path) -> Result<Report> {
-    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    let bytes = read_file(path, MAX_PROFILE_BYTES)?;
     let report: Report = serde_json::from_slice(&bytes).map_err(|cause| {
         let what = format!("{} is not a profile: {cause}", path.display());
         Error::usage(named::RATIO, what)

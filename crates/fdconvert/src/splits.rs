@@ -3,7 +3,10 @@ use fdconvert_core::{
     Format, Message, Result, Shard, Source, message, named, shell_word, split_named, split_names,
 };
 use fdconvert_pipeline::{Dataset, Plan, PlanRequest, Report};
-use fdconvert_storage::name_of;
+use fdconvert_storage::{
+    name_of,
+    place::{self, is_url},
+};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -135,13 +138,15 @@ pub(crate) fn planned_json(plan: &Plan) -> Value {
 pub(crate) fn as_begun_before(dataset: &Dataset<'_>) -> Result<Option<Plan>> {
     let is_begun = |plan: &Plan| -> Result<bool> {
         let first = format!("{}-000000.tar.partial", Shard::DEFAULT_SPLIT);
-        Ok(dataset.out.join(first).is_file() || Dataset { plan, ..*dataset }.has_begun()?)
+        let first = dataset.out.join(first);
+        let is_begun = !is_url(&first) && first.is_file();
+        Ok(is_begun || Dataset { plan, ..*dataset }.has_begun()?)
     };
     let mut plan = dataset.plan.clone();
     for shard in &mut plan.shards {
         shard.split = Shard::DEFAULT_SPLIT.to_owned();
     }
-    Ok(if dataset.out.is_dir() && is_begun(&plan)? { Some(plan) } else { None })
+    Ok(if place::is_folder(dataset.out) && is_begun(&plan)? { Some(plan) } else { None })
 }
 
 /// A split of an output.

@@ -1,14 +1,21 @@
 //! Claims of shards: what says whose the files of an unfinished shard are.
+mod object;
+
 use crate::{
     Scratch, partial_path,
+    place::is_url,
+    read_if_there,
     record::{START, mark, seal_record},
     take_back,
 };
 use fdconvert_core::{Error, Message, Result, message, named};
+use object::ClaimObject;
 use std::path::{Path, PathBuf};
 
 const HEX_BYTES: usize = 32;
 const MARK_BYTES: usize = START.len() + HEX_BYTES + 1;
+/// Of an object that has the name of a claim.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// What a claim was found to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +30,23 @@ enum Found {
 /// The right to write a shard: the unfinished form of its record, which already says of which run
 /// it is. It lies there, synced, before any file of the shard is opened, so what a killed process
 /// has left of a shard is known by it. It is a lock, too.
+///
+/// In a store it is no lock, as a store does not tell whether who wrote an object still runs: two
+/// runs of the same fingerprint may write the same shard, both with the same bytes. A run of another
+/// fingerprint is refused.
 #[derive(Debug)]
 pub struct Claim {
-    scratch: Scratch,
+    held: Held,
     record: PathBuf,
     mark: Vec<u8>,
     found: Found,
+}
+
+/// Where a claim lies.
+#[derive(Debug)]
+enum Held {
+    File(Scratch),
+    Object(ClaimObject),
 }
 
 impl Claim {
@@ -40,10 +58,17 @@ impl Claim {
     /// not ours; `Io`.
     pub fn open(record: &Path, fingerprint: [u8; 16], overwrite: bool) -> Result<Self> {
         let path = partial_path(record);
-        let scratch = Scratch::open(&path)?;
-        let len = scratch.existing().min(MARK_BYTES as u64);
-        let mut start = vec![0; len as usize];
-        scratch.read_exact_at(&mut start, 0)?;
+        let (held, start) = if is_url(&path) {
+            let found = read_if_there(&path, MAX_BYTES)?.unwrap_or_default();
+            let start = found.get(..MARK_BYTES).unwrap_or(&found).to_vec();
+            (Held::Object(ClaimObject::new(path.clone())), start)
+        } else {
+            let scratch = Scratch::open(&path)?;
+            let len = scratch.existing().min(MARK_BYTES as u64);
+            let mut start = vec![0; len as usize];
+            scratch.read_exact_at(&mut start, 0)?;
+            (Held::File(scratch), start)
+        };
         let mark = mark(fingerprint);
         let refuse = |why: &Message| {
             let what = message!("{} {why}", path.display());
@@ -64,7 +89,7 @@ impl Claim {
                 named::OVERWRITE
             ));
         }
-        Ok(Self { scratch, record: record.to_path_buf(), mark, found })
+        Ok(Self { held, record: record.to_path_buf(), mark, found })
     }
 
     /// Returns whether an interrupted run of the same fingerprint had the shard before.
@@ -84,9 +109,15 @@ impl Claim {
     /// # Errors
     /// `Io`.
     pub fn hold(&self) -> Result<()> {
-        self.scratch.write_all_at(&self.mark, 0)?;
-        self.scratch.set_len(self.mark.len() as u64)?;
-        self.scratch.sync()
+        match &self.held {
+            Held::File(scratch) => {
+                scratch.write_all_at(&self.mark, 0)?;
+                scratch.set_len(self.mark.len() as u64)?;
+                scratch.sync()
+            }
+            Held::Object(_) if self.found == Found::Same => Ok(()),
+            Held::Object(object) => object.hold(&self.mark, self.found == Found::Other),
+        }
     }
 
     /// Commits the record of this JSON object, which begins with the fingerprint: from now on the
@@ -98,7 +129,10 @@ impl Claim {
     pub fn commit(self, json: &[u8], undo: impl FnOnce() -> bool) -> Result<()> {
         debug_assert!(json.starts_with(&self.mark));
         let text = seal_record(json);
-        let scratch = &self.scratch;
+        let scratch = match &self.held {
+            Held::File(scratch) => scratch,
+            Held::Object(object) => return object.commit(&self.record, text),
+        };
         let written = scratch.write_all_at(&text, 0);
         let written = written.and_then(|()| scratch.set_len(text.len() as u64));
         written.and_then(|()| scratch.commit_in_place(&self.record)).inspect_err(|_| {
@@ -113,12 +147,18 @@ impl Claim {
 
     /// Removes the claim: the files that it stands for are there, or gone.
     pub fn remove(self) {
-        self.scratch.own();
+        match &self.held {
+            Held::File(scratch) => scratch.own(),
+            Held::Object(object) => object.own(),
+        }
     }
 
     /// Leaves the claim to the next run, with what it stands for.
     pub fn leave(self) {
-        self.scratch.leave();
+        match self.held {
+            Held::File(scratch) => scratch.leave(),
+            Held::Object(object) => object.leave(),
+        }
     }
 }
 

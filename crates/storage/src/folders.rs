@@ -1,5 +1,5 @@
 //! Folders of an output: made without following links, and synced in the folder above.
-use crate::SourceStamp;
+use crate::{SourceStamp, place::is_url};
 use fdconvert_core::{Error, Result};
 use std::{
     fs::{self, File},
@@ -34,6 +34,9 @@ impl OpenFolder {
 /// # Errors
 /// `Io`.
 pub fn sync_folder_of(path: &Path) -> Result<()> {
+    if is_url(path) {
+        return Ok(());
+    }
     open_folder_of(path)?.sync()
 }
 
@@ -43,6 +46,9 @@ pub fn sync_folder_of(path: &Path) -> Result<()> {
 /// # Errors
 /// `Usage`, also for something that is not a folder; `Io`.
 pub fn refuse_link(folder: &Path) -> Result<()> {
+    if is_url(folder) {
+        return Ok(());
+    }
     // A slash at the end would have the link followed.
     let folder: PathBuf = folder.components().collect();
     let refuse = |why: &str| Err(Error::usage("output", format!("{} {why}", folder.display())));
@@ -103,6 +109,9 @@ impl Drop for Folders {
         if let Some(stamp) = &self.stamp {
             stamp.withdraw();
         }
+        if is_url(&self.records) {
+            return;
+        }
         crate::stamp::remove_alone(&self.records);
         // Only empty folders can be removed.
         let _ = fs::remove_dir(&self.records);
@@ -117,6 +126,10 @@ impl Drop for Folders {
 /// # Errors
 /// `Usage` when a link or something else has the name, `Io`; then nothing was made.
 pub fn make_folder(folder: &Path) -> Result<bool> {
+    if is_url(folder) {
+        // Stores have none.
+        return Ok(false);
+    }
     match fs::create_dir(folder) {
         Ok(()) => {
             sync_folder_of(folder).inspect_err(|_| {

@@ -48,6 +48,8 @@ mod fault {
         Ok(())
     }
 }
+#[cfg(feature = "write")]
+mod appended;
 mod blob;
 mod cache_folder;
 #[cfg(feature = "write")]
@@ -96,6 +98,7 @@ pub use throttle::Throttle;
 
 #[cfg(feature = "write")]
 pub use {
+    appended::Appended,
     claim::Claim,
     folders::{Folders, make_folder, refuse_link, sync_folder_of},
     lease::{Lease, LeaseFolder, Leases, Listing, Seen, publish},

@@ -26,7 +26,8 @@ pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-fn exists(path: &Path) -> Error {
+/// The refusal of a name that is taken.
+pub(crate) fn exists(path: &Path) -> Error {
     Error::usage(
         "output",
         message!("{} exists; replace it with {}", path.display(), named::OVERWRITE),

@@ -1,5 +1,12 @@
 use crate::left;
-use crate::{fault, folders::open_folder_of, lock, rename, writeback::Writeback};
+use crate::{
+    fault, fingerprint_hex,
+    folders::open_folder_of,
+    lock,
+    place::{self, away::Upload, is_url},
+    rename,
+    writeback::Writeback,
+};
 use fdconvert_core::{Error, Result};
 use rustix::fs::OFlags;
 use std::{
@@ -13,6 +20,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
 };
+use xxhash_rust::xxh3::Xxh3Default;
 
 /// Returns where the unfinished form of `out` lies: the same folder, the same name, `.partial`
 /// appended.
@@ -35,6 +43,9 @@ pub fn partial_path(out: &Path) -> PathBuf {
 ///
 /// While a large file is written, a thread syncs what is there already, so that the commit does
 /// not have to wait for all of it.
+///
+/// Of an object the bytes lie in a file without a name until the commit sends them. Nothing is left
+/// of it by a killed process, so it is never continued.
 #[derive(Debug)]
 pub struct Scratch {
     file: File,
@@ -44,7 +55,12 @@ pub struct Scratch {
     identity: (u64, u64),
     is_ours: AtomicBool,
     writeback: Mutex<Writeback>,
+    /// Of an object what it will be marked with.
+    away: Option<Mark>,
 }
+
+/// What an object is marked with: the fingerprint of its run.
+type Mark = Option<String>;
 
 fn identity(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
@@ -92,6 +108,9 @@ impl Scratch {
     /// `Usage` when another process holds it, or it is a link, no regular file, or has another
     /// name as well; `Io` when the system refuses. A file that was there stays as it was.
     pub fn open(path: &Path) -> Result<Self> {
+        if is_url(path) {
+            return Self::staged(path);
+        }
         fault::on_write(path, 0).map_err(Error::io("create", path))?;
         // Another run may commit (rename) or remove the file between our opening and locking it;
         // then the lock is on a file that has lost its name, and we look again.
@@ -106,6 +125,7 @@ impl Scratch {
                 identity: identity(&held),
                 is_ours: AtomicBool::new(created),
                 writeback: Mutex::default(),
+                away: None,
             };
             if !held.is_file() {
                 return Err(refuse(path, "is not a regular file; move it away"));
@@ -134,6 +154,29 @@ impl Scratch {
         }
     }
 
+    /// The bytes of an object, until they are sent.
+    fn staged(path: &Path) -> Result<Self> {
+        Ok(Self {
+            file: unnamed()?,
+            path: path.to_path_buf(),
+            existing: 0,
+            identity: (0, 0),
+            is_ours: AtomicBool::new(false),
+            writeback: Mutex::default(),
+            away: Some(None),
+        })
+    }
+
+    /// Marks an object as one of the run of that fingerprint, so that [`is_object_of_run`] knows
+    /// it. Files bear no marks.
+    #[must_use]
+    pub fn marked(mut self, fingerprint: [u8; 16]) -> Self {
+        if let Some(mark) = &mut self.away {
+            *mark = Some(fingerprint_hex(fingerprint));
+        }
+        self
+    }
+
     /// The same, emptied. `claimed` tells whether a claim or journal of a run of ours stands for
     /// what may be there; without one only an empty file is taken, of which nothing can be lost.
     ///
@@ -159,6 +202,14 @@ impl Scratch {
         self.is_ours.store(true, Ordering::Relaxed);
     }
 
+    /// Bytes that it has now.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn size(&self) -> Result<u64> {
+        Ok(self.file.metadata().map_err(Error::io("look at", &self.path))?.len())
+    }
+
     /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -180,6 +231,9 @@ impl Scratch {
     /// `Io`, e.g. when the disk is full.
     pub fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         self.is_ours.store(true, Ordering::Relaxed);
+        if self.away.is_some() {
+            return self.file.write_all_at(bytes, offset).map_err(staging(&self.path));
+        }
         fault::on_write(&self.path, bytes.len() as u64)
             .and_then(|()| self.file.write_all_at(bytes, offset))
             .and_then(|()| self.writeback().wrote(&self.file, bytes.len() as u64))
@@ -214,6 +268,9 @@ impl Scratch {
     /// # Errors
     /// `Io`.
     pub fn sync(&self) -> Result<()> {
+        if self.away.is_some() {
+            return Ok(());
+        }
         self.sync_contents()?;
         crate::sync_folder_of(&self.path)
     }
@@ -246,10 +303,16 @@ impl Scratch {
     /// # Errors
     /// `Usage` when something has that name, `Io` as for [`commit`](Self::commit).
     pub fn commit_new(self, out: &Path) -> Result<()> {
+        if self.away.is_some() && place::exists(out)? {
+            return Err(rename::exists(out));
+        }
         self.commit_by(out, rename::keep)
     }
 
     fn commit_by(&self, out: &Path, rename: fn(&Path, &Path) -> Result<()>) -> Result<()> {
+        if let Some(mark) = &self.away {
+            return self.send(out, mark.clone());
+        }
         self.sync_contents()?;
         // Before the file gets its name: what can fail without consequences fails first.
         let folder = open_folder_of(out)?;
@@ -258,10 +321,67 @@ impl Scratch {
         folder.sync()
     }
 
+    /// Sends the bytes of an object. One of no run is marked with their hash: by its mark an upload
+    /// whose answer was lost is known to have succeeded.
+    fn send(&self, out: &Path, mark: Mark) -> Result<()> {
+        let mark = match mark {
+            Some(mark) => mark,
+            None => {
+                let mut hash = Xxh3Default::new();
+                self.each_block(|block| {
+                    hash.update(block);
+                    Ok(())
+                })?;
+                format!("{:016x}", hash.digest())
+            }
+        };
+        let mut upload = Upload::start(out, Some(&mark))?;
+        self.each_block(|block| upload.append(block))?;
+        upload.finish()
+    }
+
+    fn each_block(&self, mut f: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (size, mut offset) = (self.size()?, 0);
+        let mut block = vec![0; size.min(SEND_BYTES) as usize];
+        while offset < size {
+            block.truncate((size - offset).min(SEND_BYTES) as usize);
+            self.read_exact_at(&mut block, offset)?;
+            f(&block)?;
+            offset += block.len() as u64;
+        }
+        Ok(())
+    }
+
     /// Device and number of the file, which it keeps under another name.
     #[must_use]
     pub fn identity(&self) -> (u64, u64) {
         self.identity
+    }
+}
+
+/// Bytes of an object that are sent at once.
+const SEND_BYTES: u64 = 4 << 20;
+
+/// A file without a name, in the folder for temporary files.
+#[cfg(feature = "stores")]
+fn unnamed() -> Result<File> {
+    tempfile::tempfile().map_err(Error::io("create a file in", std::env::temp_dir()))
+}
+
+#[cfg(not(feature = "stores"))]
+fn unnamed() -> Result<File> {
+    Err(refuse(Path::new("OUT"), "is a URL, and this build lacks the feature `stores`"))
+}
+
+/// What is written for an object lies elsewhere first.
+fn staging(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let folder = std::env::temp_dir();
+    move |cause| {
+        let what = format!(
+            "{cause}: until it is sent it lies in {}; TMPDIR names another folder",
+            folder.display()
+        );
+        Error::io("write", path)(io::Error::new(cause.kind(), what))
     }
 }
 
@@ -283,9 +403,14 @@ impl Drop for Scratch {
 }
 
 /// Removes `path` if it is the file of this [`identity`](Scratch::identity), which a run has
-/// committed and takes back; what else has the name stays. Whether the file is gone.
+/// committed and takes back; what else has the name stays. Whether the file is gone: an object never
+/// is.
 #[must_use]
 pub fn take_back(path: &Path, identity_of_ours: (u64, u64)) -> bool {
+    if is_url(path) {
+        // Another run may have written one of that name since. The claim stays for it.
+        return false;
+    }
     match fs::symlink_metadata(path) {
         Ok(named) if identity(&named) == identity_of_ours => fs::remove_file(path).is_ok(),
         Ok(_) => true,
@@ -299,6 +424,10 @@ pub fn take_back(path: &Path, identity_of_ours: (u64, u64)) -> bool {
 /// # Errors
 /// `Usage`, naming the file; `Io`.
 pub fn refuse_foreign_partial(out: &Path) -> Result<()> {
+    if is_url(out) {
+        // Objects have no unfinished form.
+        return Ok(());
+    }
     let path = partial_path(out);
     match fs::symlink_metadata(&path) {
         Ok(metadata) if metadata.is_file() && metadata.len() == 0 => Ok(()),

@@ -4,7 +4,11 @@
 //! stamp, both as 32 hexadecimal digits. It goes when the dataset is complete, so that no time
 //! reaches a finished output. Without it, or where only its start reached the disk, times are not
 //! compared.
-use crate::{create_new, fingerprint_hex, read_file, rename};
+use crate::{
+    fingerprint_hex,
+    place::{self, is_url},
+    read_file, read_if_there, rename,
+};
 use fdconvert_core::{Error, Result, message, named};
 use std::{
     ffi::OsStr,
@@ -55,7 +59,23 @@ impl SourceStamp {
         if differs(&found, self.line.as_bytes(), self.fingerprint) {
             return Err(written_since(&self.path));
         }
-        Ok(())
+        self.refuse_other_run(&found)
+    }
+
+    /// In a store, which knows no locks, the times of another run say that it writes there, or did
+    /// before it was stopped: of two that begin together one goes on.
+    fn refuse_other_run(&self, found: &[u8]) -> Result<()> {
+        let ours = format!("{START}{} ", fingerprint_hex(self.fingerprint));
+        if !is_url(&self.path) || found.starts_with(ours.as_bytes()) || !is_ours(found) {
+            return Ok(());
+        }
+        let what = message!(
+            "{} is of an unfinished run with another source or other options; finish that run, or \
+             replace it with {}",
+            self.path.display(),
+            named::OVERWRITE
+        );
+        Err(Error::usage("output", what))
     }
 
     /// Removes what this value has left.
@@ -72,7 +92,7 @@ impl SourceStamp {
         match read_file(&self.path, MAX_BYTES) {
             Ok(found) if found == self.line.as_bytes() => return Ok(false),
             Ok(found) if is_ours(&found) => {
-                fs::remove_file(&self.path).map_err(Error::io("remove", &self.path))?;
+                place::remove(&self.path)?;
             }
             Ok(_) => {
                 let what = format!(
@@ -83,17 +103,13 @@ impl SourceStamp {
             }
             Err(_) => {}
         }
-        match create_new(&self.path, self.line.as_bytes()) {
-            Ok(()) => Ok(true),
-            // Another part of the same plan was faster.
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
-                Ok(false)
-            }
-            Err(error) => {
-                remove_alone_at(&self.path);
-                Err(error)
-            }
+        let is_new = place::put_new(&self.path, self.line.as_bytes())
+            .inspect_err(|_| remove_alone_at(&self.path))?;
+        if !is_new {
+            // Another part of the same plan was faster, or another run.
+            self.refuse_other_run(&read_file(&self.path, MAX_BYTES)?)?;
         }
+        Ok(is_new)
     }
 }
 
@@ -145,6 +161,12 @@ pub fn remove_source_stamp(records: &Path) -> Result<()> {
     use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
 
     let path = records.join(NAME);
+    if is_url(&path) {
+        return match read_if_there(&path, MAX_BYTES)? {
+            Some(found) if is_ours(&found) => place::remove(&path),
+            _ => Ok(()),
+        };
+    }
     match fs::read(&path) {
         Ok(found) if is_ours(&found) => {
             fs::remove_file(&path).map_err(Error::io("remove", &path))?;
@@ -170,9 +192,9 @@ pub(crate) fn remove_alone(records: &Path) {
 }
 
 fn remove_alone_at(path: &Path) {
-    if fs::read(path).is_ok_and(|found| is_ours(&found)) {
+    if read_file(path, MAX_BYTES).is_ok_and(|found| is_ours(&found)) {
         // The next run replaces it if this fails.
-        let _ = fs::remove_file(path);
+        let _ = place::remove(path);
     }
 }
 

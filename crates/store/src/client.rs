@@ -94,7 +94,7 @@ fn retry() -> RetryConfig {
 
 /// How requests are made. A request as a whole has no limit of time, since objects may be large;
 /// one that stands still has.
-fn client_options(own: &[(String, String)]) -> ClientOptions {
+pub(crate) fn client_options(own: &[(String, String)]) -> ClientOptions {
     let mut client = ClientOptions::new()
         .with_timeout_disabled()
         .with_read_timeout(Duration::from_secs(30))
@@ -133,23 +133,7 @@ fn connect(location: &Location) -> Result<Arc<dyn ObjectStore>> {
             }
             Ok(Arc::new(builder.build().map_err(refused)?))
         }
-        Base::Bucket { name, .. } => {
-            let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-            let environment = env::vars().filter(|(name, _)| name.starts_with("AWS_"));
-            let environment = environment.map(|(name, value)| (name.to_ascii_lowercase(), value));
-            let mut options = profile::options(variable);
-            options.extend(environment);
-            options.extend(own);
-            allow_plain_http(&mut options);
-            let mut builder = AmazonS3Builder::new()
-                .with_bucket_name(name)
-                .with_retry(retry())
-                .with_client_options(client_options(&options));
-            for (key, value) in known::<AmazonS3ConfigKey>(&options) {
-                builder = builder.with_config(key, value);
-            }
-            Ok(Arc::new(builder.build().map_err(refused)?))
-        }
+        Base::Bucket { name, .. } => Ok(Arc::new(s3(name).build().map_err(refused)?)),
         Base::Host(url) => {
             let client = client_options(&own).with_allow_http(true);
             let builder = HttpBuilder::new().with_url(url).with_retry(retry());
@@ -162,6 +146,25 @@ fn connect(location: &Location) -> Result<Arc<dyn ObjectStore>> {
             Ok(Arc::new(builder.with_client_options(client).build().map_err(refused)?))
         }
     }
+}
+
+/// What makes the client of a bucket of S3.
+pub(crate) fn s3(bucket: &str) -> AmazonS3Builder {
+    let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let environment = env::vars().filter(|(name, _)| name.starts_with("AWS_"));
+    let environment = environment.map(|(name, value)| (name.to_ascii_lowercase(), value));
+    let mut options = profile::options(variable);
+    options.extend(environment);
+    options.extend(options::options());
+    allow_plain_http(&mut options);
+    let builder = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        // Many services that speak the protocol delete one object at a time only.
+        .with_disable_bulk_delete(true)
+        .with_retry(retry())
+        .with_client_options(client_options(&options));
+    known::<AmazonS3ConfigKey>(&options)
+        .fold(builder, |builder, (key, value)| builder.with_config(key, value))
 }
 
 /// Those options that a builder knows.

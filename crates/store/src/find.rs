@@ -31,7 +31,7 @@ pub struct Entry {
     pub found: Found,
 }
 
-static LOOKS: Memo<Option<Found>> = Memo::new();
+pub(crate) static LOOKS: Memo<Option<Found>> = Memo::new();
 
 /// Names by which a folder is known on servers that do not list: manifests of ours and of MosaicML
 /// Streaming.

@@ -1,7 +1,8 @@
 //! Objects behind URLs, for threads that wait for them.
 //!
 //! An [`Object`] is read by ranges; [`look`] tells what a URL leads to, [`list`] what lies below
-//! one, [`read`] gives a small object as a whole. Which store a URL means, and where its
+//! one, [`read`] gives a small object as a whole. [`put`] writes a small object, an [`Upload`] one
+//! that grows; [`abort_unfinished`] gives up what killed processes have begun. Which store a URL means, and where its
 //! credentials come from:
 //!
 //! | URL | store | credentials |
@@ -31,8 +32,21 @@ mod memo;
 mod object;
 mod options;
 mod profile;
+mod unfinished;
+mod write;
 
 pub use count::{Totals, totals};
 pub use find::{Entry, Found, list, look};
 pub use object::{Object, read, read_start};
 pub use options::set_options;
+use std::path::Path;
+pub use unfinished::abort_unfinished;
+pub use write::{Stat, Upload, delete, put, put_new, refuse_read_only, stat};
+
+/// Forgets what was found at a path and at the folders above it, which this process has changed.
+fn forget(path: &Path) {
+    object::STARTS.forget(path);
+    for path in path.ancestors() {
+        find::LOOKS.forget(path);
+    }
+}

@@ -99,6 +99,11 @@ impl Location {
         Ok(Self { path: path.to_owned(), scheme, base, key })
     }
 
+    /// Returns whether objects can be written there.
+    pub(crate) fn is_writable(&self) -> bool {
+        !matches!(self.scheme, Scheme::Http | Scheme::Hf)
+    }
+
     /// Returns whether the store tells what lies below a key.
     pub(crate) fn is_listed(&self) -> bool {
         self.scheme != Scheme::Http

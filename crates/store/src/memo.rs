@@ -37,6 +37,13 @@ impl<T: Clone> Memo<T> {
         (at.elapsed() < KEPT_FOR).then(|| answer.clone())
     }
 
+    pub(crate) fn forget(&self, path: &Path) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = &mut *kept {
+            kept.remove(path);
+        }
+    }
+
     pub(crate) fn put(&self, path: &Path, answer: T) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = kept.get_or_insert_default();
@@ -60,6 +67,9 @@ mod tests {
         assert_eq!(memo.get(path), None);
         memo.put(path, 3);
         assert_eq!(memo.get(path), Some(3));
+        memo.forget(path);
+        assert_eq!(memo.get(path), None);
+        memo.put(path, 3);
         std::thread::sleep(KEPT_FOR);
         assert_eq!(memo.get(path), None);
     }

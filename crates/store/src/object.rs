@@ -15,7 +15,7 @@ const TRIES: u32 = 4;
 /// Bytes that come with the answer that tells how long an object is.
 const START_BYTES: u64 = 64 << 10;
 
-static STARTS: Memo<Option<Start>> = Memo::new();
+pub(crate) static STARTS: Memo<Option<Start>> = Memo::new();
 
 /// An object that is read by ranges. Many threads may read at the same time.
 #[derive(Debug)]

@@ -1,11 +1,12 @@
 //! A store to test with: a folder served over HTTP on the loopback interface, as S3 serves a bucket
 //! and as a web server serves files, with the failures that networks have.
 //!
-//! `GET` and `HEAD` with ranges, entity tags and `If-Match`; S3's list of objects, version 2. No
-//! signature is checked. What a real server of S3 does is tested with one (`make stores`).
+//! `GET` and `HEAD` with ranges, entity tags and `If-Match`; S3's list of objects, version 2; `PUT`
+//! with `If-None-Match` and `If-Match`, objects in parts, `DELETE`. No signature is checked. What a real server of S3 does is tested with one (`make stores`).
 mod faults;
 mod http;
 mod list;
+mod write;
 
 pub use faults::{Fault, Faults};
 use http::{Request, Response};
@@ -20,6 +21,7 @@ use std::{
     },
     thread,
 };
+use write::Written;
 
 /// A running server; it stops when this is dropped.
 pub struct Server {
@@ -36,6 +38,7 @@ struct Shared {
     in_flight: AtomicU64,
     most_in_flight: AtomicU64,
     by_path: Mutex<BTreeMap<String, u64>>,
+    written: Mutex<Written>,
 }
 
 /// What a server was asked for.
@@ -70,6 +73,7 @@ impl Server {
             in_flight: AtomicU64::new(0),
             most_in_flight: AtomicU64::new(0),
             by_path: Mutex::default(),
+            written: Mutex::default(),
         });
         let serving = shared.clone();
         thread::spawn(move || {
@@ -119,6 +123,23 @@ impl Server {
     pub fn by_path(&self) -> BTreeMap<String, u64> {
         self.shared.by_path.lock().unwrap().clone()
     }
+
+    /// Writes an object, as another tool does.
+    pub fn put(&self, path: &str, bytes: &[u8]) {
+        self.shared.written.lock().unwrap().put(&self.shared.root, path, bytes);
+    }
+
+    /// How often each object was written.
+    #[must_use]
+    pub fn stored(&self) -> BTreeMap<String, u64> {
+        self.shared.written.lock().unwrap().stored()
+    }
+
+    /// Paths of the objects that are sent in parts and neither complete nor given up.
+    #[must_use]
+    pub fn open_uploads(&self) -> Vec<String> {
+        self.shared.written.lock().unwrap().open()
+    }
 }
 
 impl Drop for Server {
@@ -164,11 +185,19 @@ impl Shared {
             }
             _ => {}
         }
-        let mut response = if request.query.contains_key("list-type") {
+        let mut response = if !matches!(request.method.as_str(), "GET" | "HEAD") {
+            write::answer(&self.root, request, &self.written)
+        } else if request.query.contains_key("list-type") {
             list::list(&self.root, request)
+        } else if request.query.contains_key("uploads") {
+            write::uploads(request, &self.written)
         } else {
-            http::file(&self.root, request)
+            let attributes = self.written.lock().unwrap().attributes(&request.path);
+            http::file(&self.root, request, attributes)
         };
+        if let Some(Fault::Lost) = fault {
+            return None;
+        }
         if let Some(Fault::Tag) = fault {
             response.change_tag();
         }

@@ -8,7 +8,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
         .iter()
         .map(|file| {
             let mut index = format!("v1.2 {}\n", file.n_samples);
-            walk(file, |sample| {
+            walk(shards, file, |sample| {
                 for (i, entry) in sample.entries.iter().enumerate() {
                     let name = std::str::from_utf8(&entry.name).ok();
                     let name = name.filter(|name| !name.contains(char::is_whitespace));

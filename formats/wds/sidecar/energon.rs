@@ -13,7 +13,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     for file in shards.files {
         // The header of each sample, then the end of the last one.
         let (mut index, mut end) = (Vec::new(), 0);
-        walk(file, |sample| {
+        walk(shards, file, |sample| {
             if let (Some(first), Some(last)) = (sample.entries.first(), sample.entries.last()) {
                 index.extend_from_slice(&first.header.to_le_bytes());
                 end = (last.data + last.len).next_multiple_of(512);

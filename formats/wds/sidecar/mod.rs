@@ -10,9 +10,11 @@ mod lists;
 #[cfg(test)]
 mod tests;
 
-use crate::wds::tar::{Group, groups};
+use crate::wds::{
+    outline::{Outline, each_sample},
+    tar::Group,
+};
 use fdconvert_core::{Error, Result, Schema};
-use fdconvert_storage::map;
 use std::path::{Path, PathBuf};
 
 /// Whom the files are for.
@@ -58,6 +60,8 @@ pub(crate) struct Shards<'a> {
     pub(crate) schema: &'a Schema,
     /// Names of the fields in the tar, in schema order; those of one field with `;` between them.
     pub(crate) members: &'a [String],
+    /// By which shards in a store are walked, where they have indexes.
+    pub(crate) outline: Option<&'a Outline>,
 }
 
 /// A file to write, and its contents. Its folder may not exist yet.
@@ -126,19 +130,16 @@ impl<'a> Shards<'a> {
 }
 
 /// Calls `visit` with every sample of a shard.
-fn walk(file: &ShardFile<'_>, mut visit: impl FnMut(&Group<'_>) -> Result<()>) -> Result<()> {
-    let archive = map(file.path)?;
-    let mut n_samples = 0;
-    for group in groups(&archive) {
-        visit(&group.map_err(|error| error.at(file.path))?)?;
-        n_samples += 1;
-    }
-    if (n_samples, archive.len() as u64) != (file.n_samples, file.bytes) {
+fn walk(
+    shards: &Shards<'_>,
+    file: &ShardFile<'_>,
+    visit: impl FnMut(&Group<'_>) -> Result<()>,
+) -> Result<()> {
+    let (n_samples, bytes) = each_sample(file.path, shards.outline, visit)?;
+    if (n_samples, bytes) != (file.n_samples, file.bytes) {
         let what = format!(
-            "{n_samples} samples in {} bytes; {} in {} were written",
-            archive.len(),
-            file.n_samples,
-            file.bytes
+            "{n_samples} samples in {bytes} bytes; {} in {} were written",
+            file.n_samples, file.bytes
         );
         return Err(Error::corrupt("tar", file.path, 0, what));
     }

@@ -52,7 +52,7 @@ fn files(kind: Sidecar, out: &Path, schema: &Schema, members: &[String]) -> Resu
             bytes: *bytes,
         })
         .collect();
-    kind.files(&Shards { out, files: &shards, schema, members })
+    kind.files(&Shards { out, files: &shards, schema, members, outline: None })
 }
 
 fn check(kind: Sidecar, expected: &[(&str, &str)]) {
@@ -208,8 +208,13 @@ fn shards_that_are_not_what_was_written_are_refused() {
     let (schema, members) = (schema(), members());
     for (n_samples, bytes) in [(2, bytes.len() as u64), (1, 5)] {
         let file = ShardFile { path: &path, split: "train", n_samples, bytes };
-        let shards =
-            Shards { out: folder.path(), files: &[file], schema: &schema, members: &members };
+        let shards = Shards {
+            out: folder.path(),
+            files: &[file],
+            schema: &schema,
+            members: &members,
+            outline: None,
+        };
         let error = Sidecar::Dali.files(&shards).unwrap_err();
         assert!(matches!(error, Error::Corrupt { .. }), "{error}");
     }

@@ -15,7 +15,7 @@ mod worker;
 use crate::{Context, Samples, planned::remove_copies};
 use fdconvert_core::{Error, Result, message, named};
 use fdconvert_pipeline::{LeaseCounts, Report, pack_turns};
-use fdconvert_storage::{LeaseFolder, make_folder};
+use fdconvert_storage::{LeaseFolder, make_folder, place::is_url};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -44,7 +44,7 @@ pub(crate) fn check(lasts: Duration) -> Result<()> {
 /// Refuses an output whose shards workers with leases are writing: this run would not see which.
 pub(crate) fn refuse_leases(out: &Path) -> Result<()> {
     let folder = folder(out);
-    if !folder.is_dir() {
+    if is_url(out) || !folder.is_dir() {
         return Ok(());
     }
     let what = message!(
@@ -61,6 +61,11 @@ pub(crate) fn refuse_leases(out: &Path) -> Result<()> {
 /// Packs shards as long as there are some, and completes the dataset if this worker is the last.
 pub(crate) fn run(samples: &Samples, lasts: Duration, context: Context<'_>) -> Result<Report> {
     let (dataset, run) = (samples.dataset(), samples.how().run()?);
+    if is_url(dataset.out) {
+        let what = "leases are files of a folder that all workers see, and OUT is in a store; give \
+                    each worker a part";
+        return Err(Error::usage(named::CLAIM, what));
+    }
     let identity = dataset.identity()?;
     let path = folder(dataset.out);
     // Also refuses another dataset, whose shards may be in the way of none, but whose manifest is.

@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for ByteRate {
     }
 }
 
-/// A time: `65ms`, `60s`, `5min`, `1h`. A bare number is of seconds.
+/// A time: `65ms`, `60s`, `5min`, `1h`, `1d`. A bare number is of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeSpan(pub Duration);
 
@@ -97,7 +97,7 @@ impl FromStr for TimeSpan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let units = [("min", 60.0), ("h", 3600.0), ("ms", 0.001), ("s", 1.0)];
+        let units = [("min", 60.0), ("h", 3600.0), ("ms", 0.001), ("s", 1.0), ("d", 86_400.0)];
         let found = units
             .iter()
             .find_map(|(unit, seconds)| Some((text.trim().strip_suffix(unit)?, *seconds)));

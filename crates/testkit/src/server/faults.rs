@@ -17,6 +17,8 @@ pub struct Faults {
 pub enum Fault {
     /// The connection ends before the answer.
     Reset,
+    /// What was asked for is done, and the connection ends before the answer.
+    Lost,
     /// The body ends after that share of its bytes.
     Cut(f64),
     /// The answer is this status.

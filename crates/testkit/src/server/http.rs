@@ -10,7 +10,7 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A request, without its body.
+/// A request.
 pub(super) struct Request {
     pub(super) method: String,
     /// Decoded, without the slash at its start.
@@ -19,26 +19,26 @@ pub(super) struct Request {
     pub(super) query: BTreeMap<String, String>,
     /// By small letters.
     headers: BTreeMap<String, String>,
+    pub(super) body: Vec<u8>,
 }
+
+/// How names of attributes that are kept with an object begin, as headers.
+const ATTRIBUTE: &str = "x-amz-meta-";
 
 pub(super) struct Response {
     status: u16,
-    headers: Vec<(&'static str, String)>,
+    headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
 
 impl Request {
     /// The next request of a connection; `None` when it is over.
     pub(super) fn read(reader: &mut impl BufRead) -> Option<Self> {
-        let mut line = || {
-            let mut line = String::new();
-            (reader.read_line(&mut line).ok()? > 0).then(|| line.trim_end().to_owned())
-        };
-        let first = line()?;
+        let first = line(reader)?;
         let mut words = first.split(' ');
         let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
         let mut headers = BTreeMap::new();
-        while let Some(line) = line().filter(|line| !line.is_empty()) {
+        while let Some(line) = line(reader).filter(|line| !line.is_empty()) {
             let (name, value) = line.split_once(':')?;
             headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
         }
@@ -48,8 +48,35 @@ impl Request {
             (decode(name), decode(value))
         });
         let path = decode(path.trim_start_matches('/'));
-        Some(Self { method, path, query: query.collect(), headers })
+        let query = query.collect();
+        let len = headers.get("content-length").and_then(|len| len.parse().ok()).unwrap_or(0);
+        let mut body = vec![0; len];
+        reader.read_exact(&mut body).ok()?;
+        Some(Self { method, path, query, headers, body })
     }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    /// What is to be kept with the object.
+    pub(super) fn attributes(&self) -> Vec<(String, String)> {
+        let kept = self.headers.iter().filter(|(name, _)| name.starts_with(ATTRIBUTE));
+        kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+}
+
+fn line(reader: &mut impl BufRead) -> Option<String> {
+    let mut line = String::new();
+    (reader.read_line(&mut line).ok()? > 0).then(|| line.trim_end().to_owned())
+}
+
+/// The entity tag of a file: other bytes have another one.
+pub(super) fn tag_of(path: &Path) -> Option<String> {
+    let metadata = fs::metadata(path).ok()?;
+    let modified = metadata.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
+    let stamp = [metadata.len(), modified.as_nanos() as u64].map(u64::to_le_bytes).concat();
+    Some(format!("\"{:016x}\"", xxh3_64(&stamp)))
 }
 
 fn decode(text: &str) -> String {
@@ -72,18 +99,17 @@ fn decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A file, or the part of it that was asked for.
-pub(super) fn file(root: &Path, request: &Request) -> Response {
+/// A file, or the part of it that was asked for, with what is kept with it.
+pub(super) fn file(root: &Path, request: &Request, attributes: Vec<(String, String)>) -> Response {
     let path = root.join(&request.path);
     if request.path.split('/').any(|part| part == "..") || !path.is_file() {
         let bucket = request.path.split('/').next().unwrap_or_default();
         let code = if root.join(bucket).is_dir() { "NoSuchKey" } else { "NoSuchBucket" };
         return Response::plain(404, code);
     }
-    let metadata = fs::metadata(&path).unwrap();
-    let modified = metadata.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
-    let stamp = [metadata.len(), modified.as_nanos() as u64].map(u64::to_le_bytes).concat();
-    let tag = format!("\"{:016x}\"", xxh3_64(&stamp));
+    let Ok(mut file) = fs::File::open(&path) else { return Response::plain(404, "NoSuchKey") };
+    let metadata = file.metadata().unwrap();
+    let tag = tag_of(&path).unwrap_or_default();
     if request.headers.get("if-match").is_some_and(|wanted| *wanted != tag) {
         return Response::plain(412, "PreconditionFailed");
     }
@@ -95,21 +121,22 @@ pub(super) fn file(root: &Path, request: &Request) -> Response {
         None => (200, 0..len),
     };
     let mut headers = vec![
-        ("ETag", tag),
-        ("Accept-Ranges", "bytes".into()),
-        ("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT".into()),
+        ("ETag".into(), tag),
+        ("Accept-Ranges".into(), "bytes".into()),
+        ("Last-Modified".into(), "Thu, 01 Jan 2026 00:00:00 GMT".into()),
     ];
+    headers.extend(attributes);
     if status == 206 {
-        headers.push(("Content-Range", format!("bytes {}-{}/{len}", part.start, part.end - 1)));
+        let range = format!("bytes {}-{}/{len}", part.start, part.end - 1);
+        headers.push(("Content-Range".into(), range));
     }
     let mut body = Vec::new();
     if request.method == "HEAD" {
-        headers.push(("Content-Length", (part.end - part.start).to_string()));
+        headers.push(("Content-Length".into(), (part.end - part.start).to_string()));
     } else {
-        let mut file = fs::File::open(&path).unwrap();
         std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(part.start)).unwrap();
         file.take(part.end - part.start).read_to_end(&mut body).unwrap();
-        headers.push(("Content-Length", body.len().to_string()));
+        headers.push(("Content-Length".into(), body.len().to_string()));
     }
     Response { status, headers, body }
 }
@@ -133,10 +160,21 @@ impl Response {
 
     pub(super) fn xml(status: u16, text: &str) -> Self {
         let headers = vec![
-            ("Content-Type", "application/xml".into()),
-            ("Content-Length", text.len().to_string()),
+            ("Content-Type".into(), "application/xml".into()),
+            ("Content-Length".into(), text.len().to_string()),
         ];
         Self { status, headers, body: text.into() }
+    }
+
+    /// An answer without a body.
+    pub(super) fn empty(status: u16, headers: Vec<(&str, String)>) -> Self {
+        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let length = ("Content-Length".to_owned(), "0".to_owned());
+        Self { status, headers: headers.chain([length]).collect(), body: Vec::new() }
+    }
+
+    pub(super) fn is_ok(&self) -> bool {
+        self.status < 300
     }
 
     pub(super) fn change_tag(&mut self) {

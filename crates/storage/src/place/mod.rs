@@ -2,7 +2,17 @@
 //!
 //! A path that begins as a URL does (`s3://`) means an object. This is the one place that knows:
 //! formats ask here, and join paths as they always do.
+#[cfg(feature = "stores")]
+pub(crate) mod away;
+#[cfg(not(feature = "stores"))]
+#[path = "nowhere.rs"]
+pub(crate) mod away;
+#[cfg(feature = "write")]
+mod change;
+
 use bytes::Bytes;
+#[cfg(feature = "write")]
+pub use change::{abort_unfinished, exists, file_len, put_new, refuse_read_only, remove};
 use fdconvert_core::{Error, Result};
 use std::{
     fs::{self, File},
@@ -123,6 +133,21 @@ pub fn whole(path: &Path) -> Result<Bytes> {
     if is_url(path) { away::whole(path) } else { crate::map(path) }
 }
 
+/// Returns whether an object is as long, where that is known, and marked as one of the run of that fingerprint: then it
+/// is whole, as stores know no half objects, and has the bytes that this run gives it. `None` for
+/// files, which may be anything.
+///
+/// # Errors
+/// `Io`.
+pub fn is_object_of_run(path: &Path, len: Option<u64>, fingerprint: &str) -> Result<Option<bool>> {
+    if !is_url(path) {
+        return Ok(None);
+    }
+    let found = away::stat(path)?;
+    let is_ours = |mark: Option<String>| mark.is_some_and(|mark| mark == fingerprint);
+    Ok(Some(found.is_some_and(|(found, mark)| len.is_none_or(|len| found == len) && is_ours(mark))))
+}
+
 /// Sets options of stores; see the crate `fdconvert-store`.
 ///
 /// # Errors
@@ -136,91 +161,6 @@ fn kind_of(found: fs::FileType) -> Kind {
         (true, _) => Kind::Folder,
         (_, true) => Kind::File,
         _ => Kind::Other,
-    }
-}
-
-#[cfg(not(feature = "stores"))]
-pub(crate) mod away {
-    //! URLs in builds that read none.
-    use super::{Kind, PathBuf};
-    use bytes::Bytes;
-    use fdconvert_core::{Error, Result, named};
-    use std::path::Path;
-
-    fn refuse<T>(path: &Path) -> Result<T> {
-        let what =
-            format!("{} is a URL, and this build lacks the feature `stores`", path.display());
-        Err(Error::usage("location", what))
-    }
-
-    pub(super) fn look(path: &Path) -> Result<Option<Kind>> {
-        refuse(path)
-    }
-
-    pub(super) fn list(path: &Path) -> Result<Vec<(PathBuf, Kind)>> {
-        refuse(path)
-    }
-
-    pub(super) fn read_start(path: &Path, _: usize) -> Result<Bytes> {
-        refuse(path)
-    }
-
-    pub(super) fn whole(path: &Path) -> Result<Bytes> {
-        refuse(path)
-    }
-
-    pub(crate) fn read(path: &Path, _: u64) -> Result<Bytes> {
-        refuse(path)
-    }
-
-    pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
-        if options.is_empty() {
-            return Ok(());
-        }
-        let what = "this build lacks the feature `stores`";
-        Err(Error::usage(named::STORE_OPTION, what))
-    }
-}
-
-#[cfg(feature = "stores")]
-pub(crate) mod away {
-    //! URLs.
-    use super::{Kind, PathBuf};
-    use bytes::Bytes;
-    use fdconvert_core::Result;
-    use fdconvert_store::{self as store, Entry, Found};
-    use std::path::Path;
-
-    fn kind(found: Found) -> Kind {
-        match found {
-            Found::Object => Kind::File,
-            Found::Folder => Kind::Folder,
-        }
-    }
-
-    pub(super) fn look(path: &Path) -> Result<Option<Kind>> {
-        Ok(store::look(path)?.map(kind))
-    }
-
-    pub(super) fn list(path: &Path) -> Result<Vec<(PathBuf, Kind)>> {
-        let entries = store::list(path)?.into_iter();
-        Ok(entries.map(|Entry { path, found }| (path, kind(found))).collect())
-    }
-
-    pub(super) fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {
-        store::read_start(path, n_bytes as u64)
-    }
-
-    pub(super) fn whole(path: &Path) -> Result<Bytes> {
-        store::read(path, u64::MAX)
-    }
-
-    pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
-        store::read(path, max_bytes)
-    }
-
-    pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
-        store::set_options(options)
     }
 }
 

@@ -1,0 +1,29 @@
+//! `fdconvert clean`: what killed runs have left in a store, where no list of objects shows it.
+use crate::{Outcome, Session, args::CleanArgs, output};
+use fdconvert_core::Result;
+use fdconvert_storage::place::abort_unfinished;
+use serde_json::{Map, json};
+
+pub(crate) fn run(args: &CleanArgs, session: &Session) -> Result<Outcome> {
+    let uploads = abort_unfinished(&args.out, args.older_than.0, args.dry_run)?;
+    if args.common.json {
+        let paths: Vec<_> = uploads.iter().map(|path| path.display().to_string()).collect();
+        let mut fields = Map::new();
+        fields.insert("out".into(), json!(args.out.display().to_string()));
+        fields.insert("uploads".into(), json!(paths));
+        fields.insert("dry_run".into(), json!(args.dry_run));
+        session.print_json("clean", fields)?;
+    } else if !args.common.quiet {
+        let n = output::counted(uploads.len() as u64, "unfinished upload");
+        let (what, done) = if args.dry_run { ("there", "found") } else { ("gone", "given up") };
+        let mut text = match uploads.len() {
+            0 => format!("nothing to clean at {}\n", output::path(&args.out)),
+            _ => format!("{n} {done} at {}; {what}:\n", output::path(&args.out)),
+        };
+        for upload in &uploads {
+            text.push_str(&format!("  {}\n", output::path(upload)));
+        }
+        session.print(&text)?;
+    }
+    Ok(Outcome::Complete)
+}

@@ -1,0 +1,88 @@
+//! Files and objects that are written from their start to their end.
+use crate::{
+    Scratch, fingerprint_hex, partial_path,
+    place::{self, away::Upload, is_url},
+    rename,
+};
+use fdconvert_core::Result;
+use std::path::{Path, PathBuf};
+
+/// A file or an object that only grows until it is committed. Parts of an object are sent while it
+/// is made, so that no disk holds it.
+#[derive(Debug)]
+pub struct Appended {
+    path: PathBuf,
+    len: u64,
+    to: To,
+}
+
+#[derive(Debug)]
+enum To {
+    File(Scratch),
+    Object(Upload),
+}
+
+impl Appended {
+    /// What will be `path` once it is committed; `claimed` as for [`Scratch::start`]. An object is
+    /// marked as one of the run of that fingerprint.
+    ///
+    /// # Errors
+    /// Those of [`Scratch::start`].
+    pub fn start(path: &Path, claimed: bool, fingerprint: [u8; 16]) -> Result<Self> {
+        let to = if is_url(path) {
+            To::Object(Upload::start(path, Some(&fingerprint_hex(fingerprint)))?)
+        } else {
+            To::File(Scratch::start(&partial_path(path), claimed)?)
+        };
+        Ok(Self { path: path.to_path_buf(), len: 0, to })
+    }
+
+    /// Bytes so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Returns whether there are none yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// `Io`; then it must be dropped.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        match &mut self.to {
+            To::File(scratch) => scratch.write_all_at(bytes, self.len)?,
+            To::Object(upload) => upload.append(bytes)?,
+        }
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// As [`Scratch::identity`].
+    #[must_use]
+    pub fn identity(&self) -> (u64, u64) {
+        match &self.to {
+            To::File(scratch) => scratch.identity(),
+            To::Object(_) => (0, 0),
+        }
+    }
+
+    /// Gives it its name; with `replaces` in the place of what has that name.
+    ///
+    /// # Errors
+    /// Those of [`Scratch::commit`] and [`Scratch::commit_new`].
+    pub fn commit(self, replaces: bool) -> Result<()> {
+        match self.to {
+            To::File(scratch) if replaces => scratch.commit(&self.path),
+            To::File(scratch) => scratch.commit_new(&self.path),
+            To::Object(_) if !replaces && place::exists(&self.path)? => {
+                Err(rename::exists(&self.path))
+            }
+            To::Object(upload) => upload.finish(),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A claim as an object of its own, which the store creates for one writer only.
+use crate::{
+    left,
+    place::{self, away},
+};
+use fdconvert_core::{Error, Result};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+/// Dropped, it is removed if this run has made it.
+#[derive(Debug)]
+pub(super) struct ClaimObject {
+    path: PathBuf,
+    is_ours: AtomicBool,
+}
+
+impl ClaimObject {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, is_ours: AtomicBool::new(false) }
+    }
+
+    /// Writes the mark, in the place of that of another run if it is to be replaced.
+    pub(super) fn hold(&self, mark: &[u8], replace: bool) -> Result<()> {
+        if replace {
+            away::put(&self.path, mark.to_vec().into(), None)?;
+        } else if !place::put_new(&self.path, mark)? {
+            let what = format!("{} was taken by another run meanwhile", self.path.display());
+            return Err(Error::usage("output", what));
+        }
+        self.own();
+        Ok(())
+    }
+
+    /// Writes the record; then the claim is of no use any more.
+    pub(super) fn commit(&self, record: &Path, text: Vec<u8>) -> Result<()> {
+        let written = away::put(record, text.into(), None);
+        if written.is_err() {
+            self.is_ours.store(false, Ordering::Relaxed);
+            return written;
+        }
+        self.own();
+        Ok(())
+    }
+
+    pub(super) fn own(&self) {
+        self.is_ours.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn leave(self) {
+        self.is_ours.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Drop for ClaimObject {
+    fn drop(&mut self) {
+        if self.is_ours.load(Ordering::Relaxed)
+            && let Err(error) = place::remove(&self.path)
+        {
+            left::note(&self.path, &io::Error::other(error.to_string()));
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! URLs.
+use super::Kind;
+use bytes::Bytes;
+use fdconvert_core::Result;
+use fdconvert_store::{self as store, Entry, Found};
+#[cfg(feature = "write")]
+pub(crate) use fdconvert_store::{
+    Upload, abort_unfinished, delete, put, put_new, refuse_read_only,
+};
+use std::path::{Path, PathBuf};
+
+fn kind(found: Found) -> Kind {
+    match found {
+        Found::Object => Kind::File,
+        Found::Folder => Kind::Folder,
+    }
+}
+
+pub(super) fn look(path: &Path) -> Result<Option<Kind>> {
+    Ok(store::look(path)?.map(kind))
+}
+
+pub(super) fn list(path: &Path) -> Result<Vec<(PathBuf, Kind)>> {
+    let entries = store::list(path)?.into_iter();
+    Ok(entries.map(|Entry { path, found }| (path, kind(found))).collect())
+}
+
+pub(super) fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {
+    store::read_start(path, n_bytes as u64)
+}
+
+pub(super) fn whole(path: &Path) -> Result<Bytes> {
+    store::read(path, u64::MAX)
+}
+
+pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
+    store::read(path, max_bytes)
+}
+
+pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
+    store::set_options(options)
+}
+
+/// Length and mark of an object.
+pub(crate) fn stat(path: &Path) -> Result<Option<(u64, Option<String>)>> {
+    Ok(store::stat(path)?.map(|stat| (stat.len, stat.mark)))
+}

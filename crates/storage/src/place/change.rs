@@ -1,0 +1,101 @@
+//! Names of an output: which are taken, and giving them up.
+use super::{away, is_url};
+use crate::create_new;
+use bytes::Bytes;
+use fdconvert_core::{Error, Result};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Refuses a URL of a store that cannot be written to. Whether this user may is another question.
+///
+/// # Errors
+/// `Usage`, naming those that can.
+pub fn refuse_read_only(path: &Path) -> Result<()> {
+    if is_url(path) { away::refuse_read_only(path) } else { Ok(()) }
+}
+
+/// Returns whether anything has the name, be it a link that leads nowhere. Of an object the store is
+/// asked, also where it was asked a moment ago.
+///
+/// # Errors
+/// `Io` when that cannot be found out.
+pub fn exists(path: &Path) -> Result<bool> {
+    if is_url(path) {
+        return Ok(away::stat(path)?.is_some());
+    }
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(cause) if is_missing(&cause) => Ok(false),
+        Err(cause) => Err(Error::io("look at", path)(cause)),
+    }
+}
+
+/// Length of a file, links followed, or of an object; `None` where there is none.
+///
+/// # Errors
+/// `Io` when that cannot be found out.
+pub fn file_len(path: &Path) -> Result<Option<u64>> {
+    if is_url(path) {
+        return Ok(away::stat(path)?.map(|(len, _)| len));
+    }
+    match fs::metadata(path) {
+        Ok(found) => Ok(found.is_file().then_some(found.len())),
+        Err(cause) if is_missing(&cause) => Ok(None),
+        Err(cause) => Err(Error::io("look at", path)(cause)),
+    }
+}
+
+/// Removes a file or an object, if it is there.
+///
+/// # Errors
+/// `Io`.
+pub fn remove(path: &Path) -> Result<()> {
+    if is_url(path) {
+        return away::delete(path);
+    }
+    match fs::remove_file(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path)(cause))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Gives up the uploads to objects at or below a URL that were begun at least that long ago and are
+/// not finished, whoever began them; `dry` only finds them. Returns the objects' URLs.
+///
+/// # Errors
+/// `Usage` for a path without a store, and for stores other than S3; `Io`.
+pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<Vec<PathBuf>> {
+    if is_url(path) {
+        return away::abort_unfinished(path, older_than, dry);
+    }
+    let what = format!(
+        "{} is not in a store: what a killed run has left of files ends in .partial",
+        path.display()
+    );
+    Err(Error::usage("OUT", what))
+}
+
+/// Writes a small file or object of these bytes, unless something has the name; the result tells
+/// whether it was written, or an object with these bytes was there.
+///
+/// # Errors
+/// `Io`.
+pub fn put_new(path: &Path, bytes: &[u8]) -> Result<bool> {
+    if is_url(path) {
+        return away::put_new(path, &Bytes::copy_from_slice(bytes), None);
+    }
+    match create_new(path, bytes) {
+        Ok(()) => Ok(true),
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_missing(cause: &io::Error) -> bool {
+    matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

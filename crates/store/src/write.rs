@@ -1,0 +1,284 @@
+//! Objects that are written: whole, or in parts while they are made.
+//!
+//! An object appears with its last byte, or not at all: stores have no half objects. What a
+//! process that was killed has sent of one stays with the store, out of sight, until it is
+//! [aborted](crate::abort_unfinished).
+use crate::{client::Client, count, error, find, location::Location, object};
+use bytes::Bytes;
+use fdconvert_core::{Error, Result};
+use object_store::{
+    Attribute, Attributes, Error as Cause, GetOptions, MultipartUpload, ObjectStoreExt as _,
+    PutMode, PutMultipartOptions, PutOptions,
+};
+use std::{borrow::Cow, fmt, io, mem, path::Path};
+use tokio::task::JoinSet;
+
+/// Bytes of a part. Stores take ten thousand parts of an object.
+const PART_BYTES: usize = 8 << 20;
+/// Parts after which they grow, so that an object can be larger than stores take of such parts.
+const SMALL_PARTS: usize = 4000;
+/// Bytes of a part from then on.
+const LARGE_PART_BYTES: usize = 96 << 20;
+/// Parts that are on their way, beside the one that is filled, while they are small.
+const IN_FLIGHT: usize = 4;
+/// What marks are called among the attributes of an object.
+const MARK: &str = "fdconvert";
+
+/// What a store says of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stat {
+    /// In bytes.
+    pub len: u64,
+    /// What it was marked with when it was written.
+    pub mark: Option<String>,
+}
+
+/// Asks for an object, also where it was asked for a moment ago; `None` where there is none.
+///
+/// # Errors
+/// `Usage` for what is no URL; `Io`.
+pub fn stat(path: &Path) -> Result<Option<Stat>> {
+    let location = Location::parse(path)?;
+    let client = Client::of(&location)?;
+    count::request();
+    let options = GetOptions { head: true, ..GetOptions::default() };
+    let found = client.wait(client.store.get_opts(&location.key, options));
+    match found.map_err(|cause| error::of("look at", &location, cause)) {
+        Ok(found) => {
+            let mark = found.attributes.get(&Attribute::Metadata(MARK.into()));
+            Ok(Some(Stat { len: found.meta.size, mark: mark.map(|mark| mark.to_string()) }))
+        }
+        Err(error) if find::is_missing(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes an object, in the place of any that has the name.
+///
+/// # Errors
+/// `Usage` for what is no URL, and for stores that are read only; `Io`.
+pub fn put(path: &Path, bytes: Bytes, mark: Option<&str>) -> Result<()> {
+    let location = writable(path)?;
+    put_as(&location, bytes, mark, PutMode::Overwrite)
+}
+
+/// Writes an object if nothing has the name; the result tells whether the object is there with
+/// these bytes now, be it by another writer.
+///
+/// # Errors
+/// As for [`put`].
+pub fn put_new(path: &Path, bytes: &Bytes, mark: Option<&str>) -> Result<bool> {
+    let location = writable(path)?;
+    match put_as(&location, bytes.clone(), mark, PutMode::Create) {
+        // Also by ourselves, where the answer was lost and the request was repeated.
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
+            match object::read(path, bytes.len() as u64) {
+                Ok(found) => Ok(found == bytes),
+                Err(Error::Limit { .. }) => Ok(false),
+                Err(error) if find::is_missing(&error) => Ok(false),
+                Err(error) => Err(error),
+            }
+        }
+        put => put.map(|()| true),
+    }
+}
+
+fn put_as(location: &Location, bytes: Bytes, mark: Option<&str>, mode: PutMode) -> Result<()> {
+    let client = Client::of(location)?;
+    count::request();
+    let options = PutOptions { mode, attributes: attributes(mark), ..PutOptions::default() };
+    let put = client.wait(client.store.put_opts(&location.key, bytes.into(), options));
+    crate::forget(&location.path);
+    put.map(|_| ()).map_err(|cause| error::of("write", location, cause))
+}
+
+/// Deletes an object, if it is there.
+///
+/// # Errors
+/// As for [`put`].
+pub fn delete(path: &Path) -> Result<()> {
+    let location = writable(path)?;
+    let client = Client::of(&location)?;
+    count::request();
+    let deleted = client.wait(client.store.delete(&location.key));
+    crate::forget(path);
+    match deleted.map_err(|cause| error::of("delete", &location, cause)) {
+        Err(error) if find::is_missing(&error) => Ok(()),
+        deleted => deleted,
+    }
+}
+
+/// Refuses a store that cannot be written to. Whether this user may is another question.
+///
+/// # Errors
+/// `Usage`, naming those that can; also for what is no URL.
+pub fn refuse_read_only(path: &Path) -> Result<()> {
+    writable(path).map(|_| ())
+}
+
+fn writable(path: &Path) -> Result<Location> {
+    let location = Location::parse(path)?;
+    if location.is_writable() {
+        return Ok(location);
+    }
+    let what = format!(
+        "{} can only be read; stores that are written to are s3://, gs:// and az://",
+        path.display()
+    );
+    Err(Error::usage("output", what))
+}
+
+fn attributes(mark: Option<&str>) -> Attributes {
+    let mark = mark.map(|mark| (Attribute::Metadata(Cow::Borrowed(MARK)), mark.to_owned()));
+    mark.into_iter().collect()
+}
+
+/// An object that is written from its start to its end. A small one is one request, a large one is
+/// sent in parts of 8 MiB, four of them at a time; larger parts come only after 32 GB. Dropped
+/// unfinished, what was sent is given up.
+pub struct Upload {
+    location: Location,
+    client: Client,
+    mark: Option<String>,
+    len: u64,
+    /// What is not sent yet.
+    buffer: Vec<u8>,
+    parts: Option<Parts>,
+}
+
+/// Parts of an object on their way.
+struct Parts {
+    upload: Box<dyn MultipartUpload>,
+    sending: JoinSet<Result<(), Cause>>,
+    n_begun: usize,
+}
+
+impl Parts {
+    /// Waits until at most so many parts are on their way.
+    async fn wait_for(&mut self, n_left: usize) -> Result<(), Cause> {
+        while self.sending.len() > n_left {
+            match self.sending.join_next().await {
+                Some(Ok(sent)) => sent?,
+                Some(Err(cause)) => {
+                    return Err(Cause::JoinError { source: cause });
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn send(&mut self, part: Bytes, n_before: usize) -> Result<(), Cause> {
+        self.wait_for(n_before).await?;
+        self.n_begun += 1;
+        count::request();
+        self.sending.spawn(self.upload.put_part(part.into()));
+        Ok(())
+    }
+
+    async fn abort(&mut self) {
+        self.sending.shutdown().await;
+        // What cannot be given up now is found by a clean-up.
+        let _ = self.upload.abort().await;
+    }
+}
+
+impl fmt::Debug for Upload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upload").field("to", &self.location.path).field("len", &self.len).finish()
+    }
+}
+
+impl Upload {
+    /// Nothing is sent yet.
+    ///
+    /// # Errors
+    /// `Usage` for what is no URL, and for stores that are read only.
+    pub fn start(path: &Path, mark: Option<&str>) -> Result<Self> {
+        let location = writable(path)?;
+        let client = Client::of(&location)?;
+        let mark = mark.map(str::to_owned);
+        Ok(Self { location, client, mark, len: 0, buffer: Vec::new(), parts: None })
+    }
+
+    /// Appends bytes. Waits when as many parts are on their way as may be.
+    ///
+    /// # Errors
+    /// `Io`; then the upload is lost.
+    pub fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
+        self.len += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let (part_bytes, in_flight) = match &self.parts {
+                Some(parts) if parts.n_begun >= SMALL_PARTS => (LARGE_PART_BYTES, 1),
+                _ => (PART_BYTES, IN_FLIGHT),
+            };
+            let room = part_bytes.saturating_sub(self.buffer.len()).min(bytes.len());
+            let (now, later) = bytes.split_at(room);
+            self.buffer.extend_from_slice(now);
+            bytes = later;
+            // The last part is sent when it is known to be the last: a small object is one request.
+            if self.buffer.len() == part_bytes && !bytes.is_empty() {
+                self.send(in_flight)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, in_flight: usize) -> Result<()> {
+        let part = Bytes::from(mem::take(&mut self.buffer));
+        let failed = |cause| error::of("write", &self.location, cause);
+        let parts = match &mut self.parts {
+            Some(parts) => parts,
+            none => {
+                count::request();
+                let attributes = attributes(self.mark.as_deref());
+                let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
+                let key = &self.location.key;
+                let begun = self.client.wait(self.client.store.put_multipart_opts(key, options));
+                let upload = begun.map_err(failed)?;
+                none.insert(Parts { upload, sending: JoinSet::new(), n_begun: 0 })
+            }
+        };
+        // One is filled while the others are on their way.
+        self.client.wait(parts.send(part, in_flight - 1)).map_err(failed)
+    }
+
+    /// Sends the rest: from now on the object is there, in the place of any that had the name.
+    ///
+    /// # Errors
+    /// `Io`; then there is nothing of it.
+    pub fn finish(mut self) -> Result<()> {
+        let rest = Bytes::from(mem::take(&mut self.buffer));
+        let Some(parts) = &mut self.parts else {
+            return put_as(&self.location, rest, self.mark.as_deref(), PutMode::Overwrite);
+        };
+        count::request();
+        let finished = self.client.wait(async {
+            parts.send(rest, IN_FLIGHT).await?;
+            parts.wait_for(0).await?;
+            parts.upload.complete().await
+        });
+        crate::forget(&self.location.path);
+        let Err(cause) = finished else {
+            self.parts = None;
+            return Ok(());
+        };
+        // Where the answer was lost and the request was repeated, there is nothing to finish.
+        let wanted = Stat { len: self.len, mark: self.mark.clone() };
+        match stat(&self.location.path) {
+            Ok(Some(found)) if found == wanted && found.mark.is_some() => {
+                self.parts = None;
+                Ok(())
+            }
+            _ => Err(error::of("write", &self.location, cause)),
+        }
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if let Some(mut parts) = self.parts.take() {
+            self.client.wait(parts.abort());
+        }
+    }
+}

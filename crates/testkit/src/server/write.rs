@@ -1,0 +1,174 @@
+//! Writing: objects as a whole, in parts, and deleting them.
+use super::http::{Request, Response, tag_of};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+/// What is known of objects beside their bytes, and what is not yet an object.
+#[derive(Default)]
+pub(super) struct Written {
+    /// What is kept with each object, by its path.
+    attributes: BTreeMap<String, Vec<(String, String)>>,
+    uploads: BTreeMap<String, Upload>,
+    n_uploads: u64,
+    /// How often each object was written.
+    stored: BTreeMap<String, u64>,
+}
+
+struct Upload {
+    path: String,
+    attributes: Vec<(String, String)>,
+    parts: BTreeMap<u32, Vec<u8>>,
+}
+
+impl Written {
+    pub(super) fn attributes(&self, path: &str) -> Vec<(String, String)> {
+        self.attributes.get(path).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn put(&mut self, root: &Path, path: &str, bytes: &[u8]) {
+        store(root, path, bytes, Vec::new(), self);
+    }
+
+    pub(super) fn stored(&self) -> BTreeMap<String, u64> {
+        self.stored.clone()
+    }
+
+    /// Uploads that were begun and neither completed nor given up: their objects' paths.
+    pub(super) fn open(&self) -> Vec<String> {
+        self.uploads.values().map(|upload| upload.path.clone()).collect()
+    }
+}
+
+/// Answers what changes something; one such request at a time.
+pub(super) fn answer(root: &Path, request: &Request, written: &Mutex<Written>) -> Response {
+    let mut written = written.lock().unwrap();
+    let upload = request.query.get("uploadId");
+    match (request.method.as_str(), upload) {
+        ("POST", None) if request.query.contains_key("uploads") => begin(request, &mut written),
+        ("PUT", Some(id)) => part(request, id, &mut written),
+        ("POST", Some(id)) => complete(root, request, id, &mut written),
+        ("DELETE", Some(id)) => match written.uploads.remove(id) {
+            Some(_) => Response::empty(204, Vec::new()),
+            None => Response::plain(404, "NoSuchUpload"),
+        },
+        ("PUT", None) => put(root, request, &mut written),
+        ("DELETE", None) => {
+            let _ = fs::remove_file(root.join(&request.path));
+            written.attributes.remove(&request.path);
+            Response::empty(204, Vec::new())
+        }
+        _ => Response::plain(405, "MethodNotAllowed"),
+    }
+}
+
+/// S3's list of uploads that are under way in a bucket.
+pub(super) fn uploads(request: &Request, written: &Mutex<Written>) -> Response {
+    let bucket = request.path.trim_end_matches('/').to_owned() + "/";
+    let prefix = request.query.get("prefix").map_or("", String::as_str);
+    let mut text = String::new();
+    for (id, upload) in &written.lock().unwrap().uploads {
+        let Some(key) = upload.path.strip_prefix(&bucket) else { continue };
+        if key.starts_with(prefix) {
+            let _ = write!(
+                text,
+                "<Upload><Key>{key}</Key><UploadId>{id}</UploadId><Initiated>2026-01-01T00:00:00.000Z</Initiated></Upload>"
+            );
+        }
+    }
+    let text = format!(
+        "<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>{text}\
+         </ListMultipartUploadsResult>"
+    );
+    Response::xml(200, &text)
+}
+
+fn put(root: &Path, request: &Request, written: &mut Written) -> Response {
+    let path = root.join(&request.path);
+    if request.header("if-none-match") == Some("*") && path.is_file() {
+        return Response::plain(412, "PreconditionFailed");
+    }
+    if let Some(wanted) = request.header("if-match")
+        && tag_of(&path).as_deref() != Some(wanted)
+    {
+        return Response::plain(412, "PreconditionFailed");
+    }
+    store(root, &request.path, &request.body, request.attributes(), written)
+}
+
+fn begin(request: &Request, written: &mut Written) -> Response {
+    written.n_uploads += 1;
+    let id = format!("upload-{}", written.n_uploads);
+    let attributes = request.attributes();
+    let upload = Upload { path: request.path.clone(), attributes, parts: BTreeMap::new() };
+    written.uploads.insert(id.clone(), upload);
+    let (bucket, key) = request.path.split_once('/').unwrap_or((&request.path, ""));
+    Response::xml(
+        200,
+        &format!(
+            "<InitiateMultipartUploadResult><Bucket>{bucket}</Bucket><Key>{key}</Key>\
+             <UploadId>{id}</UploadId></InitiateMultipartUploadResult>"
+        ),
+    )
+}
+
+fn part(request: &Request, id: &str, written: &mut Written) -> Response {
+    let number = request.query.get("partNumber").and_then(|number| number.parse().ok());
+    match (written.uploads.get_mut(id), number) {
+        (Some(upload), Some(number)) => {
+            upload.parts.insert(number, request.body.clone());
+            Response::empty(200, vec![("ETag", format!("\"part-{number}\""))])
+        }
+        _ => Response::plain(404, "NoSuchUpload"),
+    }
+}
+
+fn complete(root: &Path, request: &Request, id: &str, written: &mut Written) -> Response {
+    let Some(upload) = written.uploads.remove(id) else {
+        return Response::plain(404, "NoSuchUpload");
+    };
+    // All but the last have the least size that S3 allows.
+    let last = upload.parts.len();
+    if upload.parts.values().take(last.saturating_sub(1)).any(|part| part.len() < 5 << 20) {
+        return Response::plain(400, "EntityTooSmall");
+    }
+    let bytes: Vec<u8> = upload.parts.into_values().flatten().collect();
+    let stored = store(root, &request.path, &bytes, upload.attributes, written);
+    let (bucket, key) = request.path.split_once('/').unwrap_or((&request.path, ""));
+    let tag = tag_of(&root.join(&request.path)).unwrap_or_default();
+    match stored.is_ok() {
+        true => Response::xml(
+            200,
+            &format!(
+                "<CompleteMultipartUploadResult><Bucket>{bucket}</Bucket><Key>{key}</Key>\
+                 <ETag>{tag}</ETag></CompleteMultipartUploadResult>"
+            ),
+        ),
+        false => stored,
+    }
+}
+
+/// Puts the whole object there at once.
+fn store(
+    root: &Path,
+    path: &str,
+    bytes: &[u8],
+    attributes: Vec<(String, String)>,
+    written: &mut Written,
+) -> Response {
+    let bucket = path.split('/').next().unwrap_or_default();
+    if !root.join(bucket).is_dir() {
+        return Response::plain(404, "NoSuchBucket");
+    }
+    let (to, from): (PathBuf, _) = (root.join(path), root.join(".unfinished"));
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    fs::write(&from, bytes).unwrap();
+    fs::rename(&from, &to).unwrap();
+    written.attributes.insert(path.to_owned(), attributes);
+    *written.stored.entry(path.to_owned()).or_default() += 1;
+    Response::empty(200, vec![("ETag", tag_of(&to).unwrap_or_default())])
+}

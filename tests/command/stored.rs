@@ -1,0 +1,397 @@
+//! Datasets that are written to stores.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking, and record")]
+
+use crate::common::{self, fdconvert, text};
+use fdconvert_testkit::{
+    compare,
+    server::{Fault, Faults, Server},
+};
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+type Args<'a> = &'a [&'a dyn AsRef<OsStr>];
+
+/// A store, and beside its buckets what the tests pack.
+struct Stage {
+    root: tempfile::TempDir,
+    server: Server,
+}
+
+impl Stage {
+    fn new(faults: Faults) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("stores/bucket")).unwrap();
+        let server = Server::with_faults(&root.path().join("stores"), faults);
+        Self { root, server }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn bucket(&self) -> PathBuf {
+        self.path("stores/bucket")
+    }
+
+    fn command(&self, args: Args<'_>) -> Command {
+        let mut command = fdconvert();
+        command.args(args.iter().map(|arg| arg.as_ref())).envs(self.server.variables());
+        command
+    }
+
+    fn run(&self, args: Args<'_>) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn ok(&self, args: Args<'_>) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    fn fails(&self, args: Args<'_>) -> String {
+        let output = self.run(args);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+        text(&output.stderr)
+    }
+
+    fn photos(&self) -> PathBuf {
+        let photos = self.path("photos");
+        common::ok(&[&"sample", &photos]);
+        photos
+    }
+
+    /// Images that no codec makes smaller, so that objects have several parts: `n` BMPs of 1.5 MB.
+    fn large(&self, n: usize) -> PathBuf {
+        let folder = self.path("large");
+        fs::create_dir_all(folder.join("a")).unwrap();
+        for number in 0..n {
+            fs::write(folder.join(format!("a/{number:03}.bmp")), bmp(number as u32)).unwrap();
+        }
+        folder
+    }
+}
+
+/// 700 x 700 pixels of noise.
+fn bmp(seed: u32) -> Vec<u8> {
+    let (side, row) = (700_u32, 2100_u32);
+    let mut bytes = b"BM".to_vec();
+    for word in [54 + row * side, 0, 54, 40, side, side, 1 | 24 << 16, 0, row * side, 0, 0, 0, 0] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+    bytes.extend((0..row * side).map(|_| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state as u8
+    }));
+    bytes
+}
+
+/// Name of the format, and the options beside it.
+const FORMATS: [(&str, &[&str]); 4] = [
+    ("beton", &[]),
+    ("wds", &["--shards", "3"]),
+    ("mds", &["--shards", "3"]),
+    ("mixed", &["--shards", "3", "--ratio", "0.5"]),
+];
+
+fn pack<'a>(source: &'a Path, out: &'a str, format: &'a str, more: &'a [&str]) -> Vec<&'a OsStr> {
+    let args = ["pack".as_ref(), source.as_os_str(), out.as_ref(), "--format".as_ref()];
+    args.into_iter().chain([OsStr::new(format)]).chain(more.iter().map(OsStr::new)).collect()
+}
+
+fn dynamic<'a>(args: &'a [&'a OsStr]) -> Vec<&'a dyn AsRef<OsStr>> {
+    args.iter().map(|arg| arg as &dyn AsRef<OsStr>).collect()
+}
+
+#[test]
+fn what_is_packed_into_a_bucket_is_what_is_packed_into_a_folder() {
+    let stage = Stage::new(Faults::default());
+    let photos = stage.photos();
+    for (format, more) in FORMATS {
+        let here = stage.path(&format!("here.{format}"));
+        common::ok(&dynamic(&pack(&photos, here.to_str().unwrap(), format, more)));
+        let url = format!("s3://bucket/sub/there.{format}");
+        stage.ok(&dynamic(&pack(&photos, &url, format, more)));
+        let there = stage.bucket().join(format!("sub/there.{format}"));
+        assert_eq!(compare::tree(&there), compare::tree(&here), "{format}");
+        stage.ok(&[&"verify", &url, &"--deep"]);
+        // From one bucket to another place of it, and back to the disk.
+        let copy = format!("s3://bucket/copy.{format}");
+        stage.ok(&dynamic(&pack(Path::new(&url), &copy, format, more)));
+        let back = stage.path(&format!("back.{format}"));
+        stage.ok(&dynamic(&pack(Path::new(&url), back.to_str().unwrap(), format, more)));
+        let copied = stage.bucket().join(format!("copy.{format}"));
+        assert_eq!(compare::tree(&copied), compare::tree(&back), "{format}");
+    }
+    let recipe = "fractal:fractaldb?classes=2&instances=100&size=32";
+    common::ok(&[&"pack", &recipe, &stage.path("f.fdformula"), &"--format", &"formula"]);
+    stage.ok(&[&"pack", &recipe, &"s3://bucket/f.fdformula", &"--format", &"formula"]);
+    let formula = fs::read(stage.bucket().join("f.fdformula")).unwrap();
+    assert_eq!(formula, fs::read(stage.path("f.fdformula")).unwrap());
+    assert!(stage.server.open_uploads().is_empty());
+}
+
+#[test]
+fn the_same_command_finds_the_dataset_complete_and_another_is_refused() {
+    let stage = Stage::new(Faults::default());
+    let photos = stage.photos();
+    for (format, more) in FORMATS {
+        let url = format!("s3://bucket/{format}");
+        stage.ok(&dynamic(&pack(&photos, &url, format, more)));
+        let before = compare::tree(&stage.bucket().join(format));
+        let stored = stage.server.stored();
+        let again = stage.run(&dynamic(&pack(&photos, &url, format, more)));
+        if format == "beton" {
+            assert_eq!(again.status.code(), Some(2));
+            assert!(text(&again.stderr).contains("exists"), "{}", text(&again.stderr));
+        } else {
+            assert!(again.status.success(), "{format}: {}", text(&again.stderr));
+            let is_shard = |path: &str| path.ends_with(".tar") || path.ends_with(".mds");
+            for (path, times) in stage.server.stored().iter().filter(|(path, _)| is_shard(path)) {
+                assert_eq!(Some(times), stored.get(path), "{path} was written again");
+            }
+        }
+        let other = [more, &["--max-side", "40"]].concat();
+        let said = stage.fails(&dynamic(&pack(&photos, &url, format, &other)));
+        assert!(said.contains("s3://bucket/") && said.contains("--overwrite"), "{said}");
+        assert_eq!(compare::tree(&stage.bucket().join(format)), before, "{format}");
+        let replaced = [&other[..], &["--overwrite"]].concat();
+        stage.ok(&dynamic(&pack(&photos, &url, format, &replaced)));
+        let here = stage.path(&format!("other.{format}"));
+        common::ok(&dynamic(&pack(&photos, here.to_str().unwrap(), format, &other)));
+        assert_eq!(compare::tree(&stage.bucket().join(format)), compare::tree(&here), "{format}");
+    }
+}
+
+#[test]
+fn large_objects_are_sent_in_parts_through_faults() {
+    let shares = vec![
+        (0.05, Fault::Reset),
+        (0.05, Fault::Status(503)),
+        (0.05, Fault::Lost),
+        (0.05, Fault::Stall(Duration::from_millis(20))),
+        (0.05, Fault::Cut(1.0)),
+    ];
+    let stage = Stage::new(Faults { seed: 3, shares, ..Faults::default() });
+    let large = stage.large(24);
+    for (format, more) in FORMATS {
+        let here = stage.path(&format!("here.{format}"));
+        let more = [more, &["--encode", "keep"]].concat();
+        let more: Vec<_> = if format == "mixed" { more[..4].to_vec() } else { more };
+        common::ok(&dynamic(&pack(&large, here.to_str().unwrap(), format, &more)));
+        let url = format!("s3://bucket/{format}");
+        // What is given up by a network that fails too often is resumed by the same command.
+        let ended = (0..5).map(|_| stage.run(&dynamic(&pack(&large, &url, format, &more))));
+        let said: Vec<_> = ended.take_while(|it| !it.status.success()).collect();
+        let said: Vec<_> = said.iter().map(|output| text(&output.stderr)).collect();
+        assert!(said.len() < 5, "{format}: {said:?}");
+        assert_eq!(compare::tree(&stage.bucket().join(format)), compare::tree(&here), "{format}");
+    }
+}
+
+#[test]
+fn a_shard_that_was_replaced_by_others_is_not_trusted() {
+    let stage = Stage::new(Faults::default());
+    let photos = stage.photos();
+    let args = pack(&photos, "s3://bucket/wds", "wds", &["--shards", "3"]);
+    stage.ok(&dynamic(&args));
+    let before = compare::tree(&stage.bucket().join("wds"));
+    let shard = stage.bucket().join("wds/train-000001.tar");
+    let mut bytes = fs::read(&shard).unwrap();
+    bytes[600] ^= 1;
+    stage.server.put("bucket/wds/train-000001.tar", &bytes);
+    assert_ne!(compare::tree(&stage.bucket().join("wds")), before);
+    stage.ok(&dynamic(&args));
+    assert_eq!(compare::tree(&stage.bucket().join("wds")), before);
+}
+
+#[test]
+fn parts_of_a_plan_meet_in_a_bucket() {
+    let stage = Stage::new(Faults::default());
+    let photos = stage.photos();
+    let plan = stage.path("p.fdplan");
+    let (here, there) = (stage.path("here"), "s3://bucket/there");
+    common::ok(&[&"plan", &photos, &"-o", &plan, &"--format", &"wds", &"--shards", &"4"]);
+    for part in ["1/2", "2/2"] {
+        common::ok(&[&"pack", &"--plan", &plan, &"--part", &part, &here]);
+        stage.ok(&[&"pack", &"--plan", &plan, &"--part", &part, &there]);
+    }
+    common::ok(&[&"merge", &here]);
+    stage.ok(&[&"merge", &there]);
+    assert_eq!(compare::tree(&stage.bucket().join("there")), compare::tree(&here));
+    let said = stage.fails(&[&"pack", &"--plan", &plan, &"--claim", &"s3://bucket/claimed"]);
+    assert!(said.contains("--claim") && said.contains("in a store"), "{said}");
+}
+
+#[test]
+fn outputs_that_cannot_be_are_refused() {
+    let stage = Stage::new(Faults::default());
+    let photos = stage.photos();
+    let web = format!("{}/bucket/x.beton", stage.server.url());
+    let said = stage.fails(&[&"pack", &photos, &web]);
+    assert!(said.contains("can only be read; stores that are written to are s3://"), "{said}");
+    stage.ok(&[&"pack", &photos, &"s3://bucket/a.beton"]);
+    let said = stage.fails(&[&"pack", &"s3://bucket/a.beton", &"s3://bucket/a.beton"]);
+    assert!(said.contains("is its own source"), "{said}");
+    let said = stage.fails(&[&"unpack", &"s3://bucket/a.beton", &"s3://bucket/files"]);
+    assert!(said.contains("files are unpacked into folders"), "{said}");
+    let said = stage.fails(&[&"pack", &photos, &"s3://nobody-made-it/a.beton"]);
+    assert!(said.contains("there is no such bucket"), "{said}");
+    let said = stage.fails(&[&"pack", &photos, &"s3://bucket/m", &"--ratio", &"auto"]);
+    assert!(said.contains("the disk of OUT is what it measures"), "{said}");
+}
+
+/// Which objects, and which bytes, a bucket has.
+fn objects(stage: &Stage) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    compare::tree(&stage.bucket())
+}
+
+/// How often each shard was written whose record says that it is finished.
+fn finished(stage: &Stage, out: &str) -> BTreeMap<String, u64> {
+    let records = stage.bucket().join(out).join(".fdconvert");
+    let stems = if records.is_dir() { common::names(&records) } else { Vec::new() };
+    let stems: Vec<_> = stems.iter().filter_map(|name| name.strip_suffix(".json")).collect();
+    let is_finished = |path: &String| {
+        let name = path.rsplit('/').next().unwrap();
+        let stem = name.strip_suffix(".tar").or(name.strip_suffix(".mds"));
+        path.starts_with(&format!("bucket/{out}/")) && stem.is_some_and(|it| stems.contains(&it))
+    };
+    stage.server.stored().into_iter().filter(|(path, _)| is_finished(path)).collect()
+}
+
+/// Packs, is killed after a while, and again until it is complete. Returns how many kills it took.
+fn packed_through_kills(stage: &Stage, args: &[&OsStr], out: &str, seed: u64) -> u64 {
+    let mut state = seed;
+    let mut random = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let (mut n_kills, mut done) = (0, BTreeMap::new());
+    loop {
+        let mut command = stage.command(&dynamic(args));
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(30 + random(250 + 50 * n_kills)));
+        let is_over = child.try_wait().unwrap().is_some();
+        let _ = child.kill();
+        let output = child.wait_with_output().unwrap();
+        // A finished shard stays as it is, whatever happens to the others.
+        let now = finished(stage, out);
+        for (path, times) in &done {
+            assert_eq!(now.get(path), Some(times), "{path} was written again");
+        }
+        done = now;
+        if is_over {
+            assert!(output.status.success(), "{}", text(&output.stderr));
+            return n_kills;
+        }
+        n_kills += 1;
+        assert!(n_kills < 200, "it does not get on");
+    }
+}
+
+fn kills(n: u64) {
+    let latency = Duration::from_millis(3);
+    let stage = Stage::new(Faults { latency, ..Faults::default() });
+    let large = stage.large(24);
+    let source = "s3://bucket/source";
+    stage.ok(&dynamic(&pack(&large, source, "wds", &["--shards", "3"])));
+    let (mut n_kills, mut round) = (0, 0);
+    while n_kills < n {
+        round += 1;
+        let format = ["wds", "mds", "mixed", "beton"][round as usize % 4];
+        let more = FORMATS.iter().find(|(name, _)| *name == format).unwrap().1;
+        let here = stage.path(&format!("here-{format}"));
+        if !here.exists() {
+            stage.ok(&dynamic(&pack(Path::new(source), here.to_str().unwrap(), format, more)));
+        }
+        let url = format!("s3://bucket/out-{round}");
+        let args = pack(Path::new(source), &url, format, more);
+        let name = format!("out-{round}");
+        n_kills += packed_through_kills(&stage, &args, &name, round);
+        let out = stage.bucket().join(name);
+        assert_eq!(compare::tree(&out), compare::tree(&here), "{format}");
+    }
+    let open = stage.server.open_uploads().len();
+    println!("{n_kills} kills in {round} runs, {open} uploads left open");
+    stage.ok(&[&"clean", &"s3://bucket", &"--older-than", &"0s"]);
+    assert_eq!(stage.server.open_uploads(), [] as [String; 0]);
+    assert!(!objects(&stage).keys().any(|name| name.ends_with(b".partial")));
+}
+
+#[test]
+fn killed_runs_are_resumed_to_the_same_bytes() {
+    kills(6);
+}
+
+#[test]
+#[ignore = "minutes; the record is in docs/reliability.md"]
+fn two_hundred_kills() {
+    kills(200);
+}
+
+fn two_packers(n: u64) {
+    let stage = Stage::new(Faults { latency: Duration::from_millis(2), ..Faults::default() });
+    let photos = stage.photos();
+    let mut won = [0, 0];
+    for run in 0..n {
+        let url = format!("s3://bucket/{run}");
+        // The same dataset, or two that differ in their bytes, or in the names of their shards too.
+        let other: &[&str] = match run % 3 {
+            0 => &["--shards", "3"],
+            1 => &["--shards", "3", "--max-side", "40"],
+            _ => &["--shards", "2", "--split", "a=0.5", "--split", "b=0.5"],
+        };
+        let args = [&["--shards", "3"], other];
+        let running = args.map(|more| {
+            let args = pack(&photos, &url, "wds", more);
+            let mut command = stage.command(&dynamic(&args));
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        });
+        let ended = running.map(|child| child.wait_with_output().unwrap());
+        let codes = ended.each_ref().map(|output| output.status.code());
+        let here = stage.path("here");
+        let there = compare::tree(&stage.bucket().join(run.to_string()));
+        let is_manifest = |name: &&Vec<u8>| name.ends_with(b"fdconvert.json");
+        let said = ended.each_ref().map(|output| text(&output.stderr));
+        assert_eq!(there.keys().filter(is_manifest).count(), 1, "{run}: {said:?}");
+        let mut same = 0;
+        for (number, more) in
+            args.iter().enumerate().filter(|(number, _)| codes[*number] == Some(0))
+        {
+            common::ok(&dynamic(&pack(&photos, here.to_str().unwrap(), "wds", more)));
+            let expected = compare::tree(&here);
+            fs::remove_dir_all(&here).unwrap();
+            // A refused packer may have left finished shards of its own beside them.
+            assert!(expected.iter().all(|(name, bytes)| there.get(name) == Some(bytes)), "{run}");
+            won[number] += 1;
+            same += 1;
+        }
+        for (output, code) in ended.iter().zip(codes) {
+            assert!(matches!(code, Some(0 | 2)), "{run}: {}", text(&output.stderr));
+        }
+        assert!(same == 1 || run % 3 == 0 && same >= 1, "{run}: {said:?}");
+    }
+    println!("{n} runs of two packers: {won:?} ended well");
+}
+
+#[test]
+fn of_two_packers_one_makes_the_manifest() {
+    two_packers(3);
+}
+
+#[test]
+#[ignore = "minutes; the record is in docs/reliability.md"]
+fn fifty_runs_of_two_packers() {
+    two_packers(51);
+}
