@@ -4,8 +4,9 @@ use crate::{
     choices::{ByArg, EngineArg, FilterArg, OnErrorArg, SubsamplingArg},
     fractal::args::FractalArgs,
     help::{
-        BENCH_EXAMPLES, CLEAN_EXAMPLES, INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES,
-        PLAN_EXAMPLES, PROFILE_EXAMPLES, SAMPLE_EXAMPLES, UNPACK_EXAMPLES, VERIFY_EXAMPLES,
+        BENCH_EXAMPLES, CLEAN_EXAMPLES, EXIT_STATUS, INDEX_EXAMPLES, MAN_EXAMPLES, MORE,
+        PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES, SAMPLE_EXAMPLES, TEMPLATE, UNPACK_EXAMPLES,
+        VERIFY_EXAMPLES,
     },
     profile::args::ProfileArgs,
     stores::name_and_value,
@@ -20,10 +21,7 @@ use std::path::PathBuf;
 /// Packs image datasets once so that training reads them fast.
 #[derive(Debug, Parser)]
 #[command(name = "fdconvert", version, about, max_term_width = 100, infer_subcommands = true)]
-// All commands on a screen of 24 lines: no empty line around the usage.
-#[command(help_template = "{about}\n{usage-heading} {usage}\n{all-args}{after-help}")]
-#[command(after_help = "Exit status: 0 complete, 1 samples skipped or damage found, 2 not done, \
-                        130 interrupted.")]
+#[command(help_template = TEMPLATE, after_help = EXIT_STATUS)]
 pub(crate) struct Cli {
     /// Option of the stores that URLs lead to, e.g. endpoint=http://localhost:9000, region=eu-west-1,
     /// skip_signature=true; may be repeated

@@ -6,7 +6,7 @@ use fdconvert_core::{
     Capabilities, Codec, Color, Create, Error, Format, FormatOption, ImageHeader, OptionKind,
     OptionValues, Reader, Result, ShardSummary, ShardWriter, message, named,
 };
-use fdconvert_storage::place;
+use fdconvert_storage::place::{self, is_url};
 use std::{ffi::OsStr, path::Path};
 
 /// The format, with its options.
@@ -142,10 +142,10 @@ impl Format for Beton {
     #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         // Who asks for another one gets it.
-        if request.overwrite {
-            Ok(None)
-        } else {
-            crate::beton::journal::finished(request.out, request.stamp)
+        match request.overwrite {
+            true => Ok(None),
+            false if is_url(request.out) => finished_object(request),
+            false => crate::beton::journal::finished(request.out, request.stamp),
         }
     }
 
@@ -157,4 +157,17 @@ impl Format for Beton {
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
         Ok(Box::new(BetonReader::open(path)?))
     }
+}
+
+/// The object that this very run has written, by its mark: stores have no half objects.
+#[cfg(feature = "write")]
+fn finished_object(request: &Create<'_>) -> Result<Option<ShardSummary>> {
+    let stamp = fdconvert_storage::fingerprint_hex(request.stamp);
+    if place::is_object_of_run(request.out, None, &stamp)? != Some(true) {
+        return Ok(None);
+    }
+    let bytes = place::file_len(request.out)?.unwrap_or_default();
+    let reader: Box<dyn Reader> = Box::new(BetonReader::open(request.out)?);
+    let skipped = reader.provenance().map_or_else(Vec::new, |it| it.skipped.clone());
+    Ok(Some(ShardSummary { path: request.out.to_owned(), samples: reader.len(), bytes, skipped }))
 }

@@ -102,7 +102,7 @@ impl BetonWriter {
             out: request.out.to_path_buf(),
             overwrite: request.overwrite,
             compact: format.compact,
-            file,
+            file: file.marked(request.stamp),
             spool,
             journal,
             plan,

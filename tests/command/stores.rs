@@ -224,6 +224,9 @@ fn requests_are_few_and_in_flight_together() {
     let mut loader = Loader::new(datasets, options).unwrap();
     assert_eq!(loader.next_batch().unwrap().unwrap().len(), 12);
     assert_eq!(server.served().requests, opened + 12);
+    // Other tests of this process ask as well.
+    let stats = loader.stats();
+    assert!(stats.requests >= 12 && stats.received_bytes >= stats.storage_bytes, "{stats:?}");
     assert!(server.served().most_in_flight >= 6, "{:?}", server.served());
 }
 

@@ -1,7 +1,11 @@
 //! Where the time goes: counters that all threads add to.
 
+use fdconvert_storage::place::{StoreTotals, store_totals};
 use std::{
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -28,6 +32,8 @@ pub(crate) struct Counters {
     reads: AtomicU64,
     hits: AtomicU64,
     not_kept: AtomicU64,
+    /// What stores had been asked for when counting began.
+    before: Mutex<StoreTotals>,
     nanos: [AtomicU64; 3],
     first_batch: AtomicU64,
     waits: [AtomicU64; BUCKETS],
@@ -51,6 +57,7 @@ impl Default for Counters {
             reads: AtomicU64::new(0),
             hits: AtomicU64::new(0),
             not_kept: AtomicU64::new(0),
+            before: Mutex::new(store_totals()),
             nanos: Default::default(),
             first_batch: AtomicU64::new(u64::MAX),
             waits: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -126,6 +133,7 @@ impl Counters {
     pub(crate) fn reset(&self) {
         self.sums().for_each(|counter| counter.store(0, Relaxed));
         self.first_batch.store(u64::MAX, Relaxed);
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = store_totals();
     }
 
     fn sums(&self) -> impl Iterator<Item = &AtomicU64> {
@@ -152,6 +160,8 @@ impl Counters {
             Duration::from_nanos(nanos)
         };
         let first_batch = self.first_batch.load(Relaxed);
+        let before = *self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = store_totals();
         let waits: Vec<u64> = self.waits.iter().map(|bucket| bucket.load(Relaxed)).collect();
         let mut stats = Stats {
             samples: self.samples.load(Relaxed),
@@ -166,6 +176,8 @@ impl Counters {
             reads: self.reads.load(Relaxed),
             hits: self.hits.load(Relaxed),
             not_kept: self.not_kept.load(Relaxed),
+            requests: now.requests.saturating_sub(before.requests),
+            received_bytes: now.bytes.saturating_sub(before.bytes),
             fetch: time(Stage::Fetch),
             decode: time(Stage::Decode),
             render: time(Stage::Render),
@@ -239,6 +251,11 @@ pub struct Stats {
     pub hits: u64,
     /// Images that were to be kept in a folder and could not be: the disk is full, or it is gone.
     pub not_kept: u64,
+    /// Requests to stores by this process; those that were repeated after a failure count once.
+    pub requests: u64,
+    /// Bytes of objects that they brought. What is over [`storage_bytes`](Self::storage_bytes) was
+    /// asked for beside the images: labels, and whatever else the process reads from stores.
+    pub received_bytes: u64,
     /// Time spent reading them.
     pub fetch: Duration,
     /// Time spent decoding.

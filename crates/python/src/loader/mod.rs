@@ -141,6 +141,8 @@ impl BatchSource {
             ("reads", stats.reads),
             ("hits", stats.hits),
             ("not_kept", stats.not_kept),
+            ("requests", stats.requests),
+            ("received_bytes", stats.received_bytes),
         ] {
             dict.set_item(name, count)?;
         }

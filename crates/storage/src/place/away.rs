@@ -1,5 +1,5 @@
 //! URLs.
-use super::Kind;
+use super::{Kind, StoreTotals};
 use bytes::Bytes;
 use fdconvert_core::Result;
 use fdconvert_store::{self as store, Entry, Found};
@@ -39,6 +39,11 @@ pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
 
 pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
     store::set_options(options)
+}
+
+pub(super) fn totals() -> StoreTotals {
+    let store::Totals { requests, bytes } = store::totals();
+    StoreTotals { requests, bytes }
 }
 
 /// Length and mark of an object.

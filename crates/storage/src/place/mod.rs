@@ -148,6 +148,21 @@ pub fn is_object_of_run(path: &Path, len: Option<u64>, fingerprint: &str) -> Res
     Ok(Some(found.is_some_and(|(found, mark)| len.is_none_or(|len| found == len) && is_ours(mark))))
 }
 
+/// What was asked of stores since the process began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoreTotals {
+    /// Requests; what was repeated after a failure counts once.
+    pub requests: u64,
+    /// Bytes of objects that came back.
+    pub bytes: u64,
+}
+
+/// Returns what was asked of stores since the process began.
+#[must_use]
+pub fn store_totals() -> StoreTotals {
+    away::totals()
+}
+
 /// Sets options of stores; see the crate `fdconvert-store`.
 ///
 /// # Errors
