@@ -2,6 +2,7 @@
 use crate::{
     bench::args::BenchArgs,
     choices::{ByArg, EngineArg, FilterArg, OnErrorArg, SubsamplingArg},
+    clean::CleanArgs,
     fractal::args::FractalArgs,
     help::{
         BENCH_EXAMPLES, CLEAN_EXAMPLES, EXIT_STATUS, INDEX_EXAMPLES, MAN_EXAMPLES, MORE,
@@ -260,22 +261,6 @@ pub(crate) struct MergeArgs {
     /// The plan they were packed by [default: the copy that they left in OUT]
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CleanArgs {
-    /// URL of a dataset, or of a folder or bucket: unfinished uploads at or below it, whichever tool
-    /// has begun them
-    pub(crate) out: PathBuf,
-    /// Only uploads that were begun at least that long ago, so that those of a run that still works
-    /// stay
-    #[arg(long, value_name = "TIME", default_value = "1d")]
-    pub(crate) older_than: TimeSpan,
-    /// List them and give up none
-    #[arg(long)]
-    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

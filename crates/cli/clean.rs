@@ -1,8 +1,27 @@
 //! `fdconvert clean`: what killed runs have left in a store, where no list of objects shows it.
-use crate::{Outcome, Session, args::CleanArgs, output};
+use crate::{Outcome, Session, args::Common, output};
+use clap::Args;
+use fdconvert::TimeSpan;
 use fdconvert_core::Result;
 use fdconvert_storage::place::abort_unfinished;
 use serde_json::{Map, json};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArgs {
+    /// URL of a dataset, or of a folder or bucket: unfinished uploads at or below it, whichever tool
+    /// has begun them
+    pub(crate) out: PathBuf,
+    /// Only uploads that were begun at least that long ago, so that those of a run that still works
+    /// stay
+    #[arg(long, value_name = "TIME", default_value = "1d")]
+    pub(crate) older_than: TimeSpan,
+    /// List them and give up none
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
 
 pub(crate) fn run(args: &CleanArgs, session: &Session) -> Result<Outcome> {
     let uploads = abort_unfinished(&args.out, args.older_than.0, args.dry_run)?;

@@ -5,6 +5,7 @@ use fdconvert_core::{
     Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, Message, OptionValues,
     Reader, Result, Schema, ShardSummary, ShardWriter, Splits,
 };
+use fdconvert_storage::place;
 use std::path::Path;
 
 /// Folders of image files.
@@ -123,7 +124,7 @@ impl Format for Folder {
 
     /// Any folder: the one who asks several formats asks this one last.
     fn detect(&self, path: &Path) -> bool {
-        path.is_dir()
+        place::is_folder(path)
     }
 
     fn suits(&self, path: &Path) -> bool {

@@ -41,6 +41,7 @@ mod split_classes;
 mod split_folders;
 mod table;
 mod walk;
+mod walk_away;
 #[cfg(feature = "write")]
 mod writer;
 #[cfg(feature = "write")]

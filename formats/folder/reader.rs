@@ -7,6 +7,7 @@ use crate::folder::{
     split_folders::{self, Division},
     table::{Cell, Table},
     walk::{Found, Traces, walk},
+    walk_away::{self, FoundAway},
 };
 use bytes::Bytes;
 use fdconvert_core::{
@@ -14,7 +15,11 @@ use fdconvert_core::{
     Reader, Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
     split_names,
 };
-use fdconvert_storage::read_file;
+use fdconvert_storage::{
+    Blob,
+    place::{self, is_url},
+    read_file,
+};
 use std::{
     borrow::Cow,
     fs, io,
@@ -78,8 +83,18 @@ impl FolderReader {
     pub(crate) fn open(root: &Path, how: Folder) -> Result<Self> {
         match Self::open_table(root, &how)? {
             Some(reader) => Ok(reader),
+            None if is_url(root) => Self::open_away(root, how),
             None => Self::of_walk(root, how, None),
         }
+    }
+
+    /// A folder of objects, whose sizes and tags came with their names.
+    fn open_away(root: &Path, how: Folder) -> Result<Self> {
+        let FoundAway { found, sizes, stamp } = walk_away::walk(root)?;
+        let mut reader = Self::of_walk(root, how, Some(found))?;
+        reader.cached = Some(Cached { sizes, file: None });
+        reader.stamp = OnceLock::from(stamp);
+        Ok(reader)
     }
 
     pub(crate) fn open_cached(
@@ -89,6 +104,10 @@ impl FolderReader {
     ) -> Result<(Self, Option<Message>)> {
         if let Some(reader) = Self::open_table(root, &how)? {
             return Ok((reader, Some("the folder has a table".into())));
+        }
+        if is_url(root) {
+            let why = "the list of a store is as quick; nothing was kept".into();
+            return Ok((Self::open_away(root, how)?, Some(why)));
         }
         if how.follow_links {
             let why = message!(
@@ -127,7 +146,7 @@ impl FolderReader {
             let mut reader = Self::new(root, found.schema, samples, how.clone())?;
             reader.provenance = Some(found.provenance);
             reader.division.splits = found.splits;
-            return Ok(Some(reader));
+            return reader.looked_up().map(Some);
         }
         Ok(None)
     }
@@ -168,6 +187,7 @@ impl FolderReader {
     pub(crate) fn open_with_labels(root: &Path, file: &Path, how: Folder) -> Result<Self> {
         let (mut schema, mut table, bytes) = labels::read(file, &how.limits)?;
         let walked = match schema.fields.len() {
+            1 if is_url(root) => walk_away::walk(root).map(|away| Some(away.found)),
             1 => walk(root, how.follow_links, None).map(Some),
             _ => Ok(None),
         };
@@ -191,7 +211,18 @@ impl FolderReader {
         let samples = Samples::Listed { table, real: real(root)?, bytes, origin: named::LABELS };
         let mut reader = Self::new(root, schema, samples, how)?;
         reader.division = division;
-        Ok(reader)
+        reader.looked_up()
+    }
+
+    /// With what a store says of the files that a table lists.
+    fn looked_up(mut self) -> Result<Self> {
+        if is_url(&self.root) {
+            let paths = (0..self.len()).map(|index| self.path(index).unwrap_or_default());
+            let (sizes, stamp) = walk_away::look_up(&self.root, paths)?;
+            self.cached = Some(Cached { sizes, file: None });
+            self.stamp = OnceLock::from(stamp);
+        }
+        Ok(self)
     }
 
     fn new(root: &Path, schema: Schema, samples: Samples, how: Folder) -> Result<Self> {
@@ -291,10 +322,16 @@ impl FolderReader {
 
     /// Asks the system for the size of a file.
     fn file_bytes(&self, index: u64, path: &[u8]) -> Result<u64> {
-        if let Some(size) = self.cached.as_ref().and_then(|cached| cached.size(index)) {
-            return Ok(size);
+        let missing = || Error::sample(self.key_of(path), MISSING);
+        match self.cached.as_ref().and_then(|cached| cached.size(index)) {
+            Some(walk_away::MISSING) => return Err(missing()),
+            Some(size) => return Ok(size),
+            None => {}
         }
         let file = join(&self.root, path);
+        if is_url(&file) {
+            return place::object_len(&file)?.ok_or_else(missing);
+        }
         match fs::metadata(&file) {
             Ok(metadata) => Ok(metadata.len()),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
@@ -303,6 +340,12 @@ impl FolderReader {
             // Also where permission is missing: that is the folder's, not the file's.
             Err(cause) => Err(Error::io("look at", file)(cause)),
         }
+    }
+
+    /// The size that the list of a store gave.
+    fn known_size(&self, index: u64) -> Option<u64> {
+        let cached = self.cached.as_ref().filter(|cached| cached.file.is_none())?;
+        cached.size(index).filter(|size| *size != walk_away::MISSING)
     }
 
     /// A file that was rewritten in place leaves its folder as it was: only reading it tells.
@@ -335,10 +378,17 @@ impl FolderReader {
         Ok(hash.digest128().to_le_bytes())
     }
 
-    fn read_image(&self, key: &str, path: &[u8]) -> Result<(ImageHeader, Bytes)> {
+    /// `size` is what the file has, where that is known.
+    fn read_image(
+        &self,
+        key: &str,
+        path: &[u8],
+        size: Option<u64>,
+    ) -> Result<(ImageHeader, Bytes)> {
         let path = join(&self.root, path);
         if let Samples::Listed { real, origin, .. } = &self.samples
             && !self.how.follow_links
+            && !is_url(&self.root)
         {
             let target = fs::canonicalize(&path).map_err(|cause| match cause.kind() {
                 io::ErrorKind::NotFound => Error::sample(key, MISSING),
@@ -349,8 +399,13 @@ impl FolderReader {
                 return Err(Error::sample(key, what));
             }
         }
-        let bytes = read_file(&path, self.how.limits.max_file_bytes)
-            .map_err(|error| of_sample(key, error))?;
+        let most = self.how.limits.max_file_bytes;
+        let bytes = match size.filter(|size| is_url(&path) && *size <= most) {
+            // One request.
+            Some(size) => Blob::open_with_len(&path, size).and_then(|blob| blob.read(0, size)),
+            None => read_file(&path, most).map(Some),
+        };
+        let bytes = bytes.map_err(|error| of_sample(key, error))?.unwrap_or_default();
         let header = fdconvert_core::probe::probe(&bytes).map_err(|what| {
             let codec = fdconvert_core::probe::sniff(&bytes);
             let codec = codec.map_or_else(String::new, |codec| format!("{}: ", codec.extension()));
@@ -392,6 +447,9 @@ impl Source for FolderReader {
     /// Asks the system; exact for samples of one image.
     fn image_bytes(&self, index: u64) -> Option<u64> {
         let path = self.path(index)?;
+        if let Some(size) = self.cached.as_ref().and_then(|cached| cached.size(index)) {
+            return (size != walk_away::MISSING).then_some(size);
+        }
         Some(fs::metadata(join(&self.root, &path)).ok()?.len())
     }
 
@@ -473,7 +531,8 @@ impl Reader for FolderReader {
                     continue;
                 }
             };
-            let (header, bytes) = self.read_image(&key, path)?;
+            let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
+            let (header, bytes) = self.read_image(&key, path, size)?;
             self.check_cached(index, &key, bytes.len() as u64)?;
             let ImageHeader { codec, width, height, .. } = header;
             values.push(Value::Image(Encoded::new(codec, width, height, bytes)));
@@ -535,7 +594,8 @@ impl Reader for FolderReader {
                 Cell::Image(path) => path,
                 Cell::Value(_) => continue,
             };
-            let (header, bytes) = self.read_image(&key, path)?;
+            let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
+            let (header, bytes) = self.read_image(&key, path, size)?;
             fdconvert_core::probe::check_complete(&bytes, &header).map_err(|what| {
                 Error::sample(&key, format!("{}: {what}", header.codec.extension()))
             })?;
@@ -545,6 +605,9 @@ impl Reader for FolderReader {
 }
 
 fn real(root: &Path) -> Result<PathBuf> {
+    if is_url(root) {
+        return Ok(root.to_path_buf());
+    }
     fs::canonicalize(root).map_err(Error::io("open", root))
 }
 

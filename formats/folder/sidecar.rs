@@ -9,7 +9,10 @@ use fdconvert_core::{
     Encoded, Error, FieldSpec, Kind, Limits, Provenance, Result, Sample, Schema, Splits, Value,
     split_ranges,
 };
-use fdconvert_storage::read_file;
+use fdconvert_storage::{
+    place::{self, is_url},
+    read_file,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::{fs, io, ops::Range, path::Path};
@@ -167,6 +170,9 @@ pub(crate) fn read(root: &Path, limits: &Limits) -> Result<Option<Sidecar>> {
 /// Returns whether it is there. Only its absence is a no: any other failure would make another
 /// dataset of the folder.
 fn is_file(path: &Path) -> Result<bool> {
+    if is_url(path) {
+        return Ok(place::look(path)? == Some(place::Kind::File));
+    }
     match fs::metadata(path) {
         Ok(metadata) => Ok(metadata.is_file()),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),

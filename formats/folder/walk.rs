@@ -15,7 +15,8 @@ use std::{
 };
 
 /// Tables of samples that other tools leave beside the images.
-const TABLES: [&[u8]; 4] = [b"metadata.csv", b"metadata.jsonl", b"labels.csv", b"labels.tsv"];
+pub(crate) const TABLES: [&[u8]; 4] =
+    [b"metadata.csv", b"metadata.jsonl", b"labels.csv", b"labels.tsv"];
 
 /// A walked folder.
 #[derive(Debug)]
@@ -218,16 +219,21 @@ impl Walker<'_> {
     }
 
     fn judge_file(&mut self, name: &[u8], regular: bool) -> Judged {
-        if regular && promised(name).is_some() {
-            return Judged::File;
-        }
-        let extension = split_extension(name).map_or_else(
-            || "no extension".to_owned(),
-            |(_, extension)| format!(".{}", key_of_path(&extension.to_ascii_lowercase())),
-        );
-        self.ignored.count_file(extension);
-        Judged::Ignored
+        if is_image(name, regular, &mut self.ignored) { Judged::File } else { Judged::Ignored }
     }
+}
+
+/// Returns whether a file is taken for an image; others are counted.
+pub(crate) fn is_image(name: &[u8], regular: bool, ignored: &mut Ignored) -> bool {
+    if regular && promised(name).is_some() {
+        return true;
+    }
+    let extension = split_extension(name).map_or_else(
+        || "no extension".to_owned(),
+        |(_, extension)| format!(".{}", key_of_path(&extension.to_ascii_lowercase())),
+    );
+    ignored.count_file(extension);
+    false
 }
 
 enum Judged {
@@ -239,7 +245,7 @@ enum Judged {
     Ignored,
 }
 
-fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Error {
+pub(crate) fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Error {
     let (root, extensions) = (root.display(), extensions());
     let saw = ignored.to_string();
     let saw = if saw.is_empty() { "it is empty".to_owned() } else { saw };
@@ -252,7 +258,7 @@ fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Error {
     Error::usage("source", what)
 }
 
-fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {
+pub(crate) fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {
     let files = (0..3).filter_map(|index| Some(key_of_path(flat.get(index)?.name)));
     let files: Vec<_> = files.collect();
     let what = message!(
@@ -268,6 +274,6 @@ fn mixed(root: &Path, flat: &Listing, class_name: &str) -> Error {
     Error::usage("source", what)
 }
 
-fn too_many_folders(root: &Path) -> Error {
+pub(crate) fn too_many_folders(root: &Path) -> Error {
     Error::usage("source", format!("{} has more than 2^32 folders", root.display()))
 }

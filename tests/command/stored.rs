@@ -141,6 +141,52 @@ fn what_is_packed_into_a_bucket_is_what_is_packed_into_a_folder() {
     assert!(stage.server.open_uploads().is_empty());
 }
 
+/// Images as they lie in a bucket, in class folders, in split folders, and flat.
+#[test]
+fn a_folder_of_images_in_a_bucket_is_the_folder_on_a_disk() {
+    let stage = Stage::new(Faults::default());
+    let photos = stage.photos();
+    let bucket = stage.bucket();
+    let copy = |from: &Path, to: &str| {
+        let to = bucket.join(to);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(from, to).unwrap();
+    };
+    let names = ["closeup/kodak-03.jpg", "scene/kodak-05.jpg", "scene/kodak-09.jpg"];
+    for name in names {
+        let (from, file) = (photos.join(name), name.rsplit('/').next().unwrap());
+        copy(&from, &format!("classes/{name}"));
+        copy(&from, &format!("classes/scene.b/deep er/{file}"));
+        copy(&from, &format!("splits/train/{name}"));
+        copy(&from, &format!("splits/val/{name}"));
+        copy(&from, &format!("flat/{file}"));
+    }
+    for stray in ["classes/notes.txt", "classes/empty/x.txt", "classes/.git/a", "classes/.git/b"] {
+        copy(&photos.join(names[0]), stray);
+    }
+    for folder in ["classes", "splits", "flat"] {
+        let (url, here) = (format!("s3://bucket/{folder}"), bucket.join(folder));
+        let packed = |source: &dyn AsRef<OsStr>, out: &Path| {
+            let said = stage.ok(&[&"pack", source, &out, &"--format", &"wds", &"--json"]);
+            let mut said: serde_json::Value = serde_json::from_str(&said).unwrap();
+            said.as_object_mut().unwrap().remove("ignored").unwrap()
+        };
+        let (a, b) = (stage.path(&format!("a-{folder}")), stage.path(&format!("b-{folder}")));
+        assert_eq!(packed(&url, &a), packed(&here, &b), "{folder}");
+        assert_eq!(compare::tree(&a), compare::tree(&b), "{folder}");
+        stage.ok(&[&"verify", &url]);
+    }
+    let list = stage.path("list.csv");
+    fs::write(&list, "path,score\nscene/kodak-05.jpg,1\ncloseup/kodak-03.jpg,2\n").unwrap();
+    let out = stage.path("listed.beton");
+    stage.ok(&[&"pack", &"s3://bucket/classes", &out, &"--labels", &list]);
+    // A plan keeps the list of the store; an image that changes size meanwhile is named.
+    let plan = stage.path("p.fdplan");
+    stage.ok(&[&"plan", &"s3://bucket/classes", &"-o", &plan, &"--format", &"wds"]);
+    stage.ok(&[&"pack", &"--plan", &plan, &stage.path("planned")]);
+    assert_eq!(compare::tree(&stage.path("planned")), compare::tree(&stage.path("a-classes")));
+}
+
 #[test]
 fn the_same_command_finds_the_dataset_complete_and_another_is_refused() {
     let stage = Stage::new(Faults::default());
@@ -239,7 +285,7 @@ fn outputs_that_cannot_be_are_refused() {
     assert!(said.contains("is its own source"), "{said}");
     let said = stage.fails(&[&"unpack", &"s3://bucket/a.beton", &"s3://bucket/files"]);
     assert!(said.contains("files are unpacked into folders"), "{said}");
-    let said = stage.fails(&[&"pack", &photos, &"s3://nobody-made-it/a.beton"]);
+    let said = stage.fails(&[&"pack", &photos, &"s3://missing/a.beton"]);
     assert!(said.contains("there is no such bucket"), "{said}");
     let said = stage.fails(&[&"pack", &photos, &"s3://bucket/m", &"--ratio", &"auto"]);
     assert!(said.contains("the disk of OUT is what it measures"), "{said}");

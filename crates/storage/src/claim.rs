@@ -31,7 +31,7 @@ enum Found {
 /// it is. It lies there, synced, before any file of the shard is opened, so what a killed process
 /// has left of a shard is known by it. It is a lock, too.
 ///
-/// In a store it is no lock, as a store does not tell whether who wrote an object still runs: two
+/// In a store it is not a lock, as a store does not tell whether who wrote an object still runs: two
 /// runs of the same fingerprint may write the same shard, both with the same bytes. A run of another
 /// fingerprint is refused.
 #[derive(Debug)]

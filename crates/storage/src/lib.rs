@@ -71,6 +71,8 @@ mod record;
 #[cfg(feature = "write")]
 mod rename;
 #[cfg(feature = "write")]
+mod replace;
+#[cfg(feature = "write")]
 mod scratch;
 #[cfg(feature = "write")]
 mod scratch_dir;
@@ -104,10 +106,8 @@ pub use {
     lease::{Lease, LeaseFolder, Leases, Listing, Seen, publish},
     left::left_files,
     lock::unlocked_files,
-    scratch::{
-        Scratch, create_new, partial_path, refuse_foreign_partial, replace, take_back, write_new,
-        write_partial,
-    },
+    replace::{create_new, replace, write_new, write_partial},
+    scratch::{Scratch, partial_path, refuse_foreign_partial, take_back},
     scratch_dir::ScratchDir,
     stamp::{SourceStamp, remove_source_stamp},
 };

@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use std::{
     ffi::OsString,
     fs::{self, File, Metadata, OpenOptions},
-    io::{self, Write},
+    io,
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
@@ -437,95 +437,15 @@ pub fn refuse_foreign_partial(out: &Path) -> Result<()> {
     }
 }
 
-fn refuse_unclaimed(path: &Path) -> Error {
+/// The refusal of bytes that no run of ours stands for.
+pub(crate) fn refuse_unclaimed(path: &Path) -> Error {
     refuse(path, "exists and was not made by an unfinished run of fdconvert; move it away")
-}
-
-/// Writes a new file of these bytes; it must not exist yet. Not synced: for the many files of a
-/// [`ScratchDir`](crate::ScratchDir), which syncs at its commit.
-///
-/// # Errors
-/// `Io`, also when the file exists.
-pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
-    fault::on_write(path, bytes.len() as u64)
-        .and_then(|()| OpenOptions::new().write(true).create_new(true).open(path))
-        .and_then(|mut file| file.write_all(bytes))
-        .map_err(Error::io("write", path))
-}
-
-/// Writes a file of these bytes, in the place of any that is there: the whole of it, synced, or
-/// nothing. What a killed run left of the same bytes is replaced; of other bytes it is refused, as
-/// it may be anything.
-///
-/// # Errors
-/// `Usage` when another process is writing it, or a file that is not ours has the name that the
-/// unfinished one takes; `Io` when the system refuses. What was there before stays then.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_partial(path, bytes)?.commit(path)
-}
-
-/// The same, if nothing has that name yet.
-///
-/// # Errors
-/// As for [`replace`]; `Usage` also when the file exists.
-pub fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
-    write_partial(path, bytes)?.commit_new(path)
-}
-
-/// The first half of [`replace`]: the unfinished form of `path` with all its bytes, to be committed.
-///
-/// # Errors
-/// As for [`replace`].
-pub fn write_partial(path: &Path, bytes: &[u8]) -> Result<Scratch> {
-    let scratch = Scratch::open(&partial_path(path))?;
-    if !is_begun(&scratch, bytes)? {
-        return Err(refuse_unclaimed(&scratch.path));
-    }
-    scratch.set_len(0)?;
-    scratch.write_all_at(bytes, 0)?;
-    Ok(scratch)
-}
-
-/// Returns whether the file holds nothing that will not be there again: a start of these bytes, in
-/// which some may be zeros, as a power loss leaves them.
-fn is_begun(scratch: &Scratch, bytes: &[u8]) -> Result<bool> {
-    let Some(wanted) = usize::try_from(scratch.existing).ok().and_then(|len| bytes.get(..len))
-    else {
-        return Ok(false);
-    };
-    let mut found = vec![0; wanted.len()];
-    scratch.read_exact_at(&mut found, 0)?;
-    Ok(found.iter().zip(wanted).all(|(found, wanted)| found == wanted || *found == 0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fault::Operation;
-
-    #[test]
-    fn replaced_files_are_whole_or_as_before() {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("x");
-        replace(&out, b"first").unwrap();
-        for left in [&b""[..], b"2", b"2\0", b"2nd"] {
-            fs::write(partial_path(&out), left).unwrap();
-            replace(&out, b"2nd").unwrap();
-            assert_eq!(fs::read(&out).unwrap(), b"2nd");
-        }
-        assert!(write_new(&out, b"new").is_err());
-        for foreign in [&b"3"[..], b"2nd and more"] {
-            fs::write(partial_path(&out), foreign).unwrap();
-            assert!(matches!(replace(&out, b"2nd"), Err(Error::Usage { .. })));
-            assert_eq!(fs::read(partial_path(&out)).unwrap(), foreign);
-        }
-        fs::remove_file(partial_path(&out)).unwrap();
-        let full = fault::arm(folder.path(), Operation::Write, 1, io::ErrorKind::StorageFull);
-        assert!(replace(&out, b"third").is_err());
-        drop(full);
-        assert_eq!(fs::read(&out).unwrap(), b"2nd");
-        assert!(!partial_path(&out).exists());
-    }
 
     #[test]
     fn large_files_arrive_whole() {

@@ -63,7 +63,7 @@ impl SourceStamp {
     }
 
     /// In a store, which knows no locks, the times of another run say that it writes there, or did
-    /// before it was stopped: of two that begin together one goes on.
+    /// before it was stopped: of two that begin together one continues.
     fn refuse_other_run(&self, found: &[u8]) -> Result<()> {
         let ours = format!("{START}{} ", fingerprint_hex(self.fingerprint));
         if !is_url(&self.path) || found.starts_with(ours.as_bytes()) || !is_ours(found) {

@@ -7,11 +7,12 @@ use crate::{
     object::Object,
 };
 use fdconvert_core::{Error, Result};
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use std::{
     io,
     path::{Path, PathBuf},
 };
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What a URL leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,10 +78,64 @@ pub fn list(path: &Path) -> Result<Vec<Entry>> {
             return Err(Error::io("list", path)(io::Error::new(io::ErrorKind::Unsupported, what)));
         }
         Scheme::Hf => hugging_face::list(&location)?,
-        _ => list_below(&location)?,
+        _ => list_in(&location)?,
     };
     entries.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     Ok(entries)
+}
+
+/// An object below a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Below {
+    /// Relative to the folder.
+    pub key: String,
+    /// In bytes.
+    pub len: u64,
+    /// A hash of its entity tag, or of the time when it was written.
+    pub tag: u64,
+}
+
+/// Requests for lists that are in flight.
+const LISTS: usize = 32;
+
+/// Returns all objects at any depth below a folder, in no order: the folders in it are listed at the
+/// same time, a thousand objects with each request.
+///
+/// # Errors
+/// `Usage` for what is no URL; `Io`, also for servers that do not list.
+pub fn list_below(path: &Path) -> Result<Vec<Below>> {
+    let location = Location::parse(path)?;
+    if matches!(location.scheme, Scheme::Http | Scheme::Hf) {
+        let what = "single images are read from s3://, gs:// and az:// only";
+        return Err(Error::io("list", path)(io::Error::new(io::ErrorKind::Unsupported, what)));
+    }
+    let client = Client::of(&location)?;
+    let failed = |cause| error::of("list", &location, cause);
+    count::request();
+    let top = client.wait(client.store.list_with_delimiter(Some(&location.key)));
+    let top = top.map_err(failed)?;
+    let below = client.wait(async {
+        let lists = top.common_prefixes.iter().map(|folder| {
+            let store = &client.store;
+            async move {
+                count::request();
+                store.list(Some(folder)).try_collect::<Vec<_>>().await
+            }
+        });
+        futures_util::stream::iter(lists).buffer_unordered(LISTS).try_concat().await
+    });
+    let below = below.map_err(failed)?;
+    let root = location.key.as_ref();
+    let found = top.objects.iter().chain(&below).filter_map(|meta| {
+        let key = meta.location.as_ref().strip_prefix(root)?;
+        let key = key.strip_prefix('/').unwrap_or(key).to_owned();
+        let tag = match &meta.e_tag {
+            Some(tag) => xxh3_64(tag.as_bytes()),
+            None => xxh3_64(&meta.last_modified.timestamp_micros().to_le_bytes()),
+        };
+        Some(Below { key, len: meta.size, tag })
+    });
+    Ok(found.collect())
 }
 
 fn object(location: &Location) -> Result<Option<Found>> {
@@ -122,7 +177,7 @@ fn is_folder(location: &Location) -> Result<bool> {
     }
 }
 
-fn list_below(location: &Location) -> Result<Vec<Entry>> {
+fn list_in(location: &Location) -> Result<Vec<Entry>> {
     let client = Client::of(location)?;
     count::request();
     let listed = client.wait(client.store.list_with_delimiter(Some(&location.key)));

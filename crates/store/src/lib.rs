@@ -36,7 +36,7 @@ mod unfinished;
 mod write;
 
 pub use count::{Totals, totals};
-pub use find::{Entry, Found, list, look};
+pub use find::{Below, Entry, Found, list, list_below, look};
 pub use object::{Object, read, read_start};
 pub use options::set_options;
 use std::path::Path;

@@ -43,8 +43,7 @@ struct Upload {
 }
 
 /// Gives up the uploads to an object, or to objects below a folder, that were begun at least that
-/// long ago and are not finished, whoever began them; `dry` only finds them. Returns the objects'
-/// URLs.
+/// long ago and are not finished, by any tool; `dry` only finds them. Returns the objects' URLs.
 ///
 /// # Errors
 /// `Usage` for what is no URL, and for stores other than S3, which end them by themselves or by a

@@ -1,5 +1,5 @@
 //! URLs.
-use super::{Kind, StoreTotals};
+use super::{Below, Kind, StoreTotals};
 use bytes::Bytes;
 use fdconvert_core::Result;
 use fdconvert_store::{self as store, Entry, Found};
@@ -23,6 +23,11 @@ pub(super) fn look(path: &Path) -> Result<Option<Kind>> {
 pub(super) fn list(path: &Path) -> Result<Vec<(PathBuf, Kind)>> {
     let entries = store::list(path)?.into_iter();
     Ok(entries.map(|Entry { path, found }| (path, kind(found))).collect())
+}
+
+pub(super) fn list_below(path: &Path) -> Result<Vec<Below>> {
+    let found = store::list_below(path)?.into_iter();
+    Ok(found.map(|store::Below { key, len, tag }| Below { path: key.into(), len, tag }).collect())
 }
 
 pub(super) fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {

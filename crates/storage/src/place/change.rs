@@ -65,7 +65,7 @@ pub fn remove(path: &Path) -> Result<()> {
 }
 
 /// Gives up the uploads to objects at or below a URL that were begun at least that long ago and are
-/// not finished, whoever began them; `dry` only finds them. Returns the objects' URLs.
+/// not finished, by any tool; `dry` only finds them. Returns the objects' URLs.
 ///
 /// # Errors
 /// `Usage` for a path without a store, and for stores other than S3; `Io`.

@@ -105,6 +105,36 @@ pub fn list(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
     Ok(entries)
 }
 
+/// An object below a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Below {
+    /// Relative to the folder.
+    pub path: Vec<u8>,
+    /// In bytes.
+    pub len: u64,
+    /// Another one when the object was written again.
+    pub tag: u64,
+}
+
+/// All objects at any depth below a folder of a store, in no order.
+///
+/// # Errors
+/// `Usage` for a path without a store; `Io`, also for servers that do not list.
+pub fn list_below(folder: &Path) -> Result<Vec<Below>> {
+    if is_url(folder) {
+        return away::list_below(folder);
+    }
+    Err(Error::usage("location", format!("{} is not in a store", folder.display())))
+}
+
+/// Length of an object; `None` where there is none.
+///
+/// # Errors
+/// `Io`.
+pub fn object_len(path: &Path) -> Result<Option<u64>> {
+    Ok(away::stat(path)?.map(|(len, _)| len))
+}
+
 /// The first bytes of a file, at most `n_bytes`: fewer where it is shorter.
 ///
 /// # Errors

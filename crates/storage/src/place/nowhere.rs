@@ -1,5 +1,5 @@
 //! URLs in builds without stores: all are refused.
-use super::{Kind, StoreTotals};
+use super::{Below, Kind, StoreTotals};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, named};
 use std::path::{Path, PathBuf};
@@ -14,6 +14,10 @@ pub(super) fn look(path: &Path) -> Result<Option<Kind>> {
 }
 
 pub(super) fn list(path: &Path) -> Result<Vec<(PathBuf, Kind)>> {
+    refuse(path)
+}
+
+pub(super) fn list_below(path: &Path) -> Result<Vec<Below>> {
     refuse(path)
 }
 

@@ -1,0 +1,156 @@
+//! The walk of a folder of images that lies in a store: by the list of its objects, which has their
+//! sizes and tags, too.
+use crate::folder::{
+    layout::{MACOSX, is_hidden, key_of_path},
+    listing::Listing,
+    walk::{Found, TABLES, is_image, mixed, no_image, too_many_folders},
+};
+use fdconvert_core::{Ignored, Result};
+use fdconvert_storage::place::{Below, list_below};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::Path,
+};
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// A folder of objects.
+pub(crate) struct FoundAway {
+    pub(crate) found: Found,
+    /// Of each image.
+    pub(crate) sizes: Vec<u64>,
+    /// Of the tags of all images: it changes when one of them is written again.
+    pub(crate) stamp: [u8; 16],
+}
+
+/// Finds the images below `root`, in the order and with the classes that the same files on a disk
+/// have.
+///
+/// # Errors
+/// `Usage` when there is no image, or images lie beside class folders; `Io`.
+pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
+    let mut objects = list_below(root)?;
+    // As folders are walked: part by part, and not as stores sort them.
+    objects.sort_by(|a, b| parts(&a.path).cmp(parts(&b.path)));
+    let mut ignored = Ignored::default();
+    let (mut listing, mut flat) = (Listing::default(), Listing::default());
+    let flat_folder = flat.add_folder(b"", 0).unwrap_or_default();
+    let (mut sizes, mut stamp) = (Vec::new(), Xxh3Default::new());
+    let mut folders = BTreeMap::new();
+    // With how many images each has.
+    let (mut classes, mut n_classes): (Vec<(&[u8], u64)>, u32) = (Vec::new(), 0);
+    let mut passed_over = BTreeSet::new();
+    for Below { path, len, tag } in &objects {
+        let class = parts(path).next().filter(|class| class.len() < path.len());
+        let class = class.filter(|class| !is_hidden(class) && *class != MACOSX);
+        if let Some(class) = class
+            && classes.last().is_none_or(|(last, _)| *last != class)
+        {
+            classes.push((class, 0));
+        }
+        if let Some(end) = hidden_part(path) {
+            let hidden = path.get(..end).unwrap_or(path);
+            if passed_over.insert(hidden) {
+                let is_macosx = hidden.ends_with(MACOSX);
+                *(if is_macosx { &mut ignored.macosx } else { &mut ignored.hidden }) += 1;
+            }
+            continue;
+        }
+        let (folder, name) = match path.iter().rposition(|&byte| byte == b'/') {
+            Some(slash) => (&path[..slash], &path[slash + 1..]),
+            None => (&b""[..], &path[..]),
+        };
+        // What tools leave that show folders.
+        if name.is_empty() || (*len == 0 && objects_below(&objects, path)) {
+            continue;
+        }
+        if folder.is_empty() && TABLES.contains(&name) {
+            ignored.tables.push(key_of_path(name));
+        }
+        if !is_image(name, true, &mut ignored) {
+            continue;
+        }
+        sizes.push(*len);
+        stamp.update(&tag.to_le_bytes());
+        if folder.is_empty() {
+            flat.add_file(flat_folder, name);
+            continue;
+        }
+        if let Some((_, n_images)) = classes.last_mut() {
+            n_classes += u32::from(*n_images == 0);
+            *n_images += 1;
+        }
+        let label = n_classes.saturating_sub(1);
+        let id = match folders.get(folder) {
+            Some(id) => *id,
+            None => {
+                let id = listing.add_folder(folder, label).ok_or_else(|| too_many_folders(root))?;
+                folders.insert(folder.to_vec(), id);
+                id
+            }
+        };
+        listing.add_file(id, name);
+    }
+    let (full, empty): (Vec<_>, Vec<_>) = classes.iter().partition(|(_, n_images)| *n_images > 0);
+    let class_names: Vec<String> = full.iter().map(|(name, _)| key_of_path(name)).collect();
+    ignored.folders.extend(empty.iter().map(|(name, _)| key_of_path(name)));
+    ignored.shorten();
+    match (flat.get(0), class_names.first()) {
+        (None, None) => return Err(no_image(root, &ignored, false)),
+        (Some(_), Some(class_name)) => return Err(mixed(root, &flat, class_name)),
+        (Some(_), None) => listing = flat,
+        (None, Some(_)) => {}
+    }
+    listing.shrink();
+    let found = Found { listing, class_names, ignored };
+    Ok(FoundAway { found, sizes, stamp: stamp.digest128().to_le_bytes() })
+}
+
+/// Size and stamp of the files of a table, by the list of the store; [`MISSING`] for those that it
+/// does not have.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn look_up<'a>(
+    root: &Path,
+    paths: impl Iterator<Item = Cow<'a, [u8]>>,
+) -> Result<(Vec<u64>, [u8; 16])> {
+    let objects = list_below(root)?.into_iter();
+    let objects: HashMap<Vec<u8>, (u64, u64)> =
+        objects.map(|Below { path, len, tag }| (path, (len, tag))).collect();
+    let mut stamp = Xxh3Default::new();
+    let sizes = paths.map(|path| {
+        let (len, tag) = objects.get(&*path).copied().unwrap_or((MISSING, 0));
+        stamp.update(&tag.to_le_bytes());
+        len
+    });
+    let sizes = sizes.collect();
+    Ok((sizes, stamp.digest128().to_le_bytes()))
+}
+
+/// The size of an object that is not there.
+pub(crate) const MISSING: u64 = u64::MAX;
+
+fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|&byte| byte == b'/')
+}
+
+/// Where the first part of a path ends that is passed over with all below it.
+fn hidden_part(path: &[u8]) -> Option<usize> {
+    let mut end = 0;
+    for part in parts(path) {
+        end += part.len();
+        if is_hidden(part) || part == MACOSX {
+            return Some(end);
+        }
+        end += 1;
+    }
+    None
+}
+
+/// Returns whether a path is also a folder; `objects` are sorted part by part.
+fn objects_below(objects: &[Below], path: &[u8]) -> bool {
+    let after = objects.partition_point(|object| parts(&object.path).le(parts(path)));
+    let next = objects.get(after).and_then(|object| object.path.strip_prefix(path));
+    next.is_some_and(|rest| rest.starts_with(b"/"))
+}
