@@ -27,6 +27,7 @@
 
 mod cache;
 mod columns;
+mod details;
 mod entries;
 mod format;
 mod labels;

@@ -1,5 +1,7 @@
 use crate::folder::{
-    Folder, cache, labels,
+    Folder, cache,
+    details::details,
+    labels,
     layout::{join, key_of_path},
     listing::{Listing, UNLABELLED},
     sidecar,
@@ -13,7 +15,6 @@ use bytes::Bytes;
 use fdconvert_core::{
     Encoded, Error, FieldSpec, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance,
     Reader, Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
-    split_names,
 };
 use fdconvert_storage::{
     Blob,
@@ -36,9 +37,9 @@ const MISSING: &str = "the file is missing";
 pub struct FolderReader {
     root: PathBuf,
     name: String,
-    schema: Schema,
-    samples: Samples,
-    ignored: Ignored,
+    pub(super) schema: Schema,
+    pub(super) samples: Samples,
+    pub(super) ignored: Ignored,
     provenance: Option<Provenance>,
     /// Splits that the folders are or that the table records.
     division: Division,
@@ -64,7 +65,7 @@ impl Cached {
 
 /// Where the list of samples came from.
 #[derive(Debug)]
-enum Samples {
+pub(super) enum Samples {
     /// The walk found them.
     Walked(Listing),
     /// A table lists them.
@@ -272,7 +273,7 @@ impl FolderReader {
 
     /// The splits that packing takes the folders for, whether this reader does so or not, and what
     /// it would say about them.
-    fn walked_division(&self) -> Option<Result<Division>> {
+    pub(super) fn walked_division(&self) -> Option<Result<Division>> {
         match &self.samples {
             Samples::Walked(listing) => Some(listing.division(&self.root)),
             Samples::Listed { .. } => None,
@@ -545,40 +546,7 @@ impl Reader for FolderReader {
     }
 
     fn details(&self) -> serde_json::Map<String, serde_json::Value> {
-        let mut details = serde_json::Map::new();
-        let mut add = |name: &str, value: serde_json::Value| details.insert(name.to_owned(), value);
-        let layout = match (&self.samples, self.schema.fields.len()) {
-            (Samples::Walked(_), 1) => "flat folder",
-            (Samples::Walked(_), _) => "class folders",
-            (Samples::Listed { origin, .. }, _) => origin.name(),
-        };
-        add("layout", layout.into());
-        if let Samples::Walked(_) = self.samples {
-            let ignored = &self.ignored;
-            add("ignored files", ignored.others.into());
-            add("ignored extensions", serde_json::json!(ignored.extensions));
-            add("hidden names", ignored.hidden.into());
-            add("links not followed", ignored.links.into());
-            if ignored.macosx > 0 {
-                add("__MACOSX folders", ignored.macosx.into());
-            }
-            if ignored.repeats > 0 {
-                add("folders reached twice", ignored.repeats.into());
-            }
-            add("folders without images", serde_json::json!(ignored.folders));
-        }
-        let division = self.walked_division();
-        let names = match &division {
-            None => Vec::new(),
-            Some(Ok(division)) => {
-                split_names(&division.splits).into_iter().map(Into::into).collect()
-            }
-            Some(Err(error)) => vec![error.to_string()],
-        };
-        if !names.is_empty() {
-            add("split folders", names.into());
-        }
-        details
+        details(self)
     }
 
     /// The rules that concern the whole hold once the folder is open.

@@ -9,7 +9,7 @@ use fdconvert_core::{Ignored, Result};
 use fdconvert_storage::place::{Below, list_below};
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     path::Path,
 };
 use xxhash_rust::xxh3::Xxh3Default;
@@ -116,7 +116,7 @@ pub(crate) fn look_up<'a>(
     paths: impl Iterator<Item = Cow<'a, [u8]>>,
 ) -> Result<(Vec<u64>, [u8; 16])> {
     let objects = list_below(root)?.into_iter();
-    let objects: HashMap<Vec<u8>, (u64, u64)> =
+    let objects: BTreeMap<Vec<u8>, (u64, u64)> =
         objects.map(|Below { path, len, tag }| (path, (len, tag))).collect();
     let mut stamp = Xxh3Default::new();
     let sizes = paths.map(|path| {

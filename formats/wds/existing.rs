@@ -53,7 +53,8 @@ pub(crate) fn make_way(
         return refuse_existing(&tar, &replace_it());
     }
     let is_known = has_record || claim.stands_for_leftovers();
-    if !is_known && !(overwrite && with_index) && exists(&index)? {
+    let may_go = is_known || overwrite && with_index;
+    if !may_go && exists(&index)? {
         let cure = "no record says that fdconvert has made it; move it away".into();
         return refuse_existing(&index, &cure);
     }

@@ -365,7 +365,13 @@ const SEND_BYTES: u64 = 4 << 20;
 /// A file without a name, in the folder for temporary files.
 #[cfg(feature = "stores")]
 fn unnamed() -> Result<File> {
-    tempfile::tempfile().map_err(Error::io("create a file in", std::env::temp_dir()))
+    tempfile::tempfile().map_err(Error::io("create a file in", staging_folder()))
+}
+
+/// Where the bytes of objects lie until they are sent.
+#[allow(clippy::disallowed_methods, reason = "an object has no folder to lie in before it is sent")]
+fn staging_folder() -> PathBuf {
+    std::env::temp_dir()
 }
 
 #[cfg(not(feature = "stores"))]
@@ -375,7 +381,7 @@ fn unnamed() -> Result<File> {
 
 /// What is written for an object lies elsewhere first.
 fn staging(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let folder = std::env::temp_dir();
+    let folder = staging_folder();
     move |cause| {
         let what = format!(
             "{cause}: until it is sent it lies in {}; TMPDIR names another folder",

@@ -107,9 +107,11 @@ fn is_below(key: &str, wanted: &str) -> bool {
 }
 
 /// A time that cannot be read counts as now.
+#[allow(clippy::disallowed_methods, reason = "it is compared with the store's clock, and not kept")]
 fn is_older(begun: &str, than: Duration) -> bool {
-    let begun = humantime::parse_rfc3339(begun).unwrap_or_else(|_| SystemTime::now());
-    SystemTime::now().duration_since(begun).unwrap_or_default() >= than
+    let now = SystemTime::now();
+    let begun = humantime::parse_rfc3339(begun).unwrap_or(now);
+    now.duration_since(begun).unwrap_or_default() >= than
 }
 
 fn bucket_url(builder: &object_store::aws::AmazonS3Builder, bucket: &str) -> Option<Url> {

@@ -1,0 +1,39 @@
+//! What `inspect` shows of a folder of images.
+use crate::folder::{FolderReader, reader::Samples};
+use fdconvert_core::split_names;
+
+/// Layout, what was passed over, and the splits that packing takes folders for.
+pub(crate) fn details(reader: &FolderReader) -> serde_json::Map<String, serde_json::Value> {
+    let mut details = serde_json::Map::new();
+    let mut add = |name: &str, value: serde_json::Value| details.insert(name.to_owned(), value);
+    let layout = match (&reader.samples, reader.schema.fields.len()) {
+        (Samples::Walked(_), 1) => "flat folder",
+        (Samples::Walked(_), _) => "class folders",
+        (Samples::Listed { origin, .. }, _) => origin.name(),
+    };
+    add("layout", layout.into());
+    if let Samples::Walked(_) = reader.samples {
+        let ignored = &reader.ignored;
+        add("ignored files", ignored.others.into());
+        add("ignored extensions", serde_json::json!(ignored.extensions));
+        add("hidden names", ignored.hidden.into());
+        add("links not followed", ignored.links.into());
+        if ignored.macosx > 0 {
+            add("__MACOSX folders", ignored.macosx.into());
+        }
+        if ignored.repeats > 0 {
+            add("folders reached twice", ignored.repeats.into());
+        }
+        add("folders without images", serde_json::json!(ignored.folders));
+    }
+    let division = reader.walked_division();
+    let names = match &division {
+        None => Vec::new(),
+        Some(Ok(division)) => split_names(&division.splits).into_iter().map(Into::into).collect(),
+        Some(Err(error)) => vec![error.to_string()],
+    };
+    if !names.is_empty() {
+        add("split folders", names.into());
+    }
+    details
+}
