@@ -167,7 +167,7 @@ impl Scratch {
         })
     }
 
-    /// Marks an object as one of the run of that fingerprint, so that [`is_object_of_run`] knows
+    /// Marks an object as one of the run of that fingerprint, so that [`is_object_of_run`](place::is_object_of_run) knows
     /// it. Files bear no marks.
     #[must_use]
     pub fn marked(mut self, fingerprint: [u8; 16]) -> Self {
