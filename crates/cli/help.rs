@@ -1,18 +1,19 @@
 //! What stands below the options of a command: examples to copy.
 
-/// Closes the short help.
-/// All commands on a screen of 24 lines: no empty line around the usage, nor before the exit status,
-/// which is that of [`EXIT_STATUS`].
-pub(crate) const TEMPLATE: &str = "\
-{about}
-{usage-heading} {usage}
-{all-args}
-Exit status: 0 complete, 1 samples skipped or damage found, 2 not done, 130 interrupted.";
+macro_rules! exit_status {
+    () => {
+        "Exit status: 0 complete, 1 samples skipped or damage found, 2 not done, 130 interrupted."
+    };
+}
 
 /// For the manual page.
-pub(crate) const EXIT_STATUS: &str =
-    "Exit status: 0 complete, 1 samples skipped or damage found, 2 not done, 130 interrupted.";
+pub(crate) const EXIT_STATUS: &str = exit_status!();
 
+/// All commands on a screen of 24 lines: no empty line around the usage, nor before the exit status.
+pub(crate) const TEMPLATE: &str =
+    concat!("{about}\n{usage-heading} {usage}\n{all-args}\n", exit_status!());
+
+/// Closes the short help.
 pub(crate) const MORE: &str = "`--help` shows all options, the formats and examples.";
 
 pub(crate) const PACK_EXAMPLES: &str = "\

@@ -10,7 +10,7 @@
 use crate::beton::spool::Spool;
 use crate::index::{REGION_LEN, Region};
 use fdconvert_core::{Error, Result, ShardSummary, Skipped, bytes::u64_at, message, named};
-use fdconvert_storage::{Scratch, partial_path, place::is_url, sync_folder_of};
+use fdconvert_storage::{Scratch, partial_path, sync_folder_of};
 use std::{
     fs,
     os::unix::fs::MetadataExt,
@@ -140,12 +140,8 @@ pub(crate) fn open_files(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<
 pub(crate) fn finished(out: &Path, fingerprint: [u8; 16]) -> Result<Option<ShardSummary>> {
     let path = journal_path(out);
     let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    // Of an object nothing is left unfinished.
-    if is_url(out)
-        || !is_file(out)
-        || !is_file(&path)
-        || fs::symlink_metadata(partial_path(out)).is_ok()
-    {
+    let is_unfinished = fs::symlink_metadata(partial_path(out)).is_ok();
+    if !is_file(out) || !is_file(&path) || is_unfinished {
         return Ok(None);
     }
     let journal = Scratch::open(&path)?;

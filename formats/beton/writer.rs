@@ -11,7 +11,10 @@ use fdconvert_core::{
     Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
     Skipped, Value, message, named,
 };
-use fdconvert_storage::{Scratch, place::exists};
+use fdconvert_storage::{
+    Claim, Scratch, fingerprint_hex,
+    place::{exists, is_object_of_run, is_url},
+};
 use std::{
     fs, mem,
     os::unix::fs::MetadataExt,
@@ -43,6 +46,8 @@ pub(crate) struct BetonWriter {
     /// Of the samples since the last completed page.
     pub(crate) pending: Record,
     resumed: u64,
+    /// Of an object.
+    claim: Option<Claim>,
 }
 
 impl BetonWriter {
@@ -93,7 +98,8 @@ impl BetonWriter {
             compat: format.compat,
             n_entries: (request.entry_points && !format.compat).then_some(n_images),
         };
-        refuse_existing(request.out, request.overwrite)?;
+        refuse_existing(request.out, request.overwrite, request.stamp)?;
+        let claim = claim_object(request)?;
         let Unfinished { file, journal, spool } =
             open_files(request.out, &plan, request.overwrite)?;
         let index = Builder::new(layout.n_regions);
@@ -117,6 +123,7 @@ impl BetonWriter {
             rows_hash: Xxh3::new(),
             pending: Record::default(),
             resumed: 0,
+            claim,
         };
         match writer.replay() {
             Ok(()) => Ok(writer),
@@ -353,8 +360,8 @@ impl ShardWriter for BetonWriter {
         let data_end = self.store_last_page()?;
         let bytes = self.store_tables(data_end)?;
         // Asked again: hours may have passed.
-        refuse_existing(&self.out, self.overwrite)?;
-        let Self { out, file, spool, mut journal, index, overwrite, .. } = *self;
+        refuse_existing(&self.out, self.overwrite, self.plan.fingerprint)?;
+        let Self { out, file, spool, mut journal, index, overwrite, claim, .. } = *self;
         let samples = index.n_samples();
         journal.push_end(&file, bytes, samples, &skipped)?;
         let identity = file.identity();
@@ -372,12 +379,28 @@ impl ShardWriter for BetonWriter {
         // without its journal would be in the way.
         drop(spool);
         drop(journal);
+        claim.into_iter().for_each(Claim::remove);
         Ok(ShardSummary { path: out, samples, bytes, skipped })
     }
 }
 
-fn refuse_existing(out: &Path, overwrite: bool) -> Result<()> {
-    if !overwrite && exists(out)? {
+/// In a store, where there is no journal that could be locked, an object of its own tells other runs
+/// that the beton is being written; a process of the same run may write the same one.
+fn claim_object(request: &Create<'_>) -> Result<Option<Claim>> {
+    if !is_url(request.out) {
+        return Ok(None);
+    }
+    let claim = Claim::open(request.out, request.stamp, request.overwrite)?;
+    claim.hold()?;
+    Ok(Some(claim))
+}
+
+/// An object that another process of the run of that stamp has written is the same.
+fn refuse_existing(out: &Path, overwrite: bool, stamp: [u8; 16]) -> Result<()> {
+    if !overwrite
+        && exists(out)?
+        && is_object_of_run(out, None, &fingerprint_hex(stamp))? != Some(true)
+    {
         let what = message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
         return Err(Error::usage("output", what));
     }

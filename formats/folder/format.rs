@@ -55,7 +55,7 @@ impl Folder {
     /// Opens `root`: what was unpacked with its table, a folder of class folders, or a flat one.
     ///
     /// # Errors
-    /// `Usage` when there is no image, or images lie beside class folders; `Corrupt` or `Version`
+    /// `Usage` for a folder without images, and for images beside class folders; `Corrupt` or `Version`
     /// when its table is damaged or of another version; `Io` when a folder cannot be listed.
     pub fn open_folder(&self, root: &Path) -> Result<FolderReader> {
         FolderReader::open(root, self.clone())

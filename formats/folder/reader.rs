@@ -331,7 +331,7 @@ impl FolderReader {
         }
         let file = join(&self.root, path);
         if is_url(&file) {
-            return place::object_len(&file)?.ok_or_else(missing);
+            return place::file_len(&file)?.ok_or_else(missing);
         }
         match fs::metadata(&file) {
             Ok(metadata) => Ok(metadata.len()),

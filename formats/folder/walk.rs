@@ -72,14 +72,28 @@ pub(crate) fn walk(root: &Path, follow_links: bool, traces: Option<&mut Traces>)
             }
         }
     }
-    let Walker { mut listing, mut ignored, .. } = walker;
+    let Walker { listing, ignored, .. } = walker;
+    found(root, (flat, listing), class_names, ignored, follow_links)
+}
+
+/// What was found, of images that lie in the folder itself and those of its class folders.
+///
+/// # Errors
+/// `Usage` where there are neither, or both.
+pub(super) fn found(
+    root: &Path,
+    (flat, classes): (Listing, Listing),
+    class_names: Vec<String>,
+    mut ignored: Ignored,
+    follow_links: bool,
+) -> Result<Found> {
     ignored.shorten();
-    match (flat.get(0), class_names.first()) {
+    let mut listing = match (flat.get(0), class_names.first()) {
         (None, None) => return Err(no_image(root, &ignored, follow_links)),
         (Some(_), Some(class_name)) => return Err(mixed(root, &flat, class_name)),
-        (Some(_), None) => listing = flat,
-        (None, Some(_)) => {}
-    }
+        (Some(_), None) => flat,
+        (None, Some(_)) => classes,
+    };
     listing.shrink();
     Ok(Found { listing, class_names, ignored })
 }

@@ -3,7 +3,7 @@
 use crate::folder::{
     layout::{MACOSX, is_hidden, key_of_path},
     listing::Listing,
-    walk::{Found, TABLES, is_image, mixed, no_image, too_many_folders},
+    walk::{self, Found, TABLES, is_image, too_many_folders},
 };
 use fdconvert_core::{Ignored, Result};
 use fdconvert_storage::place::{Below, list_below};
@@ -27,7 +27,7 @@ pub(crate) struct FoundAway {
 /// have.
 ///
 /// # Errors
-/// `Usage` when there is no image, or images lie beside class folders; `Io`.
+/// `Usage` for a folder without images, and for images beside class folders; `Io`.
 pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
     let mut objects = list_below(root)?;
     // As folders are walked: part by part, and not as stores sort them.
@@ -94,15 +94,7 @@ pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
     let (full, empty): (Vec<_>, Vec<_>) = classes.iter().partition(|(_, n_images)| *n_images > 0);
     let class_names: Vec<String> = full.iter().map(|(name, _)| key_of_path(name)).collect();
     ignored.folders.extend(empty.iter().map(|(name, _)| key_of_path(name)));
-    ignored.shorten();
-    match (flat.get(0), class_names.first()) {
-        (None, None) => return Err(no_image(root, &ignored, false)),
-        (Some(_), Some(class_name)) => return Err(mixed(root, &flat, class_name)),
-        (Some(_), None) => listing = flat,
-        (None, Some(_)) => {}
-    }
-    listing.shrink();
-    let found = Found { listing, class_names, ignored };
+    let found = walk::found(root, (flat, listing), class_names, ignored, false)?;
     Ok(FoundAway { found, sizes, stamp: stamp.digest128().to_le_bytes() })
 }
 

@@ -9,7 +9,7 @@ use crate::mds::{
     writer::Writer,
 };
 use fdconvert_core::{
-    Capabilities, Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind, Layout,
+    Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader, Kind, Layout,
     MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard, ShardSummary,
     ShardWriter, message, named,
 };
@@ -143,6 +143,16 @@ impl Format for Mds {
             }
             _ => Ok(None),
         }
+    }
+
+    #[cfg(feature = "write")]
+    fn existing(&self, request: &Create<'_>) -> Result<Existing> {
+        crate::shards::existing::existing(request, &request.out.join(crate::shards::manifest::NAME))
+    }
+
+    #[cfg(feature = "write")]
+    fn withdraw(&self, out: &Path, shards: &[Shard]) -> Result<()> {
+        super::place::withdraw(out, shards)
     }
 
     #[cfg(feature = "write")]

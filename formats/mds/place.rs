@@ -7,15 +7,15 @@ use crate::mds::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{holds_another, list_if_there, recorded},
+    existing::{holds_another, is_shared, list_if_there, recorded, remove_records},
     manifest,
     record::{MAX_BYTES, Proof, Record as _, proof},
     record_path,
 };
 use fdconvert_core::{Create, Error, Result, Shard, message, named};
 use fdconvert_storage::{
-    Claim, Folders, SourceStamp, is_of_run, partial_path,
-    place::{Kind, exists, file_len, remove},
+    Claim, Folders, SourceStamp, fingerprint_hex, is_of_run, partial_path,
+    place::{Kind, exists, file_len, is_object_of_run, remove},
     read_if_there, refuse_foreign_partial, refuse_link,
 };
 use std::{
@@ -130,7 +130,12 @@ impl Place {
         let is_ours = claim.is_some_and(|claim| is_of_run(&claim, fingerprint));
         for name in [self.raw_name(), self.zip_name(), self.index_name()] {
             let path = self.folder.join(name);
-            if !is_ours && exists(&path)? {
+            // In a store the claim may be gone with another process of this run.
+            let fingerprint = fingerprint_hex(fingerprint);
+            if !is_ours
+                && exists(&path)?
+                && is_object_of_run(&path, None, &fingerprint)? != Some(true)
+            {
                 let what = format!("{} exists and has no record of ours", path.display());
                 return Ok(Found::Foreign(what));
             }
@@ -159,6 +164,8 @@ impl Place {
         };
         match self.find(request)? {
             Found::Nothing => {}
+            // By another process of this run, since it was asked whether it is.
+            Found::Finished(_) if is_shared(request) => {}
             Found::Finished(_) => {
                 let what = format!("{} is finished already", self.record().display());
                 return refuse(what);
@@ -206,7 +213,7 @@ impl Place {
         }
         folders.stamp(self.source(request))?;
         claim.hold()?;
-        Ok(Held { had_record, listed, claim, folders })
+        Ok(Held { had_record, listed, is_shared: is_shared(request), claim, folders })
     }
 
     /// Removes what says that there is a finished shard or dataset, before that stops being true.
@@ -223,6 +230,15 @@ pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
     if is_there && !is_of(out, fingerprint) { holds_another(out) } else { Ok(is_there) }
 }
 
+/// See [`Format::withdraw`](fdconvert_core::Format::withdraw). Streaming goes by the indexes.
+pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
+    let places = shards.iter().map(|shard| Place::new(out, shard)).collect::<Result<Vec<_>>>()?;
+    let records: Vec<_> = places.iter().map(Place::record).collect();
+    remove_records(&records)?;
+    places.iter().try_for_each(|place| remove(&place.folder.join(INDEX)))?;
+    remove(&out.join(manifest::NAME))
+}
+
 /// A shard that this process may write.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -230,6 +246,8 @@ pub(crate) struct Held {
     pub(crate) had_record: bool,
     /// The file that it listed.
     pub(crate) listed: Option<String>,
+    /// True if other processes of this run may write it, too: see [`is_shared`].
+    pub(crate) is_shared: bool,
     pub(crate) claim: Claim,
     // After what lies in them.
     pub(crate) folders: Folders,

@@ -60,7 +60,7 @@ pub(crate) fn seal(
     let mut raw_hashes = Hashes::new(hashes);
     let mut xxh3 = Xxh3Default::new();
     let Some((zip_path, zip_name)) = zip else {
-        each_block(&raw, len, |block| {
+        raw.each_block(|block| {
             raw_hashes.update(block);
             xxh3.update(block);
             Ok(())
@@ -84,7 +84,7 @@ pub(crate) fn seal(
     // Streaming's decoder wants to know how much comes.
     encoder.set_pledged_src_size(Some(len)).map_err(failed())?;
     encoder.include_contentsize(true).map_err(failed())?;
-    each_block(&raw, len, |block| {
+    raw.each_block(|block| {
         raw_hashes.update(block);
         encoder.write_all(block).map_err(failed())?;
         drain(encoder.get_mut())
@@ -94,16 +94,4 @@ pub(crate) fn seal(
     let hashes = zip_hashes.finish();
     let zip_data = Some(FileInfo { basename: zip_name, bytes: zip_bytes, hashes });
     Ok(Sealed { file, raw_data, zip_data, xxh3: xxh3.digest() })
-}
-
-fn each_block(raw: &Scratch, len: u64, mut f: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut block = vec![0; len.min(BLOCK_BYTES) as usize];
-    let mut done = 0;
-    while done < len {
-        block.truncate((len - done).min(BLOCK_BYTES) as usize);
-        raw.read_exact_at(&mut block, done)?;
-        f(&block)?;
-        done += block.len() as u64;
-    }
-    Ok(())
 }

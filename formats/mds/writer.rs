@@ -169,7 +169,7 @@ impl Writer {
                 // What an interrupted run has left unfinished.
                 drop(Scratch::start(&partial_path(&path), true)?);
             }
-            if held.claim.resumes() && !held.had_record {
+            if held.claim.resumes() && !held.is_shared && !held.had_record {
                 // What it has committed without its record.
                 remove(&path)?;
             }
@@ -270,7 +270,7 @@ impl ShardWriter for Writer {
         let zip_name = this.config.compression.is_some().then(|| this.place.zip_name());
         let zip_path = zip_name.as_ref().map(|name| this.place.folder.join(name));
         let hashes = this.config.hashes.clone();
-        let Held { had_record, listed, mut folders, claim } = this.held;
+        let Held { had_record, listed, is_shared, mut folders, claim } = this.held;
         let zip = zip_path.clone().zip(zip_name);
         let sealed = seal::seal(
             this.raw,
@@ -290,7 +290,9 @@ impl ShardWriter for Writer {
         let json = serde_json::to_vec(&record).map_err(|cause| {
             Error::usage("schema", format!("cannot be written as JSON: {cause}"))
         })?;
-        this.place.withdraw()?;
+        if !is_shared {
+            this.place.withdraw()?;
+        }
         let path = zip_path.as_ref().unwrap_or(&raw_path);
         let (file, index_path) = (sealed.file.identity(), this.place.index_path());
         let mut index_file = None;

@@ -9,7 +9,7 @@ use crate::mixed::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{holds_another, list_if_there},
+    existing::{holds_another, list_if_there, remove_records},
     manifest::publish,
     record::read,
     record_path,
@@ -18,7 +18,7 @@ use crate::wds;
 use fdconvert_core::{
     Codec, Complete, Error, Format as _, Provenance, Result, Shard, ShardSummary,
 };
-use fdconvert_storage::{fingerprint_hex as hex, place::exists, remove_source_stamp};
+use fdconvert_storage::{fingerprint_hex as hex, place::{exists, remove}, remove_source_stamp};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<PathBuf>> {
@@ -70,6 +70,14 @@ pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
         return holds_another(out);
     }
     Ok(is_there)
+}
+
+/// See [`Format::withdraw`](fdconvert_core::Format::withdraw). Records and manifests in the codecs'
+/// folders count for nothing without these.
+pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
+    let records = shards.iter().map(|shard| Ok(record_path(out, &wds::stem(shard)?)));
+    remove_records(&records.collect::<Result<Vec<_>>>()?)?;
+    remove(&out.join(MANIFEST))
 }
 
 /// A shard has its record, of this run, and that says what the run was told.

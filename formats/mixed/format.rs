@@ -10,7 +10,7 @@ use crate::mixed::{
 };
 use crate::wds::Wds;
 use fdconvert_core::{
-    Capabilities, Codec, Complete, Create, Error, Format, FormatOption, ImageHeader, OptionValues,
+    Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader, OptionValues,
     Reader, Result, Schema, Shard, ShardSummary, ShardWriter, named,
 };
 use std::path::{Path, PathBuf};
@@ -106,6 +106,16 @@ impl Format for Mixed {
     #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         writer::finished(self, request)
+    }
+
+    #[cfg(feature = "write")]
+    fn existing(&self, request: &Create<'_>) -> Result<Existing> {
+        crate::shards::existing::existing(request, &request.out.join(MANIFEST))
+    }
+
+    #[cfg(feature = "write")]
+    fn withdraw(&self, out: &Path, shards: &[Shard]) -> Result<()> {
+        complete::withdraw(out, shards)
     }
 
     #[cfg(feature = "write")]

@@ -7,7 +7,9 @@ use crate::mixed::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{holds_another, record_of_run, refuse_existing, replace_it, unreadable},
+    existing::{
+        holds_another, is_shared, record_of_run, refuse_existing, replace_it, unreadable,
+    },
     record::{Proof, Record as _, proof},
     record_path,
 };
@@ -60,6 +62,8 @@ struct Run {
     fingerprint: [u8; 16],
     stamp: [u8; 16],
     overwrite: bool,
+    /// True if other processes of this run may write it, too: see [`is_shared`].
+    is_shared: bool,
     entry_points: bool,
 }
 
@@ -90,6 +94,7 @@ impl Writer {
             fingerprint,
             stamp: request.stamp,
             overwrite,
+            is_shared: is_shared(request),
             entry_points: request.entry_points,
         };
         // Whatever a folder that is there says against it, it says before the first sample.
@@ -178,8 +183,10 @@ impl ShardWriter for Writer {
         }
         // What describes the shard that is being replaced must not outlive it.
         let path = record_path(&run.out, &stem);
-        remove(&run.out.join(MANIFEST))?;
-        remove(&path)?;
+        if !run.is_shared {
+            remove(&run.out.join(MANIFEST))?;
+            remove(&path)?;
+        }
         open.sort_by_key(|open| code_of(open.codec));
         let mut parts = Vec::with_capacity(open.len());
         let undo = |parts: &[Part]| {
@@ -219,7 +226,7 @@ impl Run {
         };
         let first = part(&request, &folder, &common, self.overwrite);
         // A part that this run has committed, but not the shard: it is written again.
-        let again = self.overwrite || self.wds.finished(&first)?.is_some();
+        let again = self.overwrite || !self.is_shared && self.wds.finished(&first)?.is_some();
         self.wds.create(&part(&request, &folder, &common, again))
     }
 
@@ -242,6 +249,9 @@ impl Run {
     /// Takes back a part that was committed, and tells whether it is gone; what else went wrong is
     /// told already.
     fn undo(&self, codec: Codec) -> bool {
+        if self.is_shared {
+            return false;
+        }
         let folder = folder(&self.out, codec);
         let removed = wds::remove_shard(&folder, &self.shard);
         remove_empty(&folder);
@@ -275,7 +285,7 @@ fn make_way(format: &Mixed, request: &Create<'_>, stem: &str) -> Result<()> {
         return holds_another(request.out);
     }
     let path = record_path(request.out, stem);
-    if finished(format, request)?.is_some() {
+    if !is_shared(request) && finished(format, request)?.is_some() {
         return refuse_existing(&path, &replace_it());
     }
     match proof::<Record>(&path, request.fingerprint)? {

@@ -4,13 +4,16 @@ use super::{
     record::{Proof, Record, is_missing, proof},
     record_path,
 };
-use fdconvert_core::{Create, Error, Message, Result, message, named};
+use fdconvert_core::{Create, Error, Existing, Message, Result, message, named};
 use fdconvert_storage::{
-    SourceStamp,
-    place::{self, Kind},
-    refuse_link,
+    SourceStamp, fingerprint_hex,
+    place::{self, Kind, is_url},
+    refuse_link, sync_folder_of,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// The refusal of a file in the way, with the cure.
 pub(crate) fn refuse_existing<T>(path: &Path, cure: &Message) -> Result<T> {
@@ -26,6 +29,22 @@ pub(crate) fn replace_it() -> Message {
 pub(crate) fn holds_another<T>(out: &Path) -> Result<T> {
     let what = message!("{} holds another dataset; {}", out.display(), replace_it());
     Err(Error::usage("output", what))
+}
+
+/// Returns whether other processes of this very run may write the same shard: in a store, which
+/// knows no locks. All of them give it the same bytes, so what one has written is in the way of
+/// no other, and none takes away what describes it.
+pub(crate) fn is_shared(request: &Create<'_>) -> bool {
+    is_url(request.out) && !request.overwrite
+}
+
+/// Returns whether an object was written by a process of this very run.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn is_of_run(path: &Path, request: &Create<'_>) -> Result<bool> {
+    let fingerprint = fingerprint_hex(request.fingerprint);
+    Ok(place::is_object_of_run(path, None, &fingerprint)? == Some(true))
 }
 
 /// The stems of the shards that records in a folder are about.
@@ -53,6 +72,35 @@ pub(crate) fn list_if_there(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
 pub(crate) fn unreadable<T>(error: &Error, cure: &Message) -> Result<T> {
     let what = message!("{error}; it does not say any more whose shard it is: {cure}");
     Err(Error::usage("output", what))
+}
+
+/// What is there for a run that overwrites: its dataset has that manifest.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn existing(request: &Create<'_>, manifest: &Path) -> Result<Existing> {
+    if place::exists(manifest)? {
+        return Ok(Existing::Complete);
+    }
+    let records = request.out.join(RECORDS);
+    let source = SourceStamp::new(&records, request.fingerprint, request.stamp);
+    Ok(if source.is_left()? { Existing::Resumable } else { Existing::Unfinished })
+}
+
+/// Removes done-records, so that this lasts before anything else is removed. No link is followed.
+///
+/// # Errors
+/// `Usage` for links; `Io`.
+pub(crate) fn remove_records(records: &[PathBuf]) -> Result<()> {
+    let mut folders = BTreeMap::new();
+    for record in records {
+        record.parent().map_or(Ok(()), refuse_link)?;
+        if place::exists(record)? {
+            place::remove(record)?;
+            folders.insert(record.parent(), record);
+        }
+    }
+    folders.into_values().try_for_each(|record| sync_folder_of(record))
 }
 
 /// The record of a shard that may count for this run: of the same fingerprint, and of a source

@@ -1,6 +1,8 @@
 //! What is there already: finished shards, those of other runs, and what an interrupted run left.
 use crate::shards::{
-    existing::{holds_another, record_of_run, refuse_existing, replace_it, unreadable},
+    existing::{
+        holds_another, is_of_run, is_shared, record_of_run, refuse_existing, remove_records, replace_it, unreadable,
+    },
     manifest,
     record::{Proof, Record as _, proof},
     record_path,
@@ -21,6 +23,8 @@ pub(crate) struct Ours {
     pub(crate) tar: bool,
     /// The index beside it.
     pub(crate) index: bool,
+    /// True if other processes of this run may write it, too: see [`is_shared`].
+    pub(crate) is_shared: bool,
 }
 
 /// Refuses to replace a shard, unless asked to, or an interrupted run of the same fingerprint left
@@ -36,10 +40,13 @@ pub(crate) fn make_way(
     let (tar, record) = (layout::tar_path(out, stem), record_path(out, stem));
     let index = layout::index_path(&tar);
     let (has_tar, has_record) = (exists(&tar)?, exists(&record)?);
+    let is_shared = is_shared(request);
+    let has_ours = is_shared && has_tar && is_of_run(&tar, request)?;
     let is_free = match proof::<Record>(&record, request.fingerprint)? {
-        Proof::Missing => !has_tar || claim.resumes(),
+        Proof::Missing => !has_tar || has_ours || claim.resumes(),
         Proof::Record(found) => {
-            found.is_of(request.fingerprint) && finished(request, with_index)?.is_none()
+            found.is_of(request.fingerprint)
+                && (is_shared || finished(request, with_index)?.is_none())
         }
         Proof::OfThisRun => true,
         Proof::Damaged(error) if !overwrite => {
@@ -54,7 +61,8 @@ pub(crate) fn make_way(
     }
     let is_known = has_record || claim.stands_for_leftovers();
     let may_go = is_known || overwrite && with_index;
-    if !may_go && exists(&index)? {
+    let is_ours = || Ok(is_shared && is_of_run(&index, request)?);
+    if !may_go && exists(&index)? && !is_ours()? {
         let cure = "no record says that fdconvert has made it; move it away".into();
         return refuse_existing(&index, &cure);
     }
@@ -62,7 +70,8 @@ pub(crate) fn make_way(
         refuse_foreign_partial(&tar)?;
         refuse_foreign_partial(&index)?;
     }
-    Ok(Ours { tar: overwrite || has_record || claim.resumes(), index: is_known || overwrite })
+    let is_left = has_record || claim.resumes();
+    Ok(Ours { tar: overwrite || is_left && !has_ours, index: is_known || overwrite, is_shared })
 }
 
 /// A manifest goes when the first shard is replaced: only one of our own may.
@@ -82,6 +91,13 @@ pub(crate) fn completed(out: &Path, fingerprint: [u8; 16]) -> Result<bool> {
         }
         found => Ok(found.is_some()),
     }
+}
+
+/// See [`Format::withdraw`](fdconvert_core::Format::withdraw).
+pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
+    let records = shards.iter().map(|shard| Ok(record_path(out, &layout::stem(shard)?)));
+    remove_records(&records.collect::<Result<Vec<_>>>()?)?;
+    remove_manifest(out)
 }
 
 /// The manifest, and first the sidecars that it lists.

@@ -2,7 +2,7 @@ use crate::wds::{WdsReader, fields, layout, manifest::Manifest, npy, open};
 #[cfg(feature = "write")]
 use crate::wds::{complete, existing, writer::Writer};
 use fdconvert_core::{
-    Capabilities, Codec, Common, Complete, Create, Error, Format, FormatOption, ImageHeader, Kind,
+    Capabilities, Codec, Common, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader, Kind,
     Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result, Schema, Shard,
     ShardSummary, ShardWriter, named,
 };
@@ -178,6 +178,16 @@ impl Format for Wds {
     #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         existing::finished(request, self.sidecars.contains(&"fdx"))
+    }
+
+    #[cfg(feature = "write")]
+    fn existing(&self, request: &Create<'_>) -> Result<Existing> {
+        crate::shards::existing::existing(request, &request.out.join(crate::shards::manifest::NAME))
+    }
+
+    #[cfg(feature = "write")]
+    fn withdraw(&self, out: &Path, shards: &[Shard]) -> Result<()> {
+        existing::withdraw(out, shards)
     }
 
     #[cfg(feature = "write")]

@@ -81,7 +81,7 @@ impl Writer {
         let claimed = claim.stands_for_leftovers();
         folders.stamp(source)?;
         claim.hold()?;
-        if claim.resumes() && !exists(&record_path)? {
+        if claim.resumes() && !ours.is_shared && !exists(&record_path)? {
             // What an interrupted run has committed without its record.
             remove(&layout::index_path(&tar))?;
             remove(&tar)?;
@@ -201,17 +201,19 @@ impl ShardWriter for Writer {
         }
         tar.append(&END)?;
         tar.flush()?;
-        let (bytes, xxh3) = (tar.file.len(), tar.hash.digest());
+        let (bytes, xxh3) = (tar.file.size(), tar.hash.digest());
         let mut done = Record::new(self.fingerprint, samples, bytes, xxh3);
         done.skipped.clone_from(&provenance.skipped);
 
         // What describes the shard that is being replaced must not outlive it, nor must the
         // manifest of a dataset that is no more.
         let path = layout::tar_path(&out, &stem);
-        remove_manifest(&out)?;
-        remove(&record_path(&out, &stem))?;
-        if ours.index {
-            remove(&layout::index_path(&path))?;
+        if !ours.is_shared {
+            remove_manifest(&out)?;
+            remove(&record_path(&out, &stem))?;
+            if ours.index {
+                remove(&layout::index_path(&path))?;
+            }
         }
         let index = self.with_index.then_some((
             index,
@@ -255,7 +257,7 @@ impl ShardWriter for Writer {
 
 impl Archive {
     fn len(&self) -> u64 {
-        self.file.len() + self.buffer.len() as u64
+        self.file.size() + self.buffer.len() as u64
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {

@@ -31,6 +31,8 @@ mod messages;
 #[cfg(feature = "turbo")]
 mod options;
 #[cfg(feature = "turbo")]
+mod overwrite;
+#[cfg(feature = "turbo")]
 mod parts;
 #[cfg(feature = "turbo")]
 mod profile;

@@ -77,6 +77,19 @@ pub struct Create<'a> {
     pub entry_points: bool,
 }
 
+/// What lies where a run that overwrites will write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// At most what an interrupted run of the same kind has left, from files that were not written
+    /// to since: its finished shards are not written again.
+    Resumable,
+    /// At most shards of which that is not known. Nothing of it counts.
+    Unfinished,
+    /// A complete dataset. Nothing of it counts, and it can be read until the first shard of the
+    /// run is written.
+    Complete,
+}
+
 /// What a finished shard turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShardSummary {
@@ -223,6 +236,24 @@ pub trait Format: Send + Sync {
     /// `Usage` when a finished shard of another run is in the way (unless `overwrite`), `Io`.
     fn finished(&self, _request: &Create<'_>) -> Result<Option<ShardSummary>> {
         Ok(None)
+    }
+
+    /// What a run that overwrites finds at its output. The default is for datasets of one file,
+    /// which [`finished`](Self::finished) knows alone.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn existing(&self, _request: &Create<'_>) -> Result<Existing> {
+        Ok(Existing::Resumable)
+    }
+
+    /// Removes what says that these shards and their dataset are finished: the records first, the
+    /// manifest last, so that a manifest stays where this is interrupted.
+    ///
+    /// # Errors
+    /// `Io`; `Usage` for a split that cannot be part of a name.
+    fn withdraw(&self, _out: &Path, _shards: &[Shard]) -> Result<()> {
+        Ok(())
     }
 
     /// Finished shards at the output that are none of these, which are all that the dataset is to

@@ -44,7 +44,8 @@ pub use array::{ArraySpec, DType};
 pub use bilevel::Bilevel;
 pub use error::{Class, Error, Result};
 pub use format::{
-    Capabilities, Common, Complete, Create, Format, Layout, Shard, ShardSummary, ShardWriter,
+    Capabilities, Common, Complete, Create, Existing, Format, Layout, Shard, ShardSummary,
+    ShardWriter,
 };
 pub use ignored::Ignored;
 pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};

@@ -32,6 +32,7 @@ mod formula;
 mod inspect;
 mod launcher;
 mod leased;
+mod merge;
 mod options;
 mod out;
 mod pack;
@@ -49,12 +50,13 @@ pub use document::document;
 pub use formula::{FormulaOutput, FormulaReport};
 pub use inspect::{InspectOptions, Inspected, Stats, inspect, inspect_with, spread};
 pub use launcher::{FoundPart, PartOf, find_part};
+pub use merge::{Merged, merge, merge_with};
 pub use options::{
     ByteCount, ByteRate, Encoding, JpegIndex, PackOptions, Pair, Positions, Ratio, Share,
     SplitShare, TimeSpan,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
-pub use planned::{Merged, Planned, check_plan_place, merge, merge_with, plan, plan_with};
+pub use planned::{Planned, check_plan_place, plan, plan_with};
 pub use profile::{ProfileOptions, Search, Verify, profile, profile_document, profile_with};
 pub use progress::{Context, Event, Progress, Stage, Steps};
 pub use sources::{open_recipe, resolve};

@@ -27,6 +27,7 @@ mod paired;
 mod plan;
 mod plan_file;
 mod positions;
+mod replacing;
 mod report;
 mod select;
 mod sharding;

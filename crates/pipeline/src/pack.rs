@@ -1,6 +1,6 @@
 use crate::{
     Cancel, Dataset, Part, Report, entry_points, entry_points::Made, failure::Failure,
-    ordered::ordered, tally::Tally,
+    ordered::ordered, replacing::Replacing, tally::Tally,
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
@@ -108,13 +108,16 @@ pub fn pack(
     observer.begin(planned);
     let stop = || cancel.is_cancelled();
     let filling = Filling { dataset, run, pool: pool.as_ref(), stop: &stop };
+    let replacing = Replacing::begin(dataset, run, &identity)?;
     thread::scope(|scope| {
         let mut committing = Committing::default();
         for (_, shard) in shards {
             let out = dataset.shard_out(shard);
             let request = dataset.request(&identity, shard, &out, run.overwrite);
             let began = Instant::now();
-            match dataset.format.finished(&request)? {
+            let finished =
+                if replacing.resumes() { dataset.format.finished(&request)? } else { None };
+            match finished {
                 Some(summary) => {
                     tally.checked.bytes += summary.bytes;
                     tally.checked.time += began.elapsed();
@@ -128,7 +131,11 @@ pub fn pack(
                     let filled = filling.fill(shard, writer, observer, &mut tally)?;
                     committing.wait(&mut tally)?;
                     observer.committing();
-                    committing.start(scope, shard, || filled.finish().map(Some));
+                    let replacing = &replacing;
+                    committing.start(scope, shard, move || {
+                        replacing.withdraw()?;
+                        filled.finish().map(Some)
+                    });
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Files and objects that are written from their start to their end.
 use crate::{
     Scratch, fingerprint_hex, partial_path,
-    place::{self, away::Upload, is_url},
+    place::{away::Upload, is_url},
     rename,
 };
 use fdconvert_core::Result;
@@ -39,14 +39,8 @@ impl Appended {
 
     /// Bytes so far.
     #[must_use]
-    pub fn len(&self) -> u64 {
+    pub fn size(&self) -> u64 {
         self.len
-    }
-
-    /// Returns whether there are none yet.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Appends bytes.
@@ -71,7 +65,8 @@ impl Appended {
         }
     }
 
-    /// Gives it its name; with `replaces` in the place of what has that name.
+    /// Gives it its name; with `replaces` in the place of what has that name. Without, an object of
+    /// the same run and length that another process has written is as good.
     ///
     /// # Errors
     /// Those of [`Scratch::commit`] and [`Scratch::commit_new`].
@@ -79,10 +74,10 @@ impl Appended {
         match self.to {
             To::File(scratch) if replaces => scratch.commit(&self.path),
             To::File(scratch) => scratch.commit_new(&self.path),
-            To::Object(_) if !replaces && place::exists(&self.path)? => {
-                Err(rename::exists(&self.path))
-            }
-            To::Object(upload) => upload.finish(),
+            To::Object(upload) => match upload.finish(replaces)? {
+                true => Ok(()),
+                false => Err(rename::exists(&self.path)),
+            },
         }
     }
 }

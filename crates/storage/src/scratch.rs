@@ -3,7 +3,7 @@ use crate::{
     fault, fingerprint_hex,
     folders::open_folder_of,
     lock,
-    place::{self, away::Upload, is_url},
+    place::{away::Upload, is_url},
     rename,
     writeback::Writeback,
 };
@@ -167,8 +167,8 @@ impl Scratch {
         })
     }
 
-    /// Marks an object as one of the run of that fingerprint, so that [`is_object_of_run`](place::is_object_of_run) knows
-    /// it. Files bear no marks.
+    /// Marks an object as one of the run of that fingerprint, so that
+    /// [`is_object_of_run`](crate::place::is_object_of_run) knows it. Files bear no marks.
     #[must_use]
     pub fn marked(mut self, fingerprint: [u8; 16]) -> Self {
         if let Some(mark) = &mut self.away {
@@ -289,12 +289,12 @@ impl Scratch {
     /// `Io`. The scratch file is removed then, or, where only the sync of the folder failed, has
     /// its final name.
     pub fn commit(self, out: &Path) -> Result<()> {
-        self.commit_by(out, rename::replace)
+        self.commit_by(out, true)
     }
 
     /// The same for one that outlives it, to be left where it is or removed by the caller.
     pub(crate) fn commit_in_place(&self, out: &Path) -> Result<()> {
-        self.commit_by(out, rename::replace)
+        self.commit_by(out, true)
     }
 
     /// The same, if nothing has that name: also not since it was looked at last, where the file
@@ -303,16 +303,14 @@ impl Scratch {
     /// # Errors
     /// `Usage` when something has that name, `Io` as for [`commit`](Self::commit).
     pub fn commit_new(self, out: &Path) -> Result<()> {
-        if self.away.is_some() && place::exists(out)? {
-            return Err(rename::exists(out));
-        }
-        self.commit_by(out, rename::keep)
+        self.commit_by(out, false)
     }
 
-    fn commit_by(&self, out: &Path, rename: fn(&Path, &Path) -> Result<()>) -> Result<()> {
+    fn commit_by(&self, out: &Path, replaces: bool) -> Result<()> {
         if let Some(mark) = &self.away {
-            return self.send(out, mark.clone());
+            return self.send(out, mark.clone(), replaces);
         }
+        let rename = if replaces { rename::replace } else { rename::keep };
         self.sync_contents()?;
         // Before the file gets its name: what can fail without consequences fails first.
         let folder = open_folder_of(out)?;
@@ -323,7 +321,7 @@ impl Scratch {
 
     /// Sends the bytes of an object. One of no run is marked with their hash: by its mark an upload
     /// whose answer was lost is known to have succeeded.
-    fn send(&self, out: &Path, mark: Mark) -> Result<()> {
+    fn send(&self, out: &Path, mark: Mark, replaces: bool) -> Result<()> {
         let mark = match mark {
             Some(mark) => mark,
             None => {
@@ -337,14 +335,18 @@ impl Scratch {
         };
         let mut upload = Upload::start(out, Some(&mark))?;
         self.each_block(|block| upload.append(block))?;
-        upload.finish()
+        if upload.finish(replaces)? { Ok(()) } else { Err(rename::exists(out)) }
     }
 
-    fn each_block(&self, mut f: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Calls `f` with all that was written, in order, in blocks.
+    ///
+    /// # Errors
+    /// `Io`; those of `f`.
+    pub fn each_block(&self, mut f: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let (size, mut offset) = (self.size()?, 0);
-        let mut block = vec![0; size.min(SEND_BYTES) as usize];
+        let mut block = vec![0; size.min(BLOCK_BYTES) as usize];
         while offset < size {
-            block.truncate((size - offset).min(SEND_BYTES) as usize);
+            block.truncate((size - offset).min(BLOCK_BYTES) as usize);
             self.read_exact_at(&mut block, offset)?;
             f(&block)?;
             offset += block.len() as u64;
@@ -359,8 +361,8 @@ impl Scratch {
     }
 }
 
-/// Bytes of an object that are sent at once.
-const SEND_BYTES: u64 = 4 << 20;
+/// Bytes that are read at once.
+const BLOCK_BYTES: u64 = 4 << 20;
 
 /// A file without a name, in the folder for temporary files.
 #[cfg(feature = "stores")]
@@ -449,126 +451,4 @@ pub(crate) fn refuse_unclaimed(path: &Path) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fault::Operation;
-
-    #[test]
-    fn large_files_arrive_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("x");
-        let scratch = Scratch::open(&partial_path(&out)).unwrap();
-        let block: Vec<u8> = (0..1 << 20).map(|i: u32| (i % 251) as u8).collect();
-        for n in 0..80 {
-            scratch.write_all_at(&block, n << 20).unwrap();
-        }
-        scratch.commit(&out).unwrap();
-        let bytes = fs::read(&out).unwrap();
-        assert_eq!(bytes.len(), 80 << 20);
-        assert!(bytes.chunks_exact(1 << 20).all(|chunk| chunk == block));
-    }
-
-    #[test]
-    fn dropped_uncommitted_leaves_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("x");
-        let scratch = Scratch::open(&partial_path(&out)).unwrap();
-        scratch.write_all_at(b"half", 0).unwrap();
-        drop(scratch);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn left_behind_it_is_found_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let partial = partial_path(&folder.path().join("x"));
-        let scratch = Scratch::open(&partial).unwrap();
-        scratch.write_all_at(b"half", 0).unwrap();
-        scratch.leave();
-        assert_eq!(Scratch::open(&partial).unwrap().existing(), 4);
-    }
-
-    #[test]
-    fn two_runs_cannot_hold_the_same_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let partial = partial_path(&folder.path().join("x"));
-        let _held = Scratch::open(&partial).unwrap();
-        assert!(matches!(Scratch::open(&partial), Err(Error::Usage { .. })));
-    }
-
-    #[test]
-    fn a_full_disk_is_an_error_and_leaves_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let full = io::ErrorKind::StorageFull;
-        let _armed = fault::arm(folder.path(), Operation::Write, 10, full);
-        let scratch = Scratch::open(&partial_path(&folder.path().join("x"))).unwrap();
-        scratch.write_all_at(&[0; 10], 0).unwrap();
-        assert!(scratch.write_all_at(&[0; 1], 10).is_err());
-        drop(scratch);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn links_are_neither_followed_nor_written_through() {
-        let folder = tempfile::tempdir().unwrap();
-        let (victim, path) = (folder.path().join("victim"), folder.path().join("x.partial"));
-        fs::write(&victim, b"precious").unwrap();
-        let refused = || {
-            for claimed in [false, true] {
-                let opened = Scratch::start(&path, claimed);
-                assert!(matches!(opened, Err(Error::Usage { .. })), "{opened:?}");
-            }
-            assert_eq!(fs::read(&victim).unwrap(), b"precious");
-        };
-        std::os::unix::fs::symlink(&victim, &path).unwrap();
-        refused();
-        fs::remove_file(&path).unwrap();
-        std::os::unix::fs::symlink(folder.path().join("missing"), &path).unwrap();
-        refused();
-        assert!(!folder.path().join("missing").exists());
-        fs::remove_file(&path).unwrap();
-        fs::hard_link(&victim, &path).unwrap();
-        refused();
-        fs::remove_file(&path).unwrap();
-        fs::create_dir(&path).unwrap();
-        refused();
-    }
-
-    #[test]
-    fn bytes_without_a_claim_stay() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.partial");
-        fs::write(&path, b"precious").unwrap();
-        assert!(matches!(Scratch::start(&path, false), Err(Error::Usage { .. })));
-        drop(Scratch::open(&path).unwrap());
-        assert_eq!(fs::read(&path).unwrap(), b"precious");
-        drop(Scratch::start(&path, true).unwrap());
-        assert!(!path.exists());
-        fs::write(&path, b"").unwrap();
-        drop(Scratch::start(&path, false).unwrap());
-        assert!(!path.exists());
-    }
-
-    #[test]
-    fn what_has_the_name_by_now_is_not_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.partial");
-        let scratch = Scratch::start(&path, false).unwrap();
-        fs::rename(&path, folder.path().join("elsewhere")).unwrap();
-        fs::write(&path, b"precious").unwrap();
-        drop(scratch);
-        assert_eq!(fs::read(&path).unwrap(), b"precious");
-    }
-
-    #[test]
-    fn a_name_that_was_taken_meanwhile_is_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("x");
-        let scratch = Scratch::start(&partial_path(&out), false).unwrap();
-        scratch.write_all_at(b"ours", 0).unwrap();
-        fs::write(&out, b"precious").unwrap();
-        assert!(matches!(scratch.commit_new(&out), Err(Error::Usage { .. })));
-        assert_eq!(fs::read(&out).unwrap(), b"precious");
-        assert!(!partial_path(&out).exists());
-    }
-}
+mod tests;

@@ -9,6 +9,7 @@ use crate::{
     place::{self, is_url},
     read_file, read_if_there, rename,
 };
+use bytes::Bytes;
 use fdconvert_core::{Error, Result, message, named};
 use std::{
     ffi::OsStr,
@@ -44,18 +45,7 @@ impl SourceStamp {
     /// # Errors
     /// `Usage` saying so, `Io`.
     pub fn check(&self) -> Result<()> {
-        let found = match read_file(&self.path, MAX_BYTES) {
-            Ok(found) => found,
-            Err(Error::Io { source, .. })
-                if matches!(
-                    source.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        };
+        let Some(found) = self.found()? else { return Ok(()) };
         if differs(&found, self.line.as_bytes(), self.fingerprint) {
             return Err(written_since(&self.path));
         }
@@ -76,6 +66,28 @@ impl SourceStamp {
             named::OVERWRITE
         );
         Err(Error::usage("output", what))
+    }
+
+    /// Returns whether the very times lie there.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn is_left(&self) -> Result<bool> {
+        Ok(self.found()?.is_some_and(|found| found == self.line.as_bytes()))
+    }
+
+    fn found(&self) -> Result<Option<Bytes>> {
+        match read_file(&self.path, MAX_BYTES) {
+            Err(Error::Io { source, .. })
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
+            found => found.map(Some),
+        }
     }
 
     /// Removes what this value has left.
@@ -105,9 +117,10 @@ impl SourceStamp {
         }
         let is_new = place::put_new(&self.path, self.line.as_bytes())
             .inspect_err(|_| remove_alone_at(&self.path))?;
-        if !is_new {
-            // Another part of the same plan was faster, or another run.
-            self.refuse_other_run(&read_file(&self.path, MAX_BYTES)?)?;
+        if !is_new && let Some(found) = self.found()? {
+            // Another part of the same plan was faster, or another run. If the times are gone, the
+            // dataset is complete by now, and its manifest decides.
+            self.refuse_other_run(&found)?;
         }
         Ok(is_new)
     }

@@ -1,7 +1,10 @@
 //! What stores answer, as errors that say what to do.
 use crate::location::Location;
 use fdconvert_core::Error;
-use object_store::{Error as Cause, client::HttpError};
+use object_store::{
+    Error as Cause,
+    client::{HttpError, HttpErrorKind},
+};
 use std::{error::Error as _, io};
 
 /// Parts of answers by which a failure is known, and the cure.
@@ -67,6 +70,19 @@ fn to_io(cause: Cause) -> io::Error {
 /// client repeats requests without an answer by itself, and its word on them is of another type.
 pub(crate) fn is_broken_body(cause: &Cause) -> bool {
     matches!(cause, Cause::Generic { source, .. } if source.is::<HttpError>())
+}
+
+/// Returns whether a request was sent and no answer came: what it asks for may have been done.
+pub(crate) fn is_unanswered(cause: &Cause) -> bool {
+    let mut next = cause.source();
+    while let Some(cause) = next {
+        if let Some(failed) = cause.downcast_ref::<HttpError>() {
+            use HttpErrorKind::{Interrupted, Timeout, Unknown};
+            return matches!(failed.kind(), Interrupted | Timeout | Unknown);
+        }
+        next = cause.source();
+    }
+    false
 }
 
 /// The causes on one line, without those that the one before repeats.

@@ -16,14 +16,11 @@ use object_store::{
 };
 use serde::Deserialize;
 use std::{
-    io,
+    io, mem,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 use url::Url;
-
-/// Pages of the list that are followed: a page has a thousand.
-const MAX_PAGES: usize = 10_000;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
@@ -66,7 +63,7 @@ pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<
     let root = bucket_url(&builder, bucket).ok_or_else(|| {
         Error::usage("location", format!("{} has no valid endpoint", path.display()))
     })?;
-    for _ in 0..MAX_PAGES {
+    loop {
         let mut url = root.clone();
         url.query_pairs_mut()
             .append_pair("uploads", "")
@@ -79,10 +76,15 @@ pub fn abort_unfinished(path: &Path, older_than: Duration, dry: bool) -> Result<
         let listed = client.wait(list(&builder, &store, &url));
         let listed = listed.map_err(Error::io("list the uploads of", path))?;
         found.extend(listed.upload);
+        let before =
+            mem::replace(&mut after, (listed.next_key_marker, listed.next_upload_id_marker));
         if !listed.is_truncated {
             break;
         }
-        after = (listed.next_key_marker, listed.next_upload_id_marker);
+        if before == after {
+            let cause = io::Error::other("the store lists the same page again and again");
+            return Err(Error::io("list the uploads of", path)(cause));
+        }
     }
     let mut given_up = Vec::new();
     for upload in found.iter().filter(|upload| is_below(&upload.key, location.key.as_ref())) {

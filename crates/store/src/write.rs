@@ -10,7 +10,7 @@ use object_store::{
     Attribute, Attributes, Error as Cause, GetOptions, MultipartUpload, ObjectStoreExt as _,
     PutMode, PutMultipartOptions, PutOptions,
 };
-use std::{borrow::Cow, fmt, io, mem, path::Path};
+use std::{borrow::Cow, fmt, io, mem, path::Path, thread, time::Duration};
 use tokio::task::JoinSet;
 
 /// Bytes of a part. Stores take ten thousand parts of an object.
@@ -21,6 +21,9 @@ const SMALL_PARTS: usize = 4000;
 const LARGE_PART_BYTES: usize = 96 << 20;
 /// Parts that are on their way, beside the one that is filled, while they are small.
 const IN_FLIGHT: usize = 4;
+/// Before the second of the same requests, and at most: ten of them in a minute.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LAST_PAUSE: Duration = Duration::from_secs(26);
 /// What marks are called among the attributes of an object.
 const MARK: &str = "fdconvert";
 
@@ -69,25 +72,29 @@ pub fn put(path: &Path, bytes: Bytes, mark: Option<&str>) -> Result<()> {
 /// As for [`put`].
 pub fn put_new(path: &Path, bytes: &Bytes, mark: Option<&str>) -> Result<bool> {
     let location = writable(path)?;
-    match put_as(&location, bytes.clone(), mark, PutMode::Create) {
-        // Also by ourselves, where the answer was lost and the request was repeated.
-        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
-            match object::read(path, bytes.len() as u64) {
-                Ok(found) => Ok(found == bytes),
-                Err(Error::Limit { .. }) => Ok(false),
-                Err(error) if find::is_missing(&error) => Ok(false),
-                Err(error) => Err(error),
-            }
+    loop {
+        match put_as(&location, bytes.clone(), mark, PutMode::Create) {
+            // Also by ourselves, where the answer was lost and the request was repeated.
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
+            put => return put.map(|()| true),
         }
-        put => put.map(|()| true),
+        match object::read(path, bytes.len() as u64) {
+            Ok(found) => return Ok(found == bytes),
+            Err(Error::Limit { .. }) => return Ok(false),
+            // Deleted since by its writer: the name is free.
+            Err(error) if find::is_missing(&error) => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
 fn put_as(location: &Location, bytes: Bytes, mark: Option<&str>, mode: PutMode) -> Result<()> {
     let client = Client::of(location)?;
-    count::request();
     let options = PutOptions { mode, attributes: attributes(mark), ..PutOptions::default() };
-    let put = client.wait(client.store.put_opts(&location.key, bytes.into(), options));
+    let put = until_answered(|| {
+        let (bytes, options) = (bytes.clone().into(), options.clone());
+        client.wait(client.store.put_opts(&location.key, bytes, options))
+    });
     crate::forget(&location.path);
     put.map(|_| ()).map_err(|cause| error::of("write", location, cause))
 }
@@ -99,12 +106,27 @@ fn put_as(location: &Location, bytes: Bytes, mark: Option<&str>, mode: PutMode) 
 pub fn delete(path: &Path) -> Result<()> {
     let location = writable(path)?;
     let client = Client::of(&location)?;
-    count::request();
-    let deleted = client.wait(client.store.delete(&location.key));
+    let deleted = until_answered(|| client.wait(client.store.delete(&location.key)));
     crate::forget(path);
     match deleted.map_err(|cause| error::of("delete", &location, cause)) {
         Err(error) if find::is_missing(&error) => Ok(()),
         deleted => deleted,
+    }
+}
+
+/// Asks again, with growing pauses, where no answer came to what may be done twice. `object_store`
+/// repeats such requests only where they give the same answer twice.
+fn until_answered<T>(mut ask: impl FnMut() -> Result<T, Cause>) -> Result<T, Cause> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        count::request();
+        match ask() {
+            Err(cause) if pause <= LAST_PAUSE && error::is_unanswered(&cause) => {
+                thread::sleep(pause);
+                pause *= 2;
+            }
+            answer => return answer,
+        }
     }
 }
 
@@ -243,15 +265,29 @@ impl Upload {
         self.client.wait(parts.send(part, in_flight - 1)).map_err(failed)
     }
 
-    /// Sends the rest: from now on the object is there, in the place of any that had the name.
+    /// Sends the rest: from now on the object is there, with `replaces` in the place of any that has
+    /// the name. Without, the result is false where another one has it; one of the same length and
+    /// mark counts as this one.
     ///
     /// # Errors
     /// `Io`; then there is nothing of it.
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish(mut self, replaces: bool) -> Result<bool> {
         let rest = Bytes::from(mem::take(&mut self.buffer));
+        let wanted = Stat { len: self.len, mark: self.mark.clone() };
+        let is_this = |found: &Stat| *found == wanted && found.mark.is_some();
         let Some(parts) = &mut self.parts else {
-            return put_as(&self.location, rest, self.mark.as_deref(), PutMode::Overwrite);
+            let mode = if replaces { PutMode::Overwrite } else { PutMode::Create };
+            return match put_as(&self.location, rest, self.mark.as_deref(), mode) {
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
+                    Ok(stat(&self.location.path)?.as_ref().is_some_and(is_this))
+                }
+                put => put.map(|()| true),
+            };
         };
+        // Stores complete an upload in parts whatever has the name.
+        if !replaces && let Some(found) = stat(&self.location.path)? {
+            return Ok(is_this(&found));
+        }
         count::request();
         let finished = self.client.wait(async {
             parts.send(rest, IN_FLIGHT).await?;
@@ -261,14 +297,13 @@ impl Upload {
         crate::forget(&self.location.path);
         let Err(cause) = finished else {
             self.parts = None;
-            return Ok(());
+            return Ok(true);
         };
         // Where the answer was lost and the request was repeated, there is nothing to finish.
-        let wanted = Stat { len: self.len, mark: self.mark.clone() };
         match stat(&self.location.path) {
-            Ok(Some(found)) if found == wanted && found.mark.is_some() => {
+            Ok(Some(found)) if is_this(&found) => {
                 self.parts = None;
-                Ok(())
+                Ok(true)
             }
             _ => Err(error::of("write", &self.location, cause)),
         }

@@ -34,15 +34,12 @@ impl ClaimObject {
         Ok(())
     }
 
-    /// Writes the record; then the claim is of no use any more.
+    /// Writes the record. The claim goes first, so that none is left beside a record; what stands
+    /// for the objects of the shard in between is their mark.
     pub(super) fn commit(&self, record: &Path, text: Vec<u8>) -> Result<()> {
-        let written = away::put(record, text.into(), None);
-        if written.is_err() {
-            self.is_ours.store(false, Ordering::Relaxed);
-            return written;
-        }
-        self.own();
-        Ok(())
+        self.is_ours.store(false, Ordering::Relaxed);
+        place::remove(&self.path)?;
+        away::put(record, text.into(), None)
     }
 
     pub(super) fn own(&self) {

@@ -1,5 +1,5 @@
 //! Names of an output: which are taken, and giving them up.
-use super::{away, is_url};
+use super::{away, is_missing, is_url};
 use crate::create_new;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
@@ -29,21 +29,6 @@ pub fn exists(path: &Path) -> Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(cause) if is_missing(&cause) => Ok(false),
-        Err(cause) => Err(Error::io("look at", path)(cause)),
-    }
-}
-
-/// Length of a file, links followed, or of an object; `None` where there is none.
-///
-/// # Errors
-/// `Io` when that cannot be found out.
-pub fn file_len(path: &Path) -> Result<Option<u64>> {
-    if is_url(path) {
-        return Ok(away::stat(path)?.map(|(len, _)| len));
-    }
-    match fs::metadata(path) {
-        Ok(found) => Ok(found.is_file().then_some(found.len())),
-        Err(cause) if is_missing(&cause) => Ok(None),
         Err(cause) => Err(Error::io("look at", path)(cause)),
     }
 }
@@ -94,8 +79,4 @@ pub fn put_new(path: &Path, bytes: &[u8]) -> Result<bool> {
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-fn is_missing(cause: &io::Error) -> bool {
-    matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -12,7 +12,7 @@ mod change;
 
 use bytes::Bytes;
 #[cfg(feature = "write")]
-pub use change::{abort_unfinished, exists, file_len, put_new, refuse_read_only, remove};
+pub use change::{abort_unfinished, exists, put_new, refuse_read_only, remove};
 use fdconvert_core::{Error, Result};
 use std::{
     fs::{self, File},
@@ -127,12 +127,19 @@ pub fn list_below(folder: &Path) -> Result<Vec<Below>> {
     Err(Error::usage("location", format!("{} is not in a store", folder.display())))
 }
 
-/// Length of an object; `None` where there is none.
+/// Length of a file, links followed, or of an object; `None` where there is none.
 ///
 /// # Errors
-/// `Io`.
-pub fn object_len(path: &Path) -> Result<Option<u64>> {
-    Ok(away::stat(path)?.map(|(len, _)| len))
+/// `Io` when that cannot be found out.
+pub fn file_len(path: &Path) -> Result<Option<u64>> {
+    if is_url(path) {
+        return Ok(away::stat(path)?.map(|(len, _)| len));
+    }
+    match fs::metadata(path) {
+        Ok(found) => Ok(found.is_file().then_some(found.len())),
+        Err(cause) if is_missing(&cause) => Ok(None),
+        Err(cause) => Err(Error::io("look at", path)(cause)),
+    }
 }
 
 /// The first bytes of a file, at most `n_bytes`: fewer where it is shorter.
@@ -199,6 +206,10 @@ pub fn store_totals() -> StoreTotals {
 /// `Usage` for a name that no store has, and in builds without the feature `stores`.
 pub fn set_store_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
     away::set_options(options.into_iter().collect())
+}
+
+fn is_missing(cause: &io::Error) -> bool {
+    matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn kind_of(found: fs::FileType) -> Kind {

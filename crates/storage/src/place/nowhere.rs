@@ -67,8 +67,8 @@ mod writing {
             Ok(())
         }
 
-        pub(crate) fn finish(self) -> Result<()> {
-            Ok(())
+        pub(crate) fn finish(self, _: bool) -> Result<bool> {
+            Ok(true)
         }
     }
 

@@ -1,0 +1,87 @@
+//! Parts of a dataset, made one.
+use crate::{
+    Context, Planned, document, leased,
+    pack::How,
+    planned::{COPY, remove_copies},
+};
+use fdconvert_core::{Error, Result, Shard, ShardSummary, message, named};
+use fdconvert_pipeline::{Cancel, Checked, OnError};
+use fdconvert_storage::{
+    LeaseFolder,
+    place::{self, is_url},
+};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// A dataset that was completed from its parts.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Merged {
+    /// Its shards, in order.
+    pub shards: Vec<(Shard, ShardSummary)>,
+    /// Files that were written.
+    pub files: Vec<PathBuf>,
+    /// What was compared with records.
+    pub checked: Checked,
+}
+
+impl Merged {
+    /// Returns what was done, of the dataset at `out`.
+    #[must_use]
+    pub fn document(&self, out: &Path) -> Value {
+        let shards = self.shards.iter().map(|(_, shard)| shard);
+        let skipped: Vec<_> = shards.clone().flat_map(|shard| &shard.skipped).collect();
+        let files: Vec<_> = self.files.iter().map(|path| path.display().to_string()).collect();
+        let mut fields = Map::new();
+        fields.insert("out".into(), json!(out.display().to_string()));
+        fields.insert("samples".into(), json!(shards.clone().map(|it| it.samples).sum::<u64>()));
+        fields.insert("shards".into(), json!(self.shards.len()));
+        fields.insert("bytes_out".into(), json!(shards.map(|it| it.bytes).sum::<u64>()));
+        fields.insert("skipped".into(), json!(skipped));
+        fields.insert("files".into(), json!(files));
+        fields.insert("checked_bytes".into(), json!(self.checked.bytes));
+        fields.insert("checked_seconds".into(), json!(self.checked.time.as_secs_f64()));
+        document("merged", fields)
+    }
+}
+
+/// Completes a dataset whose parts are all packed; `plan` is the copy that they left in `out`
+/// unless it is named.
+///
+/// # Errors
+/// `Usage` where shards or the plan are missing; those of [`Planned::load`]; `Io`.
+pub fn merge(out: impl AsRef<Path>, plan: Option<&Path>) -> Result<Merged> {
+    let cancel = Cancel::default();
+    merge_with(out.as_ref(), plan, Context { cancel: &cancel, progress: &() })
+}
+
+/// As [`merge`], told how far it is.
+///
+/// # Errors
+/// As for [`merge`]; `Cancelled`.
+pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Result<Merged> {
+    let file = plan.map_or_else(|| out.join(COPY), Path::to_path_buf);
+    if place::file_len(&file)?.is_none() {
+        if plan.is_some() {
+            return Err(Error::usage(named::PLAN, format!("{} is not a file", file.display())));
+        }
+        let what = message!(
+            "{} holds no copy of the plan that its parts were packed by; name the plan with {}",
+            out.display(),
+            named::PLAN
+        );
+        return Err(Error::usage("OUT", what));
+    }
+    let planned = Planned::load_with(&file, context)?;
+    let how = How { on_error: OnError::Fail, ..How::default() };
+    let samples = planned.samples(out, how)?;
+    let dataset = samples.dataset();
+    let (shards, checked) = dataset.finished_shards()?;
+    let files = dataset.complete(&shards)?;
+    remove_copies(out)?;
+    // All shards are there: what workers with leases have left is of no use any more.
+    if !is_url(out) {
+        LeaseFolder::remove(&leased::folder(out))?;
+    }
+    Ok(Merged { shards, files, checked })
+}
