@@ -9,9 +9,9 @@ use crate::mds::{
     writer::Writer,
 };
 use fdconvert_core::{
-    Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader, Kind, Layout,
-    MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard, ShardSummary,
-    ShardWriter, message, named,
+    Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader,
+    Kind, Layout, MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard,
+    ShardSummary, ShardWriter, message, named,
 };
 use fdconvert_storage::place::{self, Kind as PathKind};
 use std::{

@@ -18,7 +18,11 @@ use crate::wds;
 use fdconvert_core::{
     Codec, Complete, Error, Format as _, Provenance, Result, Shard, ShardSummary,
 };
-use fdconvert_storage::{fingerprint_hex as hex, place::{exists, remove}, remove_source_stamp};
+use fdconvert_storage::{
+    fingerprint_hex as hex,
+    place::{exists, remove},
+    remove_source_stamp,
+};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn complete(format: &Mixed, request: &Complete<'_>) -> Result<Vec<PathBuf>> {

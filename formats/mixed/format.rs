@@ -10,8 +10,8 @@ use crate::mixed::{
 };
 use crate::wds::Wds;
 use fdconvert_core::{
-    Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader, OptionValues,
-    Reader, Result, Schema, Shard, ShardSummary, ShardWriter, named,
+    Capabilities, Codec, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader,
+    OptionValues, Reader, Result, Schema, Shard, ShardSummary, ShardWriter, named,
 };
 use std::path::{Path, PathBuf};
 

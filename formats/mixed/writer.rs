@@ -7,9 +7,7 @@ use crate::mixed::{
 };
 use crate::shards::{
     RECORDS,
-    existing::{
-        holds_another, is_shared, record_of_run, refuse_existing, replace_it, unreadable,
-    },
+    existing::{holds_another, is_shared, record_of_run, refuse_existing, replace_it, unreadable},
     record::{Proof, Record as _, proof},
     record_path,
 };

@@ -1,7 +1,8 @@
 //! What is there already: finished shards, those of other runs, and what an interrupted run left.
 use crate::shards::{
     existing::{
-        holds_another, is_of_run, is_shared, record_of_run, refuse_existing, remove_records, replace_it, unreadable,
+        holds_another, is_of_run, is_shared, record_of_run, refuse_existing, remove_records,
+        replace_it, unreadable,
     },
     manifest,
     record::{Proof, Record as _, proof},

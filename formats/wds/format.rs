@@ -2,9 +2,9 @@ use crate::wds::{WdsReader, fields, layout, manifest::Manifest, npy, open};
 #[cfg(feature = "write")]
 use crate::wds::{complete, existing, writer::Writer};
 use fdconvert_core::{
-    Capabilities, Codec, Common, Complete, Create, Error, Existing, Format, FormatOption, ImageHeader, Kind,
-    Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result, Schema, Shard,
-    ShardSummary, ShardWriter, named,
+    Capabilities, Codec, Common, Complete, Create, Error, Existing, Format, FormatOption,
+    ImageHeader, Kind, Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result,
+    Schema, Shard, ShardSummary, ShardWriter, named,
 };
 use fdconvert_storage::place;
 use std::{

@@ -262,7 +262,7 @@ impl Planned {
 
     /// Shares the shards with other workers by leases, each of which lasts this long without being
     /// renewed; a minute without it. The last worker completes the dataset, so that there is
-    /// nothing to [`merge`].
+    /// nothing to [`merge`](crate::merge).
     #[must_use]
     pub fn claim(mut self, lasts: impl Into<Option<Duration>>) -> Self {
         self.how.claim = Some(lasts.into().unwrap_or(leased::LASTS));
