@@ -11,6 +11,8 @@ XTASK = $(CARGO) build --quiet --workspace --bin xtask --example fake_driver && 
 SECONDS_PER_TARGET ?= 60
 KERNEL_IMAGES ?= 100000
 CAMPAIGN ?=
+# Of the demo.
+PROFILE ?= release
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,8 +21,8 @@ setup: ## Install the C tools that the build needs, or say which are missing.
 	@scripts/setup.sh
 
 demo: setup ## Build, then pack, inspect, verify and unpack the sample images.
-	$(CARGO) build --release --workspace --bin fdconvert --bin xtask
-	"$${CARGO_TARGET_DIR:-target}/release/xtask" demo
+	$(CARGO) build --profile $(PROFILE) --workspace --bin fdconvert --bin xtask
+	"$${CARGO_TARGET_DIR:-target}/$(PROFILE:dev=debug)/xtask" demo
 
 test: setup ## Run all tests, also without C codecs; say which were ignored and why.
 	@scripts/test.sh "$(CARGO) test --workspace" \

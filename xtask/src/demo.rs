@@ -20,11 +20,14 @@ pub(crate) fn run() -> Result<()> {
     std::env::set_current_dir(&root).context(format_args!("cannot enter {}", root.display()))?;
     let target = target.strip_prefix(&root).unwrap_or(&target);
 
-    let program = target.join("release/fdconvert");
+    // The one that was built with this program.
+    let this = std::env::current_exe().context("cannot tell where this program lies")?;
+    let program = this.with_file_name("fdconvert");
+    let program = program.strip_prefix(&root).unwrap_or(&program);
     if !program.is_file() {
         return fail(format!("{} is missing; `make demo` builds it first", program.display()));
     }
-    let fdconvert = |arguments: &[&Path]| shell::run(Command::new(&program).args(arguments));
+    let fdconvert = |arguments: &[&Path]| shell::run(Command::new(program).args(arguments));
 
     let out = target.join("demo");
     recreate(&out)?;

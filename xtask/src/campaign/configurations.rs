@@ -23,8 +23,8 @@ const PART_1: &str = "pack --plan OUT/x.fdplan --part 1/2 OUT/x --threads THREAD
 const PART_2: &str = "pack --plan OUT/x.fdplan --part 2/2 OUT/x --threads THREADS";
 const MERGE: &str = "merge OUT/x";
 
-/// Command lines whose words are SOURCE, a folder of 12 images in two classes, OUT, an empty
-/// folder, and THREADS, or contain them.
+/// Command lines whose words are SOURCE, a folder of 12 images in two classes, OLD, what these were
+/// before they were changed at the same lengths, OUT, an empty folder, and THREADS, or contain them.
 pub(super) const ALL: &[Configuration] = &[
     Configuration::alone("folder", "pack SOURCE OUT/x --format folder --threads THREADS"),
     Configuration::alone("beton", "pack SOURCE OUT/x.beton --threads THREADS"),
@@ -50,6 +50,25 @@ pub(super) const ALL: &[Configuration] = &[
         "formula",
         "pack fractal:fractaldb?classes=2&instances=100 OUT/x.formula --threads THREADS",
     ),
+    Configuration {
+        name: "wds-overwrite",
+        before: &["pack OLD OUT/x --format wds --shard-count 4"],
+        attacked: "pack SOURCE OUT/x --format wds --shard-count 4 --overwrite --threads THREADS",
+        after: &[],
+    },
+    Configuration {
+        name: "mds-overwrite",
+        before: &["pack OLD OUT/x --format mds --shard-count 4"],
+        attacked: "pack SOURCE OUT/x --format mds --shard-count 4 --overwrite --threads THREADS",
+        after: &[],
+    },
+    Configuration {
+        name: "mixed-overwrite",
+        before: &["pack OLD OUT/x --format mixed --ratio 0.5 --shard-count 4"],
+        attacked: "pack SOURCE OUT/x --format mixed --ratio 0.5 --shard-count 4 --overwrite \
+                   --threads THREADS",
+        after: &[],
+    },
     Configuration::alone("plan", PLAN),
     Configuration { name: "part", before: &[PLAN], attacked: PART_1, after: &[PART_2, MERGE] },
     Configuration { name: "merge", before: &[PLAN, PART_1, PART_2], attacked: MERGE, after: &[] },

@@ -16,6 +16,8 @@ use crate::{
 
 /// No run of a dozen small images takes this long.
 const SECONDS: &str = "60";
+/// Of the density in the header of a JFIF file, which no decoder goes by.
+const DENSITY_AT: usize = 15;
 
 /// The command under test, with the library and the folder that its runs work in.
 pub(super) struct Program {
@@ -114,6 +116,10 @@ impl Program {
         self.work.join("source")
     }
 
+    fn old(&self) -> PathBuf {
+        self.work.join("old")
+    }
+
     pub(super) fn work(&self) -> &Path {
         &self.work
     }
@@ -122,7 +128,7 @@ impl Program {
         Slot { folder: self.work.join(name) }
     }
 
-    /// Twelve small images in two classes, from larger ones.
+    /// Twelve small images in two classes, from larger ones; and what they were before.
     pub(super) fn make_source(&self, images: &Path) -> Result<()> {
         let all = self.work.join("small");
         let mut shrink = Command::new(&self.path);
@@ -140,7 +146,14 @@ impl Program {
             let doing = format!("cannot fill {}", folder.display());
             fs::create_dir_all(&folder).context(&doing)?;
             let name = format!("{position:02}.jpg");
-            fs::rename(path, folder.join(name)).context(&doing)?;
+            let mut bytes = fs::read(path).context(&doing)?;
+            fs::rename(path, folder.join(&name)).context(&doing)?;
+            let old = self.old().join(class);
+            fs::create_dir_all(&old).context(&doing)?;
+            if let Some(density) = bytes.get_mut(DENSITY_AT) {
+                *density ^= 1;
+            }
+            fs::write(old.join(name), bytes).context(&doing)?;
         }
         if names.len() != 12 {
             return fail(format!("{} holds {} images, not 12", all.display(), names.len()));
@@ -208,10 +221,11 @@ impl Program {
     }
 
     fn words(&self, slot: &Slot, line: &str) -> Vec<String> {
-        let (source, out) = (self.source(), slot.out());
-        let (source, out) = (source.to_string_lossy(), out.to_string_lossy());
+        let (source, old, out) = (self.source(), self.old(), slot.out());
+        let (source, old) = (source.to_string_lossy(), old.to_string_lossy());
+        let out = out.to_string_lossy();
         let threads = self.threads.to_string();
-        let places = [("SOURCE", &*source), ("OUT", &*out), ("THREADS", &*threads)];
+        let places = [("SOURCE", &*source), ("OLD", &*old), ("OUT", &*out), ("THREADS", &*threads)];
         let filled = |word: &str| {
             let place = places.iter().find_map(|(name, text)| {
                 word.strip_prefix(name).map(|rest| format!("{text}{rest}"))
