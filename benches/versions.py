@@ -32,12 +32,12 @@ def main():
         subprocess.run([new / "fdconvert", "pack", source, beton, "-q", "--jpeg-index", "on"], check=True)
         subprocess.run([new / "fdconvert", "pack", source, shards, "-q"], check=True)
         runs = {
-            "pack, kept, beton": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "--threads", "1"],
-            "pack, kept, wds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.wds", "-q", "--overwrite", "--threads", "1"],
-            "pack, kept, mds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.mds", "-q", "--overwrite", "--threads", "1"],
-            "pack, entry points": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "--threads", "1", "--jpeg-index", "on"],
-            "pack, re-encoded": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--overwrite", "--threads", "1", "--jpeg-quality", "90", "--max-side", "500"],
-            "repack, beton to wds": lambda b: [b / "fdconvert", "pack", beton, scratch / "x.wds", "-q", "--overwrite", "--threads", "1"],
+            "pack, kept, beton": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1"],
+            "pack, kept, wds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.wds", "-q", "--threads", "1"],
+            "pack, kept, mds": lambda b: [b / "fdconvert", "pack", source, scratch / "x.mds", "-q", "--threads", "1"],
+            "pack, entry points": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1", "--jpeg-index", "on"],
+            "pack, re-encoded": lambda b: [b / "fdconvert", "pack", source, scratch / "x.beton", "-q", "--threads", "1", "--jpeg-quality", "90", "--max-side", "500"],
+            "repack, beton to wds": lambda b: [b / "fdconvert", "pack", beton, scratch / "x.wds", "-q", "--threads", "1"],
             "verify, shards": lambda b: [b / "fdconvert", "verify", shards, "-q"],
             "get(i), 4 threads": lambda b: [b / "examples/random_access", beton],
             "get(i), shards": lambda b: [b / "examples/random_access", shards],
@@ -48,6 +48,9 @@ def main():
         for round_ in range(args.rounds + 1):
             for name, command in runs.items():
                 for which in sorted(versions, reverse=round_ % 2 == 1):
+                    # Whatever is there already might be resumed.
+                    for out in scratch.glob("x.*"):
+                        shutil.rmtree(out) if out.is_dir() else out.unlink()
                     os.sync()
                     _, cpu = measure(command(versions[which]))
                     # The first round warms up.
