@@ -296,7 +296,9 @@ impl ShardWriter for Writer {
         let path = zip_path.as_ref().unwrap_or(&raw_path);
         let (file, index_path) = (sealed.file.identity(), this.place.index_path());
         let mut index_file = None;
-        let is_ours = this.overwrite || had_record || claim.resumes();
+        // What lies in a store was found to be of this run; its mark does not tell what files of the
+        // source held.
+        let is_ours = this.overwrite || had_record || claim.resumes() || is_shared;
         let commit = if is_ours { Scratch::commit } else { Scratch::commit_new };
         let committed = commit(sealed.file, path)
             .and_then(|()| match listed {

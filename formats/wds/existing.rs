@@ -71,8 +71,9 @@ pub(crate) fn make_way(
         refuse_foreign_partial(&tar)?;
         refuse_foreign_partial(&index)?;
     }
-    let is_left = has_record || claim.resumes();
-    Ok(Ours { tar: overwrite || is_left && !has_ours, index: is_known || overwrite, is_shared })
+    // An object of this run is replaced, too: its mark does not tell what files of the source held.
+    let tar = overwrite || has_record || claim.resumes() || has_ours;
+    Ok(Ours { tar, index: is_known || overwrite || is_shared, is_shared })
 }
 
 /// A manifest goes when the first shard is replaced: only one of our own may.
