@@ -3,11 +3,14 @@
 .PHONY: help stores setup demo test readers standalone package toy python guide lint lock format fmt clippy doc deny bench miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
-# The build without C codecs. The Python package joins so that the libraries have the features that
-# they have in the whole workspace: with others Cargo would compile every one of them once more.
-LIGHT = -p fdconvert-cli -p fdconvert -p fdconvert-codec -p fdconvert-python --no-default-features
+# The build without C codecs and stores. The Python package and the stores join so that the libraries
+# have the features that they have in the whole workspace: with others Cargo would compile every one
+# of them once more.
+LIGHT = -p fdconvert-cli -p fdconvert -p fdconvert-codec -p fdconvert-python -p fdconvert-store --no-default-features
 # The chores, built as `cargo test` builds them: the example brings the features of tests.
-XTASK = $(CARGO) build --quiet --workspace --bin xtask --example fake_driver && "$${CARGO_TARGET_DIR:-target}/debug/xtask"
+BUILD_XTASK = $(CARGO) build --workspace --bin xtask --example fake_driver
+RUN_XTASK = \$${CARGO_TARGET_DIR:-target}/debug/xtask
+XTASK = $(BUILD_XTASK) --quiet && "$${CARGO_TARGET_DIR:-target}/debug/xtask"
 SECONDS_PER_TARGET ?= 60
 KERNEL_IMAGES ?= 100000
 CAMPAIGN ?=
@@ -21,12 +24,14 @@ setup: ## Install the C tools that the build needs, or say which are missing.
 	@scripts/setup.sh
 
 demo: setup ## Build, then pack, inspect, verify and unpack the sample images.
-	$(CARGO) build --profile $(PROFILE) --workspace --bin fdconvert --bin xtask
+	$(CARGO) build --profile $(PROFILE) --workspace --bin fdconvert --bin xtask \
+	  $(if $(filter dev,$(PROFILE)),--example fake_driver)
 	"$${CARGO_TARGET_DIR:-target}/$(PROFILE:dev=debug)/xtask" demo
 
 test: setup ## Run all tests, also without C codecs; say which were ignored and why.
-	@scripts/test.sh "$(CARGO) test --workspace" \
-	  "$(CARGO) test $(LIGHT) --lib --test command --test codec" \
+	@scripts/test.sh "$(BUILD_XTASK)" "$(RUN_XTASK) test -- --workspace" \
+	  "$(CARGO) test --workspace --doc" \
+	  "$(RUN_XTASK) test -- $(LIGHT) --lib --test command --test codec" \
 	  "$(CARGO) test $(LIGHT) --doc" scripts/check-abort.sh
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).
@@ -74,7 +79,7 @@ fmt: ## Check the formatting.
 clippy: ## Check the code, also without C codecs, without the GPU, and as a reader alone.
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy $(LIGHT) --all-targets -- -D warnings
-	$(CARGO) clippy -p fdconvert-loader --no-default-features --lib -- -D warnings
+	$(CARGO) clippy -p fdconvert-loader -p fdconvert-store --no-default-features --lib -- -D warnings
 	$(CARGO) clippy -p fdconvert-formats --no-default-features --features beton,wds,mixed,mds -- -D warnings
 
 doc: ## Check the documentation and its links.

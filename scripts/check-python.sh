@@ -22,9 +22,11 @@ python=${PYTHON:-python3}
   fail "pip cannot install maturin, pytest, numpy and mypy; is the package index within reach?"
 
 rm -rf "$wheels"
-# By default the profile of `cargo test`, whose dependencies are built already.
+# By default the profile and the features of `cargo test`, so that the libraries are built already.
+features=()
+[ "${PROFILE:-dev}" != dev ] || features=(--features tested)
 CARGO_TARGET_DIR=$target "$venv/bin/maturin" build --profile "${PROFILE:-dev}" --out "$wheels" \
-  --interpreter "$venv/bin/python"
+  --interpreter "$venv/bin/python" "${features[@]}"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
   --force-reinstall "$wheels"/*.whl
 # Stands in for the driver of a GPU, which it does not take to test the loader's batches there.

@@ -7,12 +7,13 @@ use crate::index::Index;
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
-    Value, bytes::u64_at,
+    Value, bytes::u64_at, message,
 };
 use fdconvert_jpeg::grid_of;
 use fdconvert_storage::Blob;
 use serde_json::{Map, json};
 use std::{
+    fmt::Display,
     path::Path,
     sync::{Arc, OnceLock},
 };
@@ -171,7 +172,7 @@ impl BetonReader {
     fn stored_key(&self, index: u64) -> Result<String> {
         match self.index.as_ref().map(|block| block.key(index)) {
             Some(Ok(Some(key))) => Ok(key.to_owned()),
-            Some(Err(error)) => Err(self.bad_sample(index, &error.to_string())),
+            Some(Err(error)) => Err(self.bad_sample(index, error)),
             Some(Ok(None)) | None => Ok(format!("{index:08}")),
         }
     }
@@ -181,9 +182,9 @@ impl BetonReader {
     }
 
     /// An error about one sample that says in which file and row.
-    pub(crate) fn bad_sample(&self, sample: u64, what: &str) -> Error {
+    pub(crate) fn bad_sample(&self, sample: u64, what: impl Display) -> Error {
         let at = self.row_offset(sample);
-        let what = format!("{what} (sample {sample} of {}, row at {at})", self.path.display());
+        let what = message!("{what} (sample {sample} of {}, row at {at})", self.path.display());
         Error::sample(self.key(sample), what)
     }
 }
@@ -283,7 +284,7 @@ impl Reader for BetonReader {
             return Ok(None);
         };
         let found = block.entry_points(index, image);
-        found.map_err(|error| self.bad_sample(index, &error.to_string()))
+        found.map_err(|error| self.bad_sample(index, error))
     }
 
     fn provenance(&self) -> Option<&Provenance> {

@@ -10,10 +10,10 @@ use crate::mds::{
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Message, Provenance,
-    Reader, Result, Sample, Schema, Source, Splits, Value, bytes::u32_at,
+    Reader, Result, Sample, Schema, Source, Splits, Value, bytes::u32_at, message,
 };
 use serde_json::{Map, json};
-use std::{collections::BTreeSet, ops::Range, path::PathBuf};
+use std::{collections::BTreeSet, fmt::Display, ops::Range, path::PathBuf};
 
 /// An open dataset. Shards are mapped when they are first needed and values are slices of the
 /// map; compressed ones are decompressed as a whole. Many threads may read at the same time.
@@ -156,7 +156,7 @@ impl MdsReader {
                     Value::Image(Encoded::new(codec, width, height, bytes))
                 }
                 _ => self.value(field, column, bytes).map_err(|what| {
-                    bad(shard, index, Some(key), &format!("field `{}`: {what}", field.name))
+                    bad(shard, index, Some(key), message!("field `{}`: {what}", field.name))
                 })?,
             });
         }
@@ -185,7 +185,7 @@ impl MdsReader {
         let mut values = Vec::with_capacity(self.fields.columns.len());
         for (field, &column) in self.fields.schema.fields.iter().zip(&self.fields.columns) {
             let value = self.value(field, column, stored.value(column)).map_err(|what| {
-                let what = format!("field `{}`: {what}", field.name);
+                let what = message!("field `{}`: {what}", field.name);
                 bad(stored.shard, index, Some(&key), &what)
             })?;
             values.push(value);
@@ -195,9 +195,9 @@ impl MdsReader {
 }
 
 /// An error about one sample that says in which file it lies.
-pub(crate) fn bad(shard: &ShardFile, index: u64, key: Option<&str>, what: &str) -> Error {
+pub(crate) fn bad(shard: &ShardFile, index: u64, key: Option<&str>, what: impl Display) -> Error {
     let number = index.saturating_sub(shard.first);
-    let what = format!("{what} (sample {number} of {})", shard.path().display());
+    let what = message!("{what} (sample {number} of {})", shard.path().display());
     Error::sample(key.map_or_else(|| format!("{index:08}"), str::to_owned), what)
 }
 
@@ -365,7 +365,7 @@ impl Reader for MdsReader {
         }
         let position = fields.iter().take(image).filter(|field| !is_cell(field)).count();
         let region = block.region(index - shard.first, u32::try_from(position).unwrap_or(u32::MAX));
-        let region = region.map_err(|error| bad(shard, index, None, &error.to_string()))?;
+        let region = region.map_err(|error| bad(shard, index, None, error))?;
         let (offset, len, xxh3) = (region.offset, region.len, Some(region.xxh3));
         Ok(Some(Extent { path: shard.path().into(), offset, len, xxh3 }))
     }

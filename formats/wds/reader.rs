@@ -9,11 +9,11 @@ use crate::wds::{
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Message, Provenance, Reader, Result,
-    Sample, Schema, Source, Splits,
+    Sample, Schema, Source, Splits, message,
 };
 use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
-use std::{path::PathBuf, sync::OnceLock};
+use std::{fmt::Display, path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Open shards as one dataset, in the order of the manifest or of their names. Nothing is copied:
@@ -104,16 +104,16 @@ impl WdsReader {
     }
 
     fn refused(&self, index: u64, field: &FieldSpec, refusal: Refusal) -> Error {
-        refusal.into_error(|what| self.bad_sample(index, &format!("field `{}` {what}", field.name)))
+        refusal.into_error(|what| self.bad_sample(index, message!("field `{}` {what}", field.name)))
     }
 
     /// An error about one sample that says in which shard it is.
-    pub(crate) fn bad_sample(&self, index: u64, what: &str) -> Error {
+    pub(crate) fn bad_sample(&self, index: u64, what: impl Display) -> Error {
         let place = self.locate(index).map_or_else(
             |_| String::new(),
             |(shard, sample)| format!(" (sample {sample} of {})", shard.path.display()),
         );
-        Error::sample(self.key(index), format!("{what}{place}"))
+        Error::sample(self.key(index), message!("{what}{place}"))
     }
 }
 
@@ -229,7 +229,7 @@ impl Reader for WdsReader {
             return Ok(None);
         };
         let found = block.entry_points(sample, image);
-        found.map_err(|error| self.bad_sample(index, &error.to_string()))
+        found.map_err(|error| self.bad_sample(index, error))
     }
 
     fn provenance(&self) -> Option<&Provenance> {

@@ -233,7 +233,7 @@ pub(crate) fn sample(reader: &WdsReader, number: u64) -> Result<()> {
         });
         checked.map_err(|refusal| {
             refusal.into_error(|what| {
-                reader.bad_sample(number, &format!("field `{}`: {what}", field.name))
+                reader.bad_sample(number, message!("field `{}`: {what}", field.name))
             })
         })?;
     }

@@ -37,7 +37,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "loader", "formats",
         ],
     ),
-    ("python", &["core", "loader", "reader", "codec", "fdconvert", ROOT]),
+    // The storage only to be built for tests, with faults, as the workspace is.
+    ("python", &["core", "loader", "reader", "codec", "fdconvert", "storage", ROOT]),
     ("testkit", &["core", "storage"]),
     ("xtask", &["testkit"]),
 ];

@@ -4,13 +4,7 @@
 //! coverage instrumentation, and that is a pass of LLVM which the stable compiler runs as well.
 //! The parsers under test forbid unsafe code, so the address sanitizer would have little to find.
 
-use std::{
-    fs,
-    num::NonZero,
-    path::Path,
-    process::Command,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{fs, num::NonZero, path::Path, process::Command};
 
 use crate::{
     failure::{Context, Result, fail},
@@ -80,24 +74,11 @@ fn build_targets(folder: &Path, targets: &[String], host: &str, build: &Path) ->
     shell::run(&mut command)
 }
 
-/// As many at a time as there are cores; each is one thread. The first failure is returned when all
-/// have ended, so that no other finding is lost.
+/// As many at a time as there are cores; each is one thread.
 fn run_targets(folder: &Path, targets: &[String], programs: &Path, seconds: u64) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut result = Ok(());
-        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
-            result = result.and(run_target(folder, target, &programs.join(target), seconds));
-        }
-        result
-    };
-    let n_workers = std::thread::available_parallelism().map_or(1, NonZero::get);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..n_workers).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| match worker.join() {
-            Ok(result) => result,
-            Err(_) => fail("the thread of a fuzz target panicked"),
-        })
+    let n_beside = std::thread::available_parallelism().map_or(1, NonZero::get);
+    shell::each_beside(targets, n_beside, |target| {
+        run_target(folder, target, &programs.join(target), seconds)
     })
 }
 

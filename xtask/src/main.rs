@@ -16,6 +16,7 @@ mod measure;
 mod ptx;
 mod shell;
 mod stores;
+mod test_programs;
 mod workspace;
 
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ enum Chore {
     Measure(measure::Options),
     Ptx(ptx::Options),
     Stores(stores::Options),
+    Test(test_programs::Options),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Chore::Measure(options) => measure::run(&options),
         Chore::Ptx(options) => ptx::run(&options),
         Chore::Stores(options) => stores::run(&options),
+        Chore::Test(options) => test_programs::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

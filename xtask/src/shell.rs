@@ -1,6 +1,11 @@
 //! Running commands as a terminal shows them.
 
-use std::{fmt::Write, path::Path, process::Command};
+use std::{
+    fmt::Write,
+    path::Path,
+    process::Command,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use crate::failure::{Context, Result, fail};
 
@@ -19,6 +24,32 @@ pub(crate) fn run_beside(command: &mut Command, heading: &str) -> Result<()> {
     let text = [output.stdout, output.stderr].concat();
     println!("\n{heading}\n$ {line}\n{}", String::from_utf8_lossy(&text).trim_end());
     if output.status.success() { Ok(()) } else { fail(format!("{line}: {}", output.status)) }
+}
+
+/// Does something with each item, `n_beside` of them at a time. The first failure is returned when
+/// all have ended, so that no other finding is lost.
+pub(crate) fn each_beside<T: Sync>(
+    items: &[T],
+    n_beside: usize,
+    each: impl Fn(&T) -> Result<()> + Sync,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut result = Ok(());
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let done = each(item);
+            result = result.and(done);
+        }
+        result
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..n_beside).map(|_| scope.spawn(work)).collect();
+        let ended: Vec<_> = workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        ended.into_iter().try_for_each(|worker| match worker {
+            Ok(result) => result,
+            Err(_) => fail("a thread panicked"),
+        })
+    })
 }
 
 /// The command line, with quotes where a shell needs them.

@@ -388,7 +388,10 @@ fn a_png_among_the_jpegs_of_others_is_of_the_same_field() {
         .collect();
     assert_eq!(codecs, [Codec::Jpeg, Codec::Png]);
     assert_eq!((reader.codec_hint(1), reader.key(1).as_str()), (Some(Codec::Png), "2.PNG"));
-    let lacking = reader.get(2).unwrap_err().to_string();
+    let error = reader.get(2).unwrap_err();
+    let said = error.message().in_style(Style::Command);
+    assert!(said.contains("; --on-error skip leaves out"), "{said}");
+    let lacking = error.to_string();
     assert!(lacking.contains("`caption`") || lacking.contains("`txt`"), "{lacking}");
     assert!(lacking.contains("`on_error=skip`"), "{lacking}");
 }
