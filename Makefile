@@ -44,7 +44,7 @@ package: ## Package what is published, each against the others (needs no registr
 	$(CARGO) package --workspace --offline --no-verify --allow-dirty --quiet \
 	  $(addprefix --exclude fdconvert-,testkit gpu-emul python) --exclude xtask
 
-toy: ## Add a format to a copy of the sources by a folder and a line, use it, and remove it.
+toy: ## Add a format to these sources by a folder and a line, use it, and remove it.
 	scripts/check-toy.sh
 
 format: ## Format the code.
