@@ -4,6 +4,7 @@ use crate::folder::{
     links::Target,
     listing::Listing,
     walk::{Found, Traces},
+    words::Words,
 };
 use fdconvert_core::{Error, Ignored, Named, Result, bytes::u64_at, named};
 use serde::{Deserialize, Serialize};
@@ -89,7 +90,7 @@ pub(crate) fn now() -> i128 {
 }
 
 /// Returns what a cache holds of a folder that is as it was, or why it is not used.
-pub(crate) fn load(file: &Path, root: &Path) -> Result<Result<(Found, Vec<u64>), String>> {
+pub(crate) fn load(file: &Path, root: &Path) -> Result<Result<(Found, Words), String>> {
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
@@ -129,11 +130,12 @@ pub(crate) fn load(file: &Path, root: &Path) -> Result<Result<(Found, Vec<u64>),
             return Ok(Err(format!("{} does not lead where it did", path.display())));
         }
     }
-    let listing = Listing::from_bytes(&body.listing);
+    let listing = Listing::from_bytes(&body.listing)?;
     Ok(match listing.filter(|listing| listing.len() == body.sizes.len() as u64) {
         None => Err("its listing is none".to_owned()),
         Some(listing) => {
             let Body { class_names, ignored, sizes, .. } = body;
+            let sizes = Words::collect(sizes.into_iter().map(Ok))?;
             Ok((Found { listing, class_names, ignored }, sizes))
         }
     })
@@ -146,17 +148,17 @@ pub(crate) fn store(
     began: i128,
     traces: Traces,
     found: &Found,
-    sizes: &[u64],
+    sizes: &Words,
 ) -> Result<()> {
     let body = Body {
         root: real(root)?.into_os_string().into_encoded_bytes(),
         began,
         folders: traces.folders,
         links: traces.links,
-        listing: found.listing.to_bytes(),
+        listing: found.listing.to_bytes()?.into(),
         class_names: found.class_names.clone(),
         ignored: found.ignored.clone(),
-        sizes: sizes.to_vec(),
+        sizes: sizes.iter().collect(),
     };
     let body = bincode::serde::encode_to_vec(&body, numbers())
         .map_err(|cause| Error::io("encode", file)(io::Error::other(cause)))?;
@@ -213,7 +215,7 @@ mod tests {
         let link = SeenLink { path: b"l".to_vec(), target: Target::Folder(b"/x".to_vec()) };
         let folders = vec![SeenFolder::look(folder.path(), b"").unwrap()];
         let traces = Traces { folders, links: vec![link] };
-        store(&file, folder.path(), now(), traces, &found, &[]).unwrap();
+        store(&file, folder.path(), now(), traces, &found, &Words::default()).unwrap();
         let bytes = fs::read(&file).unwrap();
         assert_eq!(parse(&bytes).map(|body| body.class_names).unwrap(), ["a"]);
         for len in 8..bytes.len() {

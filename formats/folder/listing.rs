@@ -1,13 +1,29 @@
+use crate::folder::words::{Words, WordsBuilder};
+use bytes::Bytes;
+use fdconvert_core::{Result, bytes::u32_at};
+use fdconvert_storage::Spool;
+
 /// The label of a folder whose images have no class and are not to be read.
 pub(crate) const UNLABELLED: u32 = u32::MAX;
 
 /// Millions of file paths in little memory: one arena of names, and per file twelve bytes that
-/// say where its name ends and which folder it lies in.
+/// say where its name ends and which folder it lies in. Of many millions they lie in files without
+/// names.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    names: Vec<u8>,
-    ends: Vec<u64>,
-    folder_of: Vec<u32>,
+    names: Bytes,
+    ends: Words,
+    /// Four bytes each.
+    folder_of: Bytes,
+    folders: Vec<ListedFolder>,
+}
+
+/// A [`Listing`] to which files are added.
+#[derive(Debug, Default)]
+pub(crate) struct ListingBuilder {
+    names: Spool,
+    ends: WordsBuilder,
+    folder_of: Spool,
     folders: Vec<ListedFolder>,
 }
 
@@ -29,9 +45,9 @@ pub(crate) struct Listed<'a> {
     pub(crate) label: u32,
 }
 
-impl Listing {
+impl ListingBuilder {
     pub(crate) fn len(&self) -> u64 {
-        self.ends.len() as u64
+        self.ends.len()
     }
 
     /// Adds a folder, to which files are then added; `None` when there are 2^32 of them.
@@ -42,21 +58,39 @@ impl Listing {
         Some(id)
     }
 
-    pub(crate) fn add_file(&mut self, folder: u32, name: &[u8]) {
-        self.names.extend_from_slice(name);
-        self.ends.push(self.names.len() as u64);
-        self.folder_of.push(folder);
+    pub(crate) fn add_file(&mut self, folder: u32, name: &[u8]) -> Result<()> {
+        self.names.push(name)?;
+        self.ends.push(self.names.len())?;
+        self.folder_of.push(&folder.to_le_bytes())
+    }
+
+    pub(crate) fn finish(self) -> Result<Listing> {
+        Ok(Listing {
+            names: self.names.finish()?,
+            ends: self.ends.finish()?,
+            folder_of: self.folder_of.finish()?,
+            folders: self.folders,
+        })
+    }
+}
+
+impl Listing {
+    pub(crate) fn len(&self) -> u64 {
+        self.ends.len()
     }
 
     pub(crate) fn get(&self, index: u64) -> Option<Listed<'_>> {
-        let i = usize::try_from(index).ok()?;
-        let start = match i.checked_sub(1) {
-            Some(before) => *self.ends.get(before)?,
+        let start = match index.checked_sub(1) {
+            Some(before) => self.ends.get(before)?,
             None => 0,
         };
-        let range = usize::try_from(start).ok()?..usize::try_from(*self.ends.get(i)?).ok()?;
-        let folder = self.folders.get(*self.folder_of.get(i)? as usize)?;
+        let range = usize::try_from(start).ok()?..usize::try_from(self.ends.get(index)?).ok()?;
+        let folder = self.folders.get(self.folder_of(index)? as usize)?;
         Some(Listed { folder: &folder.path, name: self.names.get(range)?, label: folder.label })
+    }
+
+    fn folder_of(&self, index: u64) -> Option<u32> {
+        u32_at(&self.folder_of, usize::try_from(index).ok()?.checked_mul(4)?)
     }
 
     /// Folders with their labels, in the order of their numbers; the root is empty, others end in
@@ -74,15 +108,7 @@ impl Listing {
 
     /// Files in order: number of the folder, name.
     pub(crate) fn files(&self) -> impl Iterator<Item = (u32, &[u8])> {
-        let numbered = (0_u64..).zip(&self.folder_of);
-        numbered.filter_map(|(index, folder)| Some((*folder, self.get(index)?.name)))
-    }
-
-    /// Gives back what the vectors reserved beyond their need.
-    pub(crate) fn shrink(&mut self) {
-        self.names.shrink_to_fit();
-        self.ends.shrink_to_fit();
-        self.folder_of.shrink_to_fit();
+        (0..self.len()).filter_map(|index| Some((self.folder_of(index)?, self.get(index)?.name)))
     }
 }
 
@@ -99,22 +125,22 @@ mod tests {
 
     #[test]
     fn a_million_files_take_few_bytes_each() {
-        let mut listing = Listing::default();
+        let mut listing = ListingBuilder::default();
         for label in 0..1000 {
             let folder = listing.add_folder(format!("n{label:08}").as_bytes(), label).unwrap();
             for file in 0..1000 {
-                listing.add_file(folder, format!("n{label:08}_{file}.JPEG").as_bytes());
+                let name = format!("n{label:08}_{file}.JPEG");
+                listing.add_file(folder, name.as_bytes()).unwrap();
             }
         }
+        assert_eq!(listing.len(), 1_000_000);
+        let listing = listing.finish().unwrap();
         assert_eq!(listing.len(), 1_000_000);
         let last = listing.get(999_999).unwrap();
         assert_eq!(last.path(), b"n00000999/n00000999_999.JPEG");
         assert_eq!(last.label, 999);
         assert_eq!(listing.get(1_000_000), None);
-        // Before shrinking: what the walk needs at its peak.
-        let bytes = listing.names.capacity()
-            + 8 * listing.ends.capacity()
-            + 4 * listing.folder_of.capacity();
-        assert!(bytes < 200 * 1_000_000, "{bytes}");
+        let bytes = listing.names.len() + 12 * 1_000_000;
+        assert!(bytes < 40 * 1_000_000, "{bytes}");
     }
 }

@@ -34,6 +34,7 @@ mod labels;
 mod layout;
 mod links;
 mod listing;
+mod objects;
 mod plain;
 mod planned;
 mod reader;
@@ -44,8 +45,9 @@ mod table;
 mod walk;
 mod walk_away;
 #[cfg(feature = "write")]
-mod writer;
+mod words;
 #[cfg(feature = "write")]
+mod writer;
 mod written_splits;
 
 pub use format::Folder;

@@ -6,55 +6,76 @@
 //! ```
 //!
 //! Integers are little endian. The plan file that carries it has the checksum.
-use crate::folder::{layout::check_relative, listing::Listing};
+use crate::folder::{
+    layout::check_relative,
+    listing::{Listing, ListingBuilder},
+};
+use bytes::Bytes;
+use fdconvert_core::Result;
+use fdconvert_storage::Spool;
 
 impl Listing {
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
+    /// # Errors
+    /// `Io` where the bytes are many and a temporary file cannot be written.
+    pub(crate) fn to_bytes(&self) -> Result<Bytes> {
+        let mut bytes = Spool::default();
         let folders: Vec<_> = self.folders().collect();
-        bytes.extend((folders.len() as u64).to_le_bytes());
+        bytes.push(&(folders.len() as u64).to_le_bytes())?;
         for (path, label) in folders {
             let path = path.strip_suffix(b"/").unwrap_or(path);
-            bytes.extend(label.to_le_bytes());
-            bytes.extend((path.len() as u32).to_le_bytes());
-            bytes.extend(path);
+            bytes.push(&label.to_le_bytes())?;
+            bytes.push(&(path.len() as u32).to_le_bytes())?;
+            bytes.push(path)?;
         }
-        bytes.extend(self.len().to_le_bytes());
+        bytes.push(&self.len().to_le_bytes())?;
         for (folder, name) in self.files() {
-            bytes.extend(folder.to_le_bytes());
+            bytes.push(&folder.to_le_bytes())?;
             // The system allows 255 bytes.
-            bytes.extend((name.len() as u16).to_le_bytes());
-            bytes.extend(name);
+            bytes.push(&(name.len() as u16).to_le_bytes())?;
+            bytes.push(name)?;
         }
-        bytes
+        bytes.finish()
     }
 
     /// `None` when the bytes are no listing, or name files outside of the folder.
-    pub(crate) fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
-        let mut listing = Self::default();
-        let rest = &mut bytes;
-        let n_folders = u64::from_le_bytes(take(rest)?);
-        for _ in 0..n_folders {
-            let label = u32::from_le_bytes(take(rest)?);
-            let len = u32::from_le_bytes(take(rest)?);
-            let path = take_slice(rest, usize::try_from(len).ok()?)?;
-            let is_safe = path.is_empty() || check_relative(path).is_ok();
-            listing.add_folder(path, label).filter(|_| is_safe)?;
-        }
-        let n_files = u64::from_le_bytes(take(rest)?);
+    ///
+    /// # Errors
+    /// `Io` where the files are many and a temporary file cannot be written.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Option<Self>> {
+        let mut listing = ListingBuilder::default();
+        let mut rest = bytes;
+        let Some(n_folders) = folders(&mut rest, &mut listing) else { return Ok(None) };
+        let Some(n_files) = take(&mut rest).map(u64::from_le_bytes) else { return Ok(None) };
         for _ in 0..n_files {
-            let folder = u32::from_le_bytes(take(rest)?);
-            let len = u16::from_le_bytes(take(rest)?);
-            let name = take_slice(rest, usize::from(len))?;
-            let is_safe = check_relative(name).is_ok() && !name.contains(&b'/');
-            if !is_safe || u64::from(folder) >= n_folders {
-                return None;
+            match file(&mut rest).filter(|(folder, _)| u64::from(*folder) < n_folders) {
+                Some((folder, name)) => listing.add_file(folder, name)?,
+                None => return Ok(None),
             }
-            listing.add_file(folder, name);
         }
-        listing.shrink();
-        rest.is_empty().then_some(listing)
+        Ok(if rest.is_empty() { Some(listing.finish()?) } else { None })
     }
+}
+
+/// Adds the folders of a listing; their number.
+fn folders(rest: &mut &[u8], listing: &mut ListingBuilder) -> Option<u64> {
+    let n_folders = u64::from_le_bytes(take(rest)?);
+    for _ in 0..n_folders {
+        let label = u32::from_le_bytes(take(rest)?);
+        let len = u32::from_le_bytes(take(rest)?);
+        let path = take_slice(rest, usize::try_from(len).ok()?)?;
+        let is_safe = path.is_empty() || check_relative(path).is_ok();
+        listing.add_folder(path, label).filter(|_| is_safe)?;
+    }
+    Some(n_folders)
+}
+
+/// The next file: number of its folder, name.
+fn file<'a>(rest: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
+    let folder = u32::from_le_bytes(take(rest)?);
+    let len = u16::from_le_bytes(take(rest)?);
+    let name = take_slice(rest, usize::from(len))?;
+    let is_safe = check_relative(name).is_ok() && !name.contains(&b'/');
+    is_safe.then_some((folder, name))
 }
 
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
@@ -73,20 +94,22 @@ mod tests {
 
     #[test]
     fn comes_back_whole_or_not_at_all() {
-        let mut listing = Listing::default();
+        let mut listing = ListingBuilder::default();
         for (path, label) in [(&b"a"[..], 0), (b"b/\xff", 1), (b"", 2)] {
             let folder = listing.add_folder(path, label).unwrap();
-            listing.add_file(folder, b"x.jpg");
-            listing.add_file(folder, b"y y.png");
+            listing.add_file(folder, b"x.jpg").unwrap();
+            listing.add_file(folder, b"y y.png").unwrap();
         }
-        let bytes = listing.to_bytes();
-        let back = Listing::from_bytes(&bytes).unwrap();
+        let listing = listing.finish().unwrap();
+        let bytes = listing.to_bytes().unwrap();
+        let back = Listing::from_bytes(&bytes).unwrap().unwrap();
         assert_eq!(back.len(), 6);
         for index in 0..6 {
             assert_eq!(back.get(index), listing.get(index));
         }
         for len in 0..bytes.len() {
-            assert!(Listing::from_bytes(&bytes[..len]).is_none(), "cut at {len}");
+            let cut = Listing::from_bytes(&bytes[..len]).unwrap();
+            assert!(cut.is_none(), "cut at {len}");
         }
     }
 
@@ -95,10 +118,11 @@ mod tests {
         for (folder, name) in
             [(&b".."[..], &b"x"[..]), (b"/etc", b"x"), (b"a", b".."), (b"a", b"b/c")]
         {
-            let mut listing = Listing::default();
+            let mut listing = ListingBuilder::default();
             let number = listing.add_folder(folder, 0).unwrap();
-            listing.add_file(number, name);
-            assert!(Listing::from_bytes(&listing.to_bytes()).is_none());
+            listing.add_file(number, name).unwrap();
+            let bytes = listing.finish().unwrap().to_bytes().unwrap();
+            assert!(Listing::from_bytes(&bytes).unwrap().is_none());
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::folder::{
     table::{Cell, Table},
     walk::{Found, Traces, walk},
     walk_away::{self, FoundAway},
+    words::Words,
 };
 use bytes::Bytes;
 use fdconvert_core::{
@@ -52,14 +53,14 @@ pub struct FolderReader {
 /// Sizes of the files that need not be asked for again.
 #[derive(Debug)]
 struct Cached {
-    sizes: Vec<u64>,
+    sizes: Words,
     /// The cache they come from, where they were not asked for by this run.
     file: Option<PathBuf>,
 }
 
 impl Cached {
     fn size(&self, index: u64) -> Option<u64> {
-        self.sizes.get(usize::try_from(index).ok()?).copied()
+        self.sizes.get(index)
     }
 }
 
@@ -132,7 +133,7 @@ impl FolderReader {
             let file = file.unwrap_or_default();
             fs::metadata(&file).map(|it| it.len()).map_err(Error::io("look at", &file))
         };
-        let sizes = (0..found.listing.len()).map(size).collect::<Result<Vec<u64>>>()?;
+        let sizes = Words::collect((0..found.listing.len()).map(size))?;
         cache::store(cache, root, began, traces, &found, &sizes)?;
         let mut reader = Self::of_walk(root, how, Some(found))?;
         reader.cached = Some(Cached { sizes, file: None });
@@ -172,7 +173,7 @@ impl FolderReader {
         fingerprint: [u8; 16],
         how: Folder,
     ) -> Result<Self> {
-        let listing = Listing::from_bytes(listing).ok_or_else(|| {
+        let listing = Listing::from_bytes(listing)?.ok_or_else(|| {
             Error::usage("plan", format!("the listing of {} is damaged", root.display()))
         })?;
         let division =
@@ -263,11 +264,13 @@ impl FolderReader {
 
     /// Returns what [`Folder::open_planned`](crate::folder::Folder::open_planned) needs to know the
     /// files again; `None` when a table lists them.
-    #[must_use]
-    pub fn listing(&self) -> Option<Vec<u8>> {
+    ///
+    /// # Errors
+    /// `Io` where the files are many and a temporary file cannot be written.
+    pub fn listing(&self) -> Result<Option<Bytes>> {
         match &self.samples {
-            Samples::Walked(listing) => Some(listing.to_bytes()),
-            Samples::Listed { .. } => None,
+            Samples::Walked(listing) => listing.to_bytes().map(Some),
+            Samples::Listed { .. } => Ok(None),
         }
     }
 

@@ -102,14 +102,15 @@ fn unlike(root: &Path, flat: &BTreeSet<&[u8]>, deep: &BTreeMap<&[u8], &[u8]>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::listing::ListingBuilder;
 
     fn listing(folders: &[&str]) -> Listing {
-        let mut listing = Listing::default();
+        let mut listing = ListingBuilder::default();
         for path in folders {
             let folder = listing.add_folder(path.as_bytes(), 7).unwrap();
-            listing.add_file(folder, b"1.jpg");
+            listing.add_file(folder, b"1.jpg").unwrap();
         }
-        listing
+        listing.finish().unwrap()
     }
 
     fn labels(listing: &Listing) -> Vec<u32> {

@@ -160,15 +160,16 @@ pub(crate) fn parts(path: &[u8]) -> (&[u8], &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::listing::ListingBuilder;
 
     fn division(folders: &[&str]) -> Result<Division> {
-        let mut listing = Listing::default();
+        let mut listing = ListingBuilder::default();
         for (path, label) in folders.iter().zip(0..) {
             let folder = listing.add_folder(path.as_bytes(), label).unwrap();
-            listing.add_file(folder, b"1.jpg");
-            listing.add_file(folder, b"2.jpg");
+            listing.add_file(folder, b"1.jpg").unwrap();
+            listing.add_file(folder, b"2.jpg").unwrap();
         }
-        listing.division(Path::new("r"))
+        listing.finish()?.division(Path::new("r"))
     }
 
     fn splits(folders: &[&str]) -> Splits {

@@ -3,7 +3,7 @@ use crate::folder::{
     entries::{Entries, Entry},
     layout::{MACOSX, extensions, is_hidden, join, key_of_path, promised, split_extension},
     links::Target,
-    listing::Listing,
+    listing::{Listing, ListingBuilder},
 };
 use fdconvert_core::{Error, Ignored, Message, Result, message, named};
 use std::{
@@ -47,19 +47,19 @@ pub(crate) fn walk(root: &Path, follow_links: bool, traces: Option<&mut Traces>)
     let mut walker = Walker {
         root: root.to_path_buf(),
         real: real.clone(),
-        listing: Listing::default(),
+        listing: ListingBuilder::default(),
         ignored: Ignored::default(),
         seen: follow_links.then(BTreeSet::new),
         traces,
     };
     let mut class_names = Vec::new();
-    let mut flat = Listing::default();
+    let mut flat = ListingBuilder::default();
     let flat_folder = flat.add_folder(b"", 0).unwrap_or_default();
     let top = Place { path: Vec::new(), real, through_link: false };
     let mut names = walker.list(&top)?;
     for (name, entry) in names.sorted() {
         match entry {
-            Entry::File => flat.add_file(flat_folder, name),
+            Entry::File => flat.add_file(flat_folder, name)?,
             Entry::Folder(target) => {
                 let label = u32::try_from(class_names.len()).unwrap_or(u32::MAX);
                 let before = (walker.listing.len(), walker.ignored.repeats);
@@ -73,7 +73,8 @@ pub(crate) fn walk(root: &Path, follow_links: bool, traces: Option<&mut Traces>)
         }
     }
     let Walker { listing, ignored, .. } = walker;
-    found(root, (flat, listing), class_names, ignored, follow_links)
+    let listings = (flat.finish()?, listing.finish()?);
+    found(root, listings, class_names, ignored, follow_links)
 }
 
 /// What was found, of images that lie in the folder itself and those of its class folders.
@@ -88,13 +89,12 @@ pub(super) fn found(
     follow_links: bool,
 ) -> Result<Found> {
     ignored.shorten();
-    let mut listing = match (flat.get(0), class_names.first()) {
+    let listing = match (flat.get(0), class_names.first()) {
         (None, None) => return Err(no_image(root, &ignored, follow_links)),
         (Some(_), Some(class_name)) => return Err(mixed(root, &flat, class_name)),
         (Some(_), None) => flat,
         (None, Some(_)) => classes,
     };
-    listing.shrink();
     Ok(Found { listing, class_names, ignored })
 }
 
@@ -102,7 +102,7 @@ struct Walker<'a> {
     root: PathBuf,
     /// Where the root really is; links must not leave it.
     real: PathBuf,
-    listing: Listing,
+    listing: ListingBuilder,
     ignored: Ignored,
     /// Device and number of every folder that was listed, where links may lead anywhere.
     seen: Option<BTreeSet<(u64, u64)>>,
@@ -150,7 +150,7 @@ impl Walker<'_> {
                             .ok_or_else(|| too_many_folders(&self.root))?,
                     };
                     folder = Some(id);
-                    self.listing.add_file(id, name);
+                    self.listing.add_file(id, name)?;
                 }
                 Entry::Folder(target) => {
                     self.descend(&place.child(name, target), label)?;

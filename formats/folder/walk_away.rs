@@ -2,11 +2,12 @@
 //! sizes and tags, too.
 use crate::folder::{
     layout::{MACOSX, is_hidden, key_of_path},
-    listing::Listing,
+    listing::ListingBuilder,
+    objects::{Object, Objects, parts},
     walk::{self, Found, TABLES, is_image, too_many_folders},
+    words::{Words, WordsBuilder},
 };
 use fdconvert_core::{Ignored, Result};
-use fdconvert_storage::place::{Below, list_below};
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +19,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 pub(crate) struct FoundAway {
     pub(crate) found: Found,
     /// Of each image.
-    pub(crate) sizes: Vec<u64>,
+    pub(crate) sizes: Words,
     /// Of the tags of all images: it changes when one of them is written again.
     pub(crate) stamp: [u8; 16],
 }
@@ -29,18 +30,16 @@ pub(crate) struct FoundAway {
 /// # Errors
 /// `Usage` for a folder without images, and for images beside class folders; `Io`.
 pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
-    let mut objects = list_below(root)?;
-    // As folders are walked: part by part, and not as stores sort them.
-    objects.sort_by(|a, b| parts(&a.path).cmp(parts(&b.path)));
+    let objects = Objects::list(root)?;
     let mut ignored = Ignored::default();
-    let (mut listing, mut flat) = (Listing::default(), Listing::default());
+    let (mut listing, mut flat) = (ListingBuilder::default(), ListingBuilder::default());
     let flat_folder = flat.add_folder(b"", 0).unwrap_or_default();
-    let (mut sizes, mut stamp) = (Vec::new(), Xxh3Default::new());
+    let (mut sizes, mut stamp) = (WordsBuilder::default(), Xxh3Default::new());
     let mut folders = BTreeMap::new();
     // With how many images each has.
     let (mut classes, mut n_classes): (Vec<(&[u8], u64)>, u32) = (Vec::new(), 0);
     let mut passed_over = BTreeSet::new();
-    for Below { path, len, tag } in &objects {
+    for Object { path, len, tag } in objects.iter() {
         let class = parts(path).next().filter(|class| class.len() < path.len());
         let class = class.filter(|class| !is_hidden(class) && *class != MACOSX);
         if let Some(class) = class
@@ -58,10 +57,10 @@ pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
         }
         let (folder, name) = match path.iter().rposition(|&byte| byte == b'/') {
             Some(slash) => (&path[..slash], &path[slash + 1..]),
-            None => (&b""[..], &path[..]),
+            None => (&b""[..], path),
         };
         // What tools leave that show folders.
-        if name.is_empty() || (*len == 0 && objects_below(&objects, path)) {
+        if name.is_empty() || (len == 0 && objects.has_below(path)) {
             continue;
         }
         if folder.is_empty() && TABLES.contains(&name) {
@@ -70,10 +69,10 @@ pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
         if !is_image(name, true, &mut ignored) {
             continue;
         }
-        sizes.push(*len);
+        sizes.push(len)?;
         stamp.update(&tag.to_le_bytes());
         if folder.is_empty() {
-            flat.add_file(flat_folder, name);
+            flat.add_file(flat_folder, name)?;
             continue;
         }
         if let Some((_, n_images)) = classes.last_mut() {
@@ -89,13 +88,14 @@ pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
                 id
             }
         };
-        listing.add_file(id, name);
+        listing.add_file(id, name)?;
     }
     let (full, empty): (Vec<_>, Vec<_>) = classes.iter().partition(|(_, n_images)| *n_images > 0);
     let class_names: Vec<String> = full.iter().map(|(name, _)| key_of_path(name)).collect();
     ignored.folders.extend(empty.iter().map(|(name, _)| key_of_path(name)));
-    let found = walk::found(root, (flat, listing), class_names, ignored, false)?;
-    Ok(FoundAway { found, sizes, stamp: stamp.digest128().to_le_bytes() })
+    let listings = (flat.finish()?, listing.finish()?);
+    let found = walk::found(root, listings, class_names, ignored, false)?;
+    Ok(FoundAway { found, sizes: sizes.finish()?, stamp: stamp.digest128().to_le_bytes() })
 }
 
 /// Size and stamp of the files of a table, by the list of the store; [`MISSING`] for those that it
@@ -106,26 +106,19 @@ pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
 pub(crate) fn look_up<'a>(
     root: &Path,
     paths: impl Iterator<Item = Cow<'a, [u8]>>,
-) -> Result<(Vec<u64>, [u8; 16])> {
-    let objects = list_below(root)?.into_iter();
-    let objects: BTreeMap<Vec<u8>, (u64, u64)> =
-        objects.map(|Below { path, len, tag }| (path, (len, tag))).collect();
+) -> Result<(Words, [u8; 16])> {
+    let objects = Objects::list(root)?;
     let mut stamp = Xxh3Default::new();
-    let sizes = paths.map(|path| {
-        let (len, tag) = objects.get(&*path).copied().unwrap_or((MISSING, 0));
-        stamp.update(&tag.to_le_bytes());
-        len
-    });
-    let sizes = sizes.collect();
+    let sizes = Words::collect(paths.map(|path| {
+        let found = objects.find(&path);
+        stamp.update(&found.map_or(0, |object| object.tag).to_le_bytes());
+        Ok(found.map_or(MISSING, |object| object.len))
+    }))?;
     Ok((sizes, stamp.digest128().to_le_bytes()))
 }
 
 /// The size of an object that is not there.
 pub(crate) const MISSING: u64 = u64::MAX;
-
-fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    path.split(|&byte| byte == b'/')
-}
 
 /// Where the first part of a path ends that is passed over with all below it.
 fn hidden_part(path: &[u8]) -> Option<usize> {
@@ -138,11 +131,4 @@ fn hidden_part(path: &[u8]) -> Option<usize> {
         end += 1;
     }
     None
-}
-
-/// Returns whether a path is also a folder; `objects` are sorted part by part.
-fn objects_below(objects: &[Below], path: &[u8]) -> bool {
-    let after = objects.partition_point(|object| parts(&object.path).le(parts(path)));
-    let next = objects.get(after).and_then(|object| object.path.strip_prefix(path));
-    next.is_some_and(|rest| rest.starts_with(b"/"))
 }

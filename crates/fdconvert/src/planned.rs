@@ -9,17 +9,18 @@ use crate::{
     sources::Opening,
     splits,
 };
+use bytes::Bytes;
 use fdconvert_core::{Error, Ignored, Message, Result, Source, message, named, split_names};
 use fdconvert_pipeline::{Cancel, OnError, Part, Plan, PlanFile, Report};
 use fdconvert_storage::{
-    Scratch, make_folder,
+    Scratch, Spool, make_folder,
     place::{self, is_url},
     replace, sync_folder_of,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -65,7 +66,7 @@ pub struct Planned {
     jpeg_index: Option<u32>,
     how: How,
     /// Contents of the plan's file, which parts leave for `merge`.
-    bytes: Vec<u8>,
+    bytes: Bytes,
 }
 
 /// Plans a dataset.
@@ -106,7 +107,9 @@ pub fn plan_with(
     drop(planning);
     let stored = Stored { options: options.clone(), ratio };
     let file = PlanFile { options: stored, sources: described, plan };
-    let bytes = file.to_bytes()?;
+    let mut spool = Spool::default();
+    file.write_to(&mut spool)?;
+    let bytes = spool.finish()?;
     Ok(Planned {
         source,
         paths: paths.to_vec(),
@@ -133,8 +136,8 @@ impl Planned {
     /// # Errors
     /// As for [`load`](Self::load); `Cancelled`.
     pub fn load_with(file: &Path, context: Context<'_>) -> Result<Self> {
-        let bytes = place::whole(file)?.to_vec();
-        let parsed = PlanFile::<Stored>::parse(&bytes, &file.display().to_string())?;
+        let bytes = place::whole(file)?;
+        let parsed = parse(&bytes, &file.display().to_string())?;
         let Stored { options, ratio } = parsed.options;
         let opening = Opening { options: &options, context, cache: None };
         let source = opening.open_planned(&parsed.sources)?;
@@ -331,7 +334,17 @@ fn refuse_existing(path: &Path) -> Error {
 fn is_plan(path: &Path) -> Result<bool> {
     let is_file = fs::metadata(path).map_err(Error::io("look at", path))?.is_file();
     let bytes = if is_file { Some(fdconvert_storage::map(path)?) } else { None };
-    Ok(bytes.is_some_and(|bytes| PlanFile::<Stored>::parse(&bytes, "").is_ok()))
+    Ok(bytes.is_some_and(|bytes| parse(&bytes, "").is_ok()))
+}
+
+/// Reads a plan; listings of many files go to files without names.
+fn parse(bytes: &[u8], name: &str) -> Result<PlanFile<Stored>> {
+    PlanFile::parse(bytes, name, |listing| {
+        let mut spool = Spool::default();
+        let copied = io::copy(listing, &mut spool);
+        copied.map_err(Error::io("read the listing of", name))?;
+        spool.finish()
+    })
 }
 
 /// Leaves the plan in the dataset. Parts may do so at the same time: each writes the same bytes

@@ -159,7 +159,7 @@ impl Opening<'_> {
         let folder = if packed { None } else { self.cached_folder(path)? };
         let (source, listing): (Box<dyn Source>, _) = match folder {
             Some(folder) => {
-                let listing = folder.listing();
+                let listing = folder.listing()?;
                 (Box::new(folder), listing)
             }
             None => (self.open_one(path)?, None),

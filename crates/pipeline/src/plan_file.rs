@@ -27,19 +27,20 @@
 //!          again, in a form of its own; 0 bytes for none
 //! ```
 use crate::{Plan, Positions, own_splits::is_part_of_file_name};
+use bytes::Bytes;
 use fdconvert_core::{Codec, Common, Error, Ignored, Result, Schema, Shard, bytes::u64_at, named};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     collections::BTreeMap,
-    io::{self, Read, Write},
+    io::{self, BufReader, BufWriter, Read, Write},
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
 const MAGIC: &[u8; 8] = b"FDPLAN\r\n";
 const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 32;
-/// Of the whole body: 10 million samples take half a gigabyte.
-const MAX_BODY_BYTES: u64 = 16 << 30;
+/// Of the whole body: a hundred million samples take four gigabytes.
+const MAX_BODY_BYTES: u64 = 64 << 30;
 const MAX_HEAD_BYTES: u64 = 1 << 30;
 const FORMAT: &str = "plan";
 /// Level of compression: names compress well, and more effort gains little.
@@ -70,7 +71,7 @@ pub struct PlannedSource {
     /// Its fields.
     pub schema: Schema,
     /// What spares it from looking again.
-    pub listing: Option<Vec<u8>>,
+    pub listing: Option<Bytes>,
     /// What lies in it and is not a sample.
     pub left_out: Ignored,
 }
@@ -114,28 +115,31 @@ struct HeadCommon {
 }
 
 impl<O: Serialize + DeserializeOwned> PlanFile<O> {
-    /// The file's bytes; the same plan gives the same.
+    /// Writes the file's bytes, of which the same plan gives the same. None but a few of them are in
+    /// memory: the body is gone through twice, as its length and hash stand before it.
     ///
     /// # Errors
-    /// `Io` when compression fails.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let failed = |cause| Error::io("compress", "the plan")(cause);
-        let encoder = zstd::Encoder::new(vec![0; HEADER_BYTES], ZSTD_LEVEL).map_err(failed)?;
-        let mut body = Counted { inner: encoder, hash: Xxh3Default::new(), len: 0 };
-        self.write_body(&mut body).map_err(failed)?;
-        let (len, hash) = (body.len, body.hash.digest());
-        let mut bytes = body.inner.finish().map_err(failed)?;
+    /// `Io` when `file` cannot be written, or compression fails.
+    pub fn write_to(&self, file: impl Write) -> Result<()> {
+        let failed = |cause| Error::io("write", "the plan")(cause);
+        let mut measured = Counted { inner: io::sink(), hash: Xxh3Default::new(), len: 0 };
+        self.write_body(&mut BufWriter::new(&mut measured)).map_err(failed)?;
         let header = [
             &MAGIC[..],
             &VERSION.to_le_bytes(),
             &0_u32.to_le_bytes(),
-            &len.to_le_bytes(),
-            &hash.to_le_bytes(),
+            &measured.len.to_le_bytes(),
+            &measured.hash.digest().to_le_bytes(),
         ];
-        if let Some(place) = bytes.get_mut(..HEADER_BYTES) {
-            place.copy_from_slice(&header.concat());
-        }
-        Ok(bytes)
+        self.write_frame(file, &header.concat()).map_err(failed)
+    }
+
+    fn write_frame(&self, mut file: impl Write, header: &[u8]) -> io::Result<()> {
+        file.write_all(header)?;
+        let mut body = BufWriter::new(zstd::Encoder::new(file, ZSTD_LEVEL)?);
+        self.write_body(&mut body)?;
+        let encoder = body.into_inner().map_err(io::IntoInnerError::into_error)?;
+        encoder.finish()?.flush()
     }
 
     fn write_body(&self, body: &mut impl Write) -> io::Result<()> {
@@ -185,12 +189,17 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
         Ok(())
     }
 
-    /// Reads a plan; `name` is what messages call it.
+    /// Reads a plan; `name` is what messages call it. Listings, of which each may be larger than
+    /// memory, are read by `keep`.
     ///
     /// # Errors
     /// `Version` for another version, `Corrupt` for anything that is not as specified, `Usage` for
-    /// options that are none of `O`.
-    pub fn parse(bytes: &[u8], name: &str) -> Result<Self> {
+    /// options that are none of `O`; those of `keep`.
+    pub fn parse(
+        bytes: &[u8],
+        name: &str,
+        keep: impl Fn(&mut dyn Read) -> Result<Bytes>,
+    ) -> Result<Self> {
         let corrupt = |what: String| Error::corrupt(FORMAT, name, 0, what);
         let word = |at| u64_at(bytes, at).ok_or_else(|| corrupt("it has no whole header".into()));
         if bytes.get(..8) != Some(MAGIC) {
@@ -208,9 +217,15 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
         let frame = bytes.get(HEADER_BYTES..).unwrap_or_default();
         let failed = |cause: io::Error| corrupt(format!("its body cannot be read: {cause}"));
         let decoder = zstd::Decoder::new(frame).map_err(failed)?;
-        let mut body = Counted { inner: decoder.take(len), hash: Xxh3Default::new(), len: 0 };
-        let file = PlanFile::read_body(&mut body, len).map_err(failed)?;
-        if body.len != len || body.hash.digest() != hash {
+        let body = Counted { inner: decoder.take(len), hash: Xxh3Default::new(), len: 0 };
+        let mut body = BufReader::new(body);
+        let file = PlanFile::read_body(&mut body, len, &keep).map_err(|error| match error {
+            Unread::Body(cause) => failed(cause),
+            Unread::Kept(error) => error,
+        })?;
+        let is_read = body.buffer().is_empty();
+        let body = body.into_inner();
+        if !is_read || body.len != len || body.hash.digest() != hash {
             return Err(corrupt("its body does not match its checksum".into()));
         }
         file.check().map_err(corrupt)?;
@@ -224,14 +239,14 @@ impl<O: Serialize + DeserializeOwned> PlanFile<O> {
 }
 
 impl PlanFile<serde_json::Value> {
-    fn read_body(body: &mut impl Read, len: u64) -> io::Result<Self> {
+    fn read_body(body: &mut impl Read, len: u64, keep: Keep<'_>) -> Result<Self, Unread> {
         let head = read_counted(body, len.min(MAX_HEAD_BYTES))?;
-        let head: Head = serde_json::from_slice(&head)?;
+        let head: Head = serde_json::from_slice(&head).map_err(io::Error::from)?;
         let order = read_counted_words(body, len)?;
         let words = read_counted_words(body, len)?;
         let mut sources = Vec::new();
         for source in head.sources {
-            let listing = read_counted(body, len)?;
+            let listing = read_kept(body, len, keep)?;
             let fingerprint = u128::from_hex(&source.fingerprint)
                 .ok_or_else(|| io::Error::other("a fingerprint is not hexadecimal"))?;
             sources.push(PlannedSource {
@@ -298,12 +313,65 @@ impl PlanFile<serde_json::Value> {
     }
 }
 
-/// A length and so many bytes; allocates as it reads, not as it is told.
-fn read_counted(from: &mut impl Read, limit: u64) -> io::Result<Vec<u8>> {
-    let len = read_word(from)?;
+/// What reads a listing.
+type Keep<'a> = &'a dyn Fn(&mut dyn Read) -> Result<Bytes>;
+
+/// Why a body was not read.
+enum Unread {
+    /// It is not as specified.
+    Body(io::Error),
+    /// A listing could not be kept.
+    Kept(Error),
+}
+
+impl From<io::Error> for Unread {
+    fn from(cause: io::Error) -> Self {
+        Self::Body(cause)
+    }
+}
+
+/// A length and so many bytes, read by `keep`.
+fn read_kept(from: &mut impl Read, limit: u64, keep: Keep<'_>) -> Result<Bytes, Unread> {
+    let len = checked(read_word(from)?, limit)?;
+    let mut part = Failing { inner: from.by_ref().take(len), failure: None };
+    let kept = keep(&mut part);
+    // A body that cannot be read is damage, wherever it is noticed.
+    if let Some(cause) = part.failure {
+        return Err(Unread::Body(cause));
+    }
+    let kept = kept.map_err(Unread::Kept)?;
+    if kept.len() as u64 != len {
+        return Err(Unread::Body(io::ErrorKind::UnexpectedEof.into()));
+    }
+    Ok(kept)
+}
+
+/// Remembers why it cannot be read.
+struct Failing<I> {
+    inner: I,
+    failure: Option<io::Error>,
+}
+
+impl<I: Read> Read for Failing<I> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(bytes).map_err(|cause| {
+            let told = io::Error::new(cause.kind(), cause.to_string());
+            self.failure = Some(cause);
+            told
+        })
+    }
+}
+
+fn checked(len: u64, limit: u64) -> io::Result<u64> {
     if len > limit {
         return Err(io::Error::other(format!("a length of {len} is out of bounds")));
     }
+    Ok(len)
+}
+
+/// A length and so many bytes; allocates as it reads, not as it is told.
+fn read_counted(from: &mut impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let len = checked(read_word(from)?, limit)?;
     let mut bytes = Vec::new();
     if from.by_ref().take(len).read_to_end(&mut bytes)? as u64 != len {
         return Err(io::ErrorKind::UnexpectedEof.into());
@@ -312,10 +380,7 @@ fn read_counted(from: &mut impl Read, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 fn read_counted_words(from: &mut impl Read, limit: u64) -> io::Result<Vec<u64>> {
-    let len = read_word(from)?;
-    if len > limit / 8 {
-        return Err(io::Error::other(format!("a length of {len} is out of bounds")));
-    }
+    let len = checked(read_word(from)?, limit / 8)?;
     let mut words = Vec::new();
     for _ in 0..len {
         words.push(read_word(from)?);
@@ -388,7 +453,7 @@ mod tests {
             fingerprint: [7; 16],
             n_samples,
             schema: schema.clone(),
-            listing: listing.map(<[u8]>::to_vec),
+            listing: listing.map(Bytes::copy_from_slice),
             left_out: Ignored::default(),
         };
         let shard = |number, samples| Shard { number, of: 2, samples, split: "train".into() };
@@ -410,26 +475,40 @@ mod tests {
         }
     }
 
+    fn to_bytes(file: &PlanFile) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        file.write_to(&mut bytes).unwrap();
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> Result<PlanFile> {
+        PlanFile::parse(bytes, "p", |listing| {
+            let mut bytes = Vec::new();
+            listing.read_to_end(&mut bytes).map_err(Error::io("read", "p"))?;
+            Ok(bytes.into())
+        })
+    }
+
     #[test]
     fn comes_back_as_it_was() {
         let file = sample();
-        let bytes = file.to_bytes().unwrap();
-        assert_eq!(PlanFile::parse(&bytes, "p").unwrap(), file);
-        assert_eq!(bytes, file.to_bytes().unwrap());
+        let bytes = to_bytes(&file);
+        assert_eq!(parse(&bytes).unwrap(), file);
+        assert_eq!(bytes, to_bytes(&file));
     }
 
     #[test]
     fn damage_is_an_error_whatever_is_cut_or_flipped() {
-        let bytes = sample().to_bytes().unwrap();
+        let bytes = to_bytes(&sample());
         for len in 0..bytes.len() {
-            assert!(PlanFile::parse(&bytes[..len], "p").is_err(), "cut at {len}");
+            assert!(parse(&bytes[..len]).is_err(), "cut at {len}");
         }
         for at in 0..bytes.len() {
             for bit in 0..8 {
                 let mut flipped = bytes.clone();
                 flipped[at] ^= 1 << bit;
                 // The Zstandard frame has bits that mean nothing; then the plan is the same.
-                if let Ok(file) = PlanFile::parse(&flipped, "p") {
+                if let Ok(file) = parse(&flipped) {
                     assert_eq!(file, sample(), "byte {at}, bit {bit}");
                 }
             }
@@ -441,7 +520,7 @@ mod tests {
         let refused = |change: fn(&mut PlanFile)| {
             let mut file = sample();
             change(&mut file);
-            PlanFile::parse(&file.to_bytes().unwrap(), "p").unwrap_err();
+            parse(&to_bytes(&file)).unwrap_err();
         };
         refused(|file| file.plan.shards[1].samples = 1..3);
         refused(|file| file.plan.shards[1].samples = 2..4);
@@ -449,5 +528,29 @@ mod tests {
         refused(|file| file.plan.order = None);
         refused(|file| file.sources[0].n_samples = u64::MAX);
         refused(|file| file.plan.bmp = Some(Positions::from_words(vec![1, 1])));
+    }
+
+    /// What cannot be kept is no damage, and what cannot be read is.
+    #[test]
+    fn a_listing_that_cannot_be_kept_is_not_called_damaged() {
+        let bytes = to_bytes(&sample());
+        let full = PlanFile::parse(&bytes, "p", |_| Err(Error::Cancelled)).unwrap_err();
+        assert!(matches!(full, Error::Cancelled), "{full}");
+        let short = PlanFile::parse(&bytes, "p", |_| Ok(Bytes::new())).unwrap_err();
+        assert!(matches!(short, Error::Corrupt { .. }), "{short}");
+    }
+
+    /// Bytes behind the last listing are not of a plan, whatever their checksum says.
+    #[test]
+    fn a_body_is_read_to_its_end() {
+        let whole = to_bytes(&sample());
+        let mut body = Vec::new();
+        sample().write_body(&mut body).unwrap();
+        body.extend([0; 3]);
+        let mut longer = whole[..16].to_vec();
+        longer.extend((body.len() as u64).to_le_bytes());
+        longer.extend(xxhash_rust::xxh3::xxh3_64(&body).to_le_bytes());
+        longer.extend(zstd::encode_all(&body[..], ZSTD_LEVEL).unwrap());
+        assert!(matches!(parse(&longer), Err(Error::Corrupt { .. })));
     }
 }

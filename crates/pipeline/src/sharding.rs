@@ -65,8 +65,13 @@ impl Sharding {
             ShardBy::Count(count) => n_samples.div_ceil(count),
             ShardBy::Number(number) => number,
             ShardBy::Bytes(bytes) => {
-                let sizes = how.sizes(&range)?;
-                let cuts = by_bytes(&range, &sizes, bytes);
+                let cuts = match how.cut_known(&range, bytes)? {
+                    Some(cuts) => cuts,
+                    None => {
+                        let mean = how.mean(&range)?;
+                        by_bytes(&range, bytes, |_| Ok(Some(mean)))?.unwrap_or_default()
+                    }
+                };
                 if self.multiple_of <= 1 {
                     return Ok(cuts);
                 }
@@ -108,11 +113,16 @@ fn equal(range: &Range<u64>, n_shards: u64) -> Vec<Range<u64>> {
     (0..n_shards).map(|n| start_of(n)..start_of(n + 1)).collect()
 }
 
-fn by_bytes(range: &Range<u64>, sizes: &Sizes, limit: u64) -> Vec<Range<u64>> {
+/// Cuts by the sizes of the samples at the positions; `None` where one of them is not known.
+fn by_bytes(
+    range: &Range<u64>,
+    limit: u64,
+    size_of: impl Fn(u64) -> Result<Option<u64>>,
+) -> Result<Option<Vec<Range<u64>>>> {
     let mut cuts = Vec::new();
     let (mut start, mut filled) = (range.start, 0_u64);
     for position in range.clone() {
-        let size = sizes.of(position - range.start);
+        let Some(size) = size_of(position)? else { return Ok(None) };
         if position > start && filled.saturating_add(size) > limit {
             cuts.push(start..position);
             (start, filled) = (position, 0);
@@ -120,39 +130,22 @@ fn by_bytes(range: &Range<u64>, sizes: &Sizes, limit: u64) -> Vec<Range<u64>> {
         filled = filled.saturating_add(size);
     }
     cuts.push(start..range.end);
-    cuts
-}
-
-/// Bytes that samples take in a shard.
-enum Sizes {
-    /// One by one: the bytes are the source's.
-    Known(Vec<u64>),
-    /// The mean of a few that were encoded.
-    Mean(u64),
-}
-
-impl Sizes {
-    fn of(&self, at: u64) -> u64 {
-        match self {
-            Self::Mean(mean) => *mean,
-            Self::Known(sizes) => {
-                usize::try_from(at).ok().and_then(|at| sizes.get(at)).copied().unwrap_or(0)
-            }
-        }
-    }
+    Ok(Some(cuts))
 }
 
 impl Measure<'_> {
-    fn sizes(&self, range: &Range<u64>) -> Result<Sizes> {
+    /// Cuts by the sizes of images that stay as they are, where the source knows them.
+    fn cut_known(&self, range: &Range<u64>, limit: u64) -> Result<Option<Vec<Range<u64>>>> {
         let policy = self.policy;
         let is_kept = policy.encode == Encode::Keep && policy.size.is_none();
-        if is_kept
-            && policy.mixture.is_none()
-            && !policy.baseline
-            && let Some(known) = range.clone().map(|at| self.known(at)).collect::<Result<_>>()?
-        {
-            return Ok(Sizes::Known(known));
+        if !is_kept || policy.mixture.is_some() || policy.baseline {
+            return Ok(None);
         }
+        by_bytes(range, limit, |position| self.known(position))
+    }
+
+    /// The mean size of a few samples that are encoded to learn it.
+    fn mean(&self, range: &Range<u64>) -> Result<u64> {
         let mut worker = Worker::default();
         let (mut n_good, mut total) = (0, 0);
         let n_samples = range.end - range.start;
@@ -167,7 +160,7 @@ impl Measure<'_> {
             }
         }
         // No image could be read: the run will say so, sample by sample.
-        Ok(Sizes::Mean(total.checked_div(n_good).unwrap_or(1).max(1)))
+        Ok(total.checked_div(n_good).unwrap_or(1).max(1))
     }
 
     /// Bytes of a sample that stays as it is, where the source knows them; 0 for one that the run
@@ -220,11 +213,12 @@ mod tests {
             let lens: Vec<_> = cuts.iter().map(|cut| cut.end - cut.start).collect();
             prop_assert!(lens.iter().max().unwrap() - lens.iter().min().unwrap() <= 1);
 
-            let sizes = Sizes::Known((0..len).map(|i| (i * 7919) % 40).collect());
-            let cuts = by_bytes(&range, &sizes, k);
+            let size_of = |position: u64| (position - start) * 7919 % 40;
+            let cuts = by_bytes(&range, k, |position| Ok(Some(size_of(position))));
+            let cuts = cuts.unwrap().unwrap();
             covers(&cuts, &range);
             for cut in cuts {
-                let bytes: u64 = cut.clone().map(|at| sizes.of(at - start)).sum();
+                let bytes: u64 = cut.clone().map(size_of).sum();
                 prop_assert!(bytes <= k || cut.end - cut.start == 1);
             }
         }

@@ -3,7 +3,8 @@
 //! Reading: [`map`] gives a whole file as [`Bytes`](bytes::Bytes) over a memory map,
 //! [`sigbus::caught`] makes pages that cannot be read errors,
 //! [`read_file`] reads a small file under a limit, a [`DirectFile`] is read past the page cache,
-//! [`spill`] gives bytes that are not a file a file without a name, and a [`Throttle`] slows readers down to a rate. Writing: a [`Scratch`] file or a
+//! [`spill`] gives bytes that are not a file a file without a name, a [`Spool`] does so where they
+//! are many, and a [`Throttle`] slows readers down to a rate. Writing: a [`Scratch`] file or a
 //! [`ScratchDir`] carries another name until it is complete, synced and renamed; dropped before
 //! that it is removed, and after a kill it can be told apart and continued. A [`Claim`] says whose
 //! the files of a shard are, from before the first of them is opened until its record is there.
@@ -80,6 +81,7 @@ mod sealed;
 pub mod sigbus;
 #[cfg(feature = "spill")]
 mod spill;
+mod spool;
 #[cfg(feature = "write")]
 mod stamp;
 mod throttle;
@@ -96,6 +98,7 @@ pub use record::{check_record, fingerprint_hex, is_of_run, seal_record};
 pub use sealed::{SEALED_START, seal_json, unseal_json};
 #[cfg(feature = "spill")]
 pub use spill::spill;
+pub use spool::Spool;
 pub use throttle::Throttle;
 
 #[cfg(feature = "write")]

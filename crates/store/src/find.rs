@@ -8,6 +8,7 @@ use crate::{
 };
 use fdconvert_core::{Error, Result};
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use object_store::ObjectMeta;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -89,6 +90,9 @@ pub fn list(path: &Path) -> Result<Vec<Entry>> {
 pub struct Below {
     /// Relative to the folder.
     pub key: String,
+    /// The number of the folder in the folder that it lies in, at any depth; `None` right in it.
+    /// Those of one number come in the order of their keys.
+    pub within: Option<u32>,
     /// In bytes.
     pub len: u64,
     /// A hash of its entity tag, or of the time when it was written.
@@ -98,12 +102,12 @@ pub struct Below {
 /// Requests for lists that are in flight.
 const LISTS: usize = 32;
 
-/// Returns all objects at any depth below a folder, in no order: the folders in it are listed at the
-/// same time, a thousand objects with each request.
+/// Gives `take` all objects at any depth below a folder, in no order: the folders in it are listed at
+/// the same time, a thousand objects with each request, and none but those are in memory.
 ///
 /// # Errors
-/// `Usage` for what is no URL; `Io`, also for servers that do not list.
-pub fn list_below(path: &Path) -> Result<Vec<Below>> {
+/// `Usage` for what is no URL; `Io`, also for servers that do not list; those of `take`.
+pub fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Result<()> {
     let location = Location::parse(path)?;
     if matches!(location.scheme, Scheme::Http | Scheme::Hf) {
         let what = "single images are read from s3://, gs:// and az:// only";
@@ -114,28 +118,33 @@ pub fn list_below(path: &Path) -> Result<Vec<Below>> {
     count::request();
     let top = client.wait(client.store.list_with_delimiter(Some(&location.key)));
     let top = top.map_err(failed)?;
-    let below = client.wait(async {
-        let lists = top.common_prefixes.iter().map(|folder| {
-            let store = &client.store;
-            async move {
-                count::request();
-                store.list(Some(folder)).try_collect::<Vec<_>>().await
-            }
-        });
-        futures_util::stream::iter(lists).buffer_unordered(LISTS).try_concat().await
-    });
-    let below = below.map_err(failed)?;
     let root = location.key.as_ref();
-    let found = top.objects.iter().chain(&below).filter_map(|meta| {
-        let key = meta.location.as_ref().strip_prefix(root)?;
-        let key = key.strip_prefix('/').unwrap_or(key).to_owned();
-        let tag = match &meta.e_tag {
-            Some(tag) => xxh3_64(tag.as_bytes()),
-            None => xxh3_64(&meta.last_modified.timestamp_micros().to_le_bytes()),
-        };
-        Some(Below { key, len: meta.size, tag })
-    });
-    Ok(found.collect())
+    let mut see = |meta: &ObjectMeta, within| match below(root, meta, within) {
+        Some(found) => take(found),
+        None => Ok(()),
+    };
+    top.objects.iter().try_for_each(|meta| see(meta, None))?;
+    client.wait(async {
+        let lists = (0..).zip(&top.common_prefixes).map(|(number, folder): (u32, _)| {
+            count::request();
+            client.store.list(Some(folder)).map_ok(move |meta| (number, meta))
+        });
+        let mut found = futures_util::stream::iter(lists).flatten_unordered(LISTS);
+        while let Some((number, meta)) = found.try_next().await.map_err(failed)? {
+            see(&meta, Some(number))?;
+        }
+        Ok(())
+    })
+}
+
+fn below(root: &str, meta: &ObjectMeta, within: Option<u32>) -> Option<Below> {
+    let key = meta.location.as_ref().strip_prefix(root)?;
+    let key = key.strip_prefix('/').unwrap_or(key).to_owned();
+    let tag = match &meta.e_tag {
+        Some(tag) => xxh3_64(tag.as_bytes()),
+        None => xxh3_64(&meta.last_modified.timestamp_micros().to_le_bytes()),
+    };
+    Some(Below { key, within, len: meta.size, tag })
 }
 
 fn object(location: &Location) -> Result<Option<Found>> {

@@ -25,9 +25,10 @@ pub(super) fn list(path: &Path) -> Result<Vec<(PathBuf, Kind)>> {
     Ok(entries.map(|Entry { path, found }| (path, kind(found))).collect())
 }
 
-pub(super) fn list_below(path: &Path) -> Result<Vec<Below>> {
-    let found = store::list_below(path)?.into_iter();
-    Ok(found.map(|store::Below { key, len, tag }| Below { path: key.into(), len, tag }).collect())
+pub(super) fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Result<()> {
+    store::list_below(path, &mut |store::Below { key, within, len, tag }| {
+        take(Below { path: key.into(), within, len, tag })
+    })
 }
 
 pub(super) fn read_start(path: &Path, n_bytes: usize) -> Result<Bytes> {

@@ -110,19 +110,22 @@ pub fn list(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
 pub struct Below {
     /// Relative to the folder.
     pub path: Vec<u8>,
+    /// The number of the folder in the folder that it lies in, at any depth; `None` right in it.
+    /// Those of one number come in the order of their paths' bytes.
+    pub within: Option<u32>,
     /// In bytes.
     pub len: u64,
     /// Another one when the object was written again.
     pub tag: u64,
 }
 
-/// All objects at any depth below a folder of a store, in no order.
+/// Gives `take` all objects at any depth below a folder of a store, in no order.
 ///
 /// # Errors
-/// `Usage` for a path without a store; `Io`, also for servers that do not list.
-pub fn list_below(folder: &Path) -> Result<Vec<Below>> {
+/// `Usage` for a path without a store; `Io`, also for servers that do not list; those of `take`.
+pub fn list_below(folder: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Result<()> {
     if is_url(folder) {
-        return away::list_below(folder);
+        return away::list_below(folder, take);
     }
     Err(Error::usage("location", format!("{} is not in a store", folder.display())))
 }

@@ -17,7 +17,7 @@ pub(super) fn list(path: &Path) -> Result<Vec<(PathBuf, Kind)>> {
     refuse(path)
 }
 
-pub(super) fn list_below(path: &Path) -> Result<Vec<Below>> {
+pub(super) fn list_below(path: &Path, _: &mut dyn FnMut(Below) -> Result<()>) -> Result<()> {
     refuse(path)
 }
 

@@ -1,0 +1,132 @@
+//! Bytes that are gathered before they are used.
+#[cfg(feature = "spill")]
+use crate::map::map_open;
+use bytes::Bytes;
+#[cfg(feature = "spill")]
+use fdconvert_core::Error;
+use fdconvert_core::Result;
+use std::io;
+
+/// Above this they move to a file: the listing of a million images stays in memory.
+#[cfg(feature = "spill")]
+const IN_MEMORY: usize = 32 << 20;
+
+/// Bytes that are added one after another and then read at random: a few in memory, many in a file
+/// without a name in the folder for temporary files (`TMPDIR`), which is mapped in the end, so that
+/// the system may take their memory back. The file is gone with the last slice of the result, and
+/// with the process however that ends.
+///
+/// Without the feature `spill` all of them stay in memory.
+#[derive(Debug, Default)]
+pub struct Spool {
+    /// What is not in the file.
+    rest: Vec<u8>,
+    #[cfg(feature = "spill")]
+    file: Option<std::fs::File>,
+    len: u64,
+}
+
+impl Spool {
+    /// Bytes added so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Returns whether nothing was added.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds bytes at the end.
+    ///
+    /// # Errors
+    /// `Io` when the file cannot be made or written.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        self.rest.extend_from_slice(bytes);
+        self.len += bytes.len() as u64;
+        #[cfg(feature = "spill")]
+        if self.rest.len() >= IN_MEMORY {
+            return self.write_out();
+        }
+        Ok(())
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    /// `Io` when the file cannot be written or mapped.
+    pub fn finish(mut self) -> Result<Bytes> {
+        #[cfg(feature = "spill")]
+        if self.file.is_some() {
+            self.write_out()?;
+            if let Some(file) = &self.file {
+                return map_open(file, &folder());
+            }
+        }
+        self.rest.shrink_to_fit();
+        Ok(self.rest.into())
+    }
+
+    #[cfg(feature = "spill")]
+    fn write_out(&mut self) -> Result<()> {
+        use std::io::Write as _;
+        let folder = folder();
+        let file = match &mut self.file {
+            Some(file) => file,
+            empty => {
+                let file = tempfile::tempfile_in(&folder);
+                empty.insert(file.map_err(Error::io("create a temporary file in", &folder))?)
+            }
+        };
+        let wrote = file.write_all(&self.rest);
+        wrote.map_err(Error::io("write a temporary file in", &folder))?;
+        self.rest.clear();
+        Ok(())
+    }
+}
+
+#[cfg(feature = "spill")]
+#[allow(clippy::disallowed_methods, reason = "nothing there becomes an output")]
+fn folder() -> std::path::PathBuf {
+    std::env::temp_dir()
+}
+
+impl io::Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_bytes_come_back_as_few_do() {
+        assert!(Spool::default().finish().unwrap().is_empty());
+        for n_blocks in [1_usize, 40] {
+            let mut spool = Spool::default();
+            for block in 0..n_blocks {
+                spool.push(&vec![block as u8; 1 << 20]).unwrap();
+            }
+            spool.push(b"end").unwrap();
+            assert_eq!(spool.len(), (n_blocks << 20) as u64 + 3);
+            #[cfg(feature = "spill")]
+            assert_eq!(spool.file.is_some(), n_blocks == 40);
+            let bytes = spool.finish().unwrap();
+            assert_eq!(bytes.len(), (n_blocks << 20) + 3);
+            for block in 0..n_blocks {
+                assert_eq!(bytes[block << 20], block as u8);
+                assert_eq!(bytes[(block << 20) + (1 << 20) - 1], block as u8);
+            }
+            assert_eq!(bytes[n_blocks << 20..], b"end"[..]);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The list of all objects below a folder of a store.
+use crate::folder::words::{Words, WordsBuilder};
+use bytes::Bytes;
+use fdconvert_core::{Result, bytes::u32_at};
+use fdconvert_storage::{Spool, place::list_below};
+use std::{cmp::Ordering, collections::BTreeMap, mem, path::Path};
+
+/// The objects below a folder, in the order in which folders are walked: part by part. Of many
+/// millions the names lie in files without names; those that a store does not give in this order
+/// take eight bytes each in memory.
+pub(crate) struct Objects {
+    paths: Bytes,
+    ends: Words,
+    lens: Words,
+    tags: Words,
+    /// Which of them stands at each place; `None` where they came in order.
+    order: Option<Vec<u64>>,
+}
+
+/// A folder in the root.
+struct Folder {
+    name: Vec<u8>,
+    n_objects: usize,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Object<'a> {
+    /// Relative to the folder.
+    pub(crate) path: &'a [u8],
+    /// In bytes.
+    pub(crate) len: u64,
+    /// Another one when the object was written again.
+    pub(crate) tag: u64,
+}
+
+impl Objects {
+    /// Lists them.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(crate) fn list(root: &Path) -> Result<Self> {
+        let (mut paths, mut ends) = (Spool::default(), WordsBuilder::default());
+        let (mut lens, mut tags) = (WordsBuilder::default(), WordsBuilder::default());
+        let (mut folder_of, mut folders) = (Spool::default(), Some(BTreeMap::new()));
+        let (mut last, mut is_sorted) = (Vec::new(), true);
+        list_below(root, &mut |found| {
+            is_sorted = is_sorted && compare(&last, &found.path) != Ordering::Greater;
+            paths.push(&found.path)?;
+            ends.push(paths.len())?;
+            lens.push(found.len)?;
+            tags.push(found.tag)?;
+            folder_of.push(&found.within.unwrap_or_default().to_le_bytes())?;
+            match (&mut folders, found.within) {
+                (Some(folders), Some(number)) => {
+                    let empty = || Folder { name: first(&found.path).to_vec(), n_objects: 0 };
+                    folders.entry(number).or_insert_with(empty).n_objects += 1;
+                }
+                _ => folders = None,
+            }
+            last = found.path;
+            Ok(())
+        })?;
+        let mut objects = Self {
+            paths: paths.finish()?,
+            ends: ends.finish()?,
+            lens: lens.finish()?,
+            tags: tags.finish()?,
+            order: None,
+        };
+        if !is_sorted {
+            objects.order = Some(match folders {
+                Some(folders) => objects.by_folders(&folders, &folder_of.finish()?),
+                None => objects.sorted((0..objects.ends.len()).collect()),
+            });
+        }
+        Ok(objects)
+    }
+
+    /// The order of objects none of which lies right in the root: folder by folder, whose objects
+    /// are nearly always in order, so that hundreds of millions need not be sorted. `folder_of` has
+    /// four bytes for each object.
+    fn by_folders(&self, folders: &BTreeMap<u32, Folder>, folder_of: &[u8]) -> Vec<u64> {
+        let mut by_name: Vec<(&u32, &Folder)> = folders.iter().collect();
+        by_name.sort_unstable_by(|(_, a), (_, b)| a.name.cmp(&b.name));
+        let (mut next, mut start) = (BTreeMap::new(), 0);
+        for (number, folder) in &by_name {
+            next.insert(**number, start);
+            start += folder.n_objects;
+        }
+        let mut order = vec![0; start];
+        for (index, number) in (0_u64..).zip(folder_of.chunks_exact(4)) {
+            let number = u32_at(number, 0).unwrap_or_default();
+            let place = next.get_mut(&number).and_then(|at| {
+                *at += 1;
+                order.get_mut(*at - 1)
+            });
+            if let Some(place) = place {
+                *place = index;
+            }
+        }
+        let mut rest = &mut order[..];
+        for (_, folder) in by_name {
+            let (run, others) = mem::take(&mut rest).split_at_mut(folder.n_objects);
+            let path = |index: &u64| self.path(*index).unwrap_or_default();
+            if !run.is_sorted_by(|a, b| compare(path(a), path(b)) != Ordering::Greater) {
+                run.sort_unstable_by(|a, b| compare(path(a), path(b)));
+            }
+            rest = others;
+        }
+        order
+    }
+
+    fn sorted(&self, mut order: Vec<u64>) -> Vec<u64> {
+        let path = |index: &u64| self.path(*index).unwrap_or_default();
+        order.sort_unstable_by(|a, b| compare(path(a), path(b)));
+        order
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Object<'_>> {
+        (0..self.ends.len()).filter_map(|at| self.get(at))
+    }
+
+    /// The object at that path.
+    pub(crate) fn find(&self, path: &[u8]) -> Option<Object<'_>> {
+        let found = self.get(self.first_where(|other| compare(other, path) != Ordering::Less))?;
+        (found.path == path).then_some(found)
+    }
+
+    /// Returns whether a path is also a folder.
+    pub(crate) fn has_below(&self, path: &[u8]) -> bool {
+        let after = self.first_where(|other| compare(other, path) == Ordering::Greater);
+        let rest = self.get(after).and_then(|next| next.path.strip_prefix(path));
+        rest.is_some_and(|rest| rest.starts_with(b"/"))
+    }
+
+    /// The place of the first path that is past a border.
+    fn first_where(&self, is_past: impl Fn(&[u8]) -> bool) -> u64 {
+        let (mut start, mut end) = (0, self.ends.len());
+        while start < end {
+            let middle = start + (end - start) / 2;
+            if self.get(middle).is_some_and(|object| is_past(object.path)) {
+                end = middle;
+            } else {
+                start = middle + 1;
+            }
+        }
+        start
+    }
+
+    fn get(&self, at: u64) -> Option<Object<'_>> {
+        let index = match &self.order {
+            Some(order) => *order.get(usize::try_from(at).ok()?)?,
+            None => at,
+        };
+        let (len, tag) = (self.lens.get(index)?, self.tags.get(index)?);
+        Some(Object { path: self.path(index)?, len, tag })
+    }
+
+    fn path(&self, index: u64) -> Option<&[u8]> {
+        let start = match index.checked_sub(1) {
+            Some(before) => self.ends.get(before)?,
+            None => 0,
+        };
+        self.paths.get(usize::try_from(start).ok()?..usize::try_from(self.ends.get(index)?).ok()?)
+    }
+}
+
+/// The parts of a path.
+pub(crate) fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|&byte| byte == b'/')
+}
+
+fn first(path: &[u8]) -> &[u8] {
+    parts(path).next().unwrap_or_default()
+}
+
+fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    parts(a).cmp(parts(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn objects(paths: &[&str]) -> Objects {
+        let words = |words: Vec<u64>| Words::collect(words.into_iter().map(Ok)).unwrap();
+        let ends = paths.iter().scan(0, |end, path| {
+            *end += path.len() as u64;
+            Some(*end)
+        });
+        Objects {
+            paths: paths.concat().into_bytes().into(),
+            ends: words(ends.collect()),
+            lens: words((0..paths.len() as u64).collect()),
+            tags: words(vec![7; paths.len()]),
+            order: None,
+        }
+    }
+
+    #[test]
+    fn order_is_that_of_a_walk() {
+        let mut objects = objects(&["a/x", "a-b/x", "a", "b", "a/y"]);
+        objects.order = Some(objects.sorted((0..5).collect()));
+        let paths: Vec<_> = objects.iter().map(|object| object.path).collect();
+        assert_eq!(paths, [&b"a"[..], b"a/x", b"a/y", b"a-b/x", b"b"]);
+        for object in objects.iter() {
+            assert_eq!(objects.find(object.path), Some(object));
+        }
+        assert_eq!(objects.find(b"a/xx"), None);
+        assert_eq!(objects.find(b"c"), None);
+        assert!(objects.has_below(b"a"));
+        assert!(objects.has_below(b"a-b"));
+        assert!(!objects.has_below(b"b"));
+        assert!(!objects.has_below(b"a/x"));
+    }
+
+    /// As a store lists them: each folder in the order of the bytes, several at the same time.
+    #[test]
+    fn folders_of_mixed_lists_come_in_the_same_order() {
+        let listed = ["a-b/x", "a/s-t/1", "a-b/y", "a/s/1", "a/s/2", "c/z"];
+        let numbers = [0_u32, 1, 0, 1, 1, 7];
+        let mut folders = BTreeMap::new();
+        for (path, number) in listed.iter().zip(numbers) {
+            let name = first(path.as_bytes()).to_vec();
+            folders.entry(number).or_insert(Folder { name, n_objects: 0 }).n_objects += 1;
+        }
+        let objects = objects(&listed);
+        let folder_of: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let order = objects.by_folders(&folders, &folder_of);
+        assert_eq!(order, objects.sorted((0..6).collect()));
+        assert_eq!(order, [3, 4, 1, 0, 2, 5]);
+    }
+}
