@@ -56,15 +56,22 @@ impl BetonReader {
         self.header.rows_offset() + sample * self.layout.row_bytes as u64
     }
 
+    #[inline]
     pub(crate) fn row(&self, sample: u64) -> Result<&[u8]> {
+        let row = (sample < self.header.n_samples)
+            .then(|| self.row_offset(sample))
+            .and_then(|at| usize::try_from(at).ok())
+            .and_then(|at| self.head.get(at..at.checked_add(self.layout.row_bytes)?));
+        row.ok_or_else(|| self.no_row(sample))
+    }
+
+    #[cold]
+    fn no_row(&self, sample: u64) -> Error {
         if sample >= self.header.n_samples {
             let what = format!("there is no sample {sample}, only {}", self.header.n_samples);
-            return Err(Error::usage("sample", what));
+            return Error::usage("sample", what);
         }
-        let row = usize::try_from(self.row_offset(sample))
-            .ok()
-            .and_then(|at| self.head.get(at..at.checked_add(self.layout.row_bytes)?));
-        row.ok_or_else(|| self.bad_sample(sample, "its row is outside the file"))
+        self.bad_sample(sample, "its row is outside the file")
     }
 
     /// Bytes of a value, checked against the bounds of the data.
@@ -84,6 +91,7 @@ impl BetonReader {
         if inside || len == 0 { Ok(()) } else { Err(self.outside(sample, pointer, len)) }
     }
 
+    #[cold]
     fn outside(&self, sample: u64, pointer: u64, len: u64) -> Error {
         let what = format!("{len} bytes at {pointer} are outside the data");
         self.bad_sample(sample, &what)
