@@ -44,8 +44,8 @@ mod split_folders;
 mod table;
 mod walk;
 mod walk_away;
-#[cfg(feature = "write")]
 mod words;
+#[cfg(feature = "write")]
 #[cfg(feature = "write")]
 mod writer;
 mod written_splits;
