@@ -6,8 +6,8 @@ use crate::beton::{
 use crate::index::Index;
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema, Source,
-    Value, bytes::u64_at, message,
+    Ahead, Codec, Encoded, Error, Extent, Image, Kind, Provenance, Reader, Result, Sample, Schema,
+    Source, Value, bytes::u64_at, message,
 };
 use fdconvert_jpeg::grid_of;
 use fdconvert_storage::Blob;
@@ -177,6 +177,25 @@ impl BetonReader {
         Ok(Encoded::new(codec, width, height, bytes))
     }
 
+    /// Where the values of a sample lie: offset and length.
+    fn ranges(&self, sample: u64) -> Option<Vec<(u64, u64)>> {
+        let row = self.row(sample).ok()?;
+        let mut ranges = Vec::with_capacity(1);
+        for column in &self.layout.columns {
+            let at = column.offset;
+            ranges.push(match &column.storage {
+                Storage::Int | Storage::Float => continue,
+                Storage::Image => {
+                    let pointer = ImageCell::parse(row, at)?.pointer;
+                    (pointer, self.image_len(sample, column.region.unwrap_or(0), pointer).ok()?)
+                }
+                Storage::Bytes | Storage::Json => (u64_at(row, at)?, u64_at(row, at + 8)?),
+                Storage::Array(len) => (u64_at(row, at)?, *len),
+            });
+        }
+        Some(ranges)
+    }
+
     fn stored_key(&self, index: u64) -> Result<String> {
         match self.index.as_ref().map(|block| block.key(index)) {
             Some(Ok(Some(key))) => Ok(key.to_owned()),
@@ -208,6 +227,17 @@ impl Source for BetonReader {
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         self.get(index).map(Into::into)
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.data.here().is_none()
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        if !self.reads_ahead() {
+            return Ahead::default();
+        }
+        self.data.read_ahead(indices.iter().filter_map(|&index| self.ranges(index)).flatten())
     }
 
     fn key(&self, index: u64) -> String {

@@ -46,7 +46,6 @@ mod walk;
 mod walk_away;
 mod words;
 #[cfg(feature = "write")]
-#[cfg(feature = "write")]
 mod writer;
 mod written_splits;
 

@@ -9,11 +9,16 @@ use crate::mds::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Message, Provenance,
-    Reader, Result, Sample, Schema, Source, Splits, Value, bytes::u32_at, message,
+    Ahead, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Message,
+    Provenance, Reader, Result, Sample, Schema, Source, Splits, Value, bytes::u32_at, message,
 };
 use serde_json::{Map, json};
-use std::{collections::BTreeSet, fmt::Display, ops::Range, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    ops::Range,
+    path::PathBuf,
+};
 
 /// An open dataset. Shards are mapped when they are first needed and values are slices of the
 /// map; compressed ones are decompressed as a whole. Many threads may read at the same time.
@@ -263,6 +268,30 @@ impl Source for MdsReader {
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         self.get(index).map(Into::into)
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.shards.iter().any(ShardFile::reads_ahead)
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        let mut by_shard: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for &index in indices {
+            if let Ok(shard) = self.shard_of(index) {
+                by_shard.entry(shard.first).or_default().push(index);
+            }
+        }
+        let n_regions = self.fields.schema.fields.iter().filter(|field| !is_cell(field)).count();
+        let mut ahead = Ahead::default();
+        for (first, indices) in by_shard {
+            // Without an index the shard is fetched as a whole.
+            let Some((shard, block)) = self.block_of(first) else { continue };
+            let regions = indices.iter().flat_map(|index| {
+                (0..).take(n_regions).filter_map(move |at| block.region(index - first, at).ok())
+            });
+            ahead.add(shard.read_ahead(regions.map(|region| (region.offset, region.len))));
+        }
+        ahead
     }
 
     fn key(&self, index: u64) -> String {

@@ -4,7 +4,7 @@ use crate::mds::{
     sidecar::ShardIndex,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, MaxDecompressed, Message, Result, bytes::u32_at};
+use fdconvert_core::{Ahead, Error, MaxDecompressed, Message, Result, bytes::u32_at};
 use fdconvert_storage::{Blob, place, sigbus};
 use std::{
     collections::VecDeque,
@@ -107,6 +107,20 @@ impl ShardFile {
         }
         let opened = Blob::open_with_len(&self.raw_path(), self.entry.raw_data.bytes)?;
         Ok(self.opened.get_or_init(|| opened))
+    }
+
+    /// Returns whether parts of it are read from a store.
+    pub(crate) fn reads_ahead(&self) -> bool {
+        // Of two forms it takes a look to know which one is there.
+        self.given.is_none() && self.entry.zip_data.is_none() && place::is_url(&self.folder)
+    }
+
+    /// Announces parts of the raw shard that will be read soon.
+    pub(crate) fn read_ahead(&self, ranges: impl Iterator<Item = (u64, u64)>) -> Ahead {
+        if !self.reads_ahead() {
+            return Ahead::default();
+        }
+        self.opened().map(|blob| blob.read_ahead(ranges)).unwrap_or_default()
     }
 
     /// A part of the raw shard; `None` where it is outside.

@@ -8,7 +8,7 @@ use crate::mixed::{
 use crate::wds::{Wds, WdsReader};
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Extent, Image, Kind, Message, Provenance, Reader, Result, Sample,
+    Ahead, Codec, Encoded, Error, Extent, Image, Kind, Message, Provenance, Reader, Result, Sample,
     Schema, Source, Splits, packed_splits,
 };
 use fdconvert_jpeg::grid_of;
@@ -165,6 +165,27 @@ impl Source for MixedReader {
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         self.get(index).map(Into::into)
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.parts.iter().flatten().any(Source::reads_ahead)
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        let mut by_code = [const { Vec::new() }; CODECS.len()];
+        for &index in indices {
+            let Some((code, position)) = self.order.place(index) else { continue };
+            if let Some(positions) = by_code.get_mut(usize::from(code)) {
+                positions.push(position);
+            }
+        }
+        let mut ahead = Ahead::default();
+        for (part, positions) in self.parts.iter().zip(&by_code) {
+            if let Some(part) = part {
+                ahead.add(part.read_ahead(positions));
+            }
+        }
+        ahead
     }
 
     fn key(&self, index: u64) -> String {

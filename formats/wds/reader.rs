@@ -8,12 +8,12 @@ use crate::wds::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Message, Provenance, Reader, Result,
-    Sample, Schema, Source, Splits, message,
+    Ahead, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Message, Provenance, Reader,
+    Result, Sample, Schema, Source, Splits, message,
 };
 use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
-use std::{fmt::Display, path::PathBuf, sync::OnceLock};
+use std::{collections::BTreeMap, fmt::Display, path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Open shards as one dataset, in the order of the manifest or of their names. Nothing is copied:
@@ -51,12 +51,19 @@ impl WdsReader {
         found.reduce(EntryPointFacts::and)
     }
 
-    /// The shard of a sample, and its position there.
-    pub(crate) fn locate(&self, index: u64) -> Result<(&Shard, u64)> {
+    /// The number of the shard of a sample, which may be one behind the last, and the sample's
+    /// position there.
+    fn place(&self, index: u64) -> (usize, u64) {
         let number = self.ends.partition_point(|&end| end <= index);
         let start = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        (number, index - start.unwrap_or(0))
+    }
+
+    /// The shard of a sample, and its position there.
+    pub(crate) fn locate(&self, index: u64) -> Result<(&Shard, u64)> {
+        let (number, sample) = self.place(index);
         match self.shards.get(number) {
-            Some(shard) => Ok((shard, index - start.unwrap_or(0))),
+            Some(shard) => Ok((shard, sample)),
             None => {
                 let what = format!("there is no sample {index}, only {}", self.len());
                 Err(Error::usage("sample", what))
@@ -128,6 +135,24 @@ impl Source for WdsReader {
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         self.get(index).map(Into::into)
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.shards.iter().any(|shard| shard.archive.here().is_none())
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        let mut by_shard: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        for &index in indices {
+            let (number, sample) = self.place(index);
+            by_shard.entry(number).or_default().push(sample);
+        }
+        let mut ahead = Ahead::default();
+        for (number, samples) in by_shard {
+            let Some(shard) = self.shards.get(number) else { continue };
+            ahead.add(shard.read_ahead(&samples, &self.slots));
+        }
+        ahead
     }
 
     fn key(&self, index: u64) -> String {

@@ -2,7 +2,7 @@ use crate::index::Index;
 use crate::wds::{fields, layout, scan::Scanned};
 use bytes::Bytes;
 use fdconvert_core::{
-    Encoded, Error, Extent, FieldSpec, Kind, Message, Result, Schema, Value, message, named,
+    Ahead, Encoded, Error, Extent, FieldSpec, Kind, Message, Result, Schema, Value, message, named,
 };
 use fdconvert_storage::{Blob, place};
 use std::{io, path::Path, sync::Arc};
@@ -203,6 +203,21 @@ impl Shard {
             Kind::Array(_) => Value::Array(bytes),
             kind => fields::decode(kind, bytes)?,
         })
+    }
+
+    /// Announces the values of samples that will be read soon.
+    pub(crate) fn read_ahead(&self, samples: &[u64], slots: &[Slot]) -> Ahead {
+        let (Contents::Indexed(index), None) = (&self.contents, self.archive.here()) else {
+            return Ahead::default();
+        };
+        let regions = |sample| {
+            slots.iter().filter_map(move |slot| match slot {
+                Slot::Region(number) => index.region(sample, *number).ok(),
+                Slot::Cell(_) => None,
+            })
+        };
+        let regions = samples.iter().flat_map(|&sample| regions(sample));
+        self.archive.read_ahead(regions.map(|region| (region.offset, region.len)))
     }
 
     pub(crate) fn slice(&self, offset: u64, len: u64) -> Result<Bytes, Refusal> {

@@ -36,6 +36,7 @@ mod overwrite;
 mod parts;
 #[cfg(feature = "turbo")]
 mod profile;
+mod read_ahead;
 #[cfg(feature = "turbo")]
 mod sources;
 #[cfg(feature = "turbo")]

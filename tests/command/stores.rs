@@ -135,6 +135,13 @@ fn read_through_faults(root: &Path, seed: u64) -> Vec<String> {
         Err(error) => return vec![error.chain()],
     };
     let local = fdconvert::open(root.join("bucket").join(name)).unwrap();
+    // Not announced, all together, or each sample on its own.
+    let indices: Vec<u64> = (0..local.len()).collect();
+    let _ahead: Vec<_> = match seed % 3 {
+        0 => Vec::new(),
+        1 => vec![dataset.read_ahead(&indices)],
+        _ => indices.chunks(1).map(|one| dataset.read_ahead(one)).collect(),
+    };
     let mut errors = Vec::new();
     for index in 0..local.len() {
         match dataset.get(index) {
@@ -220,7 +227,9 @@ fn requests_are_few_and_in_flight_together() {
     // A look, the manifest, and for each of three shards its index.
     let opened = server.served().requests;
     assert!(opened <= 3 + 3, "{:#?}", server.by_path());
-    let options = Options { batch: 12, fetch_threads: 12, threads: 1, ..Options::default() };
+    // Each on its own: what is read ahead is tested elsewhere.
+    let (batch, fetch_threads, ahead_bytes) = (12, 12, 0);
+    let options = Options { batch, fetch_threads, ahead_bytes, threads: 1, ..Options::default() };
     let mut loader = Loader::new(datasets, options).unwrap();
     assert_eq!(loader.next_batch().unwrap().unwrap().len(), 12);
     assert_eq!(server.served().requests, opened + 12);
@@ -242,6 +251,7 @@ fn a_cache_in_a_folder_spares_exactly_its_share_of_the_requests() {
         threads: 1,
         cache_bytes,
         cache_folder: Some(cache.clone()),
+        ahead_bytes: 0,
         ..Options::default()
     };
     // All of the images: the first epoch reads each once, the second and another process none.

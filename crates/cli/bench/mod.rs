@@ -42,6 +42,10 @@ pub(crate) struct Measured {
     pub(crate) stalled: f64,
     /// Bytes read from storage for an image.
     pub(crate) bytes_per_image: f64,
+    /// Requests to stores for an image.
+    pub(crate) requests_per_image: f64,
+    /// Share of the bytes from stores that lie between images which were fetched together.
+    pub(crate) over_fetched: f64,
     /// Share of the images that came from the cache.
     pub(crate) hits: f64,
     /// Share of the images of each stored form.
@@ -256,6 +260,9 @@ impl Lane {
             decoding_per_s: samples * threads as f64 / work.max(f64::MIN_POSITIVE),
             stalled: (sum(&|stats| stats.stalled.as_secs_f64()) / elapsed).min(1.0),
             bytes_per_image: sum(&|stats| stats.storage_bytes as f64) / samples,
+            requests_per_image: sum(&|stats| stats.requests as f64) / samples,
+            over_fetched: sum(&|stats| stats.over_fetched_bytes as f64)
+                / sum(&|stats| stats.received_bytes as f64).max(1.0),
             hits: sum(&|stats| stats.hits as f64) / drawn,
             forms: forms(&self.loader),
             verdict: last.map_or("", |stats| stats.verdict.name()),

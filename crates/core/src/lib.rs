@@ -20,6 +20,7 @@
 //! Deliberately absent: files, threads and codecs. Nothing here opens, decodes or spawns.
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod array;
 mod bilevel;
 pub mod bytes;
@@ -40,6 +41,7 @@ mod source;
 mod splits;
 mod units;
 
+pub use ahead::{Ahead, Coming, Window};
 pub use array::{ArraySpec, DType};
 pub use bilevel::Bilevel;
 pub use error::{Class, Error, Result};

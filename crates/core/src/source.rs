@@ -1,6 +1,6 @@
 use crate::{
-    Codec, Encoded, Error, Ignored, Image, Message, Provenance, Result, Sample, Schema, Splits,
-    Value,
+    Ahead, Codec, Encoded, Error, Ignored, Image, Message, Provenance, Result, Sample, Schema,
+    Splits, Value,
 };
 use bytes::Bytes;
 use std::{convert::Infallible, path::Path, sync::Arc};
@@ -24,6 +24,19 @@ pub trait Source: Send + Sync {
     /// `Sample` when this one is bad and the others may be fine; `Io` or `Corrupt` when the
     /// dataset as a whole is; `Usage` when `index` is not below [`len`](Self::len).
     fn read(&self, index: u64) -> Result<Sample<Image>>;
+
+    /// Returns whether the source reads samples sooner that are [announced](Self::read_ahead).
+    fn reads_ahead(&self) -> bool {
+        false
+    }
+
+    /// Announces samples that will be read soon, for sources where a read takes its time, such as
+    /// those in stores: what they need is fetched, near ranges together, and kept until the result
+    /// is dropped. It returns at once and cannot fail; reads give the same, announced or not. The
+    /// default does nothing.
+    fn read_ahead(&self, _indices: &[u64]) -> Ahead {
+        Ahead::default()
+    }
 
     /// The key of sample `index`, also where the sample itself cannot be read: skip lists name it.
     fn key(&self, index: u64) -> String;

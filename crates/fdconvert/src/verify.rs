@@ -5,17 +5,20 @@ use crate::{
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
-    Class, Encoded, Error, Limits, MaxDecompressed, Message, Reader, Result, Sample, Value, named,
+    Ahead, Class, Encoded, Error, Limits, MaxDecompressed, Message, Reader, Result, Sample, Value,
+    named,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::Cancel;
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
-use std::{path::Path, time::Instant};
+use std::{ops::Range, path::Path, time::Instant};
 
 /// Samples between two looks at the cancel switch.
 const CHUNK: u64 = 4096;
+/// About how many bytes of a dataset in a store are fetched at a time.
+const AHEAD_BYTES: u64 = 16 << 20;
 
 /// What is checked.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -159,13 +162,15 @@ fn check(
     let limits = Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT };
     let steps = context.progress.stage(Stage::Verifying);
     steps.total(reader.len());
-    let mut start = 0;
-    while start < reader.len() {
+    let mut chunk = Chunk::of(reader, 0);
+    while !chunk.samples.is_empty() {
+        // On its way while this one is checked.
+        let next = Chunk::of(reader, chunk.samples.end);
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let end = reader.len().min(start + CHUNK);
-        let found: Vec<Problem> = (start..end)
+        let samples = chunk.samples.clone();
+        let found: Vec<Problem> = samples
             .into_par_iter()
             .map_init(Decoder::default, |decoder, index| {
                 let checked = check_sample(reader, index, options.deep, &limits, decoder);
@@ -176,9 +181,36 @@ fn check(
             .flatten()
             .collect();
         problems.extend(found);
-        start = end;
+        chunk = next;
     }
     Ok(problems)
+}
+
+/// Samples that are checked side by side.
+struct Chunk {
+    samples: Range<u64>,
+    /// What they need, of a dataset in a store.
+    _ahead: Ahead,
+}
+
+impl Chunk {
+    /// Those from `start` on; none behind the last.
+    fn of(reader: &dyn Reader, start: u64) -> Self {
+        let mut end = reader.len().min(start + CHUNK);
+        let mut ahead = Ahead::default();
+        if reader.reads_ahead() && start < end {
+            let mut left = AHEAD_BYTES;
+            let fits = |&index: &u64| {
+                let fits = left > 0;
+                left = left.saturating_sub(reader.image_bytes(index).unwrap_or(0));
+                fits
+            };
+            let indices: Vec<u64> = (start..end).take_while(fits).collect();
+            end = start + indices.len() as u64;
+            ahead = reader.read_ahead(&indices);
+        }
+        Self { samples: start..end, _ahead: ahead }
+    }
 }
 
 fn check_sample(

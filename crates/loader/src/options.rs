@@ -109,6 +109,10 @@ pub struct Options {
     /// [`Access::Direct`], where nothing is read ahead by the system, take 8 or more. 0 lets the
     /// decoding threads read.
     pub fetch_threads: usize,
+    /// Bytes of encoded images that are fetched before a thread reads them, from datasets in stores:
+    /// near ones with one request, and up to 64 requests of the process in flight, whatever the
+    /// threads. 0 for none.
+    pub ahead_bytes: u64,
     /// Batches that are made ahead, as far as `prefetch_bytes` allows; at least one.
     pub prefetch: usize,
     /// Memory for batches, those that were handed over and not dropped yet included. Two batches
@@ -149,6 +153,7 @@ impl Default for Options {
             latency: Duration::ZERO,
             threads: 0,
             fetch_threads: 0,
+            ahead_bytes: 64 << 20,
             prefetch: 3,
             prefetch_bytes: 1 << 30,
             device: None,

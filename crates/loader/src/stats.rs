@@ -178,6 +178,7 @@ impl Counters {
             not_kept: self.not_kept.load(Relaxed),
             requests: now.requests.saturating_sub(before.requests),
             received_bytes: now.bytes.saturating_sub(before.bytes),
+            over_fetched_bytes: now.over_fetched_bytes.saturating_sub(before.over_fetched_bytes),
             fetch: time(Stage::Fetch),
             decode: time(Stage::Decode),
             render: time(Stage::Render),
@@ -256,7 +257,9 @@ pub struct Stats {
     /// Bytes of objects that they brought. What is over [`storage_bytes`](Self::storage_bytes) was
     /// asked for beside the images: labels, and whatever else the process reads from stores.
     pub received_bytes: u64,
-    /// Time spent reading them.
+    /// Those of them that lie between samples which were fetched together.
+    pub over_fetched_bytes: u64,
+    /// Time spent reading images.
     pub fetch: Duration,
     /// Time spent decoding.
     pub decode: Duration,

@@ -1,6 +1,6 @@
 use fdconvert_core::{
-    Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source, Splits,
-    Value, message, named, split_names,
+    Ahead, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source,
+    Splits, Value, message, named, split_names,
 };
 use std::{collections::BTreeSet, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
@@ -133,6 +133,22 @@ impl Source for Concat {
             }
         }
         Ok(sample)
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.sources.iter().any(|source| source.reads_ahead())
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        let mut inner = vec![Vec::new(); self.sources.len()];
+        for (number, index) in indices.iter().filter_map(|&index| self.locate(index)) {
+            inner[number].push(index);
+        }
+        let mut ahead = Ahead::default();
+        for (source, indices) in self.sources.iter().zip(&inner) {
+            ahead.add(source.read_ahead(indices));
+        }
+        ahead
     }
 
     fn key(&self, index: u64) -> String {

@@ -14,6 +14,7 @@
 //! Deliberately absent: pixels (codec), files (formats), progress bars (the command).
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod cancel;
 mod concat;
 mod dataset;

@@ -1,5 +1,5 @@
 use crate::{
-    Cancel, Dataset, Part, Report, entry_points, entry_points::Made, failure::Failure,
+    Cancel, Dataset, Part, Report, ahead, entry_points, entry_points::Made, failure::Failure,
     ordered::ordered, replacing::Replacing, tally::Tally,
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
@@ -246,6 +246,15 @@ impl Filling<'_> {
         let resumed = writer.resumed();
         observer.resumed(resumed);
         let range = shard.samples.start + resumed..shard.samples.end;
+        let ahead = ahead::window(dataset, self.run, range.clone());
+        let first = range.start;
+        let pack = |worker: &mut Worker, position: u64| {
+            let Some(ahead) = &ahead else { return pack_one(dataset, position, worker) };
+            ahead.before(position - first);
+            let packed = pack_one(dataset, position, worker);
+            ahead.after(position - first);
+            packed
+        };
         let mut position = range.start;
         let mut consume = |packed: Result<Packed>| -> Result<()> {
             if (self.stop)() {
@@ -275,7 +284,7 @@ impl Filling<'_> {
         match self.pool {
             None => {
                 let mut worker = Worker::default();
-                range.into_iter().try_for_each(|i| consume(pack_one(dataset, i, &mut worker)))?;
+                range.into_iter().try_for_each(|i| consume(pack(&mut worker, i)))?;
             }
             Some(pool) => {
                 let waits = ordered(
@@ -283,7 +292,7 @@ impl Filling<'_> {
                     range,
                     self.run.budget_bytes,
                     Worker::default,
-                    |worker, i| pack_one(dataset, i, worker),
+                    pack,
                     |packed| packed.as_ref().map_or(0, |packed| packed.bytes_stored),
                     consume,
                 )?;

@@ -1,6 +1,6 @@
 use fdconvert_core::{
-    Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source, Splits,
-    Value, named,
+    Ahead, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source,
+    Splits, Value, named,
 };
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::Xxh3;
@@ -76,6 +76,20 @@ impl Source for Paired {
         let image = image.ok_or_else(|| Error::sample(&mask.key, "it has no image"))?;
         sample.values.push(image);
         Ok(sample)
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.inner.reads_ahead() || self.masks.reads_ahead()
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        let mut ahead = self.inner.read_ahead(indices);
+        if self.masks.reads_ahead() {
+            let mask = |&index: &u64| self.mask(&self.key(index)).ok();
+            let masks: Vec<u64> = indices.iter().filter_map(mask).collect();
+            ahead.add(self.masks.read_ahead(&masks));
+        }
+        ahead
     }
 
     fn key(&self, index: u64) -> String {

@@ -2,7 +2,7 @@
 #[cfg(feature = "stores")]
 use crate::place::is_url;
 use bytes::Bytes;
-use fdconvert_core::Result;
+use fdconvert_core::{Ahead, Result};
 #[cfg(feature = "stores")]
 use fdconvert_store::Object;
 use std::path::Path;
@@ -87,6 +87,23 @@ impl Blob {
                 Some(end) if end <= object.len() => object.read(offset, len).map(Some),
                 _ => Ok(None),
             },
+        }
+    }
+
+    /// Announces ranges (offset and length) that will be read soon. Of an object they are fetched,
+    /// near ones together, and kept until the result is dropped; nothing is done for a file.
+    pub fn read_ahead(&self, ranges: impl IntoIterator<Item = (u64, u64)>) -> Ahead {
+        match &self.0 {
+            Place::Here(_) => {
+                drop(ranges);
+                Ahead::default()
+            }
+            #[cfg(feature = "stores")]
+            Place::Away(object) => {
+                let mut ahead = Ahead::default();
+                ahead.hold(object.announce(ranges));
+                ahead
+            }
         }
     }
 }

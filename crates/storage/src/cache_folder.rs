@@ -53,6 +53,12 @@ impl CacheFolder {
         is_whole.then(|| bytes.slice(HEADER_LEN..))
     }
 
+    /// Returns whether there is a copy of that name, whole or not.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.folder.join(name).is_file()
+    }
+
     /// Keeps a copy, in parts that follow each other.
     ///
     /// # Errors

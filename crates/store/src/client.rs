@@ -21,16 +21,24 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::Semaphore,
+    task::AbortHandle,
+};
 
 /// Threads that make requests: they only wait and copy.
 const THREADS: usize = 2;
+
+/// Requests in flight for what is read ahead; those that somebody waits for are not counted.
+const AHEAD: usize = 64;
 
 /// The clients of this process. A forked child has the memory of the threads that make requests but
 /// not the threads, so it begins with none.
 struct Clients {
     process: u32,
     runtime: Arc<Runtime>,
+    ahead: Arc<Semaphore>,
     stores: BTreeMap<Base, Arc<dyn ObjectStore>>,
 }
 
@@ -41,6 +49,8 @@ static CLIENTS: Mutex<Option<Clients>> = Mutex::new(None);
 pub(crate) struct Client {
     runtime: Arc<Runtime>,
     pub(crate) store: Arc<dyn ObjectStore>,
+    /// The turns of requests that read ahead, of all stores.
+    pub(crate) ahead: Arc<Semaphore>,
 }
 
 impl Client {
@@ -60,21 +70,27 @@ impl Client {
             Some(clients) => clients,
             none => {
                 let runtime = Arc::new(start()?);
-                none.insert(Clients { process: here, runtime, stores: BTreeMap::new() })
+                let ahead = Arc::new(Semaphore::new(AHEAD));
+                none.insert(Clients { process: here, runtime, ahead, stores: BTreeMap::new() })
             }
         };
-        let runtime = clients.runtime.clone();
+        let (runtime, ahead) = (clients.runtime.clone(), clients.ahead.clone());
         if let Some(store) = clients.stores.get(&location.base) {
-            return Ok(Self { runtime, store: store.clone() });
+            return Ok(Self { runtime, ahead, store: store.clone() });
         }
         let store = connect(location)?;
         clients.stores.insert(location.base.clone(), store.clone());
-        Ok(Self { runtime, store })
+        Ok(Self { runtime, ahead, store })
     }
 
     /// Waits for a request. Not to be called by what runs on a runtime itself.
     pub(crate) fn wait<T>(&self, request: impl Future<Output = T>) -> T {
         self.runtime.block_on(request)
+    }
+
+    /// Begins a request that no thread waits for.
+    pub(crate) fn spawn(&self, request: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        self.runtime.spawn(request).abort_handle()
     }
 }
 

@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
+static OVER_FETCHED: AtomicU64 = AtomicU64::new(0);
 
 /// What was asked of stores since the process began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,12 +11,18 @@ pub struct Totals {
     pub requests: u64,
     /// Bytes of objects that came back.
     pub bytes: u64,
+    /// Those of them that lie between ranges which were fetched together.
+    pub over_fetched_bytes: u64,
 }
 
 /// Returns what was asked of stores since the process began.
 #[must_use]
 pub fn totals() -> Totals {
-    Totals { requests: REQUESTS.load(Ordering::Relaxed), bytes: BYTES.load(Ordering::Relaxed) }
+    Totals {
+        requests: REQUESTS.load(Ordering::Relaxed),
+        bytes: BYTES.load(Ordering::Relaxed),
+        over_fetched_bytes: OVER_FETCHED.load(Ordering::Relaxed),
+    }
 }
 
 pub(crate) fn request() {
@@ -24,4 +31,8 @@ pub(crate) fn request() {
 
 pub(crate) fn received(n_bytes: usize) {
     BYTES.fetch_add(n_bytes as u64, Ordering::Relaxed);
+}
+
+pub(crate) fn over_fetched(n_bytes: u64) {
+    OVER_FETCHED.fetch_add(n_bytes, Ordering::Relaxed);
 }

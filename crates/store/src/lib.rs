@@ -16,12 +16,14 @@
 //! Further options of a store are given to [`set_options`], for the process as a whole.
 //!
 //! Requests are made by the crate `object_store` on a small runtime of its own threads; the thread
-//! that asks waits. As many requests are in flight as threads ask. Both belong to the process that
-//! made them: a forked child makes its own.
+//! that asks waits. As many requests are in flight as threads ask, and beside them those for ranges
+//! that were announced ([`Object::announce`]). All belong to the process that made them: a forked
+//! child makes its own.
 //!
 //! Deliberately absent: what the bytes mean, and caches of them.
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod client;
 mod count;
 mod error;
@@ -29,12 +31,14 @@ mod find;
 mod hugging_face;
 mod location;
 mod memo;
+mod merge;
 mod object;
 mod options;
 mod profile;
 mod unfinished;
 mod write;
 
+pub use ahead::Announcement;
 pub use count::{Totals, totals};
 pub use find::{Below, Entry, Found, list, list_below, look};
 pub use object::{Object, read, read_start};

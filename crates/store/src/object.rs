@@ -1,4 +1,5 @@
 use crate::{
+    ahead::{Announcement, Shelves},
     client::Client,
     count, error, find,
     location::Location,
@@ -6,8 +7,13 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, named};
-use object_store::{GetOptions, GetRange, ObjectMeta};
-use std::{io, ops::Range, path::Path, sync::OnceLock};
+use object_store::{Error as Cause, GetOptions, GetRange, ObjectMeta};
+use std::{
+    io,
+    ops::Range,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 /// How often a body is asked for that breaks off and cannot be continued.
 const TRIES: u32 = 4;
@@ -25,6 +31,7 @@ pub struct Object {
     /// Set by the first answer; later ones must be of the same object.
     e_tag: OnceLock<Option<String>>,
     start: Bytes,
+    pub(crate) announced: Shelves,
 }
 
 impl Object {
@@ -62,7 +69,8 @@ impl Object {
     }
 
     fn known(location: Location, len: u64) -> Self {
-        Self { location, len, e_tag: OnceLock::new(), start: Bytes::new() }
+        let (e_tag, start, announced) = Default::default();
+        Self { location, len, e_tag, start, announced }
     }
 
     /// Bytes of the object.
@@ -101,12 +109,44 @@ impl Object {
         if len == 0 {
             return Ok(Bytes::new());
         }
+        if let Some(bytes) = self.announced.read(offset..end) {
+            return Ok(bytes);
+        }
+        let client = self.client()?;
+        client.wait(self.request(&client, offset, end))
+    }
+
+    /// Begins to fetch ranges (offset and length) that will be read soon, near ones together: a
+    /// read of one of them takes what was fetched, and waits for it if need be. Any other read is
+    /// what it is without, and so is one of a range that could not be fetched.
+    ///
+    /// At most 64 such requests of a process are in flight, and those that a read waits for. How
+    /// many bytes are announced is the caller's business: they are kept until the result is dropped.
+    pub fn announce(
+        self: &Arc<Self>,
+        ranges: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Announcement {
+        let inside = |(offset, len): (u64, u64)| {
+            let end = offset.checked_add(len).filter(|&end| end <= self.len)?;
+            (end > self.start.len() as u64).then_some(offset..end)
+        };
+        Announcement::new(self, ranges.into_iter().filter_map(inside).collect())
+    }
+
+    pub(crate) fn client(&self) -> Result<Client> {
+        Client::of(&self.location)
+    }
+
+    /// Asks for bytes, and compares the answer with what is known of the object.
+    pub(crate) async fn request(&self, client: &Client, offset: u64, end: u64) -> Result<Bytes> {
         let e_tag = self.e_tag.get().cloned().flatten();
-        let (meta, range, bytes) = get(&self.location, GetRange::Bounded(offset..end), e_tag)?;
+        let range = GetRange::Bounded(offset..end);
+        let (meta, range, bytes) = get(client, &self.location, range, e_tag).await?;
         if self.e_tag.get_or_init(|| meta.e_tag.clone()) != &meta.e_tag || meta.size != self.len {
             let what = format!("it was changed since it was opened: it has {} bytes", meta.size);
             return Err(self.error(io::ErrorKind::Other, what));
         }
+        let len = end - offset;
         if range != (offset..end) || bytes.len() as u64 != len {
             let what = format!(
                 "{len} bytes at byte {offset} were asked for, and {} at {} came",
@@ -150,7 +190,8 @@ pub fn read_start(path: &Path, n_bytes: u64) -> Result<Bytes> {
 
 /// Length, tag and first bytes; `None` where there is no such object.
 fn start_of(location: &Location) -> Result<Option<Start>> {
-    match get(location, GetRange::Bounded(0..START_BYTES), None) {
+    let client = Client::of(location)?;
+    match client.wait(get(&client, location, GetRange::Bounded(0..START_BYTES), None)) {
         Ok((meta, _, bytes)) => Ok(Some(Start { len: meta.size, e_tag: meta.e_tag, bytes })),
         Err(error) if find::is_missing(&error) => Ok(None),
         // An empty object has no first byte.
@@ -172,23 +213,23 @@ pub(crate) fn head(location: &Location) -> Result<ObjectMeta> {
 }
 
 /// What the store says of the object, which bytes it sends, and these.
-fn get(
+async fn get(
+    client: &Client,
     location: &Location,
     range: GetRange,
     if_match: Option<String>,
 ) -> Result<(ObjectMeta, Range<u64>, Bytes)> {
-    let client = Client::of(location)?;
     let options = GetOptions { range: Some(range), if_match, ..GetOptions::default() };
+    let ask = async || {
+        let answer = client.store.get_opts(&location.key, options.clone()).await?;
+        let (meta, range) = (answer.meta.clone(), answer.range.clone());
+        Ok::<_, Cause>((meta, range, answer.bytes().await?))
+    };
     let mut n_tries = 0;
     loop {
         count::request();
         n_tries += 1;
-        let answer = client.wait(async {
-            let answer = client.store.get_opts(&location.key, options.clone()).await?;
-            let (meta, range) = (answer.meta.clone(), answer.range.clone());
-            Ok((meta, range, answer.bytes().await?))
-        });
-        match answer {
+        match ask().await {
             Ok(answer) => {
                 count::received(answer.2.len());
                 return Ok(answer);

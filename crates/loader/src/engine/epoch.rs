@@ -91,6 +91,18 @@ impl Epoch {
         Ok(Chosen { place, located, number: self.datasets.number(located) })
     }
 
+    /// The datasets as they are in this epoch.
+    pub(super) fn datasets(&self) -> &Datasets {
+        &self.datasets
+    }
+
+    /// Which sample the row at a position will read from storage, as far as that is known now.
+    pub(super) fn to_read(&self, position: u64) -> Option<Located> {
+        let sample = self.at(position).ok()?;
+        let is_here = self.cached(&sample).is_some() || self.samples.is_kept(sample.place);
+        (!is_here && !self.is_quarantined(&sample)).then_some(sample.located)
+    }
+
     /// A sample as a GPU has it in its cache.
     pub(crate) fn cached(&self, sample: &Chosen) -> Option<CachedImage> {
         self.setup.offload.as_ref()?.cached(sample.number)

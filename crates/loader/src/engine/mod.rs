@@ -6,6 +6,7 @@
 //! Producer, Queue     batches in the making -> rows; opens a batch when a buffer is free
 //! decoding threads    claim a row, read its sample, decode it into the row, give it back
 //! fetching threads    (if any) claim a row, read its sample, leave it to the decoding threads
+//! Window              (for datasets in stores) announces the samples of the next rows
 //! ```
 //!
 //! A thread makes rows with its own `RowMaker`; all of them share an `Epoch`. Where bytes come
@@ -15,6 +16,7 @@
 //! for any number of threads. What is in flight is bounded by the buffers of the ring: a consumer
 //! that keeps its batches stops the threads, and nothing else can grow.
 
+mod ahead;
 mod epoch;
 mod producer;
 mod queue;

@@ -128,8 +128,8 @@ impl Producer {
         let cursor = self.setup.resume(&self.state)?;
         let epoch = Epoch::new(self.setup.clone(), self.supply.clone(), &self.state)?;
         let options = &self.setup.options;
-        let queue = Queue::new(cursor, options.output.n_bytes(), options.n_buffers());
-        Running::start(Shared::new(queue, epoch))
+        let queue = Queue::new(cursor.clone(), options.output.n_bytes(), options.n_buffers());
+        Running::start(Shared::new(queue, epoch, cursor))
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Task {
     /// Row within it.
     pub(crate) row: usize,
     pub(crate) position: u64,
+    /// Rows that were claimed before it since the epoch's start in this process.
+    pub(crate) number: u64,
     /// True if it is the row that draws its sample, and not one that fills up a batch.
     pub(crate) draws: bool,
     pub(crate) buffer: BytesMut,
@@ -75,6 +77,8 @@ pub(crate) struct Queue {
     open: VecDeque<Open>,
     /// Number of the first of them.
     first: u64,
+    /// Rows that were claimed.
+    n_claimed: u64,
     free: Vec<BytesMut>,
     /// Buffers that may still be allocated.
     affordable: usize,
@@ -90,6 +94,7 @@ impl Queue {
             row_bytes,
             open: VecDeque::new(),
             first: 0,
+            n_claimed: 0,
             affordable: n_buffers,
             free: Vec::new(),
             fetched: VecDeque::new(),
@@ -111,10 +116,12 @@ impl Queue {
         open.claimed += 1;
         let Row { position, valid } = *open.rows.get(row)?;
         let buffer = open.buffers.get_mut(row)?.take()?;
+        self.n_claimed += 1;
         Some(Task {
             batch: self.first + number as u64,
             row,
             position,
+            number: self.n_claimed - 1,
             draws: valid,
             buffer,
             fetched: None,

@@ -116,6 +116,7 @@ impl RowMaker {
             batch: 0,
             row: 0,
             position,
+            number: 0,
             draws: valid,
             buffer,
             fetched,

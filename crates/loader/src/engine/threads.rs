@@ -1,16 +1,19 @@
 //! What the threads of an epoch do.
 
 use super::{
+    ahead,
     epoch::Epoch,
     queue::{Done, Queue},
     row::RowMaker,
 };
 use crate::{
     batch::{Batch, Home, HostImages, Images},
+    groups::Located,
     options::Label,
+    order::Cursor,
 };
 use bytes::BytesMut;
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, Result, Window};
 use std::{
     process,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak, atomic::Ordering},
@@ -35,6 +38,8 @@ pub(super) struct Shared {
     arrived: Condvar,
     /// There may be a batch to hand over.
     pub(super) ready: Condvar,
+    /// What reads ahead, where that is of use.
+    ahead: Option<Window<'static, Located>>,
     /// The process that the threads belong to.
     process: u32,
     pub(super) epoch: Arc<Epoch>,
@@ -91,14 +96,16 @@ impl Running {
 }
 
 impl Shared {
-    pub(super) fn new(queue: Queue, epoch: Epoch) -> Self {
+    pub(super) fn new(queue: Queue, epoch: Epoch, cursor: Cursor) -> Self {
+        let epoch = Arc::new(epoch);
         Self {
+            ahead: ahead::window(&epoch, cursor),
             queue: Mutex::new(queue),
             work: Condvar::new(),
             arrived: Condvar::new(),
             ready: Condvar::new(),
             process: process::id(),
-            epoch: Arc::new(epoch),
+            epoch,
         }
     }
 
@@ -134,7 +141,9 @@ impl Shared {
                 continue;
             };
             drop(queue);
-            let made = rows.fill(&mut task);
+            // Of a row that was fetched already, another thread has said so.
+            let number = claims.then_some(task.number);
+            let made = self.reading(number, || rows.fill(&mut task));
             queue = self.lock();
             if queue.finish(task, made) {
                 self.ready.notify_all();
@@ -155,11 +164,22 @@ impl Shared {
                 continue;
             };
             drop(queue);
-            task.fetched = self.epoch.fetch_ahead(task.position, task.draws);
+            let (position, draws) = (task.position, task.draws);
+            task.fetched =
+                self.reading(Some(task.number), || self.epoch.fetch_ahead(position, draws));
             queue = self.lock();
             queue.put_fetched(task);
             self.arrived.notify_one();
         }
+    }
+
+    /// Reads what the row of that number needs, in the order of what is announced.
+    fn reading<T>(&self, number: Option<u64>, read: impl FnOnce() -> T) -> T {
+        let (Some(ahead), Some(number)) = (&self.ahead, number) else { return read() };
+        ahead.before(number);
+        let result = read();
+        ahead.after(number);
+        result
     }
 
     /// Waits for work. A thread that finds none may have opened a batch without rows, or found the

@@ -46,6 +46,11 @@ impl Copies {
         Some(Fetched { key: head.key, label: head.label, image, is_owned: true })
     }
 
+    /// Returns whether there is a copy, whole or not.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.has(name)
+    }
+
     /// Keeps a sample.
     ///
     /// # Errors

@@ -47,6 +47,12 @@ pub(crate) trait Samples: Send + Sync {
     /// The sample at a position; `None` from the end of the epoch on.
     fn at(&self, position: u64) -> Option<Place>;
 
+    /// Returns whether a sample need not be read from storage, as far as that is known now: others
+    /// are read ahead.
+    fn is_kept(&self, _place: Place) -> bool {
+        false
+    }
+
     /// A sample, from memory or from storage.
     ///
     /// # Errors

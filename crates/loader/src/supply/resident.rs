@@ -67,6 +67,14 @@ impl Slots {
         }
     }
 
+    /// Returns whether a resident sample is kept; a copy that is there may turn out to be damaged.
+    fn has(&self, place: Place) -> bool {
+        match self {
+            Self::Memory(_) => self.slot(place).is_some_and(|slot| slot.get().is_some()),
+            Self::Folder(copies, _) => copies.has(&name(place)),
+        }
+    }
+
     /// Keeps a resident sample; of one that cannot be kept it says so.
     fn put(&self, place: Place, fetched: Fetched) -> (Fetched, bool) {
         match self {
@@ -121,6 +129,10 @@ struct Epoch {
 impl Samples for Epoch {
     fn at(&self, position: u64) -> Option<Place> {
         self.order.at(position)
+    }
+
+    fn is_kept(&self, place: Place) -> bool {
+        self.slots.is_resident(place) && self.slots.has(place)
     }
 
     fn fetch(&self, Request { place, counters, read, .. }: Request<'_>) -> Result<Fetched> {

@@ -84,7 +84,9 @@ class Loader:
     while it is mapped is a failure of the samples in it like any other (on Linux).
 
     ``threads`` decode, by default one per core. ``fetch_threads`` only read, for storage that
-    takes its time. ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``.
+    takes its time. Of a dataset in a store, ``ahead_bytes`` of images are fetched before they are
+    read, near ones together, with up to 64 requests in flight whatever the threads.
+    ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``.
     ``access="direct"`` reads past the page cache. ``throttle`` (bytes/s) and ``latency`` (seconds
     before every read) play slower storage, to see there what ``fetch_threads`` bring. ``cache_bytes`` of images stay in memory, the
     same ones for the whole run, so that every batch has as many of them; how many fit is part of
@@ -143,6 +145,7 @@ class Loader:
         prefetch: int = 3,
         prefetch_bytes: int = 1 << 30,
         fetch_threads: int = 0,
+        ahead_bytes: int = 64 << 20,
         cache_bytes: int = 0,
         cache_policy: Literal["resident", "liquid"] = "resident",
         cache_folder: StrPath | None = None,
@@ -193,6 +196,7 @@ class Loader:
             "prefetch": prefetch,
             "prefetch_bytes": prefetch_bytes,
             "fetch_threads": fetch_threads,
+            "ahead_bytes": ahead_bytes,
             "cache_bytes": cache_bytes,
             "cache_policy": cache_policy,
             "cache_folder": None if cache_folder is None else os.path.abspath(cache_folder),

@@ -143,6 +143,7 @@ impl BatchSource {
             ("not_kept", stats.not_kept),
             ("requests", stats.requests),
             ("received_bytes", stats.received_bytes),
+            ("over_fetched_bytes", stats.over_fetched_bytes),
         ] {
             dict.set_item(name, count)?;
         }

@@ -91,6 +91,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         latency: latency(options)?,
         threads: get(options, "threads")?,
         fetch_threads: get(options, "fetch_threads")?,
+        ahead_bytes: get(options, "ahead_bytes")?,
         prefetch: get(options, "prefetch")?,
         prefetch_bytes: get(options, "prefetch_bytes")?,
         device,

@@ -48,8 +48,8 @@ pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
 }
 
 pub(super) fn totals() -> StoreTotals {
-    let store::Totals { requests, bytes } = store::totals();
-    StoreTotals { requests, bytes }
+    let store::Totals { requests, bytes, over_fetched_bytes } = store::totals();
+    StoreTotals { requests, bytes, over_fetched_bytes }
 }
 
 /// Length and mark of an object.

@@ -195,6 +195,8 @@ pub struct StoreTotals {
     pub requests: u64,
     /// Bytes of objects that came back.
     pub bytes: u64,
+    /// Those of them that lie between ranges which were fetched together.
+    pub over_fetched_bytes: u64,
 }
 
 /// Returns what was asked of stores since the process began.

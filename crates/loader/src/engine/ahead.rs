@@ -1,0 +1,41 @@
+//! What the rows of the next batches need is announced to datasets in stores, so that requests are
+//! in flight for many samples while threads wait for one each.
+use super::epoch::Epoch;
+use crate::{groups::Located, order::Cursor};
+use fdconvert_core::{Ahead, Coming, Window};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// A window over the rows of an epoch, in the order in which threads claim them: from where the
+/// cursor stands. `None` where no dataset has a use for it.
+pub(super) fn window(epoch: &Arc<Epoch>, cursor: Cursor) -> Option<Window<'static, Located>> {
+    let budget = epoch.setup.options.ahead_bytes;
+    let datasets = epoch.datasets();
+    if budget == 0 || !datasets.readers().any(|reader| reader.reads_ahead()) {
+        return None;
+    }
+    let (planned, announced) = (epoch.clone(), epoch.clone());
+    let rows = cursor.flat_map(|step| step.rows);
+    let reads = rows.map(move |row| coming(&planned, row.position));
+    Some(Window::new(budget, reads, move |samples| announce(&announced, samples)))
+}
+
+/// The read of a row; of a sample that is in memory or may not be read, none.
+fn coming(epoch: &Epoch, position: u64) -> Coming<Located> {
+    let located = epoch.to_read(position);
+    let extent = located.and_then(|located| epoch.datasets().extent(located).ok()?);
+    Coming { what: located, bytes: extent.map_or(0, |extent| extent.len) }
+}
+
+fn announce(epoch: &Epoch, samples: &[Located]) -> Ahead {
+    let mut by_dataset: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for sample in samples {
+        by_dataset.entry(sample.dataset).or_default().push(sample.index);
+    }
+    let mut ahead = Ahead::default();
+    for (reader, number) in epoch.datasets().readers().zip(0..) {
+        if let Some(indices) = by_dataset.get(&number).filter(|_| reader.reads_ahead()) {
+            ahead.add(reader.read_ahead(indices));
+        }
+    }
+    ahead
+}

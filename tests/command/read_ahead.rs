@@ -1,0 +1,259 @@
+//! What is read next is fetched before it is asked for: requests are merged, and many are in flight.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking, and record")]
+
+use crate::common;
+use fdconvert_loader::{Datasets, Last, Loader, Options, Shuffle, Stats};
+use fdconvert_testkit::server::{Fault, Faults, Server};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// What the server may count as sent later than the client has it, or is read beside the samples:
+/// the indexes of all shards.
+const INDEXES: u64 = 60_000;
+
+/// One at a time, as times are compared.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A bucket with the same 240 photos in several formats; three shards each where there are shards.
+fn bucket(root: &Path, names: &[&str]) {
+    let photos = root.join("photos");
+    common::ok(&[&"sample", &photos]);
+    let many = root.join("many");
+    for copy in 0..20 {
+        let class = many.join(format!("class-{copy:02}"));
+        fs::create_dir_all(&class).unwrap();
+        for (number, photo) in files(&photos).into_iter().enumerate() {
+            fs::copy(photo, class.join(format!("{number:02}.jpg"))).unwrap();
+        }
+    }
+    fs::create_dir_all(root.join("stores/bucket")).unwrap();
+    for name in names {
+        let out = root.join("stores/bucket").join(name);
+        let format = name.strip_prefix("p.").unwrap_or(name);
+        let mut pack: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &many, &out, &"--format", &format];
+        match *name {
+            "mixed" => pack.extend([&"--ratio" as &dyn AsRef<OsStr>, &"0.5"]),
+            "p.beton" => {}
+            _ => pack.extend([&"--shards" as &dyn AsRef<OsStr>, &"3"]),
+        }
+        common::ok(&pack);
+    }
+}
+
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(self::files(&path)) } else { files.push(path) }
+    }
+    files.retain(|path| path.extension().is_some_and(|it| it == "jpg"));
+    files.sort();
+    files
+}
+
+/// All batches of an epoch: images, labels, and which are filled.
+type Batches = Vec<(Vec<u8>, Vec<i64>, Vec<bool>)>;
+
+fn epoch(loader: &mut Loader) -> Batches {
+    let mut batches = Vec::new();
+    while let Some(batch) = loader.next_batch() {
+        let batch = batch.unwrap();
+        let (labels, valid) = (batch.labels().unwrap().to_vec(), batch.valid().to_vec());
+        batches.push((batch.images().to_vec(), labels, valid));
+    }
+    batches
+}
+
+fn read(path: &str, options: Options) -> (Batches, Stats) {
+    let mut loader = Loader::new(Datasets::open(path).unwrap(), options).unwrap();
+    (epoch(&mut loader), loader.stats())
+}
+
+/// One thread reads and one decodes.
+fn options(shuffle: Shuffle, ahead_bytes: u64) -> Options {
+    let (fetch_threads, threads) = (1, 1);
+    Options { batch: 16, shuffle, fetch_threads, threads, ahead_bytes, ..Options::default() }
+}
+
+#[test]
+fn in_sequence_requests_are_far_fewer_than_samples() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    let names = ["wds", "mds", "mixed", "p.beton"];
+    bucket(root.path(), &names);
+    let server = Server::start(&root.path().join("stores"));
+    for name in names {
+        let local = root.path().join("stores/bucket").join(name);
+        let expected = read(local.to_str().unwrap(), options(Shuffle::None, 0)).0;
+        let url = format!("{}/bucket/{name}", server.url());
+        let datasets = Datasets::open(&url).unwrap();
+        let mut loader = Loader::new(datasets, options(Shuffle::None, 64 << 20)).unwrap();
+        let before = server.served();
+        assert_eq!(epoch(&mut loader), expected, "{name}");
+        let requests = server.served().requests - before.requests;
+        assert!(requests <= 240 / 10, "{name}: {requests}");
+        // The headers between such small photos are a seventh at most, and MDS reads the indexes
+        // of its shards when they are first needed.
+        let (stats, bytes) = (loader.stats(), server.served().bytes - before.bytes);
+        let asked = stats.storage_bytes;
+        assert!(bytes <= asked + asked / 7 + INDEXES, "{name}: {bytes} of {asked}");
+        assert!(stats.over_fetched_bytes + asked + INDEXES >= bytes, "{name}: {stats:?}");
+    }
+}
+
+#[test]
+fn shuffled_globally_a_twentieth_of_the_bytes_is_over_fetched_at_most() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path(), &["wds", "p.beton"]);
+    let server = Server::start(&root.path().join("stores"));
+    for name in ["wds", "p.beton"] {
+        let local = root.path().join("stores/bucket").join(name);
+        let expected = read(local.to_str().unwrap(), options(Shuffle::Global, 0)).0;
+        // Of all samples, of a third of them, and of few. All of them are a sequence, and between
+        // photos as small as these the headers of a tar are more than a twentieth.
+        let all = (name == "p.beton").then_some(64 << 20);
+        for ahead_bytes in all.into_iter().chain([1 << 20, 200 << 10]) {
+            let url = format!("{}/bucket/{name}", server.url());
+            let datasets = Datasets::open(&url).unwrap();
+            let mut loader = Loader::new(datasets, options(Shuffle::Global, ahead_bytes)).unwrap();
+            let before = server.served();
+            assert_eq!(epoch(&mut loader), expected);
+            let stats = loader.stats();
+            let (requests, bytes) =
+                (server.served().requests - before.requests, server.served().bytes - before.bytes);
+            println!(
+                "{name} {ahead_bytes}: {requests} requests, {bytes} of {}",
+                stats.storage_bytes
+            );
+            let asked = stats.storage_bytes;
+            assert!(bytes <= asked + asked / 20 + INDEXES, "{name}, {ahead_bytes}: {bytes}");
+            assert!(requests <= 240 && stats.requests >= requests, "{requests}: {stats:?}");
+            assert!(stats.received_bytes + INDEXES >= bytes, "{bytes}: {stats:?}");
+        }
+    }
+}
+
+#[test]
+fn one_thread_that_reads_has_many_requests_in_flight() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path(), &["wds"]);
+    let latency = Duration::from_millis(60);
+    let server =
+        Server::with_faults(&root.path().join("stores"), Faults { latency, ..Faults::default() });
+    let url = format!("{}/bucket/wds", server.url());
+    let at = |ahead_bytes| {
+        let mut loader =
+            Loader::new(Datasets::open(&url).unwrap(), options(Shuffle::Global, ahead_bytes));
+        let before = server.served().most_in_flight;
+        let began = std::time::Instant::now();
+        assert_eq!(epoch(loader.as_mut().unwrap()).len(), 15);
+        (before, server.served().most_in_flight, began.elapsed())
+    };
+    let (_, without, slow) = at(0);
+    let (_, with, fast) = at(1 << 20);
+    println!("without: {without} in flight, {slow:?}; with: {with}, {fast:?}");
+    // Opening has an index of each shard in flight.
+    assert!(without <= 3 && (16..=70).contains(&with), "{without}, {with}");
+    assert!(fast * 4 < slow, "{fast:?} and {slow:?}");
+}
+
+#[test]
+fn faults_change_nothing_of_what_is_read_ahead() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    let names = ["wds", "mds", "mixed", "p.beton"];
+    bucket(root.path(), &names);
+    let shares = vec![
+        (0.15, Fault::Cut(1.0)),
+        (0.05, Fault::Status(503)),
+        (0.05, Fault::Reset),
+        (0.05, Fault::Stall(Duration::from_millis(50))),
+    ];
+    for (seed, name) in (1..).zip(names) {
+        let faults = Faults { seed, shares: shares.clone(), ..Faults::default() };
+        let server = Server::with_faults(&root.path().join("stores"), faults);
+        let local = root.path().join("stores/bucket").join(name);
+        for shuffle in [Shuffle::None, Shuffle::Global] {
+            let expected = read(local.to_str().unwrap(), options(shuffle, 0)).0;
+            let url = format!("{}/bucket/{name}", server.url());
+            assert_eq!(read(&url, options(shuffle, 300 << 10)).0, expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_object_that_was_replaced_is_named() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path(), &["wds"]);
+    let server = Server::start(&root.path().join("stores"));
+    let url = format!("{}/bucket/wds", server.url());
+    let options = Options { last: Last::Drop, ..options(Shuffle::None, 64 << 10) };
+    let mut loader = Loader::new(Datasets::open(&url).unwrap(), options).unwrap();
+    loader.next_batch().unwrap().unwrap();
+    // The last shard is read as it is now; the first has told its tag already.
+    let shard = root.path().join("stores/bucket/wds/train-000000.tar");
+    let mut bytes = fs::read(&shard).unwrap();
+    let last = bytes.len() - 5000;
+    bytes[last] ^= 1;
+    fs::write(&shard, bytes).unwrap();
+    let said = loader.find_map(Result::err).unwrap().chain();
+    assert!(said.contains("wds/train-000000.tar") && said.contains("changed"), "{said}");
+}
+
+#[test]
+fn what_is_kept_is_not_asked_for_again() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path(), &["wds"]);
+    let server = Server::start(&root.path().join("stores"));
+    let url = format!("{}/bucket/wds", server.url());
+    for cache_folder in [None, Some(root.path().join("cache"))] {
+        let options =
+            Options { cache_bytes: 1 << 30, cache_folder, ..options(Shuffle::Global, 1 << 20) };
+        let mut loader = Loader::new(Datasets::open(&url).unwrap(), options).unwrap();
+        epoch(&mut loader);
+        let before = server.served().requests;
+        epoch(&mut loader);
+        assert_eq!(server.served().requests, before);
+    }
+}
+
+#[test]
+fn the_command_reads_ahead_with_one_thread() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path(), &["wds"]);
+    let server = Server::start(&root.path().join("stores"));
+    let (local, url) = (root.path().join("stores/bucket/wds"), "s3://bucket/wds");
+    let run = |args: &[&dyn AsRef<OsStr>]| {
+        let before = server.served();
+        let args = args.iter().map(|arg| arg.as_ref());
+        let output = common::fdconvert().args(args).envs(server.variables()).output().unwrap();
+        assert!(output.status.success(), "{}", common::text(&output.stderr));
+        server.served().requests - before.requests
+    };
+    let (here, there) = (root.path().join("here.beton"), root.path().join("there.beton"));
+    common::ok(&[&"pack", &local, &here, &"--threads", &"1"]);
+    for threads in ["1", "3"] {
+        let args: [&dyn AsRef<OsStr>; 6] =
+            [&"pack", &url, &there, &"--threads", &threads, &"--overwrite"];
+        let packed = run(&args);
+        assert!(packed <= 240 / 8, "{packed}");
+        assert_eq!(fs::read(&here).unwrap(), fs::read(&there).unwrap());
+    }
+    // Twice for each sample, without.
+    let verified = run(&[&"verify", &url, &"--deep"]);
+    assert!(verified <= 240 / 4, "{verified}");
+}
