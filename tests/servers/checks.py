@@ -173,7 +173,7 @@ def large_objects(stage):
 def finished_shards(stage, key):
     """Shards whose record is there, and when they were written."""
     found = stage.client.list(stage.bucket, key + "/")
-    stem = lambda name: name.rsplit("/", 1)[-1].split(".")[0]
+    stem = lambda name: name.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     records = {stem(name) for name in found if "/.fdconvert/" in name and name.endswith(".json")}
     shards = (name for name in found if name.endswith((".tar", ".mds")) and stem(name) in records)
     return {name: found[name] for name in shards}

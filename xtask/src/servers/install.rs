@@ -73,7 +73,7 @@ fn cargo_install(folder: &Path) -> Command {
 fn npm_install(folder: &Path) -> Command {
     let mut command = Command::new("npm");
     command
-        .args(["install", "--no-audit", "--no-fund", "--no-save", "--silent", "--prefix"])
+        .args(["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", "--prefix"])
         .arg(folder.join("azurite"))
         .arg("azurite@3.35.0");
     command
@@ -95,7 +95,7 @@ fn unpack_binary(folder: &Path) -> Result<()> {
     quiet(chmod.arg("+x").arg(to))
 }
 
-/// Runs a command of which only the end of a failure is worth telling.
+/// Runs a command of which only the cause of a failure is worth telling.
 fn quiet(command: &mut Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().context(format_args!("cannot start {name}"))?;
@@ -104,6 +104,9 @@ fn quiet(command: &mut Command) -> Result<()> {
     }
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-    fail(format!("{name}: {}: {}", output.status, last.trim()))
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    // After the cause comes advice, and where a log is.
+    let cause = lines.clone().find(|line| line.to_lowercase().contains("error"));
+    let cause = cause.or_else(|| lines.next_back());
+    fail(format!("{name}: {}: {}", output.status, cause.unwrap_or("no reason given")))
 }
