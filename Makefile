@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help stores setup demo test readers standalone package toy python guide lint lock format fmt clippy doc deny bench miri sanitize fuzz ptx kernels campaign
+.PHONY: help stores setup demo test readers servers standalone package toy python guide lint lock format fmt clippy doc deny bench miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs and stores. The Python package and the stores join so that the libraries
@@ -14,6 +14,7 @@ XTASK = $(BUILD_XTASK) --quiet && "$${CARGO_TARGET_DIR:-target}/debug/xtask"
 SECONDS_PER_TARGET ?= 60
 KERNEL_IMAGES ?= 100000
 CAMPAIGN ?=
+SERVERS ?=
 # Of the demo.
 PROFILE ?= release
 
@@ -36,6 +37,10 @@ test: setup ## Run all tests, also without C codecs; say which were ignored and 
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).
 	scripts/check-readers.sh
+
+servers: setup ## Let stores that others wrote judge ours: make servers SERVERS='--only moto --quick'
+	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver
+	$(XTASK) servers $(SERVERS)
 
 standalone: ## Build and run programs outside the workspace; count what the reader's brings.
 	scripts/check-standalone.sh

@@ -321,3 +321,31 @@ fn errors_name_the_object_and_the_cure() {
     let said = fails(&server, &[&"inspect", &web]);
     assert!(said.contains("there is no such file or folder"), "{said}");
 }
+
+/// Lists are refused as objects are, and Azure has another word for a bucket that is missing.
+#[test]
+fn refused_lists_and_missing_containers_say_what_to_do() {
+    let root = tempfile::tempdir().unwrap();
+    let shares = vec![(1.0, Fault::Status(403))];
+    let denying = Server::with_faults(root.path(), Faults { shares, ..Faults::default() });
+    let server = Server::start(root.path());
+    let said = |variables: &[(&str, String)], url: &str| {
+        let mut command = fdconvert();
+        command.args(["verify", url]).envs(variables.iter().cloned());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{url}");
+        text(&output.stderr)
+    };
+    for (variables, url) in [
+        (denying.variables().to_vec(), "s3://bucket/folder"),
+        (denying.azure_variables().to_vec(), "az://bucket/folder"),
+        (denying.azure_variables().to_vec(), "az://bucket/x.beton"),
+    ] {
+        let said = said(&variables, url);
+        assert!(said.contains(url) && said.contains("check the credentials"), "{said}");
+    }
+    for url in ["az://missing/folder", "az://missing/x.beton"] {
+        let said = said(&server.azure_variables(), url);
+        assert!(said.contains(url) && said.contains("there is no such bucket"), "{said}");
+    }
+}

@@ -14,6 +14,7 @@ mod guide;
 mod kernels;
 mod measure;
 mod ptx;
+mod servers;
 mod shell;
 mod stores;
 mod test_programs;
@@ -36,6 +37,7 @@ enum Chore {
     Kernels(kernels::Options),
     Measure(measure::Options),
     Ptx(ptx::Options),
+    Servers(servers::Options),
     Stores(stores::Options),
     Test(test_programs::Options),
 }
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Measure(options) => measure::run(&options),
         Chore::Ptx(options) => ptx::run(&options),
+        Chore::Servers(options) => servers::run(&options),
         Chore::Stores(options) => stores::run(&options),
         Chore::Test(options) => test_programs::run(&options),
     };

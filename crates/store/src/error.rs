@@ -10,10 +10,16 @@ use std::{error::Error as _, io};
 /// Parts of answers by which a failure is known, and the cure.
 const CURES: &[(&str, &str)] = &[
     ("NoSuchBucket", "there is no such bucket; check its name, and the region or endpoint"),
+    ("ContainerNotFound", "there is no such bucket; check its name, and the account or endpoint"),
     ("ExpiredToken", "the credentials have expired; get new ones"),
     ("token included in the request is expired", "the credentials have expired; get new ones"),
     ("InvalidAccessKeyId", "the access key is unknown; check AWS_ACCESS_KEY_ID or AWS_PROFILE"),
     ("SignatureDoesNotMatch", "the secret key does not belong to the access key"),
+    (
+        "AuthenticationFailed",
+        "the key or token does not belong to the account; check AZURE_STORAGE_ACCOUNT_NAME and \
+         AZURE_STORAGE_ACCOUNT_KEY",
+    ),
     ("PermanentRedirect", "the bucket is in another region; set the store option region"),
     (
         "AuthorizationHeaderMalformed",
@@ -35,6 +41,10 @@ const CURES: &[(&str, &str)] = &[
     ("Connection refused", "nothing answers there; check the endpoint"),
 ];
 
+/// What is said of access that is denied for a reason that the store keeps to itself.
+const DENIED: &str = "the store denies access; check the credentials and what they may do";
+const NOT_ACCEPTED: &str = "the store does not accept the credentials";
+
 /// The error of a request.
 pub(crate) fn of(action: &'static str, location: &Location, cause: Cause) -> Error {
     Error::io(action, &location.path)(to_io(cause))
@@ -49,12 +59,14 @@ fn to_io(cause: Cause) -> io::Error {
         Cause::Precondition { .. } => {
             (io::ErrorKind::Other, Some("it was changed since it was opened"))
         }
-        Cause::PermissionDenied { .. } => (
-            io::ErrorKind::PermissionDenied,
-            Some("the store denies access; check the credentials and what they may do"),
-        ),
-        Cause::Unauthenticated { .. } => {
-            (io::ErrorKind::PermissionDenied, Some("the store does not accept the credentials"))
+        Cause::PermissionDenied { .. } => (io::ErrorKind::PermissionDenied, Some(DENIED)),
+        Cause::Unauthenticated { .. } => (io::ErrorKind::PermissionDenied, Some(NOT_ACCEPTED)),
+        // The client tells these apart for single objects, and not for lists of them.
+        Cause::Generic { .. } if said.contains(" 403 Forbidden") => {
+            (io::ErrorKind::PermissionDenied, Some(DENIED))
+        }
+        Cause::Generic { .. } if said.contains(" 401 Unauthorized") => {
+            (io::ErrorKind::PermissionDenied, Some(NOT_ACCEPTED))
         }
         _ => (io::ErrorKind::Other, None),
     };

@@ -2,7 +2,9 @@
 //! and as a web server serves files, with the failures that networks have.
 //!
 //! `GET` and `HEAD` with ranges, entity tags and `If-Match`; S3's list of objects, version 2; `PUT`
-//! with `If-None-Match` and `If-Match`, objects in parts, `DELETE`. No signature is checked. What a real server of S3 does is tested with one (`make stores`).
+//! with `If-None-Match` and `If-Match`, objects in parts, `DELETE`. No signature is checked. Of
+//! Azure's interface there is only how it says that a container is missing. What servers of others
+//! do is tested with them (`make servers`).
 mod faults;
 mod http;
 mod list;
@@ -107,6 +109,12 @@ impl Server {
         ]
     }
 
+    /// Variables by which those of Azure do. The container's path begins with the account's name.
+    #[must_use]
+    pub fn azure_variables(&self) -> [(&'static str, String); 2] {
+        [("AZURE_STORAGE_USE_EMULATOR", "true".into()), ("AZURITE_BLOB_STORAGE_URL", self.url())]
+    }
+
     /// Returns what was asked for since the start.
     #[must_use]
     pub fn served(&self) -> Served {
@@ -181,7 +189,8 @@ impl Shared {
             Some(Fault::Reset) => return None,
             Some(Fault::Stall(time)) => thread::sleep(time),
             Some(Fault::Status(status)) => {
-                return Response::plain(status, "SlowDown").send(request, None, connection);
+                let code = if status == 403 { "AccessDenied" } else { "SlowDown" };
+                return Response::plain(status, code).send(request, None, connection);
             }
             _ => {}
         }

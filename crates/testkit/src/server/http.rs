@@ -105,6 +105,8 @@ pub(super) fn file(root: &Path, request: &Request, attributes: Vec<(String, Stri
     if request.path.split('/').any(|part| part == "..") || !path.is_file() {
         let bucket = request.path.split('/').next().unwrap_or_default();
         let code = if root.join(bucket).is_dir() { "NoSuchKey" } else { "NoSuchBucket" };
+        let code =
+            if request.header("x-ms-version").is_some() { "ContainerNotFound" } else { code };
         return Response::plain(404, code);
     }
     let Ok(mut file) = fs::File::open(&path) else { return Response::plain(404, "NoSuchKey") };
