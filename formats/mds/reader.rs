@@ -7,13 +7,14 @@ use crate::mds::{
     sidecar::is_cell,
     splits,
 };
+use crate::shards::combined::Blocks;
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Message, Provenance,
     Reader, Result, Sample, Schema, Source, Splits, Value, bytes::u32_at, message,
 };
 use serde_json::{Map, json};
-use std::{collections::BTreeSet, fmt::Display, ops::Range, path::PathBuf};
+use std::{collections::BTreeSet, fmt::Display, ops::Range, path::PathBuf, sync::Arc};
 
 /// An open dataset. Shards are mapped when they are first needed and values are slices of the
 /// map; compressed ones are decompressed as a whole. Many threads may read at the same time.
@@ -32,6 +33,8 @@ pub struct MdsReader {
     pub(crate) fingerprint: [u8; 16],
     pub(crate) inflated: Inflated,
     pub(crate) limit: MaxDecompressed,
+    /// The index blocks of all shards, of a dataset in a store that has them together.
+    pub(crate) blocks: Option<Arc<Blocks>>,
 }
 
 /// A sample as it lies in its shard.
@@ -398,7 +401,9 @@ impl Reader for MdsReader {
             ("stored_bytes", json!(stored)),
             ("manifest_problem", json!(self.problem)),
         ];
-        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let problem = self.blocks.as_ref().and_then(|blocks| blocks.problem());
+        let problem = problem.map(|problem| ("combined_index_problem", json!(problem)));
+        facts.into_iter().chain(problem).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn verify_layout(&self) -> Vec<Error> {
