@@ -44,6 +44,7 @@ pub use block::Index;
 pub use builder::Builder;
 pub use entry_points::{EntryPointFacts, seal_all};
 pub use error::IndexError;
+pub(crate) use layout::HEADER_MAGIC;
 pub use layout::{HEADER_LEN, TRAILER_LEN, VERSION};
 pub use meta::Meta;
 pub use region::{ImageFacts, REGION_LEN, Range, Region};

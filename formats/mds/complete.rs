@@ -1,14 +1,14 @@
 //! The indexes of all splits from the done-records, then our manifest.
 use crate::mds::{
     layout::{FORMAT, INDEX, Index, VERSION},
-    manifest::{Manifest, ShardName},
+    manifest::{Manifest, ShardName, read},
     place::{Found, Place},
     python_json::dumps,
     record::Record,
     writer::Columns,
 };
 use crate::shards::{
-    RECORDS,
+    RECORDS, combined,
     manifest::{self, FileFacts, publish},
 };
 use fdconvert_core::{Complete, Error, Result};
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
     let key_column = Columns::new(request.schema, request.common)?.key;
     let mut indexes: Vec<(PathBuf, Index)> = Vec::new();
-    let mut shards = Vec::new();
+    let (mut shards, mut blocks) = (Vec::new(), Vec::new());
     let mut samples = 0;
     for (shard, summary) in request.shards {
         let place = Place::new(request.out, shard)?;
@@ -31,6 +31,7 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
             return Err(Error::corrupt(FORMAT, place.record(), 0, what));
         }
         samples += record.samples;
+        blocks.push(place.index_path());
         shards.push(ShardName {
             split: shard.split.clone(),
             basename: record.entry.raw_data.basename.clone(),
@@ -48,7 +49,7 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         let name = path.strip_prefix(request.out).unwrap_or(path).to_string_lossy();
         FileFacts::new(name.into_owned(), text)
     });
-    let manifest = Manifest {
+    let mut manifest = Manifest {
         format: FORMAT.to_owned(),
         version: manifest::VERSION,
         fingerprint: hex(request.fingerprint),
@@ -58,15 +59,19 @@ pub(crate) fn complete(request: &Complete<'_>) -> Result<Vec<PathBuf>> {
         shards,
         provenance: request.provenance.clone(),
         files: files.collect(),
+        combined: None,
     };
-    let manifest = manifest.to_json();
     let mut written = Vec::with_capacity(indexes.len() + 1);
     for (path, text) in &indexes {
         replace(path, text)?;
         written.push(path.to_path_buf());
     }
-    let path = request.out.join(manifest::NAME);
-    publish(&path, &manifest, request.fingerprint)?;
+    let out = request.out;
+    let is_known = read(out).is_some_and(|before| before.combined.is_some());
+    manifest.combined = combined::write(out, &blocks, request.fingerprint, is_known)?;
+    written.extend(manifest.combined.iter().map(|combined| out.join(&combined.name)));
+    let path = out.join(manifest::NAME);
+    publish(&path, &manifest.to_json(), request.fingerprint)?;
     remove_source_stamp(&request.out.join(RECORDS))?;
     written.push(path);
     Ok(written)

@@ -1,6 +1,9 @@
 //! `fdconvert.json`: what `index.json` cannot say.
 use crate::mds::layout::FORMAT;
-use crate::shards::manifest::{self, FileFacts, MAX_BYTES, NAME, Unsealed};
+use crate::shards::{
+    combined::Combined,
+    manifest::{self, FileFacts, MAX_BYTES, NAME, Unsealed},
+};
 use fdconvert_core::{Error, Provenance, Result, Schema};
 use fdconvert_storage::{fingerprint_hex as hex, read_file};
 use serde::{Deserialize, Serialize};
@@ -19,6 +22,9 @@ pub(crate) struct Manifest {
     /// The indexes for Streaming.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) files: Vec<FileFacts>,
+    /// The index blocks of all shards in one file, where there are many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) combined: Option<Combined>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,8 +46,12 @@ impl Manifest {
         let damaged = |what: String| Error::corrupt(FORMAT, path, 0, what);
         let manifest: Self = manifest::parse(text, FORMAT, path, Unsealed::EndsWith(b"}"))?;
         Schema::new(manifest.schema.fields.clone()).map_err(|error| damaged(error.to_string()))?;
+        if let Some(combined) = &manifest.combined {
+            combined.check(manifest.shards.len()).map_err(damaged)?;
+        }
         let names = manifest.shards.iter().filter_map(|shard| shard.index.as_ref());
         let names = names.chain(manifest.files.iter().map(|file| &file.name));
+        let names = names.chain(manifest.combined.iter().map(|combined| &combined.name));
         match manifest::name_outside(names) {
             Some(name) => Err(damaged(format!("`{name}` is not a name of a file below it"))),
             None => Ok(manifest),
@@ -49,9 +59,13 @@ impl Manifest {
     }
 }
 
+/// The manifest of a folder, if it has one that can be read.
+pub(crate) fn read(out: &Path) -> Option<Manifest> {
+    let path = out.join(NAME);
+    Manifest::parse(&read_file(&path, MAX_BYTES).ok()?, &path).ok()
+}
+
 /// Returns whether the folder holds a complete dataset of that run.
 pub(crate) fn is_of(out: &Path, fingerprint: [u8; 16]) -> bool {
-    let path = out.join(NAME);
-    let manifest = read_file(&path, MAX_BYTES).and_then(|text| Manifest::parse(&text, &path));
-    manifest.is_ok_and(|manifest| manifest.fingerprint == hex(fingerprint))
+    read(out).is_some_and(|manifest| manifest.fingerprint == hex(fingerprint))
 }

@@ -11,6 +11,7 @@ use crate::mds::{
 };
 use crate::shards::{
     RECORDS,
+    combined::Blocks,
     manifest::{self, MAX_BYTES},
     record::is_missing,
 };
@@ -26,6 +27,7 @@ use serde_json::Value as Json;
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -84,11 +86,12 @@ impl MdsReader {
             Err(error) => (None, Some(error.to_string())),
         };
         if let Some(manifest) = manifest {
-            match shards_of(path, &manifest, &mut hash)? {
+            let blocks = Blocks::of(path, manifest.combined.as_ref()).map(Arc::new);
+            match shards_of(path, &manifest, blocks.as_ref(), &mut hash)? {
                 Ok(shards) => {
                     let made = Self::new(path, shards, Some(manifest), hash.digest128(), limit)?;
                     if made.problem.is_none() {
-                        return Ok(made);
+                        return Ok(Self { blocks, ..made });
                     }
                     problem = made.problem;
                 }
@@ -178,6 +181,7 @@ impl MdsReader {
             fingerprint: hash.to_le_bytes(),
             inflated: Inflated::default(),
             limit,
+            blocks: None,
         };
         if reader.manifest.is_none() {
             images::recognise(&mut reader);
@@ -190,6 +194,7 @@ impl MdsReader {
 fn shards_of(
     path: &Path,
     manifest: &Manifest,
+    blocks: Option<&Arc<Blocks>>,
     hash: &mut Xxh3,
 ) -> Result<Result<Vec<ShardFile>, String>> {
     let mut splits: Vec<(&str, PathBuf, std::vec::IntoIter<Entry>)> = Vec::new();
@@ -205,7 +210,7 @@ fn shards_of(
         }
     }
     let mut files = Vec::with_capacity(manifest.shards.len());
-    for shard in &manifest.shards {
+    for (number, shard) in manifest.shards.iter().enumerate() {
         let next = splits.iter_mut().find(|(split, ..)| *split == shard.split);
         let next = next.and_then(|(_, folder, entries)| Some((folder.clone(), entries.next()?)));
         match next {
@@ -213,7 +218,8 @@ fn shards_of(
                 if entry.raw_data.basename == shard.basename && entry.samples == shard.samples =>
             {
                 let mut file = ShardFile::new(entry, folder, None);
-                file.index = ShardIndex::named(shard.index.clone());
+                let combined = blocks.map(|blocks| (blocks.clone(), number));
+                file.index = ShardIndex::named(shard.index.clone(), combined);
                 files.push(file);
             }
             _ => return Ok(Err(format!("its shard `{}` is not in the index", shard.basename))),

@@ -6,7 +6,7 @@ use crate::mds::{
     sidecar,
 };
 use crate::shards::{
-    RECORDS,
+    RECORDS, combined,
     existing::{holds_another, is_shared, list_if_there, recorded, remove_records},
     manifest,
     record::{MAX_BYTES, Proof, Record as _, proof},
@@ -218,7 +218,7 @@ impl Place {
 
     /// Removes what says that there is a finished shard or dataset, before that stops being true.
     pub(crate) fn withdraw(&self) -> Result<()> {
-        remove(&self.out.join(manifest::NAME))?;
+        remove_manifest(&self.out)?;
         remove(&self.folder.join(INDEX))?;
         remove(&self.record())
     }
@@ -236,7 +236,17 @@ pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
     let records: Vec<_> = places.iter().map(Place::record).collect();
     remove_records(&records)?;
     places.iter().try_for_each(|place| remove(&place.folder.join(INDEX)))?;
-    remove(&out.join(manifest::NAME))
+    remove_manifest(out)
+}
+
+/// The manifest, if there is one, and first the combined index.
+fn remove_manifest(out: &Path) -> Result<()> {
+    let path = out.join(manifest::NAME);
+    if exists(&path)? {
+        combined::remove(out)?;
+        remove(&path)?;
+    }
+    Ok(())
 }
 
 /// A shard that this process may write.

@@ -7,6 +7,7 @@ use crate::mds::{
     sidecar::is_cell,
     splits,
 };
+use crate::shards::combined::Blocks;
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, MaxDecompressed, Message,
@@ -18,6 +19,7 @@ use std::{
     fmt::Display,
     ops::Range,
     path::PathBuf,
+    sync::Arc,
 };
 
 /// An open dataset. Shards are mapped when they are first needed and values are slices of the
@@ -37,6 +39,8 @@ pub struct MdsReader {
     pub(crate) fingerprint: [u8; 16],
     pub(crate) inflated: Inflated,
     pub(crate) limit: MaxDecompressed,
+    /// The index blocks of all shards, of a dataset in a store that has them together.
+    pub(crate) blocks: Option<Arc<Blocks>>,
 }
 
 /// A sample as it lies in its shard.
@@ -427,7 +431,9 @@ impl Reader for MdsReader {
             ("stored_bytes", json!(stored)),
             ("manifest_problem", json!(self.problem)),
         ];
-        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let problem = self.blocks.as_ref().and_then(|blocks| blocks.problem());
+        let problem = problem.map(|problem| ("combined_index_problem", json!(problem)));
+        facts.into_iter().chain(problem).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn verify_layout(&self) -> Vec<Error> {

@@ -1,12 +1,16 @@
 //! The index block beside a shard: keys, numbers, and place and checksum of every value.
 use crate::index::{Builder, ImageFacts, Index, Region};
 use crate::mds::layout::Entry;
+use crate::shards::combined::Blocks;
 use fdconvert_core::{Encoded, FieldSpec, Kind, Result, Sample, Schema, Value};
 use fdconvert_storage::{
     map,
     place::{is_object_of_run, whole},
 };
-use std::{path::Path, sync::OnceLock};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The index of a shard, opened when it is first needed.
@@ -14,13 +18,20 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(crate) struct ShardIndex {
     /// Its name in the shard's folder, if there should be one.
     name: Option<String>,
+    /// The blocks of all shards, if they lie together in a store, and which of them it is.
+    combined: Option<(Arc<Blocks>, usize)>,
     /// What could not be opened is tried again.
     opened: OnceLock<Index>,
 }
 
 impl ShardIndex {
-    pub(crate) fn named(name: Option<String>) -> Self {
-        Self { name, opened: OnceLock::new() }
+    pub(crate) fn named(name: Option<String>, combined: Option<(Arc<Blocks>, usize)>) -> Self {
+        Self { name, combined, opened: OnceLock::new() }
+    }
+
+    /// Where it lies, if the manifest names one.
+    pub(crate) fn path(&self, folder: &Path) -> Option<PathBuf> {
+        Some(folder.join(self.name.as_ref()?))
     }
 
     /// The index, if the manifest names one; or why that cannot be used.
@@ -34,11 +45,19 @@ impl ShardIndex {
         if let Some(index) = self.opened.get() {
             return Ok(Some(index));
         }
-        let path = folder.join(name);
-        let what = |what: String| format!("its index {name}: {what}");
-        let block = whole(&path).map_err(|error| what(error.chain()))?;
-        let index = Index::parse(block).map_err(|error| what(error.to_string()))?;
-        check(&index, entry, schema).map_err(|problem| what(problem.into()))?;
+        let parse = |block| {
+            let index = Index::parse(block).map_err(|error| error.to_string())?;
+            check(&index, entry, schema)?;
+            Ok(index)
+        };
+        let combined = self.combined.as_ref();
+        let index = match combined.and_then(|(blocks, number)| blocks.take(*number, parse)) {
+            Some(index) => index,
+            None => {
+                let block = whole(&folder.join(name)).map_err(|error| error.chain());
+                block.and_then(parse).map_err(|what| format!("its index {name}: {what}"))?
+            }
+        };
         Ok(Some(self.opened.get_or_init(|| index)))
     }
 }

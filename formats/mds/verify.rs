@@ -11,6 +11,7 @@ use crate::mds::{
     sidecar::is_cell,
 };
 use crate::shards::{
+    combined,
     manifest::{self, FileFacts},
     record::read,
     record_path,
@@ -34,6 +35,11 @@ pub(crate) fn layout(reader: &MdsReader) -> Vec<Error> {
         if let Err(error) = check_file(&reader.path.join(&file.name), file) {
             problems.push(error);
         }
+    }
+    if let Some(combined) = reader.manifest.as_ref().and_then(|it| it.combined.as_ref()) {
+        let index = |shard: &ShardFile| shard.index.path(&shard.folder);
+        let indexes: Vec<_> = reader.shards.iter().filter_map(index).collect();
+        problems.extend(combined::verify(FORMAT, &reader.path, combined, &indexes));
     }
     for shard in &reader.shards {
         if problems.len() >= MAX_LISTED {

@@ -276,6 +276,9 @@ impl Reader for MixedReader {
             put(&facts.folder, json!({ "samples": samples, "share": share, "bytes": bytes }));
         }
         let parts = self.parts.iter().flatten();
+        if let Some(problem) = parts.clone().find_map(|part| part.combined_problem.as_ref()) {
+            put("combined_index_problem", json!(problem));
+        }
         let entry_points =
             parts.filter_map(WdsReader::entry_point_facts).reduce(EntryPointFacts::and);
         if let Some(facts) = entry_points {

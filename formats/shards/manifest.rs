@@ -1,12 +1,8 @@
 //! Manifests: what a dataset of shards is, written when all of it is there.
 use fdconvert_core::{Error, Result};
 #[cfg(feature = "write")]
-use fdconvert_storage::{
-    fingerprint_hex,
-    place::{self, is_url},
-    read_if_there, replace,
-};
-use fdconvert_storage::{seal_json, unseal_json};
+use fdconvert_storage::{fingerprint_hex, place::is_url, read_if_there, replace};
+use fdconvert_storage::{place, seal_json, unseal_json};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -16,6 +12,8 @@ pub(crate) const NAME: &str = "fdconvert.json";
 /// Of the manifests of all formats.
 pub(crate) const VERSION: u64 = 1;
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
+/// Checksum and format are in them.
+const START_BYTES: usize = 256;
 /// How manifests begin that were written before they had a checksum.
 const UNSEALED_START: &[u8] = b"{\n  \"format\": ";
 
@@ -110,6 +108,15 @@ pub(crate) fn parse<T: DeserializeOwned>(
         return Err(Error::Version { format, path: path.to_path_buf(), found, supported: "1" });
     }
     serde_json::from_value(loose).map_err(|cause| damaged(cause.to_string()))
+}
+
+/// The format that the manifest of a folder begins with, if there is one: as far as its first lines
+/// tell, which is a small part of it.
+pub(crate) fn format_of(folder: &Path) -> Option<String> {
+    let start = place::read_start(&folder.join(NAME), START_BYTES).ok()?;
+    let start = String::from_utf8_lossy(&start);
+    let (_, behind) = start.split_once("\"format\": \"")?;
+    Some(behind.split_once('"')?.0.to_owned())
 }
 
 /// The first of the names that is not one of a file below the dataset's folder.

@@ -5,8 +5,10 @@
 //! the shard's length and hash ([`record`]). The claim of `fdconvert_storage` is its unfinished
 //! form. A dataset is finished when its manifest is there, a JSON file that begins with its own
 //! checksum and is written last ([`manifest`]). What may be replaced or removed, and what is
-//! refused, is decided here for all formats alike ([`existing`]).
+//! refused, is decided here for all formats alike ([`existing`]). Of many shards one file has all
+//! indexes ([`combined`]).
 
+pub(crate) mod combined;
 #[cfg(feature = "write")]
 pub(crate) mod existing;
 pub(crate) mod manifest;

@@ -1,6 +1,6 @@
 //! What is written when all shards are there: sidecars, then the manifest.
 use crate::shards::{
-    RECORDS,
+    RECORDS, combined,
     existing::{list_if_there, recorded},
     manifest::{self, FileFacts, publish},
     record::read,
@@ -51,7 +51,9 @@ pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathB
     let paths = paths.collect::<Result<Vec<_>>>()?;
     manifest.members =
         names::found(paths.iter().map(PathBuf::as_path), &columns, outline.as_ref())?;
-    let before = Manifest::read(out)?.map_or_else(Vec::new, |manifest| manifest.sidecars);
+    let before = Manifest::read(out)?;
+    let is_combined = before.as_ref().is_some_and(|manifest| manifest.combined.is_some());
+    let before = before.map_or_else(Vec::new, |manifest| manifest.sidecars);
     let mut written = Vec::new();
     for (path, bytes) in sidecars(format, request, &manifest.members, outline.as_ref())? {
         if let Some(folder) = path.parent() {
@@ -65,6 +67,10 @@ pub(crate) fn complete(format: &Wds, request: &Complete<'_>) -> Result<Vec<PathB
         manifest.sidecars.push(facts);
         written.push(path);
     }
+    let indexes = paths.iter().filter(|_| format.sidecars.contains(&"fdx"));
+    let indexes: Vec<_> = indexes.map(|path| layout::index_path(path)).collect();
+    manifest.combined = combined::write(out, &indexes, request.fingerprint, is_combined)?;
+    written.extend(manifest.combined.iter().map(|combined| out.join(&combined.name)));
     let path = out.join(manifest::NAME);
     publish(&path, &manifest.to_json(), request.fingerprint)?;
     written.push(path);

@@ -102,10 +102,11 @@ pub(crate) fn withdraw(out: &Path, shards: &[Shard]) -> Result<()> {
     remove_manifest(out)
 }
 
-/// The manifest, and first the sidecars that it lists.
+/// The manifest, and first the sidecars and the combined index that it lists.
 pub(crate) fn remove_manifest(out: &Path) -> Result<()> {
     let Some(manifest) = Manifest::read(out)? else { return Ok(()) };
     manifest.sidecars.iter().try_for_each(|file| remove(&out.join(&file.name)))?;
+    manifest.combined.iter().try_for_each(|combined| remove(&out.join(&combined.name)))?;
     remove(&out.join(manifest::NAME))
 }
 

@@ -1,4 +1,5 @@
-use crate::wds::{WdsReader, fields, layout, manifest::Manifest, npy, open};
+use crate::shards::manifest;
+use crate::wds::{WdsReader, fields, layout, npy, open};
 #[cfg(feature = "write")]
 use crate::wds::{complete, existing, writer::Writer};
 use fdconvert_core::{
@@ -129,11 +130,14 @@ impl Format for Wds {
         Ok(Box::new(wds))
     }
 
-    /// A folder with a shard in it, or a shard.
+    /// A folder with a manifest or a shard in it, or a shard.
     fn detect(&self, path: &Path) -> bool {
         if place::is_folder(path) {
-            return open::shards_in(path).is_ok_and(|shards| !shards.is_empty())
-                || Manifest::read(path).is_ok_and(|manifest| manifest.is_some());
+            // The manifest first: a store lists a thousand objects with each request.
+            return match manifest::format_of(path) {
+                Some(format) => format == FORMAT,
+                None => open::shards_in(path).is_ok_and(|shards| !shards.is_empty()),
+            };
         }
         open::is_shard_name(path) && place::is_file(path) && open::starts_as_shard(path)
     }
@@ -182,7 +186,7 @@ impl Format for Wds {
 
     #[cfg(feature = "write")]
     fn existing(&self, request: &Create<'_>) -> Result<Existing> {
-        crate::shards::existing::existing(request, &request.out.join(crate::shards::manifest::NAME))
+        crate::shards::existing::existing(request, &request.out.join(manifest::NAME))
     }
 
     #[cfg(feature = "write")]

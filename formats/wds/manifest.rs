@@ -1,5 +1,8 @@
 //! `fdconvert.json`: what the dataset is, written when all of it is there.
-use crate::shards::manifest::{self, FileFacts, MAX_BYTES, NAME, Unsealed, VERSION};
+use crate::shards::{
+    combined::Combined,
+    manifest::{self, FileFacts, MAX_BYTES, NAME, Unsealed, VERSION},
+};
 use crate::wds::format::FORMAT;
 use fdconvert_core::{Codec, Common, Error, Provenance, Result, Schema};
 use fdconvert_storage::read_if_there;
@@ -19,6 +22,9 @@ pub(crate) struct Manifest {
     pub(crate) provenance: Provenance,
     pub(crate) shards: Vec<ShardFacts>,
     pub(crate) sidecars: Vec<FileFacts>,
+    /// The indexes of all shards in one file, where there are many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) combined: Option<Combined>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +65,7 @@ impl Manifest {
             provenance: Provenance::default(),
             shards: Vec::new(),
             sidecars: Vec::new(),
+            combined: None,
         }
     }
 
@@ -82,9 +89,11 @@ impl Manifest {
             let (members, fields) = (self.members.len(), self.schema.fields.len());
             return Err(format!("{members} members for {fields} fields"));
         }
+        self.combined.as_ref().map_or(Ok(()), |combined| combined.check(self.shards.len()))?;
         let names = self.shards.iter().map(|shard| &shard.name);
         let names = names.chain(self.shards.iter().filter_map(|shard| shard.index.as_ref()));
         let names = names.chain(self.sidecars.iter().map(|file| &file.name));
+        let names = names.chain(self.combined.iter().map(|combined| &combined.name));
         match manifest::name_outside(names) {
             Some(name) => Err(format!("`{name}` is not a name of a file in the folder")),
             None if self.shards.is_empty() => Err("it lists no shards".into()),

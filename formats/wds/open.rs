@@ -1,12 +1,13 @@
 //! Finding and opening shards, and deciding what their fields are.
 use crate::index::Index;
+use crate::shards::combined::Blocks;
 use crate::wds::{
     WdsReader,
     infer::infer,
     manifest::{Manifest, ShardFacts},
     names::{self, Column},
     scan::{Scanned, samples},
-    shard::{Contents, Shard, find_index, slots},
+    shard::{Contents, Shard, find_index, slots, usable},
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema, named};
@@ -74,8 +75,8 @@ impl WdsReader {
         let manifest = if is_folder { Manifest::read(path)? } else { None };
         let files: Vec<ShardFile> = match &manifest {
             Some(manifest) => {
-                let listed = manifest.shards.iter();
-                listed.map(|facts| ShardFile::listed(path, facts)).collect()
+                let listed = manifest.shards.iter().enumerate();
+                listed.map(|(number, facts)| ShardFile::listed(path, number, facts)).collect()
             }
             None if is_folder => shards_in(path)?.into_iter().map(ShardFile::found).collect(),
             None => vec![ShardFile::found(path.to_path_buf())],
@@ -85,7 +86,9 @@ impl WdsReader {
             return Err(Error::usage("source", what));
         }
         let mut budget = limit.total();
-        let opened = open_all(path, &files, ShardFile::open);
+        let blocks = manifest.as_ref().and_then(|it| Blocks::of(path, it.combined.as_ref()));
+        let combined = blocks.as_ref().zip(manifest.as_ref().map(|manifest| &manifest.schema));
+        let opened = open_all(path, &files, |file| file.open(combined));
         let shards = files.iter().zip(opened);
         let shards = shards.map(|(file, opened)| file.load(opened?, limit, &mut budget));
         let mut shards = shards.collect::<Result<Vec<Unscanned>>>()?;
@@ -98,7 +101,9 @@ impl WdsReader {
                 ));
             }
         }
-        Self::assemble(path, manifest, shards)
+        let reader = Self::assemble(path, manifest, shards)?;
+        let combined_problem = blocks.and_then(|blocks| blocks.problem());
+        Ok(Self { combined_problem, ..reader })
     }
 
     /// Opens a single shard that is in memory, without an index; `path` is what messages call it.
@@ -141,6 +146,7 @@ impl WdsReader {
             shards,
             ends,
             fingerprint: OnceLock::new(),
+            combined_problem: None,
         })
     }
 }
@@ -230,6 +236,8 @@ struct ShardFile {
     path: PathBuf,
     /// Its length, where a manifest tells it: our shards, which are not compressed.
     len: Option<u64>,
+    /// Its position in the manifest, if there is one.
+    number: usize,
 }
 
 /// A shard and the index beside it, as far as there is one.
@@ -239,20 +247,31 @@ struct Opened {
 }
 
 impl ShardFile {
-    fn listed(folder: &Path, facts: &ShardFacts) -> Self {
-        Self { path: folder.join(&facts.name), len: Some(facts.bytes) }
+    fn listed(folder: &Path, number: usize, facts: &ShardFacts) -> Self {
+        Self { path: folder.join(&facts.name), len: Some(facts.bytes), number }
     }
 
     fn found(path: PathBuf) -> Self {
-        Self { path, len: None }
+        Self { path, len: None, number: 0 }
     }
 
-    fn open(&self) -> Result<Opened> {
+    /// `combined` is the combined index, if there is one, and the fields that its blocks must have.
+    fn open(&self, combined: Option<(&Blocks, &Schema)>) -> Result<Opened> {
         let file = match self.len {
             Some(len) => Blob::open_with_len(&self.path, len)?,
             None => Blob::open(&self.path)?,
         };
-        let index = find_index(&self.path, file.len())?;
+        let index = combined.and_then(|(blocks, schema)| {
+            blocks.take(self.number, |block| {
+                let index = usable(block, file.len())?;
+                let is_ours = index.meta().schema == *schema;
+                if is_ours { Ok(index) } else { Err("its block is of other fields".to_owned()) }
+            })
+        });
+        let index = match index {
+            Some(index) => Some(Ok(index)),
+            None => find_index(&self.path, file.len())?,
+        };
         Ok(Opened { file, index })
     }
 

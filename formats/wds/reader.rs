@@ -32,6 +32,8 @@ pub struct WdsReader {
     /// The number of samples there are up to the end of each shard.
     pub(crate) ends: Vec<u64>,
     pub(crate) fingerprint: OnceLock<[u8; 16]>,
+    /// Why blocks of the combined index are not used: the shards' own indexes are.
+    pub(crate) combined_problem: Option<String>,
 }
 
 impl WdsReader {
@@ -274,9 +276,11 @@ impl Reader for WdsReader {
         ];
         let entry_points = self.entry_point_facts();
         let entry_points = entry_points.map(|facts| ("checkpoints", facts.to_json(grid_of)));
+        let problem = self.combined_problem.as_ref();
         facts
             .into_iter()
             .chain(entry_points)
+            .chain(problem.map(|problem| ("combined_index_problem", json!(problem))))
             .map(|(name, value)| (name.to_owned(), value))
             .collect()
     }

@@ -1,10 +1,18 @@
 //! Index and sidecars for shards that are there already, the one who wrote them.
 use crate::index::{Builder, ImageFacts, Meta, Region};
+use crate::shards::{
+    combined::{self, Combined},
+    manifest,
+};
 use crate::wds::{
     Wds, WdsReader,
     complete::refuse_foreign,
     entry_points::{self, AddEntryPoints, Entries},
-    fields, layout, names,
+    fields,
+    format::FORMAT,
+    layout,
+    manifest::Manifest,
+    names,
     shard::{Contents, Shard},
     sidecar::{ShardFile, Shards, Sidecar},
     splits::split_of,
@@ -70,6 +78,9 @@ impl Wds {
                 _ => {}
             }
             start = end;
+        }
+        if makes_index {
+            written.extend(combine(&reader)?);
         }
         for (path, bytes) in self.others(&reader)? {
             if let Some(folder) = path.parent() {
@@ -204,6 +215,38 @@ impl Wds {
         }
         Ok(outputs)
     }
+}
+
+/// Makes the combined index of a dataset of ours be that of its indexes, and the manifest name it.
+/// Between the two a reader finds blocks of other lengths, and reads the indexes of the shards.
+fn combine(reader: &WdsReader) -> Result<Vec<PathBuf>> {
+    let Some(manifest) = &reader.manifest else { return Ok(Vec::new()) };
+    let is_named = manifest.shards.iter().all(|shard| shard.index.is_some());
+    if !is_named || manifest.shards.len() <= combined::MOST_APART {
+        return Ok(Vec::new());
+    }
+    let shards = reader.shards.iter();
+    let indexes: Vec<_> = shards.map(|shard| layout::index_path(&shard.path)).collect();
+    let is_true =
+        |known: &Combined| combined::verify(FORMAT, &reader.path, known, &indexes).is_empty();
+    if manifest.combined.as_ref().is_some_and(is_true) {
+        return Ok(Vec::new());
+    }
+    let is_known = manifest.combined.is_some();
+    let fingerprint = fingerprint_of_hex(&manifest.fingerprint);
+    let made = combined::write(&reader.path, &indexes, fingerprint, is_known)?;
+    let mut written: Vec<_> = made.iter().map(|made| reader.path.join(&made.name)).collect();
+    if made != manifest.combined {
+        let path = reader.path.join(manifest::NAME);
+        replace(&path, &Manifest { combined: made, ..manifest.clone() }.to_json())?;
+        written.push(path);
+    }
+    Ok(written)
+}
+
+/// The run that objects are marked with; files bear no marks.
+fn fingerprint_of_hex(hex: &str) -> [u8; 16] {
+    u128::from_str_radix(hex, 16).unwrap_or(0).to_be_bytes()
 }
 
 fn region(

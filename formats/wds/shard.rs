@@ -104,15 +104,17 @@ pub(crate) fn find_index(path: &Path, archive_len: u64) -> Result<Option<Result<
         }
         Err(error) => return Err(error),
     };
-    let index = match Index::parse(block) {
-        Ok(index) => index,
-        Err(error) => return Ok(Some(Err(error.to_string()))),
-    };
+    Ok(Some(usable(block, archive_len)))
+}
+
+/// The index that a block is, of an archive of that many bytes; or why it cannot be used.
+pub(crate) fn usable(block: Bytes, archive_len: u64) -> Result<Index, String> {
+    let index = Index::parse(block).map_err(|error| error.to_string())?;
     let schema = &index.meta().schema;
     let n_regions = schema.fields.iter().filter(|field| !fields::is_cell(field)).count();
     let has_cells = n_regions < schema.fields.len();
     let has_rows = matches!(index.row(0), Ok(Some(_)));
-    Ok(Some(if index.data_len() != archive_len {
+    if index.data_len() != archive_len {
         Err(format!(
             "the index is stale: it is of a file of {} bytes, not {archive_len}",
             index.data_len()
@@ -123,7 +125,7 @@ pub(crate) fn find_index(path: &Path, archive_len: u64) -> Result<Option<Result<
         Err("the index lacks its integers and floats".into())
     } else {
         Ok(index)
-    }))
+    }
 }
 
 impl Shard {

@@ -1,9 +1,10 @@
 //! Every rule of `SPEC.md`, checked on a dataset as a whole or on one sample.
 use crate::index::Index;
-use crate::shards::{manifest::FileFacts, record::read, record_path};
+use crate::shards::{combined, manifest::FileFacts, record::read, record_path};
 use crate::wds::{
     WdsReader, fields,
     format::FORMAT,
+    layout,
     record::Record,
     scan::{Member, samples},
     shard::{Contents, Refusal, Shard, Slot},
@@ -89,6 +90,11 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
             ));
         }
         all.extend(manifest.sidecars.iter().filter_map(|file| sidecar(&reader.path, file)));
+        if let Some(combined) = &manifest.combined {
+            let shards = reader.shards.iter();
+            let indexes: Vec<_> = shards.map(|shard| layout::index_path(&shard.path)).collect();
+            all.extend(combined::verify(FORMAT, &reader.path, combined, &indexes));
+        }
     } else if place::is_folder(&reader.path.join(crate::shards::RECORDS)) {
         // The one who made done-records has also made a manifest in the end.
         let what = "it is missing: the dataset was not finished, or the file was removed";

@@ -8,6 +8,8 @@ mod damage;
 mod keep;
 mod mixed;
 
+#[cfg(feature = "stores")]
+mod combined;
 #[cfg(feature = "turbo")]
 mod convert;
 #[cfg(feature = "turbo")]

@@ -12,7 +12,7 @@ use std::{
 };
 
 const KEPT_FOR: Duration = Duration::from_secs(2);
-/// Answers; those that are too old make room.
+/// Answers.
 const MAX_KEPT: usize = 4096;
 
 /// The start of an object, or that there is none.
@@ -47,9 +47,8 @@ impl<T: Clone> Memo<T> {
     pub(crate) fn put(&self, path: &Path, answer: T) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = kept.get_or_insert_default();
-        if kept.len() >= MAX_KEPT {
-            kept.retain(|_, (at, _)| at.elapsed() < KEPT_FOR);
-        }
+        // Those that are too old hold memory for nothing.
+        kept.retain(|_, (at, _)| at.elapsed() < KEPT_FOR);
         if kept.len() < MAX_KEPT {
             kept.insert(path.to_owned(), (Instant::now(), answer));
         }

@@ -20,6 +20,8 @@ const TRIES: u32 = 4;
 
 /// Bytes that come with the answer that tells how long an object is.
 const START_BYTES: u64 = 64 << 10;
+/// The same of documents and indexes, which are read as a whole: most need no second request.
+const DOCUMENT_BYTES: u64 = 1 << 20;
 
 pub(crate) static STARTS: Memo<Option<Start>> = Memo::new();
 
@@ -176,7 +178,13 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
             asked: object.len,
         });
     }
-    object.read(0, object.len)
+    let start = object.start.clone();
+    match object.len.checked_sub(start.len() as u64) {
+        None | Some(0) => object.read(0, object.len),
+        Some(n_left) => {
+            Ok([start.clone(), object.read(start.len() as u64, n_left)?].concat().into())
+        }
+    }
 }
 
 /// The first bytes of an object, at most `n_bytes`: fewer where it is shorter.
@@ -190,8 +198,13 @@ pub fn read_start(path: &Path, n_bytes: u64) -> Result<Bytes> {
 
 /// Length, tag and first bytes; `None` where there is no such object.
 fn start_of(location: &Location) -> Result<Option<Start>> {
+    let is_document = location
+        .path
+        .extension()
+        .is_some_and(|extension| extension == "json" || extension == "fdx");
+    let n_bytes = if is_document { DOCUMENT_BYTES } else { START_BYTES };
     let client = Client::of(location)?;
-    match client.wait(get(&client, location, GetRange::Bounded(0..START_BYTES), None)) {
+    match client.wait(get(&client, location, GetRange::Bounded(0..n_bytes), None)) {
         Ok((meta, _, bytes)) => Ok(Some(Start { len: meta.size, e_tag: meta.e_tag, bytes })),
         Err(error) if find::is_missing(&error) => Ok(None),
         // An empty object has no first byte.

@@ -1,0 +1,53 @@
+use super::{Combined, Place, total};
+use crate::shards::record::is_missing;
+use fdconvert_core::{Error, Result, message};
+use fdconvert_storage::{Blob, open_all, place};
+use std::path::{Path, PathBuf};
+
+/// Compares the combined index of the dataset in `folder` with the indexes of its shards: every
+/// byte of it is one of theirs, or a zero between two of them.
+pub(crate) fn verify(
+    format: &'static str,
+    folder: &Path,
+    combined: &Combined,
+    indexes: &[PathBuf],
+) -> Vec<Error> {
+    let path = folder.join(&combined.name);
+    let damaged = |offset: u64, what: &str| {
+        let cure =
+            "pack the dataset again, which keeps its shards, or make it by `fdconvert index`";
+        Error::corrupt(format, &path, offset, message!("{what}; {cure}"))
+    };
+    let blob = match Blob::open(&path) {
+        Ok(blob) => blob,
+        Err(error) if is_missing(&error) => return vec![damaged(0, "it is missing")],
+        Err(error) => return vec![error],
+    };
+    let places = combined.places().unwrap_or_default();
+    if blob.len() != total(&places) || places.len() != indexes.len() {
+        let what = format!("it has {} bytes, not {}", blob.len(), total(&places));
+        return vec![damaged(blob.len().min(total(&places)), &what)];
+    }
+    let items: Vec<_> = places.into_iter().zip(indexes).collect();
+    let check = |&(place, index): &(Place, &PathBuf)| match first_difference(&blob, place, index) {
+        Ok(None) => None,
+        Ok(Some(offset)) => {
+            let name = index.file_name().unwrap_or_default();
+            Some(damaged(offset, &format!("it is not what {} has", name.display())))
+        }
+        Err(error) => Some(error),
+    };
+    open_all(&path, &items, check).into_iter().flatten().collect()
+}
+
+/// The offset of the first byte that is not one of the index, followed by zeros.
+fn first_difference(blob: &Blob, place: Place, index: &Path) -> Result<Option<u64>> {
+    let block = blob.read(place.offset, place.end - place.offset)?.unwrap_or_default();
+    let wanted = place::whole(index)?;
+    if wanted.len() as u64 != place.len {
+        return Ok(Some(place.offset));
+    }
+    let wanted = wanted.iter().chain(std::iter::repeat(&0));
+    let at = block.iter().zip(wanted).position(|(found, wanted)| found != wanted);
+    Ok(at.map(|at| place.offset + at as u64))
+}

@@ -1,0 +1,94 @@
+use super::{ALIGNMENT, Combined, MOST_APART, NAME};
+use crate::{index::HEADER_MAGIC, shards::record::is_missing};
+use fdconvert_core::{Error, Result};
+use fdconvert_storage::{
+    Appended, Scratch, map, open_all, partial_path,
+    place::{self, is_url},
+};
+use std::path::{Path, PathBuf};
+
+/// Indexes of shards that are read at the same time, if they are small.
+const AT_ONCE: u64 = 32;
+/// Bytes of them that are in memory, about: shards are much alike.
+const HELD_BYTES: u64 = 64 << 20;
+
+/// Writes the combined index of a dataset in `out` whose shards have these indexes, in their
+/// order, before the manifest that will name it. Where they are too few for one, that of an earlier
+/// run is removed. `is_known` tells that the manifest which is there names one.
+///
+/// # Errors
+/// `Usage` for a file of that name that is none of ours; `Io`.
+pub(crate) fn write(
+    out: &Path,
+    indexes: &[PathBuf],
+    fingerprint: [u8; 16],
+    is_known: bool,
+) -> Result<Option<Combined>> {
+    if indexes.len() <= MOST_APART {
+        remove(out)?;
+        return Ok(None);
+    }
+    let path = out.join(NAME);
+    if !is_known && place::exists(&path)? && !is_ours(&path)? {
+        let what = format!(
+            "{} exists and is not of this dataset: move it away and run again, which resumes here",
+            path.display()
+        );
+        return Err(Error::usage("output", what));
+    }
+    let mut file = Appended::start(&path, is_left(&partial_path(&path))?, fingerprint)?;
+    let mut lengths: Vec<u64> = Vec::with_capacity(indexes.len());
+    let mut rest = indexes;
+    while !rest.is_empty() {
+        // The first one alone: how long they are is not known yet.
+        let longest = lengths.iter().copied().max().unwrap_or(HELD_BYTES);
+        let n_now = (HELD_BYTES / longest.max(1)).clamp(1, AT_ONCE) as usize;
+        let (now, later) = rest.split_at(n_now.min(rest.len()));
+        for block in open_all(out, now, |index| place::whole(index)) {
+            let block = block?;
+            file.append(&block)?;
+            let len = block.len() as u64;
+            let n_zeros = len.next_multiple_of(ALIGNMENT) - len;
+            file.append([0; ALIGNMENT as usize].get(..n_zeros as usize).unwrap_or_default())?;
+            lengths.push(len);
+        }
+        rest = later;
+    }
+    file.commit(true)?;
+    Ok(Some(Combined { name: NAME.to_owned(), lengths }))
+}
+
+/// Removes the combined index of a dataset that has none any more, and what a killed run has left
+/// of one. Other files of that name stay.
+///
+/// # Errors
+/// `Io`.
+pub(crate) fn remove(out: &Path) -> Result<()> {
+    let path = out.join(NAME);
+    let partial = partial_path(&path);
+    if is_left(&partial)? {
+        // Removed when it is dropped, unless another process writes it.
+        Scratch::open(&partial)?.own();
+    }
+    if is_ours(&path)? { place::remove(&path) } else { Ok(()) }
+}
+
+/// Returns whether a file begins as the first block does: the name is ours as well.
+fn is_ours(path: &Path) -> Result<bool> {
+    match place::read_start(path, HEADER_MAGIC.len()) {
+        Ok(start) => Ok(start == HEADER_MAGIC[..]),
+        Err(error) if is_missing(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns whether a file is the unfinished one of a killed run: it begins as blocks do, or holds
+/// nothing but zeros, as a power loss leaves it.
+fn is_left(partial: &Path) -> Result<bool> {
+    // An object has no unfinished form, and what is not a file is refused when it is opened.
+    if is_url(partial) || !std::fs::symlink_metadata(partial).is_ok_and(|found| found.is_file()) {
+        return Ok(false);
+    }
+    let left = map(partial)?;
+    Ok(left.starts_with(&HEADER_MAGIC) || left.iter().all(|byte| *byte == 0))
+}
