@@ -38,6 +38,7 @@ mod overwrite;
 mod parts;
 #[cfg(feature = "turbo")]
 mod profile;
+#[cfg(feature = "stores")]
 mod read_ahead;
 #[cfg(feature = "turbo")]
 mod sources;
