@@ -101,7 +101,13 @@ fn serve(connection: &TcpStream, in_class: u64) {
             }
         }
         text.push_str("</ListBucketResult>");
-        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", text.len());
+        // Of other things, such as a manifest, there are none.
+        let (status, text) = if value("list-type=").is_empty() {
+            ("404 Not Found", "")
+        } else {
+            ("200 OK", &text[..])
+        };
+        let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", text.len());
         let mut connection = connection;
         if connection.write_all(&[head.as_bytes(), text.as_bytes()].concat()).is_err() {
             return;
