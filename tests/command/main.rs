@@ -26,6 +26,8 @@ mod jpeg_index;
 mod kill;
 #[cfg(feature = "turbo")]
 mod leases;
+#[cfg(all(feature = "stores", feature = "turbo"))]
+mod leases_in_stores;
 #[cfg(feature = "turbo")]
 mod loader;
 #[cfg(feature = "turbo")]

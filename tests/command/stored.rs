@@ -312,6 +312,25 @@ fn parts_of_a_plan_meet_in_a_bucket() {
 }
 
 #[test]
+fn a_plan_in_a_bucket_is_not_replaced_by_another_one() {
+    let stage = Stage::new(Faults::default());
+    let (photos, plan) = (stage.photos(), "s3://bucket/p.fdplan");
+    let planned = |shards: &str| {
+        stage.run(&[&"plan", &photos, &"-o", &plan, &"--format", &"wds", &"--shards", &shards])
+    };
+    assert!(planned("4").status.success());
+    let first = fs::read(stage.bucket().join("p.fdplan")).unwrap();
+    // The same again is no other.
+    assert!(planned("4").status.success());
+    let refused = planned("3");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("--overwrite"), "{}", text(&refused.stderr));
+    assert_eq!(fs::read(stage.bucket().join("p.fdplan")).unwrap(), first);
+    stage.ok(&[&"pack", &"--plan", &plan, &"--claim", &"s3://bucket/out"]);
+    stage.ok(&[&"verify", &"s3://bucket/out"]);
+}
+
+#[test]
 fn outputs_that_cannot_be_are_refused() {
     let stage = Stage::new(Faults::default());
     let photos = stage.photos();

@@ -1,15 +1,12 @@
 //! Parts of a dataset, made one.
 use crate::{
-    Context, Planned, document, leased,
+    Context, Planned, document,
     pack::How,
     planned::{COPY, remove_copies},
 };
 use fdconvert_core::{Error, Result, Shard, ShardSummary, message, named};
 use fdconvert_pipeline::{Cancel, Checked, OnError};
-use fdconvert_storage::{
-    LeaseFolder,
-    place::{self, is_url},
-};
+use fdconvert_storage::{clear_leases, place};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -80,8 +77,6 @@ pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Resu
     let files = dataset.complete(&shards)?;
     remove_copies(out)?;
     // All shards are there: what workers with leases have left is of no use any more.
-    if !is_url(out) {
-        LeaseFolder::remove(&leased::folder(out))?;
-    }
+    clear_leases(out)?;
     Ok(Merged { shards, files, checked })
 }

@@ -14,7 +14,7 @@ use fdconvert_core::{Error, Ignored, Message, Result, Source, message, named, sp
 use fdconvert_pipeline::{Cancel, OnError, Part, Plan, PlanFile, Report};
 use fdconvert_storage::{
     Scratch, Spool, make_folder,
-    place::{self, is_url},
+    place::{self, Kind, is_url},
     replace, sync_folder_of,
 };
 use serde::{Deserialize, Serialize};
@@ -160,9 +160,9 @@ impl Planned {
     /// `Usage` where another plan or anything else is there, unless `overwrite`; `Io`.
     pub fn save(&self, file: impl AsRef<Path>, overwrite: bool) -> Result<u64> {
         let file = file.as_ref();
-        if overwrite || !file.exists() {
+        if overwrite || !place::exists(file)? {
             replace(file, &self.bytes)?;
-        } else if is_plan(file)? && fs::read(file).map_err(Error::io("read", file))? == self.bytes {
+        } else if is_plan(file)? && place::whole(file)? == self.bytes {
             // The same plan, by a run that ended before it could say so.
             sync_folder_of(file)?;
         } else {
@@ -317,7 +317,7 @@ impl Planned {
 /// # Errors
 /// `Usage`, naming the file.
 pub fn check_plan_place(file: &Path, overwrite: bool) -> Result<()> {
-    if !overwrite && file.exists() && !is_plan(file)? {
+    if !overwrite && place::exists(file)? && !is_plan(file)? {
         return Err(refuse_existing(file));
     }
     Ok(())
@@ -332,8 +332,8 @@ fn refuse_existing(path: &Path) -> Error {
 
 /// Returns whether planning may lead to what is there already.
 fn is_plan(path: &Path) -> Result<bool> {
-    let is_file = fs::metadata(path).map_err(Error::io("look at", path))?.is_file();
-    let bytes = if is_file { Some(fdconvert_storage::map(path)?) } else { None };
+    let is_file = place::look_at(path)? == Kind::File;
+    let bytes = if is_file { Some(place::whole(path)?) } else { None };
     Ok(bytes.is_some_and(|bytes| parse(&bytes, "").is_ok()))
 }
 

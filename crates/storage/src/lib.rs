@@ -8,7 +8,7 @@
 //! [`ScratchDir`] carries another name until it is complete, synced and renamed; dropped before
 //! that it is removed, and after a kill it can be told apart and continued. A [`Claim`] says whose
 //! the files of a shard are, from before the first of them is opened until its record is there.
-//! [`Leases`] say which of several workers writes a shard, and [`publish`] gives its files their names.
+//! [`Leases`] say which of several workers writes a shard.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -106,7 +106,7 @@ pub use {
     appended::Appended,
     claim::Claim,
     folders::{Folders, make_folder, refuse_link, sync_folder_of},
-    lease::{Lease, LeaseFolder, Leases, Listing, Seen, publish},
+    lease::{Lease, Leases, Listing, Seen, clear_leases, lease_folder, open_leases},
     left::left_files,
     lock::unlocked_files,
     replace::{create_new, replace, write_new, write_partial},

@@ -2,7 +2,8 @@
 //!
 //! An [`Object`] is read by ranges; [`look`] tells what a URL leads to, [`list`] what lies below
 //! one, [`read`] gives a small object as a whole. [`put`] writes a small object, an [`Upload`] one
-//! that grows; [`abort_unfinished`] gives up what killed processes have begun. Which store a URL means, and where its
+//! that grows; [`abort_unfinished`] gives up what killed processes have begun. [`create`] and
+//! [`update`] write an object that several processes share. Which store a URL means, and where its
 //! credentials come from:
 //!
 //! | URL | store | credentials |
@@ -25,6 +26,7 @@
 
 mod ahead;
 mod client;
+mod conditional;
 mod count;
 mod error;
 mod find;
@@ -39,6 +41,7 @@ mod unfinished;
 mod write;
 
 pub use ahead::Announcement;
+pub use conditional::{Current, Listed, Version, create, current, delete_all, list_times, update};
 pub use count::{Totals, totals};
 pub use find::{Below, Entry, Found, list, list_below, look};
 pub use object::{Object, read, read_start};

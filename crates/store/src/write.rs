@@ -116,7 +116,7 @@ pub fn delete(path: &Path) -> Result<()> {
 
 /// Asks again, with growing pauses, where no answer came to what may be done twice. `object_store`
 /// repeats such requests only where they give the same answer twice.
-fn until_answered<T>(mut ask: impl FnMut() -> Result<T, Cause>) -> Result<T, Cause> {
+pub(crate) fn until_answered<T>(mut ask: impl FnMut() -> Result<T, Cause>) -> Result<T, Cause> {
     let mut pause = FIRST_PAUSE;
     loop {
         count::request();
@@ -138,7 +138,7 @@ pub fn refuse_read_only(path: &Path) -> Result<()> {
     writable(path).map(|_| ())
 }
 
-fn writable(path: &Path) -> Result<Location> {
+pub(crate) fn writable(path: &Path) -> Result<Location> {
     let location = Location::parse(path)?;
     if location.is_writable() {
         return Ok(location);

@@ -2,7 +2,7 @@
 //! and as a web server serves files, with the failures that networks have.
 //!
 //! `GET` and `HEAD` with ranges, entity tags and `If-Match`; S3's list of objects, version 2; `PUT`
-//! with `If-None-Match` and `If-Match`, objects in parts, `DELETE`. No signature is checked. Of
+//! with `If-None-Match` and `If-Match`, objects in parts, `DELETE`, also of many at once. No signature is checked. Of
 //! Azure's interface there is only how it says that a container is missing. What servers of others
 //! do is tested with them (`make servers`).
 mod faults;

@@ -1,6 +1,6 @@
 //! A thread that renews the leases of this worker, however long reading, encoding or syncing takes.
 use fdconvert_core::{Error, Result};
-use fdconvert_storage::{Lease, LeaseFolder, Leases as _};
+use fdconvert_storage::{Lease, Leases};
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -25,7 +25,7 @@ type AllHeld = Arc<Mutex<Vec<Arc<Held>>>>;
 /// Renews leases until it is dropped.
 #[derive(Debug)]
 pub(super) struct Heart {
-    store: Arc<LeaseFolder>,
+    store: Arc<dyn Leases>,
     held: AllHeld,
     stop: Option<mpsc::SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -36,7 +36,7 @@ impl Heart {
     ///
     /// # Errors
     /// `Io` when the system has no thread left.
-    pub(super) fn new(store: Arc<LeaseFolder>) -> Result<Self> {
+    pub(super) fn new(store: Arc<dyn Leases>) -> Result<Self> {
         let held = AllHeld::default();
         let (stop, stopped) = mpsc::sync_channel::<()>(0);
         let (every, beating) = (store.lasts() / BEATS, (store.clone(), held.clone()));
@@ -82,7 +82,7 @@ fn lock(held: &Mutex<Vec<Arc<Held>>>) -> MutexGuard<'_, Vec<Arc<Held>>> {
 /// A lease that is renewed, and released when this is dropped.
 #[derive(Debug)]
 pub(super) struct Holding {
-    store: Arc<LeaseFolder>,
+    store: Arc<dyn Leases>,
     all: AllHeld,
     held: Arc<Held>,
 }

@@ -1,12 +1,12 @@
 //! A dataset that any number of workers write: they share the shards by leases.
 //!
-//! Leases lie in `.fdconvert/leases` of the output, see [`fdconvert_storage::LeaseFolder`]. A worker
-//! takes a shard that is neither done nor leased, packs it in a place of its own, gives its files
-//! their names, reads it once more against its record, and notes that it is done. When no shard is
-//! free, it takes over what other workers have left, and waits for what they are writing. Who
-//! finds all shards done takes one more lease, writes sidecars and manifest, and removes the folder
-//! of leases. So workers may come, stop and be killed at any time, as long as one is there at the
-//! end.
+//! Leases lie in `.fdconvert/leases` of the output, a folder or objects of a store, see
+//! [`fdconvert_storage::Leases`]. A worker takes a shard that is neither done nor leased, packs it in
+//! a place of its own, gives its files their names (in a store both are one), looks at it once more
+//! by its record, and notes that it is done. When no shard is free, it takes over what other workers
+//! have left, and waits for what they are writing. Who finds all shards done takes one more lease,
+//! writes sidecars and manifest, and removes the leases. So workers may come, stop and be killed at
+//! any time, as long as one is there at the end.
 mod heart;
 mod outcome;
 mod turn;
@@ -14,23 +14,15 @@ mod worker;
 
 use crate::{Context, Samples, planned::remove_copies};
 use fdconvert_core::{Error, Result, message, named};
-use fdconvert_pipeline::{LeaseCounts, Report, pack_turns};
-use fdconvert_storage::{LeaseFolder, make_folder, place::is_url};
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use fdconvert_pipeline::{Dataset, LeaseCounts, Report, pack_turns};
+use fdconvert_storage::{lease_folder, make_folder, open_leases, place::is_url};
+use std::{path::Path, time::Duration};
 use worker::Worker;
 
 /// How long a lease lasts without being renewed, unless told otherwise.
 pub(crate) const LASTS: Duration = Duration::from_secs(60);
 /// File systems give times to a few milliseconds, and a busy machine lets a thread wait.
 const LEAST: Duration = Duration::from_secs(1);
-
-/// Where the leases of a dataset lie.
-pub(crate) fn folder(out: &Path) -> PathBuf {
-    out.join(".fdconvert/leases")
-}
 
 /// Refuses a time for which no lease can last.
 pub(crate) fn check(lasts: Duration) -> Result<()> {
@@ -43,7 +35,7 @@ pub(crate) fn check(lasts: Duration) -> Result<()> {
 
 /// Refuses an output whose shards workers with leases are writing: this run would not see which.
 pub(crate) fn refuse_leases(out: &Path) -> Result<()> {
-    let folder = folder(out);
+    let folder = lease_folder(out);
     if is_url(out) || !folder.is_dir() {
         return Ok(());
     }
@@ -61,24 +53,23 @@ pub(crate) fn refuse_leases(out: &Path) -> Result<()> {
 /// Packs shards as long as there are some, and completes the dataset if this worker is the last.
 pub(crate) fn run(samples: &Samples, lasts: Duration, context: Context<'_>) -> Result<Report> {
     let (dataset, run) = (samples.dataset(), samples.how().run()?);
-    if is_url(dataset.out) {
-        let what = "leases are files of a folder that all workers see, and OUT is in a store; give \
-                    each worker a part";
-        return Err(Error::usage(named::CLAIM, what));
-    }
     let identity = dataset.identity()?;
-    let path = folder(dataset.out);
     // Also refuses another dataset, whose shards may be in the way of none, but whose manifest is.
     let is_complete = dataset.format.completed(dataset.out, identity.fingerprint)?;
-    if is_complete && !path.is_dir() {
-        let planned = dataset.plan.len();
-        let leases = Some(LeaseCounts::default());
-        return Ok(Report { planned, leases, ..Report::default() });
+    let folder = lease_folder(dataset.out);
+    let is_url = is_url(dataset.out);
+    if is_complete && !is_url && !folder.is_dir() {
+        return Ok(nothing_left(&dataset));
     }
-    make_folder(dataset.out)?;
-    make_folder(path.parent().unwrap_or(dataset.out))?;
-    let store = LeaseFolder::open(&path, lasts)?;
-    let mut worker = Worker::new(&dataset, &identity, store, &path)?;
+    if !is_url {
+        make_folder(dataset.out)?;
+        make_folder(folder.parent().unwrap_or(dataset.out))?;
+    }
+    let leases = open_leases(dataset.out, lasts)?;
+    if is_complete && leases.list()?.is_none() {
+        return Ok(nothing_left(&dataset));
+    }
+    let mut worker = Worker::new(&dataset, &identity, leases)?;
     let mut observer = context.progress.packing();
     let mut report =
         pack_turns(&dataset, &identity, &run, &mut worker, context.cancel, &mut *observer)?;
@@ -88,4 +79,9 @@ pub(crate) fn run(samples: &Samples, lasts: Duration, context: Context<'_>) -> R
         remove_copies(dataset.out)?;
     }
     Ok(report)
+}
+
+fn nothing_left(dataset: &Dataset<'_>) -> Report {
+    let leases = Some(LeaseCounts::default());
+    Report { planned: dataset.plan.len(), leases, ..Report::default() }
 }

@@ -2,7 +2,7 @@
 use super::{heart::Holding, outcome};
 use fdconvert_core::{Error, Result, ShardSummary};
 use fdconvert_pipeline::{Dataset, Identity, Turn};
-use fdconvert_storage::{LeaseFolder, publish};
+use fdconvert_storage::Leases;
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -14,11 +14,9 @@ use std::{
 pub(super) struct ShardTurn<'a> {
     pub(super) dataset: &'a Dataset<'a>,
     pub(super) identity: &'a Identity,
-    pub(super) store: Arc<LeaseFolder>,
+    pub(super) store: Arc<dyn Leases>,
     pub(super) holding: Holding,
     pub(super) number: usize,
-    /// Below the place of the lease: formats make the folder itself, and none above it, so that
-    /// they cannot make a place again that was taken away.
     pub(super) place: PathBuf,
     pub(super) n_lost: Arc<AtomicU64>,
 }
@@ -53,11 +51,10 @@ impl ShardTurn<'_> {
     fn give_names(&self) -> Result<ShardSummary> {
         let (out, fingerprint) = (self.dataset.out, self.identity.fingerprint);
         let lease = self.holding.lease();
-        let is_begun = self.store.has_begun(&lease.name)?;
-        publish(&self.place, out, fingerprint, is_begun, || self.store.begin(&lease.name))?;
+        self.store.publish(lease, &self.place, out, fingerprint)?;
         let found = self.dataset.finished_shard(self.identity, self.number)?;
         let summary = found.ok_or_else(|| {
-            let what = "it was written and is not as its record says; is the disk sound?";
+            let what = "it was written and is not as its record says; is the storage sound?";
             Error::corrupt(self.dataset.format.name(), out, 0, what)
         })?;
         self.store.finish(lease, &outcome::to_text(&summary, out, fingerprint))?;

@@ -6,11 +6,11 @@ use super::{
 };
 use fdconvert_core::{Error, Result, Shard, ShardSummary, Skipped};
 use fdconvert_pipeline::{Dataset, Identity, LeaseCounts, Next, Observer, Turns};
-use fdconvert_storage::{Lease, LeaseFolder, Leases as _, Listing, make_folder};
+use fdconvert_storage::{Lease, Leases, Listing, open_all};
 use std::{
     collections::BTreeSet,
     hash::{BuildHasher, RandomState},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -27,8 +27,7 @@ const LOOKS: usize = 8;
 pub(super) struct Worker<'a> {
     dataset: &'a Dataset<'a>,
     identity: &'a Identity,
-    path: &'a Path,
-    store: Arc<LeaseFolder>,
+    store: Arc<dyn Leases>,
     heart: Heart,
     /// Where this worker begins, so that not all begin with the same shard.
     start: usize,
@@ -43,17 +42,14 @@ impl<'a> Worker<'a> {
     pub(super) fn new(
         dataset: &'a Dataset<'a>,
         identity: &'a Identity,
-        store: LeaseFolder,
-        path: &'a Path,
+        store: Arc<dyn Leases>,
     ) -> Result<Self> {
-        let store = Arc::new(store);
         let heart = Heart::new(store.clone())?;
         let n_shards = dataset.plan.shards.len().max(1) as u64;
         let start = RandomState::new().hash_one(std::process::id()) % n_shards;
         Ok(Self {
             dataset,
             identity,
-            path,
             store,
             heart,
             start: start as usize,
@@ -112,7 +108,7 @@ impl<'a> Worker<'a> {
             store: self.store.clone(),
             holding,
             number,
-            place: place.join("shard"),
+            place,
             n_lost: self.n_lost.clone(),
         }))))
     }
@@ -150,16 +146,20 @@ impl<'a> Worker<'a> {
     }
 
     /// Completes the dataset, if no other worker does; `None` while one does.
-    fn complete(&mut self, listing: &Listing) -> Result<Option<Next<'a>>> {
-        let lease = match listing.leased.contains_key(MANIFEST) {
-            true => self.take_over(MANIFEST)?,
-            false => self.store.create(MANIFEST)?,
-        };
+    fn complete(&mut self, is_leased: bool) -> Result<Option<Next<'a>>> {
+        let lease = if is_leased { self.take_over(MANIFEST)? } else { self.store.create(MANIFEST)? };
         let Some(lease) = lease else { return Ok(None) };
         let holding = self.heart.hold(lease);
-        let mut shards = Vec::with_capacity(self.dataset.plan.shards.len());
-        for (number, shard) in self.dataset.plan.shards.iter().enumerate() {
-            match self.outcome(&name(number))? {
+        // By another worker meanwhile, or by one that was killed while it removed the leases.
+        if self.is_complete()? {
+            self.finish(holding)?;
+            return Ok(Some(Next::End));
+        }
+        let numbers: Vec<usize> = (0..self.dataset.plan.shards.len()).collect();
+        let outcomes = open_all(self.dataset.out, &numbers, |number| self.outcome(&name(*number)));
+        let mut shards = Vec::with_capacity(numbers.len());
+        for ((number, shard), outcome) in (0..).zip(&self.dataset.plan.shards).zip(outcomes) {
+            match outcome? {
                 Some(summary) => shards.push((shard.clone(), summary)),
                 // A power failure may have cut the note. The shard is looked at again.
                 None => {
@@ -185,8 +185,12 @@ impl<'a> Worker<'a> {
         Ok(outcome::parse(&text, self.dataset.out, self.identity.fingerprint))
     }
 
+    fn is_complete(&self) -> Result<bool> {
+        self.dataset.format.completed(self.dataset.out, self.identity.fingerprint)
+    }
+
     fn finish(&self, holding: Holding) -> Result<()> {
-        LeaseFolder::remove(self.path)?;
+        self.store.clear(MANIFEST)?;
         drop(holding);
         Ok(())
     }
@@ -195,12 +199,12 @@ impl<'a> Worker<'a> {
 impl<'a> Turns<'a> for Worker<'a> {
     fn next(&mut self, observer: &mut dyn Observer) -> Result<Next<'a>> {
         let Some(listing) = self.store.list()? else {
-            // The folder goes when the dataset is complete.
-            if self.dataset.format.completed(self.dataset.out, self.identity.fingerprint)? {
+            // The leases go when the dataset is complete.
+            if self.is_complete()? {
                 return Ok(Next::End);
             }
-            make_folder(self.path)?;
-            return Ok(Next::Wait(Duration::ZERO));
+            self.store.prepare()?;
+            return self.find(&Listing::default(), observer);
         };
         match self.find(&listing, observer) {
             // Another worker has completed the dataset and removed the folder meanwhile.
@@ -215,13 +219,17 @@ impl<'a> Worker<'a> {
     fn find(&mut self, listing: &Listing, observer: &mut dyn Observer) -> Result<Next<'a>> {
         let pause = (self.store.lasts() / 8).min(Duration::from_secs(1));
         self.tell(listing, observer);
+        // Who completes the dataset has seen all shards done, and is about to remove the notes.
+        if listing.leased.contains(MANIFEST) {
+            return Ok(self.complete(true)?.unwrap_or(Next::Wait(pause)));
+        }
         let open: Vec<usize> =
             self.numbers().filter(|number| !listing.done.contains(&name(*number))).collect();
         if open.is_empty() {
-            return Ok(self.complete(listing)?.unwrap_or(Next::Wait(pause)));
+            return Ok(self.complete(false)?.unwrap_or(Next::Wait(pause)));
         }
         let (leased, free): (Vec<usize>, Vec<usize>) =
-            open.into_iter().partition(|number| listing.leased.contains_key(&name(*number)));
+            open.into_iter().partition(|number| listing.leased.contains(&name(*number)));
         for number in free {
             if let Some(lease) = self.store.create(&name(number))?
                 && let Some(next) = self.take(number, lease, observer)?

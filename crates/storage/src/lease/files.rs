@@ -18,40 +18,27 @@
 //! `NAME.done` says that the work is done, with its outcome, and `NAME.begun` that some of its
 //! files may have their names already.
 use super::{
-    Lease, Leases, Seen,
-    names::{Entry, is_id},
+    Lease, Leases, Listing, Seen,
+    line::{self, Line, MAX_DONE_BYTES, MAX_LEASE_BYTES},
+    names::Entry,
     new_id,
+    publish::publish,
 };
 use crate::{folders::make_folder, read_if_there, sync_folder_of};
 use fdconvert_core::{Error, Result};
 use std::{
-    collections::{BTreeMap, BTreeSet},
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
-const START: &str = "fdconvert lease 1 ";
-const MAX_LEASE_BYTES: u64 = 1 << 10;
-/// The outcome of a shard lists its skipped samples.
-const MAX_DONE_BYTES: u64 = 1 << 30;
-
 /// A folder of leases, as one worker uses it.
 #[derive(Debug)]
-pub struct LeaseFolder {
+pub(super) struct LeaseFolder {
     path: PathBuf,
     lasts: Duration,
     clock: PathBuf,
-}
-
-/// What a folder of leases holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listing {
-    /// Highest generation of each lease by its name.
-    pub leased: BTreeMap<String, u64>,
-    /// Work that is done, by name.
-    pub done: BTreeSet<String>,
 }
 
 impl LeaseFolder {
@@ -59,38 +46,10 @@ impl LeaseFolder {
     ///
     /// # Errors
     /// `Usage` for a link or something else of that name; `Io`.
-    pub fn open(path: &Path, lasts: Duration) -> Result<Self> {
+    pub(super) fn open(path: &Path, lasts: Duration) -> Result<Self> {
         make_folder(path)?;
         let clock = path.join(format!("{}.clock", new_id()));
         Ok(Self { path: path.to_path_buf(), lasts, clock })
-    }
-
-    /// How long a lease lasts without being renewed.
-    #[must_use]
-    pub fn lasts(&self) -> Duration {
-        self.lasts
-    }
-
-    /// Returns what is there; `None` where the folder is not, as after the dataset was completed.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn list(&self) -> Result<Option<Listing>> {
-        let Some(names) = self.names()? else { return Ok(None) };
-        let mut listing = Listing::default();
-        for name in &names {
-            match Entry::parse(name) {
-                Some(Entry::Lease(name, generation)) => {
-                    let highest = listing.leased.entry(name.to_owned()).or_default();
-                    *highest = generation.max(*highest);
-                }
-                Some(Entry::Done(name)) => {
-                    listing.done.insert(name.to_owned());
-                }
-                _ => {}
-            }
-        }
-        Ok(Some(listing))
     }
 
     fn names(&self) -> Result<Option<Vec<String>>> {
@@ -105,27 +64,6 @@ impl LeaseFolder {
             names.extend(name.into_string());
         }
         Ok(Some(names))
-    }
-
-    /// Makes the folder in which the worker with this lease writes; `None` where the lease is
-    /// another's by now.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn place(&self, lease: &Lease) -> Result<Option<PathBuf>> {
-        let place = self.place_of(&lease.name, &lease.id);
-        match fs::create_dir(&place) {
-            Ok(()) => {}
-            // The folder went with the completed dataset.
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(cause) => return Err(Error::io("create the folder", &place)(cause)),
-        }
-        // Only now, see above.
-        if self.is_held(lease)? {
-            return Ok(Some(place));
-        }
-        self.fence(&lease.name, &lease.id)?;
-        Ok(None)
     }
 
     fn place_of(&self, name: &str, id: &str) -> PathBuf {
@@ -163,7 +101,7 @@ impl LeaseFolder {
             Err(cause) => return Err(Error::io("create", path)(cause)),
         };
         let id = new_id();
-        let line = format!("{START}{id} {} {}\n", self.lasts.as_millis(), worker());
+        let line = line::to_text(&id, self.lasts) + "\n";
         file.write_all(line.as_bytes()).map_err(Error::io("write", path))?;
         Ok(Some(Lease { name: name.to_owned(), generation, id }))
     }
@@ -204,19 +142,8 @@ impl LeaseFolder {
         written.map_err(Error::io("write", path))
     }
 
-    /// Returns whether files of this work may have their names already.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn has_begun(&self, name: &str) -> Result<bool> {
-        exists(&self.path.join(format!("{name}.begun")))
-    }
-
     /// Notes that files of this work may get their names from now on.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn begin(&self, name: &str) -> Result<()> {
+    pub(super) fn begin(&self, name: &str) -> Result<()> {
         let path = self.path.join(format!("{name}.begun"));
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(_) => sync_folder_of(&path),
@@ -224,66 +151,34 @@ impl LeaseFolder {
             Err(cause) => Err(Error::io("create", path)(cause)),
         }
     }
-
-    /// Notes that this work is done, and how it ended.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn finish(&self, lease: &Lease, outcome: &[u8]) -> Result<()> {
-        let new = self.path.join(format!("{}.{}.new", lease.name, lease.id));
-        let done = self.path.join(format!("{}.done", lease.name));
-        let written = File::create(&new).and_then(|mut file| {
-            file.write_all(outcome)?;
-            file.sync_all()
-        });
-        written.map_err(Error::io("write", &new))?;
-        fs::rename(&new, &done).map_err(Error::io("rename into place", done))
-    }
-
-    /// How work ended that is done.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn outcome(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let path = self.path.join(format!("{name}.done"));
-        Ok(read_if_there(&path, MAX_DONE_BYTES)?.map(|text| text.to_vec()))
-    }
-
-    /// Takes back that this work is done.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn forget(&self, name: &str) -> Result<()> {
-        remove_file(&self.path.join(format!("{name}.done")))
-    }
-
-    /// Removes a folder of leases that nothing depends on any more; names that fdconvert does not
-    /// give stay, and the folder with them.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn remove(path: &Path) -> Result<()> {
-        let entries = match fs::read_dir(path) {
-            Ok(entries) => entries,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(cause) => return Err(Error::io("list", path)(cause)),
-        };
-        for entry in entries {
-            let entry = entry.map_err(Error::io("list", path))?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            match Entry::parse(&name) {
-                Some(known) if known.is_folder() => remove_folder(&entry.path())?,
-                Some(_) => remove_file(&entry.path())?,
-                None => {}
-            }
-        }
-        // Not while there is something of another in it, or of a worker that has just begun.
-        let _ = fs::remove_dir(path);
-        Ok(())
-    }
 }
 
 impl Leases for LeaseFolder {
+    fn lasts(&self) -> Duration {
+        self.lasts
+    }
+
+    fn list(&self) -> Result<Option<Listing>> {
+        let Some(names) = self.names()? else { return Ok(None) };
+        let mut listing = Listing::default();
+        for name in &names {
+            match Entry::parse(name) {
+                Some(Entry::Lease(name, _)) => {
+                    listing.leased.insert(name.to_owned());
+                }
+                Some(Entry::Done(name)) => {
+                    listing.done.insert(name.to_owned());
+                }
+                _ => {}
+            }
+        }
+        Ok(Some(listing))
+    }
+
+    fn prepare(&self) -> Result<()> {
+        make_folder(&self.path).map(drop)
+    }
+
     fn create(&self, name: &str) -> Result<Option<Lease>> {
         let Some(lease) = self.create_as(name, 1)? else { return Ok(None) };
         // Since it was looked at last, the lease may have been taken over, or the work be done.
@@ -363,6 +258,63 @@ impl Leases for LeaseFolder {
         }
         Ok(())
     }
+
+    fn place(&self, lease: &Lease) -> Result<Option<PathBuf>> {
+        // Formats make the folder of a shard, and none above it: so none makes a place again that was
+        // taken away.
+        let place = self.place_of(&lease.name, &lease.id);
+        match fs::create_dir(&place) {
+            Ok(()) => {}
+            // The folder went with the completed dataset.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) => return Err(Error::io("create the folder", &place)(cause)),
+        }
+        // Only now, see above.
+        if self.is_held(lease)? {
+            return Ok(Some(place.join("shard")));
+        }
+        self.fence(&lease.name, &lease.id)?;
+        Ok(None)
+    }
+
+    fn publish(
+        &self,
+        lease: &Lease,
+        place: &Path,
+        dataset: &Path,
+        fingerprint: [u8; 16],
+    ) -> Result<()> {
+        let is_begun = self.has_begun(&lease.name)?;
+        publish(place, dataset, fingerprint, is_begun, || self.begin(&lease.name))
+    }
+
+    fn has_begun(&self, name: &str) -> Result<bool> {
+        exists(&self.path.join(format!("{name}.begun")))
+    }
+
+    fn finish(&self, lease: &Lease, outcome: &[u8]) -> Result<()> {
+        let new = self.path.join(format!("{}.{}.new", lease.name, lease.id));
+        let done = self.path.join(format!("{}.done", lease.name));
+        let written = File::create(&new).and_then(|mut file| {
+            file.write_all(outcome)?;
+            file.sync_all()
+        });
+        written.map_err(Error::io("write", &new))?;
+        fs::rename(&new, &done).map_err(Error::io("rename into place", done))
+    }
+
+    fn outcome(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let path = self.path.join(format!("{name}.done"));
+        Ok(read_if_there(&path, MAX_DONE_BYTES)?.map(|text| text.to_vec()))
+    }
+
+    fn forget(&self, name: &str) -> Result<()> {
+        remove_file(&self.path.join(format!("{name}.done")))
+    }
+
+    fn clear(&self, _: &str) -> Result<()> {
+        clear(&self.path)
+    }
 }
 
 impl Drop for LeaseFolder {
@@ -373,30 +325,29 @@ impl Drop for LeaseFolder {
     }
 }
 
-/// What a lease says; a worker that was killed may have left the start of it.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Line {
-    id: Option<String>,
-    lasts: Option<Duration>,
-}
-
-impl Line {
-    fn parse(text: &[u8]) -> Self {
-        let text = str::from_utf8(text).ok();
-        let Some(line) = text.and_then(|it| it.strip_prefix(START)?.strip_suffix('\n')) else {
-            return Self::default();
-        };
-        let mut words = line.split(' ');
-        let id = words.next().filter(|id| is_id(id)).map(str::to_owned);
-        let lasts = words.next().and_then(|word| word.parse().ok()).map(Duration::from_millis);
-        Self { id, lasts }
+/// Removes a folder of leases that nothing depends on any more; names that fdconvert does not give
+/// stay, and the folder with them.
+///
+/// # Errors
+/// `Io`.
+pub(super) fn clear(path: &Path) -> Result<()> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(cause) => return Err(Error::io("list", path)(cause)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(Error::io("list", path))?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        match Entry::parse(&name) {
+            Some(known) if known.is_folder() => remove_folder(&entry.path())?,
+            Some(_) => remove_file(&entry.path())?,
+            None => {}
+        }
     }
-}
-
-/// `HOST:PID`, for people who look at a lease.
-fn worker() -> String {
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{}:{}", host.trim(), std::process::id())
+    // Not while there is something of another in it, or of a worker that has just begun.
+    let _ = fs::remove_dir(path);
+    Ok(())
 }
 
 fn exists(path: &Path) -> Result<bool> {

@@ -5,6 +5,8 @@
 pub(super) enum Entry<'a> {
     /// `NAME.GENERATION.lease`
     Lease(&'a str, u64),
+    /// `NAME.held`: a lease in a store.
+    Held(&'a str),
     /// `NAME.ID.place`: the folder in which the worker ID writes.
     Place,
     /// `NAME.ID.gone`: the place of a worker that has lost its lease, on its way out.
@@ -25,9 +27,14 @@ impl<'a> Entry<'a> {
         if kind == "clock" {
             return is_id(rest).then_some(Self::Clock);
         }
-        if matches!(kind, "done" | "begun") {
-            let entry = if kind == "done" { Self::Done(rest) } else { Self::Begun(rest) };
-            return is_name(rest).then_some(entry);
+        let of_name: Option<fn(&'a str) -> Self> = match kind {
+            "held" => Some(Self::Held),
+            "done" => Some(Self::Done),
+            "begun" => Some(Self::Begun),
+            _ => None,
+        };
+        if let Some(entry) = of_name {
+            return is_name(rest).then(|| entry(rest));
         }
         let (name, middle) = rest.rsplit_once('.').filter(|(name, _)| is_name(name))?;
         match kind {

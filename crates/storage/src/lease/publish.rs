@@ -25,7 +25,7 @@ const MAX_RECORD_BYTES: u64 = 1 << 30;
 /// # Errors
 /// `Usage` when a file of another run is in the way, or the source was written to since the dataset
 /// was begun; `Io`.
-pub fn publish(
+pub(super) fn publish(
     from: &Path,
     to: &Path,
     fingerprint: [u8; 16],

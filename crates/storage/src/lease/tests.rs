@@ -1,5 +1,5 @@
 //! Leases as several workers see them, each with a value of its own for the folder.
-use super::{LeaseFolder, Leases, publish};
+use super::{Leases as _, files::{self, LeaseFolder}, publish::publish};
 use std::{
     fs::{self, File},
     path::Path,
@@ -52,7 +52,7 @@ fn one_of_many_gets_a_lease_and_one_of_many_takes_it_over() {
             stale.is_some_and(|seen| folder.take_over(&seen).unwrap().is_some())
         });
         assert_eq!(got, 1);
-        assert_eq!(open(root.path()).list().unwrap().unwrap().leased.get(&name), Some(&2));
+        assert_eq!(open(root.path()).look(&name).unwrap().unwrap().generation, 2);
     }
 }
 
@@ -63,9 +63,9 @@ fn a_worker_that_was_taken_over_can_neither_renew_nor_publish_nor_begin_again() 
     fs::create_dir(&out).unwrap();
     let (first, second) = (open(root.path()), open(root.path()));
     let lease = first.create("shard-0").unwrap().unwrap();
-    let place = first.place(&lease).unwrap().unwrap();
-    fs::create_dir(place.join("shard")).unwrap();
-    fs::write(place.join("shard/a.tar"), b"of the first").unwrap();
+    let shard = first.place(&lease).unwrap().unwrap();
+    fs::create_dir(&shard).unwrap();
+    fs::write(shard.join("a.tar"), b"of the first").unwrap();
     assert!(first.renew(&lease).unwrap());
     let held = second.look("shard-0").unwrap().unwrap();
     assert!(!held.is_stale());
@@ -75,7 +75,6 @@ fn a_worker_that_was_taken_over_can_neither_renew_nor_publish_nor_begin_again() 
     let taken = second.take_over(&stale).unwrap().unwrap();
 
     assert!(!first.renew(&lease).unwrap());
-    let shard = place.join("shard");
     assert!(publish(&shard, &out, [7; 16], false, || Ok(())).is_err());
     assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
     // A format makes the folder of a shard, and none above it.
@@ -122,7 +121,7 @@ fn work_that_is_done_is_not_leased_again_and_what_others_left_stays() {
     assert!(folder.has_begun("shard-0").unwrap());
     let path = root.path().join("leases");
     fs::write(path.join("notes.txt"), b"precious").unwrap();
-    LeaseFolder::remove(&path).unwrap();
+    files::clear(&path).unwrap();
     drop(folder);
     let left: Vec<_> = fs::read_dir(&path).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left, ["notes.txt"]);

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use fdconvert_core::{Error, Result, named};
 use std::path::{Path, PathBuf};
 
-fn refuse<T>(path: &Path) -> Result<T> {
+pub(crate) fn refuse<T>(path: &Path) -> Result<T> {
     let what = format!("{} is a URL, and this build lacks the feature `stores`", path.display());
     Err(Error::usage("location", what))
 }

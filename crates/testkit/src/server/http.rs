@@ -8,6 +8,7 @@ use std::{
     path::Path,
     time::UNIX_EPOCH,
 };
+use chrono::{DateTime, Utc};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A request.
@@ -72,6 +73,12 @@ fn line(reader: &mut impl BufRead) -> Option<String> {
 }
 
 /// The entity tag of a file: other bytes have another one.
+/// When a file was written, as a store says it: to the second.
+pub(super) fn modified(file: &fs::Metadata) -> DateTime<Utc> {
+    let since = file.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
+    DateTime::from_timestamp(since.as_secs() as i64, 0).unwrap()
+}
+
 pub(super) fn tag_of(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let modified = metadata.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
@@ -125,7 +132,7 @@ pub(super) fn file(root: &Path, request: &Request, attributes: Vec<(String, Stri
     let mut headers = vec![
         ("ETag".into(), tag),
         ("Accept-Ranges".into(), "bytes".into()),
-        ("Last-Modified".into(), "Thu, 01 Jan 2026 00:00:00 GMT".into()),
+        ("Last-Modified".into(), modified(&metadata).format("%a, %d %b %Y %H:%M:%S GMT").to_string()),
     ];
     headers.extend(attributes);
     if status == 206 {

@@ -1,5 +1,5 @@
 //! S3's list of objects, version 2, in pages.
-use super::http::{Request, Response};
+use super::http::{Request, Response, modified};
 use std::{
     collections::BTreeSet,
     fmt::Write as _,
@@ -22,10 +22,12 @@ pub(super) fn list(root: &Path, request: &Request) -> Response {
     };
     let mut keys = Vec::new();
     collect(&bucket, &bucket, &mut keys);
-    keys.sort();
+    keys.sort_by(|a, b| a.key.cmp(&b.key));
     let (mut text, mut folders, mut n_keys, mut next) = (String::new(), BTreeSet::new(), 0, "");
-    for (key, len) in keys.iter().filter(|(key, _)| key.starts_with(prefix) && key.as_str() > after)
-    {
+    for Listed { key, len, modified } in &keys {
+        if !key.starts_with(prefix) || key.as_str() <= after {
+            continue;
+        }
         let rest = &key[prefix.len()..];
         if let Some((folder, _)) = rest.split_once('/').filter(|_| delimiter == "/") {
             folders.insert(format!("{prefix}{folder}/"));
@@ -39,7 +41,7 @@ pub(super) fn list(root: &Path, request: &Request) -> Response {
         let key = escape(key);
         let _ = write!(
             text,
-            "<Contents><Key>{key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>\
+            "<Contents><Key>{key}</Key><LastModified>{modified}</LastModified>\
              <ETag>\"x\"</ETag><Size>{len}</Size><StorageClass>STANDARD</StorageClass></Contents>"
         );
     }
@@ -58,14 +60,24 @@ pub(super) fn list(root: &Path, request: &Request) -> Response {
     Response::xml(200, &format!("<ListBucketResult>{more}{text}</ListBucketResult>"))
 }
 
-fn collect(bucket: &Path, folder: &Path, keys: &mut Vec<(String, u64)>) {
+/// An object of a bucket.
+struct Listed {
+    key: String,
+    len: u64,
+    modified: String,
+}
+
+fn collect(bucket: &Path, folder: &Path, found: &mut Vec<Listed>) {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     for path in entries.collect::<Vec<PathBuf>>() {
-        if path.is_dir() {
-            collect(bucket, &path, keys);
+        // Another request may have deleted it.
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        if metadata.is_dir() {
+            collect(bucket, &path, found);
         } else {
             let key = path.strip_prefix(bucket).unwrap().to_str().unwrap().to_owned();
-            keys.push((key, fs::metadata(&path).unwrap().len()));
+            let modified = modified(&metadata).format("%Y-%m-%dT%H:%M:%S.000Z").to_string();
+            found.push(Listed { key, len: metadata.len(), modified });
         }
     }
 }

@@ -38,6 +38,11 @@ impl Written {
         self.stored.clone()
     }
 
+    fn delete(&mut self, root: &Path, path: &str) {
+        let _ = fs::remove_file(root.join(path));
+        self.attributes.remove(path);
+    }
+
     /// Uploads that were begun and neither completed nor given up: their objects' paths.
     pub(super) fn open(&self) -> Vec<String> {
         self.uploads.values().map(|upload| upload.path.clone()).collect()
@@ -51,6 +56,7 @@ pub(super) fn answer(root: &Path, request: &Request, written: &Mutex<Written>) -
     match (request.method.as_str(), upload) {
         ("POST", None) if request.query.contains_key("uploads") => begin(request, &mut written),
         ("PUT", Some(id)) => part(request, id, &mut written),
+        ("POST", None) if request.query.contains_key("delete") => delete(root, request, &mut written),
         ("POST", Some(id)) => complete(root, request, id, &mut written),
         ("DELETE", Some(id)) => match written.uploads.remove(id) {
             Some(_) => Response::empty(204, Vec::new()),
@@ -58,8 +64,7 @@ pub(super) fn answer(root: &Path, request: &Request, written: &Mutex<Written>) -
         },
         ("PUT", None) => put(root, request, &mut written),
         ("DELETE", None) => {
-            let _ = fs::remove_file(root.join(&request.path));
-            written.attributes.remove(&request.path);
+            written.delete(root, &request.path);
             Response::empty(204, Vec::new())
         }
         _ => Response::plain(405, "MethodNotAllowed"),
@@ -98,6 +103,19 @@ fn put(root: &Path, request: &Request, written: &mut Written) -> Response {
         return Response::plain(412, "PreconditionFailed");
     }
     store(root, &request.path, &request.body, request.attributes(), written)
+}
+
+/// Deletes the objects that a document names.
+fn delete(root: &Path, request: &Request, written: &mut Written) -> Response {
+    let bucket = request.path.trim_end_matches('/');
+    let text = String::from_utf8_lossy(&request.body);
+    let mut deleted = String::new();
+    for rest in text.split("<Key>").skip(1) {
+        let key = rest.split("</Key>").next().unwrap_or_default();
+        written.delete(root, &format!("{bucket}/{key}"));
+        let _ = write!(deleted, "<Deleted><Key>{key}</Key></Deleted>");
+    }
+    Response::xml(200, &format!("<DeleteResult>{deleted}</DeleteResult>"))
 }
 
 fn begin(request: &Request, written: &mut Written) -> Response {
