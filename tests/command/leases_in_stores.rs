@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking, and record")]
 
 use crate::common::{self, fdconvert, text};
+use fdconvert_storage::{Leases, Seen, open_leases, place::set_store_options};
 use fdconvert_testkit::{
     compare::tree,
     server::{Fault, Faults, Server},
 };
-use fdconvert_storage::{Leases, Seen, open_leases, place::set_store_options};
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     hash::{BuildHasher, RandomState},
     path::{Path, PathBuf},
@@ -49,7 +49,7 @@ impl Stage {
         }
         let run = |args: [&str; 1], to: &[&std::ffi::OsStr]| {
             let output = fdconvert().args(args).arg(&source).args(&recipe).args(to).output();
-            assert!(output.as_ref().unwrap().status.success(), "{:?}", output);
+            assert!(output.as_ref().unwrap().status.success(), "{output:?}");
         };
         run(["plan"], &["-o".as_ref(), plan.as_ref()]);
         run(["pack"], &[whole.as_ref()]);
@@ -85,10 +85,12 @@ impl Stage {
     #[track_caller]
     fn is_complete(&self, out: &str) {
         let found = files(tree(&self.folder(out)));
-        let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
+        let names = |files: &[(String, Vec<u8>)]| -> BTreeSet<String> {
             files.iter().map(|(name, _)| name.clone()).collect()
         };
-        assert_eq!(names(&found), names(&self.expected));
+        let (found_names, expected_names) = (names(&found), names(&self.expected));
+        let other: Vec<_> = found_names.symmetric_difference(&expected_names).collect();
+        assert!(other.is_empty(), "left over, or missing: {other:?}");
         assert!(found == self.expected, "other bytes");
         assert_eq!(self.leases(out), Vec::<String>::new());
         assert_eq!(self.server.open_uploads(), Vec::<String>::new());
@@ -97,7 +99,8 @@ impl Stage {
     /// Waits until a worker has a lease of a shard that is not done.
     fn wait_for_a_lease(&self, out: &str) {
         let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(60) {
+        loop {
+            assert!(began.elapsed() < Duration::from_secs(60), "no worker has a lease");
             let names = self.leases(out);
             let is_open = |name: &String| {
                 let stem = name.strip_suffix(".held").filter(|it| it.starts_with("shard"));
@@ -108,7 +111,6 @@ impl Stage {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        panic!("no worker has a lease");
     }
 }
 
@@ -230,7 +232,7 @@ fn a_paused_worker_that_comes_back_after_its_shard_was_taken_over_changes_nothin
 #[ignore = "long: 40 workers paused at random"]
 fn workers_paused_forty_times() {
     let mut lost = 0;
-    for format in ["wds", "mixed"] {
+    for format in ["mixed", "wds"] {
         let stage = Stage::new(format, 2, Faults::default());
         for run in 0..20 {
             let out = format!("paused-{run}");
@@ -278,7 +280,8 @@ fn parts_that_were_packed_before_count_and_other_datasets_stay() {
     let mut planning = stage.command(&["plan", "--format=wds", "--shard-count=5", "-o"]);
     assert!(planning.arg(&other).arg(&source).status().unwrap().success());
     let other = other.to_str().unwrap();
-    let refused = stage.command(&["pack", "--plan", other, "--claim", "s3://bucket/mixed"]).output();
+    let refused =
+        stage.command(&["pack", "--plan", other, "--claim", "s3://bucket/mixed"]).output();
     assert_eq!(refused.unwrap().status.code(), Some(2));
     stage.is_complete("mixed");
 }
@@ -288,7 +291,8 @@ fn a_lease_that_stores_cannot_time_and_stores_that_are_read_only_are_refused() {
     let stage = Stage::new("wds", 1, Faults::default());
     let plan = stage.plan.to_str().unwrap();
     let refused = |args: &[&str]| {
-        let output = stage.command(&["pack", "--claim", "--plan", plan]).args(args).output().unwrap();
+        let output =
+            stage.command(&["pack", "--claim", "--plan", plan]).args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         text(&output.stderr)
     };

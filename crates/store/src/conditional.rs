@@ -11,9 +11,7 @@ use crate::{
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, named};
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use object_store::{
-    Error as Cause, GetOptions, PutMode, PutOptions, UpdateVersion,
-};
+use object_store::{Error as Cause, GetOptions, PutMode, PutOptions, UpdateVersion};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -74,7 +72,11 @@ pub fn current(path: &Path, max_bytes: u64) -> Result<Option<Current>> {
         });
     }
     let version = Version(UpdateVersion { e_tag: meta.e_tag, version: meta.version });
-    Ok(Some(Current { bytes, version, modified: since_1970(meta.last_modified.timestamp_millis()) }))
+    Ok(Some(Current {
+        bytes,
+        version,
+        modified: since_1970(meta.last_modified.timestamp_millis()),
+    }))
 }
 
 /// Writes an object if nothing has the name; `None` where something has. `bytes` are those of no
@@ -107,9 +109,7 @@ fn write_if(path: &Path, bytes: &Bytes, mode: PutMode) -> Result<Option<Version>
     match put {
         Ok(put) => Ok(Some(Version(UpdateVersion { e_tag: put.e_tag, version: put.version }))),
         // Also where our own request was carried out, its answer was lost, and it was repeated.
-        Err(
-            Cause::AlreadyExists { .. } | Cause::Precondition { .. } | Cause::NotFound { .. },
-        ) => {
+        Err(Cause::AlreadyExists { .. } | Cause::Precondition { .. } | Cause::NotFound { .. }) => {
             let found = current(path, bytes.len() as u64);
             match found {
                 Ok(found) => Ok(found.filter(|it| it.bytes == bytes).map(|it| it.version)),

@@ -8,6 +8,7 @@ use std::{
         mpsc::{self, RecvTimeoutError},
     },
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 /// Renewals in the time that a lease lasts.
@@ -22,11 +23,26 @@ struct Held {
 
 type AllHeld = Arc<Mutex<Vec<Arc<Held>>>>;
 
+/// When leases were renewed last, and the longest time between two renewals.
+#[derive(Debug)]
+struct Pulse {
+    last: Instant,
+    longest: Duration,
+}
+
+impl Pulse {
+    fn beat(&mut self) {
+        self.longest = self.longest.max(self.last.elapsed());
+        self.last = Instant::now();
+    }
+}
+
 /// Renews leases until it is dropped.
 #[derive(Debug)]
 pub(super) struct Heart {
     store: Arc<dyn Leases>,
     held: AllHeld,
+    pulse: Arc<Mutex<Pulse>>,
     stop: Option<mpsc::SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -39,10 +55,13 @@ impl Heart {
     pub(super) fn new(store: Arc<dyn Leases>) -> Result<Self> {
         let held = AllHeld::default();
         let (stop, stopped) = mpsc::sync_channel::<()>(0);
-        let (every, beating) = (store.lasts() / BEATS, (store.clone(), held.clone()));
+        let pulse = Arc::new(Mutex::new(Pulse { last: Instant::now(), longest: Duration::ZERO }));
+        let every = store.lasts() / BEATS;
+        let beating = (store.clone(), held.clone(), pulse.clone());
         let beat = move || {
-            let (store, held) = beating;
+            let (store, held, pulse) = beating;
             while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                lock(&pulse).beat();
                 let all = lock(&held).clone();
                 for held in all {
                     // What cannot be written now may be the next time; publishing looks again.
@@ -54,7 +73,14 @@ impl Heart {
         };
         let thread = thread::Builder::new().name("leases".into()).spawn(beat);
         let thread = thread.map_err(Error::io("start", "the thread that renews leases"))?;
-        Ok(Self { store, held, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { store, held, pulse, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Returns whether leases were not renewed for as long as they last.
+    pub(super) fn was_paused(&self) -> bool {
+        let mut pulse = lock(&self.pulse);
+        pulse.beat();
+        pulse.longest >= self.store.lasts()
     }
 
     /// Renews this lease from now on, and gives it back when the result is dropped.
@@ -75,8 +101,8 @@ impl Drop for Heart {
     }
 }
 
-fn lock(held: &Mutex<Vec<Arc<Held>>>) -> MutexGuard<'_, Vec<Arc<Held>>> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A lease that is renewed, and released when this is dropped.

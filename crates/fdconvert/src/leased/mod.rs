@@ -15,7 +15,11 @@ mod worker;
 use crate::{Context, Samples, planned::remove_copies};
 use fdconvert_core::{Error, Result, message, named};
 use fdconvert_pipeline::{Dataset, LeaseCounts, Report, pack_turns};
-use fdconvert_storage::{lease_folder, make_folder, open_leases, place::is_url};
+use fdconvert_storage::{
+    Leases, lease_folder, make_folder, open_leases,
+    place::{self, Kind, is_url},
+    remove_source_stamp,
+};
 use std::{path::Path, time::Duration};
 use worker::Worker;
 
@@ -69,16 +73,29 @@ pub(crate) fn run(samples: &Samples, lasts: Duration, context: Context<'_>) -> R
     if is_complete && leases.list()?.is_none() {
         return Ok(nothing_left(&dataset));
     }
-    let mut worker = Worker::new(&dataset, &identity, leases)?;
+    let mut worker = Worker::new(&dataset, &identity, leases.clone())?;
     let mut observer = context.progress.packing();
     let mut report =
         pack_turns(&dataset, &identity, &run, &mut worker, context.cancel, &mut *observer)?;
     report.leases = Some(worker.counts());
+    if is_url && worker.was_paused() && worker.is_complete()? {
+        tidy(&dataset, &*leases)?;
+    }
     if let Some(skipped) = worker.skipped() {
         report.skipped = skipped;
         remove_copies(dataset.out)?;
     }
     Ok(report)
+}
+
+/// Removes what a worker that was paused has written after another had completed the dataset: its
+/// note, and the times of the source, also in the folders of a mixed set. On a disk its place is gone.
+fn tidy(dataset: &Dataset<'_>, leases: &dyn Leases) -> Result<()> {
+    leases.clear(worker::MANIFEST)?;
+    let entries = place::list(dataset.out)?.into_iter();
+    let folders = entries.filter(|(_, kind)| *kind == Kind::Folder).map(|(folder, _)| folder);
+    let datasets = folders.chain([dataset.out.to_owned()]);
+    datasets.map(|dataset| dataset.join(".fdconvert")).try_for_each(|it| remove_source_stamp(&it))
 }
 
 fn nothing_left(dataset: &Dataset<'_>) -> Report {

@@ -19,7 +19,7 @@ use std::{
 };
 
 /// What completing the dataset is called among the leases.
-const MANIFEST: &str = "manifest";
+pub(super) const MANIFEST: &str = "manifest";
 /// Leases of others that are looked at before waiting: each look is several requests.
 const LOOKS: usize = 8;
 
@@ -62,6 +62,11 @@ impl<'a> Worker<'a> {
 
     pub(super) fn counts(&self) -> LeaseCounts {
         LeaseCounts { lost: self.n_lost.load(Ordering::Relaxed), ..self.counts }
+    }
+
+    /// Returns whether another worker may have taken this one for dead.
+    pub(super) fn was_paused(&self) -> bool {
+        self.heart.was_paused() || self.n_lost.load(Ordering::Relaxed) > 0
     }
 
     /// All samples that were left out, if this worker has completed the dataset.
@@ -147,7 +152,8 @@ impl<'a> Worker<'a> {
 
     /// Completes the dataset, if no other worker does; `None` while one does.
     fn complete(&mut self, is_leased: bool) -> Result<Option<Next<'a>>> {
-        let lease = if is_leased { self.take_over(MANIFEST)? } else { self.store.create(MANIFEST)? };
+        let lease =
+            if is_leased { self.take_over(MANIFEST)? } else { self.store.create(MANIFEST)? };
         let Some(lease) = lease else { return Ok(None) };
         let holding = self.heart.hold(lease);
         // By another worker meanwhile, or by one that was killed while it removed the leases.
@@ -185,7 +191,7 @@ impl<'a> Worker<'a> {
         Ok(outcome::parse(&text, self.dataset.out, self.identity.fingerprint))
     }
 
-    fn is_complete(&self) -> Result<bool> {
+    pub(super) fn is_complete(&self) -> Result<bool> {
         self.dataset.format.completed(self.dataset.out, self.identity.fingerprint)
     }
 

@@ -10,7 +10,7 @@
 //! its own, from which [`publish`](Leases::publish) renames complete files into the dataset; who
 //! takes a lease over first renames the place of the worker before it, and from then on that worker
 //! finds none of its files any more, whatever it was about to do. In a store objects appear whole or
-//! not at all, and those of one run have the same bytes whoever writes them: the place is the dataset.
+//! not at all, and those of one run have the same bytes from each worker: the place is the dataset.
 use crate::place::is_url;
 use fdconvert_core::Result;
 use std::{

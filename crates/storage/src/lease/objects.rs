@@ -27,6 +27,7 @@ use fdconvert_core::{Error, Result, named};
 use fdconvert_store::{self as store, Listed, Version};
 use std::{
     collections::BTreeMap,
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -240,8 +241,13 @@ impl Leases for LeaseObjects {
             (state.newest, state.renewed.get(name).copied())
         };
         let age = |modified| newest.saturating_sub(modified);
-        let mut seen =
-            Seen { name: name.to_owned(), generation: 1, id: None, age: age(newest), lasts: self.lasts };
+        let mut seen = Seen {
+            name: name.to_owned(),
+            generation: 1,
+            id: None,
+            age: age(newest),
+            lasts: self.lasts,
+        };
         if let Some(age) = renewed.map(age).filter(|age| *age <= self.lasts) {
             seen.age = age;
             return Ok(Some(seen));
@@ -274,9 +280,13 @@ impl Leases for LeaseObjects {
         Ok(Some(self.dataset.clone()))
     }
 
-    fn publish(&self, _: &Lease, _: &Path, _: &Path, _: [u8; 16]) -> Result<()> {
+    fn publish(&self, lease: &Lease, _: &Path, dataset: &Path, _: [u8; 16]) -> Result<()> {
         // Each object was there as soon as it was whole, the record last.
-        Ok(())
+        if self.renew(lease)? {
+            return Ok(());
+        }
+        let cause = io::Error::new(io::ErrorKind::NotFound, "another worker has the lease");
+        Err(Error::io("finish a shard of", dataset)(cause))
     }
 
     fn has_begun(&self, _: &str) -> Result<bool> {
@@ -298,9 +308,10 @@ impl Leases for LeaseObjects {
     }
 
     fn clear(&self, last: &str) -> Result<()> {
-        let (of_last, others): (Vec<_>, Vec<_>) = ours(store::list_times(&self.folder)?)
-            .into_iter()
-            .partition(|it| matches!(Entry::parse(&it.name), Some(Entry::Held(name)) if name == last));
+        let (of_last, others): (Vec<_>, Vec<_>) =
+            ours(store::list_times(&self.folder)?).into_iter().partition(
+                |it| matches!(Entry::parse(&it.name), Some(Entry::Held(name)) if name == last),
+            );
         store::delete_all(&paths(&self.folder, others.iter()))?;
         store::delete_all(&paths(&self.folder, of_last.iter()))
     }

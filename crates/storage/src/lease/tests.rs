@@ -1,5 +1,9 @@
 //! Leases as several workers see them, each with a value of its own for the folder.
-use super::{Leases as _, files::{self, LeaseFolder}, publish::publish};
+use super::{
+    Leases as _,
+    files::{self, LeaseFolder},
+    publish::publish,
+};
 use std::{
     fs::{self, File},
     path::Path,

@@ -1,4 +1,5 @@
 //! As much of HTTP/1.1 as a store needs.
+use chrono::{DateTime, Utc};
 use std::{
     collections::BTreeMap,
     fs,
@@ -8,7 +9,6 @@ use std::{
     path::Path,
     time::UNIX_EPOCH,
 };
-use chrono::{DateTime, Utc};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A request.
@@ -132,7 +132,10 @@ pub(super) fn file(root: &Path, request: &Request, attributes: Vec<(String, Stri
     let mut headers = vec![
         ("ETag".into(), tag),
         ("Accept-Ranges".into(), "bytes".into()),
-        ("Last-Modified".into(), modified(&metadata).format("%a, %d %b %Y %H:%M:%S GMT").to_string()),
+        (
+            "Last-Modified".into(),
+            modified(&metadata).format("%a, %d %b %Y %H:%M:%S GMT").to_string(),
+        ),
     ];
     headers.extend(attributes);
     if status == 206 {

@@ -56,7 +56,9 @@ pub(super) fn answer(root: &Path, request: &Request, written: &Mutex<Written>) -
     match (request.method.as_str(), upload) {
         ("POST", None) if request.query.contains_key("uploads") => begin(request, &mut written),
         ("PUT", Some(id)) => part(request, id, &mut written),
-        ("POST", None) if request.query.contains_key("delete") => delete(root, request, &mut written),
+        ("POST", None) if request.query.contains_key("delete") => {
+            delete(root, request, &mut written)
+        }
         ("POST", Some(id)) => complete(root, request, id, &mut written),
         ("DELETE", Some(id)) => match written.uploads.remove(id) {
             Some(_) => Response::empty(204, Vec::new()),
