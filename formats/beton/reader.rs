@@ -226,6 +226,10 @@ impl Source for BetonReader {
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
+        self.verify_row(index)?;
+        if self.index.is_some() {
+            self.verify_sample(index)?;
+        }
         self.get(index).map(Into::into)
     }
 

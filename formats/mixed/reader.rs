@@ -164,7 +164,8 @@ impl Source for MixedReader {
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
-        self.get(index).map(Into::into)
+        let (part, position) = self.locate(index)?;
+        part.read(position)
     }
 
     fn reads_ahead(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::wds::{
     manifest::{Manifest, ShardFacts},
     names::{self, Column},
     scan::{Scanned, samples},
-    shard::{Contents, Shard, find_index, slots, usable},
+    shard::{Contents, IndexProblem, Shard, find_index, slots, usable},
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, MaxDecompressed, Provenance, Result, Schema, named};
@@ -58,7 +58,7 @@ struct Unscanned {
     /// True if the archive is the file or object itself, not made from it.
     is_stored: bool,
     index: Option<Index>,
-    problem: Option<String>,
+    problem: Option<IndexProblem>,
 }
 
 impl WdsReader {
@@ -95,10 +95,10 @@ impl WdsReader {
         let listed = manifest.iter().flat_map(|manifest| &manifest.shards);
         for (shard, facts) in shards.iter_mut().zip(listed) {
             if let (Some(name), None, None) = (&facts.index, &shard.index, &shard.problem) {
-                shard.problem = Some(format!(
+                shard.problem = Some(IndexProblem::Missing(format!(
                     "its index {name} is missing, and with it the checksums of its samples; \
                      `fdconvert index` makes it again"
-                ));
+                )));
             }
         }
         let reader = Self::assemble(path, manifest, shards)?;
@@ -213,7 +213,8 @@ fn decide(shards: &mut [Unscanned], manifest: Option<&Manifest>) -> Result<(Sche
     for shard in shards {
         if shard.index.as_ref().is_some_and(|index| index.meta().schema != schema) {
             shard.index = None;
-            shard.problem = Some("the index is of another dataset: its fields differ".into());
+            let what = "the index is of another dataset: its fields differ";
+            shard.problem = Some(IndexProblem::Unusable(what.into()));
         }
     }
     Ok((schema, columns))
@@ -292,6 +293,7 @@ impl ShardFile {
             Some(Ok(index)) => (Some(index), None),
             Some(Err(problem)) => (None, Some(problem)),
         };
+        let problem = problem.map(IndexProblem::Unusable);
         Ok(Unscanned { path, archive, is_stored, index, problem })
     }
 }

@@ -3,7 +3,7 @@ use crate::wds::{
     kept, keys,
     manifest::Manifest,
     names::Column,
-    shard::{Contents, Refusal, Shard, Slot},
+    shard::{Contents, IndexProblem, Refusal, Shard, Slot},
     splits,
 };
 use bytes::Bytes;
@@ -136,6 +136,14 @@ impl Source for WdsReader {
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
+        let (shard, _) = self.locate(index)?;
+        // Tars that were copied without their indexes are sources like those of others.
+        if !matches!(shard.index_problem, Some(IndexProblem::Missing(_))) {
+            self.verify_row(index)?;
+        }
+        if matches!(shard.contents, Contents::Indexed(_)) {
+            self.verify_sample(index)?;
+        }
         self.get(index).map(Into::into)
     }
 
@@ -296,7 +304,7 @@ impl Reader for WdsReader {
     fn verify_row(&self, index: u64) -> Result<()> {
         let (shard, _) = self.locate(index)?;
         let checked = match (&shard.index_problem, &shard.contents) {
-            (Some(problem), _) => Err(problem.clone()),
+            (Some(problem), _) => Err(problem.what().to_owned()),
             (None, Contents::Indexed(index)) => {
                 index.check_tables().map_err(|error| error.to_string())
             }

@@ -13,7 +13,7 @@ use crate::wds::{
     layout,
     manifest::Manifest,
     names,
-    shard::{Contents, Shard},
+    shard::{Contents, IndexProblem, Shard},
     sidecar::{ShardFile, Shards, Sidecar},
     splits::split_of,
     writer::{cell, write_index},
@@ -105,7 +105,10 @@ impl Wds {
     ) -> Result<PathBuf> {
         let path = layout::index_path(&shard.path);
         if path.exists() && !overwrite {
-            let problem = shard.index_problem.as_deref().unwrap_or("it does not fit its shard");
+            let problem = shard
+                .index_problem
+                .as_ref()
+                .map_or("it does not fit its shard", IndexProblem::what);
             let what = message!(
                 "{} exists: {problem}; replace it with {}",
                 path.display(),

@@ -22,8 +22,26 @@ pub(crate) struct Shard {
     /// True if the archive is the file or object itself, not made from it.
     pub(crate) is_stored: bool,
     pub(crate) contents: Contents,
-    /// Why the index that is there is not used.
-    pub(crate) index_problem: Option<String>,
+    /// Why its index is not used.
+    pub(crate) index_problem: Option<IndexProblem>,
+}
+
+/// Why the index that a shard should have is not used.
+#[derive(Debug)]
+pub(crate) enum IndexProblem {
+    /// It is not there, as where only the tars were copied.
+    Missing(String),
+    /// It is damaged, or of another shard.
+    Unusable(String),
+}
+
+impl IndexProblem {
+    /// In words.
+    pub(crate) fn what(&self) -> &str {
+        match self {
+            Self::Missing(what) | Self::Unusable(what) => what,
+        }
+    }
 }
 
 /// How samples are found.

@@ -7,7 +7,7 @@ use crate::wds::{
     layout,
     record::Record,
     scan::{Member, samples},
-    shard::{Contents, Refusal, Shard, Slot},
+    shard::{Contents, IndexProblem, Refusal, Shard, Slot},
 };
 use bytes::Bytes;
 use fdconvert_core::{Encoded, Error, FieldSpec, Message, Reader as _, Result, Value, message};
@@ -39,7 +39,7 @@ pub(crate) fn layout(reader: &WdsReader) -> Vec<Error> {
     let mut all = Vec::new();
     for (number, shard) in reader.shards.iter().enumerate() {
         let mut problems = Problems { path: &shard.path, listed: Vec::new(), n_more: 0 };
-        if let Some(problem) = &shard.index_problem {
+        if let Some(problem) = shard.index_problem.as_ref().map(IndexProblem::what) {
             problems.add(0, problem);
         }
         let archive = match shard.archive.whole() {

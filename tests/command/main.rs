@@ -5,6 +5,8 @@ mod bad;
 mod cli;
 mod common;
 mod damage;
+#[cfg(feature = "turbo")]
+mod damaged_sources;
 mod keep;
 mod mixed;
 
