@@ -72,16 +72,18 @@ def decoded(data):
     return numpy.asarray(image.crop((left, top, left + SIZE, top + SIZE)))
 
 
-def ours(in_flight):
+def ours(**options):
     def batches(cache, workers):
         import fdconvert
 
         loader = fdconvert.Loader(
-            "s3://bucket/wds", BATCH, size=SIZE, threads=workers, fetch_threads=in_flight,
-            crop="center", output="numpy", drop_last=False,
+            "s3://bucket/wds", BATCH, size=SIZE, threads=workers, crop="center", output="numpy",
+            drop_last=False, **options,
         )
         for images, _ in loader:
             yield len(images)
+        stats = loader.stats()
+        print(f"over-fetched: {stats['over_fetched_bytes']} of {stats['received_bytes']}", file=sys.stderr)
 
     return batches
 
@@ -135,8 +137,9 @@ def webdataset(cache, workers):
 
 
 RIVALS = {
-    "fdconvert, 64 in flight": (ours(64), "fdconvert"),
-    "fdconvert, 1 in flight": (ours(1), "fdconvert"),
+    "fdconvert": (ours(), "fdconvert"),
+    "fdconvert, in order": (ours(shuffle=False), "fdconvert"),
+    "fdconvert, one request at a time": (ours(fetch_threads=1, ahead_bytes=0), "fdconvert"),
     "MosaicML Streaming": (streaming, "streaming"),
     "LitData": (litdata, "litdata"),
     "webdataset": (webdataset, "webdataset"),

@@ -132,6 +132,11 @@ impl Format for Mds {
     }
 
     #[cfg(feature = "write")]
+    fn finished_together(&self, requests: &[Create<'_>]) -> Vec<Result<Option<ShardSummary>>> {
+        crate::shards::existing::finished_together(self, requests)
+    }
+
+    #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         let place = Place::new(request.out, request.shard)?;
         match place.find(request)? {

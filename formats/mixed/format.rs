@@ -104,6 +104,11 @@ impl Format for Mixed {
     }
 
     #[cfg(feature = "write")]
+    fn finished_together(&self, requests: &[Create<'_>]) -> Vec<Result<Option<ShardSummary>>> {
+        crate::shards::existing::finished_together(self, requests)
+    }
+
+    #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         writer::finished(self, request)
     }

@@ -4,9 +4,11 @@ use super::{
     record::{Proof, Record, is_missing, proof},
     record_path,
 };
-use fdconvert_core::{Create, Error, Existing, Message, Result, message, named};
+use fdconvert_core::{
+    Create, Error, Existing, Format, Message, Result, ShardSummary, message, named,
+};
 use fdconvert_storage::{
-    SourceStamp, fingerprint_hex,
+    SourceStamp, fingerprint_hex, open_all,
     place::{self, Kind, is_url},
     refuse_link, sync_folder_of,
 };
@@ -45,6 +47,20 @@ pub(crate) fn is_shared(request: &Create<'_>) -> bool {
 pub(crate) fn is_of_run(path: &Path, request: &Create<'_>) -> Result<bool> {
     let fingerprint = fingerprint_hex(request.fingerprint);
     Ok(place::is_object_of_run(path, None, &fingerprint)? == Some(true))
+}
+
+/// See [`Format::finished_together`].
+pub(crate) fn finished_together(
+    format: &dyn Format,
+    requests: &[Create<'_>],
+) -> Vec<Result<Option<ShardSummary>>> {
+    match requests {
+        [] => Vec::new(),
+        [first, ..] if is_url(first.out) => {
+            open_all(first.out, requests, |request| format.finished(request))
+        }
+        [first, ..] => vec![format.finished(first)],
+    }
 }
 
 /// The stems of the shards that records in a folder are about.

@@ -180,6 +180,11 @@ impl Format for Wds {
     }
 
     #[cfg(feature = "write")]
+    fn finished_together(&self, requests: &[Create<'_>]) -> Vec<Result<Option<ShardSummary>>> {
+        crate::shards::existing::finished_together(self, requests)
+    }
+
+    #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         existing::finished(request, self.sidecars.contains(&"fdx"))
     }

@@ -310,6 +310,21 @@ fn parts_of_a_plan_meet_in_a_bucket() {
 }
 
 #[test]
+fn finished_shards_are_looked_at_beside_each_other() {
+    let stage = Stage::new(Faults { latency: Duration::from_millis(20), ..Faults::default() });
+    let (photos, plan) = (stage.photos(), stage.path("p.fdplan"));
+    common::ok(&[&"plan", &photos, &"-o", &plan, &"--format", &"wds", &"--shards", &"12"]);
+    let part = || stage.ok(&[&"pack", &"--plan", &plan, &"--part", &"1/1", &"s3://bucket/out"]);
+    part();
+    let packing = stage.server.served().most_in_flight;
+    assert!(packing < 8, "{packing} requests at a time while packing");
+    let said = part();
+    assert!(said.contains("already complete"), "{said}");
+    let looking = stage.server.served().most_in_flight;
+    assert!(looking >= 8, "{looking} requests at a time while looking at finished shards");
+}
+
+#[test]
 fn a_plan_in_a_bucket_is_not_replaced_by_another_one() {
     let stage = Stage::new(Faults::default());
     let (photos, plan) = (stage.photos(), "s3://bucket/p.fdplan");

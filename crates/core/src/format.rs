@@ -238,6 +238,13 @@ pub trait Format: Send + Sync {
         Ok(None)
     }
 
+    /// [`finished`](Self::finished) of the first of these shards, and of as many of the following as
+    /// are known in the same time: where each look is a request, they are made at once. The default
+    /// is for files.
+    fn finished_together(&self, requests: &[Create<'_>]) -> Vec<Result<Option<ShardSummary>>> {
+        requests.first().map(|request| self.finished(request)).into_iter().collect()
+    }
+
     /// What a run that overwrites finds at its output. The default is for datasets of one file,
     /// which [`finished`](Self::finished) knows alone.
     ///

@@ -1,5 +1,5 @@
 //! What concerns a dataset as a whole: its identity, its parts, its completion.
-use crate::{Checked, OnError, Plan, Positions};
+use crate::{Checked, OnError, Plan, Positions, finished::Finished};
 use fdconvert_codec::Policy;
 use fdconvert_core::{
     Complete, Create, Error, Format, Provenance, Result, Shard, ShardSummary, Source,
@@ -100,14 +100,17 @@ impl Dataset<'_> {
     /// Those of [`fingerprint`](Self::fingerprint).
     pub fn has_begun(&self) -> Result<bool> {
         let identity = self.identity()?;
-        Ok(self.plan.shards.iter().any(|shard| {
-            let out = self.shard_out(shard);
-            // What is there and is of another run is not a business of this question.
-            matches!(
-                self.format.finished(&self.request(&identity, shard, &out, false)),
-                Ok(Some(_))
-            )
-        }))
+        // What is there and is of another run is not a business of this question.
+        let shards: Vec<_> = self.plan.shards.iter().collect();
+        let mut left = &shards[..];
+        while !left.is_empty() {
+            let found = self.finished(&identity, left.get(..64).unwrap_or(left), false);
+            if found.iter().any(|found| matches!(found, Ok(Some(_)))) {
+                return Ok(true);
+            }
+            left = left.get(found.len().max(1)..).unwrap_or_default();
+        }
+        Ok(false)
     }
 
     /// Returns what every shard's record says, where all parts are done, and what it took to
@@ -119,9 +122,10 @@ impl Dataset<'_> {
         let began = Instant::now();
         let identity = self.identity()?;
         let (mut done, mut missing) = (Vec::new(), Vec::new());
-        for shard in &self.plan.shards {
-            let out = self.shard_out(shard);
-            match self.format.finished(&self.request(&identity, shard, &out, false))? {
+        let shards: Vec<&Shard> = self.plan.shards.iter().collect();
+        let mut finished = Finished::new(self, &identity, false);
+        for (at, &shard) in shards.iter().enumerate() {
+            match finished.next(shards.get(at..).unwrap_or_default())? {
                 Some(summary) => done.push((shard.clone(), summary)),
                 None => missing.push(format!("{}-{:06}", shard.split, shard.number)),
             }
@@ -168,8 +172,8 @@ impl Dataset<'_> {
         number: usize,
     ) -> Result<Option<ShardSummary>> {
         let Some(shard) = self.plan.shards.get(number) else { return Ok(None) };
-        let out = self.shard_out(shard);
-        self.format.finished(&self.request(identity, shard, &out, false))
+        let found = self.finished(identity, &[shard], false).into_iter().next();
+        found.unwrap_or(Ok(None))
     }
 
     /// Returns what tells it apart: to be asked once, as it looks at the source.

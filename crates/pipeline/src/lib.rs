@@ -20,6 +20,7 @@ mod concat;
 mod dataset;
 mod entry_points;
 mod failure;
+mod finished;
 mod mixture;
 mod ordered;
 mod own_splits;

@@ -1,6 +1,6 @@
 use crate::{
     Cancel, Dataset, Part, Report, ahead, entry_points, entry_points::Made, failure::Failure,
-    ordered::ordered, replacing::Replacing, tally::Tally,
+    finished::Finished, ordered::ordered, replacing::Replacing, tally::Tally,
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
@@ -104,20 +104,19 @@ pub fn pack(
     let mut tally = Tally::default();
     let mine = |number: usize| run.part.is_none_or(|part| part.has(number));
     let shards = dataset.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
-    let planned = shards.clone().map(|(_, shard)| shard.samples.end - shard.samples.start).sum();
+    let shards: Vec<&Shard> = shards.map(|(_, shard)| shard).collect();
+    let planned = shards.iter().map(|shard| shard.samples.end - shard.samples.start).sum();
     observer.begin(planned);
     let stop = || cancel.is_cancelled();
     let filling = Filling { dataset, run, pool: pool.as_ref(), stop: &stop };
     let replacing = Replacing::begin(dataset, run, &identity)?;
     thread::scope(|scope| {
         let mut committing = Committing::default();
-        for (_, shard) in shards {
-            let out = dataset.shard_out(shard);
-            let request = dataset.request(&identity, shard, &out, run.overwrite);
+        let mut finished = Finished::new(dataset, &identity, run.overwrite);
+        for (at, &shard) in shards.iter().enumerate() {
             let began = Instant::now();
-            let finished =
-                if replacing.resumes() { dataset.format.finished(&request)? } else { None };
-            match finished {
+            let left = shards.get(at..).unwrap_or_default();
+            match if replacing.resumes() { finished.next(left)? } else { None } {
                 Some(summary) => {
                     tally.checked.bytes += summary.bytes;
                     tally.checked.time += began.elapsed();
@@ -127,6 +126,8 @@ pub fn pack(
                     tally.shards.push((shard.clone(), summary));
                 }
                 None => {
+                    let out = dataset.shard_out(shard);
+                    let request = dataset.request(&identity, shard, &out, run.overwrite);
                     let writer = dataset.format.create(&request)?;
                     let filled = filling.fill(shard, writer, observer, &mut tally)?;
                     committing.wait(&mut tally)?;

@@ -1,0 +1,68 @@
+//! Which shards of a run are finished already.
+use crate::{Dataset, Identity};
+use fdconvert_core::{Result, Shard, ShardSummary};
+use std::collections::VecDeque;
+
+/// Shards that are looked at together, at most.
+const TOGETHER: usize = 32;
+
+/// Looks at one shard after the other, in their order. In a store each look is several requests, one
+/// after the other: as long as shards turn out to be finished, the next ones are looked at beside
+/// each other.
+pub(crate) struct Finished<'a> {
+    dataset: &'a Dataset<'a>,
+    identity: &'a Identity,
+    overwrite: bool,
+    ahead: VecDeque<Result<Option<ShardSummary>>>,
+    /// The last shard was finished.
+    continues: bool,
+}
+
+impl<'a> Finished<'a> {
+    pub(crate) fn new(dataset: &'a Dataset<'a>, identity: &'a Identity, overwrite: bool) -> Self {
+        Self { dataset, identity, overwrite, ahead: VecDeque::new(), continues: false }
+    }
+
+    /// What became of the first of these shards, which follow those that were asked for before.
+    ///
+    /// # Errors
+    /// Those of `Format::finished`.
+    pub(crate) fn next(&mut self, shards: &[&Shard]) -> Result<Option<ShardSummary>> {
+        let is_known = !self.ahead.is_empty();
+        if !is_known {
+            let n = if self.continues { TOGETHER } else { 1 };
+            self.look(shards.get(..n).unwrap_or(shards));
+        }
+        let mut found = self.ahead.pop_front().unwrap_or(Ok(None))?;
+        if is_known && found.is_none() {
+            // Another run may have finished it since.
+            self.ahead.clear();
+            self.look(shards.get(..1).unwrap_or_default());
+            found = self.ahead.pop_front().unwrap_or(Ok(None))?;
+        }
+        self.continues = found.is_some();
+        Ok(found)
+    }
+
+    fn look(&mut self, shards: &[&Shard]) {
+        self.ahead = self.dataset.finished(self.identity, shards, self.overwrite).into();
+    }
+}
+
+impl Dataset<'_> {
+    /// What the records of shards say that are finished, of the first of these and maybe of more.
+    pub(crate) fn finished(
+        &self,
+        identity: &Identity,
+        shards: &[&Shard],
+        overwrite: bool,
+    ) -> Vec<Result<Option<ShardSummary>>> {
+        let outs: Vec<_> = shards.iter().map(|shard| self.shard_out(shard)).collect();
+        let requests: Vec<_> = shards
+            .iter()
+            .zip(&outs)
+            .map(|(shard, out)| self.request(identity, shard, out, overwrite))
+            .collect();
+        self.format.finished_together(&requests)
+    }
+}
