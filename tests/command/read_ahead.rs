@@ -155,17 +155,12 @@ fn one_thread_that_reads_has_many_requests_in_flight() {
     let at = |ahead_bytes| {
         let mut loader =
             Loader::new(Datasets::open(&url).unwrap(), options(Shuffle::Global, ahead_bytes));
-        let before = server.served().most_in_flight;
-        let began = std::time::Instant::now();
         assert_eq!(epoch(loader.as_mut().unwrap()).len(), 15);
-        (before, server.served().most_in_flight, began.elapsed())
+        server.served().most_in_flight
     };
-    let (_, without, slow) = at(0);
-    let (_, with, fast) = at(1 << 20);
-    println!("without: {without} in flight, {slow:?}; with: {with}, {fast:?}");
+    let (without, with) = (at(0), at(1 << 20));
     // Opening has an index of each shard in flight.
     assert!(without <= 3 && (16..=70).contains(&with), "{without}, {with}");
-    assert!(fast * 4 < slow, "{fast:?} and {slow:?}");
 }
 
 #[test]

@@ -9,11 +9,7 @@ use fdconvert_loader::{
     Crop, DType, Datasets, Last, Layout, Loader, Options, Output, Shuffle, State, Verdict, Waited,
     World,
 };
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use xxhash_rust::xxh3::xxh3_64;
 
 #[test]
@@ -251,20 +247,17 @@ fn several_datasets_are_mixed_by_weight() {
 /// A store that takes long to answer is asked for many samples at a time.
 #[test]
 fn latency_is_hidden_by_requests_in_flight() {
-    let rate = |fetch_threads: usize, n_samples: u64| {
+    let most = |fetch_threads: usize, n_samples: u64| {
         let reader = Memory::new(n_samples).slow(Duration::from_millis(65));
         let options = Options { fetch_threads, threads: 1, prefetch: 8, ..options(16, 8) };
         let mut running = loader(&reader, options);
-        let began = Instant::now();
         let n_rows: usize = epoch(&mut running).iter().map(|seen| seen.samples.len()).sum();
         assert_eq!(n_rows as u64, n_samples);
         assert!(fetch_threads > 1 || running.stats().verdict == Verdict::Disk);
-        n_samples as f64 / began.elapsed().as_secs_f64()
+        reader.most_in_flight()
     };
-    let (one, many) = (rate(1, 16), rate(64, 1280));
-    println!("{one:.1} samples/s with one request in flight, {many:.0} with 64: {:.1}", many / one);
-    // A bar with room for a busy machine; the benchmark has the exact one.
-    assert!(many > 25.0 * one, "{many} and {one}");
+    assert_eq!(most(1, 16), 1);
+    assert_eq!(most(64, 1280), 64);
 }
 
 #[test]

@@ -80,6 +80,8 @@ pub(crate) struct Memory {
     flaky: AtomicI64,
     latency: Duration,
     reads: AtomicU64,
+    in_flight: AtomicU64,
+    most_in_flight: AtomicU64,
     /// What each sample has beside the image, if that is not the label.
     others: Option<Vec<Value<Encoded>>>,
 }
@@ -105,6 +107,8 @@ impl Memory {
             flaky: AtomicI64::new(0),
             latency: Duration::ZERO,
             reads: AtomicU64::new(0),
+            in_flight: AtomicU64::new(0),
+            most_in_flight: AtomicU64::new(0),
             others: None,
         })
     }
@@ -176,6 +180,11 @@ impl Memory {
     pub(crate) fn n_reads(&self) -> u64 {
         self.reads.load(SeqCst)
     }
+
+    /// The most reads that were being waited for at a time.
+    pub(crate) fn most_in_flight(&self) -> u64 {
+        self.most_in_flight.load(SeqCst)
+    }
 }
 
 impl Source for Memory {
@@ -208,7 +217,10 @@ impl Reader for Memory {
     fn get(&self, index: u64) -> Result<Sample<Encoded>> {
         self.reads.fetch_add(1, SeqCst);
         if !self.latency.is_zero() {
+            let now = self.in_flight.fetch_add(1, SeqCst) + 1;
+            self.most_in_flight.fetch_max(now, SeqCst);
             std::thread::sleep(self.latency);
+            self.in_flight.fetch_sub(1, SeqCst);
         }
         if self.flaky.fetch_sub(1, SeqCst) > 0 {
             return Err(Error::io("read", "memory")(io::Error::from(io::ErrorKind::TimedOut)));

@@ -157,7 +157,7 @@ fn choice_is_keyed_exact_and_even() {
 }
 
 #[test]
-fn photographs_cost_what_they_should() {
+fn photographs_take_the_bytes_they_should() {
     let mut paths: Vec<_> =
         std::fs::read_dir(fixtures::kodak()).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -172,5 +172,4 @@ fn photographs_cost_what_they_should() {
     let [png, bmp] = &measured.formats[..] else { panic!("two formats") };
     assert_eq!(bmp.cost.bytes_per_image, (Pixels::byte_len(768, 512, 3) + 54) as f64);
     assert!(png.cost.bytes_per_image < bmp.cost.bytes_per_image);
-    assert!(png.cost.cpu_seconds_per_image > bmp.cost.cpu_seconds_per_image);
 }

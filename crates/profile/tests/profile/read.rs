@@ -127,7 +127,7 @@ fn throttle_holds_over_threads_and_in_reading() {
     });
     let seconds = start.elapsed().as_secs_f64();
     // Never faster; how much slower is up to how busy the machine is.
-    assert!((0.49..1.5).contains(&seconds), "10 MB at 20 MB/s took {seconds} s");
+    assert!(seconds >= 0.49, "10 MB at 20 MB/s took {seconds} s");
 
     let folder = tempfile::tempdir().unwrap();
     let target = Target::Scratch { folder: folder.path().into(), bytes: 4 * MIB };
@@ -135,5 +135,5 @@ fn throttle_holds_over_threads_and_in_reading() {
     let plan = plan(1 << 16, 4, 4 * MIB);
     let bandwidth = measure_read(&target, &plan, Some(&throttle), &never).unwrap();
     let share = bandwidth.bytes_per_s / 8e6;
-    assert!((0.3..1.05).contains(&share), "{} B/s", bandwidth.bytes_per_s);
+    assert!(share > 0.0 && share < 1.05, "{} B/s", bandwidth.bytes_per_s);
 }
