@@ -142,7 +142,7 @@ RIVALS = {
     "fdconvert": (ours(), "fdconvert"),
     "fdconvert, in order": (ours(shuffle=False), "fdconvert"),
     "fdconvert, one request at a time": (ours(fetch_threads=1, ahead_bytes=0), "fdconvert"),
-    "MosaicML Streaming": (streaming, "streaming"),
+    "MosaicML Streaming, one worker": (streaming, "streaming"),
     "LitData": (litdata, "litdata"),
     "webdataset": (webdataset, "webdataset"),
 }
