@@ -96,7 +96,7 @@ impl Spool {
 
     /// All entries, as a map of the file.
     pub(crate) fn entries(&self) -> Result<Bytes> {
-        fdconvert_storage::map(self.file.path())
+        self.file.map()
     }
 
     /// Leaves the file for another run.

@@ -141,6 +141,23 @@ fn what_is_packed_into_a_bucket_is_what_is_packed_into_a_folder() {
     assert!(stage.server.open_uploads().is_empty());
 }
 
+/// Entry points wait in a file beside what is written, and in a store there is none beside it.
+#[cfg(feature = "turbo")]
+#[test]
+fn entry_points_are_written_to_a_bucket() {
+    let stage = Stage::new(Faults::default());
+    let photos = stage.photos();
+    for (format, more) in FORMATS.into_iter().filter(|(format, _)| *format != "mds") {
+        let more = [more, &["--jpeg-index", "on"]].concat();
+        let here = stage.path(&format!("here.{format}"));
+        common::ok(&dynamic(&pack(&photos, here.to_str().unwrap(), format, &more)));
+        let url = format!("s3://bucket/there.{format}");
+        stage.ok(&dynamic(&pack(&photos, &url, format, &more)));
+        let there = stage.bucket().join(format!("there.{format}"));
+        assert_eq!(compare::tree(&there), compare::tree(&here), "{format}");
+    }
+}
+
 /// Images as they lie in a bucket, in class folders, in split folders, and flat.
 #[test]
 fn a_folder_of_images_in_a_bucket_is_the_folder_on_a_disk() {

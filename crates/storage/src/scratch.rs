@@ -7,6 +7,7 @@ use crate::{
     rename,
     writeback::Writeback,
 };
+use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use rustix::fs::OFlags;
 use std::{
@@ -354,6 +355,15 @@ impl Scratch {
         Ok(())
     }
 
+    /// Maps what was written.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn map(&self) -> Result<Bytes> {
+        fault::on_read(&self.path, 0).map_err(Error::io("map", &self.path))?;
+        crate::map::map_open(&self.file, &self.path)
+    }
+
     /// Device and number of the file, which it keeps under another name.
     #[must_use]
     pub fn identity(&self) -> (u64, u64) {
@@ -366,7 +376,7 @@ const BLOCK_BYTES: u64 = 4 << 20;
 
 /// A file without a name, in the folder for temporary files.
 #[cfg(feature = "stores")]
-fn unnamed() -> Result<File> {
+pub(crate) fn unnamed() -> Result<File> {
     tempfile::tempfile().map_err(Error::io("create a file in", staging_folder()))
 }
 
@@ -377,12 +387,12 @@ fn staging_folder() -> PathBuf {
 }
 
 #[cfg(not(feature = "stores"))]
-fn unnamed() -> Result<File> {
+pub(crate) fn unnamed() -> Result<File> {
     Err(refuse(Path::new("OUT"), "is a URL, and this build lacks the feature `stores`"))
 }
 
 /// What is written for an object lies elsewhere first.
-fn staging(path: &Path) -> impl FnOnce(io::Error) -> Error {
+pub(crate) fn staging(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let folder = staging_folder();
     move |cause| {
         let what = format!(
