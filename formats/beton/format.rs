@@ -162,13 +162,14 @@ impl Format for Beton {
 /// The object that this very run has written, by its mark: stores have no half objects.
 #[cfg(feature = "write")]
 fn finished_object(request: &Create<'_>) -> Result<Option<ShardSummary>> {
-    use fdconvert_storage::{Claim, fingerprint_hex};
+    use fdconvert_storage::{Claim, ObjectJournal, fingerprint_hex};
 
     let stamp = fingerprint_hex(request.stamp);
     if place::is_object_of_run(request.out, None, &stamp)? != Some(true) {
         return Ok(None);
     }
-    // The run may have been killed before it removed its claim.
+    // The run may have been killed before it removed what it had noted, and its claim.
+    ObjectJournal::remove_of(request.out)?;
     Claim::open(request.out, request.stamp, false)?.remove();
     let bytes = place::file_len(request.out)?.unwrap_or_default();
     let reader: Box<dyn Reader> = Box::new(BetonReader::open(request.out)?);

@@ -49,7 +49,7 @@ pub(crate) struct Record {
     pub(crate) keys: Vec<String>,
     pub(crate) skipped: Vec<Skipped>,
     /// Lengths of the entries of entry points, sample by sample, and the entries themselves. The
-    /// journal has their checksum, the [`Spool`] has them.
+    /// journal of a file has their checksum, the [`Spool`] has them; notes of objects have both.
     pub(crate) entry_lens: Vec<u64>,
     pub(crate) entries: Vec<u8>,
     pub(crate) entries_xxh3: u64,
@@ -262,7 +262,7 @@ impl Found {
 }
 
 impl RunPlan {
-    fn encode(&self) -> [u8; HEADER_LEN] {
+    pub(crate) fn encode(&self) -> [u8; HEADER_LEN] {
         let mut header = [0; HEADER_LEN];
         header[0..8].copy_from_slice(&MAGIC);
         header[8..24].copy_from_slice(&self.fingerprint);
@@ -356,7 +356,7 @@ impl Journal {
 }
 
 impl Record {
-    fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend_from_slice(&self.page.to_le_bytes());
         out.extend_from_slice(&self.page_xxh3.to_le_bytes());
@@ -376,7 +376,7 @@ impl Record {
         out
     }
 
-    fn decode(payload: &[u8], plan: &RunPlan) -> Option<Self> {
+    pub(crate) fn decode(payload: &[u8], plan: &RunPlan) -> Option<Self> {
         let mut rest = payload;
         let mut take = |len: usize| {
             let (part, after) = rest.split_at_checked(len)?;

@@ -43,6 +43,8 @@ mod format;
 #[cfg(feature = "write")]
 mod journal;
 mod layout;
+#[cfg(feature = "write")]
+mod notes;
 mod open;
 #[cfg(feature = "write")]
 mod pages;
@@ -54,6 +56,8 @@ mod spool;
 #[cfg(feature = "write")]
 mod stage;
 mod table;
+#[cfg(feature = "write")]
+mod target;
 mod text;
 mod verify;
 #[cfg(feature = "write")]

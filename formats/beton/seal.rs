@@ -18,11 +18,11 @@ impl BetonWriter {
             (_, false) if self.compact => self.page.position(),
             (_, false) => self.page.end,
         };
-        self.page.store(&self.file)?;
+        self.page.store(&self.target)?;
         let record = mem::take(&mut self.pending);
         self.store_rows(&record)?;
         self.store_entries(&record)?;
-        self.file.set_len(end)?;
+        self.target.set_len(end)?;
         Ok(end)
     }
 
@@ -53,14 +53,14 @@ impl BetonWriter {
             at = start;
             let entries = self.spool.as_ref().map(Spool::entries).transpose()?.unwrap_or_default();
             self.index.emit_with(&meta, start, &ranges, &entries, |part| {
-                self.file.write_all_at(part, at)?;
+                self.target.write_all_at(part, at)?;
                 at += part.len() as u64;
                 Ok(())
             })?;
         }
         let table_offset = at;
         self.table(|chunk| {
-            self.file.write_all_at(chunk, at)?;
+            self.target.write_all_at(chunk, at)?;
             at += chunk.len() as u64;
             Ok(())
         })?;

@@ -3,6 +3,7 @@
 //! They stand in the block, behind the data, and of a million images they are most of a gigabyte:
 //! too much to keep in memory until the data is complete. The journal has a checksum of what each
 //! page added, so that a killed run continues with the entries that are there.
+use crate::beton::journal::Record;
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, message, named};
 use fdconvert_storage::{Scratch, place::is_url};
@@ -69,8 +70,23 @@ impl Spool {
         Ok(Self { file, end: 0 })
     }
 
+    /// Takes over the entries of a page of an interrupted run, which lie here or came with its
+    /// record; returns whether they are those that the record speaks of.
+    pub(crate) fn accept(&mut self, record: &Record) -> Result<bool> {
+        let len = record.entry_lens.iter().fold(0, |sum: u64, &n| sum.saturating_add(n));
+        if record.entries.is_empty() {
+            return Ok(self.keep(len, record.entries_xxh3));
+        }
+        let is_whole =
+            record.entries.len() as u64 == len && xxh3_64(&record.entries) == record.entries_xxh3;
+        if is_whole {
+            self.append(&record.entries)?;
+        }
+        Ok(is_whole)
+    }
+
     /// Returns whether the next `len` bytes are there and have this checksum; if so, they are kept.
-    pub(crate) fn accept(&mut self, len: u64, xxh3: u64) -> bool {
+    fn keep(&mut self, len: u64, xxh3: u64) -> bool {
         let end = self.end.checked_add(len).filter(|&end| end <= self.file.existing());
         let (Some(end), Ok(n_bytes)) = (end, usize::try_from(len)) else { return false };
         let mut bytes = vec![0; n_bytes];

@@ -1,10 +1,12 @@
 use crate::beton::{
     Beton,
-    journal::{Journal, Record, RunPlan, Unfinished, open_files},
+    journal::{Journal, Record, RunPlan},
     layout::{Header, RowLayout, Storage, VERSION, encode_descriptor},
+    notes::Notes,
     pages::{Page, store_zeros},
     spool::Spool,
     stage::{Stored, check_arrays, image_cell, stage},
+    target::{Opened, Target},
 };
 use crate::index::{Builder, Region, seal_all};
 use fdconvert_core::{
@@ -28,10 +30,10 @@ pub(crate) struct BetonWriter {
     out: PathBuf,
     overwrite: bool,
     pub(crate) compact: bool,
-    pub(crate) file: Scratch,
-    // Before the journal, so that it never outlives it.
+    pub(crate) target: Target,
+    // Before the notes, so that it never outlives it.
     pub(crate) spool: Option<Spool>,
-    journal: Journal,
+    notes: Notes,
     pub(crate) plan: RunPlan,
     pub(crate) schema: Schema,
     pub(crate) provenance: Provenance,
@@ -100,17 +102,16 @@ impl BetonWriter {
         };
         refuse_existing(request.out, request.overwrite, request.stamp)?;
         let claim = claim_object(request)?;
-        let Unfinished { file, journal, spool } =
-            open_files(request.out, &plan, request.overwrite)?;
+        let Opened { target, notes, spool } = Target::open(request.out, &plan, request.overwrite)?;
         let index = Builder::new(layout.n_regions);
         let index = if spool.is_some() { index.with_entry_points() } else { index };
         let mut writer = Self {
             out: request.out.to_path_buf(),
             overwrite: request.overwrite,
             compact: format.compact,
-            file: file.marked(request.stamp),
+            target,
             spool,
-            journal,
+            notes,
             plan,
             schema: schema.clone(),
             provenance: request.provenance.clone(),
@@ -127,11 +128,11 @@ impl BetonWriter {
         };
         match writer.replay() {
             Ok(()) => Ok(writer),
-            Err(error) if writer.journal.has_records() => {
+            Err(error) if writer.notes.has_records() => {
                 // What the interrupted run achieved is not given up because the disk is full.
-                writer.file.leave();
+                writer.target.leave();
                 writer.spool.into_iter().for_each(Spool::leave);
-                writer.journal.leave();
+                writer.notes.leave();
                 Err(error)
             }
             Err(error) => Err(error),
@@ -142,27 +143,22 @@ impl BetonWriter {
     /// state this run would have left: of the old file only what a checksum covers is trusted.
     fn replay(&mut self) -> Result<()> {
         let Self {
-            journal, plan, file, spool, page, index, rows_hash, provenance, resumed, ..
+            notes, plan, target, spool, page, index, rows_hash, provenance, resumed, ..
         } = self;
         let rows_offset = self.header.rows_offset();
         let (n_regions, row_bytes) = (plan.n_regions as usize, plan.row_bytes);
-        journal.replay(plan, |record| {
+        notes.replay(target, plan, |record| {
             let first = index.n_samples();
             let known = first + record.keys.len() as u64 <= plan.reserved_samples
                 && record.page == page.number
-                && page.stored_xxh3(file) == Some(record.page_xxh3);
-            let entries_len =
-                record.entry_lens.iter().fold(0, |sum: u64, &n| sum.saturating_add(n));
-            let spooled = known
-                && spool
-                    .as_mut()
-                    .is_none_or(|spool| spool.accept(entries_len, record.entries_xxh3));
-            if !spooled {
+                && target.has_page(page, record.page_xxh3);
+            let spool = spool.as_mut();
+            if !known || !spool.map_or(Ok(true), |spool| spool.accept(&record))? {
                 return Ok(false);
             }
             index.push_entry_lens(&record.entry_lens);
             page.advance()?;
-            file.write_all_at(&record.rows, rows_offset + first * row_bytes)?;
+            target.write_all_at(&record.rows, rows_offset + first * row_bytes)?;
             rows_hash.update(&record.rows);
             for (i, key) in record.keys.iter().enumerate() {
                 let regions = record.regions.get(i * n_regions..(i + 1) * n_regions);
@@ -176,12 +172,12 @@ impl BetonWriter {
             spool.cut()?;
         }
         if page.number == 0 {
-            file.set_len(0)?;
+            target.set_len(0)?;
         } else {
-            file.set_len(page.start)?;
+            target.set_len(page.start)?;
             self.page_is_open = true;
             let rows_end = rows_offset + index.n_samples() * row_bytes;
-            store_zeros(file, rows_end, plan.data_start)?;
+            store_zeros(target, rows_end, plan.data_start)?;
         }
         self.store_header(0)
     }
@@ -193,7 +189,7 @@ impl BetonWriter {
             _ => self.index.n_samples(),
         };
         self.header.table_offset = table_offset;
-        self.file.write_all_at(&self.prefix(), 0)
+        self.target.write_all_at(&self.prefix(), 0)
     }
 
     /// Header and descriptors.
@@ -259,8 +255,8 @@ impl BetonWriter {
     /// Writes the page, the rows of the samples that ended in it, and then the journal's record
     /// that they are there.
     fn complete_page(&mut self) -> Result<()> {
-        self.page.store(&self.file)?;
-        self.file.set_len(self.page.end)?;
+        self.page.store(&self.target)?;
+        self.target.set_len(self.page.end)?;
         let record = Record {
             page: self.page.number,
             page_xxh3: self.page.xxh3(),
@@ -268,14 +264,14 @@ impl BetonWriter {
         };
         self.store_rows(&record)?;
         self.store_entries(&record)?;
-        self.journal.push(&record)?;
+        self.notes.push(&self.target, &record)?;
         self.page.advance()
     }
 
     pub(crate) fn store_rows(&self, record: &Record) -> Result<()> {
         let first = self.index.n_samples() - record.keys.len() as u64;
         let offset = self.header.rows_offset() + first * self.plan.row_bytes;
-        self.file.write_all_at(&record.rows, offset)
+        self.target.write_all_at(&record.rows, offset)
     }
 
     /// Seals the entry points of a sample's images.
@@ -361,27 +357,50 @@ impl ShardWriter for BetonWriter {
         let bytes = self.store_tables(data_end)?;
         // Asked again: hours may have passed.
         refuse_existing(&self.out, self.overwrite, self.plan.fingerprint)?;
-        let Self { out, file, spool, mut journal, index, overwrite, claim, .. } = *self;
+        let Self { out, target, spool, notes, index, overwrite, claim, .. } = *self;
         let samples = index.n_samples();
-        journal.push_end(&file, bytes, samples, &skipped)?;
-        let identity = file.identity();
-        let commit = if overwrite { Scratch::commit } else { Scratch::commit_new };
-        if let Err(error) = commit(file, &out) {
-            let named = fs::symlink_metadata(&out);
-            if named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
-                // Only the sync of the folder failed: the same command finds it complete.
-                spool.into_iter().for_each(Spool::leave);
-                journal.leave();
+        let summary = ShardSummary { path: out, samples, bytes, skipped };
+        match (target, notes) {
+            (Target::File(file), Notes::File(journal)) => {
+                commit_file(file, journal, spool, &summary, overwrite)?;
             }
-            return Err(error);
+            (Target::Object(object), Notes::Objects(notes)) => {
+                object.commit(overwrite)?;
+                notes.remove()?;
+            }
+            _ => {}
         }
-        // After the file has its name: a journal alone does no harm, and is replaced. A spool
-        // without its journal would be in the way.
-        drop(spool);
-        drop(journal);
         claim.into_iter().for_each(Claim::remove);
-        Ok(ShardSummary { path: out, samples, bytes, skipped })
+        Ok(summary)
     }
+}
+
+/// Gives the file its name.
+fn commit_file(
+    file: Scratch,
+    mut journal: Journal,
+    spool: Option<Spool>,
+    summary: &ShardSummary,
+    overwrite: bool,
+) -> Result<()> {
+    let ShardSummary { path: out, samples, bytes, skipped } = summary;
+    journal.push_end(&file, *bytes, *samples, skipped)?;
+    let identity = file.identity();
+    let commit = if overwrite { Scratch::commit } else { Scratch::commit_new };
+    if let Err(error) = commit(file, out) {
+        let named = fs::symlink_metadata(out);
+        if named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
+            // Only the sync of the folder failed: the same command finds it complete.
+            spool.into_iter().for_each(Spool::leave);
+            journal.leave();
+        }
+        return Err(error);
+    }
+    // After the file has its name: a journal alone does no harm, and is replaced. A spool without
+    // its journal would be in the way.
+    drop(spool);
+    drop(journal);
+    Ok(())
 }
 
 /// In a store, where there is no journal that could be locked, an object of its own tells other runs

@@ -52,5 +52,7 @@ mod split_folders;
 mod splits;
 #[cfg(feature = "stores")]
 mod stored;
+#[cfg(all(feature = "stores", feature = "turbo"))]
+mod stored_beton;
 #[cfg(feature = "stores")]
 mod stores;

@@ -16,47 +16,47 @@ use std::{
     time::Duration,
 };
 
-type Args<'a> = &'a [&'a dyn AsRef<OsStr>];
+pub(crate) type Args<'a> = &'a [&'a dyn AsRef<OsStr>];
 
 /// A store, and beside its buckets what the tests pack.
-struct Stage {
+pub(crate) struct Stage {
     root: tempfile::TempDir,
-    server: Server,
+    pub(crate) server: Server,
 }
 
 impl Stage {
-    fn new(faults: Faults) -> Self {
+    pub(crate) fn new(faults: Faults) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("stores/bucket")).unwrap();
         let server = Server::with_faults(&root.path().join("stores"), faults);
         Self { root, server }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
 
-    fn bucket(&self) -> PathBuf {
+    pub(crate) fn bucket(&self) -> PathBuf {
         self.path("stores/bucket")
     }
 
-    fn command(&self, args: Args<'_>) -> Command {
+    pub(crate) fn command(&self, args: Args<'_>) -> Command {
         let mut command = fdconvert();
         command.args(args.iter().map(|arg| arg.as_ref())).envs(self.server.variables());
         command
     }
 
-    fn run(&self, args: Args<'_>) -> Output {
+    pub(crate) fn run(&self, args: Args<'_>) -> Output {
         self.command(args).output().unwrap()
     }
 
-    fn ok(&self, args: Args<'_>) -> String {
+    pub(crate) fn ok(&self, args: Args<'_>) -> String {
         let output = self.run(args);
         assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
         text(&output.stdout)
     }
 
-    fn fails(&self, args: Args<'_>) -> String {
+    pub(crate) fn fails(&self, args: Args<'_>) -> String {
         let output = self.run(args);
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
         text(&output.stderr)
@@ -69,7 +69,7 @@ impl Stage {
     }
 
     /// Images that no codec makes smaller, so that objects have several parts: `n` BMPs of 1.5 MB.
-    fn large(&self, n: usize) -> PathBuf {
+    pub(crate) fn large(&self, n: usize) -> PathBuf {
         let folder = self.path("large");
         fs::create_dir_all(folder.join("a")).unwrap();
         for number in 0..n {
@@ -104,12 +104,17 @@ const FORMATS: [(&str, &[&str]); 4] = [
     ("mixed", &["--shards", "3", "--ratio", "0.5"]),
 ];
 
-fn pack<'a>(source: &'a Path, out: &'a str, format: &'a str, more: &'a [&str]) -> Vec<&'a OsStr> {
+pub(crate) fn pack<'a>(
+    source: &'a Path,
+    out: &'a str,
+    format: &'a str,
+    more: &'a [&str],
+) -> Vec<&'a OsStr> {
     let args = ["pack".as_ref(), source.as_os_str(), out.as_ref(), "--format".as_ref()];
     args.into_iter().chain([OsStr::new(format)]).chain(more.iter().map(OsStr::new)).collect()
 }
 
-fn dynamic<'a>(args: &'a [&'a OsStr]) -> Vec<&'a dyn AsRef<OsStr>> {
+pub(crate) fn dynamic<'a>(args: &'a [&'a OsStr]) -> Vec<&'a dyn AsRef<OsStr>> {
     args.iter().map(|arg| arg as &dyn AsRef<OsStr>).collect()
 }
 

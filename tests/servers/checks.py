@@ -206,6 +206,28 @@ def killed_and_resumed(stage):
     return f"{n_kills} kills"
 
 
+def beton_resumed_at_its_parts(stage):
+    """A large beton is killed behind its first note; the next run sends the rest, and no more."""
+    stage.needs_writing()
+    if stage.quick or stage.client.scheme == "az":
+        raise Skipped("in the short form" if stage.quick else "Azure numbers parts by itself")
+    images = large_images(stage.work / "larger", 100)
+    here, key = stage.work / "larger.beton", "larger/x.beton"
+    stage.command.ok("pack", images, here)
+    args, note = ["pack", images, stage.url(key), "--json"], f"{key}.partial.journal/00000000"
+    child, began = stage.command.start(*args), time.monotonic()
+    while note not in stage.client.list(stage.bucket, note):
+        assert child.poll() is None and time.monotonic() - began < 120, "no note was written"
+    child.kill()
+    child.communicate()
+    resumed = json.loads(stage.command.ok(*args))["resumed"]
+    assert 0 < resumed < 100, f"{resumed} samples of 100 were there"
+    stage.equal(key, here)
+    left = [it for it in stage.client.list(stage.bucket, "larger/") if it != key]
+    assert not left, left
+    return f"{resumed} of 100 samples were there"
+
+
 def decides(stage):
     """Whether of two writers that make the same object at once only one is told that it did."""
     data = bytes(1 << 20)
@@ -352,6 +374,7 @@ CHECKS = [
     parts_and_merge,
     large_objects,
     killed_and_resumed,
+    beton_resumed_at_its_parts,
     two_packers,
     cleaned,
     no_such_bucket,

@@ -65,7 +65,11 @@ mod left;
 #[cfg(feature = "write")]
 mod lock;
 mod map;
+#[cfg(feature = "write")]
+mod object_journal;
 mod parallel;
+#[cfg(feature = "write")]
+mod parted;
 pub mod place;
 mod read;
 mod record;
@@ -109,6 +113,8 @@ pub use {
     lease::{Lease, Leases, Listing, Seen, clear_leases, lease_folder, open_leases},
     left::left_files,
     lock::unlocked_files,
+    object_journal::ObjectJournal,
+    parted::{Parted, Sent},
     replace::{create_new, replace, write_new, write_partial},
     scratch::{Scratch, partial_path, refuse_foreign_partial, take_back},
     scratch_dir::ScratchDir,

@@ -11,6 +11,7 @@ use object_store::{
     azure::{AzureConfigKey, MicrosoftAzureBuilder},
     gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
     http::HttpBuilder,
+    multipart::MultipartStore,
 };
 use std::{
     collections::BTreeMap,
@@ -39,7 +40,26 @@ struct Clients {
     process: u32,
     runtime: Arc<Runtime>,
     ahead: Arc<Semaphore>,
-    stores: BTreeMap<Base, Arc<dyn ObjectStore>>,
+    stores: BTreeMap<Base, Store>,
+}
+
+/// One client, as what it can do.
+#[derive(Clone)]
+struct Store {
+    store: Arc<dyn ObjectStore>,
+    parts: Option<Arc<dyn MultipartStore>>,
+}
+
+impl Store {
+    /// One whose objects are marked when they are begun in parts.
+    fn with_parts<S: ObjectStore + MultipartStore>(store: S) -> Self {
+        let store = Arc::new(store);
+        Self { store: store.clone(), parts: Some(store) }
+    }
+
+    fn new(store: impl ObjectStore) -> Self {
+        Self { store: Arc::new(store), parts: None }
+    }
 }
 
 static CLIENTS: Mutex<Option<Clients>> = Mutex::new(None);
@@ -49,6 +69,8 @@ static CLIENTS: Mutex<Option<Clients>> = Mutex::new(None);
 pub(crate) struct Client {
     runtime: Arc<Runtime>,
     pub(crate) store: Arc<dyn ObjectStore>,
+    /// The same, where the parts of an object can be numbered by who sends them.
+    pub(crate) parts: Option<Arc<dyn MultipartStore>>,
     /// The turns of requests that read ahead, of all stores.
     pub(crate) ahead: Arc<Semaphore>,
 }
@@ -75,12 +97,16 @@ impl Client {
             }
         };
         let (runtime, ahead) = (clients.runtime.clone(), clients.ahead.clone());
-        if let Some(store) = clients.stores.get(&location.base) {
-            return Ok(Self { runtime, ahead, store: store.clone() });
-        }
-        let store = connect(location)?;
-        clients.stores.insert(location.base.clone(), store.clone());
-        Ok(Self { runtime, ahead, store })
+        let found = match clients.stores.get(&location.base) {
+            Some(found) => found.clone(),
+            None => {
+                let made = connect(location)?;
+                clients.stores.insert(location.base.clone(), made.clone());
+                made
+            }
+        };
+        let Store { store, parts } = found;
+        Ok(Self { runtime, ahead, store, parts })
     }
 
     /// Waits for a request. Not to be called by what runs on a runtime itself.
@@ -124,7 +150,7 @@ pub(crate) fn client_options(own: &[(String, String)]) -> ClientOptions {
     client
 }
 
-fn connect(location: &Location) -> Result<Arc<dyn ObjectStore>> {
+fn connect(location: &Location) -> Result<Store> {
     let own = options::options();
     let refused = |cause| error::of("connect to", location, cause);
     match &location.base {
@@ -137,7 +163,7 @@ fn connect(location: &Location) -> Result<Arc<dyn ObjectStore>> {
             for (key, value) in known::<GoogleConfigKey>(&options) {
                 builder = builder.with_config(key, value);
             }
-            Ok(Arc::new(builder.build().map_err(refused)?))
+            Ok(Store::with_parts(builder.build().map_err(refused)?))
         }
         Base::Bucket { scheme: Scheme::Az, name } => {
             let mut builder = MicrosoftAzureBuilder::from_env()
@@ -147,19 +173,19 @@ fn connect(location: &Location) -> Result<Arc<dyn ObjectStore>> {
             for (key, value) in known::<AzureConfigKey>(&own) {
                 builder = builder.with_config(key, value);
             }
-            Ok(Arc::new(builder.build().map_err(refused)?))
+            Ok(Store::new(builder.build().map_err(refused)?))
         }
-        Base::Bucket { name, .. } => Ok(Arc::new(s3(name).build().map_err(refused)?)),
+        Base::Bucket { name, .. } => Ok(Store::with_parts(s3(name).build().map_err(refused)?)),
         Base::Host(url) => {
             let client = client_options(&own).with_allow_http(true);
             let builder = HttpBuilder::new().with_url(url).with_retry(retry());
-            Ok(Arc::new(builder.with_client_options(client).build().map_err(refused)?))
+            Ok(Store::new(builder.with_client_options(client).build().map_err(refused)?))
         }
         Base::Repository { .. } => {
             let client = hugging_face::authorised(client_options(&own)).with_allow_http(true);
             let url = hugging_face::files(&location.base);
             let builder = HttpBuilder::new().with_url(url).with_retry(retry());
-            Ok(Arc::new(builder.with_client_options(client).build().map_err(refused)?))
+            Ok(Store::new(builder.with_client_options(client).build().map_err(refused)?))
         }
     }
 }

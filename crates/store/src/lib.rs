@@ -36,6 +36,7 @@ mod memo;
 mod merge;
 mod object;
 mod options;
+mod parts;
 mod profile;
 mod unfinished;
 mod write;
@@ -46,9 +47,10 @@ pub use count::{Totals, totals};
 pub use find::{Below, Entry, Found, list, list_below, look};
 pub use object::{Object, read, read_start};
 pub use options::set_options;
+pub use parts::{Begun, PartUpload, numbers_parts, too_large};
 use std::path::Path;
 pub use unfinished::abort_unfinished;
-pub use write::{Stat, Upload, delete, put, put_new, refuse_read_only, stat};
+pub use write::{Place, Stat, Upload, delete, put, put_new, refuse_read_only, stat};
 
 /// Forgets what was found at a path and at the folders above it, which this process has changed.
 fn forget(path: &Path) {

@@ -3,7 +3,7 @@
 //! An object appears with its last byte, or not at all: stores have no half objects. What a
 //! process that was killed has sent of one stays with the store, out of sight, until it is
 //! [aborted](crate::abort_unfinished).
-use crate::{client::Client, count, error, find, location::Location, object};
+use crate::{client::Client, count, error, find, location::Location, object, parts::MAX_PARTS};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result};
 use object_store::{
@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 /// Bytes of a part. Stores take ten thousand parts of an object.
 const PART_BYTES: usize = 8 << 20;
 /// Parts after which they grow, so that an object can be larger than stores take of such parts.
-const SMALL_PARTS: usize = 4000;
+const SMALL_PARTS: u64 = 4000;
 /// Bytes of a part from then on.
 const LARGE_PART_BYTES: usize = 96 << 20;
 /// Parts that are on their way, beside the one that is filled, while they are small.
@@ -26,6 +26,62 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_secs(26);
 /// What marks are called among the attributes of an object.
 const MARK: &str = "fdconvert";
+
+/// Where a part of an object lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// From 0.
+    pub number: u32,
+    /// Its first byte in the object.
+    pub start: u64,
+    /// Bytes, but of the last part, which may have fewer.
+    pub len: usize,
+    /// Parts of this size that may be on their way together.
+    pub in_flight: usize,
+}
+
+impl Place {
+    /// The place of the part of that number.
+    #[must_use]
+    pub fn of(number: u32) -> Self {
+        let n_large = u64::from(number).saturating_sub(SMALL_PARTS);
+        let start =
+            (u64::from(number) - n_large) * PART_BYTES as u64 + n_large * LARGE_PART_BYTES as u64;
+        let is_small = u64::from(number) < SMALL_PARTS;
+        let (len, in_flight) =
+            if is_small { (PART_BYTES, IN_FLIGHT) } else { (LARGE_PART_BYTES, 1) };
+        Self { number, start, len, in_flight }
+    }
+
+    /// The place of the part that the byte at that offset is in; the last there can be for all
+    /// offsets behind.
+    #[must_use]
+    pub fn at(offset: u64) -> Self {
+        let small_bytes = SMALL_PARTS * PART_BYTES as u64;
+        let number = match offset.checked_sub(small_bytes) {
+            None => offset / PART_BYTES as u64,
+            Some(behind) => SMALL_PARTS + behind / LARGE_PART_BYTES as u64,
+        };
+        Self::of(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    /// Returns whether stores take so many parts of an object.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        self.number < MAX_PARTS
+    }
+
+    /// The byte after it.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.start + self.len as u64
+    }
+}
+
+/// Returns whether an object is as long and marked so.
+pub(crate) fn is_marked_as(found: &Stat, len: u64, mark: &str) -> bool {
+    found.len == len && found.mark.as_deref() == Some(mark)
+}
 
 /// What a store says of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,7 +206,7 @@ pub(crate) fn writable(path: &Path) -> Result<Location> {
     Err(Error::usage("output", what))
 }
 
-fn attributes(mark: Option<&str>) -> Attributes {
+pub(crate) fn attributes(mark: Option<&str>) -> Attributes {
     let mark = mark.map(|mark| (Attribute::Metadata(Cow::Borrowed(MARK)), mark.to_owned()));
     mark.into_iter().collect()
 }
@@ -172,7 +228,7 @@ pub struct Upload {
 struct Parts {
     upload: Box<dyn MultipartUpload>,
     sending: JoinSet<Result<(), Cause>>,
-    n_begun: usize,
+    n_begun: u32,
 }
 
 impl Parts {
@@ -230,10 +286,8 @@ impl Upload {
     pub fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
         self.len += bytes.len() as u64;
         while !bytes.is_empty() {
-            let (part_bytes, in_flight) = match &self.parts {
-                Some(parts) if parts.n_begun >= SMALL_PARTS => (LARGE_PART_BYTES, 1),
-                _ => (PART_BYTES, IN_FLIGHT),
-            };
+            let n_begun = self.parts.as_ref().map_or(0, |parts| parts.n_begun);
+            let Place { len: part_bytes, in_flight, .. } = Place::of(n_begun);
             let room = part_bytes.saturating_sub(self.buffer.len()).min(bytes.len());
             let (now, later) = bytes.split_at(room);
             self.buffer.extend_from_slice(now);
@@ -315,5 +369,26 @@ impl Drop for Upload {
         if let Some(mut parts) = self.parts.take() {
             self.client.wait(parts.abort());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_lie_side_by_side_and_grow_once() {
+        let mut end = 0;
+        for number in 0..10_000 {
+            let place = Place::of(number);
+            assert_eq!((place.number, place.start), (number, end));
+            end = place.end();
+            assert_eq!((Place::at(place.start), Place::at(end - 1)), (place, place));
+            let len = if number < 4000 { PART_BYTES } else { LARGE_PART_BYTES };
+            assert_eq!(place.len, len);
+        }
+        // Far behind all parts: refused when it is sent.
+        assert!(Place::of(9998).fits() && !Place::of(9999).fits());
+        assert!(!Place::at(u64::MAX).fits());
     }
 }

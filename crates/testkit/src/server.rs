@@ -148,6 +148,11 @@ impl Server {
     pub fn open_uploads(&self) -> Vec<String> {
         self.shared.written.lock().unwrap().open()
     }
+
+    /// Gives up all of them, as a rule of a bucket does after a time.
+    pub fn abort_uploads(&self) {
+        self.shared.written.lock().unwrap().abort();
+    }
 }
 
 impl Drop for Server {

@@ -5,7 +5,8 @@ use fdconvert_core::Result;
 use fdconvert_store::{self as store, Entry, Found};
 #[cfg(feature = "write")]
 pub(crate) use fdconvert_store::{
-    Upload, abort_unfinished, delete, put, put_new, refuse_read_only,
+    Begun, PartUpload, Place, Upload, abort_unfinished, delete, numbers_parts, put, put_new,
+    refuse_read_only, too_large,
 };
 use std::path::{Path, PathBuf};
 

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Mutex,
 };
+use xxhash_rust::xxh3::xxh3_64;
 
 /// What is known of objects beside their bytes, and what is not yet an object.
 #[derive(Default)]
@@ -41,6 +42,10 @@ impl Written {
     fn delete(&mut self, root: &Path, path: &str) {
         let _ = fs::remove_file(root.join(path));
         self.attributes.remove(path);
+    }
+
+    pub(super) fn abort(&mut self) {
+        self.uploads.clear();
     }
 
     /// Uploads that were begun and neither completed nor given up: their objects' paths.
@@ -141,22 +146,48 @@ fn part(request: &Request, id: &str, written: &mut Written) -> Response {
     match (written.uploads.get_mut(id), number) {
         (Some(upload), Some(number)) => {
             upload.parts.insert(number, request.body.clone());
-            Response::empty(200, vec![("ETag", format!("\"part-{number}\""))])
+            Response::empty(200, vec![("ETag", part_tag(&request.body))])
         }
         _ => Response::plain(404, "NoSuchUpload"),
     }
 }
 
+/// As stores do: of equal bytes, the same.
+fn part_tag(bytes: &[u8]) -> String {
+    format!("\"{:016x}\"", xxh3_64(bytes))
+}
+
+/// Makes an object of the parts that the request names, in their order; others are dropped.
 fn complete(root: &Path, request: &Request, id: &str, written: &mut Written) -> Response {
+    let Some(upload) = written.uploads.get(id) else {
+        return Response::plain(404, "NoSuchUpload");
+    };
+    let text = String::from_utf8_lossy(&request.body);
+    let (mut bytes, mut last, mut is_last) = (Vec::new(), 0, false);
+    for part in text.split("<Part>").skip(1) {
+        let field = |name: &str| {
+            let value = part.split(&format!("<{name}>")).nth(1)?;
+            Some(value.split("</").next()?.replace("&quot;", "\""))
+        };
+        let number = field("PartNumber").and_then(|number| number.parse().ok()).unwrap_or(0);
+        let found = upload.parts.get(&number).filter(|found| {
+            let wanted = field("ETag").unwrap_or_default();
+            part_tag(found).trim_matches('"') == wanted.trim_matches('"')
+        });
+        let Some(found) = found else { return Response::plain(400, "InvalidPart") };
+        if number <= last {
+            return Response::plain(400, "InvalidPartOrder");
+        }
+        // All but the last have the least size that S3 allows.
+        if is_last {
+            return Response::plain(400, "EntityTooSmall");
+        }
+        (last, is_last) = (number, found.len() < 5 << 20);
+        bytes.extend_from_slice(found);
+    }
     let Some(upload) = written.uploads.remove(id) else {
         return Response::plain(404, "NoSuchUpload");
     };
-    // All but the last have the least size that S3 allows.
-    let last = upload.parts.len();
-    if upload.parts.values().take(last.saturating_sub(1)).any(|part| part.len() < 5 << 20) {
-        return Response::plain(400, "EntityTooSmall");
-    }
-    let bytes: Vec<u8> = upload.parts.into_values().flatten().collect();
     let stored = store(root, &request.path, &bytes, upload.attributes, written);
     let (bucket, key) = request.path.split_once('/').unwrap_or((&request.path, ""));
     let tag = tag_of(&root.join(&request.path)).unwrap_or_default();

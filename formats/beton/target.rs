@@ -1,0 +1,84 @@
+//! Where the bytes of an unfinished beton go.
+//!
+//! On a disk that is a file. In a store whose parts are numbered by who sends them it is an object
+//! that is sent while it is made; for other stores, a file without a name that is sent at the end.
+use crate::beton::{
+    journal::{RunPlan, Unfinished, open_files},
+    notes::{Notes, ObjectNotes},
+    pages::Page,
+    spool::Spool,
+};
+use fdconvert_core::Result;
+use fdconvert_storage::{Parted, Scratch, partial_path};
+use std::path::Path;
+
+#[derive(Debug)]
+pub(crate) enum Target {
+    File(Scratch),
+    Object(Box<Parted>),
+}
+
+/// What there is of an unfinished beton, and what was noted of it.
+pub(crate) struct Opened {
+    pub(crate) target: Target,
+    pub(crate) notes: Notes,
+    /// Where entry points are stored.
+    pub(crate) spool: Option<Spool>,
+}
+
+impl Target {
+    /// Opens what an interrupted run has left, or begins.
+    ///
+    /// # Errors
+    /// `Usage` when what is there is of another run or not ours (unless `overwrite`), or in use;
+    /// `Io`.
+    pub(crate) fn open(out: &Path, plan: &RunPlan, overwrite: bool) -> Result<Opened> {
+        if Parted::is_possible(out)? {
+            let object = Parted::start(out, plan.fingerprint, plan.data_start)?;
+            let notes = ObjectNotes::open(out, plan, &object, overwrite)?;
+            let open_spool = |_| Spool::open(&partial_path(out), false);
+            let spool = plan.n_entries.map(open_spool).transpose()?;
+            return Ok(Opened {
+                target: Self::Object(Box::new(object)),
+                notes: Notes::Objects(notes),
+                spool,
+            });
+        }
+        let Unfinished { file, journal, spool } = open_files(out, plan, overwrite)?;
+        let file = file.marked(plan.fingerprint);
+        Ok(Opened { target: Self::File(file), notes: Notes::File(journal), spool })
+    }
+
+    /// Writes bytes; from the data on, in order.
+    pub(crate) fn write_all_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        match self {
+            Self::File(file) => file.write_all_at(bytes, offset),
+            Self::Object(object) => object.write_all_at(bytes, offset),
+        }
+    }
+
+    /// Grows it, with zeros. A file also gets shorter.
+    pub(crate) fn set_len(&self, len: u64) -> Result<()> {
+        match self {
+            Self::File(file) => file.set_len(len),
+            Self::Object(object) => object.set_len(len),
+        }
+    }
+
+    /// Returns whether a page is there as it was when it had that checksum. Of what was sent, the
+    /// store has said that it is.
+    pub(crate) fn has_page(&self, page: &Page, xxh3: u64) -> bool {
+        match self {
+            Self::File(file) => page.stored_xxh3(file) == Some(xxh3),
+            Self::Object(_) => true,
+        }
+    }
+
+    /// Leaves what is there to a later run.
+    pub(crate) fn leave(self) {
+        match self {
+            Self::File(file) => file.leave(),
+            Self::Object(object) => object.keep(),
+        }
+    }
+}
