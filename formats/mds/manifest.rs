@@ -5,7 +5,7 @@ use crate::shards::{
     manifest::{self, FileFacts, MAX_BYTES, NAME, Unsealed},
 };
 use fdconvert_core::{Error, Provenance, Result, Schema};
-use fdconvert_storage::{fingerprint_hex as hex, read_file};
+use fdconvert_storage::{fingerprint_hex as hex, read_if_there};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -62,7 +62,7 @@ impl Manifest {
 /// The manifest of a folder, if it has one that can be read.
 pub(crate) fn read(out: &Path) -> Option<Manifest> {
     let path = out.join(NAME);
-    Manifest::parse(&read_file(&path, MAX_BYTES).ok()?, &path).ok()
+    Manifest::parse(&read_if_there(&path, MAX_BYTES).ok()??, &path).ok()
 }
 
 /// Returns whether the folder holds a complete dataset of that run.

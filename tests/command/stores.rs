@@ -349,3 +349,17 @@ fn refused_lists_and_missing_containers_say_what_to_do() {
         assert!(said.contains(url) && said.contains("there is no such bucket"), "{said}");
     }
 }
+
+/// What another process writes a moment after it was asked for is there: else a run takes the
+/// dataset that its twin has just completed for another one.
+#[test]
+fn an_object_that_was_missing_a_moment_ago_is_found() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("bucket")).unwrap();
+    let server = Server::start(root.path());
+    let url = format!("{}/bucket/fdconvert.json", server.url());
+    let url = Path::new(&url);
+    assert_eq!(fdconvert_storage::read_if_there(url, 100).unwrap(), None);
+    server.put("bucket/fdconvert.json", b"{}");
+    assert_eq!(fdconvert_storage::read_if_there(url, 100).unwrap().as_deref(), Some(&b"{}"[..]));
+}

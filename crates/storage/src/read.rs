@@ -54,6 +54,9 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
 /// # Errors
 /// Those of [`read_file`].
 pub fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
+    if is_url(path) {
+        return away::read_if_there(path, max_bytes);
+    }
     match read_file(path, max_bytes) {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
         found => found.map(Some),

@@ -45,7 +45,7 @@ pub use ahead::Announcement;
 pub use conditional::{Current, Listed, Version, create, current, delete_all, list_times, update};
 pub use count::{Totals, totals};
 pub use find::{Below, Entry, Found, list, list_below, look};
-pub use object::{Object, read, read_start};
+pub use object::{Object, read, read_if_there, read_start};
 pub use options::set_options;
 pub use parts::{Begun, PartUpload, numbers_parts, too_large};
 use std::path::Path;

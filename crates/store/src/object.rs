@@ -187,6 +187,21 @@ pub fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
     }
 }
 
+/// The same; `None` where there is no such object, also now, if there was none a moment ago: another
+/// process may have written it.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
+    if matches!(STARTS.get(path), Some(None)) {
+        STARTS.forget(path);
+    }
+    match read(path, max_bytes) {
+        Err(error) if find::is_missing(&error) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 /// The first bytes of an object, at most `n_bytes`: fewer where it is shorter.
 ///
 /// # Errors

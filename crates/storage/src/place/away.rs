@@ -44,6 +44,10 @@ pub(crate) fn read(path: &Path, max_bytes: u64) -> Result<Bytes> {
     store::read(path, max_bytes)
 }
 
+pub(crate) fn read_if_there(path: &Path, max_bytes: u64) -> Result<Option<Bytes>> {
+    store::read_if_there(path, max_bytes)
+}
+
 pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
     store::set_options(options)
 }
