@@ -18,6 +18,8 @@ pub(crate) struct Stored<'a> {
     /// A JSON value ends with a NUL.
     pub(crate) nul: bool,
     pub(crate) image: Option<ImageFacts>,
+    /// XXH3 of `bytes`, if it is known.
+    pub(crate) xxh3: Option<u64>,
 }
 
 impl Stored<'_> {
@@ -43,12 +45,13 @@ pub(crate) fn stage<'a>(
     for (field, value) in schema.fields.iter().zip(&sample.values) {
         let refuse =
             |what: String| Error::sample(&sample.key, format!("field `{}`: {what}", field.name));
-        let plain = |bytes: &'a [u8]| Stored { bytes: bytes.into(), nul: false, image: None };
+        let plain =
+            |bytes: &'a [u8]| Stored { bytes: bytes.into(), nul: false, image: None, xxh3: None };
         staged.push(match value {
             Value::Int(_) | Value::Float(_) => continue,
             Value::Image(image) => {
                 let facts = check_image(image).map_err(refuse)?;
-                Stored { image: Some(facts), ..plain(&image.bytes) }
+                Stored { image: Some(facts), xxh3: image.xxh3, ..plain(&image.bytes) }
             }
             Value::Bytes(bytes) | Value::Array(bytes) => plain(bytes),
             Value::Json(json) if json.contains(&0) => {
@@ -57,7 +60,7 @@ pub(crate) fn stage<'a>(
             Value::Json(json) => Stored { nul: true, ..plain(json) },
             Value::Text(string) => {
                 let bytes = text::to_json(string).into_bytes().into();
-                Stored { bytes, nul: true, image: None }
+                Stored { bytes, nul: true, image: None, xxh3: None }
             }
             _ => return Err(refuse("a kind of value that a beton does not hold".into())),
         });

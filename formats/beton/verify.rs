@@ -4,7 +4,7 @@ use crate::beton::{
     layout::{Column, FORMAT, ImageCell, MODE_RAW, Storage},
 };
 use crate::index::Range;
-use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Value, bytes::u64_at};
+use fdconvert_core::{Codec, Encoded, Error, Reader as _, Result, Sample, Value, bytes::u64_at};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Problems listed before the rest is only counted: a shifted table makes every sample one.
@@ -230,9 +230,19 @@ fn place(row: &[u8], column: &Column) -> Option<(u64, Option<u64>)> {
 /// Bounds and sizes by reading the sample, checksums from the index, and the image's own header:
 /// FFCV shows other pixels, without an error, where it does not match the row.
 pub(crate) fn sample(reader: &BetonReader, sample: u64) -> Result<()> {
+    for value in compared(reader, sample)?.values {
+        if let Value::Image(image) = value {
+            check_image(&image).map_err(|what| reader.bad_sample(sample, &what))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a sample and compares its values with what the index says of them.
+pub(crate) fn compared(reader: &BetonReader, sample: u64) -> Result<Sample<Encoded>> {
     let row = reader.row(sample)?;
-    let read = reader.get(sample)?;
-    for (column, value) in reader.layout.columns.iter().zip(&read.values) {
+    let mut read = reader.get(sample)?;
+    for (column, value) in reader.layout.columns.iter().zip(&mut read.values) {
         let Some(region) = column.region else { continue };
         let Some((pointer, len)) = place(row, column) else { continue };
         let len = match len {
@@ -244,27 +254,27 @@ pub(crate) fn sample(reader: &BetonReader, sample: u64) -> Result<()> {
             Value::Image(image) => Some(image),
             _ => None,
         };
-        check_index(reader, sample, region, (pointer, &stored), image)
+        let xxh3 = check_index(reader, sample, region, (pointer, &stored), image.as_deref())
             .map_err(|what| reader.bad_sample(sample, &what))?;
         if column.storage == Storage::Json && stored.last() != Some(&0) {
             return Err(reader.bad_sample(sample, "its JSON does not end with a NUL"));
         }
         if let Some(image) = image {
-            check_image(image).map_err(|what| reader.bad_sample(sample, &what))?;
+            image.xxh3 = xxh3;
         }
     }
-    Ok(())
+    Ok(read)
 }
 
-/// Returns whether the index, if there is one, says the same of a value.
+/// Returns whether the index, if there is one, says the same of a value; gives the checksum.
 fn check_index(
     reader: &BetonReader,
     sample: u64,
     region: u32,
     (pointer, stored): (u64, &[u8]),
     image: Option<&Encoded>,
-) -> Result<(), String> {
-    let Some(index) = &reader.index else { return Ok(()) };
+) -> Result<Option<u64>, String> {
+    let Some(index) = &reader.index else { return Ok(None) };
     let said = index.region(sample, region).map_err(|error| error.to_string())?;
     if (said.offset, said.len) != (pointer, stored.len() as u64) {
         return Err(format!("row and index disagree on where its bytes are: {pointer}"));
@@ -277,7 +287,7 @@ fn check_index(
     if said.image.map(|said| (said.codec, said.width, said.height)) != row {
         return Err("row and index disagree on its image".into());
     }
-    Ok(())
+    Ok(Some(said.xxh3))
 }
 
 fn check_image(image: &Encoded) -> Result<(), String> {

@@ -249,7 +249,10 @@ impl BetonWriter {
             self.page.append(&[0]);
         }
         let len = value.len();
-        Region { offset, len, xxh3: xxh3_64(self.page.tail(len)), image: value.image }
+        let stored = self.page.tail(len);
+        let xxh3 = value.xxh3.unwrap_or_else(|| xxh3_64(stored));
+        debug_assert_eq!(xxh3, xxh3_64(stored), "its bytes were changed");
+        Region { offset, len, xxh3, image: value.image }
     }
 
     /// Writes the page, the rows of the samples that ended in it, and then the journal's record

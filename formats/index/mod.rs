@@ -47,6 +47,10 @@ pub use error::IndexError;
 pub(crate) use layout::HEADER_MAGIC;
 pub use layout::{HEADER_LEN, TRAILER_LEN, VERSION};
 pub use meta::Meta;
+#[cfg(feature = "mds")]
+pub(crate) use region::is_same;
+#[cfg(any(feature = "write", feature = "mds"))]
+pub(crate) use region::xxh3_of;
 pub use region::{ImageFacts, REGION_LEN, Range, Region};
 
 #[doc = include_str!("SPEC.md")]

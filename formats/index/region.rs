@@ -3,6 +3,10 @@ use fdconvert_core::{
     Codec,
     bytes::{u32_at, u64_at},
 };
+#[cfg(any(feature = "write", feature = "mds"))]
+use fdconvert_core::{Encoded, Value};
+#[cfg(any(feature = "write", feature = "mds"))]
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of one record in the REGIONS section.
 pub const REGION_LEN: usize = 40;
@@ -19,6 +23,24 @@ pub struct Region {
     pub xxh3: u64,
     /// For an image, what it is.
     pub image: Option<ImageFacts>,
+}
+
+/// Returns whether two slices are the same bytes in memory.
+#[cfg(any(feature = "write", feature = "mds"))]
+pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && std::ptr::eq(a.as_ptr(), b.as_ptr())
+}
+
+/// XXH3 of what is stored of a value; of an image whose bytes were compared with it already, it is
+/// known.
+#[cfg(any(feature = "write", feature = "mds"))]
+pub(crate) fn xxh3_of(value: &Value<Encoded>, stored: &[u8]) -> u64 {
+    let known = match value {
+        Value::Image(image) if is_same(&image.bytes, stored) => image.xxh3,
+        _ => None,
+    };
+    debug_assert!(known.is_none_or(|xxh3| xxh3 == xxh3_64(stored)), "its bytes were changed");
+    known.unwrap_or_else(|| xxh3_64(stored))
 }
 
 /// What a region says about its image.

@@ -272,10 +272,7 @@ impl Source for MdsReader {
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         self.verify_row(index)?;
-        if matches!(self.index_of(self.shard_of(index)?), Ok(Some(_))) {
-            self.verify_sample(index)?;
-        }
-        self.get(index).map(Into::into)
+        crate::mds::verify::compared(self, index).map(Into::into)
     }
 
     fn reads_ahead(&self) -> bool {

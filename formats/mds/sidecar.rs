@@ -1,5 +1,5 @@
 //! The index block beside a shard: keys, numbers, and place and checksum of every value.
-use crate::index::{Builder, ImageFacts, Index, Region};
+use crate::index::{Builder, ImageFacts, Index, Region, xxh3_of};
 use crate::mds::layout::Entry;
 use crate::shards::combined::Blocks;
 use fdconvert_core::{Encoded, FieldSpec, Kind, Result, Sample, Schema, Value};
@@ -11,7 +11,6 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The index of a shard, opened when it is first needed.
 #[derive(Debug, Default)]
@@ -108,7 +107,12 @@ pub(crate) fn push(builder: &mut Builder, sample: &Sample<Encoded>, places: &[(u
             }
             _ => None,
         };
-        regions.push(Region { offset, len: bytes.len() as u64, xxh3: xxh3_64(bytes), image });
+        regions.push(Region {
+            offset,
+            len: bytes.len() as u64,
+            xxh3: xxh3_of(value, bytes),
+            image,
+        });
     }
     builder.push(&sample.key, &regions);
     builder.push_row(&row);

@@ -1,5 +1,5 @@
 //! Every rule of `SPEC.md`, checked on a dataset as a whole or on one sample.
-use crate::index::{Index, IndexError};
+use crate::index::{Index, IndexError, is_same};
 use crate::mds::{
     MdsReader,
     hash::Hashes,
@@ -145,14 +145,20 @@ fn check_record(shard: &ShardFile) -> Result<()> {
     if agrees { Ok(()) } else { Err(corrupt("it is not what the index says".to_owned())) }
 }
 
-pub(crate) fn sample(reader: &MdsReader, index: u64) -> Result<()> {
-    let sample = reader.sample(index)?;
+/// Reads a sample and compares its values with what the index says of them.
+pub(crate) fn compared(reader: &MdsReader, index: u64) -> Result<Sample<Encoded>> {
+    let mut sample = reader.sample(index)?;
     let shard = reader.shard_of(index)?;
     // That an index is damaged or missing is a problem of the shard.
     if let Ok(Some(block)) = reader.index_of(shard) {
-        agree(reader, block, index, &sample)
+        agree(reader, block, index, &mut sample)
             .map_err(|what| bad(shard, index, Some(&sample.key), &what))?;
     }
+    Ok(sample)
+}
+
+pub(crate) fn sample(reader: &MdsReader, index: u64) -> Result<()> {
+    let sample = compared(reader, index)?;
     for (value, field) in sample.values.iter().zip(&reader.fields.schema.fields) {
         let Value::Image(image) = value else { continue };
         let complete = fdconvert_core::probe::probe(&image.bytes)
@@ -169,7 +175,7 @@ fn agree(
     reader: &MdsReader,
     block: &Index,
     index: u64,
-    sample: &Sample<Encoded>,
+    sample: &mut Sample<Encoded>,
 ) -> Result<(), String> {
     let stored = reader.stored(index).map_err(|error| error.to_string())?;
     let number = index - reader.shard_of(index).map_or(0, |shard| shard.first);
@@ -180,7 +186,7 @@ fn agree(
     let row = block.row(number).map_err(damaged)?.unwrap_or_default();
     let (mut cells, mut region) = (row.chunks_exact(8), 0);
     let fields = reader.fields.schema.fields.iter().zip(&reader.fields.columns);
-    for ((field, &column), value) in fields.zip(&sample.values) {
+    for ((field, &column), value) in fields.zip(&mut sample.values) {
         let bytes = stored.value(column);
         let wrong = |what: &str| Err(format!("field `{}`: {what}", field.name));
         if is_cell(field) {
@@ -203,6 +209,11 @@ fn agree(
         };
         if said.image.map(|said| (said.codec, said.width, said.height)) != facts {
             return wrong("shard and index disagree on its image");
+        }
+        if let Value::Image(image) = value
+            && is_same(&image.bytes, &bytes)
+        {
+            image.xxh3 = Some(said.xxh3);
         }
     }
     Ok(())

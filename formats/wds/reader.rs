@@ -141,10 +141,7 @@ impl Source for WdsReader {
         if !matches!(shard.index_problem, Some(IndexProblem::Missing(_))) {
             self.verify_row(index)?;
         }
-        if matches!(shard.contents, Contents::Indexed(_)) {
-            self.verify_sample(index)?;
-        }
-        self.get(index).map(Into::into)
+        crate::wds::verify::compared(self, index).map(Into::into)
     }
 
     fn reads_ahead(&self) -> bool {

@@ -10,7 +10,9 @@ use crate::wds::{
     shard::{Contents, IndexProblem, Refusal, Shard, Slot},
 };
 use bytes::Bytes;
-use fdconvert_core::{Encoded, Error, FieldSpec, Message, Reader as _, Result, Value, message};
+use fdconvert_core::{
+    Encoded, Error, FieldSpec, Message, Reader as _, Result, Sample, Value, message,
+};
 use fdconvert_storage::place;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -223,34 +225,42 @@ fn sidecar(folder: &Path, file: &FileFacts) -> Option<Error> {
 /// Bounds and kinds by reading the sample, checksums where there is an index, and the headers of
 /// its images.
 pub(crate) fn sample(reader: &WdsReader, number: u64) -> Result<()> {
-    let (shard, local) = reader.locate(number)?;
-    let read = reader.get(number)?;
-    for (column, value) in read.values.iter().enumerate() {
-        let field = &reader.schema.fields[column];
-        let checked = match (&shard.contents, reader.slots[column]) {
-            (Contents::Indexed(index), Slot::Region(region)) => {
-                checksum(shard, index, local, region)
-            }
-            _ => Ok(()),
-        };
-        let checked = checked.and_then(|()| match value {
-            Value::Image(image) => Ok(check_image(image)?),
-            _ => Ok(()),
-        });
-        checked.map_err(|refusal| {
-            refusal.into_error(|what| {
+    let read = compared(reader, number)?;
+    for (field, value) in reader.schema.fields.iter().zip(&read.values) {
+        if let Value::Image(image) = value {
+            check_image(image).map_err(|what| {
                 reader.bad_sample(number, message!("field `{}`: {what}", field.name))
-            })
-        })?;
+            })?;
+        }
     }
     Ok(())
 }
 
-fn checksum(shard: &Shard, index: &Index, sample: u64, region: u32) -> Result<(), Refusal> {
+/// Reads a sample and compares its values with the checksums that the index has.
+pub(crate) fn compared(reader: &WdsReader, number: u64) -> Result<Sample<Encoded>> {
+    let (shard, local) = reader.locate(number)?;
+    let mut read = reader.get(number)?;
+    let Contents::Indexed(index) = &shard.contents else { return Ok(read) };
+    for (column, value) in read.values.iter_mut().enumerate() {
+        let Slot::Region(region) = reader.slots[column] else { continue };
+        let xxh3 = checksum(shard, index, local, region).map_err(|refusal| {
+            let field = &reader.schema.fields[column];
+            refusal.into_error(|what| {
+                reader.bad_sample(number, message!("field `{}`: {what}", field.name))
+            })
+        })?;
+        if let Value::Image(image) = value {
+            image.xxh3 = Some(xxh3);
+        }
+    }
+    Ok(read)
+}
+
+fn checksum(shard: &Shard, index: &Index, sample: u64, region: u32) -> Result<u64, Refusal> {
     let region = index.region(sample, region).map_err(|error| error.to_string())?;
     let bytes = shard.slice(region.offset, region.len)?;
     if xxh3_64(&bytes) == region.xxh3 {
-        return Ok(());
+        return Ok(region.xxh3);
     }
     let what =
         format!("the checksum of its {} bytes at {} does not match", region.len, region.offset);

@@ -1,4 +1,4 @@
-use crate::index::{Builder, ImageFacts, Meta, Region, seal_all};
+use crate::index::{Builder, ImageFacts, Meta, Region, seal_all, xxh3_of};
 use crate::shards::{RECORDS, record::Record as _, record_path};
 use crate::wds::{
     Wds,
@@ -22,7 +22,7 @@ use std::{
     collections::HashSet,
     path::{Path, PathBuf},
 };
-use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// What is written at once.
 const BUFFER_BYTES: usize = 4 << 20;
@@ -160,7 +160,8 @@ impl Writer {
                 Value::Image(image) => Some(facts(image)),
                 _ => None,
             };
-            let region = || Region { offset, len, xxh3: xxh3_64(&contents.bytes), image };
+            let region =
+                || Region { offset, len, xxh3: xxh3_of(&sample.values[i], &contents.bytes), image };
             regions[i] = (!fields::is_cell(&self.schema.fields[i])).then(region);
         }
         let regions: Vec<Region> = regions.into_iter().flatten().collect();

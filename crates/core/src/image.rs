@@ -168,7 +168,7 @@ impl Pixels {
 
 /// An image in its stored form. `bytes` may view a memory map; cloning is cheap. `{:?}` tells how
 /// many bytes there are and shows the first.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Encoded {
     /// How `bytes` is stored.
     pub codec: Codec,
@@ -183,15 +183,28 @@ pub struct Encoded {
     /// as most who read images do not want them: [`Reader::entry_points`](crate::Reader::entry_points).
     /// In a box, because samples are moved often and few have them.
     pub entry_points: Option<Box<Bytes>>,
+    /// XXH3 (64 bits, seed 0) of `bytes`, where it was compared with the one that a dataset has:
+    /// who stores the bytes need not compute it again, and who changes them takes it away.
+    pub xxh3: Option<u64>,
 }
 
 impl Encoded {
     /// An image without entry points.
     #[must_use]
     pub fn new(codec: Codec, width: u32, height: u32, bytes: Bytes) -> Self {
-        Self { codec, width, height, bytes, entry_points: None }
+        Self { codec, width, height, bytes, entry_points: None, xxh3: None }
     }
 }
+
+/// What is known of the bytes makes no difference.
+impl PartialEq for Encoded {
+    fn eq(&self, other: &Self) -> bool {
+        (self.codec, self.width, self.height, &self.bytes, &self.entry_points)
+            == (other.codec, other.width, other.height, &other.bytes, &other.entry_points)
+    }
+}
+
+impl Eq for Encoded {}
 
 impl fmt::Debug for Encoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

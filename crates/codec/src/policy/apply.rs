@@ -151,7 +151,7 @@ impl Policy {
             let bytes = rewritten.map_err(|what| {
                 Error::sample(key, format!("it cannot be rewritten as baseline JPEG: {what}"))
             })?;
-            let encoded = Encoded { bytes: bytes.into(), ..encoded };
+            let encoded = Encoded { bytes: bytes.into(), xxh3: None, ..encoded };
             return Ok(Outcome { encoded, notes: notes.without_kept() | Notes::BASELINE, nanos });
         }
         Ok(Outcome { encoded, notes, nanos })

@@ -142,7 +142,7 @@ impl Store {
         if self.verify {
             check(&fetched, &extent, &bytes)?;
         }
-        fetched.image.bytes = bytes;
+        (fetched.image.bytes, fetched.image.xxh3) = (bytes, None);
         Ok(Fetched { is_owned: true, ..fetched })
     }
 
