@@ -190,6 +190,25 @@ fn a_thousand_runs_through_faults() {
     many_runs_through_faults(0..1000);
 }
 
+/// What a store answers may break off also where it refuses; then it is asked again what is wrong.
+#[test]
+fn a_refusal_that_breaks_off_is_still_understood() {
+    let root = tempfile::tempdir().unwrap();
+    bucket(root.path());
+    let shares = vec![(0.3, Fault::Cut(1.0))];
+    let faults = Faults { seed: 7, shares, ..Faults::default() };
+    let server = Server::with_faults(&root.path().join("stores"), faults);
+    let url = format!("{}/bucket/sub/p.beton", server.url());
+    let dataset = fdconvert::open(&url).unwrap();
+    let mut bytes = fs::read(root.path().join("stores/bucket/sub/p.beton")).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    server.put("bucket/sub/p.beton", &bytes);
+    let read = (0..dataset.len()).map(|index| dataset.get(index));
+    let errors: Vec<_> = read.filter_map(|read| read.err().map(|error| error.chain())).collect();
+    assert!(errors.len() > 5, "{errors:?}");
+    assert!(errors.iter().all(|error| error.contains("changed")), "{errors:?}");
+}
+
 /// Everything that training sees, from a dataset that a loader reads.
 fn batches(dataset: &str, options: Options) -> Vec<(Vec<u8>, Vec<i64>)> {
     let mut loader = Loader::new(Datasets::open(dataset).unwrap(), options).unwrap();

@@ -78,23 +78,30 @@ fn to_io(cause: Cause) -> io::Error {
     }
 }
 
-/// Returns whether a body broke off, or could not be understood, after its answer had come: the
-/// client repeats requests without an answer by itself, and its word on them is of another type.
+/// Returns whether a body broke off, or could not be understood, after its answer had come, be it
+/// that of an answer that refuses: then what the store has said is not known. The client repeats
+/// only requests without an answer.
 pub(crate) fn is_broken_body(cause: &Cause) -> bool {
-    matches!(cause, Cause::Generic { source, .. } if source.is::<HttpError>())
+    use HttpErrorKind::{Decode, Interrupted, Unknown};
+    kind(cause).is_some_and(|kind| matches!(kind, Decode | Interrupted | Unknown))
 }
 
 /// Returns whether a request was sent and no answer came: what it asks for may have been done.
 pub(crate) fn is_unanswered(cause: &Cause) -> bool {
+    use HttpErrorKind::{Interrupted, Timeout, Unknown};
+    kind(cause).is_some_and(|kind| matches!(kind, Interrupted | Timeout | Unknown))
+}
+
+/// Of the connection's own error, if that is the cause.
+fn kind(cause: &Cause) -> Option<HttpErrorKind> {
     let mut next = cause.source();
     while let Some(cause) = next {
         if let Some(failed) = cause.downcast_ref::<HttpError>() {
-            use HttpErrorKind::{Interrupted, Timeout, Unknown};
-            return matches!(failed.kind(), Interrupted | Timeout | Unknown);
+            return Some(failed.kind());
         }
         next = cause.source();
     }
-    false
+    None
 }
 
 /// The causes on one line, without those that the one before repeats.
