@@ -65,7 +65,7 @@ impl Default for How {
     fn default() -> Self {
         Self {
             threads: None,
-            buffer: ByteCount(256 << 20),
+            buffer: ByteCount(64 << 20),
             on_error: OnError::Fail,
             max_failures: None,
             overwrite: false,

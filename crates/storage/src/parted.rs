@@ -194,6 +194,10 @@ impl Parted {
             }
             let room = (place.end() - state.len).min(bytes.len() as u64);
             let (now, later) = bytes.split_at(room as usize);
+            if state.buffer.is_empty() {
+                // Grown little by little it would take twice as much.
+                state.buffer.reserve_exact((place.end() - state.len) as usize);
+            }
             state.buffer.extend_from_slice(now);
             state.len += room;
             bytes = later;

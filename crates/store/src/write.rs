@@ -290,6 +290,10 @@ impl Upload {
             let Place { len: part_bytes, in_flight, .. } = Place::of(n_begun);
             let room = part_bytes.saturating_sub(self.buffer.len()).min(bytes.len());
             let (now, later) = bytes.split_at(room);
+            if self.buffer.is_empty() && !bytes.is_empty() {
+                // Grown little by little it would take twice as much.
+                self.buffer.reserve_exact(part_bytes);
+            }
             self.buffer.extend_from_slice(now);
             bytes = later;
             // The last part is sent when it is known to be the last: a small object is one request.
