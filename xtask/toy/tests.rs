@@ -1,7 +1,7 @@
 //! The suite every format passes.
 use crate::toy::Toy;
 use fdconvert_core::{ArraySpec, DType, Kind};
-use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
+use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};
 
 fdconvert_testkit::conformance_tests!(Toy, profile());
 
@@ -25,5 +25,6 @@ fn profile() -> Profile {
         replaces: true,
         finds_truncation: true,
         ranges: ends_of_files,
+        location: Location::Disk,
     }
 }

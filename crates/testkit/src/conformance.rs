@@ -55,6 +55,27 @@ pub struct Profile {
     /// The byte ranges of an output file (its name and size are given) in which every bit is
     /// flipped and every length cut at; elsewhere a few are.
     pub ranges: fn(&Path, u64) -> Vec<Range<u64>>,
+    /// Where the datasets lie.
+    pub location: Location,
+}
+
+impl Profile {
+    /// The same elsewhere.
+    #[must_use]
+    pub fn at(self, location: Location) -> Self {
+        Self { location, ..self }
+    }
+}
+
+/// Where datasets lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Location {
+    /// In a folder.
+    Disk,
+    /// In a bucket of S3, into which they are written and from which they are read.
+    Store,
+    /// In a folder that a web server reads out.
+    Web,
 }
 
 /// What becomes of keys.
@@ -76,7 +97,7 @@ pub fn ends_of_files(_: &Path, len: u64) -> Vec<Range<u64>> {
 }
 
 /// One `#[test]` per check of the suite, for the format and [`Profile`](crate::conformance::Profile)
-/// that two expressions give.
+/// that two expressions give; with `elsewhere:` in front, those that look at no files.
 #[macro_export]
 macro_rules! conformance_tests {
     ($format:expr, $profile:expr) => {
@@ -84,6 +105,11 @@ macro_rules! conformance_tests {
             round_trip every_kind sizes image_sizes bad_samples skips keys determinism dropped
             existing_output reader_contract places entry_points concurrency verify truncation bit_flips healing);
         $crate::fault_tests!($format, $profile);
+    };
+    (elsewhere: $format:expr, $profile:expr) => {
+        $crate::conformance_tests!(@each $format, $profile;
+            round_trip every_kind sizes image_sizes bad_samples skips reader_contract concurrency
+            verify);
     };
     (@each $format:expr, $profile:expr; $($check:ident)*) => {
         $(

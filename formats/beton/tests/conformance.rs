@@ -1,6 +1,6 @@
 //! The suite every format passes, in every layout that keeps what the suite asks for.
 use fdconvert_core::{ArraySpec, DType, Kind};
-use fdconvert_testkit::conformance::{Keys, Profile};
+use fdconvert_testkit::conformance::{Keys, Location, Profile};
 use std::{ops::Range, path::Path};
 
 mod aligned {
@@ -17,6 +17,18 @@ mod compact {
         *super::super::common::beton(&[("compact", "")]),
         super::profile()
     );
+}
+
+#[cfg(feature = "stores")]
+mod in_a_store {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: *super::super::common::beton(&[("page-size", "4194304")]), super::profile().at(Location::Store));
+}
+
+#[cfg(feature = "stores")]
+mod on_the_web {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: *super::super::common::beton(&[("page-size", "4194304")]), super::profile().at(Location::Web));
 }
 
 fn profile() -> Profile {
@@ -39,6 +51,7 @@ fn profile() -> Profile {
         replaces: true,
         finds_truncation: true,
         ranges: tables,
+        location: Location::Disk,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The suite every format passes.
 use crate::folder::Folder;
 use fdconvert_core::{ArraySpec, DType, Kind};
-use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
+use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};
 
 fdconvert_testkit::conformance_tests!(Folder::default(), profile());
 
@@ -26,5 +26,6 @@ fn profile() -> Profile {
         // A JPEG may have lost its end marker and still be whole.
         finds_truncation: false,
         ranges: ends_of_files,
+        location: Location::Disk,
     }
 }

@@ -1,7 +1,7 @@
 //! The suite every format passes, raw and compressed.
 use crate::mds::Mds;
 use fdconvert_core::{ArraySpec, DType, Format, Kind, OptionValues};
-use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
+use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};
 
 mod raw {
     fdconvert_testkit::conformance_tests!(super::Mds::default(), super::profile());
@@ -16,6 +16,18 @@ fn zstd() -> Box<dyn Format> {
     let values = [("compression", "zstd"), ("hashes", "sha256,xxh3_64")];
     let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
     Mds::default().with_options(&OptionValues(values.into())).unwrap()
+}
+
+#[cfg(feature = "stores")]
+mod in_a_store {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: super::Mds::default(), super::profile().at(Location::Store));
+}
+
+#[cfg(feature = "stores")]
+mod on_the_web {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: super::Mds::default(), super::profile().at(Location::Web));
 }
 
 fn profile() -> Profile {
@@ -38,5 +50,6 @@ fn profile() -> Profile {
         replaces: true,
         finds_truncation: true,
         ranges: ends_of_files,
+        location: Location::Disk,
     }
 }

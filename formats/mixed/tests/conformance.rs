@@ -1,9 +1,21 @@
 //! The suite every format passes.
 use crate::mixed::Mixed;
 use fdconvert_core::{ArraySpec, DType, Kind};
-use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
+use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};
 
 fdconvert_testkit::conformance_tests!(Mixed::default(), profile());
+
+#[cfg(feature = "stores")]
+mod in_a_store {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: super::Mixed::default(), super::profile().at(Location::Store));
+}
+
+#[cfg(feature = "stores")]
+mod on_the_web {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: super::Mixed::default(), super::profile().at(Location::Web));
+}
 
 fn profile() -> Profile {
     let array = ArraySpec { dtype: DType::F32, shape: vec![2, 3], torch: true };
@@ -25,5 +37,6 @@ fn profile() -> Profile {
         replaces: true,
         finds_truncation: true,
         ranges: ends_of_files,
+        location: Location::Disk,
     }
 }

@@ -1,7 +1,7 @@
 //! The suite every format passes, with an index beside the shards and without.
 use crate::wds::Wds;
 use fdconvert_core::{ArraySpec, DType, Kind, OptionValues};
-use fdconvert_testkit::conformance::{Keys, Profile, ends_of_files};
+use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};
 
 mod indexed {
     fdconvert_testkit::conformance_tests!(super::Wds::default(), super::profile());
@@ -16,6 +16,18 @@ fn bare() -> Box<dyn fdconvert_core::Format> {
     use fdconvert_core::Format as _;
     let values = [("sidecars".to_owned(), "none".to_owned())].into();
     Wds::default().with_options(&OptionValues(values)).unwrap()
+}
+
+#[cfg(feature = "stores")]
+mod in_a_store {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: super::Wds::default(), super::profile().at(Location::Store));
+}
+
+#[cfg(feature = "stores")]
+mod on_the_web {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: super::Wds::default(), super::profile().at(Location::Web));
 }
 
 fn profile() -> Profile {
@@ -38,6 +50,7 @@ fn profile() -> Profile {
         replaces: true,
         finds_truncation: true,
         ranges: ends_of_files,
+        location: Location::Disk,
     }
 }
 

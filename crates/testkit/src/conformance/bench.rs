@@ -1,10 +1,30 @@
-use super::{Keys, Profile};
-use crate::fixtures;
+use super::{Keys, Location, Profile};
+use crate::{compare::tree, fixtures, server::Server};
 use fdconvert_core::{
     Common, Complete, Create, Encoded, FieldSpec, Format, Kind, Provenance, Reader, Result, Sample,
     Schema, Shard, ShardSummary, ShardWriter, Value,
 };
-use std::{fs, path::PathBuf};
+use fdconvert_storage::place::{self, set_store_options};
+use std::{fs, path::PathBuf, sync::OnceLock};
+
+/// What the datasets of all tests that are not on the disk are served by, and where they lie.
+fn served() -> &'static (tempfile::TempDir, Server) {
+    static SERVED: OnceLock<(tempfile::TempDir, Server)> = OnceLock::new();
+    SERVED.get_or_init(|| {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("bucket")).unwrap();
+        let server = Server::start(root.path());
+        let options = [
+            ("endpoint", server.url()),
+            ("allow_http", "true".to_owned()),
+            ("access_key_id", "test".to_owned()),
+            ("secret_access_key", "secret".to_owned()),
+            ("region", "us-east-1".to_owned()),
+        ];
+        set_store_options(options.map(|(name, value)| (name.to_owned(), value))).unwrap();
+        (root, server)
+    })
+}
 
 /// A format and an empty place to try it in.
 pub(super) struct Bench<'a> {
@@ -15,7 +35,13 @@ pub(super) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     pub(super) fn new(format: &'a dyn Format, profile: &'a Profile) -> Self {
-        let temporary = tempfile::tempdir().unwrap();
+        let temporary = match profile.location {
+            Location::Disk => tempfile::tempdir(),
+            Location::Store | Location::Web => {
+                tempfile::Builder::new().prefix("t").tempdir_in(served().0.path().join("bucket"))
+            }
+        };
+        let temporary = temporary.unwrap();
         fs::create_dir(temporary.path().join("inner")).unwrap();
         Self { format, profile, temporary }
     }
@@ -25,8 +51,25 @@ impl<'a> Bench<'a> {
         self.temporary.path().join("inner")
     }
 
+    /// Where it is written.
     pub(super) fn out(&self) -> PathBuf {
-        self.folder().join(self.profile.out)
+        match self.profile.location {
+            Location::Disk | Location::Web => self.folder().join(self.profile.out),
+            Location::Store => self.url("s3:/"),
+        }
+    }
+
+    /// Where it is read.
+    fn place(&self) -> PathBuf {
+        match self.profile.location {
+            Location::Disk | Location::Store => self.out(),
+            Location::Web => self.url(&served().1.url()),
+        }
+    }
+
+    fn url(&self, root: &str) -> PathBuf {
+        let name = self.temporary.path().file_name().unwrap().to_string_lossy();
+        PathBuf::from(format!("{root}/bucket/{name}/inner/{}", self.profile.out))
     }
 
     pub(super) fn create(
@@ -97,7 +140,7 @@ impl<'a> Bench<'a> {
             provenance: &provenance,
             fingerprint: FINGERPRINT,
         })?;
-        assert!(written.iter().all(|path| path.is_file()), "not written: {written:?}");
+        assert!(written.iter().all(|path| place::is_file(path)), "not written: {written:?}");
         Ok(())
     }
 
@@ -128,7 +171,7 @@ impl<'a> Bench<'a> {
     pub(super) fn write(&self, schema: &Schema, samples: &[Sample<Encoded>]) {
         let summary = self.try_write(schema, samples, false).unwrap();
         assert_eq!(summary.samples, samples.len() as u64);
-        assert!(summary.path.exists(), "{}", summary.path.display());
+        assert!(place::exists(&summary.path).unwrap(), "{}", summary.path.display());
         if self.format.is_sharded() {
             assert!(summary.path.starts_with(self.out()), "{}", summary.path.display());
         } else {
@@ -138,8 +181,8 @@ impl<'a> Bench<'a> {
     }
 
     pub(super) fn open(&self) -> Box<dyn Reader> {
-        assert!(self.format.detect(&self.out()), "does not detect what it has written");
-        self.format.open(&self.out()).unwrap()
+        assert!(self.format.detect(&self.place()), "does not detect what it has written");
+        self.format.open(&self.place()).unwrap()
     }
 
     /// Asserts that the dataset holds these samples.
@@ -176,8 +219,12 @@ impl<'a> Bench<'a> {
 
     /// Asserts that no file is there, finished or not.
     pub(super) fn assert_empty(&self) {
-        let names: Vec<_> =
+        let mut names: Vec<_> =
             fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        if self.profile.location == Location::Store {
+            // Stores have no folders, and the server's may stay.
+            names.retain(|path| tree(path).keys().any(|name| !name.ends_with(b"/")));
+        }
         assert!(names.is_empty(), "left behind: {names:?}");
         self.assert_nothing_outside();
     }
