@@ -3,6 +3,8 @@
 import hashlib
 import json
 import multiprocessing
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -102,13 +104,35 @@ def test_the_command_starts_ray_or_says_what_is_missing(
     assert hashes(out) == whole
 
 
+def program_of_the_guide(package: str) -> str:
+    guide = (Path(__file__).parents[3] / "docs/guide/cluster.md").read_text(encoding="utf-8")
+    blocks = [block.split("```")[0] for block in guide.split("```python no-run\n")[1:]]
+    return next(block for block in blocks if package in block)
+
+
+def test_the_spark_program_of_the_guide_works(
+    photos: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    pytest.importorskip("pyspark", reason="Spark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    program = program_of_the_guide("pyspark").replace("/data/", f"{tmp_path}/")
+    # Two workers of this machine, reached by the loopback interface, no page to look at.
+    small = 'builder.master("local[2]").config("spark.ui.enabled", "false")'
+    program = program.replace("builder", small)
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    fdconvert.plan(photos, tmp_path / "train.fdplan", **RECIPE)
+    here = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    command = [sys.executable, "program.py"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=120, env=os.environ | here)
+    assert hashes(tmp_path / "shards") == whole
+
+
 def test_the_dask_program_of_the_guide_works(
     photos: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
     pytest.importorskip("dask.distributed", reason="Dask is not installed")
-    guide = (Path(__file__).parents[3] / "docs/guide/cluster.md").read_text(encoding="utf-8")
-    blocks = [block.split("```")[0] for block in guide.split("```python no-run\n")[1:]]
-    program = next(block for block in blocks if "dask" in block)
+    program = program_of_the_guide("dask")
     # A small cluster: two processes, no page to look at.
     small = "Client(n_workers=2, threads_per_worker=1, dashboard_address=None)"
     (tmp_path / "program.py").write_text(program.replace("Client()", small), encoding="utf-8")
