@@ -156,6 +156,22 @@ fn a_large_beton_is_resumed_behind_the_last_note() {
     assert_eq!(large.resumed(), N_IMAGES);
 }
 
+/// Who stops a run, or has a network that fails, loses no more than one who kills it, and is told.
+#[test]
+fn a_run_that_ends_early_says_what_stays() {
+    let large = Large::new(slow());
+    let mut child = large.start(&[]);
+    large.wait_for(1, &mut child);
+    assert!(
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
+    );
+    let output = child.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains(URL) && said.contains("stays in the store"), "{said}");
+    assert!(large.resumed() > 0);
+}
+
 #[test]
 fn another_run_replaces_what_was_sent_only_if_asked_to() {
     let large = Large::new(slow());

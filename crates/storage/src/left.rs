@@ -1,4 +1,5 @@
-//! Files that should be gone and are not: told at the end, as a destructor has no way to fail.
+//! What should be gone and is not, and what waits for a later run: told at the end, as a destructor
+//! has no way to fail.
 use std::{
     io,
     path::Path,
@@ -9,12 +10,24 @@ static LEFT: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Notes a file that could not be removed.
 pub(crate) fn note(path: &Path, cause: &io::Error) {
-    let text = format!("{} could not be removed: {cause}", path.display());
+    push(format!("{} could not be removed: {cause}", path.display()));
+}
+
+/// Notes an object that is not complete, and of which the parts that were sent stay.
+pub(crate) fn note_sent(path: &Path) {
+    push(format!(
+        "what was sent of {} stays in the store: the same command continues it, and `fdconvert \
+         clean` gives it up",
+        path.display()
+    ));
+}
+
+fn push(text: String) {
     LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(text);
 }
 
-/// Files that this process has left behind because they could not be removed, each with the cause,
-/// since the last call.
+/// What this process has left behind since the last call: files that could not be removed, each
+/// with the cause, and parts of objects for a later run.
 pub fn left_files() -> Vec<String> {
     std::mem::take(&mut *LEFT.lock().unwrap_or_else(PoisonError::into_inner))
 }

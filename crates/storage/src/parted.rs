@@ -5,7 +5,7 @@
 //! full. No disk has the object as a whole, and a process that is killed loses the parts that its
 //! successor was not told of: see [`Parted::sent`] and [`Parted::take_over`].
 use crate::{
-    fingerprint_hex,
+    fingerprint_hex, left,
     place::{
         away::{self, Begun, Place, Upload},
         is_url,
@@ -335,6 +335,7 @@ impl Drop for Parted {
             self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if *is_kept && let Some(upload) = upload.take() {
             upload.leave();
+            left::note_sent(&self.path);
         }
     }
 }
