@@ -102,29 +102,55 @@ fn signal(worker: &Child, signal: &str) {
     assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
 }
 
-/// Pauses a worker as soon as it has a place to write in; false if it was over before.
-fn pause_in_a_shard(worker: &mut Child, out: &Path) -> bool {
-    let began = Instant::now();
-    let leases = out.join(".fdconvert/leases");
-    let writes = || {
-        let names = fs::read_dir(&leases).into_iter().flatten().flatten();
-        names.into_iter().any(|entry| entry.path().extension().is_some_and(|it| it == "place"))
+/// Waits until no thread of a worker runs any more, which a signal to stop does not.
+pub(crate) fn wait_until_stopped(worker: &Child) {
+    let state = || {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", worker.id())).ok()?;
+        stat.rsplit_once(") ")?.1.chars().next()
     };
-    while began.elapsed() < Duration::from_secs(60) {
-        if worker.try_wait().unwrap().is_some() {
-            return false;
-        }
-        if writes() {
-            signal(worker, "-STOP");
-            // Between two shards there is none for a moment.
-            if writes() {
-                return true;
-            }
-            signal(worker, "-CONT");
+    for _ in 0..10_000 {
+        // Systems without such files are given some time.
+        if state() == Some('T') {
+            return;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    false
+    assert_eq!(state(), None, "it does not stop");
+}
+
+/// A worker that is paused while it writes its first shard, and where.
+fn paused_in_a_shard(planned: &Planned, name: &str, lease: &str) -> (Child, PathBuf) {
+    let caught = (0..50).find_map(|attempt| {
+        let out = planned.out(&format!("{name}-{attempt}"));
+        let worker = pause_in_a_shard(planned.worker(&out, lease), &out)?;
+        Some((worker, out))
+    });
+    // None was seen while it wrote its first shard.
+    caught.unwrap()
+}
+
+/// Pauses a worker as soon as it has a place to write in; none where it was faster.
+fn pause_in_a_shard(mut worker: Child, out: &Path) -> Option<Child> {
+    let records = out.join(".fdconvert");
+    let has = |folder: &Path, wanted: &str| {
+        let names = fs::read_dir(folder).into_iter().flatten().flatten();
+        names.into_iter().any(|entry| entry.path().extension().is_some_and(|it| it == wanted))
+    };
+    let writes = || has(&records.join("leases"), "place");
+    while worker.try_wait().unwrap().is_none() {
+        if writes() {
+            signal(&worker, "-STOP");
+            wait_until_stopped(&worker);
+            // The shard may have been finished meanwhile.
+            if writes() && !has(&records, "json") {
+                return Some(worker);
+            }
+            signal(&worker, "-CONT");
+            worker.wait().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    None
 }
 
 #[test]
@@ -196,26 +222,22 @@ fn killed_workers_fifty_times() {
 #[test]
 fn a_shard_of_a_killed_worker_is_taken_over_when_its_lease_is_stale() {
     let planned = Planned::new("wds", 2);
-    let out = planned.out("stale");
-    let mut first = planned.worker(&out, "1s");
-    assert!(pause_in_a_shard(&mut first, &out));
+    let (mut first, out) = paused_in_a_shard(&planned, "stale", "1s");
     first.kill().unwrap();
     first.wait().unwrap();
     let began = Instant::now();
-    let second = counts(planned.worker(&out, "60s"));
+    let second = counts(planned.worker(&out, "600s"));
     assert_eq!(second["taken_over"], 1, "{second}");
     assert_eq!(second["completed"], true);
     // As long as the lease of the first lasts, not as that of the second.
-    assert!(began.elapsed() < Duration::from_secs(40));
+    assert!(began.elapsed() < Duration::from_secs(400));
     planned.is_complete(&out);
 }
 
 #[test]
 fn a_paused_worker_that_comes_back_after_its_shard_was_taken_over_changes_nothing() {
     let planned = Planned::new("wds", 2);
-    let out = planned.out("paused");
-    let mut first = planned.worker(&out, "1s");
-    assert!(pause_in_a_shard(&mut first, &out));
+    let (first, out) = paused_in_a_shard(&planned, "paused", "1s");
     let second = counts(planned.worker(&out, "1s"));
     assert!(second["taken_over"].as_u64().unwrap() >= 1, "{second}");
     planned.is_complete(&out);
@@ -250,9 +272,7 @@ fn workers_paused_forty_times() {
 #[test]
 fn an_interrupted_worker_gives_its_shard_back() {
     let planned = Planned::new("wds", 4);
-    let out = planned.out("interrupted");
-    let mut first = planned.worker(&out, "60s");
-    assert!(pause_in_a_shard(&mut first, &out));
+    let (mut first, out) = paused_in_a_shard(&planned, "interrupted", "60s");
     signal(&first, "-INT");
     signal(&first, "-CONT");
     assert_eq!(first.wait().unwrap().code(), Some(130));

@@ -6,6 +6,7 @@ use std::{
     io::{BufRead, Read as _, Write as _},
     net::TcpStream,
     ops::Range,
+    os::unix::fs::MetadataExt as _,
     path::Path,
     time::UNIX_EPOCH,
 };
@@ -80,10 +81,14 @@ pub(super) fn modified(file: &fs::Metadata) -> DateTime<Utc> {
 }
 
 pub(super) fn tag_of(path: &Path) -> Option<String> {
-    let metadata = fs::metadata(path).ok()?;
+    Some(tag(&fs::metadata(path).ok()?))
+}
+
+fn tag(metadata: &fs::Metadata) -> String {
     let modified = metadata.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
-    let stamp = [metadata.len(), modified.as_nanos() as u64].map(u64::to_le_bytes).concat();
-    Some(format!("\"{:016x}\"", xxh3_64(&stamp)))
+    // The clock of files stands still for milliseconds, but a new file has another number.
+    let stamp = [metadata.len(), modified.as_nanos() as u64, metadata.ino()];
+    format!("\"{:016x}\"", xxh3_64(&stamp.map(u64::to_le_bytes).concat()))
 }
 
 fn decode(text: &str) -> String {
@@ -118,7 +123,8 @@ pub(super) fn file(root: &Path, request: &Request, attributes: Vec<(String, Stri
     }
     let Ok(mut file) = fs::File::open(&path) else { return Response::plain(404, "NoSuchKey") };
     let metadata = file.metadata().unwrap();
-    let tag = tag_of(&path).unwrap_or_default();
+    // Of this very file: another may have got its name since.
+    let tag = tag(&metadata);
     if request.headers.get("if-match").is_some_and(|wanted| *wanted != tag) {
         return Response::plain(412, "PreconditionFailed");
     }
