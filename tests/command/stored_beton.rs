@@ -237,3 +237,33 @@ fn no_disk_has_the_whole_beton() {
     assert!(!shell.args::<&[&OsStr], _>(&args).output().unwrap().status.success());
     assert!(!Path::new(&on_disk).exists());
 }
+
+/// Whatever lies in front of the data and behind it, and however long it is.
+#[test]
+fn every_layout_is_sent_as_it_is_written() {
+    let stage = Stage::new(Faults::default());
+    let photos = stage.path("photos");
+    common::ok(&[&"sample", &photos]);
+    // Rows of more than a part.
+    let many = Path::new("fractal:fractaldb?classes=100&instances=3000&size=13");
+    let layouts: [(&Path, &str); 8] = [
+        (&photos, "--compact"),
+        (&photos, "--page-size 2MiB"),
+        (&photos, "--page-size 4MiB --encode raw"),
+        (&photos, "--compact --page-size 2MiB --encode raw"),
+        (&photos, "--compat ffcv --encode raw"),
+        (&photos, "--compat ffcv --encode jpeg --page-size 2MiB"),
+        (many, "--encode raw"),
+        (many, "--encode raw --compact --page-size 2MiB"),
+    ];
+    for (number, (source, options)) in layouts.into_iter().enumerate() {
+        let options: Vec<_> = options.split(' ').collect();
+        let here = stage.path(&format!("{number}.beton"));
+        common::ok(&dynamic(&pack(source, here.to_str().unwrap(), "beton", &options)));
+        let url = format!("s3://bucket/{number}.beton");
+        stage.ok(&dynamic(&pack(source, &url, "beton", &options)));
+        let there = stage.bucket().join(format!("{number}.beton"));
+        assert!(compare::tree(&there) == compare::tree(&here), "{options:?}");
+    }
+    assert_eq!(stage.server.open_uploads(), [] as [String; 0]);
+}
