@@ -249,7 +249,11 @@ pub(crate) fn compared(reader: &BetonReader, sample: u64) -> Result<Sample<Encod
             Some(len) => len,
             None => reader.image_len(sample, region, pointer)?,
         };
-        let stored = reader.region(sample, pointer, len)?;
+        let stored = match &*value {
+            // Read from there, and not fetched once more.
+            Value::Image(image) if image.bytes.len() as u64 == len => image.bytes.clone(),
+            _ => reader.region(sample, pointer, len)?,
+        };
         let image = match value {
             Value::Image(image) => Some(image),
             _ => None,

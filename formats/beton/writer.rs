@@ -18,7 +18,7 @@ use fdconvert_storage::{
     place::{exists, is_object_of_run, is_url},
 };
 use std::{
-    fs, mem,
+    fs, io, mem,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
@@ -371,7 +371,11 @@ impl ShardWriter for BetonWriter {
                 object.commit(overwrite)?;
                 notes.remove()?;
             }
-            _ => {}
+            // They are opened as pairs.
+            (Target::File(_), Notes::Objects(_)) | (Target::Object(_), Notes::File(_)) => {
+                let cause = io::Error::other("its notes are not those of such an output");
+                return Err(Error::io("commit", &summary.path)(cause));
+            }
         }
         claim.into_iter().for_each(Claim::remove);
         Ok(summary)

@@ -243,7 +243,12 @@ pub(crate) fn compared(reader: &WdsReader, number: u64) -> Result<Sample<Encoded
     let Contents::Indexed(index) = &shard.contents else { return Ok(read) };
     for (column, value) in read.values.iter_mut().enumerate() {
         let Slot::Region(region) = reader.slots[column] else { continue };
-        let xxh3 = checksum(shard, index, local, region).map_err(|refusal| {
+        // What was just read, and not once more what may have to be fetched.
+        let read = match &*value {
+            Value::Image(image) => Some(&image.bytes),
+            _ => None,
+        };
+        let xxh3 = checksum(shard, index, local, region, read).map_err(|refusal| {
             let field = &reader.schema.fields[column];
             refusal.into_error(|what| {
                 reader.bad_sample(number, message!("field `{}`: {what}", field.name))
@@ -256,9 +261,18 @@ pub(crate) fn compared(reader: &WdsReader, number: u64) -> Result<Sample<Encoded
     Ok(read)
 }
 
-fn checksum(shard: &Shard, index: &Index, sample: u64, region: u32) -> Result<u64, Refusal> {
+fn checksum(
+    shard: &Shard,
+    index: &Index,
+    sample: u64,
+    region: u32,
+    read: Option<&Bytes>,
+) -> Result<u64, Refusal> {
     let region = index.region(sample, region).map_err(|error| error.to_string())?;
-    let bytes = shard.slice(region.offset, region.len)?;
+    let bytes = match read {
+        Some(bytes) => bytes.clone(),
+        None => shard.slice(region.offset, region.len)?,
+    };
     if xxh3_64(&bytes) == region.xxh3 {
         return Ok(region.xxh3);
     }
