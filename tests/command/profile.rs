@@ -40,15 +40,21 @@ fn a_profile_says_what_it_rests_on_and_packs() {
     let mut args = quick(&source, &target);
     args.extend([&"--search" as &dyn AsRef<OsStr>, &"paper", &"--json"]);
     args.extend([&"--output" as &dyn AsRef<OsStr>, &json, &"--report", &html]);
-    let report: Value = serde_json::from_str(&ok(&args)).unwrap();
+    let rate = |report: &Value| report["read"]["bytes_per_s"].as_f64().unwrap();
+    let measure = || {
+        let _ = (fs::remove_file(&json), fs::remove_file(&html));
+        let report: Value = serde_json::from_str(&ok(&args)).unwrap();
+        // The bucket is what the disk delivers.
+        assert!(rate(&report) <= 105e6, "{}", rate(&report));
+        report
+    };
+    // A busy machine may get less out of it, but not each time.
+    let report = (0..10).map(|_| measure()).find(|report| rate(report) >= 80e6).unwrap();
     assert_eq!(report["document"], "fdconvert-profile");
     assert_eq!(
         (&report["encoded"]["name"], &report["raw"]["name"]),
         (&"png".into(), &"bmp".into())
     );
-    // The bucket is what the disk delivers at most; a machine with other work gets less out of it.
-    let rate = report["read"]["bytes_per_s"].as_f64().unwrap();
-    assert!((1e6..=105e6).contains(&rate), "{rate}");
     assert_eq!(report["tenths"].as_array().unwrap().len(), 11);
     let verified = report["verified"].as_array().unwrap();
     assert!(verified.len() >= 2 && verified[0]["share"] == 0.0);

@@ -157,7 +157,7 @@ fn choice_is_keyed_exact_and_even() {
 }
 
 #[test]
-fn photographs_take_the_bytes_they_should() {
+fn photographs_cost_what_they_should() {
     let mut paths: Vec<_> =
         std::fs::read_dir(fixtures::kodak()).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -168,8 +168,14 @@ fn photographs_take_the_bytes_they_should() {
         Some(Image::Encoded(Encoded::new(Codec::Png, width, height, bytes.into())))
     };
     let source = Memory::new(paths.iter().take(3).map(png));
-    let measured = measure_formats(&source, &[Codec::Png, Codec::Bmp], &quick(), &never).unwrap();
-    let [png, bmp] = &measured.formats[..] else { panic!("two formats") };
-    assert_eq!(bmp.cost.bytes_per_image, (Pixels::byte_len(768, 512, 3) + 54) as f64);
-    assert!(png.cost.bytes_per_image < bmp.cost.bytes_per_image);
+    let costs_more = || {
+        let formats = [Codec::Png, Codec::Bmp];
+        let measured = measure_formats(&source, &formats, &quick(), &never).unwrap();
+        let [png, bmp] = &measured.formats[..] else { panic!("two formats") };
+        assert_eq!(bmp.cost.bytes_per_image, (Pixels::byte_len(768, 512, 3) + 54) as f64);
+        assert!(png.cost.bytes_per_image < bmp.cost.bytes_per_image);
+        png.cost.cpu_seconds_per_image > bmp.cost.cpu_seconds_per_image
+    };
+    // A busy machine may disturb a measurement, but not each.
+    assert!((0..10).any(|_| costs_more()), "decoding PNG costs less than BMP each time");
 }

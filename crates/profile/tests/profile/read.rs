@@ -118,22 +118,29 @@ fn throttle_reserves_exactly() {
 
 #[test]
 fn throttle_holds_over_threads_and_in_reading() {
-    let throttle = Throttle::new(20e6).unwrap();
-    let start = Instant::now();
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| (0..25).for_each(|_| throttle.take(100_000)));
-        }
-    });
-    let seconds = start.elapsed().as_secs_f64();
-    // Never faster; how much slower is up to how busy the machine is.
-    assert!(seconds >= 0.49, "10 MB at 20 MB/s took {seconds} s");
+    // Never faster; slower on a busy machine, but not each time.
+    let taken = || {
+        let throttle = Throttle::new(20e6).unwrap();
+        let start = Instant::now();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..25).for_each(|_| throttle.take(100_000)));
+            }
+        });
+        let seconds = start.elapsed().as_secs_f64();
+        assert!(seconds >= 0.49, "10 MB at 20 MB/s took {seconds} s");
+        seconds
+    };
+    assert!((0..10).any(|_| taken() < 1.5), "10 MB at 20 MB/s took longer each time");
 
     let folder = tempfile::tempdir().unwrap();
     let target = Target::Scratch { folder: folder.path().into(), bytes: 4 * MIB };
-    let throttle = Throttle::new(8e6).unwrap();
     let plan = plan(1 << 16, 4, 4 * MIB);
-    let bandwidth = measure_read(&target, &plan, Some(&throttle), &never).unwrap();
-    let share = bandwidth.bytes_per_s / 8e6;
-    assert!(share > 0.0 && share < 1.05, "{} B/s", bandwidth.bytes_per_s);
+    let share = || {
+        let throttle = Throttle::new(8e6).unwrap();
+        let bandwidth = measure_read(&target, &plan, Some(&throttle), &never).unwrap();
+        assert!(bandwidth.bytes_per_s < 1.05 * 8e6, "{} B/s", bandwidth.bytes_per_s);
+        bandwidth.bytes_per_s / 8e6
+    };
+    assert!((0..10).any(|_| share() >= 0.3), "the throttle lets less through each time");
 }
