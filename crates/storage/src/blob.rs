@@ -139,6 +139,7 @@ impl From<Bytes> for Blob {
     }
 }
 
+#[inline]
 fn slice(bytes: &Bytes, offset: u64, len: u64) -> Option<Bytes> {
     let start = usize::try_from(offset).ok()?;
     let end = start.checked_add(usize::try_from(len).ok()?)?;
