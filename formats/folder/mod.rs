@@ -25,6 +25,7 @@
 //! [`spec`] is the layout. Deliberately absent: pixels. What a file holds is
 //! told by its header; no one here decodes it.
 
+mod ahead;
 mod cache;
 mod columns;
 mod details;

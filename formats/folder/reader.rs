@@ -1,5 +1,7 @@
 use crate::folder::{
-    Folder, cache,
+    Folder,
+    ahead::Coming,
+    cache,
     details::details,
     labels,
     layout::{join, key_of_path},
@@ -14,8 +16,8 @@ use crate::folder::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Encoded, Error, FieldSpec, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance,
-    Reader, Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
+    Ahead, Encoded, Error, FieldSpec, Ignored, Image, ImageHeader, Kind, Message, Named,
+    Provenance, Reader, Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
 };
 use fdconvert_storage::{
     Blob,
@@ -36,7 +38,7 @@ const MISSING: &str = "the file is missing";
 /// An open folder of images.
 #[derive(Debug)]
 pub struct FolderReader {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     name: String,
     pub(super) schema: Schema,
     pub(super) samples: Samples,
@@ -44,7 +46,8 @@ pub struct FolderReader {
     provenance: Option<Provenance>,
     /// Splits that the folders are or that the table records.
     division: Division,
-    how: Folder,
+    pub(super) how: Folder,
+    pub(super) coming: Coming,
     fingerprint: OnceLock<[u8; 16]>,
     stamp: OnceLock<[u8; 16]>,
     cached: Option<Cached>,
@@ -218,7 +221,7 @@ impl FolderReader {
 
     /// With what a store says of the files that a table lists.
     fn looked_up(mut self) -> Result<Self> {
-        if is_url(&self.root) {
+        if self.is_away() {
             let paths = (0..self.len()).map(|index| self.path(index).unwrap_or_default());
             let (sizes, stamp) = walk_away::look_up(&self.root, paths)?;
             self.cached = Some(Cached { sizes, file: None });
@@ -244,6 +247,7 @@ impl FolderReader {
             provenance: None,
             division: Division::default(),
             how,
+            coming: Coming::default(),
             fingerprint: OnceLock::new(),
             stamp: OnceLock::new(),
             cached: None,
@@ -300,7 +304,7 @@ impl FolderReader {
     }
 
     /// The values of sample `index` before its images are read, with its key.
-    fn cells(&self, index: u64) -> Result<(String, Vec<Cell<'_>>, Cow<'_, [u8]>)> {
+    pub(super) fn cells(&self, index: u64) -> Result<(String, Vec<Cell<'_>>, Cow<'_, [u8]>)> {
         let missing = || {
             let what = format!("sample {index} of {} does not exist", self.len());
             Error::usage("index", what)
@@ -347,7 +351,7 @@ impl FolderReader {
     }
 
     /// The size that the list of a store gave.
-    fn known_size(&self, index: u64) -> Option<u64> {
+    pub(super) fn known_size(&self, index: u64) -> Option<u64> {
         let cached = self.cached.as_ref().filter(|cached| cached.file.is_none())?;
         cached.size(index).filter(|size| *size != walk_away::MISSING)
     }
@@ -392,7 +396,7 @@ impl FolderReader {
         let path = join(&self.root, path);
         if let Samples::Listed { real, origin, .. } = &self.samples
             && !self.how.follow_links
-            && !is_url(&self.root)
+            && !self.is_away()
         {
             let target = fs::canonicalize(&path).map_err(|cause| match cause.kind() {
                 io::ErrorKind::NotFound => Error::sample(key, MISSING),
@@ -404,12 +408,19 @@ impl FolderReader {
             }
         }
         let most = self.how.limits.max_file_bytes;
-        let bytes = match size.filter(|size| is_url(&path) && *size <= most) {
+        let is_away = self.is_away();
+        let bytes = match (size, is_away.then(|| self.coming.get(&path)).flatten()) {
+            (_, Some(bytes)) => Ok(Some(bytes)),
             // One request.
-            Some(size) => Blob::open_with_len(&path, size).and_then(|blob| blob.read(0, size)),
-            None => read_file(&path, most).map(Some),
+            (Some(size), None) if is_away && size <= most => {
+                Blob::open_with_len(&path, size).and_then(|blob| blob.read(0, size))
+            }
+            _ => read_file(&path, most).map(Some),
         };
         let bytes = bytes.map_err(|error| of_sample(key, error))?.unwrap_or_default();
+        if is_away {
+            self.coming.note_read(bytes.len() as u64);
+        }
         let header = fdconvert_core::probe::probe(&bytes).map_err(|what| {
             let codec = fdconvert_core::probe::sniff(&bytes);
             let codec = codec.map_or_else(String::new, |codec| format!("{}: ", codec.extension()));
@@ -433,6 +444,18 @@ impl Source for FolderReader {
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         self.get(index).map(Sample::from)
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.is_away()
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        if self.is_away() { self.announce(indices) } else { Ahead::default() }
+    }
+
+    fn ahead_bytes(&self, index: u64) -> u64 {
+        self.coming_bytes(index)
     }
 
     fn key(&self, index: u64) -> String {

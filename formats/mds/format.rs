@@ -13,7 +13,7 @@ use fdconvert_core::{
     Kind, Layout, MaxDecompressed, OptionKind, OptionValues, Reader, Result, Schema, Shard,
     ShardSummary, ShardWriter, message, named,
 };
-use fdconvert_storage::place::{self, Kind as PathKind};
+use fdconvert_storage::{any_of, place};
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
@@ -94,11 +94,10 @@ impl Format for Mds {
         if is_mds(path) {
             return true;
         }
-        let is_split =
-            |(path, kind): &(PathBuf, PathKind)| *kind == PathKind::Folder && is_mds(path);
         place::is_folder(path)
             && !place::is_file(&path.join(INDEX))
-            && place::list(path).is_ok_and(|entries| entries.iter().any(is_split))
+            && place::list_folders(path)
+                .is_ok_and(|folders| any_of(path, &folders, |folder| is_mds(folder)))
     }
 
     fn suits(&self, path: &Path) -> bool {

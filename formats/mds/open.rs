@@ -17,11 +17,7 @@ use crate::shards::{
 };
 use bytes::Bytes;
 use fdconvert_core::{Error, FieldSpec, MaxDecompressed, Result, Schema};
-use fdconvert_storage::{
-    fingerprint_hex as hex,
-    place::{self, Kind},
-    read_file,
-};
+use fdconvert_storage::{fingerprint_hex as hex, open_all, place, read_file};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::{
@@ -236,15 +232,16 @@ fn folders(path: &Path) -> Result<Vec<PathBuf>> {
     if place::is_file(&path.join(INDEX)) {
         return Ok(vec![path.to_path_buf()]);
     }
-    let mut folders = Vec::new();
-    for (folder, _) in place::list(path)?.into_iter().filter(|(_, kind)| *kind == Kind::Folder) {
-        if place::is_file(&folder.join(INDEX)) {
-            folders.push(folder);
-        }
-    }
+    let mut folders = with_index(path, place::list_folders(path)?);
     folders.sort();
     // Where there is none, opening it says so.
     Ok(if folders.is_empty() { vec![path.to_path_buf()] } else { folders })
+}
+
+/// Those of the folders of a dataset that have an index.
+pub(crate) fn with_index(path: &Path, folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    let has_index = open_all(path, &folders, |folder| place::is_file(&folder.join(INDEX)));
+    folders.into_iter().zip(has_index).filter_map(|(folder, has)| has.then_some(folder)).collect()
 }
 
 pub(crate) fn read_index(folder: &Path) -> Result<(Bytes, Vec<Entry>)> {

@@ -1,13 +1,13 @@
 //! Which samples are in which split.
-use crate::mds::{MdsReader, layout::INDEX, shard::ShardFile};
+use crate::mds::{MdsReader, layout::INDEX, open::with_index, shard::ShardFile};
 use fdconvert_core::{
     Error, Message, Result, Shard, Source as _, Splits, message, packed_splits, split_named,
 };
-use fdconvert_storage::place::{self, Kind};
+use fdconvert_storage::place;
 use std::{
     collections::BTreeSet,
     io::ErrorKind,
-    path::{Component, Path},
+    path::{Component, Path, PathBuf},
 };
 
 /// As the manifest says. Without one by the folders of the shards, if all are named after splits.
@@ -65,24 +65,20 @@ fn folder(root: &Path, shard: &ShardFile) -> Option<String> {
 
 /// Folders with an index that is not read, because `shards` are all that the dataset's own names.
 pub(crate) fn unread(root: &Path, shards: &[ShardFile]) -> Result<BTreeSet<String>> {
-    let mut unread = BTreeSet::new();
     if !place::is_file(&root.join(INDEX)) {
-        return Ok(unread);
+        return Ok(BTreeSet::new());
     }
     let read: BTreeSet<String> = shards.iter().filter_map(|shard| folder(root, shard)).collect();
-    let entries = match place::list(root) {
-        Ok(entries) => entries,
+    let mut folders = match place::list_folders(root) {
+        Ok(folders) => folders,
         // A web server does not say what it has.
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::Unsupported => {
-            return Ok(unread);
+            return Ok(BTreeSet::new());
         }
         Err(error) => return Err(error),
     };
-    for (path, _) in entries.iter().filter(|(_, kind)| *kind == Kind::Folder) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !read.contains(&name) && place::is_file(&path.join(INDEX)) {
-            unread.insert(name);
-        }
-    }
-    Ok(unread)
+    let name =
+        |folder: &PathBuf| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    folders.retain(|folder| !read.contains(&name(folder)));
+    Ok(with_index(root, folders).iter().map(name).collect())
 }

@@ -252,3 +252,103 @@ fn the_command_reads_ahead_with_one_thread() {
     let verified = run(&[&"verify", &url, &"--deep"]);
     assert!(verified <= 240 / 4, "{verified}");
 }
+
+/// A folder of 240 photos in the bucket `bucket`.
+fn folder_in_bucket(root: &Path) {
+    bucket(root, &[]);
+    fs::rename(root.join("many"), root.join("stores/bucket/many")).unwrap();
+}
+
+/// Each photo is an object, whose length comes with the list, and not with a plan.
+#[test]
+fn images_of_a_folder_are_fetched_side_by_side() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    folder_in_bucket(root);
+    let faults = Faults { latency: Duration::from_millis(30), ..Faults::default() };
+    let (local, url) = (root.join("stores/bucket/many"), "s3://bucket/many");
+    let here = root.join("here.beton");
+    common::ok(&[&"pack", &local, &here, &"--threads", &"1"]);
+    let there = root.join("there.beton");
+    let plan = root.join("many.fdplan");
+    let runs: [Vec<&dyn AsRef<OsStr>>; 4] = [
+        vec![&"pack", &url, &there],
+        vec![&"plan", &url, &"-o", &plan, &"--format", &"beton"],
+        vec![&"pack", &"--plan", &plan, &there, &"--overwrite"],
+        vec![&"verify", &url],
+    ];
+    for args in runs {
+        let server = Server::with_faults(&root.join("stores"), faults.clone());
+        let (is_pack, is_plan) = (args[0].as_ref() == "pack", args[0].as_ref() == "plan");
+        let args = args.iter().map(|arg| arg.as_ref());
+        let threads = is_pack.then_some(["--threads", "1"]).into_iter().flatten();
+        let mut command = common::fdconvert();
+        let output = command.args(args).args(threads).envs(server.variables()).output().unwrap();
+        assert!(output.status.success(), "{}", common::text(&output.stderr));
+        let served = server.served();
+        if is_pack {
+            assert_eq!(fs::read(&here).unwrap(), fs::read(&there).unwrap());
+        }
+        if !is_plan {
+            let by_path = server.by_path();
+            let photos = by_path.iter().filter(|(path, _)| path.ends_with(".jpg"));
+            assert!(photos.clone().all(|(_, &n)| n == 1) && photos.count() == 240, "{by_path:#?}");
+            assert!((16..=70).contains(&served.most_in_flight), "{served:?}");
+        }
+    }
+}
+
+/// Each of 40 folders could be a part of an MDS dataset.
+#[test]
+fn folders_are_looked_at_side_by_side() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = root.path().join("photos");
+    common::ok(&[&"sample", &photos]);
+    let photo = &files(&photos)[0];
+    for class in 0..40 {
+        let class = root.path().join(format!("stores/bucket/many/class-{class:02}"));
+        fs::create_dir_all(&class).unwrap();
+        fs::copy(photo, class.join("a.jpg")).unwrap();
+    }
+    let faults = Faults { latency: Duration::from_millis(30), ..Faults::default() };
+    let server = Server::with_faults(&root.path().join("stores"), faults);
+    let plan = root.path().join("plan");
+    let args = ["plan", "s3://bucket/many", "--format", "beton", "-o", plan.to_str().unwrap()];
+    let output = common::fdconvert().args(args).envs(server.variables()).output().unwrap();
+    assert!(output.status.success(), "{}", common::text(&output.stderr));
+    let by_path = server.by_path();
+    let looks = by_path.iter().filter(|(path, _)| path.ends_with("/index.json")).count();
+    assert_eq!(looks, 41, "{by_path:#?}");
+    let at_once = server.most_in_flight_of("index.json");
+    assert!((16..=32).contains(&at_once), "{at_once}");
+}
+
+/// Beside each photo a mask, in a folder of its own; and answers that fail.
+#[test]
+fn masks_beside_images_are_fetched_and_faults_change_nothing() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    folder_in_bucket(root);
+    let (photos, masks) = (root.join("stores/bucket/many"), root.join("stores/bucket/masks"));
+    for photo in files(&photos) {
+        let mask = masks.join(photo.strip_prefix(&photos).unwrap());
+        fs::create_dir_all(mask.parent().unwrap()).unwrap();
+        fs::copy(photo, mask).unwrap();
+    }
+    let (here, there) = (root.join("here.wds"), root.join("there.wds"));
+    let pair = format!("mask={}", masks.display());
+    common::ok(&[&"pack", &photos, &here, &"--pair", &pair]);
+    let shares = vec![(0.1, Fault::Cut(1.0)), (0.05, Fault::Status(503)), (0.05, Fault::Reset)];
+    let faults = Faults { seed: 5, shares, ..Faults::default() };
+    let server = Server::with_faults(&root.join("stores"), faults);
+    let args = ["pack", "s3://bucket/many", there.to_str().unwrap(), "--threads", "1"];
+    let pair = ["--pair", "mask=s3://bucket/masks", "--buffer", "1MiB"];
+    let output =
+        common::fdconvert().args(args).args(pair).envs(server.variables()).output().unwrap();
+    assert!(output.status.success(), "{}", common::text(&output.stderr));
+    for file in common::names(&here).iter().filter(|name| here.join(name).is_file()) {
+        assert_eq!(fs::read(here.join(file)).unwrap(), fs::read(there.join(file)).unwrap());
+    }
+}

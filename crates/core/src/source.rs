@@ -38,6 +38,11 @@ pub trait Source: Send + Sync {
         Ahead::default()
     }
 
+    /// About how many bytes an announcement of sample `index` keeps in memory.
+    fn ahead_bytes(&self, index: u64) -> u64 {
+        self.image_bytes(index).unwrap_or(0)
+    }
+
     /// The key of sample `index`, also where the sample itself cannot be read: skip lists name it.
     fn key(&self, index: u64) -> String;
 

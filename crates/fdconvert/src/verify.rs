@@ -202,7 +202,7 @@ impl Chunk {
             let mut left = AHEAD_BYTES;
             let fits = |&index: &u64| {
                 let fits = left > 0;
-                left = left.saturating_sub(reader.image_bytes(index).unwrap_or(0));
+                left = left.saturating_sub(reader.ahead_bytes(index));
                 fits
             };
             let indices: Vec<u64> = (start..end).take_while(fits).collect();

@@ -229,6 +229,17 @@ impl Datasets {
         })
     }
 
+    /// About how many bytes an announcement of a sample keeps in memory.
+    pub(crate) fn ahead_bytes(&self, located: Located) -> u64 {
+        match self.extent(located) {
+            Ok(Some(extent)) => extent.len,
+            _ => {
+                let part = self.part(located.dataset);
+                part.map_or(0, |part| part.reader.ahead_bytes(located.index))
+            }
+        }
+    }
+
     /// The name of a dataset, for messages.
     pub(crate) fn name(&self, dataset: u32) -> String {
         self.parts.get(dataset as usize).map_or_else(String::new, |part| part.reader.name())

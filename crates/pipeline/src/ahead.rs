@@ -19,7 +19,7 @@ pub(crate) fn window<'a>(
             return Coming { what: None, bytes: 0 };
         }
         let index = dataset.plan.source_index(position);
-        Coming { what: Some(index), bytes: source.image_bytes(index).unwrap_or(0) }
+        Coming { what: Some(index), bytes: source.ahead_bytes(index) }
     });
     Some(Window::new(run.budget_bytes / 2, reads, |indices| source.read_ahead(indices)))
 }

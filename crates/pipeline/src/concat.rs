@@ -151,6 +151,10 @@ impl Source for Concat {
         ahead
     }
 
+    fn ahead_bytes(&self, index: u64) -> u64 {
+        self.locate(index).map_or(0, |(at, inner)| self.sources[at].ahead_bytes(inner))
+    }
+
     fn key(&self, index: u64) -> String {
         self.locate(index).map_or_else(String::new, |(at, inner)| self.sources[at].key(inner))
     }

@@ -92,6 +92,11 @@ impl Source for Paired {
         ahead
     }
 
+    fn ahead_bytes(&self, index: u64) -> u64 {
+        let mask = self.mask(&self.key(index)).map_or(0, |mask| self.masks.ahead_bytes(mask));
+        self.inner.ahead_bytes(index) + mask
+    }
+
     fn key(&self, index: u64) -> String {
         self.inner.key(index)
     }

@@ -22,8 +22,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A path may be a URL: [`place`] tells what it leads to, and a [`Blob`] reads ranges of a file or
-//! of an object in a store, which the feature `stores` brings.
+//! A path may be a URL: [`place`] tells what it leads to, a [`Blob`] reads ranges of a file or of
+//! an object in a store, which the feature `stores` brings, and [`Wholes`] are those that will be read
+//! soon.
 //!
 //! [`seal_json`] and [`unseal_json`] protect small documents, such as manifests, by a checksum.
 //!
@@ -89,6 +90,7 @@ mod spool;
 #[cfg(feature = "write")]
 mod stamp;
 mod throttle;
+mod wholes;
 #[cfg(feature = "write")]
 mod writeback;
 
@@ -96,7 +98,7 @@ pub use blob::Blob;
 pub use cache_folder::CacheFolder;
 pub use direct::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
 pub use map::map;
-pub use parallel::open_all;
+pub use parallel::{any_of, open_all};
 pub use read::{hash_file, name_of, read_file, read_if_there};
 pub use record::{check_record, fingerprint_hex, is_of_run, seal_record};
 pub use sealed::{SEALED_START, seal_json, unseal_json};
@@ -104,6 +106,7 @@ pub use sealed::{SEALED_START, seal_json, unseal_json};
 pub use spill::spill;
 pub use spool::Spool;
 pub use throttle::Throttle;
+pub use wholes::Wholes;
 
 #[cfg(feature = "write")]
 pub use {

@@ -44,6 +44,13 @@ pub fn open_all<T: Sync, R: Send>(
     opened.into_iter().map(|(_, made)| made).collect()
 }
 
+/// Returns whether `test` holds for any of the items of a dataset at `path`; asked as by
+/// [`open_all`], until one is found.
+pub fn any_of<T: Sync>(path: &Path, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
+    let at_once = if is_url(path) { IN_FLIGHT } else { 1 };
+    items.chunks(at_once).any(|items| open_all(path, items, &test).contains(&true))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +63,8 @@ mod tests {
             assert!(doubled.iter().zip(&items).all(|(a, b)| *a == b * 2));
             assert_eq!(doubled.len(), items.len());
             assert!(open_all(Path::new(path), &[] as &[u8], |_| ()).is_empty());
+            assert!(any_of(Path::new(path), &items, |item| *item == 70));
+            assert!(!any_of(Path::new(path), &items, |item| *item == 100));
         }
     }
 }

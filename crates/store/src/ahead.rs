@@ -11,19 +11,19 @@
 use crate::{
     client::Client,
     count,
+    fetched::Fetched,
     merge::{Merged, merge},
     object::Object,
+    per_process::PerProcess,
 };
 use bytes::Bytes;
-use futures_util::future::{Either, select};
 use std::{
     collections::BTreeMap,
     ops::Range,
-    pin::pin,
     process,
-    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
-use tokio::{sync::Notify, task::AbortHandle};
+use tokio::task::AbortHandle;
 
 /// Ranges of an object that were announced: fetched, or on their way. Dropped, they are given up.
 #[derive(Debug)]
@@ -44,12 +44,12 @@ impl Announcement {
             Self { object: object.clone(), process: process::id(), pieces: Vec::new() };
         // Why there is no client is what the first read says.
         let Ok(client) = object.client() else { return announced };
-        let shelf = object.announced.of(announced.process);
-        for merged in merge(ranges) {
-            let piece = Arc::new(Piece::new(merged.range.clone()));
+        let shelf = object.announced.0.of(announced.process);
+        for Merged { range, gaps } in merge(ranges) {
+            let piece = Arc::new(Piece { range: range.clone(), fetched: Arc::default() });
             let key = shelf.lock().put(piece.clone());
-            let task = fetch(object.clone(), client.clone(), piece, merged);
-            announced.pieces.push((key, client.spawn(task)));
+            let request = fetch(object.clone(), client.clone(), range, gaps);
+            announced.pieces.push((key, piece.fetched.begin(&client, request)));
         }
         announced
     }
@@ -70,105 +70,41 @@ impl Drop for Announcement {
         for (_, task) in &self.pieces {
             task.abort();
         }
-        let given_up = self.object.announced.of(self.process).lock().take(&self.pieces);
+        let given_up = self.object.announced.0.of(self.process).lock().take(&self.pieces);
         // Not under the lock: it may be much memory.
         drop(given_up);
     }
 }
 
-/// Fetches a piece once it is its turn, or when somebody waits for it.
-async fn fetch(object: Arc<Object>, client: Client, piece: Arc<Piece>, merged: Merged) {
-    let _arrival = Arrival(&piece);
-    let (turn, wanted) = (client.ahead.acquire(), piece.wanted.notified());
-    // Held until the bytes are here, where it was a turn and not somebody's need.
-    let _turn = match select(pin!(turn), pin!(wanted)).await {
-        Either::Left((turn, _)) => turn.ok(),
-        Either::Right(_) => None,
-    };
-    let Range { start, end } = merged.range;
-    if let Ok(bytes) = object.request(&client, start, end).await {
-        count::over_fetched(merged.gaps);
-        *piece.lock() = State::Here(bytes);
-    }
-}
-
-/// Ends the wait for a piece, also where its task is aborted.
-struct Arrival<'a>(&'a Piece);
-
-impl Drop for Arrival<'_> {
-    fn drop(&mut self) {
-        let mut state = self.0.lock();
-        if matches!(*state, State::Coming) {
-            *state = State::Lost;
-        }
-        drop(state);
-        self.0.arrived.notify_all();
-    }
+async fn fetch(object: Arc<Object>, client: Client, range: Range<u64>, gaps: u64) -> Option<Bytes> {
+    let bytes = object.request(&client, range.start, range.end).await.ok()?;
+    count::over_fetched(gaps);
+    Some(bytes)
 }
 
 /// A merged range.
 #[derive(Debug)]
 struct Piece {
     range: Range<u64>,
-    state: Mutex<State>,
-    arrived: Condvar,
-    /// Somebody waits for it.
-    wanted: Notify,
-}
-
-#[derive(Debug)]
-enum State {
-    Coming,
-    Here(Bytes),
-    /// Given up, or the store refuses.
-    Lost,
+    fetched: Arc<Fetched>,
 }
 
 impl Piece {
-    fn new(range: Range<u64>) -> Self {
-        let (arrived, wanted) = (Condvar::new(), Notify::new());
-        Self { range, state: Mutex::new(State::Coming), arrived, wanted }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Bytes of a range that lies in it, once they are here.
     fn wait(&self, Range { start, end }: Range<u64>) -> Option<Bytes> {
-        let mut state = self.lock();
-        if matches!(*state, State::Coming) {
-            self.wanted.notify_one();
-        }
-        loop {
-            match &*state {
-                State::Coming => {
-                    state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
-                }
-                State::Here(bytes) => {
-                    let place = |at: u64| usize::try_from(at.checked_sub(self.range.start)?).ok();
-                    let (start, end) = (place(start)?, place(end)?);
-                    return (end <= bytes.len()).then(|| bytes.slice(start..end));
-                }
-                State::Lost => return None,
-            }
-        }
+        let bytes = self.fetched.wait()?;
+        let place = |at: u64| usize::try_from(at.checked_sub(self.range.start)?).ok();
+        let (start, end) = (place(start)?, place(end)?);
+        (end <= bytes.len()).then(|| bytes.slice(start..end))
     }
 }
 
 /// What is announced of an object.
-///
-/// A forked child has the locks of its parent as they were, held ones for ever, and tasks that no
-/// thread works on. So each process has a shelf of its own, which it appends, and looks at no other.
 #[derive(Debug, Default)]
-pub(crate) struct Shelves(OnceLock<Box<Shelf>>);
+pub(crate) struct Shelves(PerProcess<Shelf>);
 
-#[derive(Debug)]
-struct Shelf {
-    process: u32,
-    pieces: Mutex<Pieces>,
-    next: Shelves,
-}
+#[derive(Debug, Default)]
+struct Shelf(Mutex<Pieces>);
 
 #[derive(Debug, Default)]
 struct Pieces {
@@ -183,31 +119,14 @@ impl Shelves {
     /// An announced range, once it is here; `None` where it is not announced, and where it cannot
     /// be fetched.
     pub(crate) fn read(&self, range: Range<u64>) -> Option<Bytes> {
-        let mut shelf = self.0.get()?;
-        let here = process::id();
-        while shelf.process != here {
-            shelf = shelf.next.0.get()?;
-        }
-        let piece = shelf.lock().find(&range)?;
+        let piece = self.0.get()?.lock().find(&range)?;
         piece.wait(range)
-    }
-
-    fn of(&self, process: u32) -> &Shelf {
-        let make = || {
-            let (pieces, next) = Default::default();
-            Box::new(Shelf { process, pieces, next })
-        };
-        let mut shelf = self.0.get_or_init(make);
-        while shelf.process != process {
-            shelf = shelf.next.0.get_or_init(make);
-        }
-        shelf
     }
 }
 
 impl Shelf {
     fn lock(&self) -> MutexGuard<'_, Pieces> {
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

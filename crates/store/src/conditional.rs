@@ -4,7 +4,7 @@
 //! for one of several that are sent at the same time. Nothing here is remembered.
 use crate::{
     client::Client,
-    count, error, find,
+    count, error, find, lists,
     location::Location,
     write::{until_answered, writable},
 };
@@ -128,8 +128,7 @@ fn write_if(path: &Path, bytes: &Bytes, mode: PutMode) -> Result<Option<Version>
 pub fn list_times(folder: &Path) -> Result<Vec<Listed>> {
     let location = Location::parse(folder)?;
     let client = Client::of(&location)?;
-    count::request();
-    let listed = client.wait(client.store.list_with_delimiter(Some(&location.key)));
+    let listed = client.wait(lists::right_in(&client, &location.key));
     let listed = listed.map_err(|cause| error::of("list", &location, cause))?;
     let objects = listed.objects.iter().filter_map(|meta| {
         let name = meta.location.filename()?.to_owned();

@@ -1,7 +1,7 @@
 //! What lies under a URL.
 use crate::{
     client::Client,
-    count, error, hugging_face,
+    error, hugging_face, lists,
     location::{Location, Scheme},
     memo::Memo,
     object::Object,
@@ -40,7 +40,8 @@ pub(crate) static LOOKS: Memo<Option<Found>> = Memo::new();
 const MARKS: [&str; 3] = ["fdconvert.json", "fdconvert-mixed.json", "index.json"];
 
 /// Returns what a URL leads to; `None` where there is nothing. A plain web server cannot say what
-/// a folder is: one that holds a manifest (`fdconvert.json`, `fdconvert-mixed.json` or `index.json`) is known by it.
+/// a folder is: one that holds a manifest (`fdconvert.json`, `fdconvert-mixed.json` or
+/// `index.json`) is known by it.
 ///
 /// # Errors
 /// `Usage` for what is no URL; `Io`.
@@ -115,9 +116,7 @@ pub fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Res
     }
     let client = Client::of(&location)?;
     let failed = |cause| error::of("list", &location, cause);
-    count::request();
-    let top = client.wait(client.store.list_with_delimiter(Some(&location.key)));
-    let top = top.map_err(failed)?;
+    let top = client.wait(lists::right_in(&client, &location.key)).map_err(failed)?;
     let root = location.key.as_ref();
     let mut see = |meta: &ObjectMeta, within| match below(root, meta, within) {
         Some(found) => take(found),
@@ -126,8 +125,7 @@ pub fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Res
     top.objects.iter().try_for_each(|meta| see(meta, None))?;
     client.wait(async {
         let lists = (0..).zip(&top.common_prefixes).map(|(number, folder): (u32, _)| {
-            count::request();
-            client.store.list(Some(folder)).map_ok(move |meta| (number, meta))
+            lists::below(&client, folder.clone()).map_ok(move |meta| (number, meta)).boxed()
         });
         let mut found = futures_util::stream::iter(lists).flatten_unordered(LISTS);
         while let Some((number, meta)) = found.try_next().await.map_err(failed)? {
@@ -174,8 +172,8 @@ fn is_folder(location: &Location) -> Result<bool> {
         return Ok(!hugging_face::list(location)?.is_empty());
     }
     let client = Client::of(location)?;
-    count::request();
-    let first = client.wait(async { client.store.list(Some(&location.key)).next().await });
+    let first =
+        client.wait(async { lists::below(&client, location.key.clone()).boxed().next().await });
     match first {
         None => Ok(false),
         Some(Ok(_)) => Ok(true),
@@ -188,8 +186,7 @@ fn is_folder(location: &Location) -> Result<bool> {
 
 fn list_in(location: &Location) -> Result<Vec<Entry>> {
     let client = Client::of(location)?;
-    count::request();
-    let listed = client.wait(client.store.list_with_delimiter(Some(&location.key)));
+    let listed = client.wait(lists::right_in(&client, &location.key));
     let listed = listed.map_err(|cause| error::of("list", location, cause))?;
     let name = |key: &object_store::path::Path| key.filename().map(ToOwned::to_owned);
     let objects = listed.objects.iter().filter_map(|meta| {

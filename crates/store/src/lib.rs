@@ -18,8 +18,8 @@
 //!
 //! Requests are made by the crate `object_store` on a small runtime of its own threads; the thread
 //! that asks waits. As many requests are in flight as threads ask, and beside them those for ranges
-//! that were announced ([`Object::announce`]). All belong to the process that made them: a forked
-//! child makes its own.
+//! and objects that were announced ([`Object::announce`], [`Wholes`]). All belong to the process
+//! that made them: a forked child makes its own.
 //!
 //! Deliberately absent: what the bytes mean, and caches of them.
 #![forbid(unsafe_code)]
@@ -29,16 +29,20 @@ mod client;
 mod conditional;
 mod count;
 mod error;
+mod fetched;
 mod find;
 mod hugging_face;
+mod lists;
 mod location;
 mod memo;
 mod merge;
 mod object;
 mod options;
 mod parts;
+mod per_process;
 mod profile;
 mod unfinished;
+mod whole;
 mod write;
 
 pub use ahead::Announcement;
@@ -50,6 +54,7 @@ pub use options::set_options;
 pub use parts::{Begun, PartUpload, numbers_parts, too_large};
 use std::path::Path;
 pub use unfinished::abort_unfinished;
+pub use whole::{Expected, Wholes, WholesAhead};
 pub use write::{Place, Stat, Upload, delete, put, put_new, refuse_read_only, stat};
 
 /// Forgets what was found at a path and at the folders above it, which this process has changed.

@@ -269,3 +269,21 @@ async fn get(
         }
     }
 }
+
+/// A whole object of at most `max_bytes`, by one request; `None` where it is longer, or the store
+/// refuses.
+pub(crate) async fn get_whole(
+    client: &Client,
+    location: &Location,
+    max_bytes: u64,
+) -> Option<Bytes> {
+    count::request();
+    let answer = client.store.get_opts(&location.key, GetOptions::default()).await.ok()?;
+    let size = answer.meta.size;
+    if size > max_bytes {
+        return None;
+    }
+    let bytes = answer.bytes().await.ok()?;
+    count::received(bytes.len());
+    (bytes.len() as u64 == size).then_some(bytes)
+}

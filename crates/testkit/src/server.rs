@@ -40,6 +40,8 @@ struct Shared {
     in_flight: AtomicU64,
     most_in_flight: AtomicU64,
     by_path: Mutex<BTreeMap<String, u64>>,
+    /// By the last part of the path: requests in flight, and the most there were.
+    by_name: Mutex<BTreeMap<String, (u64, u64)>>,
     written: Mutex<Written>,
 }
 
@@ -75,6 +77,7 @@ impl Server {
             in_flight: AtomicU64::new(0),
             most_in_flight: AtomicU64::new(0),
             by_path: Mutex::default(),
+            by_name: Mutex::default(),
             written: Mutex::default(),
         });
         let serving = shared.clone();
@@ -132,6 +135,13 @@ impl Server {
         self.shared.by_path.lock().unwrap().clone()
     }
 
+    /// The most requests for objects of that name, in whatever folder, that were answered at the
+    /// same time.
+    #[must_use]
+    pub fn most_in_flight_of(&self, name: &str) -> u64 {
+        self.shared.by_name.lock().unwrap().get(name).map_or(0, |&(_, most)| most)
+    }
+
     /// Writes an object, as another tool does.
     pub fn put(&self, path: &str, bytes: &[u8]) {
         self.shared.written.lock().unwrap().put(&self.shared.root, path, bytes);
@@ -175,7 +185,10 @@ impl Shared {
             *self.by_path.lock().unwrap().entry(request.path.clone()).or_default() += 1;
             let in_flight = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
             self.most_in_flight.fetch_max(in_flight, Ordering::Relaxed);
+            let name = request.path.rsplit('/').next().unwrap_or_default();
+            self.count_name(name, true);
             let sent = self.answer(&request, number, connection);
+            self.count_name(name, false);
             self.in_flight.fetch_sub(1, Ordering::Relaxed);
             match sent {
                 Some(n_bytes) => self.bytes.fetch_add(n_bytes, Ordering::Relaxed),
@@ -183,6 +196,13 @@ impl Shared {
                 None => return,
             };
         }
+    }
+
+    fn count_name(&self, name: &str, begins: bool) {
+        let mut by_name = self.by_name.lock().unwrap();
+        let (now, most) = by_name.entry(name.to_owned()).or_default();
+        *now = if begins { *now + 1 } else { *now - 1 };
+        *most = (*most).max(*now);
     }
 
     /// Answers a request, and returns how many bytes of a body were sent; `None` when the

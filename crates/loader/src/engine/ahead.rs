@@ -22,8 +22,8 @@ pub(super) fn window(epoch: &Arc<Epoch>, cursor: Cursor) -> Option<Window<'stati
 /// The read of a row; of a sample that is in memory or may not be read, none.
 fn coming(epoch: &Epoch, position: u64) -> Coming<Located> {
     let located = epoch.to_read(position);
-    let extent = located.and_then(|located| epoch.datasets().extent(located).ok()?);
-    Coming { what: located, bytes: extent.map_or(0, |extent| extent.len) }
+    let bytes = located.map_or(0, |located| epoch.datasets().ahead_bytes(located));
+    Coming { what: located, bytes }
 }
 
 fn announce(epoch: &Epoch, samples: &[Located]) -> Ahead {

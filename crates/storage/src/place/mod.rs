@@ -105,6 +105,15 @@ pub fn list(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
     Ok(entries)
 }
 
+/// Returns the folders in a folder, in the order of their names.
+///
+/// # Errors
+/// Those of [`list`].
+pub fn list_folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = list(folder)?.into_iter().filter(|(_, kind)| *kind == Kind::Folder);
+    Ok(entries.map(|(path, _)| path).collect())
+}
+
 /// An object below a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Below {
@@ -241,6 +250,7 @@ mod tests {
         let file = Kind::File;
         let entries = [(path("a"), Kind::Folder), (path("b"), file), (path("d"), file)];
         assert_eq!(list(folder.path()).unwrap(), entries);
+        assert_eq!(list_folders(folder.path()).unwrap(), [path("a")]);
         assert_eq!(look(&path("b")).unwrap(), Some(file));
         assert_eq!(look(&path("c")).unwrap(), None);
         assert!(is_folder(&path("a")) && !is_file(&path("a")) && is_file(&path("b")));
