@@ -40,6 +40,7 @@ mod plain;
 mod planned;
 mod reader;
 mod sidecar;
+mod sizes;
 mod split_classes;
 mod split_folders;
 mod table;

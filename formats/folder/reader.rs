@@ -7,6 +7,7 @@ use crate::folder::{
     layout::{join, key_of_path},
     listing::{Listing, UNLABELLED},
     sidecar,
+    sizes::Cached,
     split_classes::divide,
     split_folders::{self, Division},
     table::{Cell, Table},
@@ -19,11 +20,7 @@ use fdconvert_core::{
     Ahead, Encoded, Error, FieldSpec, Ignored, Image, ImageHeader, Kind, Message, Named,
     Provenance, Reader, Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
 };
-use fdconvert_storage::{
-    Blob,
-    place::{self, is_url},
-    read_file,
-};
+use fdconvert_storage::{Blob, place::is_url, read_file};
 use std::{
     borrow::Cow,
     fs, io,
@@ -33,7 +30,7 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
-const MISSING: &str = "the file is missing";
+pub(crate) const MISSING: &str = "the file is missing";
 
 /// An open folder of images.
 #[derive(Debug)]
@@ -50,21 +47,7 @@ pub struct FolderReader {
     pub(super) coming: Coming,
     fingerprint: OnceLock<[u8; 16]>,
     stamp: OnceLock<[u8; 16]>,
-    cached: Option<Cached>,
-}
-
-/// Sizes of the files that need not be asked for again.
-#[derive(Debug)]
-struct Cached {
-    sizes: Words,
-    /// The cache they come from, where they were not asked for by this run.
-    file: Option<PathBuf>,
-}
-
-impl Cached {
-    fn size(&self, index: u64) -> Option<u64> {
-        self.sizes.get(index)
-    }
+    pub(super) cached: Option<Cached>,
 }
 
 /// Where the list of samples came from.
@@ -288,14 +271,14 @@ impl FolderReader {
     }
 
     /// The path of a sample's file relative to the root.
-    fn path(&self, index: u64) -> Option<Cow<'_, [u8]>> {
+    pub(super) fn path(&self, index: u64) -> Option<Cow<'_, [u8]>> {
         match &self.samples {
             Samples::Walked(listing) => Some(listing.get(index)?.path().into()),
             Samples::Listed { table, .. } => Some(table.path(index)?.into()),
         }
     }
 
-    fn key_of(&self, path: &[u8]) -> String {
+    pub(super) fn key_of(&self, path: &[u8]) -> String {
         match self.schema.first_image() {
             Some(_) => key_of_path(path),
             // No file is meant: what stands in for the path is the key itself.
@@ -326,64 +309,6 @@ impl FolderReader {
             Samples::Listed { table, .. } => table.row(index).ok_or_else(missing)?,
         };
         Ok((self.key_of(&path), cells, path))
-    }
-
-    /// Asks the system for the size of a file.
-    fn file_bytes(&self, index: u64, path: &[u8]) -> Result<u64> {
-        let missing = || Error::sample(self.key_of(path), MISSING);
-        match self.cached.as_ref().and_then(|cached| cached.size(index)) {
-            Some(walk_away::MISSING) => return Err(missing()),
-            Some(size) => return Ok(size),
-            None => {}
-        }
-        let file = join(&self.root, path);
-        if is_url(&file) {
-            return place::file_len(&file)?.ok_or_else(missing);
-        }
-        match fs::metadata(&file) {
-            Ok(metadata) => Ok(metadata.len()),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                Err(Error::sample(self.key_of(path), MISSING))
-            }
-            // Also where permission is missing: that is the folder's, not the file's.
-            Err(cause) => Err(Error::io("look at", file)(cause)),
-        }
-    }
-
-    /// The size that the list of a store gave.
-    pub(super) fn known_size(&self, index: u64) -> Option<u64> {
-        let cached = self.cached.as_ref().filter(|cached| cached.file.is_none())?;
-        cached.size(index).filter(|size| *size != walk_away::MISSING)
-    }
-
-    /// A file that was rewritten in place leaves its folder as it was: only reading it tells.
-    fn check_cached(&self, index: u64, key: &str, len: u64) -> Result<()> {
-        let Some(Cached { file: Some(file), .. }) = &self.cached else { return Ok(()) };
-        let cached = self.cached.as_ref().and_then(|cached| cached.size(index));
-        if cached.is_none_or(|size| size == len) {
-            return Ok(());
-        }
-        let what = format!(
-            "`{key}` has {len} bytes, {} when {} was written; remove that file and run again",
-            cached.unwrap_or(0),
-            file.display()
-        );
-        Err(Error::usage(named::LISTING_CACHE, what))
-    }
-
-    /// The fingerprint, of the sizes that `size` gives.
-    fn hashed(&self, size: impl Fn(u64, &[u8]) -> Result<u64>) -> Result<[u8; 16]> {
-        let mut hash = Xxh3Default::new();
-        if let Samples::Listed { bytes, .. } = &self.samples {
-            hash.update(bytes);
-        }
-        for (index, path) in (0..self.len()).filter_map(|at| Some((at, self.path(at)?))) {
-            let size = size(index, &path)?;
-            hash.update(&path);
-            hash.update(&[0]);
-            hash.update(&size.to_le_bytes());
-        }
-        Ok(hash.digest128().to_le_bytes())
     }
 
     /// `size` is what the file has, where that is known.
