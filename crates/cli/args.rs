@@ -6,10 +6,11 @@ use crate::{
     fractal::args::FractalArgs,
     help::{
         BENCH_EXAMPLES, CLEAN_EXAMPLES, EXIT_STATUS, INDEX_EXAMPLES, MAN_EXAMPLES, MORE,
-        PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES, SAMPLE_EXAMPLES, TEMPLATE, UNPACK_EXAMPLES,
-        VERIFY_EXAMPLES,
+        PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES, REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES,
+        TEMPLATE, UNPACK_EXAMPLES, VERIFY_EXAMPLES,
     },
     profile::args::ProfileArgs,
+    reproduce::args::ReproduceArgs,
     stores::name_and_value,
 };
 use clap::{Args, Parser, Subcommand};
@@ -57,6 +58,9 @@ pub(crate) enum Command {
     /// Read datasets as training does: images/s, and what bounds them
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
+    /// Carry out the experiment of a paper here, beside other loaders, and draw its figures
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(ReproduceArgs),
     /// Write a dataset's images back as files in class folders
     #[command(after_help = UNPACK_EXAMPLES)]
     Unpack(UnpackArgs),

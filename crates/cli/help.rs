@@ -66,6 +66,17 @@ image; loading/s and decoding/s, what reading or decoding alone would allow; rea
 storage; stall, the share of the time that training would have waited for a batch; hits, the share
 of images from --cache.";
 
+pub(crate) const REPRODUCE_EXAMPLES: &str = "\
+Data is made by formulas; fdconvert and the loaders that a Python has take turns; the page shows the
+paper's figures with the paper's numbers as marks, the machine, and what differs from the paper.
+
+Examples:
+  The comparison of loaders, with torch and webdataset from one environment and FFCV from another:
+      fdconvert reproduce 000 --quick --python torch/bin/python --python ffcv/bin/python
+
+  What reads in flight bring where storage takes its time:
+      fdconvert reproduce 002 --quick -o latency.html";
+
 pub(crate) const PLAN_EXAMPLES: &str = "\
 Examples:
   fdconvert plan imagenet/train -o train.fdplan --format wds --jpeg-quality 90 --max-side 500

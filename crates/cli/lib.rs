@@ -27,6 +27,7 @@ mod parents;
 mod plan;
 mod profile;
 mod progress;
+mod reproduce;
 mod run;
 mod sample;
 mod session;

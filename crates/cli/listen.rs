@@ -28,7 +28,8 @@ impl<'a> Listener<'a> {
 
 impl Progress for Listener<'_> {
     fn stage(&self, stage: Stage) -> Box<dyn Steps + '_> {
-        let begin = if stage == Stage::Profiling { steps } else { bar };
+        let begin =
+            if matches!(stage, Stage::Profiling | Stage::Reproducing) { steps } else { bar };
         Box::new(begin(stage.name(), self.quiet, self.session))
     }
 

@@ -56,6 +56,7 @@ fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
             outputs.push(("--report", args.report.as_ref()));
         }
         Command::Bench(args) => outputs.push(("--plot", args.plot.as_ref())),
+        Command::Reproduce(args) => outputs.push(("--output", args.output.as_ref())),
         Command::Unpack(args) => outputs.push(("OUT", Some(&args.out))),
         Command::Sample(args) => outputs.push(("OUT", Some(&args.out))),
         Command::Fractal(args) => outputs.push(match &args.command {

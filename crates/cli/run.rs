@@ -3,7 +3,7 @@ use crate::{
     Outcome, Session,
     args::{Cli, Command},
     arguments, bench, clean, format_options, fractal, gpu, index, inspect, man, output, pack,
-    parents, plan, profile, sample, unpack, verify,
+    parents, plan, profile, reproduce, sample, unpack, verify,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use fdconvert_core::{Class, Result};
@@ -61,6 +61,7 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
         Command::Fractal(args) => fractal::run(args, session),
         Command::Profile(args) => profile::run(args, session),
         Command::Bench(args) => bench::run(args, session),
+        Command::Reproduce(args) => reproduce::run(args, session),
         Command::Unpack(args) => unpack::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::Verify(args) => verify::run(args, session),

@@ -57,7 +57,9 @@ pub use options::{
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
 pub use planned::{Planned, check_plan_place, plan, plan_with};
-pub use profile::{ProfileOptions, Search, Verify, profile, profile_document, profile_with};
+pub use profile::{
+    ProfileOptions, Search, Verify, measured_on, profile, profile_document, profile_with,
+};
 pub use progress::{Context, Event, Progress, Stage, Steps};
 pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;

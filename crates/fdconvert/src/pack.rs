@@ -224,7 +224,14 @@ impl Pack {
     /// finished of a dataset of shards stays, and the same call resumes it.
     pub fn run(&self) -> Result<Report> {
         let cancel = Cancel::default();
-        let context = Context { cancel: &cancel, progress: &() };
+        self.run_with(Context { cancel: &cancel, progress: &() })
+    }
+
+    /// The same, with someone who listens and may stop it.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run); `Cancelled`.
+    pub fn run_with(&self, context: Context<'_>) -> Result<Report> {
         match self.prepare(context)? {
             Prepared::Samples(samples) => samples.run(context),
             Prepared::Formula(formula) => {

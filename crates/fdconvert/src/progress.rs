@@ -47,6 +47,8 @@ pub enum Stage {
     Verifying,
     /// Counts what samples are.
     Counting,
+    /// Carries out the experiment of a paper.
+    Reproducing,
 }
 
 impl Stage {
@@ -60,6 +62,7 @@ impl Stage {
             Self::Profiling => "profiling",
             Self::Verifying => "verifying",
             Self::Counting => "counting",
+            Self::Reproducing => "reproducing",
         }
     }
 }

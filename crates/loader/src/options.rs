@@ -102,6 +102,10 @@ pub struct Options {
     /// Waits that long before every read and whenever a file is opened, as a store on the network
     /// makes one wait: see what [`fetch_threads`](Self::fetch_threads) would bring there.
     pub latency: Duration,
+    /// How much such waits differ, as those of stores do: `latency` is their median, and their
+    /// logarithms are normal with this standard deviation. 0 makes all of them alike; with 0.7 one
+    /// in a hundred takes five times the median.
+    pub latency_spread: f64,
     /// Threads that decode; 0 for one per core.
     pub threads: usize,
     /// Threads that only read, each one sample at a time: as many as requests are to be in flight
@@ -151,6 +155,7 @@ impl Default for Options {
             access: Access::Mapped,
             throttle: None,
             latency: Duration::ZERO,
+            latency_spread: 0.0,
             threads: 0,
             fetch_threads: 0,
             ahead_bytes: 64 << 20,
@@ -190,6 +195,10 @@ impl Options {
         }
         if !(0.0..=1.0).contains(&self.failures.max_share) {
             return refuse("max_share", format!("{} is not a share", self.failures.max_share));
+        }
+        if !(0.0..=3.0).contains(&self.latency_spread) {
+            let what = format!("{} is not from 0 to 3", self.latency_spread);
+            return refuse("latency_spread", what);
         }
         if self.cache_bytes > 0 && self.shuffle != Shuffle::Global {
             let what = "a cache needs the global shuffle, which spreads what is in it evenly";

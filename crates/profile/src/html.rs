@@ -1,75 +1,37 @@
-use crate::{Binding, Choice, Report, SLACK, Verdict, chart, xml::escape};
+use crate::{Binding, Choice, Page, Report, SLACK, Verdict, chart, page::table, xml::escape};
 use fdconvert_core::{Codec, bandwidth, images_per_s, named, size};
 use std::fmt::Write;
 
 /// A measurement that is so many times the prediction, or so small a part of it, is remarked on.
 const FAR_OFF: f64 = 1.25;
 
-/// Colours for screens, dark screens and paper. Nothing is loaded from elsewhere.
-const STYLE: &str = "
-:root { color-scheme: light dark; --ink: #1a1d21; --paper: #ffffff; --faint: #d5d9de;
-  --quiet: #5b636d; --loading: #1f6fb2; --decoding: #c2560c; --both: #b9c0c8; --warn: #9a2a1d; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e8eb; --paper: #16191d; --faint: #353b43; --quiet: #9aa3ad;
-    --loading: #6cb3ef; --decoding: #f2984f; --both: #4a525c; --warn: #ff8d7d; } }
-@media print {
-  :root { color-scheme: light; --ink: #000; --paper: #fff; --faint: #ccc; --quiet: #444;
-    --loading: #1f6fb2; --decoding: #c2560c; --both: #bbb; --warn: #9a2a1d; }
-  table, svg { break-inside: avoid; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.quiet { color: var(--quiet); margin-top: 0; } .warn { color: var(--warn); font-weight: 600; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; white-space: nowrap; padding: .25rem .5rem; border-bottom: 1px solid var(--faint); }
-th { font-weight: 600; } th:first-child, td:first-child { text-align: left; }
-svg { width: 100%; height: auto; font: 13px system-ui, sans-serif; }
-svg text { fill: var(--ink); } svg .tick { fill: var(--quiet); }
-svg polyline { fill: none; stroke-width: 2; }
-svg .grid { stroke: var(--faint); } svg .loading { stroke: var(--loading); }
-svg .decoding { stroke: var(--decoding); stroke-dasharray: 7 4; }
-svg .both { stroke: var(--both); stroke-width: 8; }
-svg .chosen { stroke: var(--ink); stroke-dasharray: 2 4; } svg .point { fill: var(--ink); }
-svg .range { stroke: var(--ink); stroke-width: 2; }
-svg .measured { fill: var(--paper); stroke: var(--ink); stroke-width: 2; }
-";
-
 /// The report as one page that needs nothing else: no scripts, no fonts, no network. Readable on
 /// paper and on dark screens.
 #[must_use]
 pub fn to_html(report: &Report) -> String {
-    let dataset = escape(&report.dataset);
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width\"/>\n\
-         <title>Profile of {dataset}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <h1>Profile of {dataset}</h1>\n\
-         <p class=\"quiet\">{}, read from {}; {}</p>\n",
+    let mut page = Page::of_profile(&format!("Profile of {}", report.dataset));
+    page.quiet(&format!(
+        "{}, read from {}; {}",
         plural(report.n_images, "image"),
-        escape(&report.target),
-        escape(&report.tool)
-    );
-    page.push_str(&provenance(report));
-    page.push_str(&verdict(report));
+        report.target,
+        report.tool
+    ));
+    page.add(provenance(report).trim_end());
+    page.add(verdict(report).trim_end());
     if let Some(why) = report.read.as_ref().and_then(|read| read.cached_because.as_ref()) {
-        add(
-            &mut page,
-            &format!(
-                "<p class=\"warn\">The bandwidth is that of memory, not of the disk: {}.</p>",
-                escape(why)
-            ),
-        );
+        page.add(&format!(
+            "<p class=\"warn\">The bandwidth is that of memory, not of the disk: {}.</p>",
+            escape(why)
+        ));
     }
     for warning in &report.warnings {
-        add(&mut page, &format!("<p class=\"warn\">Mind: {}.</p>", escape(warning)));
+        page.add(&format!("<p class=\"warn\">Mind: {}.</p>", escape(warning)));
     }
-    page.push_str(&chart::curves(report));
-    page.push_str(&predictions(report));
-    page.push_str(&inputs(report));
-    page.push_str(&measurements(report));
-    page.push_str("</body>\n</html>\n");
-    page
+    page.picture(&chart::curves(report));
+    page.add(predictions(report).trim_end());
+    page.add(inputs(report).trim_end());
+    page.add(measurements(report).trim_end());
+    page.finish()
 }
 
 /// Returns where and how it was measured.
@@ -313,17 +275,6 @@ fn measurements(report: &Report) -> String {
         page.push_str(&table(&[&raw, "images/s, median", "range", "runs"], rows.collect()));
     }
     page
-}
-
-/// Cells are HTML already.
-fn table(head: &[&str], rows: Vec<Vec<String>>) -> String {
-    let row = |cells: &[String], tag: &str| {
-        let cells = cells.iter().map(|cell| format!("<{tag}>{cell}</{tag}>"));
-        format!("<tr>{}</tr>\n", cells.collect::<String>())
-    };
-    let head: Vec<String> = head.iter().map(|cell| (*cell).to_string()).collect();
-    let body: String = rows.iter().map(|cells| row(cells, "td")).collect();
-    format!("<div class=\"scroll\"><table>\n{}{body}</table></div>\n", row(&head, "th"))
 }
 
 fn times(factor: f64) -> String {

@@ -54,6 +54,7 @@ mod chart;
 mod html;
 mod measure;
 mod model;
+mod page;
 mod read;
 mod report;
 pub mod research;
@@ -61,12 +62,13 @@ mod sampling;
 mod solve;
 mod xml;
 
-pub use chart::{BarChart, Bars};
+pub use chart::{BarChart, Bars, LineChart, MarkedBar, MarkedBars, Series};
 /// Slows reading down, to see what a dataset would do on a slower disk.
 pub use fdconvert_storage::Throttle;
 pub use html::to_html;
 pub use measure::{FormatCost, Measured, Measuring, measure_formats, time_formats};
 pub use model::{Binding, Cost, Machine, Model, Throughput};
+pub use page::Page;
 pub use read::{Bandwidth, Pattern, ReadPlan, Target, measure_read};
 pub use report::{FormatReport, MeasuredOn, Mixture, MixtureReport, PaperSearch, Report, Verified};
 pub use sampling::{Sampled, Stored, choose, sample};

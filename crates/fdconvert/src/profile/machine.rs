@@ -6,7 +6,10 @@ use std::{
     thread,
 };
 
-pub(super) fn measured_on(target: &Path, command: &str) -> MeasuredOn {
+/// The machine that this runs on, for reports: its system, its processors, the file system below
+/// `target`, and the command line that was typed.
+#[must_use]
+pub fn measured_on(target: &Path, command: &str) -> MeasuredOn {
     MeasuredOn {
         system: format!("{} {}", env::consts::OS, env::consts::ARCH),
         processor: fs::read_to_string("/proc/cpuinfo").ok().as_deref().and_then(processor),

@@ -4,6 +4,8 @@ mod machine;
 mod measure;
 mod trial;
 
+pub use machine::measured_on;
+
 use crate::{
     ByteCount, ByteRate, Context, PackOptions, document, options::from_object, sources::Opening,
 };

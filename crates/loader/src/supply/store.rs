@@ -6,7 +6,7 @@ use crate::{
     stats::Counters,
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, Extent, Reader, Result};
+use fdconvert_core::{Error, Extent, KeyedRandom, Reader, Result};
 use fdconvert_storage::{Throttle, place::is_url, sigbus};
 use std::{
     sync::{
@@ -24,12 +24,36 @@ const PROBED: u64 = 1024;
 /// How long a thread that waits for simulated storage sleeps before it looks whether it still has to.
 const NAP: Duration = Duration::from_millis(20);
 
+/// How long simulated storage makes a read wait.
+#[derive(Debug, Clone, Copy)]
+struct Latency {
+    median: Duration,
+    spread: f64,
+}
+
+impl Latency {
+    /// The wait of a sample, which is the same whenever it is read.
+    fn of(self, Located { dataset, index }: Located) -> Duration {
+        if self.spread == 0.0 {
+            return self.median;
+        }
+        let mut random = KeyedRandom::new(&[LATENCY_STREAM, dataset.into(), index]);
+        // Box and Muller, "A Note on the Generation of Random Normal Deviates", 1958.
+        let (radius, angle) = (1.0 - random.unit(), random.unit());
+        let normal = (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos();
+        self.median.mul_f64((self.spread * normal).exp())
+    }
+}
+
+/// What the random numbers of waits are for.
+const LATENCY_STREAM: u64 = 0x6c61_7465_6e63_7900;
+
 /// Reads samples from storage.
 pub(crate) struct Store {
     access: Access,
     verify: bool,
     throttle: Option<Arc<Throttle>>,
-    latency: Duration,
+    latency: Latency,
     files: Files,
     /// By dataset: true for those in a store, of which nothing is mapped.
     away: Vec<bool>,
@@ -58,7 +82,7 @@ impl Store {
             access: options.access,
             verify: options.verify,
             throttle: options.throttle.clone(),
-            latency: options.latency,
+            latency: Latency { median: options.latency, spread: options.latency_spread },
             files: Files::default(),
             away: away.collect::<Result<_>>()?,
         })
@@ -75,7 +99,8 @@ impl Store {
         counters: &Counters,
         stopped: &AtomicBool,
     ) -> Result<Fetched> {
-        wait(self.latency, stopped);
+        let latency = self.latency.of(located);
+        wait(latency, stopped);
         let fetched = match self.access {
             _ if self.away.get(located.dataset as usize) == Some(&true) => {
                 self.read_away(datasets, located)?
@@ -137,7 +162,7 @@ impl Store {
             .ok_or_else(|| no_extent(&datasets.name(located.dataset), located.index))?;
         let bytes = self
             .files
-            .get(&extent.path, || wait(self.latency, stopped))?
+            .get(&extent.path, || wait(self.latency.of(located), stopped))?
             .read(extent.offset, extent.len)?;
         if self.verify {
             check(&fetched, &extent, &bytes)?;

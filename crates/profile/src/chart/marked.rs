@@ -1,0 +1,142 @@
+//! Values as horizontal bars, one below the other, with marks for what others have told.
+use super::svg::{Anchor, Svg, ticks};
+
+const WIDTH: f64 = 760.0;
+/// Room for a value behind its bar.
+const RIGHT: f64 = 92.0;
+const TOP: f64 = 40.0;
+const BOTTOM: f64 = 46.0;
+const ROW: f64 = 26.0;
+const BAR: f64 = 14.0;
+/// About the width of a letter.
+const LETTER: f64 = 7.0;
+const MAX_LETTERS: usize = 38;
+
+/// Bars over one axis that begins at 0, for a [`Page`](crate::Page).
+#[derive(Debug, Clone)]
+pub struct MarkedBars {
+    /// What the picture shows, for those who cannot see it.
+    pub title: String,
+    /// What the axis counts.
+    pub unit: String,
+    /// What a mark is; empty where there are none.
+    pub mark: String,
+    /// From the top to the bottom.
+    pub bars: Vec<MarkedBar>,
+}
+
+/// A bar with its range and its mark.
+#[derive(Debug, Clone)]
+pub struct MarkedBar {
+    /// What it is of.
+    pub name: String,
+    /// How long it is; not drawn where it is not finite.
+    pub value: f64,
+    /// Least and most of what the value is the median of.
+    pub range: (f64, f64),
+    /// Whether it is ours.
+    pub is_ours: bool,
+    /// Where a mark stands.
+    pub mark: Option<f64>,
+}
+
+impl MarkedBars {
+    /// The picture, for a page that has the colours.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        let names = self.bars.iter().map(|bar| shortened(&bar.name).chars().count());
+        let left = 20.0 + LETTER * names.max().unwrap_or(0) as f64;
+        let bottom = TOP + ROW * self.bars.len() as f64;
+        let mut svg = Svg::new((WIDTH, bottom + BOTTOM), &self.title, "");
+        let end = self.end();
+        let x = |value: f64| left + (value / end).clamp(0.0, 1.0) * (WIDTH - RIGHT - left);
+        for value in ticks(end) {
+            svg.line("grid", (x(value), TOP), (x(value), bottom));
+            svg.text("tick", (x(value), bottom + 16.0), Anchor::Middle, &short(value));
+        }
+        let middle = (left + WIDTH - RIGHT) / 2.0;
+        svg.text("tick", (middle, bottom + 36.0), Anchor::Middle, &self.unit);
+        self.legend(&mut svg, left);
+        for (row, bar) in self.bars.iter().enumerate() {
+            let top = TOP + ROW * row as f64 + (ROW - BAR) / 2.0;
+            svg.text("label", (left - 8.0, top + 11.5), Anchor::End, &shortened(&bar.name));
+            if !bar.value.is_finite() {
+                svg.text("tick", (left + 4.0, top + 11.5), Anchor::Start, "not measured");
+                continue;
+            }
+            let class = if bar.is_ours { "ours" } else { "others" };
+            svg.rect(class, (left, top), (x(bar.value) - left, BAR));
+            let (least, most) = bar.range;
+            if least < most {
+                let at = top + BAR / 2.0;
+                svg.line("range", (x(least), at), (x(most), at));
+            }
+            if let Some(mark) = bar.mark.filter(|mark| mark.is_finite()) {
+                diamond(&mut svg, (x(mark), top + BAR / 2.0));
+            }
+            let shown = [Some(bar.value), Some(most), bar.mark];
+            let behind = shown.into_iter().flatten().map(x).fold(left, f64::max);
+            svg.text("label", (behind + 10.0, top + 11.5), Anchor::Start, &short(bar.value));
+        }
+        svg.finish()
+    }
+
+    fn end(&self) -> f64 {
+        let values =
+            self.bars.iter().flat_map(|bar| [Some(bar.value), Some(bar.range.1), bar.mark]);
+        let finite = values.flatten().filter(|value| value.is_finite());
+        let end = finite.fold(0.0, f64::max);
+        if end > 0.0 { end } else { 1.0 }
+    }
+
+    fn legend(&self, svg: &mut Svg, left: f64) {
+        let mut x = left;
+        let has = |ours: bool| self.bars.iter().any(|bar| bar.is_ours == ours);
+        for (class, name, is_there) in
+            [("ours", "fdconvert", has(true)), ("others", "others", has(false))]
+        {
+            if is_there {
+                svg.rect(class, (x, 12.0), (10.0, 10.0));
+                svg.text("label", (x + 15.0, 21.0), Anchor::Start, name);
+                x += 40.0 + LETTER * name.len() as f64;
+            }
+        }
+        if self.bars.iter().any(|bar| bar.mark.is_some()) {
+            diamond(svg, (x + 5.0, 17.0));
+            svg.text("label", (x + 17.0, 21.0), Anchor::Start, &self.mark);
+        }
+    }
+}
+
+/// A mark around a place.
+pub(super) fn diamond(svg: &mut Svg, (x, y): (f64, f64)) {
+    svg.add(format_args!(
+        "<path class=\"mark\" d=\"M{x:.1} {:.1} l6 6 l-6 6 l-6 -6 z\"/>",
+        y - 6.0
+    ));
+}
+
+/// A value with three digits.
+pub(super) fn short(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        large if large >= 100.0 => format!("{value:.0}"),
+        medium if medium >= 10.0 => trimmed(format!("{value:.1}")),
+        small if small >= 0.1 => trimmed(format!("{value:.2}")),
+        _ => trimmed(format!("{value:.4}")),
+    }
+}
+
+fn trimmed(text: String) -> String {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(MAX_LETTERS) {
+        None => name.to_owned(),
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or(name)),
+    }
+}

@@ -1,0 +1,161 @@
+//! Loaders that take turns, and what each round of each of them took.
+use crate::{
+    Bar,
+    rivals::{Rival, Task},
+    watch::Watch,
+};
+use cpu_time::ProcessTime;
+use fdconvert_core::{Error, Result};
+use fdconvert_loader::{Datasets, Loader, Options};
+use serde::{Deserialize, Serialize};
+use std::{io, path::PathBuf, time::Instant};
+
+/// What a loader took for an epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Took {
+    pub(crate) images: u64,
+    pub(crate) seconds: f64,
+    /// Of all its processes.
+    pub(crate) cpu_seconds: f64,
+}
+
+impl Took {
+    pub(crate) fn cpu_ms_per_image(&self) -> f64 {
+        self.cpu_seconds * 1e3 / self.images.max(1) as f64
+    }
+
+    pub(crate) fn images_per_cpu_second(&self) -> f64 {
+        self.images as f64 / self.cpu_seconds.max(1e-9)
+    }
+
+    pub(crate) fn images_per_second(&self) -> f64 {
+        self.images as f64 / self.seconds.max(1e-9)
+    }
+
+    /// Seconds for so many images at that rate.
+    pub(crate) fn seconds_for(&self, images: u64) -> f64 {
+        self.seconds * images as f64 / self.images.max(1) as f64
+    }
+}
+
+/// One of those that take turns.
+pub(crate) struct Lane {
+    pub(crate) name: String,
+    runner: Runner,
+    pub(crate) rounds: Vec<Took>,
+    /// Of the dataset, where that counts.
+    pub(crate) bytes: u64,
+}
+
+enum Runner {
+    Ours { dataset: PathBuf, options: Box<Options> },
+    Theirs { rival: Rival, task: Task },
+}
+
+impl Lane {
+    /// fdconvert's loader over a dataset.
+    pub(crate) fn ours(
+        name: impl Into<String>,
+        dataset: impl Into<PathBuf>,
+        options: Options,
+    ) -> Self {
+        let runner = Runner::Ours { dataset: dataset.into(), options: Box::new(options) };
+        Self { name: name.into(), runner, rounds: Vec::new(), bytes: 0 }
+    }
+
+    /// Another loader.
+    pub(crate) fn theirs(name: impl Into<String>, rival: Rival, task: Task) -> Self {
+        Self {
+            name: name.into(),
+            runner: Runner::Theirs { rival, task },
+            rounds: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn is_ours(&self) -> bool {
+        matches!(self.runner, Runner::Ours { .. })
+    }
+
+    /// Lets it have its turn: an epoch to warm up, and one that counts.
+    fn round(&mut self, watch: &Watch<'_>) -> Result<()> {
+        let took = match &self.runner {
+            Runner::Ours { dataset, options } => {
+                let mut loader = Loader::new(Datasets::open(dataset)?, (**options).clone())?;
+                // What is slow on purpose has nothing to warm up.
+                if options.latency.is_zero() && options.throttle.is_none() {
+                    epoch(&mut loader, watch)?;
+                }
+                epoch(&mut loader, watch)?
+            }
+            Runner::Theirs { rival, task } => rival.run(task, watch)?,
+        };
+        self.rounds.push(took);
+        Ok(())
+    }
+
+    /// Median, least and most of a number of each round.
+    pub(crate) fn of(&self, number: impl Fn(&Took) -> f64) -> Option<(f64, (f64, f64))> {
+        let mut sorted: Vec<f64> = self.rounds.iter().map(number).collect();
+        sorted.sort_by(f64::total_cmp);
+        let median = *sorted.get(sorted.len() / 2)?;
+        Some((median, (*sorted.first()?, *sorted.last()?)))
+    }
+
+    pub(crate) fn median(&self, number: impl Fn(&Took) -> f64) -> Option<f64> {
+        self.of(number).map(|(median, _)| median)
+    }
+
+    /// The bar of a number.
+    pub(crate) fn bar(&self, number: impl Fn(&Took) -> f64) -> Bar {
+        let (value, range) = self.of(number).unzip();
+        Bar { name: self.name.clone(), value, range, is_ours: self.is_ours(), paper: None }
+    }
+}
+
+/// Lets all of them take turns, so that what disturbs the machine disturbs all of them.
+///
+/// # Errors
+/// Those of fdconvert's loader; `Cancelled`. A loader of others that fails is left out from then on
+/// and its error returned.
+pub(crate) fn take_turns(
+    lanes: &mut [Lane],
+    rounds: u32,
+    watch: &Watch<'_>,
+) -> Result<Vec<(String, String)>> {
+    let mut failed: Vec<(String, String)> = Vec::new();
+    for round in 0..rounds {
+        for lane in &mut *lanes {
+            if failed.iter().any(|(name, _)| *name == lane.name) {
+                continue;
+            }
+            watch.begins(&format!("round {} of {rounds}: {}", round + 1, lane.name))?;
+            match lane.round(watch) {
+                Err(error) if !lane.is_ours() && !matches!(error, Error::Cancelled) => {
+                    lane.rounds.clear();
+                    failed.push((lane.name.clone(), error.chain()));
+                }
+                ended => ended?,
+            }
+        }
+    }
+    Ok(failed)
+}
+
+/// Reads an epoch.
+pub(crate) fn epoch(loader: &mut Loader, watch: &Watch<'_>) -> Result<Took> {
+    let cpu = ProcessTime::try_now().map_err(clock)?;
+    let (began, mut images) = (Instant::now(), 0);
+    while let Some(batch) = loader.next_batch() {
+        images += batch?.len() as u64;
+        if watch.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+    }
+    let cpu_seconds = cpu.try_elapsed().map_err(clock)?.as_secs_f64();
+    Ok(Took { images, seconds: began.elapsed().as_secs_f64(), cpu_seconds })
+}
+
+fn clock(cause: io::Error) -> Error {
+    Error::io("read", "the clock of the process")(cause)
+}

@@ -1,0 +1,77 @@
+//! One experiment for each paper.
+mod generation;
+mod latency;
+mod loaders;
+mod mixing;
+
+use crate::{Findings, Missing, Paper, ReproduceOptions, rivals::Rival, watch::Watch};
+use fdconvert::Context;
+use fdconvert_core::{Error, Result};
+use std::{path::Path, time::Instant};
+
+/// Carries out the experiment of a paper.
+///
+/// # Errors
+/// `Usage` for options that cannot be; those of packing and loading; `Cancelled`.
+pub fn reproduce(
+    paper: Paper,
+    options: &ReproduceOptions,
+    context: Context<'_>,
+) -> Result<Findings> {
+    let began = Instant::now();
+    let scratch = tempfile::Builder::new()
+        .prefix("fdconvert-reproduce-")
+        .tempdir_in(&options.scratch)
+        .map_err(Error::io("create a folder in", &options.scratch))?;
+    let watch = Watch::new(context);
+    let run = Run { options, folder: scratch.path(), watch: &watch };
+    let found = match paper {
+        Paper::Loaders => loaders::run(&run)?,
+        Paper::Generation => generation::run(&run)?,
+        Paper::Latency => latency::run(&run)?,
+        Paper::Mixing => mixing::run(&run)?,
+        Paper::Locality => {
+            return Err(Error::usage("paper", format!("{} is not here yet", paper.number())));
+        }
+    };
+    let Found { others, missing, results, differences, figures, tables } = found;
+    let others = others.into_iter();
+    Ok(Findings {
+        paper,
+        title: paper.title(),
+        tool: format!("fdconvert {}", env!("CARGO_PKG_VERSION")),
+        measured_on: fdconvert::measured_on(scratch.path(), &options.command),
+        quick: options.quick,
+        seconds: began.elapsed().as_secs_f64(),
+        others: others.map(|rival| (rival.kind.name().to_owned(), rival.version)).collect(),
+        missing,
+        results,
+        differences,
+        figures,
+        tables,
+    })
+}
+
+/// What an experiment works in.
+struct Run<'a> {
+    options: &'a ReproduceOptions,
+    /// Its own, removed afterwards.
+    folder: &'a Path,
+    watch: &'a Watch<'a>,
+}
+
+/// What an experiment found.
+#[derive(Default)]
+struct Found {
+    others: Vec<Rival>,
+    missing: Vec<Missing>,
+    results: Vec<String>,
+    differences: Vec<String>,
+    figures: Vec<crate::Figure>,
+    tables: Vec<crate::TableOf>,
+}
+
+/// Loaders that failed did not take part.
+fn failures(missing: &mut Vec<Missing>, failed: Vec<(String, String)>) {
+    missing.extend(failed.into_iter().map(|(name, why)| Missing { name, why }));
+}

@@ -1,0 +1,40 @@
+use fdconvert::{Cancel, Context, Stage, Steps};
+use fdconvert_core::{Error, Result};
+
+/// Who listens to an experiment, and may stop it.
+pub(crate) struct Watch<'a> {
+    cancel: &'a Cancel,
+    steps: Box<dyn Steps + 'a>,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(context: Context<'a>) -> Self {
+        Self { cancel: context.cancel, steps: context.progress.stage(Stage::Reproducing) }
+    }
+
+    /// So many more [`begins`](Self::begins) will come.
+    pub(crate) fn total(&self, n: u64) {
+        self.steps.total(n);
+    }
+
+    /// Something is begun, and what was begun before has ended.
+    ///
+    /// # Errors
+    /// `Cancelled`.
+    pub(crate) fn begins(&self, what: &str) -> Result<()> {
+        if self.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        self.steps.on(what);
+        self.steps.step();
+        Ok(())
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    pub(crate) fn cancel(&self) -> &'a Cancel {
+        self.cancel
+    }
+}
