@@ -15,8 +15,8 @@ pub(crate) struct Groups {
     groups: Vec<Group>,
     /// How samples are kept in memory, if they are.
     method: Option<&'static dyn Method>,
-    /// Which rank keeps which sample, where rows are dealt by that.
-    owners: Option<Arc<Owners>>,
+    /// Which rank keeps which sample, where rows are dealt by that, and the bytes of all these.
+    owned: Option<(Arc<Owners>, u64)>,
 }
 
 struct Group {
@@ -59,7 +59,7 @@ impl Groups {
                 groups.push(Group { dataset, within, draws, n_slots: 0, residence: None });
             }
         }
-        let mut groups = Self { groups, method: None, owners: None };
+        let mut groups = Self { groups, method: None, owned: None };
         if options.cache_bytes > 0 {
             refuse_changing(datasets)?;
             let method = options.cache_policy.method();
@@ -111,7 +111,7 @@ impl Groups {
                 Some(owned) => (owned.choose(&candidates)?, None),
             };
         }
-        self.owners = owned.map(|owned| Arc::new(owned.into_owners()));
+        self.owned = owned.map(Owned::done);
         Ok(())
     }
 
@@ -134,7 +134,12 @@ impl Groups {
 
     /// Which rank keeps which sample, where rows are dealt by that.
     pub(crate) fn owners(&self) -> Option<&Arc<Owners>> {
-        self.owners.as_ref()
+        self.owned.as_ref().map(|(owners, _)| owners)
+    }
+
+    /// The bytes of the images of all samples that have an owner.
+    pub(crate) fn owned_bytes(&self) -> u64 {
+        self.owned.as_ref().map_or(0, |(_, n_bytes)| *n_bytes)
     }
 
     /// For each stratum: its samples, and how many of them are kept in memory.

@@ -93,6 +93,7 @@ impl Supply {
                 fingerprint: groups.fingerprint(datasets) ^ options.label.fingerprint(),
                 folder: options.cache_folder.as_deref(),
                 owners: groups.owners().map(|owners| (owners, options.cache())),
+                owned_fit: groups.owned_bytes() <= options.cache_bytes,
             })?,
         };
         Ok(Self { store: Store::new(datasets, options)?, cache })

@@ -132,6 +132,8 @@ pub(crate) struct Slotted<'a> {
     pub(crate) folder: Option<&'a Path>,
     /// Which cache keeps which sample, and the number of this one, where each sample has an owner.
     pub(crate) owners: Option<(&'a Arc<Owners>, u32)>,
+    /// True if what all caches own would fit into this one.
+    pub(crate) owned_fit: bool,
 }
 
 /// What is kept of a group.

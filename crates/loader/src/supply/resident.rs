@@ -36,7 +36,10 @@ impl policy::Method for Method {
         let residents = Residents::new(slotted);
         let kept = match slotted.folder {
             None => Kept::Memory((0..residents.n_slots()).map(|_| OnceLock::new()).collect()),
-            Some(folder) => Kept::Folder(Copies::open(folder, identity(slotted))?),
+            Some(folder) => Kept::Folder {
+                copies: Copies::open(folder, identity(slotted))?,
+                of_all: slotted.owned_fit,
+            },
         };
         Ok(Box::new(Filling(Arc::new(Slots { residents, kept }))))
     }
@@ -117,7 +120,8 @@ struct Slots {
 enum Kept {
     /// By number of the slot.
     Memory(Vec<OnceLock<Box<Fetched>>>),
-    Folder(Copies),
+    /// With room for what other ranks own, too, or not.
+    Folder { copies: Copies, of_all: bool },
 }
 
 impl Slots {
@@ -129,7 +133,9 @@ impl Slots {
             (Kept::Memory(slots), Home::Here(slot)) => {
                 slot_of(slots, *slot)?.get().map(|fetched| Fetched::clone(fetched))
             }
-            (Kept::Folder(copies), Home::Here(_) | Home::Elsewhere) => copies.get(&name(place)),
+            (Kept::Folder { copies, .. }, Home::Here(_) | Home::Elsewhere) => {
+                copies.get(&name(place))
+            }
         }
     }
 
@@ -140,24 +146,28 @@ impl Slots {
             (Kept::Memory(slots), Home::Here(slot)) => {
                 slot_of(slots, slot).is_some_and(|slot| slot.get().is_some())
             }
-            (Kept::Folder(copies), Home::Here(_) | Home::Elsewhere) => copies.has(&name(place)),
+            (Kept::Folder { copies, .. }, Home::Here(_) | Home::Elsewhere) => {
+                copies.has(&name(place))
+            }
         }
     }
 
-    /// Keeps a sample in its slot; of one that cannot be kept it says so.
-    fn put(&self, place: Place, slot: u64, fetched: Fetched) -> (Fetched, bool) {
-        match &self.kept {
-            Kept::Memory(slots) => {
+    /// Keeps a sample that is to be kept; of one that cannot be it says so.
+    fn put(&self, place: Place, home: &Home, fetched: Fetched) -> (Fetched, bool) {
+        match (&self.kept, home) {
+            (Kept::Memory(slots), Home::Here(slot)) => {
                 let fetched = fetched.owned();
                 // Another thread may have read it for a row that repeats or replaces another.
-                let kept = slot_of(slots, slot).map(|slot| slot.set(Box::new(fetched.clone())));
+                let kept = slot_of(slots, *slot).map(|slot| slot.set(Box::new(fetched.clone())));
                 drop(kept);
                 (fetched, true)
             }
-            Kept::Folder(copies) => {
+            (Kept::Folder { copies, .. }, Home::Here(_))
+            | (Kept::Folder { copies, of_all: true }, Home::Elsewhere) => {
                 let is_kept = copies.put(&name(place), &fetched).is_ok();
                 (fetched, is_kept)
             }
+            _ => (fetched, true),
         }
     }
 }
@@ -205,9 +215,7 @@ impl Samples for Epoch {
             counters.hit();
             return Ok(fetched);
         }
-        let fetched = read(place)?;
-        let Home::Here(slot) = home else { return Ok(fetched) };
-        let (fetched, is_kept) = self.slots.put(place, slot, fetched);
+        let (fetched, is_kept) = self.slots.put(place, &home, read(place)?);
         if !is_kept {
             counters.not_kept();
         }

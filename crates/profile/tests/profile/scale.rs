@@ -1,4 +1,6 @@
 //! The limits of the model of many ranks.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use fdconvert_profile::{Cluster, Dealing, EpochTime, moved_share};
 use std::f64::consts::PI;
 

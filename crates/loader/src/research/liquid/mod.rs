@@ -179,6 +179,7 @@ mod tests {
             fingerprint: 0,
             folder: None,
             owners: None,
+            owned_fit: false,
         };
         let samples = Liquid.cache(&slotted).unwrap().samples(order, 0);
         let ids: Vec<u64> = (0..9).map(|at| samples.at(at).unwrap().id).collect();
