@@ -110,7 +110,7 @@ fn owners_of_all(len: u64, n_caches: u32) -> Owners {
 proptest! {
     #![proptest_config(cases())]
 
-    /// Any world, batch, dataset, seed and epoch: rows are dealt anew, and that is all.
+    /// Any world, batch, dataset, seed and epoch: rows are dealt otherwise, and that is all.
     #[test]
     fn steps_have_the_rows_of_plain_training(
         strata in prop::collection::vec(0..80u64, 1..4),
@@ -460,7 +460,7 @@ fn reads_are_as_in_the_guide() {
 fn caches_that_cannot_own_samples_are_refused() {
     let reader = Groups::new(&[30]);
     let base = || options(2, [0, 4], 20);
-    let folder = Some(std::env::temp_dir().join("never-made"));
+    let folder = Some("never-made".into());
     let cases = [
         (Options { cache_bytes: 0, ..base() }, "locality"),
         (Options { cache_policy: LIQUID, ..base() }, "cache_policy"),
