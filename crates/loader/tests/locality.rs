@@ -14,7 +14,7 @@ use common::{
 use fdconvert_core::Source;
 use fdconvert_loader::{
     Augment, Batch, Batching, CachePolicy, Crop, Datasets, Last, Loader, Options, Order, Output,
-    Owners, Place, Row, Shuffle, State, Steps, Stratum, World, assign, research::LIQUID,
+    Owners, Place, Row, Shuffle, State, Steps, Stratum, Worker, World, assign, research::LIQUID,
 };
 use proptest::prelude::*;
 use std::{
@@ -149,6 +149,12 @@ proptest! {
                 (plain.collect::<Vec<_>>(), dealt.collect::<Vec<_>>())
             })
             .collect();
+        let dealt = plain(0).with_owners(order.clone(), owners.clone()).unwrap();
+        let cursor = dealt.resume(9, &state).unwrap();
+        for id in 0..3 {
+            let steps = cursor.clone().of_worker(Worker { id, count: 3 }).unwrap();
+            prop_assert!(steps.eq(ranks[0].1.iter().skip(id as usize).step_by(3).cloned()));
+        }
         for step in 0..ranks[0].0.len() {
             let key = |row: &Row| (row.position, row.valid);
             let plain = ranks.iter().flat_map(|(plain, _)| plain[step].rows.iter().map(key));
