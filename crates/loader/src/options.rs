@@ -83,27 +83,28 @@ pub struct Options {
     pub limits: Limits,
     /// Memory for encoded images that are not to be read again, in bytes of images, on this rank;
     /// about 200 bytes for each come on top. 0 for none. How many fit is part of the order, but
-    /// with `locality`: a state of a run with another number is refused. Needs [`Shuffle::Global`], and a dataset
-    /// that tells sizes without reading and is the same in every epoch. It is asked for the size
-    /// of every image when the loader is made.
+    /// with `locality`: a state of a run with another number is refused. Needs
+    /// [`Shuffle::Global`], and a dataset that tells sizes without reading and is the same in every
+    /// epoch. It is asked for the size of every image when the loader is made.
     pub cache_bytes: u64,
-    /// Which images those are.
+    /// Gives each row to the rank whose cache owns its sample, as far as all ranks keep as many
+    /// rows as each other: with caches that together hold the dataset, ranks hardly read it again.
+    /// All ranks need the same `cache_bytes`, which is then the part of each in what they keep
+    /// together, and not part of the order: the global batches and states are those of a run
+    /// without a cache, whatever the number of ranks. Only which rank a row is on is different, so
+    /// each sees mostly the same samples again: mind that where batches are normalised within a
+    /// rank.
+    pub locality: bool,
+    /// With `locality`, how many ranks share the `cache_folder` and own its samples together: those
+    /// of one machine, which follow each other. 1 where each rank has a cache of its own.
+    pub ranks_per_cache: u32,
+    /// Which images are kept.
     pub cache_policy: CachePolicy,
     /// The folder in which they are kept instead of in memory: on a local disk, for datasets in a
     /// store. Loaders that draw the same samples with the same seed share it, those of other ranks
     /// and later runs, too; others have a folder of their own in it. What is in it may be deleted
     /// at any time.
     pub cache_folder: Option<PathBuf>,
-    /// Gives each row to the rank whose cache owns its sample, as far as all ranks keep as many
-    /// rows as each other: with caches that together hold the dataset, ranks read little more than
-    /// nothing. `cache_bytes` is then a part of all that the ranks keep together, and not part of
-    /// the order: the global batches and states are those of a run without a cache, whatever the
-    /// number of ranks. Only which rank a row is on is different, so each sees mostly the same
-    /// samples again: mind that where batches are normalised within a rank.
-    pub locality: bool,
-    /// With `locality`, how many ranks share the `cache_folder` and own its samples together: those
-    /// of one machine, which follow each other. 1 where each rank has a cache of its own.
-    pub ranks_per_cache: u32,
     /// How images are read.
     pub access: Access,
     /// Slows reading down to a rate, to see what slower storage would do; loaders that share one
