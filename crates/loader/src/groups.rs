@@ -4,16 +4,19 @@
 use crate::{
     dataset::Datasets,
     options::Options,
-    order::{Order, Permutation, Place, Shuffle, Stratum},
-    supply::{Candidates, Choice, Method},
+    order::{Order, Owners, Permutation, Place, Shuffle, Stratum},
+    supply::{Candidates, Choice, Method, Owned},
 };
 use fdconvert_core::{Error, Result};
+use std::sync::Arc;
 
 /// The strata of a loader.
 pub(crate) struct Groups {
     groups: Vec<Group>,
     /// How samples are kept in memory, if they are.
     method: Option<&'static dyn Method>,
+    /// Which rank keeps which sample, where rows are dealt by that, and the bytes of all these.
+    owned: Option<(Arc<Owners>, u64)>,
 }
 
 struct Group {
@@ -21,9 +24,10 @@ struct Group {
     /// Number of the group in its dataset; `None` where the dataset is taken as a whole.
     within: Option<usize>,
     draws: Stratum,
-    /// Samples that are kept in memory.
+    /// Samples that are kept: by this rank, or by all of them where each has an owner.
     n_slots: u64,
-    /// The order in which samples become resident, for the whole run.
+    /// The order in which samples become resident, for the whole run, where that is part of the
+    /// order of the epochs.
     residence: Option<Permutation>,
 }
 
@@ -55,7 +59,7 @@ impl Groups {
                 groups.push(Group { dataset, within, draws, n_slots: 0, residence: None });
             }
         }
-        let mut groups = Self { groups, method: None };
+        let mut groups = Self { groups, method: None, owned: None };
         if options.cache_bytes > 0 {
             refuse_changing(datasets)?;
             let method = options.cache_policy.method();
@@ -83,10 +87,14 @@ impl Groups {
             }
             totals.push(total);
         }
+        let mut owned = match options.locality {
+            true => Some(Owned::new(options.seed, options.n_caches())?),
+            false => None,
+        };
         let all_bytes = totals.iter().map(|total| u128::from(*total)).sum();
         for ((group, n_bytes), number) in self.groups.iter_mut().zip(totals).zip(0..) {
             let size = |position| datasets.image_len(group.at(datasets, position));
-            let Choice { n_slots, residence } = method.choose(&Candidates {
+            let candidates = Candidates {
                 group: number,
                 len: group.draws.len,
                 n_bytes,
@@ -94,9 +102,16 @@ impl Groups {
                 all_bytes,
                 seed: options.seed,
                 size: &size,
-            })?;
-            (group.n_slots, group.residence) = (n_slots, residence);
+            };
+            (group.n_slots, group.residence) = match &mut owned {
+                None => {
+                    let Choice { n_slots, residence } = method.choose(&candidates)?;
+                    (n_slots, residence)
+                }
+                Some(owned) => (owned.choose(&candidates)?, None),
+            };
         }
+        self.owned = owned.map(Owned::done);
         Ok(())
     }
 
@@ -115,6 +130,16 @@ impl Groups {
 
     fn strata(&self) -> Vec<Stratum> {
         self.groups.iter().map(|group| group.draws).collect()
+    }
+
+    /// Which rank keeps which sample, where rows are dealt by that.
+    pub(crate) fn owners(&self) -> Option<&Arc<Owners>> {
+        self.owned.as_ref().map(|(owners, _)| owners)
+    }
+
+    /// The bytes of the images of all samples that have an owner.
+    pub(crate) fn owned_bytes(&self) -> u64 {
+        self.owned.as_ref().map_or(0, |(_, n_bytes)| *n_bytes)
     }
 
     /// For each stratum: its samples, and how many of them are kept in memory.

@@ -26,7 +26,8 @@
 //! Datasets that store images in several codecs are spread codec by codec, so that every batch costs
 //! the same. With [`cache_bytes`](Options::cache_bytes) a part of the images stays in memory, evenly
 //! spread as well: every batch then reads the same from storage. With [`Access::Direct`] the page
-//! cache is left alone.
+//! cache is left alone. With [`locality`](Options::locality) the caches of all ranks count as one,
+//! and each rank is dealt the rows whose samples it keeps.
 //!
 //! Everything that is random is keyed: a batch follows from seed, epoch and position, a crop from
 //! seed, epoch and sample. Threads, ranks, prefetching and failures of other samples change
@@ -63,8 +64,8 @@ pub use failure::{Failures, OnError};
 pub use fdconvert_storage::Throttle;
 pub use options::{Access, Label, Options};
 pub use order::{
-    Batching, Cursor, Last, Order, Permutation, Place, Places, Row, Shuffle, State, Step, Steps,
-    Stratum, Worker, World,
+    Assignment, Batching, Cursor, Last, Moved, Order, Owners, Permutation, Place, Places, Row,
+    Shuffle, Slot, State, Step, Steps, Stratum, Worker, World, assign,
 };
 pub use stats::{Decoded, Stats, Verdict};
 pub use supply::CachePolicy;

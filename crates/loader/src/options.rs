@@ -82,12 +82,23 @@ pub struct Options {
     /// What no image may exceed.
     pub limits: Limits,
     /// Memory for encoded images that are not to be read again, in bytes of images, on this rank;
-    /// about 200 bytes for each come on top. 0 for none. How many fit is part of the order: a
-    /// state of a run with another number is refused. Needs [`Shuffle::Global`], and a dataset
-    /// that tells sizes without reading and is the same in every epoch. It is asked for the size
-    /// of every image when the loader is made.
+    /// about 200 bytes for each come on top. 0 for none. How many fit is part of the order, but
+    /// with `locality`: a state of a run with another number is refused. Needs
+    /// [`Shuffle::Global`], and a dataset that tells sizes without reading and is the same in every
+    /// epoch. It is asked for the size of every image when the loader is made.
     pub cache_bytes: u64,
-    /// Which images those are.
+    /// Gives each row to the rank whose cache owns its sample, as far as all ranks keep as many
+    /// rows as each other: with caches that together hold the dataset, ranks hardly read it again.
+    /// All ranks need the same `cache_bytes`, which is then the part of each in what they keep
+    /// together, and not part of the order: the global batches and states are those of a run
+    /// without a cache, whatever the number of ranks. Only which rank a row is on is different, so
+    /// each sees mostly the same samples again: mind that where batches are normalised within a
+    /// rank.
+    pub locality: bool,
+    /// With `locality`, how many ranks share the `cache_folder` and own its samples together: those
+    /// of one machine, which follow each other. 1 where each rank has a cache of its own.
+    pub ranks_per_cache: u32,
+    /// Which images are kept.
     pub cache_policy: CachePolicy,
     /// The folder in which they are kept instead of in memory: on a local disk, for datasets in a
     /// store. Loaders that draw the same samples with the same seed share it, those of other ranks
@@ -152,6 +163,8 @@ impl Default for Options {
             cache_bytes: 0,
             cache_policy: CachePolicy::RESIDENT,
             cache_folder: None,
+            locality: false,
+            ranks_per_cache: 1,
             access: Access::Mapped,
             throttle: None,
             latency: Duration::ZERO,
@@ -208,6 +221,7 @@ impl Options {
             let what = "how much the folder may hold is missing: `cache_bytes` tells it";
             return refuse("cache_folder", what.into());
         }
+        self.check_locality()?;
         self.crop.check()?;
         self.output.check()?;
         let row = self.output.n_bytes() as u64;
@@ -215,6 +229,47 @@ impl Options {
             return refuse("batch", format!("{} rows of {row} bytes are too large", self.batch));
         }
         Ok(())
+    }
+
+    /// Refuses caches that cannot own samples.
+    fn check_locality(&self) -> Result<()> {
+        let refuse = |option, what: String| Err(Error::usage(option, what));
+        let (ranks, size) = (self.ranks_per_cache, self.world.size);
+        if self.locality && self.cache_bytes == 0 {
+            let what = "no rank has a cache that could own samples: `cache_bytes` gives each one";
+            return refuse("locality", what.into());
+        }
+        if self.locality && self.cache_policy != CachePolicy::RESIDENT {
+            let what = format!(
+                "the policy `{}` keeps other samples all the time; `resident` keeps the same ones",
+                self.cache_policy.name()
+            );
+            return refuse("cache_policy", what);
+        }
+        if ranks == 0 || size % ranks != 0 {
+            let what = format!("{size} ranks are no multiple of {ranks}; take a divisor of {size}");
+            return refuse("ranks_per_cache", what);
+        }
+        if ranks > 1 && !self.locality {
+            let what = "it says who owns samples, which only matters with `locality`";
+            return refuse("ranks_per_cache", what.into());
+        }
+        if ranks > 1 && self.cache_folder.is_none() {
+            let what = "processes share no memory: name the `cache_folder` that they share, or \
+                        leave it at 1";
+            return refuse("ranks_per_cache", what.into());
+        }
+        Ok(())
+    }
+
+    /// Caches of all ranks together.
+    pub(crate) fn n_caches(&self) -> u32 {
+        self.world.size.checked_div(self.ranks_per_cache).unwrap_or_default()
+    }
+
+    /// Number of the cache that this rank has a part in.
+    pub(crate) fn cache(&self) -> u32 {
+        self.world.rank.checked_div(self.ranks_per_cache).unwrap_or_default()
     }
 
     /// Refuses what a GPU has no use for.

@@ -32,6 +32,7 @@ pub(crate) struct Counters {
     reads: AtomicU64,
     hits: AtomicU64,
     not_kept: AtomicU64,
+    moved: AtomicU64,
     /// What stores had been asked for when counting began.
     before: Mutex<StoreTotals>,
     nanos: [AtomicU64; 3],
@@ -57,6 +58,7 @@ impl Default for Counters {
             reads: AtomicU64::new(0),
             hits: AtomicU64::new(0),
             not_kept: AtomicU64::new(0),
+            moved: AtomicU64::new(0),
             before: Mutex::new(store_totals()),
             nanos: Default::default(),
             first_batch: AtomicU64::new(u64::MAX),
@@ -97,6 +99,11 @@ impl Counters {
     /// A resident image could not be kept: the disk is full, or the folder is gone.
     pub(crate) fn not_kept(&self) {
         self.not_kept.fetch_add(1, Relaxed);
+    }
+
+    /// A row was taken whose sample another cache owns.
+    pub(crate) fn moved(&self) {
+        self.moved.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn sample(&self, stratum: u32) {
@@ -148,6 +155,7 @@ impl Counters {
             &self.reads,
             &self.hits,
             &self.not_kept,
+            &self.moved,
             &self.waited,
         ];
         single.into_iter().chain(&self.nanos).chain(&self.waits).chain(&self.strata)
@@ -176,6 +184,7 @@ impl Counters {
             reads: self.reads.load(Relaxed),
             hits: self.hits.load(Relaxed),
             not_kept: self.not_kept.load(Relaxed),
+            moved: self.moved.load(Relaxed),
             requests: now.requests.saturating_sub(before.requests),
             received_bytes: now.bytes.saturating_sub(before.bytes),
             over_fetched_bytes: now.over_fetched_bytes.saturating_sub(before.over_fetched_bytes),
@@ -252,6 +261,10 @@ pub struct Stats {
     pub hits: u64,
     /// Images that were to be kept in a folder and could not be: the disk is full, or it is gone.
     pub not_kept: u64,
+    /// Rows whose samples another cache owns than this rank's, with
+    /// [`Options::locality`](crate::Options::locality): those that it was dealt because it owns
+    /// too few of a global batch.
+    pub moved: u64,
     /// Requests to stores by this process; those that were repeated after a failure count once.
     pub requests: u64,
     /// Bytes of objects that they brought. What is over [`storage_bytes`](Self::storage_bytes) was

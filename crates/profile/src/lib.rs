@@ -46,6 +46,9 @@
 //! The inputs are measured by [`measure_formats`] (bytes and CPU) and [`measure_read`] (bytes/s of
 //! a folder or of files), and a [`Report`] keeps all of it, as JSON or as a page for people.
 //!
+//! What many ranks make of it, which share a storage and keep parts of the dataset in their caches,
+//! is a model of its own, [`Cluster`].
+//!
 //! Deliberately absent: training, the choice *which* images become raw, and latency: a loader that
 //! has too few requests in flight is slower than this model says.
 #![forbid(unsafe_code)]
@@ -59,6 +62,7 @@ mod read;
 mod report;
 pub mod research;
 mod sampling;
+mod scale;
 mod solve;
 mod xml;
 
@@ -72,4 +76,5 @@ pub use page::Page;
 pub use read::{Bandwidth, Pattern, ReadPlan, Target, measure_read};
 pub use report::{FormatReport, MeasuredOn, Mixture, MixtureReport, PaperSearch, Report, Verified};
 pub use sampling::{Sampled, Stored, choose, sample};
+pub use scale::{Cluster, Dealing, EpochTime, moved_share};
 pub use solve::{Choice, GAIN, SLACK, Solution, Verdict, sweep};

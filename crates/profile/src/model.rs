@@ -190,14 +190,14 @@ pub(crate) fn rate(seconds: f64) -> f64 {
     if seconds > 0.0 { seconds.recip() } else { f64::INFINITY }
 }
 
-fn not_negative(what: &str, value: f64) -> Result<()> {
+pub(crate) fn not_negative(what: &str, value: f64) -> Result<()> {
     if value.is_finite() && value >= 0.0 {
         return Ok(());
     }
     Err(Error::usage("profile", format!("{what}: {value} is not a number from 0 up")))
 }
 
-fn positive(what: &str, value: f64) -> Result<()> {
+pub(crate) fn positive(what: &str, value: f64) -> Result<()> {
     if value.is_finite() && value > 0.0 {
         return Ok(());
     }

@@ -62,7 +62,12 @@ impl Setup {
         let Options { batch, world, last, .. } = self.options;
         let global_batch = batch.saturating_mul(world.size);
         let batching = Batching { global_batch, world, last, uneven: false };
-        Steps::new(&self.order(epoch)?, batching)
+        let order = self.order(epoch)?;
+        let steps = Steps::new(&order, batching)?;
+        match self.groups.owners() {
+            None => Ok(steps),
+            Some(owners) => steps.with_owners(order, owners.clone()),
+        }
     }
 
     /// The state before the first batch of an epoch.

@@ -92,7 +92,7 @@ impl Steps {
         if state.fingerprint != cursor.fingerprint {
             return wrong(format!(
                 "it is of another dataset, choice of samples, shuffle or `cache_bytes`, which is \
-                 part of the order: its fingerprint is {:016x}, that of this run is {:016x}",
+                 part of the order but with `locality`: its fingerprint is {:016x}, that of this run is {:016x}",
                 state.fingerprint, cursor.fingerprint
             ));
         }

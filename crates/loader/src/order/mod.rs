@@ -53,6 +53,26 @@
 //!     rank r of W takes the next floor(n / W) rows, the first n mod W ranks one more
 //! ```
 //!
+//! With `locality` the order is that without residents: no stratum is drawn in two parts. Instead
+//! resident samples have owners, and the last line above is another:
+//!
+//! ```text
+//! owners: C caches, of W / C consecutive ranks each                              owners.rs
+//!     resident k of stratum f: the sample permutation(len, hash(seed, resident, f, 0))(k)
+//!     g = k + residents of the strata before f; cache g mod C owns it, in its slot floor(g / C)
+//!     k = 0, 1, ... up to the first, exclusive, for which its cache has no room: a cache has room
+//!     for min(b, floor(cache_bytes * b / bytes of all strata)) bytes, where the stratum has b, and
+//!     for what the strata before it have left there
+//!
+//! rank r of W takes of the n rows of a step                                      assign.rs
+//!     share of a cache = the rows that its ranks take together without locality
+//!     row i = 0, 1, ...: to the cache that owns its sample, while that has less than its share
+//!     the rest, first rows without owner, then those with, i ascending: to cache 0 up to its
+//!     share, then to cache 1 and so on
+//!     the ranks of a cache take its rows, i ascending, one after another, each as many as without
+//!     rows that fill up a last batch are those without locality
+//! ```
+//!
 //! # Why so
 //!
 //! *Merging by key* spreads every stratum evenly along the epoch: each prefix holds each stratum's
@@ -79,6 +99,12 @@
 //! *Counting global samples*, not batches of a rank, makes the state independent of the number of
 //! ranks, threads and processes. All of them may change between two runs of one epoch.
 //!
+//! *Owners are computed*, from seed, sample and the number of caches, so that no rank has to ask
+//! another one, and a run that resumes with other ranks has other owners and the same steps. That
+//! is also why the order knows nothing of residents then: how many there are depends on the ranks.
+//! In a global batch their number varies like a coin, which among the many rows of all ranks is
+//! little.
+//!
 //! *Rows are shuffled within a step* because neighbours in the line are of different strata in a
 //! regular pattern: uncut, rank 0 would always get the same mixture at the same rows.
 //!
@@ -93,12 +119,16 @@
 //! | `merge.rs` | the line of all strata |
 //! | `epoch.rs` | [`Order`], [`Place`], [`Places`] |
 //! | `steps.rs` | [`World`], [`Last`], [`Batching`], [`Steps`], [`Row`] |
+//! | `owners.rs` | [`Owners`]: which cache keeps which sample |
+//! | `assign.rs` | [`assign`]: the rows of a step, to the caches that own their samples |
 //! | `cursor.rs` | [`Cursor`], [`Step`], [`Worker`]: going on where a run stopped |
 //! | `state.rs` | [`State`], the checkpoint |
+mod assign;
 mod cursor;
 mod epoch;
 mod key;
 mod merge;
+mod owners;
 mod permutation;
 mod state;
 mod steps;
@@ -106,10 +136,11 @@ mod strata;
 mod windowed;
 
 pub(crate) use key::{Purpose, derive};
-pub(crate) use steps::share;
 
+pub use assign::{Assignment, Moved, assign};
 pub use cursor::{Cursor, Step, Worker};
 pub use epoch::{Order, Place, Places};
+pub use owners::{Owners, Slot};
 pub use permutation::Permutation;
 pub use state::State;
 pub use steps::{Batching, Last, Row, Steps, World};

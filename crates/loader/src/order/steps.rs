@@ -1,10 +1,12 @@
 //! Steps: which positions of an epoch a rank takes at each step of the training.
+use super::assign::assign;
 use super::epoch::Order;
 use super::key::{Purpose, derive};
+use super::owners::Owners;
 use super::permutation::Permutation;
 use super::strata::Shuffle;
 use fdconvert_core::{Error, Result};
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 /// One of the processes that train together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +87,15 @@ pub struct Steps {
     pub(crate) fingerprint: u64,
     /// True if rows are shuffled within a step; not when the dataset's own order is asked for.
     shuffled: bool,
+    /// By whom rows are taken, where that is not the next rank in turn.
+    locality: Option<Arc<Locality>>,
+}
+
+/// What tells who owns a row.
+#[derive(Debug)]
+struct Locality {
+    order: Order,
+    owners: Arc<Owners>,
 }
 
 impl Steps {
@@ -117,7 +128,25 @@ impl Steps {
             epoch: order.epoch(),
             fingerprint: order.fingerprint(0),
             shuffled: order.shuffle() != Shuffle::None,
+            locality: None,
         })
+    }
+
+    /// The same steps, of whose rows each rank takes those that its cache owns, as far as its share
+    /// goes. Steps, the sizes of batches and states stay what they are.
+    ///
+    /// `order` is that of the steps. Where there are fewer caches than ranks, as many ranks as each
+    /// other share one: those that follow each other.
+    ///
+    /// # Errors
+    /// When the ranks cannot share the caches equally.
+    pub fn with_owners(self, order: Order, owners: Arc<Owners>) -> Result<Self> {
+        let (size, n_caches) = (self.batching.world.size, owners.n_caches());
+        if size % n_caches != 0 {
+            let what = format!("{size} ranks cannot share {n_caches} caches equally");
+            return Err(Error::usage("world", what));
+        }
+        Ok(Self { locality: Some(Arc::new(Locality { order, owners })), ..self })
     }
 
     /// Returns how many steps the epoch has: the same on every rank, whatever fails.
@@ -173,7 +202,13 @@ impl Steps {
             position: start + if self.shuffled { permutation.at(at) } else { at },
             valid: true,
         };
-        let mut rows: Vec<Row> = valid.clone().map(row).collect();
+        let mut rows: Vec<Row> = match &self.locality {
+            None => valid.clone().map(row).collect(),
+            Some(locality) => {
+                let all: Vec<Row> = (0..n_valid).map(row).collect();
+                self.owned(locality, start, &all, &valid)
+            }
+        };
         if self.batching.last == Last::Pad {
             // A rank's share of a whole batch is never smaller than of a part of one, so the
             // padding rows of all ranks number through from zero.
@@ -185,6 +220,35 @@ impl Steps {
         rows
     }
 
+    /// Those of all rows of the step that begins at `start` which this rank takes, by who owns
+    /// their samples: as many as are in `share`.
+    fn owned(&self, locality: &Locality, start: u64, all: &[Row], share: &Range<u64>) -> Vec<Row> {
+        let Locality { order, owners } = locality;
+        let cache_of = |place| owners.of(place).map(|slot| slot.cache);
+        // In the order of the line, which is faster than row by row.
+        let by_position: Vec<Option<u32>> =
+            order.iter_from(start).take(all.len()).map(cache_of).collect();
+        let owner = |row: &Row| {
+            let at = usize::try_from(row.position.checked_sub(start)?).ok()?;
+            *by_position.get(at)?
+        };
+        let of_rows: Vec<Option<u32>> = all.iter().map(owner).collect();
+        let World { rank, size } = self.batching.world;
+        // As many as each other: see `with_owners`.
+        let ranks_per_cache = size.checked_div(owners.n_caches()).unwrap_or(1).max(1);
+        let begin = |cache: u32| self::share(all.len() as u64, cache * ranks_per_cache, size).start;
+        let shares: Vec<usize> = (0..owners.n_caches())
+            .map(|cache| (begin(cache + 1) - begin(cache)) as usize)
+            .collect();
+        let assigned = assign(&of_rows, &shares).rows;
+        let cache = rank / ranks_per_cache;
+        let own = assigned.get(cache as usize).map_or(&[][..], Vec::as_slice);
+        // The ranks of one cache take its rows in turn, each its share.
+        let skipped = share.start.saturating_sub(begin(cache)) as usize;
+        let own = own.iter().skip(skipped).take(share.clone().count());
+        own.filter_map(|row| all.get(*row).copied()).collect()
+    }
+
     /// This rank's part of `n` rows.
     fn share(&self, n: u64) -> Range<u64> {
         let World { rank, size } = self.batching.world;
@@ -193,7 +257,7 @@ impl Steps {
 }
 
 /// A rank's part of `n` rows: all get as many, and the first ranks one more of what is left.
-pub(crate) fn share(n: u64, rank: u32, size: u32) -> Range<u64> {
+pub(super) fn share(n: u64, rank: u32, size: u32) -> Range<u64> {
     let (rank, size) = (u64::from(rank), u64::from(size).max(1));
     let before = |rank: u64| n / size * rank + (n % size).min(rank);
     before(rank)..before(rank + 1)

@@ -4,7 +4,8 @@
 //! ```text
 //! Cache::samples   an epoch's order  ->  Samples: position -> sample -> bytes
 //!     Uncached     every sample is read
-//!     Residents    a slot for each resident sample, filled by its first use
+//!     Filling      a slot for each resident sample, filled by its first use; with `locality` for
+//!         |        each that this rank owns
 //!         |
 //!       Store      the reader's map, or direct reads; pays the throttle
 //! ```
@@ -13,6 +14,7 @@
 
 mod copies;
 mod files;
+mod owned;
 mod policy;
 mod resident;
 mod store;
@@ -25,6 +27,7 @@ use crate::{
     stats::Counters,
 };
 use fdconvert_core::Result;
+pub(crate) use owned::Owned;
 pub use policy::CachePolicy;
 pub(crate) use policy::{Candidates, Choice, Method, Slotted};
 use std::sync::atomic::AtomicBool;
@@ -89,6 +92,8 @@ impl Supply {
                 // Which label is asked for is part of what is kept.
                 fingerprint: groups.fingerprint(datasets) ^ options.label.fingerprint(),
                 folder: options.cache_folder.as_deref(),
+                owners: groups.owners().map(|owners| (owners, options.cache())),
+                owned_fit: groups.owned_bytes() <= options.cache_bytes,
             })?,
         };
         Ok(Self { store: Store::new(datasets, options)?, cache })

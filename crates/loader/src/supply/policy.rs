@@ -2,11 +2,11 @@
 
 use super::Cache;
 use crate::{
-    order::{Permutation, Stratum},
+    order::{Owners, Permutation, Stratum},
     supply::resident,
 };
 use fdconvert_core::Result;
-use std::{fmt, path::Path};
+use std::{fmt, path::Path, sync::Arc};
 
 /// Which images are kept in memory.
 ///
@@ -19,7 +19,8 @@ impl CachePolicy {
     /// Those of a choice that the seed makes once, from their first use on, spread evenly over
     /// every epoch: each batch has the same number of them, the shuffle is that of the whole
     /// dataset, and a state is all that a run needs to resume. With several ranks, each keeps what
-    /// comes to it, up to `cache_bytes` on each.
+    /// comes to it, up to `cache_bytes` on each; with [`Options::locality`](crate::Options::locality)
+    /// what it owns.
     pub const RESIDENT: Self = Self::of(&resident::Method);
 
     pub(crate) const fn of(method: &'static dyn Method) -> Self {
@@ -129,6 +130,10 @@ pub(crate) struct Slotted<'a> {
     pub(crate) fingerprint: u64,
     /// Where the cache lies, if not in memory.
     pub(crate) folder: Option<&'a Path>,
+    /// Which cache keeps which sample, and the number of this one, where each sample has an owner.
+    pub(crate) owners: Option<(&'a Arc<Owners>, u32)>,
+    /// True if what all caches own would fit into this one.
+    pub(crate) owned_fit: bool,
 }
 
 /// What is kept of a group.

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     dataset::Fetched,
-    order::{Order, Permutation, Place, Purpose, derive},
+    order::{Order, Owners, Permutation, Place, Purpose, derive},
 };
 use fdconvert_core::Result;
 use std::sync::{Arc, OnceLock};
@@ -33,78 +33,147 @@ impl policy::Method for Method {
     }
 
     fn cache(&self, slotted: &Slotted<'_>) -> Result<Box<dyn Cache>> {
-        let Slotted { slots, seed, fingerprint, folder, .. } = *slotted;
-        let slots = slots.iter().map(|(_, n_slots)| *n_slots);
-        let slots = match folder {
-            None => {
-                Slots::Memory(slots.map(|n| (0..n).map(|_| OnceLock::new()).collect()).collect())
-            }
-            Some(folder) => {
-                let slots: Vec<u64> = slots.collect();
-                let mut identity = Xxh3::new();
-                let parts = [fingerprint, seed].into_iter().chain(slots.iter().copied());
-                parts.for_each(|part| identity.update(&part.to_le_bytes()));
-                Slots::Folder(Copies::open(folder, identity.digest())?, slots)
-            }
+        let residents = Residents::new(slotted);
+        let kept = match slotted.folder {
+            None => Kept::Memory((0..residents.n_slots()).map(|_| OnceLock::new()).collect()),
+            Some(folder) => Kept::Folder {
+                copies: Copies::open(folder, identity(slotted))?,
+                of_all: slotted.owned_fit,
+            },
         };
-        Ok(Box::new(Residents(Arc::new(slots))))
+        Ok(Box::new(Filling(Arc::new(Slots { residents, kept }))))
     }
 }
 
-/// The resident samples by stratum and id; each is kept from its first use on.
-enum Slots {
-    Memory(Vec<Vec<OnceLock<Box<Fetched>>>>),
-    /// With how many there are of each stratum.
-    Folder(Copies, Vec<u64>),
+/// Tells a choice of residents from others.
+fn identity(Slotted { slots, seed, fingerprint, owners, .. }: &Slotted<'_>) -> u64 {
+    let mut identity = Xxh3::new();
+    let slots = slots.iter().map(|(_, n_slots)| *n_slots);
+    // Samples with owners have other ids.
+    let caches = owners.map(|(owners, _)| u64::from(owners.n_caches()));
+    let parts = [*fingerprint, *seed].into_iter().chain(slots).chain(caches);
+    parts.for_each(|part| identity.update(&part.to_le_bytes()));
+    identity.digest()
+}
+
+/// Which samples are resident.
+enum Residents {
+    /// Of each stratum those with ids below the second number; the first is how many there are in
+    /// the strata before it.
+    All(Vec<(u64, u64)>),
+    /// Those that this cache owns.
+    Owned { owners: Arc<Owners>, cache: u32 },
+}
+
+/// Where a sample is kept.
+enum Home {
+    /// In the slot of that number.
+    Here(u64),
+    /// In the cache of other ranks.
+    Elsewhere,
+    /// Nowhere.
+    Storage,
+}
+
+impl Residents {
+    fn new(Slotted { slots, owners, .. }: &Slotted<'_>) -> Self {
+        if let Some((owners, cache)) = owners {
+            return Self::Owned { owners: Arc::clone(owners), cache: *cache };
+        }
+        let mut before = 0;
+        let numbered = |(_, n_slots): &(u64, u64)| {
+            let first = before;
+            before += n_slots;
+            (first, *n_slots)
+        };
+        Self::All(slots.iter().map(numbered).collect())
+    }
+
+    fn n_slots(&self) -> u64 {
+        match self {
+            Self::All(strata) => strata.last().map_or(0, |(before, n_slots)| before + n_slots),
+            Self::Owned { owners, cache } => owners.n_slots(*cache),
+        }
+    }
+
+    fn home(&self, place: Place) -> Home {
+        match self {
+            Self::All(strata) => match strata.get(place.stratum as usize) {
+                Some((before, n_slots)) if place.id < *n_slots => Home::Here(before + place.id),
+                _ => Home::Storage,
+            },
+            Self::Owned { owners, cache } => match owners.of(place) {
+                Some(slot) if slot.cache == *cache => Home::Here(slot.index),
+                Some(_) => Home::Elsewhere,
+                None => Home::Storage,
+            },
+        }
+    }
+}
+
+/// The resident samples, each kept from its first use on.
+struct Slots {
+    residents: Residents,
+    kept: Kept,
+}
+
+enum Kept {
+    /// By number of the slot.
+    Memory(Vec<OnceLock<Box<Fetched>>>),
+    /// With room for what other ranks own, too, or not.
+    Folder { copies: Copies, of_all: bool },
 }
 
 impl Slots {
-    /// A resident sample that is kept already.
-    fn get(&self, place: Place) -> Option<Fetched> {
-        match self {
-            Self::Memory(_) => self.slot(place)?.get().map(|fetched| Fetched::clone(fetched)),
-            Self::Folder(copies, _) => copies.get(&name(place)),
+    /// A sample that is kept already. In a folder that may also be one that other ranks own, where
+    /// they share it.
+    fn get(&self, place: Place, home: &Home) -> Option<Fetched> {
+        match (&self.kept, home) {
+            (_, Home::Storage) | (Kept::Memory(_), Home::Elsewhere) => None,
+            (Kept::Memory(slots), Home::Here(slot)) => {
+                slot_of(slots, *slot)?.get().map(|fetched| Fetched::clone(fetched))
+            }
+            (Kept::Folder { copies, .. }, Home::Here(_) | Home::Elsewhere) => {
+                copies.get(&name(place))
+            }
         }
     }
 
-    /// Returns whether a resident sample is kept; a copy that is there may turn out to be damaged.
+    /// Returns whether a sample is kept; a copy that is there may turn out to be damaged.
     fn has(&self, place: Place) -> bool {
-        match self {
-            Self::Memory(_) => self.slot(place).is_some_and(|slot| slot.get().is_some()),
-            Self::Folder(copies, _) => copies.has(&name(place)),
+        match (&self.kept, self.residents.home(place)) {
+            (_, Home::Storage) | (Kept::Memory(_), Home::Elsewhere) => false,
+            (Kept::Memory(slots), Home::Here(slot)) => {
+                slot_of(slots, slot).is_some_and(|slot| slot.get().is_some())
+            }
+            (Kept::Folder { copies, .. }, Home::Here(_) | Home::Elsewhere) => {
+                copies.has(&name(place))
+            }
         }
     }
 
-    /// Keeps a resident sample; of one that cannot be kept it says so.
-    fn put(&self, place: Place, fetched: Fetched) -> (Fetched, bool) {
-        match self {
-            Self::Memory(_) => {
+    /// Keeps a sample that is to be kept; of one that cannot be it says so.
+    fn put(&self, place: Place, home: &Home, fetched: Fetched) -> (Fetched, bool) {
+        match (&self.kept, home) {
+            (Kept::Memory(slots), Home::Here(slot)) => {
                 let fetched = fetched.owned();
                 // Another thread may have read it for a row that repeats or replaces another.
-                let kept = self.slot(place).map(|slot| slot.set(Box::new(fetched.clone())));
+                let kept = slot_of(slots, *slot).map(|slot| slot.set(Box::new(fetched.clone())));
                 drop(kept);
                 (fetched, true)
             }
-            Self::Folder(copies, _) => {
+            (Kept::Folder { copies, .. }, Home::Here(_))
+            | (Kept::Folder { copies, of_all: true }, Home::Elsewhere) => {
                 let is_kept = copies.put(&name(place), &fetched).is_ok();
                 (fetched, is_kept)
             }
+            _ => (fetched, true),
         }
     }
+}
 
-    fn is_resident(&self, place: Place) -> bool {
-        match self {
-            Self::Memory(_) => self.slot(place).is_some(),
-            Self::Folder(_, slots) => {
-                slots.get(place.stratum as usize).is_some_and(|n_slots| place.id < *n_slots)
-            }
-        }
-    }
-
-    fn slot(&self, place: Place) -> Option<&OnceLock<Box<Fetched>>> {
-        let Self::Memory(slots) = self else { return None };
-        slots.get(place.stratum as usize)?.get(usize::try_from(place.id).ok()?)
-    }
+fn slot_of(slots: &[OnceLock<Box<Fetched>>], slot: u64) -> Option<&OnceLock<Box<Fetched>>> {
+    slots.get(usize::try_from(slot).ok()?)
 }
 
 /// The name of a sample's copy.
@@ -112,9 +181,10 @@ fn name(Place { stratum, id }: Place) -> String {
     format!("{stratum}-{id}")
 }
 
-struct Residents(Arc<Slots>);
+/// The slots, for all epochs.
+struct Filling(Arc<Slots>);
 
-impl Cache for Residents {
+impl Cache for Filling {
     fn samples(&self, order: Order, _consumed: u64) -> Box<dyn Samples> {
         Box::new(Epoch { order, slots: self.0.clone() })
     }
@@ -132,18 +202,20 @@ impl Samples for Epoch {
     }
 
     fn is_kept(&self, place: Place) -> bool {
-        self.slots.is_resident(place) && self.slots.has(place)
+        self.slots.has(place)
     }
 
-    fn fetch(&self, Request { place, counters, read, .. }: Request<'_>) -> Result<Fetched> {
-        if !self.slots.is_resident(place) {
-            return read(place);
+    fn fetch(&self, request: Request<'_>) -> Result<Fetched> {
+        let Request { place, counters, read, .. } = request;
+        let home = self.slots.residents.home(place);
+        if matches!(home, Home::Elsewhere) && request.drawn_at.is_some() {
+            counters.moved();
         }
-        if let Some(fetched) = self.slots.get(place) {
+        if let Some(fetched) = self.slots.get(place, &home) {
             counters.hit();
             return Ok(fetched);
         }
-        let (fetched, is_kept) = self.slots.put(place, read(place)?);
+        let (fetched, is_kept) = self.slots.put(place, &home, read(place)?);
         if !is_kept {
             counters.not_kept();
         }

@@ -204,6 +204,10 @@ impl Source for Memory {
         format!("sample-{index}")
     }
 
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        Some(self.images[index as usize % self.images.len()].bytes.len() as u64)
+    }
+
     fn name(&self) -> String {
         "memory".into()
     }

@@ -6,3 +6,4 @@ mod measure;
 mod model;
 mod read;
 mod report;
+mod scale;

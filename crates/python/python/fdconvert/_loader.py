@@ -92,6 +92,9 @@ class Loader:
     same ones for the whole run, so that every batch has as many of them; how many fit is part of
     the order, so a checkpoint wants the same number. ``cache_folder`` keeps them there instead, on
     a local disk for datasets in a store, shared by loaders with the same seed.
+    ``locality`` gives rows to the rank whose cache owns their samples: global batches stay those of
+    a run without a cache, and ranks whose caches together hold the dataset hardly read it again.
+    ``ranks_per_cache`` is how many of them share a ``cache_folder`` then, those of one machine.
     ``cache_policy="liquid"`` is there to compare.
 
     With ``device="cuda"`` (or ``"cuda:1"``) JPEGs are decoded by that GPU and batches are in its
@@ -149,6 +152,8 @@ class Loader:
         cache_bytes: int = 0,
         cache_policy: Literal["resident", "liquid"] = "resident",
         cache_folder: StrPath | None = None,
+        locality: bool = False,
+        ranks_per_cache: int = 1,
         access: Literal["mapped", "direct"] = "mapped",
         throttle: float | None = None,
         latency: float = 0.0,
@@ -200,6 +205,8 @@ class Loader:
             "cache_bytes": cache_bytes,
             "cache_policy": cache_policy,
             "cache_folder": None if cache_folder is None else os.path.abspath(cache_folder),
+            "locality": locality,
+            "ranks_per_cache": ranks_per_cache,
             "access": access,
             "throttle": throttle,
             "latency": latency,

@@ -141,6 +141,7 @@ impl BatchSource {
             ("reads", stats.reads),
             ("hits", stats.hits),
             ("not_kept", stats.not_kept),
+            ("moved", stats.moved),
             ("requests", stats.requests),
             ("received_bytes", stats.received_bytes),
             ("over_fetched_bytes", stats.over_fetched_bytes),

@@ -77,6 +77,8 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         verify: get(options, "verify")?,
         cache_bytes: get(options, "cache_bytes")?,
         cache_folder: get(options, "cache_folder")?,
+        locality: get(options, "locality")?,
+        ranks_per_cache: get(options, "ranks_per_cache")?,
         cache_policy: match get::<String>(options, "cache_policy")?.as_str() {
             "resident" => CachePolicy::RESIDENT,
             "liquid" => LIQUID,

@@ -172,7 +172,15 @@ mod tests {
     fn positions_are_the_draws_of_the_replay() {
         let order = Order::new(vec![Stratum::whole(9)], Shuffle::Global, 7, 1).unwrap();
         let slots = [(9, 3)];
-        let slotted = Slotted { slots: &slots, seed: 7, n_ranks: 1, fingerprint: 0, folder: None };
+        let slotted = Slotted {
+            slots: &slots,
+            seed: 7,
+            n_ranks: 1,
+            fingerprint: 0,
+            folder: None,
+            owners: None,
+            owned_fit: false,
+        };
         let samples = Liquid.cache(&slotted).unwrap().samples(order, 0);
         let ids: Vec<u64> = (0..9).map(|at| samples.at(at).unwrap().id).collect();
         assert_eq!((ids.as_slice(), samples.at(9)), (&replay::tests::PINNED[..], None));
