@@ -2,6 +2,7 @@
 mod generation;
 mod latency;
 mod loaders;
+mod locality;
 mod mixing;
 
 use crate::{Findings, Missing, Paper, ReproduceOptions, rivals::Rival, watch::Watch};
@@ -30,9 +31,7 @@ pub fn reproduce(
         Paper::Generation => generation::run(&run)?,
         Paper::Latency => latency::run(&run)?,
         Paper::Mixing => mixing::run(&run)?,
-        Paper::Locality => {
-            return Err(Error::usage("paper", format!("{} is not here yet", paper.number())));
-        }
+        Paper::Locality => locality::run(&run)?,
     };
     let Found { others, missing, results, differences, figures, tables } = found;
     let others = others.into_iter();
