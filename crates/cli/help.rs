@@ -61,10 +61,16 @@ Examples:
   Three forms of the same images, in turn, on a slow disk:
       fdconvert bench png/ --compare photos.mixed bmp/ --throttle-read 200MiB/s --plot rates.svg
 
+  The time of three whole epochs of training: batches of 500 images, each squeezed into 224 x 224
+  and changed by AutoAugment, as normalised single-precision numbers with the channels first:
+      fdconvert bench train.beton --epochs 3 --batch 500 --crop none --augment autoaugment \\
+          --dtype f32 --layout nchw --normalise
+
 Columns: images/s is the median of the rounds, min..max their range; CPU ms of the process for an
 image; loading/s and decoding/s, what reading or decoding alone would allow; read/image, bytes from
 storage; stall, the share of the time that training would have waited for a batch; hits, the share
-of images from --cache.";
+of images from --cache. With --epochs, a line for each epoch: the first one reads what later ones
+may find in the page cache or in --cache.";
 
 pub(crate) const REPRODUCE_EXAMPLES: &str = "\
 Data is made by formulas; fdconvert and the loaders that a Python has take turns; the page shows the

@@ -10,6 +10,8 @@ mod damaged_sources;
 mod keep;
 mod mixed;
 
+#[cfg(feature = "turbo")]
+mod bench;
 #[cfg(feature = "stores")]
 mod combined;
 #[cfg(feature = "turbo")]

@@ -78,6 +78,35 @@ fn the_ratio_is_exact_and_nothing_is_lost() {
     assert_eq!(manifest["provenance"]["params"]["ratio-by"], "random");
 }
 
+/// Fractals have two gray levels: a bit for each pixel, as PNG and as BMP.
+#[test]
+fn two_gray_levels_stay_bits_in_both_forms() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    let recipe = "fractal:fractaldb?classes=1&instances=100&size=200";
+    ok(&[&"pack", &recipe, &path("png.wds"), &"--format", &"wds"]);
+    let before = images(&path("png.wds"));
+    // 62 bytes in front of 200 rows of 28, where a BMP of gray levels has 41,078.
+    let check = |mixed: &BTreeMap<String, Encoded>, n_bmp: usize| {
+        assert_eq!(count(mixed, Codec::Bmp), n_bmp);
+        assert!(before.keys().eq(mixed.keys()));
+        for (key, image) in mixed {
+            assert_eq!(seen(image), seen(&before[key]), "{key}");
+            match image.codec {
+                Codec::Bmp => assert_eq!(image.bytes.len(), 5662, "{key}"),
+                _ => assert_eq!(image.bytes, before[key].bytes, "{key}"),
+            }
+        }
+    };
+    check(&pack(Path::new(recipe), &path("half"), "0.5"), 50);
+    check(&pack(Path::new(recipe), &path("all"), "1"), 100);
+    // What is a BMP here becomes a PNG there, and the other way round.
+    check(&pack(&path("all"), &path("again"), "0.3"), 30);
+    for set in ["half", "all", "again"] {
+        ok(&[&"verify", &path(set), &"--deep"]);
+    }
+}
+
 /// Mixes the images of a folder in several ways; each shows what it showed.
 fn keep_what_they_show(source: &Path) {
     let root = tempfile::tempdir().unwrap();

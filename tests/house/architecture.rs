@@ -57,7 +57,7 @@ const NOT_FOR_ROOT: &[&str] = &["gpu-emul", "testkit", "xtask"];
 /// Where a user may ask for the method of a paper by its name: `bench --cache-policy liquid`,
 /// `profile --search paper` or with more than two forms, and `cache_policy="liquid"` in Python.
 const RESEARCH_BY_NAME: &[&str] = &[
-    "crates/cli/bench/mod.rs",
+    "crates/cli/bench/lane.rs",
     "crates/fdconvert/src/profile/measure.rs",
     "crates/python/src/loader/options.rs",
 ];

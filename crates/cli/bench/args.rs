@@ -1,7 +1,8 @@
 //! Flags of `fdconvert bench`.
 use crate::{args::Common, profile::args::seconds};
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use fdconvert::{ByteCount, ByteRate, TimeSpan};
+use fdconvert_loader::{Augment, DType, Layout};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -43,6 +44,23 @@ pub(crate) struct BenchArgs {
     /// Which part of an image is taken
     #[arg(long, value_enum, value_name = "CROP", default_value = "center")]
     pub(crate) crop: CropArg,
+    /// What is done to the small image, as torchvision does it [default: nothing]
+    #[arg(long, value_name = "POLICY", value_parser = policies())]
+    pub(crate) augment: Option<String>,
+    /// Type of the numbers of a batch
+    #[arg(long, value_enum, value_name = "TYPE", default_value = "u8")]
+    pub(crate) dtype: DTypeArg,
+    /// Order of the numbers of an image
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "nhwc")]
+    pub(crate) layout: LayoutArg,
+    /// Normalise with the mean and standard deviation of ImageNet; needs --dtype f16 or f32
+    #[arg(long, alias = "normalize")]
+    pub(crate) normalise: bool,
+    /// Read N whole epochs of every dataset, in turn, instead of rounds of some seconds, and tell the
+    /// time of each: without a warm-up, from the start of the threads to the last batch
+    #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "seconds"])]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) epochs: Option<u32>,
     /// Rounds; every dataset is read in each, the median counts
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
@@ -81,4 +99,48 @@ pub(crate) enum CropArg {
     Center,
     /// A random part of 8 to 100 % of the image
     Rrc,
+    /// All of it, squeezed into the size
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DTypeArg {
+    /// Bytes, as decoded
+    U8,
+    /// Half precision, 0 to 1
+    F16,
+    /// Single precision, 0 to 1
+    F32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LayoutArg {
+    /// Channels last
+    Nhwc,
+    /// Channels first
+    Nchw,
+}
+
+impl From<DTypeArg> for DType {
+    fn from(arg: DTypeArg) -> Self {
+        match arg {
+            DTypeArg::U8 => Self::U8,
+            DTypeArg::F16 => Self::F16,
+            DTypeArg::F32 => Self::F32,
+        }
+    }
+}
+
+impl From<LayoutArg> for Layout {
+    fn from(arg: LayoutArg) -> Self {
+        match arg {
+            LayoutArg::Nhwc => Self::Nhwc,
+            LayoutArg::Nchw => Self::Nchw,
+        }
+    }
+}
+
+/// The policies by the names that the loader gives them.
+fn policies() -> PossibleValuesParser {
+    PossibleValuesParser::new(Augment::NAMED.map(|(name, _)| name))
 }

@@ -39,5 +39,29 @@ pub(crate) fn table(measured: &[Measured]) -> String {
             forms.join(", "),
         ));
     }
+    if measured.iter().any(|one| !one.epochs.is_empty()) {
+        text.push_str(&epochs(measured, width));
+    }
+    text
+}
+
+/// A line for each epoch.
+fn epochs(measured: &[Measured], width: usize) -> String {
+    let mut text = format!(
+        "\n{:width$}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}\n",
+        "dataset", "epoch", "images", "seconds", "CPU s", "images/s"
+    );
+    for one in measured {
+        for (number, epoch) in (1..).zip(&one.epochs) {
+            text.push_str(&format!(
+                "{:width$}  {number:>8}  {:>8}  {:>8.2}  {:>8}  {:>8}\n",
+                one.label,
+                epoch.images,
+                epoch.seconds,
+                epoch.cpu_seconds.map_or("-".into(), |seconds| format!("{seconds:.2}")),
+                images_per_s(epoch.images_per_s()),
+            ));
+        }
+    }
     text
 }

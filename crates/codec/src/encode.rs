@@ -1,8 +1,9 @@
 use crate::{
     JpegOptions,
     bilevel::{BilevelEncoder, Form},
+    bmp::{self, encode_bmp},
     jpeg::JpegEncoder,
-    lossless::{encode_bmp, encode_png},
+    lossless::encode_png,
 };
 use bytes::Bytes;
 use fdconvert_core::{Bilevel, Codec, Encoded, Error, Pixels, Result};
@@ -41,8 +42,38 @@ impl Encoder {
         Ok(Encoded::new(codec, pixels.width, pixels.height, bytes))
     }
 
-    /// Encodes as a 1-bit PNG.
-    pub(crate) fn encode_bilevel(
+    /// Encodes two gray levels: as PNG and BMP with one bit for each pixel, in other codecs as any
+    /// gray pixels. `options` matter to JPEG only.
+    ///
+    /// # Errors
+    /// `Sample`, naming `key`, when the bits are not those of such an image, and as
+    /// [`encode`](Self::encode).
+    pub fn encode_bilevel(
+        &mut self,
+        key: &str,
+        image: &Bilevel,
+        codec: Codec,
+        options: &JpegOptions,
+    ) -> Result<Encoded> {
+        image.check().map_err(|what| Error::sample(key, what))?;
+        match codec {
+            Codec::Png if image.levels == [0, 255] => self.bilevel_png(key, image, Form::Gray),
+            Codec::Png => self.bilevel_png(key, image, Form::Palette),
+            Codec::Bmp => self.bilevel_bmp(key, image),
+            _ => self.encode(key, &image.to_pixels(), codec, options, None),
+        }
+    }
+
+    /// Encodes as a 1-bit BMP. The image has passed its check.
+    pub(crate) fn bilevel_bmp(&mut self, key: &str, image: &Bilevel) -> Result<Encoded> {
+        let wrote = bmp::encode_bilevel(image, &mut self.buffer);
+        wrote.map_err(|what| Error::sample(key, format!("cannot be encoded as bmp: {what}")))?;
+        let (codec, width, height) = (Codec::Bmp, image.width, image.height);
+        Ok(Encoded::new(codec, width, height, Bytes::copy_from_slice(&self.buffer)))
+    }
+
+    /// Encodes as a 1-bit PNG. The image has passed its check.
+    pub(crate) fn bilevel_png(
         &mut self,
         key: &str,
         image: &Bilevel,

@@ -49,6 +49,7 @@ mod policy;
 mod region;
 mod size;
 
+pub use bmp::stored_bilevel;
 pub use decode::{Decoded, Decoder};
 pub use encode::Encoder;
 pub use fdconvert_jpeg_decode::Region;

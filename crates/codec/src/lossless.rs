@@ -1,4 +1,4 @@
-//! PNG, BMP and raw pixels: what is written without loss. PNG is read here too.
+//! PNG, read and written.
 
 use crate::{Notes, convert};
 use fdconvert_core::{ImageHeader, Limits, Pixels};
@@ -89,59 +89,4 @@ pub(crate) fn encode_png(pixels: &Pixels, out: &mut Vec<u8>) -> Result<(), Strin
     let mut writer = encoder.write_header().map_err(text)?;
     writer.write_image_data(&pixels.data).map_err(text)?;
     writer.finish().map_err(text)
-}
-
-/// Length of the two headers in front of a BMP's palette or pixels.
-const BMP_HEADERS: u32 = 14 + 40;
-
-/// Bytes of a BMP of that many pixels; `None` where that is more than BMP can hold.
-pub(crate) fn bmp_len(width: u32, height: u32, channels: u8) -> Option<u64> {
-    let row_bytes = (u64::from(width) * u64::from(channels)).next_multiple_of(4);
-    let palette_bytes = if channels == 1 { 1024 } else { 0 };
-    let bytes = row_bytes * u64::from(height) + u64::from(BMP_HEADERS) + palette_bytes;
-    u32::try_from(bytes).ok().map(u64::from)
-}
-
-/// Writes a BMP, replacing `out`: 24 bits per pixel, or 8 with a gray palette; bottom-up, the
-/// oldest and most widely read form.
-pub(crate) fn encode_bmp(pixels: &Pixels, out: &mut Vec<u8>) -> Result<(), String> {
-    let (bits, palette_bytes) = match pixels.channels {
-        1 => (8u16, 1024u32),
-        3 => (24, 0),
-        other => return Err(format!("BMP cannot hold {other} channels")),
-    };
-    let row_bytes = u64::from(pixels.width) * u64::from(pixels.channels);
-    let padding = row_bytes.next_multiple_of(4) - row_bytes;
-    let image_bytes = (row_bytes + padding) * u64::from(pixels.height);
-    let offset = BMP_HEADERS + palette_bytes;
-    let file_bytes = image_bytes + u64::from(offset);
-    let too_large = || format!("{file_bytes} bytes are more than BMP can hold");
-    let file_bytes = u32::try_from(file_bytes).map_err(|_| too_large())?;
-    out.clear();
-    out.reserve(file_bytes as usize);
-    out.extend(b"BM");
-    // File size, reserved, where the pixels start.
-    out.extend([file_bytes, 0, offset].map(u32::to_le_bytes).as_flattened());
-    // Size of the second header, columns, rows (positive: bottom-up).
-    out.extend([40, pixels.width, pixels.height].map(u32::to_le_bytes).as_flattened());
-    // Planes, bits per pixel.
-    out.extend([1, bits].map(u16::to_le_bytes).as_flattened());
-    // No compression, pixel bytes, 72 dots per inch twice, palette entries used and important.
-    let used = palette_bytes / 4;
-    let rest = [0, image_bytes as u32, 2835, 2835, used, 0];
-    out.extend(rest.map(u32::to_le_bytes).as_flattened());
-    if pixels.channels == 1 {
-        out.extend((0..=255u8).flat_map(|gray| [gray, gray, gray, 0]));
-    }
-    // A row of no bytes cannot be cut into chunks.
-    for row in pixels.data.chunks_exact(row_bytes.max(1) as usize).rev() {
-        if pixels.channels == 1 {
-            out.extend_from_slice(row);
-        } else {
-            let (colors, _) = row.as_chunks::<3>();
-            out.extend(colors.iter().flat_map(|&[r, g, b]| [b, g, r]));
-        }
-        out.resize(out.len() + padding as usize, 0);
-    }
-    Ok(())
 }

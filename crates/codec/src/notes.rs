@@ -114,10 +114,10 @@ impl Notes {
         self.0 == 0
     }
 
-    /// All but [`KEPT`](Self::KEPT).
+    /// All but those.
     #[must_use]
-    pub(crate) fn without_kept(self) -> Self {
-        Self(self.0 & !Self::KEPT.0)
+    pub(crate) fn without(self, those: Self) -> Self {
+        Self(self.0 & !those.0)
     }
 
     /// `self` where `condition` holds, else nothing.

@@ -1,7 +1,8 @@
 use crate::measure::Measuring;
-use fdconvert_codec::{Decoder, Encoder, JpegOptions};
+use fdconvert_codec::{Decoder, Encoder, JpegOptions, stored_bilevel};
 use fdconvert_core::{
-    Class, Codec, Color, Encoded, Error, Image, ImageHeader, Kind, Pixels, Result, Source, Value,
+    Bilevel, Class, Codec, Color, Encoded, Error, Image, ImageHeader, Kind, Pixels, Result, Source,
+    Value,
 };
 use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -121,8 +122,9 @@ struct Maker {
 impl Maker {
     /// The image in every format, or why that format cannot hold it.
     ///
-    /// Bytes that are in a format already are kept as they are, as packing does. EXIF orientation
-    /// is not applied: an upright image costs what a lying one does.
+    /// Bytes that are in a format already are kept as they are, as packing does, and so are the bits
+    /// of images of two gray levels. EXIF orientation is not applied: an upright image costs what a
+    /// lying one does.
     fn forms(
         &mut self,
         key: &str,
@@ -133,12 +135,15 @@ impl Maker {
         let (pixels, header, stored) = match image {
             Image::Encoded(stored) => {
                 let decoded = self.decoder.decode(key, &stored, &options.limits)?;
+                if let Some(bits) = stored_bilevel(&stored) {
+                    return Ok(self.bilevel_forms(key, &bits, Some(&stored), formats, options));
+                }
                 (decoded.pixels, Some(decoded.header), Some(stored))
             }
             Image::Pixels(pixels) => (pixels, None, None),
-            Image::Bilevel(bilevel) => {
-                bilevel.check().map_err(|what| Error::sample(key, what))?;
-                (bilevel.to_pixels(), None, None)
+            Image::Bilevel(bits) => {
+                bits.check().map_err(|what| Error::sample(key, what))?;
+                return Ok(self.bilevel_forms(key, &bits, None, formats, options));
             }
         };
         let form = |&format: &Codec| match &stored {
@@ -150,6 +155,24 @@ impl Maker {
             }
         };
         Ok(formats.iter().map(form).collect())
+    }
+
+    fn bilevel_forms(
+        &mut self,
+        key: &str,
+        bits: &Bilevel,
+        stored: Option<&Encoded>,
+        formats: &[Codec],
+        options: &Measuring,
+    ) -> Vec<Result<Encoded, String>> {
+        let form = |&format: &Codec| match stored {
+            Some(stored) if stored.codec == format => Ok(stored.clone()),
+            _ => {
+                let encoded = self.encoder.encode_bilevel(key, bits, format, &options.jpeg);
+                encoded.map_err(|error| error.chain())
+            }
+        };
+        formats.iter().map(form).collect()
     }
 
     fn encode(

@@ -152,7 +152,11 @@ impl Policy {
                 Error::sample(key, format!("it cannot be rewritten as baseline JPEG: {what}"))
             })?;
             let encoded = Encoded { bytes: bytes.into(), xxh3: None, ..encoded };
-            return Ok(Outcome { encoded, notes: notes.without_kept() | Notes::BASELINE, nanos });
+            return Ok(Outcome {
+                encoded,
+                notes: notes.without(Notes::KEPT) | Notes::BASELINE,
+                nanos,
+            });
         }
         Ok(Outcome { encoded, notes, nanos })
     }

@@ -1,6 +1,11 @@
-//! Pixels of two gray levels: one bit per pixel where they become a PNG, else as any other pixels.
+//! Pixels of two gray levels: one bit per pixel where they become a PNG, or the BMP of a mixture, else
+//! as any other pixels.
 
-use super::{Gray, Nanos, Outcome, Policy, Worker, seat::Shape, worker::timed};
+use super::{
+    Gray, Nanos, Outcome, Policy, Worker,
+    seat::{Goal, Shape},
+    worker::timed,
+};
 use crate::{Notes, bilevel::Form, claim::claim_bilevel};
 use fdconvert_core::{Bilevel, Codec, Color, Format, ImageHeader, Pixels, Result};
 
@@ -42,6 +47,25 @@ impl Policy {
         }
     }
 
+    /// Stores such an image as the 1-bit BMP of a [`Mixture`](super::Mixture). Elsewhere, where BMP
+    /// is asked for, it is like other gray pixels, as it has always been. It has passed its check.
+    pub(super) fn apply_bilevel_as_bmp(
+        &self,
+        key: &str,
+        image: &Bilevel,
+        format: &dyn Format,
+        worker: &mut Worker,
+    ) -> Result<Outcome> {
+        // The entries of a palette are colours.
+        let (width, height) = (image.width, image.height);
+        let shape = Shape { width, height, channels: 3, color: Color::Rgb };
+        self.seat(key, Goal::Exact(Codec::Bmp), shape, format)?;
+        let mut nanos = Nanos::default();
+        let encoder = &mut worker.encoder;
+        let encoded = timed(&mut nanos.encode, || encoder.bilevel_bmp(key, image))?;
+        Ok(Outcome { encoded, notes: Notes::MADE, nanos })
+    }
+
     /// The 1-bit PNG that stands for exactly these levels; `None` where the format cannot hold it.
     ///
     /// One bit of gray means black or white, so other levels take a palette. A palette's entries
@@ -70,6 +94,6 @@ fn encode(
     worker: &mut Worker,
 ) -> Result<Outcome> {
     let encoder = &mut worker.encoder;
-    let encoded = timed(&mut nanos.encode, || encoder.encode_bilevel(key, image, form))?;
+    let encoded = timed(&mut nanos.encode, || encoder.bilevel_png(key, image, form))?;
     Ok(Outcome { encoded, notes: Notes::MADE, nanos })
 }

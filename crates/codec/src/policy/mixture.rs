@@ -3,8 +3,8 @@
 use super::{Encode, Nanos, Outcome, Policy, Worker};
 use crate::{
     Notes,
+    bmp::{Depth, PlainBmp, bmp_len, stored_bilevel},
     claim::{claim, claim_bilevel, claim_pixels},
-    lossless::bmp_len,
 };
 use fdconvert_core::{Codec, Color, Error, Format, Image, ImageHeader, Result, named};
 use std::{fmt, str::FromStr};
@@ -112,7 +112,7 @@ impl Policy {
             pixels: u64::from(size.0) * u64::from(size.1),
             codec,
             encoded_bytes: kept,
-            bmp_bytes: self.bmp_bytes(&header),
+            bmp_bytes: self.bmp_bytes(image, &header),
         })
     }
 
@@ -133,27 +133,22 @@ impl Policy {
         // A share of 0 means what it says: not even images that are smaller as BMP.
         let Some(mixture) = self.mixture else { return self.apply(key, image, format, worker) };
         let header = self.header(key, &image)?;
-        let as_bmp = Self { encode: Encode::Bmp, mixture: None, ..self.clone() };
-        let bmp_bytes = self.bmp_bytes(&header);
+        let bmp_bytes = self.bmp_bytes(&image, &header);
         if form == Form::Bmp && bmp_bytes.is_some() {
-            return as_bmp.apply(key, image, format, worker);
+            return self.apply_as_bmp(key, image, &header, format, worker);
         }
-        let stored = match &image {
-            Image::Encoded(encoded) => Some(encoded.clone()),
-            Image::Pixels(_) | Image::Bilevel(_) => None,
+        let source = match &image {
+            Image::Pixels(_) => None,
+            // Shared bytes, or an eighth of a byte for each pixel.
+            other => Some(other.clone()),
         };
-        let outcome = if self.encode == Encode::Keep && header.codec == Codec::Bmp {
-            let as_png = Self { encode: Encode::Png, mixture: None, ..self.clone() };
-            as_png.apply(key, image, format, worker)?
-        } else {
-            self.apply(key, image, format, worker)?
-        };
+        let outcome = self.apply_as_encoded(key, image, &header, format, worker)?;
         let encoded_bytes = outcome.encoded.bytes.len() as u64;
         match bmp_bytes {
             Some(bmp_bytes) if bmp_bytes <= encoded_bytes && mixture.share > 0.0 => {
                 // What was made of pixels is read back rather than kept for this rare case.
-                let from = stored.unwrap_or_else(|| outcome.encoded.clone());
-                let mut again = as_bmp.apply(key, Image::Encoded(from), format, worker)?;
+                let from = source.unwrap_or_else(|| Image::Encoded(outcome.encoded.clone()));
+                let mut again = self.apply_as_bmp(key, from, &header, format, worker)?;
                 let Nanos { decode, resize, encode } = outcome.nanos;
                 again.nanos.decode += decode;
                 again.nanos.resize += resize;
@@ -169,9 +164,61 @@ impl Policy {
         }
     }
 
+    fn apply_as_bmp(
+        &self,
+        key: &str,
+        image: Image,
+        header: &ImageHeader,
+        format: &dyn Format,
+        worker: &mut Worker,
+    ) -> Result<Outcome> {
+        match image {
+            Image::Bilevel(image) if !self.resizes(header) => {
+                self.apply_bilevel_as_bmp(key, &image, format, worker)
+            }
+            other => self.with_encode(Encode::Bmp).apply(key, other, format, worker),
+        }
+    }
+
+    /// As [`encode`](Policy::encode) says, where BMPs that were to be kept become PNG.
+    fn apply_as_encoded(
+        &self,
+        key: &str,
+        image: Image,
+        header: &ImageHeader,
+        format: &dyn Format,
+        worker: &mut Worker,
+    ) -> Result<Outcome> {
+        if !matches!(self.encode, Encode::Keep | Encode::Png) || header.codec != Codec::Bmp {
+            return self.apply(key, image, format, worker);
+        }
+        let as_png = self.with_encode(Encode::Png);
+        let bits = match &image {
+            Image::Encoded(encoded) if !self.resizes(header) => stored_bilevel(encoded),
+            _ => None,
+        };
+        match bits {
+            // What was a 1-bit BMP becomes a 1-bit PNG.
+            Some(bits) => {
+                let outcome = as_png.apply_bilevel(key, &bits, format, worker)?;
+                let notes = outcome.notes.without(Notes::MADE) | Notes::REENCODED;
+                Ok(Outcome { notes, ..outcome })
+            }
+            None => as_png.apply(key, image, format, worker),
+        }
+    }
+
+    fn with_encode(&self, encode: Encode) -> Self {
+        Self { encode, mixture: None, ..self.clone() }
+    }
+
+    fn resizes(&self, header: &ImageHeader) -> bool {
+        self.target(header) != (header.width, header.height)
+    }
+
     /// Bytes of the BMP of such an image, after the policy's other rules; `None` where a BMP would
     /// not hold what the encoded form holds, or would be too large.
-    fn bmp_bytes(&self, header: &ImageHeader) -> Option<u64> {
+    fn bmp_bytes(&self, image: &Image, header: &ImageHeader) -> Option<u64> {
         let mixture = self.mixture?;
         let has_alpha = matches!(header.color, Color::Rgba | Color::GrayAlpha);
         // The orientation is in the EXIF, which a BMP has not.
@@ -184,14 +231,33 @@ impl Policy {
             (width, height) = (height, width);
         }
         let gray = header.color == Color::Gray && self.gray == super::Gray::Keep;
-        let bytes = bmp_len(width, height, if gray { 1 } else { 3 })?;
+        let depth = if self.is_bilevel(image, header) {
+            Depth::Bit
+        } else if gray {
+            Depth::Gray
+        } else {
+            Depth::Color
+        };
+        let bytes = bmp_len(width, height, depth)?;
         (bytes <= mixture.max_bytes).then_some(bytes)
+    }
+
+    /// Returns whether the BMP of an image has one bit for each pixel. That of a stored one has if it
+    /// is such a BMP already; PNGs of one bit are decoded as any other.
+    fn is_bilevel(&self, image: &Image, header: &ImageHeader) -> bool {
+        let is_bilevel = match image {
+            Image::Bilevel(_) => true,
+            Image::Pixels(_) => false,
+            Image::Encoded(encoded) => {
+                PlainBmp::of(&encoded.bytes, header).is_some_and(|bmp| bmp.levels().is_some())
+            }
+        };
+        is_bilevel && !self.resizes(header)
     }
 
     /// Returns whether an image of that header is stored byte for byte in its encoded form.
     fn would_keep(&self, header: &ImageHeader, format: &dyn Format) -> bool {
-        let resize = self.target(header) != (header.width, header.height);
-        let changes = header.codec == Codec::Bmp || resize || self.rewrites(header);
+        let changes = header.codec == Codec::Bmp || self.resizes(header) || self.rewrites(header);
         !changes && self.keeps(header) && format.holds(header)
     }
 

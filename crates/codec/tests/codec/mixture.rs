@@ -133,16 +133,66 @@ fn what_a_bmp_would_lose_stays() {
     assert_eq!(outlook.bmp_bytes, Some(outcome.encoded.bytes.len() as u64));
 }
 
+/// 16 times 16 pixels of the two levels.
+fn bilevel(levels: [u8; 2]) -> Bilevel {
+    let bits = (0..32_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 21) as u8 & 0x5f).collect();
+    Bilevel { width: 16, height: 16, levels, bits }
+}
+
+/// Headers, palette and rows of its 1-bit BMP.
+const ONE_BIT_BMP: usize = 54 + 8 + 16 * 4;
+
 #[test]
-fn two_levels_become_a_gray_bmp() {
-    let image = Bilevel { width: 16, height: 2, levels: [0, 127], bits: vec![0xa5, 0x0f, 0xff, 0] };
+fn two_levels_have_a_bit_for_each_pixel_in_both_forms() {
+    for (levels, gray) in [
+        ([0, 127], Gray::Keep),
+        ([0, 127], Gray::Expand),
+        ([0, 255], Gray::Keep),
+        ([255, 0], Gray::Keep),
+        ([7, 7], Gray::Keep),
+    ] {
+        let policy = Policy { gray, ..mixed(Encode::Keep) };
+        let image = || Image::Bilevel(bilevel(levels));
+        let large = apply(&policy, Form::Bmp, image());
+        assert_eq!((large.encoded.codec, large.notes), (Codec::Bmp, Notes::MADE));
+        assert_eq!(large.encoded.bytes.len(), ONE_BIT_BMP);
+        let outlook = policy.outlook("k", &image(), &FILES).unwrap();
+        assert_eq!(outlook.bmp_bytes, Some(ONE_BIT_BMP as u64));
+        // Its pixels are those of the BMP of before.
+        let gray = bilevel(levels).to_pixels();
+        let rgb: Vec<u8> = gray.data.iter().flat_map(|level| [*level; 3]).collect();
+        assert_eq!(pixels(&large.encoded).data, rgb);
+        let small = apply(&policy, Form::Encoded, image());
+        assert_eq!(pixels(&small.encoded).data, rgb);
+    }
+    // BMP without a mixture is what it always was.
+    let bmp = Policy { encode: Encode::Bmp, ..Policy::default() };
+    let image = Image::Bilevel(bilevel([0, 127]));
+    let plain = bmp.apply("k", image.clone(), &FILES, &mut Worker::new()).unwrap();
+    assert_eq!(plain.encoded.bytes.len(), 54 + 1024 + 256);
+    // A resize makes more levels of two.
+    let resized = Policy { size: Some(Size::MaxSide(12)), ..mixed(Encode::Keep) };
+    assert_eq!(apply(&resized, Form::Bmp, image).encoded.bytes.len(), 54 + 1024 + 144);
+}
+
+#[test]
+fn a_one_bit_bmp_becomes_a_one_bit_png_and_comes_back() {
     let policy = mixed(Encode::Keep);
-    let large = apply(&policy, Form::Bmp, Image::Bilevel(image.clone())).encoded;
-    let small = apply(&policy, Form::Encoded, Image::Bilevel(image.clone())).encoded;
+    let wide = Bilevel { width: 256, height: 64, levels: [3, 200], bits: vec![0x10; 2048] };
+    let large = apply(&policy, Form::Bmp, Image::Bilevel(wide.clone())).encoded;
+    let small = apply(&policy, Form::Encoded, Image::Bilevel(wide)).encoded;
     assert_eq!((small.codec, large.codec), (Codec::Png, Codec::Bmp));
-    assert_eq!(pixels(&small), pixels(&large));
-    // Where gray is not to be kept, three channels.
-    let policy = Policy { gray: Gray::Expand, ..policy };
-    let large = apply(&policy, Form::Bmp, Image::Bilevel(image)).encoded;
-    assert_eq!(large.bytes.len(), 54 + 16 * 2 * 3);
+    for encode in [Encode::Keep, Encode::Png] {
+        let again = apply(&mixed(encode), Form::Encoded, large.clone());
+        assert_eq!((again.encoded, again.notes), (small.clone(), Notes::REENCODED), "{encode:?}");
+        let kept = apply(&mixed(encode), Form::Bmp, large.clone());
+        assert_eq!((kept.encoded, kept.notes), (large.clone(), Notes::KEPT), "{encode:?}");
+    }
+    let outlook = policy.outlook("k", &large.clone().into(), &FILES).unwrap();
+    assert_eq!(outlook.bmp_bytes, Some(large.bytes.len() as u64));
+    // Levels of bits that are no larger as BMP than as PNG stay bits.
+    let noise = Image::Bilevel(bilevel([0, 127]));
+    let outcome = apply(&policy, Form::Encoded, noise);
+    assert_eq!(outcome.encoded.bytes.len(), ONE_BIT_BMP);
+    assert!(outcome.notes.contains(Notes::BMP_SMALLER | Notes::MADE));
 }

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use fdconvert_codec::{Decoder, Encoder, JpegOptions, Region, Subsampling};
-use fdconvert_core::{Codec, Encoded, Limits, Pixels};
+use fdconvert_core::{Bilevel, Codec, Encoded, Limits, Pixels};
 use fdconvert_testkit::{
     fixtures::{self, Random, photos, pixels},
     needs_shared,
@@ -88,6 +88,18 @@ fn parts_of_other_codecs() {
         for shrink in [1, 8] {
             check(&mut decoder, &image, region(&mut random, 37, 29), shrink);
         }
+    }
+    for width in (8..=200).step_by(8) {
+        let bits = (0..width / 8 * 5).map(|at| (at * 37) as u8).collect();
+        let image = Bilevel { width, height: 5, levels: [0, 127], bits };
+        let options = JpegOptions::default();
+        let image = Encoder::new().encode_bilevel("x", &image, Codec::Bmp, &options).unwrap();
+        let wanted = region(&mut random, width, 5);
+        check(&mut decoder, &image, wanted, 1);
+        // Of BMPs the region is read, not more.
+        let mut out = Vec::new();
+        let part = decoder.decode_part("x", &image, &Limits::DEFAULT, wanted, 1, &mut out).unwrap();
+        assert_eq!(part.region, wanted);
     }
 }
 

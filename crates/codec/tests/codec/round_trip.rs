@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use crate::common::{encoded, picture};
-use fdconvert_codec::{Decoder, Encoder, JpegOptions, Notes};
-use fdconvert_core::{Codec, Color, Limits, Pixels};
+use fdconvert_codec::{Decoder, Encoder, JpegOptions, Notes, stored_bilevel};
+use fdconvert_core::{Bilevel, Codec, Color, Limits, Pixels};
 use proptest::prelude::*;
 
 fn check(pixels: &Pixels, codec: Codec) {
@@ -46,6 +46,37 @@ proptest! {
         ]),
     ) {
         check(&picture(width, height, channels), codec);
+    }
+}
+
+proptest! {
+    #[test]
+    fn two_gray_levels_lose_nothing(
+        (width, height) in (1..70u32, 1..20u32),
+        levels: [u8; 2],
+        noise in prop::collection::vec(any::<u8>(), 9 * 20),
+        codec in prop::sample::select(vec![Codec::Png, Codec::Bmp, Codec::Raw]),
+    ) {
+        let row_bytes = width.div_ceil(8) as usize;
+        let mut bits = noise[..row_bytes * height as usize].to_vec();
+        let within = if width % 8 == 0 { 0xff } else { !(0xff_u8 >> (width % 8)) };
+        bits.chunks_mut(row_bytes).for_each(|row| row[row_bytes - 1] &= within);
+        let image = Bilevel { width, height, levels, bits };
+        let options = JpegOptions::default();
+        let stored = Encoder::new().encode_bilevel("k", &image, codec, &options).unwrap();
+        if codec != Codec::Raw {
+            prop_assert_eq!(&encoded(stored.bytes.to_vec()), &stored);
+            let header = fdconvert_core::probe::probe(&stored.bytes).unwrap();
+            fdconvert_core::probe::check_complete(&stored.bytes, &header).unwrap();
+        }
+        let decoded = Decoder::new().decode("k", &stored, &Limits::DEFAULT).unwrap();
+        let channels = usize::from(decoded.pixels.channels);
+        let expected = image.to_pixels().data;
+        let expected = expected.iter().flat_map(|level| vec![*level; channels]);
+        prop_assert!(decoded.pixels.data.iter().copied().eq(expected));
+        // The bits come back from the BMP alone.
+        let back = stored_bilevel(&stored);
+        prop_assert_eq!(back, (codec == Codec::Bmp).then_some(image));
     }
 }
 

@@ -84,6 +84,23 @@ fn bytes_are_exact_and_the_source_is_kept() {
 }
 
 #[test]
+fn two_gray_levels_cost_what_they_cost_when_they_are_packed() {
+    let bits = || Bilevel { width: 40, height: 30, levels: [0, 127], bits: vec![0xa5; 150] };
+    let bmp =
+        Encoder::new().encode_bilevel("a", &bits(), Codec::Bmp, &JpegOptions::default()).unwrap();
+    for image in [Image::Bilevel(bits()), Image::Encoded(bmp)] {
+        let source = Memory::new([Some(image)]);
+        let formats = [Codec::Png, Codec::Bmp, Codec::Raw];
+        let measured = measure_formats(&source, &formats, &quick(), &never).unwrap();
+        let [png, bmp, raw] = &measured.formats[..] else { panic!("three formats") };
+        // Rows of eight bytes behind 62; a PNG of eight bits would be larger than that.
+        assert_eq!(bmp.cost.bytes_per_image, 62.0 + 30.0 * 8.0);
+        assert!(png.cost.bytes_per_image < 120.0, "{}", png.cost.bytes_per_image);
+        assert_eq!(raw.cost.bytes_per_image, 1200.0);
+    }
+}
+
+#[test]
 fn what_a_format_cannot_hold_is_left_out_and_counted() {
     let good = Image::Pixels(fixtures::pixels(20, 10, 3, 1));
     let alpha = Image::Pixels(fixtures::pixels(20, 10, 4, 2));

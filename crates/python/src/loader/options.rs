@@ -2,8 +2,7 @@
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, Failures, Label, Last,
-    Layout, Normalise, OnError, Options, Output, Policy, Shuffle, Throttle, World,
-    research::LIQUID,
+    Layout, Normalise, OnError, Options, Output, Shuffle, Throttle, World, research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -206,37 +205,25 @@ fn shuffle(options: &Bound<'_, PyDict>) -> PyResult<Shuffle> {
     Ok(Shuffle::Windowed { chunk, window })
 }
 
-/// What the policies of torchvision take when they are not told.
-const USUAL_OPS: u32 = 2;
-const USUAL_MAGNITUDE: u32 = 9;
-const USUAL_BINS: u32 = 31;
-
 fn augment(options: &Bound<'_, PyDict>) -> PyResult<Option<Augment>> {
     let value = value(options, "augment")?;
     if value.is_none() {
         return Ok(None);
     }
-    let randaugment =
-        |n_ops, magnitude| Augment::RandAugment { n_ops, magnitude, n_bins: USUAL_BINS };
     if !value.is_instance_of::<PyString>() {
         let (name, n_ops, magnitude): (String, u32, u32) = get(options, "augment")?;
         return match name.as_str() {
-            "randaugment" => Ok(Some(randaugment(n_ops, magnitude))),
+            "randaugment" => Ok(Some(Augment::randaugment(n_ops, magnitude))),
             other => unknown("augment", other, "(\"randaugment\", n, magnitude)"),
         };
     }
-    Ok(Some(match get::<String>(options, "augment")?.as_str() {
-        "autoaugment" => Augment::AutoAugment(Policy::ImageNet),
-        "autoaugment-cifar10" => Augment::AutoAugment(Policy::Cifar10),
-        "autoaugment-svhn" => Augment::AutoAugment(Policy::Svhn),
-        "randaugment" => randaugment(USUAL_OPS, USUAL_MAGNITUDE),
-        "trivialaugment" => Augment::TrivialAugmentWide { n_bins: USUAL_BINS },
-        other => {
-            let known = "\"autoaugment\", \"autoaugment-cifar10\", \"autoaugment-svhn\", \
-                         \"randaugment\", \"trivialaugment\"";
-            return unknown("augment", other, known);
-        }
-    }))
+    let name: String = get(options, "augment")?;
+    let augment = Augment::named(&name);
+    if augment.is_none() {
+        let known = Augment::NAMED.map(|(name, _)| format!("\"{name}\"")).join(", ");
+        return unknown("augment", &name, &known);
+    }
+    Ok(augment)
 }
 
 fn policy(options: &Bound<'_, PyDict>) -> PyResult<OnError> {

@@ -43,6 +43,33 @@ pub enum Policy {
 }
 
 impl Augment {
+    /// The policies by name, with the numbers that torchvision takes when it is given none.
+    pub const NAMED: [(&'static str, Self); 5] = [
+        ("autoaugment", Self::AutoAugment(Policy::ImageNet)),
+        ("autoaugment-cifar10", Self::AutoAugment(Policy::Cifar10)),
+        ("autoaugment-svhn", Self::AutoAugment(Policy::Svhn)),
+        ("randaugment", Self::RandAugment { n_ops: 2, magnitude: 9, n_bins: USUAL_BINS }),
+        ("trivialaugment", Self::TrivialAugmentWide { n_bins: USUAL_BINS }),
+    ];
+
+    /// The policy of that name in [`NAMED`](Self::NAMED).
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMED.iter().find(|(known, _)| *known == name).map(|(_, augment)| *augment)
+    }
+
+    /// Its name in [`NAMED`](Self::NAMED), if it has one.
+    #[must_use]
+    pub fn name(&self) -> Option<&'static str> {
+        Self::NAMED.iter().find(|(_, known)| known == self).map(|(name, _)| *name)
+    }
+
+    /// RandAugment with torchvision's usual number of strengths.
+    #[must_use]
+    pub fn randaugment(n_ops: u32, magnitude: u32) -> Self {
+        Self::RandAugment { n_ops, magnitude, n_bins: USUAL_BINS }
+    }
+
     /// Checks the numbers, once for a run.
     ///
     /// # Errors
@@ -108,6 +135,9 @@ impl Augment {
         }
     }
 }
+
+/// Strengths that torchvision's policies have when they are not told.
+const USUAL_BINS: u32 = 31;
 
 /// Changes that RandAugment and TrivialAugment choose from.
 const N_OPS: u64 = 14;

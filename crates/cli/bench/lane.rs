@@ -1,0 +1,282 @@
+//! One dataset of a bench: its loader, and what the rounds gave.
+use super::{
+    Measured, Round,
+    args::{AccessArg, BenchArgs, CacheArg, CropArg},
+};
+use crate::Session;
+use cpu_time::ProcessTime;
+use fdconvert::threads;
+use fdconvert_core::{Error, Result, Shown};
+use fdconvert_loader::{
+    Access, Augment, CachePolicy, Crop, DType, Datasets, Label, Layout, Loader, Normalise, Options,
+    Output, Stats, research::LIQUID,
+};
+use fdconvert_storage::Throttle;
+use serde_json::{Map, Value, json};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// A dataset with its loader, and what the rounds gave so far.
+pub(super) struct Lane {
+    name: String,
+    /// What it is called in the table.
+    label: String,
+    loader: Loader,
+    /// Whole epochs, or rounds of some seconds.
+    rounds: Vec<Round>,
+    /// Whether they are epochs.
+    is_whole: bool,
+    /// Those of each round.
+    stats: Vec<Stats>,
+}
+
+/// What has passed since a round began.
+struct Clock {
+    began: Instant,
+    cpu: Option<ProcessTime>,
+}
+
+/// The datasets, all read in the same way: past the page cache where nothing else was asked for and
+/// each of them tells where its images lie.
+pub(super) fn open(
+    paths: &[&Path],
+    args: &BenchArgs,
+    session: &Session,
+) -> Result<(Vec<Lane>, Access)> {
+    let open = |access: Access| -> Result<Vec<Lane>> {
+        let depths = &args.queue_depth;
+        let lanes = paths.iter().flat_map(|path| depths.iter().map(move |&depth| (*path, depth)));
+        lanes.map(|(path, depth)| Lane::new(path, depth, args, access)).collect()
+    };
+    match args.access {
+        Some(AccessArg::Direct) => Ok((open(Access::Direct)?, Access::Direct)),
+        Some(AccessArg::Mapped) => Ok((open(Access::Mapped)?, Access::Mapped)),
+        None => match open(Access::Direct) {
+            Ok(lanes) => Ok((lanes, Access::Direct)),
+            // Folders, formulas, and shards without an index or compressed as a whole.
+            Err(Error::Usage { option, .. }) if option.name() == "access" => {
+                let lanes = open(Access::Mapped)?;
+                if !args.common.quiet && !args.common.json {
+                    let which = if paths.len() > 1 { "a dataset" } else { "it" };
+                    session.say(&format!(
+                        "note: reading through the page cache, because {which} does not tell where \
+                         its images lie; from the second round on that is the speed of memory"
+                    ));
+                }
+                Ok((lanes, Access::Mapped))
+            }
+            Err(error) => Err(error),
+        },
+    }
+}
+
+fn options(args: &BenchArgs, queue_depth: usize, access: Access) -> Result<Options> {
+    let size = args.size;
+    Ok(Options {
+        batch: args.batch,
+        seed: args.seed,
+        label: Label::None,
+        output: Output {
+            size: (size, size),
+            dtype: args.dtype.into(),
+            layout: args.layout.into(),
+            normalise: args.normalise.then_some(Normalise::IMAGENET),
+        },
+        crop: match args.crop {
+            CropArg::Center => Crop::Center { resize: size.saturating_mul(8) / 7 },
+            CropArg::Rrc => Crop::Random { scale: (0.08, 1.0), ratio: (0.75, 4.0 / 3.0) },
+            CropArg::None => Crop::None,
+        },
+        augment: args.augment.as_deref().and_then(Augment::named),
+        threads: threads(args.threads)?,
+        fetch_threads: queue_depth,
+        latency: args.latency.0,
+        access,
+        cache_bytes: args.cache.0,
+        cache_policy: match args.cache_policy {
+            CacheArg::Resident => CachePolicy::RESIDENT,
+            CacheArg::Liquid => LIQUID,
+        },
+        throttle: args
+            .throttle_read
+            .and_then(|rate| Throttle::new(rate.bytes_per_s() as f64))
+            .map(Arc::new),
+        ..Options::default()
+    })
+}
+
+impl Lane {
+    fn new(path: &Path, depth: usize, args: &BenchArgs, access: Access) -> Result<Self> {
+        let loader = Loader::new(Datasets::open(path)?, options(args, depth, access)?)?;
+        let name = name(path);
+        let label = match args.queue_depth.len() {
+            1 => name.clone(),
+            _ => format!("{name}, {depth} in flight"),
+        };
+        let is_whole = args.epochs.is_some();
+        Ok(Self { name, label, loader, rounds: Vec::new(), is_whole, stats: Vec::new() })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How the loader makes its batches, for the JSON document.
+    pub(super) fn made(&self) -> Map<String, Value> {
+        let Options { output, crop, augment, .. } = self.loader.options();
+        let crop = match crop {
+            Crop::Center { .. } => "center",
+            Crop::Random { .. } => "rrc",
+            Crop::None => "none",
+        };
+        let dtype = match output.dtype {
+            DType::U8 => "u8",
+            DType::F16 => "f16",
+            DType::F32 => "f32",
+        };
+        let layout = match output.layout {
+            Layout::Nhwc => "nhwc",
+            Layout::Nchw => "nchw",
+        };
+        let fields = [
+            ("crop", json!(crop)),
+            ("augment", json!(augment.and_then(|augment| augment.name()))),
+            ("dtype", json!(dtype)),
+            ("layout", json!(layout)),
+            ("normalise", json!(output.normalise.is_some())),
+        ];
+        fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// The rows of the next batch, `None` at the end of an epoch.
+    fn next(&mut self, session: &Session) -> Result<Option<u64>> {
+        if session.cancel().is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        self.loader.next_batch().map(|batch| Ok(batch?.len() as u64)).transpose()
+    }
+
+    /// With a cache, an epoch that fills it; else what is made ahead.
+    pub(super) fn warm_up(&mut self, session: &Session) -> Result<()> {
+        let options = self.loader.options();
+        let batches = match options.cache_bytes {
+            0 => options.prefetch as u64 + 1,
+            _ => self.loader.len(),
+        };
+        for _ in 0..batches {
+            self.next(session)?;
+        }
+        Ok(())
+    }
+
+    /// A whole epoch, from threads that are to be started to the last batch.
+    pub(super) fn epoch(&mut self, session: &Session) -> Result<()> {
+        self.loader.reset_stats();
+        let clock = Clock::start();
+        let mut images = 0;
+        while let Some(rows) = self.next(session)? {
+            images += rows;
+        }
+        self.record(clock.stop(images));
+        Ok(())
+    }
+
+    /// Batches for that long, of whichever epochs.
+    pub(super) fn round(&mut self, time: Duration, session: &Session) -> Result<()> {
+        // Batches that were made while others had their turn.
+        for _ in 0..=self.loader.options().prefetch {
+            self.next(session)?;
+        }
+        self.loader.reset_stats();
+        let clock = Clock::start();
+        let mut images = 0;
+        while clock.began.elapsed() < time {
+            images += self.next(session)?.unwrap_or(0);
+        }
+        self.record(clock.stop(images));
+        Ok(())
+    }
+
+    fn record(&mut self, round: Round) {
+        self.rounds.push(round);
+        self.stats.push(self.loader.stats());
+        // Threads of this dataset are to be idle while the next one has its turn.
+        self.loader.stop();
+    }
+
+    pub(super) fn measured(&self) -> Measured {
+        let rates: Vec<f64> = self.rounds.iter().map(Round::images_per_s).collect();
+        let mut sorted = rates.clone();
+        sorted.sort_by(f64::total_cmp);
+        let images_per_s = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+        let cpu: f64 = self.rounds.iter().filter_map(|round| round.cpu_seconds).sum();
+        let images: u64 = self.rounds.iter().map(|round| round.images).sum();
+        let sum = |of: &dyn Fn(&Stats) -> f64| self.stats.iter().map(of).sum::<f64>();
+        let samples = sum(&|stats| stats.samples as f64).max(1.0);
+        let fetch = sum(&|stats| stats.fetch.as_secs_f64());
+        let work = sum(&|stats| (stats.decode + stats.render).as_secs_f64());
+        let elapsed = sum(&|stats| stats.elapsed.as_secs_f64()).max(f64::MIN_POSITIVE);
+        let drawn = sum(&|stats| (stats.hits + stats.reads) as f64).max(1.0);
+        let last = self.stats.last();
+        let threads = last.map_or(1, |stats| stats.threads);
+        // Threads that read are as many as are asked for, or those that decode.
+        let depth = self.loader.options().fetch_threads;
+        let readers = if depth > 0 { depth } else { threads };
+        Measured {
+            dataset: self.name.clone(),
+            label: self.label.clone(),
+            queue_depth: self.loader.options().fetch_threads,
+            rounds: rates,
+            epochs: if self.is_whole { self.rounds.clone() } else { Vec::new() },
+            images_per_s,
+            cpu_ms_per_image: cpu * 1e3 / images.max(1) as f64,
+            loading_per_s: (fetch > 0.0).then(|| samples * readers as f64 / fetch),
+            decoding_per_s: samples * threads as f64 / work.max(f64::MIN_POSITIVE),
+            stalled: (sum(&|stats| stats.stalled.as_secs_f64()) / elapsed).min(1.0),
+            bytes_per_image: sum(&|stats| stats.storage_bytes as f64) / samples,
+            requests_per_image: sum(&|stats| stats.requests as f64) / samples,
+            over_fetched: sum(&|stats| stats.over_fetched_bytes as f64)
+                / sum(&|stats| stats.received_bytes as f64).max(1.0),
+            hits: sum(&|stats| stats.hits as f64) / drawn,
+            forms: forms(&self.loader),
+            verdict: last.map_or("", |stats| stats.verdict.name()),
+        }
+    }
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { began: Instant::now(), cpu: ProcessTime::try_now().ok() }
+    }
+
+    fn stop(self, images: u64) -> Round {
+        let seconds = self.began.elapsed().as_secs_f64();
+        let cpu = self.cpu.and_then(|cpu| cpu.try_elapsed().ok());
+        Round { images, seconds, cpu_seconds: cpu.map(|cpu| cpu.as_secs_f64()) }
+    }
+}
+
+/// The share of each codec among the samples, as far as the dataset tells without reading them.
+fn forms(loader: &Loader) -> Vec<(String, f64)> {
+    let mut counts: Vec<(String, f64)> = Vec::new();
+    for reader in loader.datasets().readers() {
+        let n_samples = reader.len();
+        let mut first = 0;
+        for (stratum, len) in reader.strata().into_iter().enumerate() {
+            let sample = if len > 0 { reader.stratum_sample(stratum, 0) } else { first };
+            first += len;
+            let codec = reader.codec_hint(sample);
+            let name = codec.map_or("?", fdconvert_core::Codec::extension).to_owned();
+            counts.push((name, len as f64 / n_samples.max(1) as f64));
+        }
+    }
+    counts
+}
+
+/// The last part of a path, on one line.
+fn name(path: &Path) -> String {
+    Shown(path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()).to_string()
+}

@@ -1,0 +1,223 @@
+//! `fdconvert bench`: datasets of every format, read as the options say, and what is told of it.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{self, kodak_classes, ok, text};
+use fdconvert_loader::Augment;
+use serde_json::{Value, json};
+use std::{fs, path::Path, process::Output};
+
+/// Runs `bench` over a dataset, with these words behind it.
+fn bench(dataset: &Path, words: &str) -> Output {
+    common::fdconvert().arg("bench").arg(dataset).args(words.split_whitespace()).output().unwrap()
+}
+
+/// As that, expects success, and gives standard output.
+fn measured(dataset: &Path, words: &str) -> String {
+    let output = bench(dataset, words);
+    assert!(output.status.success(), "{words}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn document(dataset: &Path, words: &str) -> Value {
+    serde_json::from_str(&measured(dataset, &format!("{words} --json"))).unwrap()
+}
+
+/// As that, expects exit status 2, and gives standard error.
+fn refused(dataset: &Path, words: &str) -> String {
+    let output = bench(dataset, words);
+    assert_eq!(output.status.code(), Some(2), "{words}: {}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+/// As little as there can be.
+const SHORT: &str = "--rounds 1 --seconds 0.02 --size 32 --batch 5";
+
+#[test]
+fn forms_of_the_same_images_are_compared() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let (png, mixed) = (root.path().join("png"), root.path().join("mixed"));
+    ok(&[&"pack", &source, &png, &"--format", &"wds", &"--max-side", &"200"]);
+    let packing: [&dyn AsRef<std::ffi::OsStr>; 9] = [
+        &"pack",
+        &source,
+        &mixed,
+        &"--format",
+        &"mixed",
+        &"--ratio",
+        &"0.5",
+        &"--max-side",
+        &"200",
+    ];
+    ok(&packing);
+    let plot = root.path().join("rates.svg");
+    let words = format!(
+        "--compare {} --rounds 2 --seconds 0.2 --size 64 --batch 4 --cache 200kB --plot {}",
+        png.display(),
+        plot.display()
+    );
+    let result = document(&mixed, &words);
+    let datasets = result["datasets"].as_array().unwrap();
+    assert_eq!(datasets.len(), 2);
+    for dataset in datasets {
+        assert!(dataset["images_per_s"].as_f64().unwrap() > 0.0);
+        assert_eq!(dataset["rounds"].as_array().unwrap().len(), 2);
+        assert_eq!(dataset["epochs"], json!([]));
+        let hits = dataset["hits"].as_f64().unwrap();
+        assert!(hits > 0.02 && hits < 0.9, "{dataset}");
+    }
+    assert_eq!(datasets[0]["forms"][0][0], "png");
+    assert_eq!(datasets[0]["forms"][1], json!(["bmp", 0.5]));
+    let plot = fs::read_to_string(&plot).unwrap();
+    assert!(plot.starts_with("<svg") && plot.contains("mixed"));
+    for text in ["Images per second", ">dataset<", ">images/s", "achieved", "loading alone"] {
+        assert!(plot.contains(text), "{text}: {plot}");
+    }
+    let table = measured(&png, "--rounds 1 --seconds 0.2");
+    assert!(table.contains("bound by") && table.contains("png"), "{table}");
+    measured(&mixed, "--cache 200kB --cache-policy liquid --rounds 1 --seconds 0.2");
+}
+
+#[test]
+fn every_format_is_read_without_being_told_how() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = root.path().join("photos");
+    ok(&[&"sample", &photos]);
+    for (name, options, is_direct) in [
+        ("x.beton", "", true),
+        ("shards", "--format wds", true),
+        ("plain", "--format wds --sidecars dali", false),
+        ("streaming", "--format mds", true),
+        ("packed", "--format mds --compression zstd", false),
+        ("set.mixed", "--format mixed --ratio 0.5", true),
+        ("copy", "--format folder", false),
+        ("x.formula", "", false),
+    ] {
+        let dataset = root.path().join(name);
+        let mut pack = common::fdconvert();
+        if name.ends_with("formula") {
+            pack.args(["pack", "fractal:fractaldb?classes=1&instances=100&size=64"]);
+        } else {
+            pack.arg("pack").arg(&photos);
+        }
+        let packed = pack.arg(&dataset).args(options.split_whitespace()).output().unwrap();
+        assert!(packed.status.success(), "{name}: {}", text(&packed.stderr));
+        let output = bench(&dataset, SHORT);
+        let said = text(&output.stderr);
+        assert!(output.status.success(), "{name}: {said}");
+        assert_eq!(said.contains("page cache"), !is_direct, "{name}: {said}");
+        let result = document(&dataset, SHORT);
+        assert_eq!(result["direct"], is_direct, "{name}");
+        if !is_direct {
+            // Who asks for it is told that it cannot be had.
+            let said = refused(&dataset, "--access direct");
+            assert!(said.contains("cannot be read directly"), "{name}: {said}");
+        }
+    }
+}
+
+#[test]
+fn whole_epochs_are_timed_one_by_one() {
+    let root = tempfile::tempdir().unwrap();
+    let (photos, beton) = (root.path().join("photos"), root.path().join("x.beton"));
+    ok(&[&"sample", &photos]);
+    ok(&[&"pack", &photos, &beton]);
+    let words = format!(
+        "--compare {} --epochs 3 --batch 5 --size 32 --crop none --augment autoaugment --dtype f32 \
+         --layout nchw --normalise",
+        photos.display()
+    );
+    let result = document(&beton, &words);
+    let datasets = result["datasets"].as_array().unwrap();
+    assert_eq!(datasets.len(), 2);
+    for dataset in datasets {
+        let epochs = dataset["epochs"].as_array().unwrap();
+        assert_eq!(epochs.len(), 3, "{dataset}");
+        assert_eq!(dataset["rounds"].as_array().unwrap().len(), 3);
+        for epoch in epochs {
+            // Twelve photos are two batches of five and one of two.
+            assert_eq!(epoch["images"], 12, "{dataset}");
+            assert!(epoch["seconds"].as_f64().unwrap() > 0.0, "{dataset}");
+            assert!(epoch["cpu_seconds"].as_f64().unwrap() > 0.0, "{dataset}");
+        }
+    }
+    for (key, value) in [
+        ("crop", json!("none")),
+        ("augment", json!("autoaugment")),
+        ("dtype", json!("f32")),
+        ("layout", json!("nchw")),
+        ("normalise", json!(true)),
+        ("batch", json!(5)),
+    ] {
+        assert_eq!(result[key], value, "{key}");
+    }
+    let said = measured(&beton, &words);
+    let of_beton = |line: &&str| line.starts_with("x.beton ");
+    // One line in the table of datasets, and one for each epoch.
+    assert_eq!(said.lines().filter(of_beton).count(), 4, "{said}");
+    assert!(said.contains("CPU s"), "{said}");
+}
+
+#[test]
+fn batches_are_made_as_the_options_say() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = root.path().join("photos");
+    ok(&[&"sample", &photos]);
+    let usual = document(&photos, SHORT);
+    for (key, value) in [
+        ("crop", json!("center")),
+        ("augment", json!(null)),
+        ("dtype", json!("u8")),
+        ("layout", json!("nhwc")),
+        ("normalise", json!(false)),
+    ] {
+        assert_eq!(usual[key], value, "{key}");
+    }
+    for (policy, _) in Augment::NAMED {
+        let result = document(&photos, &format!("{SHORT} --augment {policy} --crop rrc"));
+        assert_eq!((&result["augment"], &result["crop"]), (&json!(policy), &json!("rrc")));
+    }
+    let half = document(&photos, &format!("{SHORT} --dtype f16 --layout nchw"));
+    let made = (&half["dtype"], &half["layout"], &half["normalise"]);
+    assert_eq!(made, (&json!("f16"), &json!("nchw"), &json!(false)));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_cure() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = root.path().join("photos");
+    ok(&[&"sample", &photos]);
+    for (words, cures) in [
+        ("--normalise", &["--normalise", "--dtype f32"][..]),
+        ("--normalise --dtype u8 --layout nchw", &["--dtype f16"]),
+        ("--epochs 1 --seconds 1", &["--epochs", "--seconds"]),
+        ("--epochs 1 --rounds 2", &["--epochs", "--rounds"]),
+        ("--epochs 0", &["--epochs"]),
+        ("--augment cutout", &["autoaugment", "randaugment", "trivialaugment"]),
+        ("--dtype f64", &["u8", "f16", "f32"]),
+        ("--layout hwc", &["nhwc", "nchw"]),
+        ("--crop whole", &["center", "rrc", "none"]),
+    ] {
+        let said = refused(&photos, words);
+        for cure in cures {
+            assert!(said.contains(cure), "{words}: {cure} is missing in {said}");
+        }
+    }
+}
+
+#[test]
+fn the_document_has_the_keys_that_are_promised() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = root.path().join("photos");
+    ok(&[&"sample", &photos]);
+    let result = document(&photos, "--epochs 1 --size 32");
+    let contract = include_str!("../../docs/json.md");
+    let row = contract.lines().find(|line| line.contains("fdconvert-bench")).unwrap();
+    let dataset = &result["datasets"][0];
+    for object in [&result, dataset, &dataset["epochs"][0]] {
+        for key in object.as_object().unwrap().keys() {
+            let is_common = ["document", "version"].contains(&key.as_str());
+            assert!(is_common || row.contains(&format!("`{key}`")), "{key} is not documented");
+        }
+    }
+}
