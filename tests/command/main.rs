@@ -46,6 +46,7 @@ mod parts;
 mod profile;
 #[cfg(feature = "stores")]
 mod read_ahead;
+mod reproduce;
 #[cfg(feature = "turbo")]
 mod sources;
 #[cfg(feature = "turbo")]
