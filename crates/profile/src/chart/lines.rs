@@ -75,7 +75,7 @@ impl LineChart {
             diamond(&mut svg, (x, y));
             let (anchor, text_x) =
                 if x > WIDTH / 2.0 { (Anchor::End, x - 12.0) } else { (Anchor::Start, x + 12.0) };
-            svg.text("label", (text_x, y + 4.0), anchor, word);
+            svg.text("label", (text_x, y - 8.0), anchor, word);
         }
         svg.finish()
     }
@@ -84,10 +84,13 @@ impl LineChart {
         let points = self.series.iter().flat_map(|series| series.points.iter().copied());
         let places = points.chain(self.marks.iter().map(|(x, y, _)| (*x, *y)));
         let finite = places.filter(|(x, y)| x.is_finite() && y.is_finite());
-        let mut scale = Scale { first: f64::INFINITY, last: 0.0, top: 0.0, doubles: self.doubles };
+        let doubles = self.doubles;
+        let (first, last, top, whole) = (f64::INFINITY, 0.0, 0.0, true);
+        let mut scale = Scale { first, last, top, doubles, whole };
         for (x, y) in finite {
             scale.first = scale.first.min(x);
             scale.last = scale.last.max(x);
+            scale.whole &= x.fract() == 0.0;
             scale.top = scale.top.max(y);
         }
         if !scale.first.is_finite() {
@@ -108,6 +111,8 @@ struct Scale {
     last: f64,
     top: f64,
     doubles: bool,
+    /// Whether only whole numbers are shown, as those of epochs.
+    whole: bool,
 }
 
 impl Scale {
@@ -127,6 +132,7 @@ impl Scale {
             let doubled = std::iter::successors(Some(self.first), |value| Some(value * 2.0));
             return doubled.take(32).take_while(|value| *value <= self.last * 1.001).collect();
         }
-        ticks(self.last).filter(|value| *value >= self.first).collect()
+        let is_shown = |value: &f64| *value >= self.first && (!self.whole || value.fract() == 0.0);
+        ticks(self.last).filter(is_shown).collect()
     }
 }
