@@ -261,23 +261,56 @@ fn bench_reads_what_does_not_tell_where_its_images_lie() {
     let (photos, mds) = (root.path().join("photos"), root.path().join("shards"));
     ok(&[&"sample", &photos]);
     ok(&[&"pack", &photos, &mds, &"--format", &"mds"]);
-    let formula = root.path().join("x.formula");
-    ok(&[&"pack", &"fractal:fractaldb?classes=1&instances=100&size=64", &formula]);
     let short: Args<'_> = vec![&"--rounds", &"1", &"--seconds", &"0.02", &"--size", &"64"];
     let mut bench: Args<'_> = vec![&"bench", &mds];
     bench.extend(&short);
     ok(&bench);
-    for dataset in [&photos, &formula] {
-        let mut bench: Args<'_> = vec![&"bench", dataset];
-        bench.extend(&short);
-        let output = run(&bench);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(text(&output.stderr).contains("page cache"), "{}", text(&output.stderr));
-        bench.push(&"--json");
-        let result: Value = serde_json::from_str(&ok(&bench)).unwrap();
-        assert_eq!(result["direct"], false);
-        // Who asks for it is told that it cannot be had.
-        bench.extend([&"--access" as &dyn AsRef<OsStr>, &"direct"]);
-        assert!(fails(&bench).contains("cannot be read directly"));
+    let mut bench: Args<'_> = vec![&"bench", &photos];
+    bench.extend(&short);
+    let output = run(&bench);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("page cache"), "{}", text(&output.stderr));
+    bench.push(&"--json");
+    let result: Value = serde_json::from_str(&ok(&bench)).unwrap();
+    assert_eq!(result["direct"], false);
+    // Who asks for it is told that it cannot be had.
+    bench.extend([&"--access" as &dyn AsRef<OsStr>, &"direct"]);
+    assert!(fails(&bench).contains("cannot be read directly"));
+}
+
+/// Nothing is read of what is drawn, so it can be compared with any dataset, and no disk is to blame.
+#[test]
+fn bench_draws_formulas_and_recipes() {
+    let root = tempfile::tempdir().unwrap();
+    let formula = root.path().join("x.formula");
+    let recipe = "fractal:fractaldb?classes=1&instances=100&points=5000";
+    ok(&[&"pack", &recipe, &formula]);
+    let bench: Args<'_> = vec![
+        &"bench",
+        &formula,
+        &"--compare",
+        &recipe,
+        &"--rounds",
+        &"1",
+        &"--seconds",
+        &"0.1",
+        &"--size",
+        &"64",
+        &"--crop",
+        &"none",
+    ];
+    let output = run(&bench);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+    let table = text(&output.stdout);
+    assert!(table.contains(recipe) && table.contains("(formula 100 %)"), "{table}");
+    assert!(!table.contains("disk-bound"), "{table}");
+    let result: Value = serde_json::from_str(&ok(&[bench, vec![&"--json"]].concat())).unwrap();
+    assert_eq!(result["direct"], true);
+    for dataset in result["datasets"].as_array().unwrap() {
+        assert_ne!(dataset["verdict"], "disk-bound", "{dataset}");
+        assert_eq!(dataset["forms"], serde_json::json!([["formula", 1.0]]));
+        assert_eq!(dataset["loading_per_s"], Value::Null);
+        assert_eq!(dataset["bytes_per_image"], 0.0);
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// Dataset to read as training does
+    /// Dataset to read as training does, or a recipe for fractals, whose images are drawn
     pub(crate) dataset: PathBuf,
     /// Others to read in turn with it, for a fair comparison
     #[arg(long, value_name = "DATASET", num_args = 1..)]
@@ -81,4 +81,6 @@ pub(crate) enum CropArg {
     Center,
     /// A random part of 8 to 100 % of the image
     Rrc,
+    /// Nothing is cut: the whole image becomes N x N pixels
+    None,
 }
