@@ -198,6 +198,9 @@ impl Opening<'_> {
 
 /// Returns whether nothing in a folder says that it is more than a folder of images.
 pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
+    if Recipe::in_place_of(path).is_some() {
+        return Ok(false);
+    }
     let formats = fdconvert_reader::formats();
     let is_packed =
         |format: &dyn Format| format.capabilities().layout != Layout::Images && format.detect(path);
