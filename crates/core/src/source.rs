@@ -160,7 +160,7 @@ pub struct Extent {
 pub struct Drawn {
     /// Columns of an image, which are as many as its rows.
     pub side: u32,
-    /// True if nobody said so: whoever shows the images may take another side.
+    /// True if that is a default, and no one has asked for it: images may be shown at another side.
     pub is_free: bool,
 }
 

@@ -8,7 +8,7 @@ use fdconvert_core::Drawn;
 /// are shown is work for nothing. But other sizes are other pixels, and what somebody said stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DrawSize {
-    /// As for [`Output`](Self::Output) where nobody said how large images are (a recipe without
+    /// As for [`Output`](Self::Output) where no one says how large images are (a recipe without
     /// `size`), and the crop shows the same part of each of them; all others at their own size.
     #[default]
     Auto,

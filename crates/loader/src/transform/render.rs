@@ -101,18 +101,8 @@ impl Renderer {
             self.image.resize(n_pixels * 3, 0);
             self.image.as_mut_slice()
         };
-        let n_row = size.0 as usize;
         let resized = if plan.changes_nothing(size) {
-            let rows = plan.rows(region).zip(rgb.chunks_exact_mut(n_row * 3));
-            if gray {
-                rows.for_each(|(from, to)| spread(from, to));
-            } else {
-                rows.for_each(|(from, to)| {
-                    if let Some(to) = to.get_mut(..from.len()) {
-                        to.copy_from_slice(from);
-                    }
-                });
-            }
+            plan.copy(region, rgb);
             Ok(())
         } else if gray {
             self.gray.resize(n_pixels, 0);
@@ -134,17 +124,10 @@ impl Renderer {
     }
 }
 
-/// Gray as RGB, as many pixels of each. Four bytes are written for each pixel, and the next one
-/// overwrites the one that is too many: a third of the time of writing three.
+/// Gray as RGB.
 fn spread(gray: &[u8], rgb: &mut [u8]) {
-    let Some((last, gray)) = gray.split_last() else { return };
-    let mut rgb = rgb;
-    for &level in gray {
-        let Some(pixel) = rgb.first_chunk_mut::<4>() else { return };
-        *pixel = [level; 4];
-        rgb = rgb.split_at_mut(3).1;
-    }
-    rgb.fill(*last);
+    let (pixels, _) = rgb.as_chunks_mut::<3>();
+    pixels.iter_mut().zip(gray).for_each(|(pixel, &level)| *pixel = [level; 3]);
 }
 
 /// One resize, in the pixels of a region.
@@ -209,16 +192,22 @@ impl Plan {
         (width, height) == (f64::from(size.0), f64::from(size.1)) && is_whole(x) && is_whole(y)
     }
 
-    /// The rows of a rectangle of whole pixels.
-    fn rows<'a>(&self, region: &Region<'a>) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    /// The pixels of such a rectangle, as RGB.
+    fn copy(&self, region: &Region<'_>, rgb: &mut [u8]) {
         let Self { view, rect } = *self;
-        let channels = usize::from(region.channels);
+        let (channels, width) = (usize::from(region.channels), rect.width as usize);
         let row_bytes = region.area.width as usize * channels;
         let left = (view.x as usize + rect.x as usize) * channels;
-        let columns = left..left + rect.width as usize * channels;
         let rows = region.pixels.chunks_exact(row_bytes.max(1));
-        let rows = rows.skip(view.y as usize + rect.y as usize).take(rect.height as usize);
-        rows.map(move |row| row.get(columns.clone()).unwrap_or_default())
+        let rows = rows.skip(view.y as usize + rect.y as usize);
+        for (from, to) in rows.zip(rgb.chunks_exact_mut((width * 3).max(1))) {
+            let from = from.get(left..left + width * channels).unwrap_or_default();
+            if channels == 1 {
+                spread(from, to);
+            } else if let Some(to) = to.get_mut(..from.len()) {
+                to.copy_from_slice(from);
+            }
+        }
     }
 
     fn source<'a>(&self, region: &Region<'a>) -> Source<'a> {
