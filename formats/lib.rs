@@ -23,7 +23,7 @@ mod shards;
 
 pub mod index;
 
-pub use list::{open, open_within};
+pub use list::{is_path, open, open_within};
 
 /// One line for each format: the module below this folder, and a value of its type. They are asked
 /// in this order whether a path is theirs.

@@ -3,7 +3,16 @@ use fdconvert_core::{Error, MaxDecompressed, Reader, Result};
 use fdconvert_storage::place::{self, Kind};
 use std::path::Path;
 
-/// Opens a dataset with the first format that recognises its content.
+/// Returns whether a text is a path in the file system, which another process may need in full: URLs
+/// and recipes are the same everywhere.
+#[must_use]
+pub fn is_path(path: impl AsRef<Path>) -> bool {
+    let path = path.as_ref();
+    !place::is_url(path) && !formats().iter().any(|format| format.is_recipe(path))
+}
+
+/// Opens a dataset with the first format that recognises its content, or the recipe that stands in
+/// the place of a path.
 ///
 /// # Errors
 /// `Io` when there is nothing there, `Usage` when no format recognises it, else what the format
@@ -18,8 +27,11 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
 /// As for [`open`]; `Limit`.
 pub fn open_within(path: impl AsRef<Path>, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
     let path = path.as_ref();
-    let kind = place::look_at(path)?;
     let formats = formats();
+    if let Some(format) = formats.iter().find(|format| format.is_recipe(path)) {
+        return format.open_within(path, limit);
+    }
+    let kind = place::look_at(path)?;
     let recognised = formats.iter().find(|format| format.detect(path));
     // A file too damaged to be recognised gets the error of the format that its name claims.
     let is_file = matches!(kind, Kind::File);

@@ -6,10 +6,12 @@ use fdconvert_core::{
     Capabilities, Codec, Create, Error, Format, ImageHeader, OptionValues, Reader, Result,
     ShardWriter, named,
 };
+use fdconvert_fractal::Recipe;
 use fdconvert_storage::place;
 use std::path::Path;
 
-/// The format of files that hold a formula. It has no options.
+/// The format of files that hold a formula, and of recipes, which are one without a file. It has no
+/// options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FormulaFormat;
 
@@ -35,6 +37,10 @@ impl Format for FormulaFormat {
         start.is_ok_and(|start| start == MAGIC[..])
     }
 
+    fn is_recipe(&self, path: &Path) -> bool {
+        Recipe::in_place_of(path).is_some()
+    }
+
     fn suits(&self, path: &Path) -> bool {
         path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(FORMAT))
     }
@@ -55,6 +61,9 @@ impl Format for FormulaFormat {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
-        Ok(Box::new(FormulaReader::open(path)?))
+        Ok(Box::new(match Recipe::in_place_of(path) {
+            Some(text) => FormulaReader::of_recipe(&Recipe::parse(text)?)?,
+            None => FormulaReader::open(path)?,
+        }))
     }
 }

@@ -1,23 +1,31 @@
 use crate::formula::{
-    layout::{self, FORMAT, MAX_FILE_BYTES, Probe, VERSION},
+    layout::{self, Contents, FORMAT, MAX_FILE_BYTES, Probe, VERSION},
     writer::hash,
 };
 use fdconvert_core::{
-    Codec, Encoded, Error, Image, Provenance, Reader, Result, Sample, Schema, Source,
+    Codec, Drawn, Encoded, Error, Image, Provenance, Reader, Result, Sample, Schema, Source,
 };
-use fdconvert_fractal::FractalSource;
+use fdconvert_fractal::{FractalSource, Recipe};
 use fdconvert_storage::read_file;
 use serde_json::{Map, Value as Json, json};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// A dataset of a formula: sample `i` is rendered when it is asked for, always the same.
 pub struct FormulaReader {
-    path: PathBuf,
-    file_bytes: u64,
     source: FractalSource,
-    provenance: Provenance,
-    probes: Vec<Probe>,
-    epoch: u64,
+    /// Where the formula came from.
+    origin: Arc<Origin>,
+    /// False for other epochs and sizes than those of the file.
+    is_as_written: bool,
+}
+
+/// A file, or a recipe without one.
+enum Origin {
+    File { path: PathBuf, n_bytes: u64, provenance: Provenance, probes: Vec<Probe> },
+    Recipe { says_size: bool },
 }
 
 impl FormulaReader {
@@ -34,16 +42,23 @@ impl FormulaReader {
     /// # Errors
     /// As for [`open`](Self::open), without `Io`.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self> {
-        let contents = layout::from_bytes(bytes, path)?;
+        let Contents { formula, provenance, probes } = layout::from_bytes(bytes, path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self {
-            path: path.to_owned(),
-            file_bytes: bytes.len() as u64,
-            source: FractalSource::new(contents.formula, name)?,
-            provenance: contents.provenance,
-            probes: contents.probes,
-            epoch: 0,
-        })
+        let n_bytes = bytes.len() as u64;
+        let origin = Origin::File { path: path.to_owned(), n_bytes, provenance, probes };
+        let source = FractalSource::new(formula, name)?;
+        Ok(Self { source, origin: Arc::new(origin), is_as_written: true })
+    }
+
+    /// Carries out a recipe, which may search for categories and cannot be stopped: a file of it is
+    /// opened at once. Its name is the recipe, but for paths.
+    ///
+    /// # Errors
+    /// Those of [`Recipe::resolve_apart`].
+    pub fn of_recipe(recipe: &Recipe) -> Result<Self> {
+        let source = FractalSource::new(recipe.resolve_apart()?, recipe.name())?;
+        let origin = Origin::Recipe { says_size: recipe.says_size() };
+        Ok(Self { source, origin: Arc::new(origin), is_as_written: true })
     }
 
     /// Returns what renders the images, without the file.
@@ -102,24 +117,30 @@ impl Reader for FormulaReader {
         if !self.source.formula().varies {
             return Ok(None);
         }
-        Ok(Some(Box::new(Self {
-            path: self.path.clone(),
-            file_bytes: self.file_bytes,
-            source: self.source.at_epoch(epoch)?,
-            provenance: self.provenance.clone(),
-            probes: self.probes.clone(),
-            epoch,
-        })))
+        let (source, origin) = (self.source.at_epoch(epoch)?, self.origin.clone());
+        Ok(Some(Box::new(Self { source, origin, is_as_written: epoch == 0 && self.is_as_written })))
+    }
+
+    fn drawn(&self) -> Option<Drawn> {
+        let is_free = matches!(*self.origin, Origin::Recipe { says_size: false });
+        Some(Drawn { side: self.source.formula().frame.size(), is_free })
+    }
+
+    fn drawn_at(&self, side: u32) -> Result<Option<Box<dyn Reader>>> {
+        let (source, origin) = (self.source.at_size(side)?, self.origin.clone());
+        Ok(Some(Box::new(Self { source, origin, is_as_written: false })))
     }
 
     fn provenance(&self) -> Option<&Provenance> {
-        Some(&self.provenance)
+        match &*self.origin {
+            Origin::File { provenance, .. } => Some(provenance),
+            Origin::Recipe { .. } => None,
+        }
     }
 
     fn details(&self) -> Map<String, Json> {
         let formula = self.source.formula();
         let facts = [
-            ("version", json!(VERSION)),
             ("family", json!(formula.family)),
             ("classes", json!(formula.categories.len())),
             ("instances", json!(formula.instances())),
@@ -133,14 +154,21 @@ impl Reader for FormulaReader {
             ("seed", json!(formula.seed)),
             ("min_fill", json!(formula.min_fill)),
             ("varies", json!(formula.varies)),
-            ("file_bytes", json!(self.file_bytes)),
         ];
-        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let (first, last) = match &*self.origin {
+            Origin::File { n_bytes, .. } => {
+                (("version", json!(VERSION)), Some(("file_bytes", json!(n_bytes))))
+            }
+            Origin::Recipe { .. } => (("recipe", json!(self.source.name())), None),
+        };
+        let facts = [first].into_iter().chain(facts).chain(last);
+        facts.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// Renders the probes again. Everything else was checked when the file was opened.
     fn verify_layout(&self) -> Vec<Error> {
-        if self.epoch != 0 {
+        let Origin::File { path, probes, .. } = &*self.origin else { return Vec::new() };
+        if !self.is_as_written {
             return Vec::new();
         }
         let check = |probe: &Probe| match hash(&self.source, probe.index) {
@@ -150,18 +178,14 @@ impl Reader for FormulaReader {
                     "image {} is rendered differently here than where the file was written",
                     self.key(probe.index)
                 );
-                Some(Error::Unsupported {
-                    format: FORMAT,
-                    path: self.path.clone(),
-                    what: what.into(),
-                })
+                Some(Error::Unsupported { format: FORMAT, path: path.clone(), what: what.into() })
             }
             Err(error) => Some(error),
         };
-        self.probes.iter().filter_map(check).collect()
+        probes.iter().filter_map(check).collect()
     }
 
-    /// Samples follow from the file, all of which was checked when it was opened.
+    /// Samples follow from the file, all of which was checked when it was opened, or from the recipe.
     fn has_checksums(&self) -> bool {
         true
     }

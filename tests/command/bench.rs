@@ -91,7 +91,7 @@ fn every_format_is_read_without_being_told_how() {
         ("packed", "--format mds --compression zstd", false),
         ("set.mixed", "--format mixed --ratio 0.5", true),
         ("copy", "--format folder", false),
-        ("x.formula", "", false),
+        ("x.formula", "", true),
     ] {
         let dataset = root.path().join(name);
         let mut pack = common::fdconvert();
@@ -113,6 +113,31 @@ fn every_format_is_read_without_being_told_how() {
             let said = refused(&dataset, "--access direct");
             assert!(said.contains("cannot be read directly"), "{name}: {said}");
         }
+    }
+}
+
+/// Nothing is read of what is drawn, so it can be compared with any dataset, and no disk is to blame.
+#[test]
+fn formulas_and_recipes_are_drawn() {
+    let root = tempfile::tempdir().unwrap();
+    let formula = root.path().join("x.formula");
+    let recipe = "fractal:fractaldb?classes=1&instances=100&points=5000";
+    ok(&[&"pack", &recipe, &formula]);
+    let words =
+        format!("--compare {recipe} --rounds 1 --seconds 0.1 --size 64 --crop none --batch 8");
+    let output = bench(&formula, &words);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+    let table = text(&output.stdout);
+    assert!(table.contains(recipe) && table.contains("(formula 100 %)"), "{table}");
+    assert!(!table.contains("disk-bound"), "{table}");
+    let result = document(&formula, &words);
+    assert_eq!(result["direct"], true);
+    for dataset in result["datasets"].as_array().unwrap() {
+        assert_ne!(dataset["verdict"], "disk-bound", "{dataset}");
+        assert_eq!(dataset["forms"], json!([["formula", 1.0]]));
+        assert_eq!(dataset["loading_per_s"], Value::Null);
+        assert_eq!(dataset["bytes_per_image"], 0.0);
     }
 }
 

@@ -214,6 +214,40 @@ fn parts_of_a_plan_draw_the_same() {
     }
 }
 
+/// Commands that read datasets take a recipe in the place of one, with paths as `pack` takes them.
+#[test]
+fn recipes_are_datasets() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    ok(&[&"pack", &RECIPE, &path("x.formula"), &"-q"]);
+    let (recipe, file) = (
+        json(&[&"inspect", &RECIPE, &"--json"]),
+        json(&[&"inspect", &path("x.formula"), &"--json"]),
+    );
+    for key in ["samples", "schema", "stats"] {
+        assert_eq!(recipe[key], file[key], "{key}");
+    }
+    assert_eq!(recipe["provenance"], Json::Null);
+    let verified = json(&[&"verify", &RECIPE, &"--deep", &"--json"]);
+    assert_eq!((&verified["samples"], &verified["problems"]), (&600.into(), &Json::Array(vec![])));
+    ok(&[&"unpack", &RECIPE, &path("a"), &"-q"]);
+    ok(&[&"unpack", &path("x.formula"), &path("b"), &"-q"]);
+    // Beside the images, the record says what they were made of.
+    assert_same_tree(&path("a/00001"), &path("b/00001"));
+
+    ok(&[&"fractal", &"search", &"--classes", &"2", &path("categories"), &"-q"]);
+    let csv = "fractal:csv?path=categories&instances=100&size=48&points=900";
+    let mut here = fdconvert();
+    here.current_dir(root.path()).args(["inspect", "--json", csv]);
+    let found: Json = serde_json::from_slice(&here.output().unwrap().stdout).unwrap();
+    assert_eq!((&found["samples"], &found["details"]["classes"]), (&200.into(), &2.into()));
+    assert!(fails(&[&"inspect", &csv]).contains("categories"), "of the folder it runs in");
+    for command in ["inspect", "verify", "bench"] {
+        let said = fails(&[&command, &"fractal:svd?clases=2"]);
+        assert!(said.contains("no key `clases`") && said.contains("classes"), "{said}");
+    }
+}
+
 #[test]
 fn formulas_refuse_what_needs_images() {
     let root = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// Dataset to read as training does
+    /// Dataset to read as training does, or a recipe for fractals, whose images are drawn
     pub(crate) dataset: PathBuf,
     /// Others to read in turn with it, for a fair comparison
     #[arg(long, value_name = "DATASET", num_args = 1..)]

@@ -6,7 +6,8 @@ use super::{
 use crate::Session;
 use cpu_time::ProcessTime;
 use fdconvert::threads;
-use fdconvert_core::{Error, Result, Shown};
+use fdconvert_core::{Codec, Error, Result, Shown};
+use fdconvert_fractal::Recipe;
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, Datasets, Label, Layout, Loader, Normalise, Options,
     Output, Stats, research::LIQUID,
@@ -46,17 +47,21 @@ pub(super) fn open(
     args: &BenchArgs,
     session: &Session,
 ) -> Result<(Vec<Lane>, Access)> {
+    // Once: a recipe may have to search for its categories.
+    let opened = paths.iter().map(|path| Ok((*path, Datasets::open(path)?)));
+    let opened: Vec<(&Path, Datasets)> = opened.collect::<Result<_>>()?;
     let open = |access: Access| -> Result<Vec<Lane>> {
         let depths = &args.queue_depth;
-        let lanes = paths.iter().flat_map(|path| depths.iter().map(move |&depth| (*path, depth)));
-        lanes.map(|(path, depth)| Lane::new(path, depth, args, access)).collect()
+        let lanes =
+            opened.iter().flat_map(|opened| depths.iter().map(move |&depth| (opened, depth)));
+        lanes.map(|(opened, depth)| Lane::new(opened, depth, args, access)).collect()
     };
     match args.access {
         Some(AccessArg::Direct) => Ok((open(Access::Direct)?, Access::Direct)),
         Some(AccessArg::Mapped) => Ok((open(Access::Mapped)?, Access::Mapped)),
         None => match open(Access::Direct) {
             Ok(lanes) => Ok((lanes, Access::Direct)),
-            // Folders, formulas, and shards without an index or compressed as a whole.
+            // Folders, and shards without an index or compressed as a whole.
             Err(Error::Usage { option, .. }) if option.name() == "access" => {
                 let lanes = open(Access::Mapped)?;
                 if !args.common.quiet && !args.common.json {
@@ -109,8 +114,13 @@ fn options(args: &BenchArgs, queue_depth: usize, access: Access) -> Result<Optio
 }
 
 impl Lane {
-    fn new(path: &Path, depth: usize, args: &BenchArgs, access: Access) -> Result<Self> {
-        let loader = Loader::new(Datasets::open(path)?, options(args, depth, access)?)?;
+    fn new(
+        (path, datasets): &(&Path, Datasets),
+        depth: usize,
+        args: &BenchArgs,
+        access: Access,
+    ) -> Result<Self> {
+        let loader = Loader::new(datasets.clone(), options(args, depth, access)?)?;
         let name = name(path);
         let label = match args.queue_depth.len() {
             1 => name.clone(),
@@ -217,7 +227,7 @@ impl Lane {
         let sum = |of: &dyn Fn(&Stats) -> f64| self.stats.iter().map(of).sum::<f64>();
         let samples = sum(&|stats| stats.samples as f64).max(1.0);
         let fetch = sum(&|stats| stats.fetch.as_secs_f64());
-        let work = sum(&|stats| (stats.decode + stats.render).as_secs_f64());
+        let work = sum(&|stats| stats.work().as_secs_f64());
         let elapsed = sum(&|stats| stats.elapsed.as_secs_f64()).max(f64::MIN_POSITIVE);
         let drawn = sum(&|stats| (stats.hits + stats.reads) as f64).max(1.0);
         let last = self.stats.last();
@@ -259,7 +269,8 @@ impl Clock {
     }
 }
 
-/// The share of each codec among the samples, as far as the dataset tells without reading them.
+/// The share of each codec among the samples, as far as the dataset tells without reading them. What
+/// is drawn has none.
 fn forms(loader: &Loader) -> Vec<(String, f64)> {
     let mut counts: Vec<(String, f64)> = Vec::new();
     for reader in loader.datasets().readers() {
@@ -268,15 +279,21 @@ fn forms(loader: &Loader) -> Vec<(String, f64)> {
         for (stratum, len) in reader.strata().into_iter().enumerate() {
             let sample = if len > 0 { reader.stratum_sample(stratum, 0) } else { first };
             first += len;
-            let codec = reader.codec_hint(sample);
-            let name = codec.map_or("?", fdconvert_core::Codec::extension).to_owned();
-            counts.push((name, len as f64 / n_samples.max(1) as f64));
+            let name = match reader.drawn() {
+                Some(_) => "formula",
+                None => reader.codec_hint(sample).map_or("?", Codec::extension),
+            };
+            counts.push((name.to_owned(), len as f64 / n_samples.max(1) as f64));
         }
     }
     counts
 }
 
-/// The last part of a path, on one line.
+/// A recipe, or the last part of a path, on one line.
 fn name(path: &Path) -> String {
-    Shown(path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()).to_string()
+    let name = match Recipe::in_place_of(path) {
+        Some(recipe) => recipe.into(),
+        None => path.file_name().unwrap_or(path.as_os_str()).to_string_lossy(),
+    };
+    Shown(name).to_string()
 }

@@ -37,7 +37,7 @@ pub(crate) struct Measured {
     pub(crate) cpu_ms_per_image: f64,
     /// Images/s that reading alone would allow, `None` when nothing was read.
     pub(crate) loading_per_s: Option<f64>,
-    /// Images/s that decoding and what follows would allow.
+    /// Images/s that decoding or drawing, and what follows, would allow.
     pub(crate) decoding_per_s: f64,
     /// Share of the time that the consumer waited.
     pub(crate) stalled: f64,

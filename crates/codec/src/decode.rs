@@ -1,9 +1,15 @@
 use crate::{
-    Notes, bmp::PlainBmp, claim::claim, guard::guarded, jpeg::JpegDecoder, lossless::decode_png,
-    other::decode_other, region::whole,
+    Notes,
+    bmp::PlainBmp,
+    claim::{claim, claim_bilevel, claim_pixels},
+    guard::guarded,
+    jpeg::JpegDecoder,
+    lossless::decode_png,
+    other::decode_other,
+    region::whole,
 };
 use fdconvert_core::probe::check_complete;
-use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
+use fdconvert_core::{Codec, Encoded, Error, Image, ImageHeader, Limits, Pixels, Result};
 
 /// Decodes images of every codec to 8 bits and 1 (gray), 3 (RGB) or 4 (RGBA) channels.
 ///
@@ -73,6 +79,33 @@ impl Decoder {
             return Err(Error::sample(key, "decodes to an unexpected number of bytes"));
         }
         Ok((header, channels, notes))
+    }
+
+    /// As [`decode_into`](Self::decode_into), of an image in any form. Pixels are checked like those
+    /// of a file, and two levels become one channel.
+    ///
+    /// # Errors
+    /// `Sample` or `Limit`, naming `key`.
+    pub fn expand_into(
+        &mut self,
+        key: &str,
+        image: Image,
+        limits: &Limits,
+        out: &mut Vec<u8>,
+    ) -> Result<(ImageHeader, u8, Notes)> {
+        match image {
+            Image::Encoded(encoded) => self.decode_into(key, &encoded, limits, out),
+            Image::Pixels(pixels) => {
+                let header = claim_pixels(key, &pixels, limits)?;
+                *out = pixels.data;
+                Ok((header, pixels.channels, Notes::NONE))
+            }
+            Image::Bilevel(bilevel) => {
+                let header = claim_bilevel(key, &bilevel, limits)?;
+                bilevel.expand_into(out);
+                Ok((header, 1, Notes::NONE))
+            }
+        }
     }
 
     /// As [`decode`](Self::decode), in the memory of a buffer that is used up.

@@ -177,6 +177,12 @@ pub trait Format: Send + Sync {
     /// Returns whether `path` looks like this format. Reads a few bytes at most.
     fn detect(&self, path: &Path) -> bool;
 
+    /// Returns whether a text in the place of a path is a recipe, of which the format makes a dataset
+    /// without a file. Looks at the text alone.
+    fn is_recipe(&self, _path: &Path) -> bool {
+        false
+    }
+
     /// Returns whether `path`, which need not exist, is how one would name an output of this
     /// format.
     fn suits(&self, path: &Path) -> bool;

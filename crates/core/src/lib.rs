@@ -59,6 +59,6 @@ pub use provenance::{Provenance, Skipped};
 pub use random::KeyedRandom;
 pub use sample::{FieldSpec, Kind, Sample, Schema, Value};
 pub use shown::{Shown, ShownText, shell_word};
-pub use source::{Extent, Reader, Source};
+pub use source::{Drawn, Extent, Reader, Source};
 pub use splits::{Splits, packed_splits, split_named, split_names, split_ranges};
 pub use units::{bandwidth, images_per_s, size};

@@ -155,6 +155,15 @@ pub struct Extent {
     pub xxh3: Option<u64>,
 }
 
+/// How a dataset draws its images, where it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawn {
+    /// Columns of an image, which are as many as its rows.
+    pub side: u32,
+    /// True if that is a default, and no one has asked for it: images may be shown at another side.
+    pub is_free: bool,
+}
+
 /// A stored dataset: a [`Source`] whose images are already encoded.
 pub trait Reader: Source {
     /// Sample `index`; bytes borrow the underlying storage where there is a map to borrow from.
@@ -176,6 +185,22 @@ pub trait Reader: Source {
     /// # Errors
     /// What opening it again may say.
     fn at_epoch(&self, _epoch: u64) -> Result<Option<Box<dyn Reader>>> {
+        Ok(None)
+    }
+
+    /// Returns how images are drawn that are not stored anywhere, but made when they are read; `None`,
+    /// the default, for stored ones. Of drawn images [`read`](Source::read) gives the pixels in
+    /// their smallest form, and [`get`](Self::get) the same pixels as raw RGB.
+    fn drawn(&self) -> Option<Drawn> {
+        None
+    }
+
+    /// The dataset with its images drawn at another side; `None`, the default, for stored images.
+    /// Number, keys and labels of the samples stay.
+    ///
+    /// # Errors
+    /// `Usage` for a side at which nothing can be drawn.
+    fn drawn_at(&self, _side: u32) -> Result<Option<Box<dyn Reader>>> {
         Ok(None)
     }
 

@@ -1,10 +1,5 @@
 //! The one format that keeps a source instead of samples: `fractal:...` into a `.formula` file.
-use crate::{
-    Context, document,
-    pack::How,
-    settings::Settings,
-    sources::{self, resolve},
-};
+use crate::{Context, document, pack::How, settings::Settings, sources::resolve};
 use fdconvert_codec::{Encode, Policy};
 use fdconvert_core::{Error, Provenance, Reader as _, Result, message, named};
 use fdconvert_formats::formula::FormulaReader;
@@ -35,7 +30,7 @@ pub(crate) fn prepare(
         let what = "a formula keeps one recipe; pack several into another format";
         return Err(Error::usage(named::FORMAT.with("formula"), what));
     };
-    let Some(text) = sources::recipe(path) else {
+    let Some(text) = Recipe::in_place_of(path) else {
         let what = format!(
             "{} has images, and a formula keeps none; only a recipe becomes one: \
              fdconvert pack 'fractal:fractaldb?classes=1000' {}",

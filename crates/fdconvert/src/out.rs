@@ -1,6 +1,6 @@
 //! Where an output may lie, and what its name may say.
-use crate::sources;
 use fdconvert_core::{Error, Format, Layout, Named, Result, message, named};
+use fdconvert_fractal::Recipe;
 use fdconvert_storage::place::{self, is_url};
 use std::{
     fs, io,
@@ -52,7 +52,7 @@ pub(crate) fn check_place<'a>(
                     that is called so)";
         return Err(Error::usage(option, what));
     }
-    let inputs = inputs.filter(|input| sources::recipe(input).is_none());
+    let inputs = inputs.filter(|input| Recipe::in_place_of(input).is_none());
     // What is here and what is in a store never are the same.
     let inputs = inputs.filter(|input| is_url(input) == is_url(out));
     let real_out = if is_url(out) {

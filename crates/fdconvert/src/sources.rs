@@ -16,11 +16,6 @@ pub(crate) struct Opening<'a> {
     pub(crate) cache: Option<&'a Path>,
 }
 
-/// The recipe that a source is, if it is not a path.
-pub(crate) fn recipe(path: &Path) -> Option<&str> {
-    path.to_str().filter(|text| Recipe::is_recipe(text))
-}
-
 /// Carries out a recipe, which may search for categories.
 ///
 /// # Errors
@@ -72,7 +67,7 @@ impl Opening<'_> {
 
     fn open_one(self, path: &Path) -> Result<Box<dyn Source>> {
         let labels = self.options.labels.as_deref();
-        if let Some(recipe) = recipe(path) {
+        if let Some(recipe) = Recipe::in_place_of(path) {
             if labels.is_some() {
                 let what = message!(
                     "the classes of fractals are their categories; leave {} out",
@@ -108,7 +103,7 @@ impl Opening<'_> {
     pub(crate) fn check_cache(self, paths: &[PathBuf]) -> Result<()> {
         let Some(cache) = self.cache else { return Ok(()) };
         if let [path] = paths
-            && recipe(path).is_none()
+            && Recipe::in_place_of(path).is_none()
             && self.options.labels.is_none()
         {
             return out::check_place(named::LISTING_CACHE, cache, paths.iter(), false);
@@ -155,7 +150,7 @@ impl Opening<'_> {
             let what = format!("{} is not UTF-8; plans name sources as text", path.display());
             Error::usage("source", what)
         })?;
-        let packed = recipe(path).is_some();
+        let packed = Recipe::in_place_of(path).is_some();
         let folder = if packed { None } else { self.cached_folder(path)? };
         let (source, listing): (Box<dyn Source>, _) = match folder {
             Some(folder) => {
@@ -203,6 +198,9 @@ impl Opening<'_> {
 
 /// Returns whether nothing in a folder says that it is more than a folder of images.
 pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
+    if Recipe::in_place_of(path).is_some() {
+        return Ok(false);
+    }
     let formats = fdconvert_reader::formats();
     let is_packed =
         |format: &dyn Format| format.capabilities().layout != Layout::Images && format.detect(path);

@@ -5,7 +5,7 @@ use crate::{
     family::{DEFAULT_CLASSES, Family},
 };
 use fdconvert_core::{Error, Result};
-use std::{collections::BTreeMap, fmt::Display, ops::Not, str::FromStr};
+use std::{collections::BTreeMap, fmt::Display, io, ops::Not, path::Path, str::FromStr};
 
 /// What every recipe begins with.
 pub(crate) const SCHEME: &str = "fractal:";
@@ -15,6 +15,7 @@ pub(crate) const SCHEME: &str = "fractal:";
 pub struct Recipe {
     family: Family,
     classes: Option<usize>,
+    says_size: bool,
     /// The formula without its categories.
     formula: Formula,
 }
@@ -91,6 +92,12 @@ impl Recipe {
         text.starts_with(SCHEME)
     }
 
+    /// The recipe that stands in the place of a path, if it is one.
+    #[must_use]
+    pub fn in_place_of(path: &Path) -> Option<&str> {
+        path.to_str().filter(|text| Self::is_recipe(text))
+    }
+
     /// Reads a recipe.
     ///
     /// # Errors
@@ -107,6 +114,7 @@ impl Recipe {
             keys.refuse(&POINT_KEYS, name)?;
         }
 
+        let says_size = keys.has("size");
         let size = keys.or("size", defaults.size)?;
         let points = keys.or("points", defaults.points)?;
         let frame = Frame::new(size, keys.or("pad", Frame::DEFAULT_PAD)?, points)?;
@@ -164,7 +172,7 @@ impl Recipe {
         };
         let classes = keys.take("classes").map(|text| number("classes", &text)).transpose()?;
         keys.nothing_left()?;
-        Ok(Self { family, classes, formula })
+        Ok(Self { family, classes, says_size, formula })
     }
 
     /// The recipe with everything said that it leaves to defaults, for records: it makes the same
@@ -202,6 +210,12 @@ impl Recipe {
         self.classes.unwrap_or(DEFAULT_CLASSES)
     }
 
+    /// Returns whether it says how large images are; else that is the family's default.
+    #[must_use]
+    pub fn says_size(&self) -> bool {
+        self.says_size
+    }
+
     /// Finds the categories. `progress` is told how many there are now and then, and stops the
     /// search by returning false.
     ///
@@ -213,6 +227,17 @@ impl Recipe {
         let formula = Formula { categories, ..self.formula.clone() };
         formula.check()?;
         Ok(formula)
+    }
+
+    /// As [`resolve`](Self::resolve), without a way to stop it, and on threads that end with it: a
+    /// process may be forked afterwards, and carry out recipes on both sides.
+    ///
+    /// # Errors
+    /// As for `resolve`; `Io` when the system gives no threads.
+    pub fn resolve_apart(&self) -> Result<Formula> {
+        let pool = rayon::ThreadPoolBuilder::new().build();
+        let pool = pool.map_err(|cause| Error::io("start", "threads")(io::Error::other(cause)))?;
+        pool.install(|| self.resolve(&mut |_| true))
     }
 }
 
@@ -229,6 +254,10 @@ impl Keys {
             }
         }
         Ok(Self(keys))
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.0.contains_key(key)
     }
 
     /// The text of a key, which is then read.
@@ -257,7 +286,7 @@ impl Keys {
     }
 
     fn refuse(&self, keys: &[&'static str], family: &str) -> Result<()> {
-        match keys.iter().find(|key| self.0.contains_key(**key)) {
+        match keys.iter().find(|key| self.has(key)) {
             Some(key) => Err(Error::usage(*key, format!("figures of {family} have none"))),
             None => Ok(()),
         }

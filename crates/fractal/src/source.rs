@@ -1,9 +1,9 @@
 //! A formula as a dataset: any image of it, by its number, in any order and from any thread.
 
 use crate::{
-    Bitmap, Category, Coin, Draw, ExactSampler, ExactScratch, Flip, Formula, Key, LanesSampler,
-    LanesScratch, LanesSystem, LineClass, Owners, PatchScratch, Place, Sampler, Shape, System,
-    Weights,
+    Bitmap, Category, Coin, Draw, ExactSampler, ExactScratch, Flip, Formula, Frame, Key,
+    LanesSampler, LanesScratch, LanesSystem, LineClass, Owners, PatchScratch, Place, Sampler,
+    Shape, System, Weights,
     cache::{Pool, Recent, Shared},
     coin_bitmap, patch,
     random::keyed,
@@ -131,6 +131,18 @@ impl FractalSource {
             source.seed = keyed(self.formula.seed, EPOCHS, high, low).next_u64();
         }
         Ok(source)
+    }
+
+    /// The same dataset with its images drawn at another size. An image that would be too empty there
+    /// is drawn with other weights, as everywhere.
+    ///
+    /// # Errors
+    /// `Usage` for a size that the frame cannot have.
+    pub fn at_size(&self, size: u32) -> Result<Self> {
+        let frame = &self.formula.frame;
+        let frame = Frame::new(size, frame.pad(), frame.points())?;
+        let formula = Formula { frame, ..self.formula.clone() };
+        Ok(Self { seed: self.seed, ..Self::new(formula, self.name.clone())? })
     }
 
     /// The formula.

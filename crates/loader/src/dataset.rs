@@ -1,8 +1,11 @@
 //! Several datasets as one numbered set of samples.
 
-use crate::{groups::Located, options::Label};
+use crate::{
+    groups::Located,
+    options::{Label, Options},
+};
 use bytes::Bytes;
-use fdconvert_core::{Encoded, Error, Extent, Kind, Reader, Result, Sample, Value};
+use fdconvert_core::{Encoded, Error, Extent, Image, Kind, Reader, Result, Sample, Value, message};
 use fdconvert_storage::sigbus;
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
@@ -22,6 +25,16 @@ struct Part {
     image: usize,
     /// `None` where no labels are asked for.
     label: Option<usize>,
+    /// Images are drawn when they are asked for: there is nothing to read.
+    is_drawn: bool,
+}
+
+/// A sample that was drawn.
+pub(crate) struct DrawnSample {
+    pub(crate) key: String,
+    pub(crate) image: Image,
+    /// 0 where no labels are asked for.
+    pub(crate) label: i64,
 }
 
 /// A sample before decoding.
@@ -56,7 +69,7 @@ impl Datasets {
         Self::weighted(vec![(reader, 1.0)])
     }
 
-    /// Opens one dataset of any format.
+    /// Opens one dataset of any format, or the images of a recipe such as `fractal:svd?classes=20`.
     ///
     /// # Errors
     /// As [`fdconvert_reader::open`] and [`one`](Self::one).
@@ -85,8 +98,8 @@ impl Datasets {
             if reader.is_empty() {
                 return Err(Error::usage("dataset", format!("{} is empty", reader.name())));
             }
-            let len = reader.len();
-            parts.push(Part { reader, weight, offset, image, label: None });
+            let (len, is_drawn) = (reader.len(), reader.drawn().is_some());
+            parts.push(Part { reader, weight, offset, image, label: None, is_drawn });
             offset += len;
         }
         if parts.is_empty() {
@@ -115,6 +128,31 @@ impl Datasets {
                     Some(field.ok_or_else(|| no_label(&*part.reader, Some(name)))?)
                 }
             };
+        }
+        Ok(self)
+    }
+
+    /// The same with drawn images at the size that the options say.
+    ///
+    /// # Errors
+    /// `Usage` when they cannot be drawn at that size.
+    pub(crate) fn drawn_for(mut self, options: &Options) -> Result<Self> {
+        for part in &mut self.parts {
+            let Some(drawn) = part.reader.drawn() else { continue };
+            let Some(side) = options.draw_size.side(options.crop, options.output.size, drawn)
+            else {
+                continue;
+            };
+            let reader = part.reader.drawn_at(side).map_err(|cause| {
+                let what = message!(
+                    "{} cannot be drawn at the {side} pixels that a row needs: {}; take images of \
+                     their own size (`own`), or another size of the output",
+                    part.reader.name(),
+                    cause.message()
+                );
+                Error::usage("draw_size", what)
+            })?;
+            part.reader = reader.map_or_else(|| part.reader.clone(), Arc::from);
         }
         Ok(self)
     }
@@ -272,30 +310,51 @@ impl Datasets {
             part.reader.verify_row(index)?;
             part.reader.verify_sample(index)?;
         }
-        let Sample { key, mut values } = part.reader.get(index)?;
-        let label = match part.label.map(|label| values.get(label)) {
-            None => 0,
-            Some(Some(Value::Int(label))) => *label,
-            Some(_) => return Err(Error::sample(key, "it has no label")),
-        };
-        if part.image >= values.len() {
-            return Err(Error::sample(key, "it has no image"));
-        }
-        match values.swap_remove(part.image) {
-            Value::Image(mut image) => {
-                // Damage there is no damage of the image, which only takes longer without them;
-                // `verify` finds it.
-                let stored = part.reader.entry_points(index, part.image).unwrap_or_default();
-                image.entry_points = stored.map(Box::new);
-                Ok(Fetched { key, image, label, is_owned: false })
-            }
-            _ => Err(Error::sample(key, "it has no image")),
-        }
+        let (key, mut image, label) = part.take(part.reader.get(index)?)?;
+        // Damage there is no damage of the image, which only takes longer without them; `verify`
+        // finds it.
+        let stored = part.reader.entry_points(index, part.image).unwrap_or_default();
+        image.entry_points = stored.map(Box::new);
+        Ok(Fetched { key, image, label, is_owned: false })
+    }
+
+    /// Returns whether the images of a dataset are drawn, so that there is nothing to fetch.
+    pub(crate) fn is_drawn(&self, dataset: u32) -> bool {
+        self.parts.get(dataset as usize).is_some_and(|part| part.is_drawn)
+    }
+
+    /// Draws a sample of a dataset that is drawn.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn draw(&self, Located { dataset, index }: Located) -> Result<DrawnSample> {
+        let part = self.part(dataset)?;
+        let (key, image, label) = part.take(part.reader.read(index)?)?;
+        Ok(DrawnSample { key, image, label })
     }
 
     fn part(&self, dataset: u32) -> Result<&Part> {
         let part = self.parts.get(dataset as usize);
         part.ok_or_else(|| Error::usage("dataset", format!("there is no {dataset}")))
+    }
+}
+
+impl Part {
+    /// Key, image and label of a sample.
+    fn take<I>(&self, sample: Sample<I>) -> Result<(String, I, i64)> {
+        let Sample { key, mut values } = sample;
+        let label = match self.label.map(|label| values.get(label)) {
+            None => 0,
+            Some(Some(Value::Int(label))) => *label,
+            Some(_) => return Err(Error::sample(key, "it has no label")),
+        };
+        if self.image >= values.len() {
+            return Err(Error::sample(key, "it has no image"));
+        }
+        match values.swap_remove(self.image) {
+            Value::Image(image) => Ok((key, image, label)),
+            _ => Err(Error::sample(key, "it has no image")),
+        }
     }
 }
 

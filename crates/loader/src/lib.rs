@@ -34,6 +34,9 @@
 //! nothing. The parts stand alone for those who have a loader already: [`Order`] and [`Steps`] for
 //! the order, [`Renderer`] and [`Augmenter`] for the pixels.
 //!
+//! Datasets that draw their images have nothing to read: a row is drawn by the thread that makes it,
+//! without a detour by stored bytes, and at the size that [`Options::draw_size`] says.
+//!
 //! With [`Options::device`] a GPU decodes JPEGs and batches are in its memory, as
 //! [`Batch::memory`] says; all else is the same. That takes the feature `gpu`.
 //!
@@ -44,6 +47,7 @@ mod batch;
 mod buffer;
 mod dataset;
 mod device;
+mod draw;
 mod engine;
 mod failure;
 mod groups;
@@ -59,6 +63,7 @@ pub use dataset::Datasets;
 #[cfg(feature = "gpu")]
 pub use device::DeviceImages;
 pub use device::{DeviceDecoder, DeviceOptions};
+pub use draw::DrawSize;
 pub use engine::{Loader, Waited};
 pub use failure::{Failures, OnError};
 pub use fdconvert_storage::Throttle;

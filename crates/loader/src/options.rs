@@ -1,5 +1,6 @@
 use crate::{
     device::DeviceOptions,
+    draw::DrawSize,
     failure::Failures,
     order::{Last, Shuffle, World},
     supply::CachePolicy,
@@ -66,6 +67,9 @@ pub struct Options {
     pub output: Output,
     /// Which part of an image is taken.
     pub crop: Crop,
+    /// How large images are drawn that are stored nowhere. Not part of a state: it may change between
+    /// two runs, as size and crop may.
+    pub draw_size: DrawSize,
     /// Probability of a left-right flip.
     pub flip: f64,
     /// Which field is the label. All other fields but the first one of images are left out of
@@ -153,6 +157,7 @@ impl Default for Options {
                 normalise: None,
             },
             crop: Crop::Center { resize: 256 },
+            draw_size: DrawSize::Auto,
             flip: 0.0,
             label: Label::Auto,
             augment: None,

@@ -14,6 +14,7 @@ use std::{
 pub(crate) enum Stage {
     Fetch,
     Decode,
+    Draw,
     Render,
 }
 
@@ -35,7 +36,7 @@ pub(crate) struct Counters {
     moved: AtomicU64,
     /// What stores had been asked for when counting began.
     before: Mutex<StoreTotals>,
-    nanos: [AtomicU64; 3],
+    nanos: [AtomicU64; 4],
     first_batch: AtomicU64,
     waits: [AtomicU64; BUCKETS],
     waited: AtomicU64,
@@ -190,6 +191,7 @@ impl Counters {
             over_fetched_bytes: now.over_fetched_bytes.saturating_sub(before.over_fetched_bytes),
             fetch: time(Stage::Fetch),
             decode: time(Stage::Decode),
+            draw: time(Stage::Draw),
             render: time(Stage::Render),
             stalled: Duration::from_nanos(self.waited.load(Relaxed)),
             stall_p50: percentile(&waits, 0.50),
@@ -276,6 +278,8 @@ pub struct Stats {
     pub fetch: Duration,
     /// Time spent decoding.
     pub decode: Duration,
+    /// Time spent drawing images that are stored nowhere.
+    pub draw: Duration,
     /// Time spent resizing, augmenting and writing into batches.
     pub render: Duration,
     /// Time the consumer waited for batches.
@@ -324,6 +328,8 @@ pub enum Verdict {
     Disk,
     /// Decoding and what follows.
     Decode,
+    /// Drawing images that are stored nowhere, and what follows.
+    Render,
 }
 
 impl Verdict {
@@ -334,6 +340,7 @@ impl Verdict {
             Self::Consumer => "consumer-bound",
             Self::Disk => "disk-bound",
             Self::Decode => "decode-bound",
+            Self::Render => "render-bound",
         }
     }
 }
@@ -346,12 +353,20 @@ impl Stats {
         if all == 0 { 0.0 } else { self.hits as f64 / all as f64 }
     }
 
+    /// Time spent on making rows of what was read, or of what need not be read.
+    #[must_use]
+    pub fn work(&self) -> Duration {
+        self.decode + self.draw + self.render
+    }
+
     /// A consumer that hardly waits is the bound; else whatever the threads spent more time on.
     fn judge(&self) -> Verdict {
         if self.stalled.as_secs_f64() < 0.05 * self.elapsed.as_secs_f64() {
             Verdict::Consumer
-        } else if self.fetch > self.decode + self.render {
+        } else if self.fetch > self.work() {
             Verdict::Disk
+        } else if self.draw > self.decode {
+            Verdict::Render
         } else {
             Verdict::Decode
         }
@@ -381,15 +396,17 @@ mod tests {
 
     #[test]
     fn the_verdict_names_what_is_slow() {
-        let verdict = |stalled_ms, fetch_ms, decode_ms| {
+        let verdict = |stalled_ms, fetch_ms, decode_ms, draw_ms| {
             let counters = Counters::default();
             counters.delivered(Duration::from_millis(stalled_ms), Duration::ZERO);
             counters.spent(Stage::Fetch, Duration::from_millis(fetch_ms));
             counters.spent(Stage::Decode, Duration::from_millis(decode_ms));
+            counters.spent(Stage::Draw, Duration::from_millis(draw_ms));
             counters.read(1, Duration::from_millis(1000)).verdict
         };
-        assert_eq!(verdict(10, 500, 500), Verdict::Consumer);
-        assert_eq!(verdict(900, 700, 300), Verdict::Disk);
-        assert_eq!(verdict(900, 100, 900), Verdict::Decode);
+        assert_eq!(verdict(10, 500, 500, 500), Verdict::Consumer);
+        assert_eq!(verdict(900, 700, 300, 300), Verdict::Disk);
+        assert_eq!(verdict(900, 100, 900, 0), Verdict::Decode);
+        assert_eq!(verdict(900, 700, 300, 500), Verdict::Render);
     }
 }

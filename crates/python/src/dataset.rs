@@ -18,7 +18,7 @@ const SAMPLES_PER_LOOK: usize = 64;
 /// The same for labels, which need no decoding.
 const LABELS_PER_LOOK: u64 = 4096;
 
-/// A packed dataset, or a folder of images, as a sequence of dictionaries.
+/// A packed dataset, a folder of images, or a recipe for fractals, as a sequence of dictionaries.
 ///
 /// `path` is anything that `fdconvert inspect` opens. Images become arrays of height, width and
 /// three channels of 8 bits with `decode="rgb"`; with `decode=None` they stay as they are stored,
@@ -34,7 +34,7 @@ pub(crate) struct Dataset {
     reader: Box<dyn Reader>,
     /// As given, for people.
     path: PathBuf,
-    /// For other processes, which may run in another folder.
+    /// For other processes, which may run in another folder; of URLs and recipes the same.
     absolute: PathBuf,
     how: How,
     threads: Option<usize>,
@@ -74,7 +74,8 @@ impl Dataset {
         {
             return Err(PyTypeError::new_err("transform: it cannot be called"));
         }
-        let absolute = std::path::absolute(&path)?;
+        let is_path = fdconvert_reader::is_path(&path);
+        let absolute = if is_path { std::path::absolute(&path)? } else { path.clone() };
         let open = || sigbus::caught(|| fdconvert_reader::open(&path));
         let reader = py.detach(open).map_err(|error| raise(&error))?;
         let limits = Limits { max_pixels, max_file_bytes };

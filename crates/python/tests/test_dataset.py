@@ -222,6 +222,36 @@ def test_pickled_it_is_the_same_dataset(
         assert again.__getnewargs_ex__() == dataset.__getnewargs_ex__()
 
 
+def test_a_recipe_is_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = "fractal:svd?classes=2&instances=3&points=2000&size=40"
+    fdconvert.pack(recipe, tmp_path / "x.formula")
+    file, dataset = Dataset(tmp_path / "x.formula"), Dataset(recipe)
+    assert (len(dataset), dataset.classes) == (6, file.classes)
+    assert dataset.labels() == [0, 0, 0, 1, 1, 1]
+    for one, other in zip(dataset, file, strict=True):
+        assert one["image"].shape == (40, 40, 3)
+        np.testing.assert_array_equal(one["image"], other["image"])
+        assert (one["label"], one["meta"]) == (other["label"], other["meta"])
+    monkeypatch.chdir(tmp_path)
+    again = pickle.loads(pickle.dumps(dataset))
+    assert (again.path, len(again)) == (recipe, 6)
+    assert fdconvert.inspect(recipe)["samples"] == 6
+    assert fdconvert.verify(recipe)["problems"] == []
+
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "csv" / "00000.csv").write_text("0.5,0,0,0.5,0,0,0.5\n0.5,0,0,0.5,1,1,0.5\n")
+    assert Dataset("fractal:csv?path=csv&size=40").classes == ["00000"]
+
+
+def test_recipes_are_opened_on_both_sides_of_a_fork() -> None:
+    recipe = "fractal:fractaldb?classes=2&instances=100&size=40&points=500&category_seed=3&rate=0.05"
+    expected = Dataset(recipe).get(7)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if Dataset(recipe).get(7) == expected else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_processes_may_share_it(beton: Path, method: str) -> None:
     dataset = Dataset(beton, threads=3)

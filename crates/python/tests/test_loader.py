@@ -421,6 +421,7 @@ def test_statistics(beton: Path) -> None:
     assert (stats["samples"], stats["batches"], stats["failures"]) == (12, 3, 0)
     assert stats["threads"] == 2 and stats["fetched_bytes"] > 0 and stats["decode_s"] > 0
     assert stats["verdict"] in ("consumer-bound", "disk-bound", "decode-bound")
+    assert stats["draw_s"] == 0
     assert stats["first_batch_s"] <= stats["elapsed_s"]
     loader.reset_stats()
     assert loader.stats()["samples"] == 0 and loader.stats()["first_batch_s"] is None
@@ -430,6 +431,37 @@ def test_statistics(beton: Path) -> None:
         with pytest.raises(fdconvert.UsageError, match="closed"):
             use()
     assert repr(loader) == f"fdconvert.Loader({str(beton)!r}, batch_size=4)"
+
+
+FRACTALS = "fractal:svd?classes=2&instances=3&points=2000"
+
+
+def test_a_recipe_is_drawn_as_large_as_it_is_shown() -> None:
+    def drawn(recipe: str, **options: Any) -> list[Row]:
+        return rows(small(recipe, crop=None, **options))
+
+    assert drawn(FRACTALS) == drawn(FRACTALS + "&size=32")
+    assert drawn(FRACTALS) != drawn(FRACTALS, draw_size="own") == drawn(FRACTALS + "&size=256")
+    assert drawn(FRACTALS) == drawn(FRACTALS + "&size=256", draw_size="output")
+    middle = rows(small(FRACTALS, crop="center", resize=36))
+    assert middle == rows(small(FRACTALS + "&size=36", crop="center", resize=36))
+    with pytest.raises(fdconvert.UsageError, match='draw_size: `small` is none of "auto"'):
+        small(FRACTALS, draw_size="small")
+    with pytest.raises(fdconvert.UsageError, match="draw_size: .* 8 pixels"):
+        small(FRACTALS, size=8, crop=None)
+
+
+def test_recipes_stand_beside_datasets(beton: Path) -> None:
+    loader = small([beton, (FRACTALS, 2)])
+    samples = sorted(sample for sample, _, _ in rows(loader))
+    assert samples == sorted([*range(12), *range(12, 18), *range(12, 18)])
+    stats = loader.stats()
+    assert stats["draw_s"] > 0 and stats["reads"] == 12
+    alone = small(FRACTALS)
+    assert rows(pickle.loads(pickle.dumps(alone))) == rows(alone)
+    assert alone.stats()["verdict"] in ("consumer-bound", "render-bound")
+    with pytest.raises(fdconvert.UsageError, match="no key `clases` .* classes, instances"):
+        Loader("fractal:svd?clases=2")
 
 
 def test_the_interpreter_runs_while_it_waits(beton: Path) -> None:

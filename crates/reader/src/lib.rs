@@ -9,7 +9,8 @@
 //! # Ok::<(), fdconvert_reader::Error>(())
 //! ```
 //!
-//! [`open`] looks at the content, not at the name. The result is a [`Reader`]: `Send + Sync`, to
+//! [`open`] looks at the content, not at the name; with the feature `formula` it also takes recipes,
+//! such as `fractal:svd?classes=20`, whose images are drawn. The result is a [`Reader`]: `Send + Sync`, to
 //! be shared by any number of threads; the bytes it hands out view the memory map and may
 //! outlive it. Deliberately absent: decoding (`fdconvert-codec`), orders and batches.
 #![forbid(unsafe_code)]
@@ -18,6 +19,6 @@ pub use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Format, Kind, MaxDecompressed, Provenance, Reader, Result,
     Sample, Schema, Skipped, Source, Value,
 };
-pub use fdconvert_formats::{formats, open, open_within};
+pub use fdconvert_formats::{formats, is_path, open, open_within};
 /// Errors instead of the end of the process where a mapped file cannot be read.
 pub use fdconvert_storage::sigbus;

@@ -73,6 +73,59 @@ fn what_is_written_is_read() {
     }
 }
 
+/// A recipe is a dataset without a file: the same samples as of its file.
+#[test]
+fn a_recipe_is_opened_like_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.formula");
+    for recipe in RECIPES {
+        assert!(FormulaFormat.is_recipe(Path::new(recipe)));
+        write(&path, &formula(recipe), &provenance(), true).unwrap();
+        let file = crate::open(&path).unwrap();
+        let reader = crate::open(recipe).unwrap();
+        assert_eq!((reader.len(), reader.fingerprint()), (file.len(), file.fingerprint()));
+        assert_eq!(reader.schema(), file.schema());
+        for index in (0..reader.len()).step_by(17) {
+            assert_eq!(reader.get(index).unwrap(), file.get(index).unwrap());
+        }
+        assert!(reader.verify_layout().is_empty() && reader.provenance().is_none());
+        assert_eq!(reader.name(), Recipe::parse(recipe).unwrap().name());
+        assert_eq!(reader.details()["recipe"], reader.name().as_str());
+        assert!(
+            reader.details().keys().skip(1).eq(file
+                .details()
+                .keys()
+                .skip(1)
+                .filter(|name| *name != "file_bytes"))
+        );
+    }
+    for other in ["photos", "fractal", "./fractal:svd"] {
+        assert!(!FormulaFormat.is_recipe(Path::new(other)));
+    }
+}
+
+#[test]
+fn images_are_drawn_at_another_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.formula");
+    let recipe = "fractal:svd?classes=2&instances=3&points=600";
+    let is_free = |reader: &dyn Reader| reader.drawn().unwrap().is_free;
+    let free = crate::open(recipe).unwrap();
+    let sized = crate::open(format!("{recipe}&size=40")).unwrap();
+    write(&path, &formula(recipe), &provenance(), false).unwrap();
+    let file = open(&path).unwrap();
+    assert!(is_free(&*free) && !is_free(&*sized) && !is_free(&*file));
+    for reader in [free, file] {
+        assert_eq!(reader.drawn().unwrap().side, 256);
+        let redrawn = reader.drawn_at(40).unwrap().unwrap();
+        assert_eq!(redrawn.drawn().unwrap().side, 40);
+        assert_eq!(redrawn.get(5).unwrap(), sized.get(5).unwrap());
+        // The hashes of the file are of the file's size.
+        assert!(redrawn.verify_layout().is_empty());
+        assert!(matches!(reader.drawn_at(8), Err(Error::Usage { .. })));
+    }
+}
+
 #[test]
 fn a_million_images_are_a_few_hundred_kilobytes() {
     let folder = tempfile::tempdir().unwrap();

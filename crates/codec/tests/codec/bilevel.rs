@@ -42,6 +42,31 @@ fn apply(policy: &Policy, image: Bilevel, format: &Fake) -> Result<Outcome> {
     policy.apply("the/key", Image::Bilevel(image), format, &mut Worker::new())
 }
 
+#[test]
+fn what_is_no_file_is_expanded_and_checked_like_one() {
+    let expand = |image: Image, limits: &Limits| {
+        let mut out = vec![9; 5];
+        let found = Decoder::new().expand_into("the/key", image, limits, &mut out);
+        found.map(|(header, channels, _)| ((header.width, header.height), channels, out))
+    };
+    let image = bitmap(19, 7, FRACTAL);
+    let pixels = image.to_pixels();
+    let expected = ((19, 7), 1, pixels.data.clone());
+    for image in [Image::Bilevel(image.clone()), Image::Pixels(pixels.clone())] {
+        assert_eq!(expand(image.clone(), &Limits::DEFAULT).unwrap(), expected);
+        let limits = Limits { max_pixels: 19 * 7 - 1, ..Limits::DEFAULT };
+        assert!(expand(image, &limits).unwrap_err().to_string().contains("max_pixels"));
+    }
+    let encoded = Encoded::new(Codec::Raw, 19, 7, pixels.data.clone().into());
+    assert_eq!(expand(Image::Encoded(encoded), &Limits::DEFAULT).unwrap(), expected);
+    for wrong in [
+        Image::Bilevel(Bilevel { height: 8, ..image }),
+        Image::Pixels(Pixels { height: 8, ..pixels }),
+    ] {
+        assert!(expand(wrong, &Limits::DEFAULT).unwrap_err().to_string().contains("the/key"));
+    }
+}
+
 fn with(encode: Encode) -> Policy {
     Policy { encode, ..Policy::default() }
 }

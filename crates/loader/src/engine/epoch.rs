@@ -108,6 +108,11 @@ impl Epoch {
         self.setup.offload.as_ref()?.cached(sample.number)
     }
 
+    /// Returns whether a sample is drawn when its row is made, and never read.
+    pub(super) fn is_drawn(&self, sample: &Chosen) -> bool {
+        self.datasets.is_drawn(sample.located.dataset)
+    }
+
     /// Which part of an image of that size the row of a sample shows.
     pub(crate) fn geometry(&self, sample: &Chosen, size: (u32, u32)) -> Geometry {
         let options = &self.setup.options;
@@ -124,7 +129,7 @@ impl Epoch {
     /// which cannot be.
     pub(crate) fn fetch_ahead(&self, position: u64, draws: bool) -> Option<Result<Fetched>> {
         let sample = self.at(position).ok()?;
-        if self.cached(&sample).is_some() {
+        if self.cached(&sample).is_some() || self.is_drawn(&sample) {
             return None;
         }
         let fetched = self.fetch(&sample, draws.then_some(position));

@@ -7,6 +7,7 @@
 //! decoding threads    claim a row, read its sample, decode it into the row, give it back
 //! fetching threads    (if any) claim a row, read its sample, leave it to the decoding threads
 //! Window              (for datasets in stores) announces the samples of the next rows
+//! (drawn images)      are made by the decoding threads; there is nothing to read
 //! ```
 //!
 //! A thread makes rows with its own `RowMaker`; all of them share an `Epoch`. Where bytes come
@@ -17,6 +18,7 @@
 //! that keeps its batches stops the threads, and nothing else can grow.
 
 mod ahead;
+mod drawn;
 mod epoch;
 mod producer;
 mod queue;

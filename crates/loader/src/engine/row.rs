@@ -35,11 +35,11 @@ pub(crate) struct RowFacts {
 
 /// Makes rows of an epoch, one at a time. Each thread that decodes has its own.
 pub(crate) struct RowMaker {
-    epoch: Arc<Epoch>,
-    decoder: Decoder,
-    renderer: Renderer,
+    pub(super) epoch: Arc<Epoch>,
+    pub(super) decoder: Decoder,
+    pub(super) renderer: Renderer,
     /// Those of the image at hand.
-    pixels: Vec<u8>,
+    pub(super) pixels: Vec<u8>,
 }
 
 /// An image whose pixels are decoded, as far as they are needed.
@@ -135,6 +135,9 @@ impl RowMaker {
         drawn_at: Option<u64>,
         task: &mut Task,
     ) -> Result<i64> {
+        if self.epoch.is_drawn(sample) {
+            return self.draw(sample, &mut task.buffer);
+        }
         if fetched.is_none()
             && !task.on_host
             && let Some(image) = self.epoch.cached(sample)

@@ -39,9 +39,11 @@ impl Setup {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),
             _ => None,
         };
-        // Crops and augmentations are not part of it: they may change between two runs.
+        // Crops and augmentations are not part of it, nor is the size at which images are drawn: they
+        // may change between two runs.
         let groups = Groups::new(&datasets, &options)?;
         let fingerprint = groups.fingerprint(&datasets);
+        let datasets = datasets.drawn_for(&options)?;
         let counters = Counters::of_strata(groups.slots().count());
         Ok(Self { datasets, groups, options, quarantine, offload, counters, fingerprint })
     }

@@ -101,11 +101,13 @@ impl Renderer {
             self.image.resize(n_pixels * 3, 0);
             self.image.as_mut_slice()
         };
-        let resized = if gray {
+        let resized = if plan.changes_nothing(size) {
+            plan.copy(region, rgb);
+            Ok(())
+        } else if gray {
             self.gray.resize(n_pixels, 0);
             let resized = self.stretcher.gray(&plan.source(region), size, &mut self.gray);
-            let (pixels, _) = rgb.as_chunks_mut::<3>();
-            pixels.iter_mut().zip(&self.gray).for_each(|(pixel, &level)| *pixel = [level; 3]);
+            spread(&self.gray, rgb);
             resized
         } else {
             self.stretcher.rgb(&plan.source(region), size, rgb)
@@ -120,6 +122,12 @@ impl Renderer {
         self.tables.write(&self.image, size.0 as usize, layout, geometry.flip, dst);
         Ok(())
     }
+}
+
+/// Gray as RGB.
+fn spread(gray: &[u8], rgb: &mut [u8]) {
+    let (pixels, _) = rgb.as_chunks_mut::<3>();
+    pixels.iter_mut().zip(gray).for_each(|(pixel, &level)| *pixel = [level; 3]);
 }
 
 /// One resize, in the pixels of a region.
@@ -174,6 +182,32 @@ impl Plan {
         };
         let view = Area { x: left, y: top, width: columns, height: rows };
         Ok(Self { view, rect: Rect { x, y, width, height } })
+    }
+
+    /// Returns whether the resize would give each pixel back as it is: the rectangle has the size of
+    /// the output and begins at a pixel.
+    fn changes_nothing(&self, size: (u32, u32)) -> bool {
+        let Rect { x, y, width, height } = self.rect;
+        let is_whole = |at: f64| at == at.round();
+        (width, height) == (f64::from(size.0), f64::from(size.1)) && is_whole(x) && is_whole(y)
+    }
+
+    /// The pixels of such a rectangle, as RGB.
+    fn copy(&self, region: &Region<'_>, rgb: &mut [u8]) {
+        let Self { view, rect } = *self;
+        let (channels, width) = (usize::from(region.channels), rect.width as usize);
+        let row_bytes = region.area.width as usize * channels;
+        let left = (view.x as usize + rect.x as usize) * channels;
+        let rows = region.pixels.chunks_exact(row_bytes.max(1));
+        let rows = rows.skip(view.y as usize + rect.y as usize);
+        for (from, to) in rows.zip(rgb.chunks_exact_mut((width * 3).max(1))) {
+            let from = from.get(left..left + width * channels).unwrap_or_default();
+            if channels == 1 {
+                spread(from, to);
+            } else if let Some(to) = to.get_mut(..from.len()) {
+                to.copy_from_slice(from);
+            }
+        }
     }
 
     fn source<'a>(&self, region: &Region<'a>) -> Source<'a> {

@@ -70,6 +70,9 @@ class Loader:
     - ``crop``: ``"center"`` resizes the short side to ``resize`` (by default ``size`` * 256 / 224)
       and cuts the middle out, ``"rrc"`` takes a random part of ``scale`` of the area and of a
       ``ratio`` of sides, ``None`` squeezes the whole image.
+    - ``draw_size``: of fractals, which are stored nowhere. ``"auto"`` draws those of a recipe without
+      ``size`` so large that nothing is resized (not with ``"rrc"``), all others at their own size;
+      ``"output"`` does so with all of them, and ``"own"`` with none.
     - ``flip``: probability of a left-right flip; 0.5 with ``"rrc"``, else 0.
     - ``augment``: ``"autoaugment"``, ``"autoaugment-cifar10"``, ``"autoaugment-svhn"``,
       ``"randaugment"``, ``("randaugment", n, magnitude)`` or ``"trivialaugment"``.
@@ -126,6 +129,7 @@ class Loader:
         threads: int = 0,
         size: int | tuple[int, int] = 224,
         crop: Literal["center", "rrc"] | None = "center",
+        draw_size: Literal["auto", "output", "own"] = "auto",
         label: str | None = "auto",
         dtype: Literal["u8", "f16", "f32", "uint8", "float16", "float32"] = "u8",
         layout: Literal["nhwc", "nchw", "NHWC", "NCHW"] = "nhwc",
@@ -180,6 +184,7 @@ class Loader:
             "threads": threads,
             "size": size,
             "crop": crop,
+            "draw_size": draw_size,
             "label": label,
             "dtype": dtype,
             "layout": layout,
@@ -295,11 +300,11 @@ class Loader:
     def stats(self) -> dict[str, Any]:
         """Return what was done so far and where the time went.
 
-        Times end in ``_s``, are in seconds and, for ``fetch``, ``decode`` and ``render``, summed
-        over threads. ``stalled_s`` is how long the loop waited for batches, ``stall_p99_s`` the
+        Times end in ``_s``, are in seconds and, for ``fetch``, ``decode``, ``draw`` and ``render``,
+        summed over threads. ``stalled_s`` is how long the loop waited for batches, ``stall_p99_s`` the
         wait that 99 % of the batches did not exceed. ``verdict`` is what bounds the rate:
-        ``"consumer-bound"``, ``"disk-bound"`` or ``"decode-bound"``, and ``None`` before the first
-        batch. ``batches_kept`` are those whose memory is still in use. ``fields_left_out`` are
+        ``"consumer-bound"``, ``"disk-bound"``, ``"decode-bound"``, or ``"render-bound"`` where images
+        are drawn, and ``None`` before the first batch. ``batches_kept`` are those whose memory is still in use. ``fields_left_out`` are
         fields of the dataset that no batch shows.
         """
         return self._source.stats()

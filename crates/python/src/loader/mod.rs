@@ -162,6 +162,7 @@ impl BatchSource {
         for (name, time) in [
             ("fetch_s", stats.fetch),
             ("decode_s", stats.decode),
+            ("draw_s", stats.draw),
             ("render_s", stats.render),
             ("stalled_s", stats.stalled),
             ("stall_p50_s", stats.stall_p50),

@@ -1,8 +1,9 @@
 //! The options of `fdconvert.Loader`, as its caller gave them.
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
-    Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, Failures, Label, Last,
-    Layout, Normalise, OnError, Options, Output, Shuffle, Throttle, World, research::LIQUID,
+    Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Failures,
+    Label, Last, Layout, Normalise, OnError, Options, Output, Shuffle, Throttle, World,
+    research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -63,6 +64,12 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         },
         output,
         crop,
+        draw_size: match get::<String>(options, "draw_size")?.as_str() {
+            "auto" => DrawSize::Auto,
+            "output" => DrawSize::Output,
+            "own" => DrawSize::Own,
+            other => return unknown("draw_size", other, "\"auto\", \"output\", \"own\""),
+        },
         flip: flip.unwrap_or(if matches!(crop, Crop::Random { .. }) { 0.5 } else { 0.0 }),
         label: label(options)?,
         augment,

@@ -148,6 +148,48 @@ fn a_smaller_decode_shows_the_same_part() {
     }
 }
 
+/// Where nothing changes, nothing is resized; the resize would give the same pixels.
+#[test]
+fn the_identity_is_what_the_resize_gives() {
+    let (width, height) = (50, 40);
+    let middle = Crop::Center { resize: height };
+    let square = Geometry::of(middle, 0.0, SIZE, (width, height), KEY);
+    assert_eq!(square.rect, Area { x: 13, y: 10, width: SIZE.0, height: SIZE.1 }.into());
+    let corner = |x, y| Area { x, y, width: SIZE.0, height: SIZE.1 };
+    let at = |area: Area| Geometry { rect: area.into(), needed: area, flip: false };
+    let geometries = [square, at(corner(0, 0)), at(corner(26, 20)), at(corner(7, 3))];
+    for channels in [1, 3] {
+        let pixels = picture(width, height, channels);
+        let region = region(&pixels, whole(width, height), channels as u8);
+        for geometry in &geometries {
+            let plan = Plan::of(&region, geometry).unwrap();
+            assert!(plan.changes_nothing(SIZE), "{geometry:?}");
+            let mut resized = vec![0; (SIZE.0 * SIZE.1 * channels) as usize];
+            let (stretcher, source) = (&mut Stretcher::new(), plan.source(&region));
+            match channels {
+                1 => stretcher.gray(&source, SIZE, &mut resized).unwrap(),
+                _ => stretcher.rgb(&source, SIZE, &mut resized).unwrap(),
+            }
+            if channels == 1 {
+                resized = resized.iter().flat_map(|&level| [level; 3]).collect();
+            }
+            assert_eq!(row(OUTPUT, &region, geometry).unwrap(), resized, "{geometry:?}");
+        }
+        let moved = |x, y, width, height| {
+            let rect = Rect { x, y, width, height };
+            Plan::of(&region, &Geometry { rect, ..at(whole(50, 40)) }).unwrap()
+        };
+        for plan in [
+            moved(0.5, 0.0, 24.0, 20.0),
+            moved(0.0, 0.25, 24.0, 20.0),
+            moved(0.0, 0.0, 25.0, 20.0),
+            moved(0.0, 0.0, 24.0, 19.0),
+        ] {
+            assert!(!plan.changes_nothing(SIZE), "{plan:?}");
+        }
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_an_error() {
     let pixels = picture(50, 40, 3);
