@@ -45,6 +45,8 @@ pub(crate) struct Lane {
     pub(crate) rounds: Vec<Took>,
     /// Of the dataset, where that counts.
     pub(crate) bytes: u64,
+    /// Whether an epoch is read before the one that counts, as with files in the page cache.
+    warms_up: bool,
 }
 
 enum Runner {
@@ -59,8 +61,20 @@ impl Lane {
         dataset: impl Into<PathBuf>,
         options: Options,
     ) -> Self {
+        // What is slow on purpose has nothing to warm up.
+        let warms_up = options.latency.is_zero() && options.throttle.is_none();
         let runner = Runner::Ours { dataset: dataset.into(), options: Box::new(options) };
-        Self { name: name.into(), runner, rounds: Vec::new(), bytes: 0 }
+        Self { name: name.into(), runner, rounds: Vec::new(), bytes: 0, warms_up }
+    }
+
+    /// The same over a formula: without an epoch before, which would leave orbits in memory that the
+    /// next one need not draw.
+    pub(crate) fn drawn(
+        name: impl Into<String>,
+        formula: impl Into<PathBuf>,
+        options: Options,
+    ) -> Self {
+        Self { warms_up: false, ..Self::ours(name, formula, options) }
     }
 
     /// Another loader.
@@ -70,6 +84,7 @@ impl Lane {
             runner: Runner::Theirs { rival, task },
             rounds: Vec::new(),
             bytes: 0,
+            warms_up: true,
         }
     }
 
@@ -82,8 +97,7 @@ impl Lane {
         let took = match &self.runner {
             Runner::Ours { dataset, options } => {
                 let mut loader = Loader::new(Datasets::open(dataset)?, (**options).clone())?;
-                // What is slow on purpose has nothing to warm up.
-                if options.latency.is_zero() && options.throttle.is_none() {
+                if self.warms_up {
                     epoch(&mut loader, watch)?;
                 }
                 epoch(&mut loader, watch)?

@@ -48,8 +48,8 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     let shards = maker.pack(&folder.path, "folder.wds", keep())?;
 
     let mut lanes = vec![
-        Lane::ours(DRAWN, &lanes64.path, loader(BATCH, threads)),
-        Lane::ours("fdconvert, drawn, FractalDB's points", &exact.path, loader(BATCH, threads)),
+        Lane::drawn(DRAWN, &lanes64.path, loader(BATCH, threads)),
+        Lane::drawn("fdconvert, drawn, FractalDB's points", &exact.path, loader(BATCH, threads)),
         Lane::ours("fdconvert, stored, folder", &folder.path, loader(BATCH, threads)),
         Lane::ours("fdconvert, stored, shards", &shards.path, loader(BATCH, threads)),
     ];
@@ -69,7 +69,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
         let mut lanes: Vec<Lane> = BATCHES
             .iter()
             .map(|&batch| match rival {
-                None => Lane::ours(batch.to_string(), &lanes64.path, loader(batch, threads)),
+                None => Lane::drawn(batch.to_string(), &lanes64.path, loader(batch, threads)),
                 Some(rival) => Lane::theirs(batch.to_string(), rival.clone(), task(batch)),
             })
             .collect();

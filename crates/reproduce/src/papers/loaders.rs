@@ -154,7 +154,8 @@ fn loader(threads: usize, augment: bool) -> Options {
 
 fn lanes(data: &Data, rivals: &[Rival], images: u64, threads: usize, augment: bool) -> Vec<Lane> {
     let ours = data.all().map(|(name, made)| {
-        Lane::ours(format!("fdconvert, {name}"), &made.path, loader(threads, augment))
+        let new = if name == "formula" { Lane::drawn } else { Lane::ours };
+        new(format!("fdconvert, {name}"), &made.path, loader(threads, augment))
     });
     let mut lanes: Vec<Lane> = ours.collect();
     for rival in rivals {
