@@ -25,6 +25,9 @@ const BATCHES: [u32; 4] = [32, 128, 512, 2048];
 const DRAWN: &str = "fdconvert, drawn, 64 lanes";
 const TORCH: &str = "torch, folder";
 
+/// Seconds for a thousand images by the size of batches, and loaders that failed.
+type OverBatches = (Vec<(f64, f64)>, Vec<(String, String)>);
+
 pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     let options = run.options;
     let images = options.n_images(3000, 50_000)?;
@@ -65,7 +68,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     lanes.extend(torch.clone().map(|rival| Lane::theirs(TORCH, rival, task(BATCH))));
     failures(&mut found.missing, take_turns(&mut lanes, rounds, run.watch)?);
 
-    let over = |rival: Option<&Rival>| -> Result<(Vec<(f64, f64)>, Vec<(String, String)>)> {
+    let over = |rival: Option<&Rival>| -> Result<OverBatches> {
         let mut lanes: Vec<Lane> = BATCHES
             .iter()
             .map(|&batch| match rival {

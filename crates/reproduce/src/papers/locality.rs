@@ -58,11 +58,11 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     run.watch.begins("from 1 to 256 nodes")?;
     let times = simulate()?;
 
-    let mut found = Found::default();
-    found.results = results(images, &alone, &together, &times);
-    found.figures = vec![scale_figure(&times), reads_figure(images, &alone, &together)];
-    found.tables = vec![reads_table(&alone, &together), terms(&times)];
-    found.differences = vec![
+    Ok(Found {
+        results: results(images, &alone, &together, &times),
+        figures: vec![scale_figure(&times), reads_figure(images, &alone, &together)],
+        tables: vec![reads_table(&alone, &together), terms(&times)],
+        differences: vec![
         format!(
             "The ranks that really run are {RANKS} of one machine, with caches of their own; more \
              nodes are the model's. Its terms are below, and its numbers are in the JSON beside this \
@@ -74,8 +74,9 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
         "The paper's storage and network are not told in its abstract; those of the model are \
          assumed."
             .into(),
-    ];
-    Ok(found)
+    ],
+        ..Found::default()
+    })
 }
 
 /// Images that all ranks read from storage, by epoch, and the rows that moved.
