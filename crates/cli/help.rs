@@ -9,9 +9,12 @@ macro_rules! exit_status {
 /// For the manual page.
 pub(crate) const EXIT_STATUS: &str = exit_status!();
 
-/// All commands on a screen of 24 lines: no empty line around the usage, nor before the exit status.
-pub(crate) const TEMPLATE: &str =
-    concat!("{about}\n{usage-heading} {usage}\n{all-args}\n", exit_status!());
+/// All commands on a screen of 24 lines: no empty line between its parts. Options of stores are in the
+/// help of each command.
+pub(crate) const TEMPLATE: &str = concat!(
+    "{about}\n{usage-heading} {usage}\nCommands:\n{subcommands}\nOptions:\n{options}\n",
+    exit_status!()
+);
 
 /// Closes the short help.
 pub(crate) const MORE: &str = "`--help` shows all options, the formats and examples.";

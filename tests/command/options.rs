@@ -77,7 +77,8 @@ fn no_text_of_a_library_names_a_flag() {
     let mut wrong = Vec::new();
     for file in sources() {
         // Flags of GNU tar, and variables in a style sheet.
-        if file.components().any(|part| part.as_os_str() == "tar") || file.ends_with("html.rs") {
+        if file.components().any(|part| part.as_os_str() == "tar") || file.ends_with("src/page.rs")
+        {
             continue;
         }
         let text = fs::read_to_string(&file).unwrap();
