@@ -5,7 +5,7 @@ use fdconvert_core::Drawn;
 /// How large images are drawn, of datasets that draw them: recipes and formulas.
 ///
 /// Fractals have as many details at one size as at another, so that to draw them larger than they
-/// are shown is work for nothing. But other sizes are other pixels, and what somebody said stays.
+/// are shown is wasted work. But other sizes are other pixels, so a size that was given is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DrawSize {
     /// As for [`Output`](Self::Output) where no one says how large images are (a recipe without

@@ -14,7 +14,7 @@ use tokio::{sync::Notify, task::AbortHandle};
 pub(crate) struct Fetched {
     state: Mutex<State>,
     arrived: Condvar,
-    /// Somebody waits for it.
+    /// A thread waits for it.
     wanted: Notify,
 }
 
@@ -28,7 +28,7 @@ enum State {
 }
 
 impl Fetched {
-    /// Begins to fetch them once it is their turn, or when somebody waits for them. `request` gives
+    /// Begins to fetch them once it is their turn, or when a thread waits for them. `request` gives
     /// `None` where they cannot be had.
     pub(crate) fn begin(
         self: &Arc<Self>,
@@ -39,7 +39,7 @@ impl Fetched {
         client.spawn(async move {
             let _arrival = Arrival(&fetched);
             let (turn, wanted) = (turns.acquire(), fetched.wanted.notified());
-            // Held until the bytes are here, where it was a turn and not somebody's need.
+            // Held until the bytes are here, unless a waiting thread went ahead of its turn.
             let _turn = match select(pin!(turn), pin!(wanted)).await {
                 Either::Left((turn, _)) => turn.ok(),
                 Either::Right(_) => None,
