@@ -11,6 +11,17 @@ from pathlib import Path
 import fdconvert
 
 
+def open_shards():
+    count = 0
+    for name in os.listdir("/proc/self/fd"):
+        # The loader's threads close files meanwhile.
+        try:
+            count += os.readlink(f"/proc/self/fd/{name}").endswith(".tar")
+        except FileNotFoundError:
+            pass
+    return count
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--shards", type=int, default=1000)
@@ -36,9 +47,7 @@ def main():
             first, most, n = time.perf_counter() - began, 0, 0
             began = time.perf_counter()
             for images, _ in batches:
-                names = (os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")
-                         if os.path.lexists(f"/proc/self/fd/{name}"))
-                most = max(most, sum(name.endswith(".tar") for name in names))
+                most = max(most, open_shards())
                 n += len(images)
                 if n >= 64 * threads:
                     break

@@ -141,6 +141,7 @@ def webdataset(cache, workers):
 RIVALS = {
     "fdconvert": (ours(), "fdconvert"),
     "fdconvert, in order": (ours(shuffle=False), "fdconvert"),
+    "fdconvert, 256 requests in flight": (ours(fetch_threads=256), "fdconvert"),
     "fdconvert, one request at a time": (ours(fetch_threads=1, ahead_bytes=0), "fdconvert"),
     "MosaicML Streaming, one worker": (streaming, "streaming"),
     "LitData": (litdata, "litdata"),

@@ -208,6 +208,34 @@ fn batches_are_made_as_the_options_say() {
 }
 
 #[test]
+fn training_is_played_at_the_rate_that_is_said() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = root.path().join("photos");
+    ok(&[&"sample", &photos]);
+    let words = "--rounds 2 --seconds 0.3 --size 32 --batch 5 --consumer-rate 50";
+    let result = document(&photos, words);
+    assert_eq!(result["consumer_images_per_s"], 50.0);
+    let dataset = &result["datasets"][0];
+    for round in dataset["rounds"].as_array().unwrap() {
+        assert!(round.as_f64().unwrap() <= 50.0, "{round}");
+    }
+    let (busy, rate) = (&dataset["busy"], dataset["images_per_s"].as_f64().unwrap());
+    assert_eq!(busy["consumer"].as_f64().unwrap(), rate / 50.0);
+    assert!(busy["processors"].as_f64().unwrap() <= 1.0, "{busy}");
+    let table = measured(&photos, words);
+    assert!(table.contains("training") && table.contains("processors"), "{table}");
+
+    let free = document(&photos, SHORT);
+    assert_eq!(
+        (&free["consumer_images_per_s"], &free["datasets"][0]["busy"]["consumer"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(!measured(&photos, SHORT).contains("training"));
+    let error = refused(&photos, &format!("{SHORT} --consumer-rate 0"));
+    assert!(error.contains("not a number of images a second above 0"), "{error}");
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_the_cure() {
     let root = tempfile::tempdir().unwrap();
     let photos = root.path().join("photos");

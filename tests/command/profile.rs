@@ -183,3 +183,21 @@ fn a_folder_that_cannot_be_written_is_read() {
     assert!(output.status.success() && said.contains("cannot be written"), "{said}");
     fs::set_permissions(&target, fs::Permissions::from_mode(0o755)).unwrap();
 }
+
+#[test]
+fn training_that_is_slow_needs_no_bmps() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let target = root.path().join("target");
+    fs::create_dir(&target).unwrap();
+    let mut args = quick(&source, &target);
+    args.extend([&"--verify" as &dyn AsRef<OsStr>, &"off", &"--consumer-rate", &"0.5"]);
+    let said = ok(&args);
+    assert!(said.contains("takes 0.50 images/s at most"), "{said}");
+    assert!(said.contains("no gain") && said.contains("training 100 %"), "{said}");
+    args.push(&"--json");
+    let report: Value = serde_json::from_str(&ok(&args)).unwrap();
+    assert_eq!(report["machine"]["consumer_images_per_s"], 0.5);
+    assert_eq!(report["solution"]["chosen"]["share"], 0.0);
+    assert_eq!(report["solution"]["optimum"]["throughput"]["consumer"], 0.5);
+}

@@ -1,5 +1,8 @@
 //! Flags of `fdconvert bench`.
-use crate::{args::Common, profile::args::seconds};
+use crate::{
+    args::Common,
+    profile::args::{images_per_s, seconds},
+};
 use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use fdconvert::{ByteCount, ByteRate, TimeSpan};
 use fdconvert_loader::{Augment, DType, Layout};
@@ -35,6 +38,10 @@ pub(crate) struct BenchArgs {
     /// Simulate storage that takes its time: wait that long before every read, e.g. 65ms, as S3 does
     #[arg(long, value_name = "TIME", default_value = "0ms")]
     pub(crate) latency: TimeSpan,
+    /// Simulate training that takes so many images in a second, e.g. 2500, and tell how busy it,
+    /// the processors and the disk are
+    #[arg(long, value_name = "IMAGES/S", value_parser = images_per_s)]
+    pub(crate) consumer_rate: Option<f64>,
     /// Rows of a batch
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: u32,

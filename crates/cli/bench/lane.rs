@@ -1,7 +1,8 @@
 //! One dataset of a bench: its loader, and what the rounds gave.
 use super::{
-    Measured, Round,
+    Busy, Measured, Round,
     args::{AccessArg, BenchArgs, CacheArg, CropArg},
+    consumer::Consumer,
 };
 use crate::Session;
 use cpu_time::ProcessTime;
@@ -32,6 +33,8 @@ pub(super) struct Lane {
     is_whole: bool,
     /// Those of each round.
     stats: Vec<Stats>,
+    /// Images/s that training takes, where that is played.
+    consumer_rate: Option<f64>,
 }
 
 /// What has passed since a round began.
@@ -127,7 +130,15 @@ impl Lane {
             _ => format!("{name}, {depth} in flight"),
         };
         let is_whole = args.epochs.is_some();
-        Ok(Self { name, label, loader, rounds: Vec::new(), is_whole, stats: Vec::new() })
+        Ok(Self {
+            name,
+            label,
+            loader,
+            rounds: Vec::new(),
+            is_whole,
+            stats: Vec::new(),
+            consumer_rate: args.consumer_rate,
+        })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -186,9 +197,12 @@ impl Lane {
     pub(super) fn epoch(&mut self, session: &Session) -> Result<()> {
         self.loader.reset_stats();
         let clock = Clock::start();
+        let mut consumer = Consumer::new(self.consumer_rate);
         let mut images = 0;
         while let Some(rows) = self.next(session)? {
             images += rows;
+            consumer.take(rows);
+            consumer.wait(session)?;
         }
         self.record(clock.stop(images));
         Ok(())
@@ -202,9 +216,13 @@ impl Lane {
         }
         self.loader.reset_stats();
         let clock = Clock::start();
+        let mut consumer = Consumer::new(self.consumer_rate);
         let mut images = 0;
         while clock.began.elapsed() < time {
-            images += self.next(session)?.unwrap_or(0);
+            let rows = self.next(session)?.unwrap_or(0);
+            images += rows;
+            consumer.take(rows);
+            consumer.wait(session)?;
         }
         self.record(clock.stop(images));
         Ok(())
@@ -235,6 +253,13 @@ impl Lane {
         // Threads that read are as many as are asked for, or those that decode.
         let depth = self.loader.options().fetch_threads;
         let readers = if depth > 0 { depth } else { threads };
+        let seconds: f64 = self.rounds.iter().map(|round| round.seconds).sum();
+        let loading_per_s = (fetch > 0.0).then(|| samples * readers as f64 / fetch);
+        let busy = Busy {
+            disk: loading_per_s.map(|most| (images_per_s / most).min(1.0)),
+            processors: (cpu / (threads as f64 * seconds).max(f64::MIN_POSITIVE)).min(1.0),
+            consumer: self.consumer_rate.map(|rate| (images_per_s / rate).min(1.0)),
+        };
         Measured {
             dataset: self.name.clone(),
             label: self.label.clone(),
@@ -243,7 +268,7 @@ impl Lane {
             epochs: if self.is_whole { self.rounds.clone() } else { Vec::new() },
             images_per_s,
             cpu_ms_per_image: cpu * 1e3 / images.max(1) as f64,
-            loading_per_s: (fetch > 0.0).then(|| samples * readers as f64 / fetch),
+            loading_per_s,
             decoding_per_s: samples * threads as f64 / work.max(f64::MIN_POSITIVE),
             stalled: (sum(&|stats| stats.stalled.as_secs_f64()) / elapsed).min(1.0),
             bytes_per_image: sum(&|stats| stats.storage_bytes as f64) / samples,
@@ -253,6 +278,7 @@ impl Lane {
             hits: sum(&|stats| stats.hits as f64) / drawn,
             forms: forms(&self.loader),
             verdict: last.map_or("", |stats| stats.verdict.name()),
+            busy,
         }
     }
 }

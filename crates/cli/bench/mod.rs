@@ -1,5 +1,6 @@
 //! `fdconvert bench`: what the loader makes of a dataset on this machine.
 pub(crate) mod args;
+mod consumer;
 mod lane;
 mod plot;
 mod text;
@@ -53,6 +54,19 @@ pub(crate) struct Measured {
     pub(crate) forms: Vec<(String, f64)>,
     /// What bounds the rate.
     pub(crate) verdict: &'static str,
+    /// What was how busy.
+    pub(crate) busy: Busy,
+}
+
+/// Shares of the time, 0 to 1: the triangle of Liquid's figure 2 (APSys 2023).
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Busy {
+    /// Of the threads that read, `None` when nothing was read.
+    pub(crate) disk: Option<f64>,
+    /// Of the processors that the decoding threads are for.
+    pub(crate) processors: f64,
+    /// Of the training that is played.
+    pub(crate) consumer: Option<f64>,
 }
 
 impl Measured {
@@ -125,6 +139,7 @@ pub(crate) fn run(args: &BenchArgs, session: &Session) -> Result<Outcome> {
             json!(args.throttle_read.map(ByteRate::bytes_per_s)),
         );
         fields.insert("latency_s".into(), json!(args.latency.0.as_secs_f64()));
+        fields.insert("consumer_images_per_s".into(), json!(args.consumer_rate));
         session.print_json("bench", fields)?;
     } else if !args.common.quiet {
         session.print(&text::table(&measured))?;

@@ -39,8 +39,29 @@ pub(crate) fn table(measured: &[Measured]) -> String {
             forms.join(", "),
         ));
     }
+    if measured.iter().any(|one| one.busy.consumer.is_some()) {
+        text.push_str(&busy(measured, width));
+    }
     if measured.iter().any(|one| !one.epochs.is_empty()) {
         text.push_str(&epochs(measured, width));
+    }
+    text
+}
+
+/// What was how busy while training was played.
+fn busy(measured: &[Measured], width: usize) -> String {
+    let percent =
+        |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.0} %", share * 100.0));
+    let mut text =
+        format!("\n{:width$}  {:>10}  {:>10}  {:>10}\n", "busy", "disk", "processors", "training");
+    for one in measured {
+        text.push_str(&format!(
+            "{:width$}  {:>10}  {:>10}  {:>10}\n",
+            one.label,
+            percent(one.busy.disk),
+            percent(Some(one.busy.processors)),
+            percent(one.busy.consumer),
+        ));
     }
     text
 }

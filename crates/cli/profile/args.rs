@@ -30,6 +30,9 @@ pub(crate) struct ProfileArgs {
     /// Simulate a slower disk: at most so many bytes a second, e.g. 200MiB/s
     #[arg(long, value_name = "RATE")]
     pub(crate) throttle_read: Option<ByteRate>,
+    /// Images that training takes in a second, e.g. 2500: faster is worth nothing
+    #[arg(long, value_name = "IMAGES/S", value_parser = images_per_s)]
+    pub(crate) consumer_rate: Option<f64>,
     /// Images to measure
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) samples: u64,
@@ -99,4 +102,9 @@ fn codec(text: &str) -> Result<Codec, String> {
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.01..=3600.0).contains(seconds));
     seconds.ok_or_else(|| format!("`{text}` is not a number of seconds from 0.01 to 3600"))
+}
+
+pub(crate) fn images_per_s(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| format!("`{text}` is not a number of images a second above 0"))
 }

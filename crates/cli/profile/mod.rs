@@ -17,6 +17,7 @@ pub(crate) fn run(args: &ProfileArgs, session: &Session) -> Result<Outcome> {
     options.queue_depth = args.queue_depth;
     options.cache = args.cache;
     options.throttle_read = args.throttle_read;
+    options.consumer_rate = args.consumer_rate;
     options.samples = args.samples;
     options.seed = args.seed;
     options.verify = args.verify.into();

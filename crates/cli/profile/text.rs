@@ -42,6 +42,9 @@ pub(crate) fn report(report: &Report, options: &ProfileOptions, n_threads: usize
     if options.cache.0 > 0 {
         line("cache", output::size(options.cache.0));
     }
+    if let Some(taken) = report.machine.consumer_images_per_s {
+        line("training", format!("takes {} images/s at most", rate(taken)));
+    }
     text.push_str(&table(report));
     if let Some(search) = &report.search {
         let n = search.measured.len();
@@ -81,7 +84,7 @@ fn table(report: &Report) -> String {
         "limit"
     );
     let row = |choice: &Choice, measured: Option<&Verified>| {
-        let Throughput { loading, decoding } = choice.throughput;
+        let Throughput { loading, decoding, .. } = choice.throughput;
         format!(
             "  {:>5.1} %  {:>7}  {:>8}  {:>7}  {:>8}  {:>10}  {:>10}  {}\n",
             choice.share * 100.0,
@@ -106,6 +109,17 @@ fn table(report: &Report) -> String {
         choices = tried.map(|verified| (model.choice(verified.share), Some(verified))).collect();
     }
     choices.into_iter().for_each(|(choice, measured)| text.push_str(&row(&choice, measured)));
+    if report.machine.consumer_images_per_s.is_some() {
+        let chosen = &report.solution.chosen;
+        let busy = chosen.throughput.busy();
+        text.push_str(&format!(
+            "\n  busy at {:.1} %: disk {:.0} %, processors {:.0} %, training {:.0} %\n",
+            chosen.share * 100.0,
+            busy.disk * 100.0,
+            busy.processors * 100.0,
+            busy.consumer * 100.0
+        ));
+    }
     text.push('\n');
     text
 }
@@ -113,13 +127,9 @@ fn table(report: &Report) -> String {
 fn verdict(report: &Report) -> String {
     let solution = &report.solution;
     let (encoded, raw) = (&report.encoded.name, &report.raw.name);
-    let measured = |share: f64| {
-        let found = report.verified.iter().find(|verified| verified.share == share)?;
-        Some(found.images_per_s())
-    };
     let chosen = &solution.chosen;
     let rate_of = |choice: &Choice| {
-        measured(choice.share).unwrap_or_else(|| choice.throughput.images_per_s())
+        report.achieved(choice.share).unwrap_or_else(|| choice.throughput.images_per_s())
     };
     let (now, before) = (rate_of(chosen), rate_of(&solution.encoded_only));
     match solution.verdict {
@@ -162,6 +172,7 @@ fn binding(binding: Binding) -> &'static str {
         Binding::Loading => "disk",
         Binding::Decoding => "CPU",
         Binding::Both => "both",
+        Binding::Consumer => "training",
         Binding::Nothing => "none",
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn settle(
         }
     };
     let share = report.solution.chosen.share;
-    let Machine { read_bytes_per_s, effective_cores, cache_bytes } = report.machine;
+    let Machine { read_bytes_per_s, effective_cores, cache_bytes, .. } = report.machine;
     let balance = Balance {
         read_bytes_per_s,
         threads: effective_cores,

@@ -73,6 +73,7 @@ fn main() -> Result<()> {
     let machine = Machine {
         read_bytes_per_s: read.bytes_per_s,
         effective_cores: measured.effective_cores(),
+        consumer_images_per_s: None,
         cache_bytes: 0.0,
     };
     let [png, bmp] = [0, 1].map(|format| measured.formats[format].cost);

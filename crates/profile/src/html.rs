@@ -1,4 +1,7 @@
-use crate::{Binding, Choice, Page, Report, SLACK, Verdict, chart, page::table, xml::escape};
+use crate::{
+    Binding, Busy, Choice, LineChart, Page, Report, SLACK, Series, Verdict, chart, page::table,
+    xml::escape,
+};
 use fdconvert_core::{Codec, bandwidth, images_per_s, named, size};
 use std::fmt::Write;
 
@@ -28,6 +31,10 @@ pub fn to_html(report: &Report) -> String {
         page.add(&format!("<p class=\"warn\">Mind: {}.</p>", escape(warning)));
     }
     page.picture(&chart::curves(report));
+    if report.machine.consumer_images_per_s.is_some() {
+        page.add("<h2>What is busy</h2>");
+        page.picture(&busy(report));
+    }
     page.add(predictions(report).trim_end());
     page.add(inputs(report).trim_end());
     page.add(measurements(report).trim_end());
@@ -79,11 +86,7 @@ fn verdict(report: &Report) -> String {
 
 /// Returns what the loader made of it, where it ran.
 fn achieved(report: &Report) -> String {
-    let at = |share: f64| {
-        let found = report.verified.iter().find(|verified| verified.share == share);
-        found.map(crate::Verified::images_per_s)
-    };
-    match (at(report.solution.chosen.share), at(0.0)) {
+    match (report.achieved(report.solution.chosen.share), report.achieved(0.0)) {
         (Some(chosen), Some(encoded)) if encoded > 0.0 => format!(
             " Measured with the loader: {} images/s, {} as fast.{}",
             images_per_s(chosen),
@@ -138,6 +141,29 @@ fn all_formats(report: &Report) -> String {
     )
 }
 
+/// How busy disk, processors and training are over the share of raw images.
+fn busy(report: &Report) -> String {
+    let series = |name: &str, of: fn(&Busy) -> f64| Series {
+        name: name.into(),
+        points: (report.curve.iter())
+            .map(|choice| (choice.share * 100.0, of(&choice.throughput.busy()) * 100.0))
+            .collect(),
+    };
+    let chart = LineChart {
+        title: "how busy disk, processors and training are".into(),
+        x_label: format!("% of the images stored as {}", report.raw.name),
+        y_label: "% of the time".into(),
+        doubles: false,
+        series: vec![
+            series("disk", |busy| busy.disk),
+            series("processors", |busy| busy.processors),
+            series("training", |busy| busy.consumer),
+        ],
+        marks: Vec::new(),
+    };
+    chart.to_svg()
+}
+
 fn predictions(report: &Report) -> String {
     let solution = &report.solution;
     let named = [
@@ -185,6 +211,13 @@ fn inputs(report: &Report) -> String {
         vec!["read bandwidth".into(), bandwidth(machine.read_bytes_per_s)],
         vec!["effective cores".into(), format!("{:.2}", machine.effective_cores)],
         vec!["cached bytes".into(), bytes(machine.cache_bytes)],
+        vec![
+            "training takes".into(),
+            machine.consumer_images_per_s.map_or_else(
+                || "all that come".into(),
+                |taken| format!("{} images/s", images_per_s(taken)),
+            ),
+        ],
     ];
     // Two tables tell of decoding times; without a word they seem to contradict each other.
     let how = if report.verified.is_empty() {
@@ -299,6 +332,7 @@ fn binding(binding: Binding) -> &'static str {
         Binding::Loading => "loading",
         Binding::Decoding => "decoding",
         Binding::Both => "both",
+        Binding::Consumer => "training",
         Binding::Nothing => "nothing",
     }
 }

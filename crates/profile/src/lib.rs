@@ -15,18 +15,21 @@
 //! h(x) = min(1, M / (n S(x)))          share of the bytes that comes from the cache
 //! L(x) = B / ((1-h(x)) S(x))           images/s that reading allows
 //! D(x) = C / ((1-x) d_E + x d_R)       images/s that decoding allows
-//! T(x) = min(L(x), D(x))               images/s
+//! T(x) = min(L(x), D(x), G)            images/s
 //! ```
 //!
+//! `G` is what training takes in a second, where that is known: shares that differ in nothing but
+//! speed beyond it are equally good, and the smallest dataset of them is chosen.
 //! `h` depends on `x`, which Liquid resolves by iterating. It need not: `(1-h) S = max(0, S - M/n)`
 //! is linear in `x` where it is not zero, so the *seconds* per image, `1/T`, are the larger of two
-//! straight lines. That is convex, its minimum lies at 0, at 1 or where the lines cross, and
+//! straight lines, and of the constant `1/G`. That is convex, its minimum lies at 0, at 1 or where
+//! two of the lines cross. Reading and decoding cross at
 //!
 //! ```text
 //! x* = (B d_E - C (s_E - M/n)) / (C (s_R - s_E) + B (d_E - d_R))
 //! ```
 //!
-//! is exact. [`Model::solve`] compares the three points instead of reading signs off the
+//! is exact. [`Model::solve`] compares the points instead of reading signs off the
 //! denominator, which is what makes dominated formats, exchanged roles and full caches come out
 //! right. What papers do instead, Liquid's iteration and its bisection over eleven ratios, is in
 //! [`research`], as is the linear program for more formats and more resources.
@@ -36,7 +39,8 @@
 //!
 //! let png = Cost { bytes_per_image: 600e3, cpu_seconds_per_image: 10e-3 };
 //! let bmp = Cost { bytes_per_image: 1200e3, cpu_seconds_per_image: 0.5e-3 };
-//! let machine = Machine { read_bytes_per_s: 500e6, effective_cores: 4.0, cache_bytes: 0.0 };
+//! let machine = Machine { read_bytes_per_s: 500e6, effective_cores: 4.0, cache_bytes: 0.0,
+//!     consumer_images_per_s: None };
 //! let solution = Model::new(png, bmp, machine, 100_000)?.solve();
 //! assert_eq!(solution.verdict, Verdict::Gain);
 //! assert!((0.3..0.5).contains(&solution.optimum.share));
@@ -71,7 +75,7 @@ pub use chart::{BarChart, Bars, LineChart, MarkedBar, MarkedBars, Series};
 pub use fdconvert_storage::Throttle;
 pub use html::to_html;
 pub use measure::{FormatCost, Measured, Measuring, measure_formats, time_formats};
-pub use model::{Binding, Cost, Machine, Model, Throughput};
+pub use model::{Binding, Busy, Cost, Machine, Model, Throughput};
 pub use page::Page;
 pub use read::{Bandwidth, Pattern, ReadPlan, Target, measure_read};
 pub use report::{FormatReport, MeasuredOn, Mixture, MixtureReport, PaperSearch, Report, Verified};

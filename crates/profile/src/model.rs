@@ -21,6 +21,9 @@ pub struct Machine {
     pub effective_cores: f64,
     /// Bytes of the dataset that stay in memory from epoch to epoch; 0 for none.
     pub cache_bytes: f64,
+    /// Images/s that training takes at most, `None` where it takes all that come; `G`.
+    #[serde(default)]
+    pub consumer_images_per_s: Option<f64>,
 }
 
 /// Images/s at some share of raw images. Infinite where a resource is not used at all.
@@ -32,6 +35,21 @@ pub struct Throughput {
     /// Images/s that decoding allows; `D`.
     #[serde(with = "unlimited")]
     pub decoding: f64,
+    /// Images/s that training takes; `G`.
+    #[serde(with = "unlimited", default = "unlimited::none")]
+    pub consumer: f64,
+}
+
+/// How busy disk, processors and training are at some share of raw images, each from 0 to 1: the
+/// triangle of Liquid's figure 2.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Busy {
+    /// Time that the disk reads.
+    pub disk: f64,
+    /// Time that the processors decode.
+    pub processors: f64,
+    /// Time that training works; 0 where it is not said how fast it is.
+    pub consumer: f64,
 }
 
 /// The resource that decides the throughput.
@@ -44,6 +62,8 @@ pub enum Binding {
     Decoding,
     /// Both take equally long, to a billionth.
     Both,
+    /// Training takes no more, and neither reading nor decoding is slower.
+    Consumer,
     /// Neither takes any time: all bytes are cached and decoding is free.
     Nothing,
 }
@@ -59,18 +79,35 @@ pub struct Model {
 }
 
 impl Throughput {
-    /// Images/s of the whole: the slower of the two, as they run side by side.
+    /// Images/s of the whole: the slowest of the three, as they run side by side.
     #[must_use]
     pub fn images_per_s(&self) -> f64 {
-        self.loading.min(self.decoding)
+        self.loading.min(self.decoding).min(self.consumer)
     }
 
-    /// Which of the two it is.
+    /// How busy each of the three is.
+    #[must_use]
+    pub fn busy(&self) -> Busy {
+        let rate = self.images_per_s();
+        // Where nothing is limited nothing is busy.
+        let share = |allowed: f64| if allowed.is_finite() { rate / allowed } else { 0.0 };
+        Busy {
+            disk: share(self.loading),
+            processors: share(self.decoding),
+            consumer: share(self.consumer),
+        }
+    }
+
+    /// Which of them it is.
     #[must_use]
     pub fn binding(&self) -> Binding {
         let slower = self.images_per_s();
         if slower.is_infinite() {
             return Binding::Nothing;
+        }
+        // There is nothing to gain, whatever else takes as long.
+        if self.consumer - slower <= 1e-9 * slower {
+            return Binding::Consumer;
         }
         if (self.loading - self.decoding).abs() <= 1e-9 * slower {
             return Binding::Both;
@@ -93,6 +130,9 @@ impl Model {
         positive("read bandwidth", machine.read_bytes_per_s)?;
         positive("effective cores", machine.effective_cores)?;
         not_negative("cache bytes", machine.cache_bytes)?;
+        if let Some(rate) = machine.consumer_images_per_s {
+            positive("images/s of training", rate)?;
+        }
         if n_images == 0 {
             return Err(Error::usage("profile", "there are no images"));
         }
@@ -145,24 +185,27 @@ impl Model {
         self.machine.cache_bytes / dataset_bytes
     }
 
-    /// Returns what reading and decoding allow at that share.
+    /// Returns what reading, decoding and training allow at that share.
     #[must_use]
     pub fn throughput(&self, share: f64) -> Throughput {
-        let [loading, decoding] = self.lines().map(|line| rate(line.at(share)));
-        Throughput { loading, decoding }
+        let [loading, decoding, consumer] = self.lines().map(|line| rate(line.at(share)));
+        Throughput { loading, decoding, consumer }
     }
 
-    /// Seconds per image of reading and of decoding, as straight lines over the share. That of
-    /// reading goes below zero where the cache holds more than the dataset. As decoding never
-    /// does, the larger of the two is right all the same.
-    pub(crate) fn lines(&self) -> [Line; 2] {
-        let Machine { read_bytes_per_s, effective_cores, cache_bytes } = self.machine;
+    /// Seconds per image of reading, of decoding and of training, as straight lines over the share.
+    /// That of reading goes below zero where the cache holds more than the dataset. As decoding
+    /// never does, the largest is right all the same.
+    pub(crate) fn lines(&self) -> [Line; 3] {
+        let Machine { read_bytes_per_s, effective_cores, cache_bytes, consumer_images_per_s } =
+            self.machine;
         let cached_per_image = cache_bytes / self.n_images as f64;
         let reading = |cost: Cost| (cost.bytes_per_image - cached_per_image) / read_bytes_per_s;
         let decoding = |cost: Cost| cost.cpu_seconds_per_image / effective_cores;
+        let consumer = consumer_images_per_s.map_or(0.0, f64::recip);
         [
             Line { at_0: reading(self.encoded), at_1: reading(self.raw) },
             Line { at_0: decoding(self.encoded), at_1: decoding(self.raw) },
+            Line { at_0: consumer, at_1: consumer },
         ]
     }
 }
@@ -210,6 +253,11 @@ pub(crate) mod unlimited {
 
     pub(crate) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
         value.is_finite().then_some(*value).serialize(to)
+    }
+
+    /// The rate of a report from before there was one.
+    pub(crate) fn none() -> f64 {
+        f64::INFINITY
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {

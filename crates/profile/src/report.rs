@@ -157,12 +157,21 @@ impl Report {
         }
     }
 
+    /// Images/s of the loader at a share, where it was tried, as far as training takes them.
+    #[must_use]
+    pub fn achieved(&self, share: f64) -> Option<f64> {
+        let tried = self.verified.iter().find(|verified| verified.share == share)?;
+        let taken = self.machine.consumer_images_per_s.unwrap_or(f64::INFINITY);
+        Some(tried.images_per_s().min(taken))
+    }
+
     /// Lets what the loader achieved decide, where it ran: the smallest of the measured shares
     /// within [`SLACK`] of the best one, and none at all unless that is [`GAIN`] times as fast as
     /// everything encoded. Without a run the model's choice stands.
     pub fn decide(&mut self, model: &Model) {
-        let measured = |verified: &Verified| (verified.share, verified.images_per_s());
-        let mut shares: Vec<(f64, f64)> = self.verified.iter().map(measured).collect();
+        let shares = self.verified.iter().map(|verified| verified.share);
+        let mut shares: Vec<(f64, f64)> =
+            shares.filter_map(|share| Some((share, self.achieved(share)?))).collect();
         shares.sort_by(|a, b| a.0.total_cmp(&b.0));
         let best = shares.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         let Some((share, rate)) =

@@ -59,16 +59,19 @@ impl Model {
     /// The share with the highest throughput, exactly, and the one to choose.
     #[must_use]
     pub fn solve(&self) -> Solution {
-        let [loading, decoding] = self.lines();
+        let lines = self.lines();
+        let [loading, decoding, consumer] = lines;
+        let pairs = [(loading, decoding), (loading, consumer), (decoding, consumer)];
+        let crossings = pairs.into_iter().filter_map(|(a, b)| crossing(a, b));
         let mut optimum = 0.0;
-        for share in [Some(1.0), crossing(loading, decoding)].into_iter().flatten() {
+        for share in crossings.chain([1.0]) {
             if self.better(share, optimum) {
                 optimum = share;
             }
         }
 
         let bound = self.seconds(optimum) / (1.0 - SLACK);
-        let (from, to) = within(&[loading, decoding], bound);
+        let (from, to) = within(&lines, bound);
         let raw_is_smaller = self.raw().bytes_per_image < self.encoded().bytes_per_image;
         // Rounding must not push the optimum out of its own neighbourhood.
         let cheapest = if raw_is_smaller { to.max(optimum) } else { from.min(optimum) };
@@ -110,8 +113,7 @@ impl Model {
 
     /// Seconds per image, never less than 0.
     fn seconds(&self, share: f64) -> f64 {
-        let [loading, decoding] = self.lines();
-        loading.at(share).max(decoding.at(share)).max(0.0)
+        self.lines().iter().fold(0.0, |seconds, line| line.at(share).max(seconds))
     }
 
     /// Faster by more than rounding, or as fast and smaller.

@@ -114,6 +114,7 @@ pub(super) fn measure_on(
             None => measured.effective_cores(),
         },
         cache_bytes: options.cache.0 as f64,
+        consumer_images_per_s: options.consumer_rate,
     };
     let names: Vec<&str> = formats.iter().map(|codec| name(*codec)).collect();
     let (pair, model) = best_pair(&formats, &costs, machine, source.len())?;

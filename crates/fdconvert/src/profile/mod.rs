@@ -39,6 +39,8 @@ pub struct ProfileOptions {
     pub formats: Vec<Codec>,
     /// Bytes/s that reading is slowed down to.
     pub throttle_read: Option<ByteRate>,
+    /// Images/s that training takes at most; `None` where it takes all that come.
+    pub consumer_rate: Option<f64>,
     /// Images to measure.
     pub samples: u64,
     /// Which images are measured.
@@ -76,6 +78,7 @@ impl Default for ProfileOptions {
             cache: ByteCount(0),
             formats: Vec::new(),
             throttle_read: None,
+            consumer_rate: None,
             samples: 256,
             seed: 0,
             verify: Verify::Around,

@@ -107,7 +107,7 @@ proptest! {
         let encoded = Cost { bytes_per_image: bytes.0, cpu_seconds_per_image: seconds.0 };
         let raw = Cost { bytes_per_image: bytes.1, cpu_seconds_per_image: seconds.1 };
         let machine =
-            Machine { read_bytes_per_s: bandwidth, effective_cores: cores, cache_bytes: cache };
+            Machine { read_bytes_per_s: bandwidth, effective_cores: cores, cache_bytes: cache, consumer_images_per_s: None };
         let best = Model::new(encoded, raw, machine, 1000).unwrap().solve().optimum;
         let mixture = best_mixture(&resources(&[encoded, raw], &machine, 1000), None).unwrap();
         let known = best.throughput.images_per_s();

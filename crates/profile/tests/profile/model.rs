@@ -13,7 +13,7 @@ fn cost(bytes_per_image: f64, cpu_seconds_per_image: f64) -> Cost {
 }
 
 fn machine(read_bytes_per_s: f64, effective_cores: f64, cache_bytes: f64) -> Machine {
-    Machine { read_bytes_per_s, effective_cores, cache_bytes }
+    Machine { read_bytes_per_s, effective_cores, cache_bytes, consumer_images_per_s: None }
 }
 
 /// Photographs as PNG and BMP, 1000 of them.
@@ -30,12 +30,21 @@ fn any_cost() -> impl Strategy<Value = Cost> {
 
 fn any_model() -> impl Strategy<Value = Model> {
     let cache = prop_oneof![Just(None), (-2.0..0.5f64).prop_map(Some)];
-    (any_cost(), any_cost(), 6.0..10.5f64, 0.5..128.0f64, cache, 1..10_000_000_u64).prop_map(
-        |(encoded, raw, bandwidth, cores, cache, n_images)| {
+    // From a thousandth of what the machine does to ten times as much.
+    let consumer = prop_oneof![Just(None), (-3.0..1.0f64).prop_map(Some)];
+    let costs = (any_cost(), any_cost());
+    (costs, 6.0..10.5f64, 0.5..128.0f64, cache, consumer, 1..10_000_000_u64).prop_map(
+        |((encoded, raw), bandwidth, cores, cache, consumer, n_images)| {
             // From a hundredth of the larger form to three times as much.
             let largest = encoded.bytes_per_image.max(raw.bytes_per_image) * n_images as f64;
             let cache = cache.map_or(0.0, |log| largest * power(log));
-            Model::new(encoded, raw, machine(power(bandwidth), cores, cache), n_images).unwrap()
+            let model = |machine| Model::new(encoded, raw, machine, n_images).unwrap();
+            let machine = machine(power(bandwidth), cores, cache);
+            let free = model(machine);
+            let best = free.solve().optimum.throughput.images_per_s();
+            let consumer_images_per_s =
+                consumer.filter(|_| best.is_finite()).map(|log| best * power(log));
+            model(Machine { consumer_images_per_s, ..machine })
         },
     )
 }
@@ -48,7 +57,8 @@ fn trading_model() -> impl Strategy<Value = Model> {
         let (a_cpu, b_cpu) = (a.cpu_seconds_per_image, b.cpu_seconds_per_image);
         let encoded = cost(a_bytes.min(b_bytes), a_cpu.max(b_cpu));
         let raw = cost(a_bytes.max(b_bytes), a_cpu.min(b_cpu));
-        let model = Model::new(encoded, raw, model.machine(), model.n_images()).unwrap();
+        let machine = Machine { consumer_images_per_s: None, ..model.machine() };
+        let model = Model::new(encoded, raw, machine, model.n_images()).unwrap();
         model.trades().then_some(model)
     })
 }
@@ -141,6 +151,34 @@ proptest! {
             prop_assert!(model.machine().cache_bytes > 0.0, "without a cache one step is enough");
         }
     }
+}
+
+#[test]
+fn training_that_takes_no_more_needs_no_more_bmps() {
+    let free = photos(machine(500e6, 4.0, 0.0)).solve();
+    let of = |rate| {
+        let machine = Machine { consumer_images_per_s: Some(rate), ..machine(500e6, 4.0, 0.0) };
+        photos(machine).solve()
+    };
+    // 4 cores decode 400 PNGs a second, and the best mixture comes at 590.
+    let slow = of(300.0);
+    assert_eq!((slow.verdict, slow.chosen.share), (Verdict::NoGain, 0.0));
+    assert_eq!(slow.chosen.throughput.binding(), Binding::Consumer);
+    let busy = slow.chosen.throughput.busy();
+    assert_eq!((busy.consumer, busy.processors), (1.0, 0.75));
+    assert!((busy.disk - 300.0 * 600e3 / 500e6).abs() < 1e-9, "{busy:?}");
+
+    let middle = of(500.0);
+    assert_eq!(middle.verdict, Verdict::Gain);
+    assert!(middle.chosen.share > 0.0 && middle.chosen.share < free.chosen.share, "{middle:?}");
+    assert!(middle.chosen.throughput.images_per_s() >= 500.0 * (1.0 - SLACK) - 1e-6);
+
+    let fast = of(1e6);
+    assert_eq!(fast.chosen.share, free.chosen.share);
+    assert_eq!(
+        fast.optimum.throughput.busy().consumer,
+        free.optimum.throughput.images_per_s() / 1e6
+    );
 }
 
 #[test]

@@ -9,7 +9,12 @@ use fdconvert_profile::{
 fn report(cache_bytes: f64, names: [&str; 2]) -> Report {
     let png = Cost { bytes_per_image: 600e3, cpu_seconds_per_image: 10e-3 };
     let bmp = Cost { bytes_per_image: 1200e3, cpu_seconds_per_image: 0.5e-3 };
-    let machine = Machine { read_bytes_per_s: 500e6, effective_cores: 4.0, cache_bytes };
+    let machine = Machine {
+        read_bytes_per_s: 500e6,
+        effective_cores: 4.0,
+        cache_bytes,
+        consumer_images_per_s: None,
+    };
     let model = Model::new(png, bmp, machine, 100_000).unwrap();
     let mut report = Report::new("<photos> & \"more\"", "/data/<x>", names, &model);
     report.search = Some(paper_search(|share| Ok(model.throughput(share))).unwrap());
@@ -85,6 +90,32 @@ fn page_is_well_formed_and_names_are_escaped() {
         assert!(page.contains(text), "{text}");
     }
     assert!(!page.contains("MB") && !page.contains("% raw"), "{page}");
+}
+
+#[test]
+fn with_a_rate_of_training_the_page_shows_what_is_busy() {
+    let free = report(0.0, ["png", "bmp"]);
+    assert!(!to_html(&free).contains("What is busy"));
+    let machine = Machine { consumer_images_per_s: Some(450.0), ..free.machine };
+    let model = Model::new(free.encoded.cost, free.raw.cost, machine, 100_000).unwrap();
+    let mut held = Report::new("x", "y", ["png", "bmp"], &model);
+    held.verified = [(0.0, 400.0), (0.1, 449.0), (0.3, 550.0)]
+        .map(|(share, rate)| Verified { share, runs: vec![rate] })
+        .into();
+    held.decide(&model);
+    // More than training takes is worth nothing.
+    assert_eq!((held.solution.chosen.share, held.achieved(0.3)), (0.1, Some(450.0)));
+    let page = to_html(&held);
+    check_page(&page);
+    assert!(page.contains("What is busy") && page.contains("450 images/s"), "{page}");
+
+    // Reports of older versions do not know the rate.
+    let mut old = serde_json::to_value(&free).unwrap();
+    old["machine"].as_object_mut().unwrap().remove("consumer_images_per_s").unwrap();
+    for choice in old["curve"].as_array_mut().unwrap() {
+        choice["throughput"].as_object_mut().unwrap().remove("consumer").unwrap();
+    }
+    assert_eq!(serde_json::from_value::<Report>(old).unwrap(), free);
 }
 
 #[test]

@@ -1,0 +1,49 @@
+//! Training, played by somebody who holds each batch for as long as training works on it.
+use crate::Session;
+use fdconvert_core::{Error, Result};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A consumer of that many images a second, or one that takes all that come.
+pub(super) struct Consumer {
+    images_per_s: Option<f64>,
+    /// When it is through with what it has.
+    free_at: Instant,
+}
+
+/// Waiting looks that often whether the user has had enough.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl Consumer {
+    /// One with nothing to do yet.
+    pub(super) fn new(images_per_s: Option<f64>) -> Self {
+        Self { images_per_s, free_at: Instant::now() }
+    }
+
+    /// Gives it a batch.
+    pub(super) fn take(&mut self, rows: u64) {
+        let seconds = self.images_per_s.map_or(0.0, |rate| rows as f64 / rate);
+        let work = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let now = Instant::now();
+        self.free_at = now.checked_add(work).unwrap_or(now);
+    }
+
+    /// Waits until it wants the next batch.
+    ///
+    /// # Errors
+    /// `Cancelled`.
+    pub(super) fn wait(&self, session: &Session) -> Result<()> {
+        loop {
+            let left = self.free_at.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            if session.cancel().is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            thread::sleep(left.min(LOOK));
+        }
+    }
+}
