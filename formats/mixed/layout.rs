@@ -7,7 +7,7 @@ pub(crate) const MANIFEST: &str = "fdconvert-mixed.json";
 /// The field of the images, which is the same for all codecs: see SPEC.md for why this one.
 pub(crate) const IMAGE_FIELD: &str = "png";
 /// Every codec; its position is its code.
-pub(crate) const CODECS: [Codec; 3] = [Codec::Jpeg, Codec::Png, Codec::Bmp];
+pub(crate) const CODECS: [Codec; 4] = [Codec::Jpeg, Codec::Png, Codec::Bmp, Codec::Webp];
 
 pub(crate) fn code_of(codec: Codec) -> Option<u8> {
     CODECS.iter().position(|known| *known == codec).map(|code| code as u8)

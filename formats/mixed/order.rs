@@ -22,7 +22,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Codes are below 3: see [`CODECS`].
+    /// Codes are below 4: see [`CODECS`].
     pub(crate) fn push(&mut self, code: u8) {
         let at = self.len % PER_WORD;
         if self.len.is_multiple_of(PER_MARK) {
@@ -123,9 +123,6 @@ impl Order {
             let valid = lanes(len - number as u64 * PER_WORD);
             if word & !(valid | valid << 1) != 0 {
                 return Err("the order has bits behind its last sample".into());
-            }
-            if matches(word, 3) & valid != 0 {
-                return Err("the order has a sample of no codec".into());
             }
             if number.is_multiple_of(WORDS_PER_MARK) {
                 order.marks.push(order.counts);

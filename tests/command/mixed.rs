@@ -78,6 +78,41 @@ fn the_ratio_is_exact_and_nothing_is_lost() {
     assert_eq!(manifest["provenance"]["params"]["ratio-by"], "random");
 }
 
+#[test]
+fn what_stays_encoded_may_be_webp() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let before = images(&source);
+    let out = root.path().join("webp");
+    let how: [&dyn AsRef<std::ffi::OsStr>; 9] =
+        [&"pack", &source, &out, &"--format", &"mixed", &"--ratio", &"1:2", &"--encode", &"webp"];
+    ok(&how);
+    let mixed = images(&out);
+    assert_eq!((count(&mixed, Codec::Bmp), count(&mixed, Codec::Webp)), (4, 8));
+    for (key, image) in &mixed {
+        assert_eq!(seen(image), seen(&before[key]), "{key}");
+    }
+    ok(&[&"verify", &out, &"--deep"]);
+    // What is WebP already keeps its bytes, and becomes BMP like any other.
+    let again = pack(&out, &root.path().join("again"), "3:1");
+    assert_eq!((count(&again, Codec::Bmp), count(&again, Codec::Webp)), (9, 3));
+    for (key, image) in again.iter().filter(|(_, image)| image.codec == Codec::Webp) {
+        let is_kept = mixed[key].codec == Codec::Webp && mixed[key].bytes == image.bytes;
+        assert!(is_kept || mixed[key].codec == Codec::Bmp, "{key}");
+    }
+    for format in ["wds", "mds"] {
+        let out = root.path().join(format);
+        ok(&[&"pack", &source, &out, &"--format", &format, &"--encode", &"webp"]);
+        let stored = images(&out);
+        assert_eq!(count(&stored, Codec::Webp), 12);
+        for (key, image) in &stored {
+            assert_eq!(seen(image), seen(&before[key]), "{key} in {format}");
+        }
+    }
+    let said = fails(&[&"pack", &source, &root.path().join("x.beton"), &"--encode", &"webp"]);
+    assert!(said.contains("cannot hold webp"), "{said}");
+}
+
 /// Fractals have two gray levels: a bit for each pixel, as PNG and as BMP.
 #[test]
 fn two_gray_levels_stay_bits_in_both_forms() {

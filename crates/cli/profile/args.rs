@@ -23,7 +23,7 @@ pub(crate) struct ProfileArgs {
     /// Memory that will keep a part of the dataset from epoch to epoch
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) cache: ByteCount,
-    /// Forms to choose from, of png, jpeg, bmp [default: bmp with png, or with jpeg where most of
+    /// Forms to choose from, of png, jpeg, webp (without loss), bmp [default: bmp with png, or with jpeg where most of
     /// SOURCE is JPEG]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = codec)]
     pub(crate) formats: Vec<Codec>,
@@ -95,7 +95,8 @@ fn codec(text: &str) -> Result<Codec, String> {
         "png" => Ok(Codec::Png),
         "jpeg" | "jpg" => Ok(Codec::Jpeg),
         "bmp" => Ok(Codec::Bmp),
-        other => Err(format!("`{other}` is none of png, jpeg, bmp")),
+        "webp" => Ok(Codec::Webp),
+        other => Err(format!("`{other}` is none of png, jpeg, webp, bmp")),
     }
 }
 

@@ -3,12 +3,12 @@ use crate::{
     bilevel::{BilevelEncoder, Form},
     bmp::{self, encode_bmp},
     jpeg::JpegEncoder,
-    lossless::encode_png,
+    lossless::{encode_png, encode_webp},
 };
 use bytes::Bytes;
 use fdconvert_core::{Bilevel, Codec, Encoded, Error, Pixels, Result};
 
-/// Encodes pixels as JPEG, PNG, BMP or raw. One per thread: it keeps a handle and a buffer.
+/// Encodes pixels as JPEG, PNG, BMP, WebP or raw. One per thread: it keeps a handle and a buffer.
 #[derive(Default)]
 pub struct Encoder {
     jpeg: JpegEncoder,
@@ -109,6 +109,10 @@ impl Encoder {
             }
             Codec::Bmp => {
                 encode_bmp(pixels, &mut self.buffer)?;
+                Ok(Bytes::copy_from_slice(&self.buffer))
+            }
+            Codec::Webp => {
+                encode_webp(pixels, &mut self.buffer)?;
                 Ok(Bytes::copy_from_slice(&self.buffer))
             }
             Codec::Raw if matches!(pixels.channels, 1 | 3) => {

@@ -1,9 +1,13 @@
-//! PNG, read and written.
+//! PNG, read and written, and WebP without loss, written.
 
 use crate::{Notes, convert};
 use fdconvert_core::{ImageHeader, Limits, Pixels};
+use image::{ExtendedColorType, codecs::webp::WebPEncoder};
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Transformations};
 use std::io::Cursor;
+
+/// Fourteen bits hold a side less one (WebP lossless bitstream, section 3).
+const MAX_WEBP_SIDE: u32 = 1 << 14;
 
 /// Decodes a PNG to 1, 3 or 4 channels of 8 bits.
 ///
@@ -68,6 +72,23 @@ fn narrow_in_place(samples: &mut Vec<u8>) {
         }
     }
     samples.truncate(n_samples);
+}
+
+/// Writes a WebP without loss, replacing `out`. Gray becomes RGB, which is all that WebP has.
+pub(crate) fn encode_webp(pixels: &Pixels, out: &mut Vec<u8>) -> Result<(), String> {
+    out.clear();
+    let color = match pixels.channels {
+        1 => ExtendedColorType::L8,
+        3 => ExtendedColorType::Rgb8,
+        4 => ExtendedColorType::Rgba8,
+        other => return Err(format!("WebP cannot hold {other} channels")),
+    };
+    if pixels.width.max(pixels.height) > MAX_WEBP_SIDE {
+        return Err(format!("a side of a WebP has at most {MAX_WEBP_SIDE} pixels"));
+    }
+    let encoder = WebPEncoder::new_lossless(out);
+    let wrote = encoder.encode(&pixels.data, pixels.width, pixels.height, color);
+    wrote.map_err(|error| error.to_string())
 }
 
 /// Writes a PNG, replacing `out`.

@@ -1,4 +1,4 @@
-//! BMP, WebP, TIFF and GIF: read through the `image` crate, never written by it.
+//! BMP, WebP, TIFF and GIF: read through the `image` crate.
 
 use crate::{Notes, convert};
 use fdconvert_core::{Codec, ImageHeader, Limits, Pixels};

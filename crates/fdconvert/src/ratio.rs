@@ -97,6 +97,7 @@ fn quick(
     let source = Opening { options, context, cache: None }.open(paths)?;
     let encoded = match options.encode {
         Some(Encoding::Png) => Some(Codec::Png),
+        Some(Encoding::Webp) => Some(Codec::Webp),
         Some(Encoding::Jpeg) => Some(Codec::Jpeg),
         _ => None,
     };

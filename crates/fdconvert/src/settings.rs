@@ -285,7 +285,7 @@ fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
                 named::COMPAT
             ));
         }
-        Encode::Keep | Encode::Png | Encode::Bmp => {
+        Encode::Keep | Encode::Png | Encode::Bmp | Encode::Webp => {
             return refuse(message!("FFCV stores what it has encoded itself; use {jpeg} or raw"));
         }
     }
@@ -307,7 +307,7 @@ fn as_ffcv_would(policy: &mut Policy) -> Result<()> {
 
 fn encode(encoding: Encoding, options: &PackOptions) -> Result<Encode> {
     if options.jpeg_quality.is_some()
-        && matches!(encoding, Encoding::Png | Encoding::Bmp | Encoding::Raw)
+        && matches!(encoding, Encoding::Png | Encoding::Bmp | Encoding::Webp | Encoding::Raw)
     {
         let what = message!("{} writes no JPEG", named::ENCODE.with(encoding));
         return Err(Error::usage(named::JPEG_QUALITY, what));
@@ -317,6 +317,7 @@ fn encode(encoding: Encoding, options: &PackOptions) -> Result<Encode> {
         Encoding::Jpeg => Encode::Jpeg,
         Encoding::Png => Encode::Png,
         Encoding::Bmp => Encode::Bmp,
+        Encoding::Webp => Encode::Webp,
         Encoding::Raw => Encode::Raw,
         Encoding::Smart => Encode::Smart { ratio: options.smart_ratio },
         Encoding::Mix(share) => Encode::Mix { jpeg_share: share.get(), seed: options.seed },

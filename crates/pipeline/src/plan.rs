@@ -240,6 +240,7 @@ fn stored_codec(hint: Option<Codec>, policy: &Policy, format: &dyn Format) -> Op
         Encode::Jpeg => Some(Codec::Jpeg),
         Encode::Png => Some(Codec::Png),
         Encode::Bmp => Some(Codec::Bmp),
+        Encode::Webp => Some(Codec::Webp),
         Encode::Raw => Some(Codec::Raw),
         Encode::Smart { .. } | Encode::Mix { .. } => None,
         Encode::Keep => {

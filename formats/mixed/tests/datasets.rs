@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const CODECS: [Codec; 3] = [Codec::Jpeg, Codec::Png, Codec::Bmp];
+const CODECS: [Codec; 4] = [Codec::Jpeg, Codec::Png, Codec::Bmp, Codec::Webp];
 
 fn schema() -> Schema {
     let class_names: [String; 2] = ["cat", "dög"].map(str::to_owned);

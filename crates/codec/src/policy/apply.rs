@@ -113,6 +113,7 @@ impl Policy {
             Encode::Keep => return true,
             Encode::Png => Codec::Png,
             Encode::Bmp => Codec::Bmp,
+            Encode::Webp => Codec::Webp,
             Encode::Raw => Codec::Raw,
             Encode::Jpeg | Encode::Smart { .. } | Encode::Mix { .. } => return false,
         };

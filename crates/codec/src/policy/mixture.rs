@@ -105,6 +105,7 @@ impl Policy {
         let codec = match self.encode {
             _ if kept.is_some() => Some(header.codec),
             Encode::Png => Some(Codec::Png),
+            Encode::Webp => Some(Codec::Webp),
             Encode::Jpeg => Some(Codec::Jpeg),
             _ => None,
         };
@@ -282,9 +283,9 @@ impl Policy {
                 format!("{} is not from 0 to 1", mixture.share),
             ));
         }
-        if !matches!(self.encode, Encode::Keep | Encode::Jpeg | Encode::Png) {
+        if !matches!(self.encode, Encode::Keep | Encode::Jpeg | Encode::Png | Encode::Webp) {
             let how = self.encode.name();
-            let what = format!("images that stay encoded are kept, jpeg or png, not {how}");
+            let what = format!("images that stay encoded are kept, jpeg, png or webp, not {how}");
             return Err(Error::usage(named::RATIO, what));
         }
         Ok(())

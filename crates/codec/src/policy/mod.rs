@@ -26,6 +26,8 @@ pub enum Encode {
     Png,
     /// BMP; one that needs no change keeps its bytes.
     Bmp,
+    /// WebP without loss; one that needs no change keeps its bytes.
+    Webp,
     /// Raw pixels.
     Raw,
     /// JPEG where that is more than `ratio` times smaller than raw pixels, else raw pixels.
@@ -52,6 +54,7 @@ impl Encode {
             Self::Jpeg => "jpeg",
             Self::Png => "png",
             Self::Bmp => "bmp",
+            Self::Webp => "webp",
             Self::Raw => "raw",
             Self::Smart { .. } => "smart",
             Self::Mix { .. } => "mix",
@@ -240,7 +243,7 @@ impl Policy {
         let writes_jpeg = match self.encode {
             Encode::Keep => self.size.is_some(),
             Encode::Jpeg | Encode::Smart { .. } | Encode::Mix { .. } => true,
-            Encode::Png | Encode::Bmp | Encode::Raw => false,
+            Encode::Png | Encode::Bmp | Encode::Webp | Encode::Raw => false,
         };
         if writes_jpeg {
             put("quality", self.jpeg.quality.to_string());

@@ -44,6 +44,7 @@ impl Policy {
             Encode::Jpeg => Codec::Jpeg,
             Encode::Png => Codec::Png,
             Encode::Bmp => Codec::Bmp,
+            Encode::Webp => Codec::Webp,
             Encode::Raw => Codec::Raw,
             // These take another codec where the format cannot hold one.
             Encode::Keep | Encode::Smart { .. } | Encode::Mix { .. } => return Ok(()),
@@ -80,6 +81,7 @@ impl Policy {
             Encode::Jpeg => Goal::Exact(Codec::Jpeg),
             Encode::Png => Goal::Exact(Codec::Png),
             Encode::Bmp => Goal::Exact(Codec::Bmp),
+            Encode::Webp => Goal::Exact(Codec::Webp),
             Encode::Raw => Goal::Exact(Codec::Raw),
             Encode::Smart { ratio } => Goal::Smart(ratio),
             Encode::Mix { jpeg_share, seed } => {
@@ -151,9 +153,10 @@ impl Policy {
             (4, Alpha::Blend([r, g, b])) if r != g || g != b => false,
             (channels, _) => channels == 4 && shape.color == Color::GrayAlpha,
         };
-        if shape.channels == 4 && codec == Codec::Png && holds(Color::Rgba) {
+        let keeps_alpha = matches!(codec, Codec::Png | Codec::Webp);
+        if shape.channels == 4 && keeps_alpha && holds(Color::Rgba) {
             Some(4)
-        } else if gray && self.gray == Gray::Keep && holds(Color::Gray) {
+        } else if gray && self.gray == Gray::Keep && codec != Codec::Webp && holds(Color::Gray) {
             Some(1)
         } else {
             holds(Color::Rgb).then_some(3)

@@ -31,7 +31,7 @@ fn pixels(image: &Encoded) -> Pixels {
 
 #[test]
 fn every_image_has_the_form_that_it_can_have() {
-    use Codec::{Bmp, Jpeg, Png};
+    use Codec::{Bmp, Jpeg, Png, Webp};
     const STAYED: Notes = Notes::STAYED_ENCODED;
     const NONE: Notes = Notes::NONE;
     for (encode, source, channels, as_encoded, as_bmp, notes) in [
@@ -45,6 +45,12 @@ fn every_image_has_the_form_that_it_can_have() {
         (Encode::Png, Jpeg, 3, Png, Bmp, NONE),
         (Encode::Png, Bmp, 3, Png, Bmp, NONE),
         (Encode::Jpeg, Png, 3, Jpeg, Bmp, NONE),
+        (Encode::Keep, Webp, 3, Webp, Bmp, NONE),
+        (Encode::Keep, Webp, 4, Webp, Webp, STAYED),
+        (Encode::Webp, Png, 1, Webp, Bmp, NONE),
+        (Encode::Webp, Jpeg, 3, Webp, Bmp, NONE),
+        (Encode::Webp, Bmp, 3, Webp, Bmp, NONE),
+        (Encode::Webp, Png, 4, Webp, Webp, STAYED),
     ] {
         let case = format!("{encode:?} {source:?} {channels}");
         let image = file(64, 48, channels, source);

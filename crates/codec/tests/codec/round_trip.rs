@@ -15,16 +15,16 @@ fn check(pixels: &Pixels, codec: Codec) {
         let header = fdconvert_core::probe::probe(&image.bytes).unwrap();
         fdconvert_core::probe::check_complete(&image.bytes, &header).unwrap();
         let color = match (codec, pixels.channels) {
-            // A gray palette is a palette.
-            (Codec::Bmp, _) | (_, 3) => Color::Rgb,
+            // A gray palette is a palette, and a WebP has no gray.
+            (Codec::Bmp, _) | (Codec::Webp, 1) | (_, 3) => Color::Rgb,
             (_, 1) => Color::Gray,
             _ => Color::Rgba,
         };
         assert_eq!((header.color, header.bits), (color, 8));
     }
     let decoded = Decoder::new().decode("k", &image, &Limits::DEFAULT).unwrap();
-    if codec == Codec::Bmp && pixels.channels == 1 {
-        // Readers of a BMP may make three equal channels of a gray palette.
+    if matches!(codec, Codec::Bmp | Codec::Webp) && pixels.channels == 1 {
+        // Three equal channels of a gray palette, and of what has no gray.
         let gray: Vec<_> =
             decoded.pixels.data.chunks(decoded.pixels.channels.into()).map(|p| p[0]).collect();
         assert_eq!(gray, pixels.data);
@@ -36,12 +36,13 @@ fn check(pixels: &Pixels, codec: Codec) {
 
 proptest! {
     #[test]
-    fn png_bmp_and_raw_lose_nothing(
+    fn png_bmp_webp_and_raw_lose_nothing(
         width in 1..40u32,
         height in 1..40u32,
         (codec, channels) in prop::sample::select(vec![
             (Codec::Png, 1u8), (Codec::Png, 3), (Codec::Png, 4),
             (Codec::Bmp, 1), (Codec::Bmp, 3),
+            (Codec::Webp, 1), (Codec::Webp, 3), (Codec::Webp, 4),
             (Codec::Raw, 1), (Codec::Raw, 3),
         ]),
     ) {
@@ -84,13 +85,15 @@ proptest! {
 fn what_a_codec_cannot_hold_is_refused_by_name() {
     let mut encoder = Encoder::new();
     let options = JpegOptions::default();
-    for codec in [Codec::Jpeg, Codec::Bmp, Codec::Raw, Codec::Webp, Codec::Gif] {
+    for codec in [Codec::Jpeg, Codec::Bmp, Codec::Raw, Codec::Tiff, Codec::Gif] {
         let error = encoder.encode("a/b", &picture(4, 4, 4), codec, &options, None).unwrap_err();
         assert!(error.to_string().contains("a/b"), "{error}");
     }
     let wide = Pixels { width: 70_000, height: 1, channels: 1, data: vec![0; 70_000] };
     let error = encoder.encode("a/b", &wide, Codec::Jpeg, &options, None).unwrap_err();
     assert!(error.to_string().contains("65535"), "{error}");
+    let error = encoder.encode("a/b", &wide, Codec::Webp, &options, None).unwrap_err();
+    assert!(error.to_string().contains("16384"), "{error}");
     let short = Pixels { data: vec![0; 3], ..wide };
     for codec in Codec::ALL {
         assert!(encoder.encode("a/b", &short, codec, &options, None).is_err());

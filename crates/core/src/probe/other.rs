@@ -1,5 +1,4 @@
-//! WebP, TIFF and GIF: sizes by the `imagesize` crate; they are always decoded before storing, so
-//! colour and depth are only what decoding will give.
+//! WebP, TIFF and GIF: sizes by the `imagesize` crate; colour and depth are what decoding may give.
 use crate::probe::exif;
 use crate::{
     Codec, Color, ImageHeader,
@@ -24,11 +23,26 @@ pub(crate) fn header(bytes: &[u8], codec: Codec) -> Result<ImageHeader, String> 
         codec,
         width,
         height,
-        color: Color::Rgba,
+        color: if codec == Codec::Webp { webp_color(bytes) } else { Color::Rgba },
         bits: 8,
         orientation: orientation.unwrap_or(1),
         progressive: false,
     })
+}
+
+/// Returns whether the pixels have alpha: by the flags of the extended and of the lossless form; lossy
+/// pixels alone have none (WebP Container Specification; lossless bitstream, section 3).
+fn webp_color(bytes: &[u8]) -> Color {
+    const EXTENDED_ALPHA: u8 = 0x10;
+    const LOSSLESS_ALPHA: u32 = 1 << 28;
+    let has_alpha = match array_at::<4>(bytes, 12).as_ref() {
+        Some(b"VP8 ") => Some(false),
+        // Behind a byte that says what follows.
+        Some(b"VP8L") => u32_at(bytes, 21).map(|sizes| sizes & LOSSLESS_ALPHA != 0),
+        Some(b"VP8X") => array_at(bytes, 20).map(|[flags]: [u8; 1]| flags & EXTENDED_ALPHA != 0),
+        _ => None,
+    };
+    if has_alpha == Some(false) { Color::Rgb } else { Color::Rgba }
 }
 
 /// The data of the first RIFF chunk of that kind (WebP Container Specification).

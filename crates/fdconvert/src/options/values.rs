@@ -252,6 +252,8 @@ pub enum Encoding {
     Png,
     /// BMP.
     Bmp,
+    /// WebP without loss.
+    Webp,
     /// 8-bit RGB pixels.
     Raw,
     /// JPEG where that is `smart_ratio` times smaller than raw pixels, else raw pixels.
@@ -269,14 +271,15 @@ impl FromStr for Encoding {
             "jpeg" | "jpg" => Self::Jpeg,
             "png" => Self::Png,
             "bmp" => Self::Bmp,
+            "webp" => Self::Webp,
             "raw" => Self::Raw,
             "smart" => Self::Smart,
             _ => {
                 let share = text.strip_prefix("mix:").and_then(|share| share.parse().ok());
                 let share = share.and_then(Share::new).ok_or_else(|| {
                     format!(
-                        "`{text}` is none of: keep, jpeg, png, bmp, raw, smart, mix:P (P from 0 \
-                         to 1)"
+                        "`{text}` is none of: keep, jpeg, png, bmp, webp, raw, smart, mix:P (P from \
+                         0 to 1)"
                     )
                 })?;
                 Self::Mix(share)
@@ -292,6 +295,7 @@ impl fmt::Display for Encoding {
             Self::Jpeg => "jpeg",
             Self::Png => "png",
             Self::Bmp => "bmp",
+            Self::Webp => "webp",
             Self::Raw => "raw",
             Self::Smart => "smart",
             Self::Mix(share) => return write!(f, "mix:{share}"),

@@ -29,7 +29,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     let options = run.options;
     let images = options.n_images_from(if options.quick { 16 } else { 64 }, 8)?;
     let threads = options.n_threads()?;
-    run.watch.total(8 + 4 * u64::from(options.n_rounds()));
+    run.watch.total(9 + 5 * u64::from(options.n_rounds()));
     let maker = Maker { folder: run.folder, threads, watch: run.watch };
     let folder = maker.street_files(IMAGE, images, "streets")?;
 
@@ -161,7 +161,7 @@ fn result(name: &str, report: &ProfileReport) -> String {
     )
 }
 
-/// PNG, BMP, JPEG and the mixture, on the same disk.
+/// PNG, BMP, WebP, JPEG and the mixture, on the same disk.
 fn forms(
     run: &Run<'_>,
     maker: &Maker<'_>,
@@ -174,6 +174,7 @@ fn forms(
     let forms = [
         ("PNG", maker.pack(&folder.path, "png.wds", keep())?),
         ("BMP", maker.pack(&folder.path, "bmp.wds", keep().encode(Encoding::Bmp))?),
+        ("WebP without loss", maker.pack(&folder.path, "webp.wds", keep().encode(Encoding::Webp))?),
         ("JPEG, quality 90", maker.pack(&folder.path, "jpeg.wds", keep().jpeg_quality(90))?),
         ("mixed", maker.pack(&folder.path, "mixed.mixed", mixed(share))?),
     ];
