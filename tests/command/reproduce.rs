@@ -3,10 +3,15 @@
 
 use crate::common::{self, fails, ok};
 use serde_json::Value;
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
 
 /// A program that answers as the loaders of others do: of all of them by `--probe` the first two.
-fn python(folder: &Path) -> std::path::PathBuf {
+fn python(folder: &Path) -> PathBuf {
     let python = folder.join("python");
     let program = "#!/bin/sh\n\
         case \"$1\" in *loader2.py|*loader3.py) echo 'Traceback' >&2; echo 'No module' >&2; exit 1;; esac\n\
@@ -16,6 +21,11 @@ fn python(folder: &Path) -> std::path::PathBuf {
     fs::write(&python, program).unwrap();
     fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
     python
+}
+
+/// The words of an experiment with as little as there can be.
+fn small<'a>(paper: &'a &str, page: &'a PathBuf) -> [&'a dyn AsRef<OsStr>; 9] {
+    [&"reproduce", paper, &"--quick", &"--images", &"100", &"--rounds", &"1", &"-o", page]
 }
 
 fn document(folder: &Path, paper: &str) -> Value {
@@ -39,20 +49,11 @@ fn loaders_take_turns_and_what_is_missing_is_named() {
     let python = python(folder.path());
     let page = folder.path().join("paper-000.html");
     let said = ok(&[
-        &"reproduce",
-        &"000",
-        &"--quick",
-        &"--images",
-        &"100",
-        &"--rounds",
-        &"1",
-        &"-o",
-        &page,
-        &"--python",
-        &"no-such-python",
-        &"--python",
-        &python,
-    ]);
+        &small(&"000", &page)[..],
+        &[&"--python", &"no-such-python"],
+        &[&"--python", &python],
+    ]
+    .concat());
     assert!(said.contains("not here: FFCV") && said.contains("No module"), "{said}");
     let found = document(folder.path(), "000");
     assert_eq!(found["others"], serde_json::json!([["torch", "9.8"], ["webdataset", "9.8"]]));
@@ -72,7 +73,7 @@ fn loaders_take_turns_and_what_is_missing_is_named() {
 fn ranks_read_less_with_owners() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("paper-004.html");
-    let args: [&dyn AsRef<std::ffi::OsStr>; 7] =
+    let args: [&dyn AsRef<OsStr>; 7] =
         [&"reproduce", &"004", &"--quick", &"--images", &"800", &"-o", &page];
     ok(&args);
     let found = document(folder.path(), "004");
@@ -90,20 +91,7 @@ fn drawing_is_compared_with_reading() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("paper-001.html");
     let python = python(folder.path());
-    ok(&[
-        &"reproduce",
-        &"001",
-        &"--quick",
-        &"--images",
-        &"100",
-        &"--rounds",
-        &"1",
-        &"-o",
-        &page,
-        &"--python",
-        &python,
-        &"-q",
-    ]);
+    ok(&[&small(&"001", &page)[..], &[&"--python", &python, &"-q"]].concat());
     let found = document(folder.path(), "001");
     let lines = found["figures"][1]["plot"]["lines"].as_array().unwrap();
     assert_eq!(lines.len(), 2);

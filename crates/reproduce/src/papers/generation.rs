@@ -3,7 +3,7 @@
 //! The paper draws one image for each of a million classes in memory, instead of reading PNGs with
 //! TorchVision, and tells 13.7 s instead of 72 for an epoch of eight GPUs with 20 workers each, 3.95
 //! times the images, the same for every batch size.
-use super::{Found, Run, failures};
+use super::{Found, Run, SIZE, failures, loader};
 use crate::{
     Bar, Figure, Line, Plot, TableOf,
     data::Maker,
@@ -12,10 +12,8 @@ use crate::{
 };
 use fdconvert::PackOptions;
 use fdconvert_core::Result;
-use fdconvert_loader::{Crop, DType, Layout, Normalise, Options, Output};
 use std::{path::Path, time::Duration};
 
-const SIZE: u32 = 224;
 const BATCH: u32 = 256;
 /// The paper's ratio of images to TorchVision's pipeline.
 const TOLD: f64 = 3.95;
@@ -107,21 +105,6 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
             .into(),
     ];
     Ok(found)
-}
-
-fn loader(batch: u32, threads: usize) -> Options {
-    Options {
-        batch,
-        crop: Crop::None,
-        output: Output {
-            size: (SIZE, SIZE),
-            dtype: DType::F32,
-            layout: Layout::Nchw,
-            normalise: Some(Normalise::IMAGENET),
-        },
-        threads,
-        ..Options::default()
-    }
 }
 
 fn rates(lanes: &[Lane]) -> Figure {

@@ -4,7 +4,7 @@
 //! file system and from a local disk: a batch step of 500 with resize, conversion and normalisation
 //! (its figures 6 and 7), and an epoch with AutoAugment (figure 8); before that it tells what
 //! converting the folder takes (figures 2 and 3). It names few numbers, all in its text.
-use super::{Found, Run, failures};
+use super::{Found, Run, SIZE, failures, loader};
 use crate::{
     Bar, Figure, Plot, TableOf,
     data::{Made, Maker},
@@ -13,14 +13,11 @@ use crate::{
 };
 use fdconvert::{Encoding, PackOptions};
 use fdconvert_core::Result;
-use fdconvert_loader::{
-    Access, Augment, Crop, DType, Layout, Normalise, Options, Output, Policy, Throttle,
-};
+use fdconvert_loader::{Access, Augment, Options, Policy, Throttle};
 use std::{path::Path, sync::Arc, time::Duration};
 
 /// The paper's.
 const BATCH: u32 = 500;
-const SIZE: u32 = 224;
 /// Images of a class: 25 rows of weights and four flips.
 const PER_CLASS: u64 = 100;
 /// A network file system that many nodes share, which the paper does not describe: what one of them
@@ -136,26 +133,17 @@ impl Data {
     }
 }
 
-fn loader(threads: usize, augment: bool) -> Options {
+fn augmented(threads: usize, augment: bool) -> Options {
     Options {
-        batch: BATCH,
-        crop: Crop::None,
-        output: Output {
-            size: (SIZE, SIZE),
-            dtype: DType::F32,
-            layout: Layout::Nchw,
-            normalise: Some(Normalise::IMAGENET),
-        },
         augment: augment.then_some(Augment::AutoAugment(Policy::ImageNet)),
-        threads,
-        ..Options::default()
+        ..loader(BATCH, threads)
     }
 }
 
 fn lanes(data: &Data, rivals: &[Rival], images: u64, threads: usize, augment: bool) -> Vec<Lane> {
     let ours = data.all().map(|(name, made)| {
         let new = if name == "formula" { Lane::drawn } else { Lane::ours };
-        new(format!("fdconvert, {name}"), &made.path, loader(threads, augment))
+        new(format!("fdconvert, {name}"), &made.path, augmented(threads, augment))
     });
     let mut lanes: Vec<Lane> = ours.collect();
     for rival in rivals {
@@ -196,7 +184,7 @@ fn slow_lanes(data: &Data, threads: usize) -> Result<Vec<Lane>> {
             latency: SLOW_LATENCY,
             fetch_threads: SLOW_FETCHES,
             access: Access::Mapped,
-            ..loader(threads, false)
+            ..loader(BATCH, threads)
         };
         Ok(Lane::ours(format!("fdconvert, {name}"), path, options))
     };

@@ -8,7 +8,11 @@ mod mixing;
 use crate::{Findings, Missing, Paper, ReproduceOptions, rivals::Rival, watch::Watch};
 use fdconvert::Context;
 use fdconvert_core::{Error, Result};
+use fdconvert_loader::{Crop, DType, Layout, Normalise, Options, Output};
 use std::{path::Path, time::Instant};
+
+/// Pixels a side, as networks on ImageNet take them.
+const SIZE: u32 = 224;
 
 /// Carries out the experiment of a paper.
 ///
@@ -73,4 +77,20 @@ struct Found {
 /// Loaders that failed did not take part.
 fn failures(missing: &mut Vec<Missing>, failed: Vec<(String, String)>) {
     missing.extend(failed.into_iter().map(|(name, why)| Missing { name, why }));
+}
+
+/// Batches as the papers' networks take them: whole images, resized, as normalised floats.
+fn loader(batch: u32, threads: usize) -> Options {
+    Options {
+        batch,
+        crop: Crop::None,
+        output: Output {
+            size: (SIZE, SIZE),
+            dtype: DType::F32,
+            layout: Layout::Nchw,
+            normalise: Some(Normalise::IMAGENET),
+        },
+        threads,
+        ..Options::default()
+    }
 }
