@@ -3,15 +3,17 @@ use crate::{
     bench::args::BenchArgs,
     choices::{ByArg, EngineArg, FilterArg, OnErrorArg, SubsamplingArg},
     clean::CleanArgs,
+    diff::DiffArgs,
     fractal::args::FractalArgs,
     help::{
-        BENCH_EXAMPLES, CLEAN_EXAMPLES, EXIT_STATUS, INDEX_EXAMPLES, MAN_EXAMPLES, MORE,
-        PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES, REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES,
+        BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES, EXIT_STATUS, INDEX_EXAMPLES, MAN_EXAMPLES,
+        MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES, REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES,
         TEMPLATE, UNPACK_EXAMPLES, VERIFY_EXAMPLES,
     },
     profile::args::ProfileArgs,
     reproduce::args::ReproduceArgs,
     stores::name_and_value,
+    verify::VerifyArgs,
 };
 use clap::{Args, Parser, Subcommand};
 use fdconvert::{
@@ -70,6 +72,9 @@ pub(crate) enum Command {
     /// Check a dataset for damage
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),
+    /// Compare two datasets by keys and contents
+    #[command(after_help = DIFF_EXAMPLES)]
+    Diff(DiffArgs),
     /// Show the GPUs and what would decode JPEGs on them
     Gpu(GpuArgs),
     /// Print a completion script for a shell
@@ -575,26 +580,6 @@ pub(crate) struct ProbeArgs {
     /// Library to load as the CUDA driver, instead of the one that is installed
     #[arg(long, value_name = "FILE")]
     pub(crate) driver: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct VerifyArgs {
-    /// Dataset to check
-    pub(crate) dataset: PathBuf,
-    /// Decode every image too, and find its entry points again
-    #[arg(long)]
-    pub(crate) deep: bool,
-    /// Refuse images of more pixels than this when decoding
-    #[arg(long, value_name = "N", default_value_t = 100_000_000)]
-    pub(crate) max_pixels: u64,
-    /// Worker threads [default: one per core]
-    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
-    pub(crate) threads: Option<usize>,
-    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
-    #[arg(long, value_name = "SIZE", hide_short_help = true)]
-    pub(crate) max_decompressed: Option<ByteCount>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

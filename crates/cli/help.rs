@@ -2,7 +2,7 @@
 
 macro_rules! exit_status {
     () => {
-        "Exit status: 0 complete, 1 samples skipped or damage found, 2 not done, 130 interrupted."
+        "Exit status: 0 complete, 1 samples skipped, damage or differences found, 2 not done, 130 stopped."
     };
 }
 
@@ -12,7 +12,7 @@ pub(crate) const EXIT_STATUS: &str = exit_status!();
 /// All commands on a screen of 24 lines: no empty line between its parts. Options of stores are in the
 /// help of each command.
 pub(crate) const TEMPLATE: &str = concat!(
-    "{about}\n{usage-heading} {usage}\nCommands:\n{subcommands}\nOptions:\n{options}\n",
+    "{about}\n{usage-heading} {usage}; commands:\n{subcommands}\nOptions:\n{options}\n",
     exit_status!()
 );
 
@@ -119,6 +119,11 @@ Examples:
   fdconvert verify train.beton           structure, sizes and checksums
   fdconvert verify train.beton --deep    and decode every image
   fdconvert verify photos --deep         which images of a folder are broken";
+
+pub(crate) const DIFF_EXAMPLES: &str = "\
+Examples:
+  fdconvert diff train.beton s3://bucket/train     are they the same samples?
+  fdconvert diff photos.wds raw.beton --pixels     do they show the same?";
 
 pub(crate) const MAN_EXAMPLES: &str = "\
 Examples:

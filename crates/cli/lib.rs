@@ -9,6 +9,7 @@ mod arguments;
 mod bench;
 mod choices;
 mod clean;
+mod diff;
 mod engine;
 mod format_options;
 mod formula;

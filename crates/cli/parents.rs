@@ -71,6 +71,7 @@ fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
         | Command::Index(_)
         | Command::Inspect(_)
         | Command::Verify(_)
+        | Command::Diff(_)
         | Command::Gpu(_)
         | Command::Completions { .. }
         | Command::Man(_) => {}

@@ -2,7 +2,7 @@
 use crate::{
     Outcome, Session,
     args::{Cli, Command},
-    arguments, bench, clean, format_options, fractal, gpu, index, inspect, man, output, pack,
+    arguments, bench, clean, diff, format_options, fractal, gpu, index, inspect, man, output, pack,
     parents, plan, profile, reproduce, sample, unpack, verify,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
@@ -65,6 +65,7 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
         Command::Unpack(args) => unpack::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
         Command::Verify(args) => verify::run(args, session),
+        Command::Diff(args) => diff::run(args, session),
         Command::Gpu(args) => gpu::run(args, session),
         Command::Completions { shell } => {
             let mut script = Vec::new();

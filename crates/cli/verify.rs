@@ -1,8 +1,29 @@
 //! `fdconvert verify`.
-use crate::{Outcome, Session, args::VerifyArgs, listen::Listener, output};
-use fdconvert::{Verified, VerifyOptions, verify_with};
+use crate::{Outcome, Session, args::Common, listen::Listener, output};
+use clap::Args;
+use fdconvert::{ByteCount, Verified, VerifyOptions, verify_with};
 use fdconvert_core::{Result, Shown};
+use std::path::PathBuf;
 
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Dataset to check
+    pub(crate) dataset: PathBuf,
+    /// Decode every image too, and find its entry points again
+    #[arg(long)]
+    pub(crate) deep: bool,
+    /// Refuse images of more pixels than this when decoding
+    #[arg(long, value_name = "N", default_value_t = 100_000_000)]
+    pub(crate) max_pixels: u64,
+    /// Worker threads [default: one per core]
+    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
+    pub(crate) threads: Option<usize>,
+    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    pub(crate) max_decompressed: Option<ByteCount>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
 /// Problems shown one by one on a terminal; `--json` has them all.
 const SHOWN: usize = 100;
 

@@ -10,7 +10,7 @@ fn short_help_fits_a_screen_and_every_command_explains_itself() {
     let help = ok(&[&"-h"]);
     assert!(help.lines().count() <= 24, "{help}");
     assert!(ok(&[&"pack", &"-h"]).lines().count() <= 45);
-    for command in ["pack", "unpack", "inspect", "verify"] {
+    for command in ["pack", "unpack", "inspect", "verify", "diff"] {
         assert!(help.contains(command), "{help}");
         let long = ok(&[&command, &"--help"]);
         assert!(long.len() > 300, "{long}");

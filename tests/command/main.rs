@@ -18,6 +18,7 @@ mod combined;
 mod convert;
 #[cfg(feature = "turbo")]
 mod datasets;
+mod diff;
 #[cfg(feature = "turbo")]
 mod fractal;
 #[cfg(feature = "turbo")]

@@ -27,6 +27,7 @@
 //! Deliberately absent: printing, and arguments of a command line. A [`Progress`] listens.
 #![forbid(unsafe_code)]
 
+mod diff;
 mod document;
 mod formula;
 mod inspect;
@@ -46,6 +47,7 @@ mod sources;
 mod splits;
 mod verify;
 
+pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff, diff_with};
 pub use document::document;
 pub use formula::{FormulaOutput, FormulaReport};
 pub use inspect::{InspectOptions, Inspected, Stats, inspect, inspect_with, spread};

@@ -45,6 +45,8 @@ pub enum Stage {
     Profiling,
     /// Checks samples for damage.
     Verifying,
+    /// Compares two datasets.
+    Comparing,
     /// Counts what samples are.
     Counting,
     /// Carries out the experiment of a paper.
@@ -61,6 +63,7 @@ impl Stage {
             Self::Planning => "planning",
             Self::Profiling => "profiling",
             Self::Verifying => "verifying",
+            Self::Comparing => "comparing",
             Self::Counting => "counting",
             Self::Reproducing => "reproducing",
         }

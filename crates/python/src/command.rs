@@ -1,9 +1,10 @@
 //! What the command does, as functions, and the command itself in this process.
 use crate::error::raise;
 use fdconvert::{
-    Cancel, Context, InspectOptions, Observer, Pack, PackOptions, Planned, Prepared,
+    Cancel, Context, DiffOptions, InspectOptions, Observer, Pack, PackOptions, Planned, Prepared,
     ProfileOptions, Progress, Result, Skipped, Stage, Steps, VerifyOptions, check_plan_place,
-    document, inspect_with, merge_with, plan_with, profile_document, profile_with, verify_with,
+    diff_with, document, inspect_with, merge_with, plan_with, profile_document, profile_with,
+    verify_with,
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::{Map, Value};
@@ -158,6 +159,11 @@ fn carry_out(
         "verify" => {
             let options = VerifyOptions::from_json(options)?;
             Ok(verify_with(&last, &options, context)?.document(&last, &options))
+        }
+        "diff" => {
+            let first = paths.pop().unwrap_or_default();
+            let datasets = [first.as_path(), last.as_path()];
+            Ok(diff_with(datasets, &DiffOptions::from_json(options)?, context)?.document(datasets))
         }
         "profile" => {
             // Python's own command line says nothing about this call.

@@ -57,6 +57,15 @@ def test_a_name_like_an_option_is_a_name(
     assert fdconvert.verify("--help.beton")["problems"] == []
 
 
+def test_diff_tells_what_changed(beton: Path, tmp_path: Path) -> None:
+    smaller = tmp_path / "smaller.beton"
+    fdconvert.pack(beton, smaller, sample="10")
+    found = fdconvert.diff(beton, smaller)
+    assert (found["same"], found["changed"], found["only_in_second"]) == (10, [], [])
+    assert len(found["only_in_first"]) == 2
+    assert fdconvert.diff(beton, beton, pixels=True)["same"] == 12
+
+
 def test_verify_finds_damage(beton: Path, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     found = fdconvert.verify(

@@ -19,6 +19,7 @@ DOCUMENTED: dict[str, Callable[..., Any]] = {
     "unpack": fdconvert.unpack,
     "inspect": fdconvert.inspect,
     "verify": fdconvert.verify,
+    "diff": fdconvert.diff,
     "profile": fdconvert.profile,
     "Dataset": fdconvert.Dataset,
     "decode": fdconvert.decode,

@@ -1,8 +1,9 @@
 """Packs image datasets once so that training reads them fast.
 
-``pack``, ``plan``, ``merge``, ``unpack``, ``inspect``, ``verify`` and ``profile`` are the commands of
-the same names, run in this process, and ``pack_plan`` is ``pack`` with a plan. ``Dataset`` opens what was packed, or a folder of images, as a sequence, and ``Loader``
-makes batches of it for training. ``decode`` makes arrays of images that are in no dataset.
+``pack``, ``plan``, ``merge``, ``unpack``, ``inspect``, ``verify``, ``diff`` and ``profile`` are the
+commands of the same names, run in this process, and ``pack_plan`` is ``pack`` with a plan.
+``Dataset`` opens what was packed, or a folder of images, as a sequence, and ``Loader`` makes batches
+of it for training. ``decode`` makes arrays of images that are in no dataset.
 A path may be a URL of a store (``s3://``, ``gs://``, ``az://``, ``https://``, ``hf://``), as text;
 ``set_store_options`` says more about stores than the environment does.
 ``TorchIterable`` is the loader for torch's ``DataLoader``; it alone needs torch.
@@ -12,7 +13,17 @@ itself.
 
 from typing import TYPE_CHECKING
 
-from fdconvert._commands import inspect, merge, pack, pack_plan, plan, profile, unpack, verify
+from fdconvert._commands import (
+    diff,
+    inspect,
+    merge,
+    pack,
+    pack_plan,
+    plan,
+    profile,
+    unpack,
+    verify,
+)
 from fdconvert._errors import DataError, DeviceError, Error, UsageError
 from fdconvert._fdconvert import (
     Array,
@@ -39,6 +50,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "decode",
+    "diff",
     "inspect",
     "merge",
     "pack",

@@ -162,6 +162,24 @@ def verify(
     return _run("verify", [path], named, progress)
 
 
+def diff(
+    first: StrPath,
+    second: StrPath,
+    *,
+    pixels: bool = False,
+    max_pixels: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Compare two datasets by keys and contents, with ``pixels`` images by what they show.
+
+    ``changed`` lists samples that both have and that differ, ``only_in_first`` and
+    ``only_in_second`` those of one alone. Differences are a result here, no exception.
+    """
+    named: dict[str, Option] = {"pixels": pixels, "max_pixels": max_pixels, "threads": threads}
+    return _run("diff", [first, second], named, progress)
+
+
 def profile(
     source: StrPath,
     *,

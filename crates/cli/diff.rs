@@ -1,0 +1,108 @@
+//! `fdconvert diff`.
+use crate::{Outcome, Session, args::Common, listen::Listener, output};
+use clap::Args;
+use fdconvert::{ByteCount, Changed, DiffOptions, Differences, diff_with};
+use fdconvert_core::{Result, Shown};
+use std::path::{Path, PathBuf};
+
+/// Differences shown one by one on a terminal; `--json` has them all.
+const SHOWN: usize = 20;
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// Folder of images, packed dataset or recipe
+    pub(crate) first: PathBuf,
+    /// Another one; samples are matched by their keys
+    pub(crate) second: PathBuf,
+    /// Compare images by what they show, not by how they are stored
+    #[arg(long)]
+    pub(crate) pixels: bool,
+    /// Refuse images of more pixels than this when decoding
+    #[arg(long, value_name = "N", default_value_t = 100_000_000)]
+    pub(crate) max_pixels: u64,
+    /// Worker threads [default: one per core]
+    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
+    pub(crate) threads: Option<usize>,
+    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    pub(crate) max_decompressed: Option<ByteCount>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+pub(crate) fn run(args: &DiffArgs, session: &Session) -> Result<Outcome> {
+    let listener = Listener::new(session, args.common.quiet || args.common.json);
+    let mut options = DiffOptions::default();
+    options.pixels = args.pixels;
+    options.max_pixels = args.max_pixels;
+    options.threads = args.threads;
+    options.max_decompressed = args.max_decompressed;
+    let datasets: [&Path; 2] = [&args.first, &args.second];
+    let found = diff_with(datasets, &options, listener.context())?;
+    if args.common.json {
+        session.print_document(&found.document(datasets))?;
+    } else if !args.common.quiet || !found.is_same() {
+        session.print(&report(datasets, &found))?;
+    }
+    Ok(if found.is_same() { Outcome::Complete } else { Outcome::DataProblems })
+}
+
+fn report(datasets: [&Path; 2], found: &Differences) -> String {
+    let names = datasets.map(output::path);
+    let mut text = String::new();
+    shorten(&mut text, found.changed.iter().map(changed));
+    for (name, only) in names.iter().zip(&found.only) {
+        let line = |(index, key): &(u64, String)| {
+            format!("only in {name}: sample {index} (`{}`)\n", Shown(key))
+        };
+        shorten(&mut text, only.iter().map(line));
+    }
+    let [one, other] = found.samples.map(|samples| output::counted(samples, "sample"));
+    let verdict = if found.is_same() { "the same" } else { "not the same" };
+    text.push_str(&format!(
+        "{} ({one}) and {} ({other}) in {:.2} s: {verdict}\n",
+        names[0], names[1], found.seconds
+    ));
+    let mut line = |name: &str, value: String| text.push_str(&format!("  {name:9} {value}\n"));
+    let of_one = |side: usize| {
+        let n_samples = found.only.get(side).map_or(0, Vec::len);
+        output::counted(n_samples as u64, "sample")
+    };
+    line("equal", output::counted(found.same, "sample"));
+    line("changed", output::counted(found.changed.len() as u64, "sample"));
+    line("only", format!("{} in the first, {} in the second", of_one(0), of_one(1)));
+    if found.moved > 0 {
+        line("moved", format!("{} in another place", output::counted(found.moved, "sample")));
+    }
+    for [one, other] in &found.renamed {
+        line("fields", format!("{} of the first is {} of the second", Shown(one), Shown(other)));
+    }
+    for (fields, side) in found.fields_of_one.iter().zip(["first", "second"]) {
+        for field in fields {
+            line("fields", format!("{} is in the {side} alone, and not compared", Shown(field)));
+        }
+    }
+    text
+}
+
+fn changed(sample: &Changed) -> String {
+    let differs = sample.fields.iter().map(|(field, how)| format!("{}: {how}", Shown(field)));
+    let mut what: Vec<String> = differs.collect();
+    let unreadable = sample.unreadable.iter();
+    what.extend(
+        unreadable
+            .map(|why| format!("cannot be compared: {}", output::without_key(why, &sample.key))),
+    );
+    let [one, other] = sample.indices;
+    let place = if one == other { one.to_string() } else { format!("{one} and {other}") };
+    format!("changed: sample {place} (`{}`): {}\n", Shown(&sample.key), what.join("; "))
+}
+
+/// The first of many lines.
+fn shorten(text: &mut String, lines: impl ExactSizeIterator<Item = String>) {
+    let n_lines = lines.len();
+    lines.take(SHOWN).for_each(|line| text.push_str(&line));
+    if n_lines > SHOWN {
+        text.push_str(&format!("... and {} more; --json lists all\n", n_lines - SHOWN));
+    }
+}

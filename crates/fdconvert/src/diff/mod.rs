@@ -1,0 +1,276 @@
+//! Two datasets compared, sample by sample.
+//!
+//! Samples are matched by their keys, wherever they stand; those with the same key are matched in
+//! their order. Fields are matched by their names, and those that are left by kind and order: what
+//! a beton calls `image` is `jpg` in tar shards. Values are compared as they are stored, byte for
+//! byte, and labels by the names of their classes where both datasets have them.
+mod fields;
+mod keys;
+mod values;
+
+pub use values::{Difference, PixelDifference};
+
+use crate::{ByteCount, Context, Stage, document, options::from_object, pack::threads};
+use fdconvert_codec::Decoder;
+use fdconvert_core::{
+    Ahead, Class, Error, Limits, MaxDecompressed, Message, Reader, Result, named,
+};
+use fdconvert_pipeline::Cancel;
+use fields::FieldPair;
+use rayon::prelude::*;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use std::{path::Path, time::Instant};
+
+/// Pairs between two looks at the cancel switch.
+const CHUNK: usize = 4096;
+/// Of datasets in stores: what is announced and fetched at a time.
+const AHEAD: usize = 256;
+
+/// How two datasets are compared.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct DiffOptions {
+    /// Images are the same when they show the same: those whose bytes differ are decoded.
+    pub pixels: bool,
+    /// Images of more pixels are refused when decoding.
+    pub max_pixels: u64,
+    /// Worker threads; `None` for one per core.
+    pub threads: Option<usize>,
+    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// size.
+    pub max_decompressed: Option<ByteCount>,
+}
+
+impl Default for DiffOptions {
+    fn default() -> Self {
+        let max_pixels = Limits::DEFAULT.max_pixels;
+        Self { pixels: false, max_pixels, threads: None, max_decompressed: None }
+    }
+}
+
+impl DiffOptions {
+    /// Options from a JSON object: names as here.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(object: Map<String, Json>) -> Result<Self> {
+        from_object(object)
+    }
+}
+
+/// A sample that both datasets have, and not with the same content.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Changed {
+    /// What both call it.
+    pub key: String,
+    /// Its number in the one and in the other.
+    pub indices: [u64; 2],
+    /// Fields that differ, by their name in the first dataset.
+    pub fields: Vec<(String, Difference)>,
+    /// Why it cannot be compared, where one of the two cannot be read.
+    pub unreadable: Option<Message>,
+}
+
+/// What two datasets have in common, and what not.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Differences {
+    /// Samples of each.
+    pub samples: [u64; 2],
+    /// Samples of both with the same content.
+    pub same: u64,
+    /// Pairs of fields that have other names, and are compared all the same.
+    pub renamed: Vec<[String; 2]>,
+    /// Fields of one dataset alone, which are not compared.
+    pub fields_of_one: [Vec<String>; 2],
+    /// Samples of both that differ, in the order of the first dataset.
+    pub changed: Vec<Changed>,
+    /// Number and key of the samples of one dataset alone.
+    pub only: [Vec<(u64, String)>; 2],
+    /// Samples of both that stand elsewhere.
+    pub moved: u64,
+    /// Wall-clock time.
+    pub seconds: f64,
+}
+
+/// Compares two datasets. What differs is a result here, no error.
+///
+/// # Errors
+/// Those of opening; `Usage` where no field can be compared.
+pub fn diff(
+    a: impl AsRef<Path>,
+    b: impl AsRef<Path>,
+    options: &DiffOptions,
+) -> Result<Differences> {
+    let cancel = Cancel::default();
+    diff_with([a.as_ref(), b.as_ref()], options, Context { cancel: &cancel, progress: &() })
+}
+
+/// As [`diff`], told how far it is.
+///
+/// # Errors
+/// As for [`diff`]; `Cancelled`.
+pub fn diff_with(
+    datasets: [&Path; 2],
+    options: &DiffOptions,
+    context: Context<'_>,
+) -> Result<Differences> {
+    let began = Instant::now();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
+    let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
+    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
+    let [a, b] = datasets.map(|path| fdconvert_reader::open_within(path, limit));
+    let (a, b) = (a?, b?);
+    let (pairs, fields_of_one) = fields::matched(a.schema(), b.schema());
+    if pairs.is_empty() {
+        let what = "the two datasets have no field of the same kind that could be compared";
+        return Err(Error::usage("dataset", what));
+    }
+    let matched = pool.install(|| keys::matched(&*a, &*b, context.cancel))?;
+    let comparison = Comparison { a: &*a, b: &*b, pairs: &pairs, options, context };
+    let changed = pool.install(|| comparison.changed(&matched.both))?;
+    let both = matched.both.len() as u64;
+    let renamed = pairs.iter().filter(|pair| pair.names[0] != pair.names[1]);
+    let keys_of = |reader: &dyn Reader, only: Vec<u64>| -> Vec<(u64, String)> {
+        only.into_iter().map(|index| (index, reader.key(index))).collect()
+    };
+    Ok(Differences {
+        samples: [a.len(), b.len()],
+        same: both - changed.len() as u64,
+        renamed: renamed.map(|pair| pair.names.clone()).collect(),
+        fields_of_one,
+        changed,
+        moved: matched.both.iter().filter(|[one, other]| one != other).count() as u64,
+        only: [keys_of(&*a, matched.only_a), keys_of(&*b, matched.only_b)],
+        seconds: began.elapsed().as_secs_f64(),
+    })
+}
+
+impl Differences {
+    /// Returns whether each dataset has the samples of the other, with the same content in all fields
+    /// that both have. Their order, and fields of one alone, make no difference.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.changed.is_empty() && self.only.iter().all(Vec::is_empty)
+    }
+
+    /// Returns what was found as a document.
+    #[must_use]
+    pub fn document(&self, datasets: [&Path; 2]) -> Json {
+        let only = |side: usize| -> Json {
+            let samples = self.only.get(side).into_iter().flatten();
+            samples.map(|(index, key)| json!({"index": index, "key": key})).collect()
+        };
+        let changed = self.changed.iter().map(|sample| {
+            let fields = sample.fields.iter().map(|(field, how)| {
+                let mut object = how.to_json();
+                object.insert("field".into(), json!(field));
+                Json::Object(object)
+            });
+            json!({
+                "key": sample.key,
+                "indices": sample.indices,
+                "fields": fields.collect::<Vec<_>>(),
+                "unreadable": sample.unreadable,
+            })
+        });
+        let mut object = Map::new();
+        let datasets = datasets.map(|path| path.display().to_string());
+        object.insert("datasets".into(), json!(datasets));
+        object.insert("samples".into(), json!(self.samples));
+        object.insert("same".into(), json!(self.same));
+        object.insert("moved".into(), json!(self.moved));
+        object.insert("changed".into(), changed.collect());
+        object.insert("only_in_first".into(), only(0));
+        object.insert("only_in_second".into(), only(1));
+        object.insert("renamed_fields".into(), json!(self.renamed));
+        object.insert("fields_of_one".into(), json!(self.fields_of_one));
+        object.insert("seconds".into(), json!(self.seconds));
+        document("diff", object)
+    }
+}
+
+/// What the threads compare.
+struct Comparison<'a> {
+    a: &'a dyn Reader,
+    b: &'a dyn Reader,
+    pairs: &'a [FieldPair],
+    options: &'a DiffOptions,
+    context: Context<'a>,
+}
+
+impl Comparison<'_> {
+    /// The samples that differ, in the order of `both`.
+    fn changed(&self, both: &[[u64; 2]]) -> Result<Vec<Changed>> {
+        let steps = self.context.progress.stage(Stage::Comparing);
+        steps.total(both.len() as u64);
+        let is_away = self.a.reads_ahead() || self.b.reads_ahead();
+        let mut chunks = both.chunks(if is_away { AHEAD } else { CHUNK }).peekable();
+        let mut ahead = chunks.peek().map(|chunk| self.announce(chunk));
+        let mut changed = Vec::new();
+        while let Some(chunk) = chunks.next() {
+            // On its way while this one is compared.
+            let next = chunks.peek().map(|chunk| self.announce(chunk));
+            if self.context.cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            let compare = |decoder: &mut Decoder, &indices: &[u64; 2]| {
+                let compared = self.compare(indices, decoder);
+                steps.step();
+                compared.transpose()
+            };
+            let found: Result<Vec<Changed>> =
+                chunk.par_iter().map_init(Decoder::default, compare).flatten().collect();
+            changed.extend(found?);
+            ahead = next;
+        }
+        drop(ahead);
+        Ok(changed)
+    }
+
+    fn announce(&self, chunk: &[[u64; 2]]) -> [Ahead; 2] {
+        let announce = |reader: &dyn Reader, side: usize| {
+            if !reader.reads_ahead() {
+                return Ahead::default();
+            }
+            let indices: Vec<u64> =
+                chunk.iter().filter_map(|indices| indices.get(side).copied()).collect();
+            reader.read_ahead(&indices)
+        };
+        [announce(self.a, 0), announce(self.b, 1)]
+    }
+
+    /// One sample of both; nothing where it is the same.
+    fn compare(&self, indices: [u64; 2], decoder: &mut Decoder) -> Result<Option<Changed>> {
+        let changed = |fields, unreadable| Changed {
+            key: self.a.key(indices[0]),
+            indices,
+            fields,
+            unreadable,
+        };
+        let read = self.a.get(indices[0]).and_then(|a| Ok((a, self.b.get(indices[1])?)));
+        let (a, b) = match read {
+            Ok(both) => both,
+            Err(error) if error.class() == Class::Data => {
+                return Ok(Some(changed(Vec::new(), Some(error.message()))));
+            }
+            Err(error) => return Err(error),
+        };
+        let mut fields = Vec::new();
+        for pair in self.pairs {
+            let [Some(one), Some(other)] = [a.values.get(pair.at[0]), b.values.get(pair.at[1])]
+            else {
+                continue;
+            };
+            let limits = Limits { max_pixels: self.options.max_pixels, ..Limits::DEFAULT };
+            let pixels = self.options.pixels.then_some((&mut *decoder, &limits));
+            if let Some(how) = pair.difference(one, other, pixels) {
+                fields.push((pair.names[0].clone(), how));
+            }
+        }
+        Ok((!fields.is_empty()).then(|| changed(fields, None)))
+    }
+}

@@ -1,0 +1,111 @@
+//! `fdconvert diff`: what is the same in any format, and what is not.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{expect, fails, kodak_classes, ok};
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+
+fn found(status: i32, a: &Path, b: &Path, more: &[&str]) -> Value {
+    let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"diff", &a, &b, &"--json"];
+    more.iter().for_each(|word| args.push(word));
+    serde_json::from_str(&expect(status, &args)).unwrap()
+}
+
+#[test]
+fn all_formats_of_a_source_are_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    let source = kodak_classes(root.path());
+    let mut made = vec![source.clone()];
+    for format in ["wds", "mds", "mixed", "folder"] {
+        let out = root.path().join(format);
+        ok(&[
+            &"pack",
+            &source,
+            &out,
+            &"--format",
+            &format,
+            &"--shuffle",
+            &"--seed",
+            &format.len().to_string(),
+        ]);
+        made.push(out);
+    }
+    for out in &made {
+        let same = found(0, &source, out, &[]);
+        assert_eq!((&same["document"], &same["same"]), (&json!("fdconvert-diff"), &json!(12)));
+        assert_eq!(same["changed"], json!([]));
+    }
+    // A beton has raw pixels of PNGs.
+    let beton = root.path().join("raw.beton");
+    ok(&[&"pack", &source, &beton]);
+    let changed = found(1, &source, &beton, &[]);
+    assert_eq!((&changed["same"], changed["changed"].as_array().unwrap().len()), (&json!(0), 12));
+    assert_eq!(found(0, &source, &beton, &["--pixels"])["same"], 12);
+    let said = ok(&[&"diff", &beton, &made[1], &"--pixels"]);
+    assert!(said.contains("the same") && said.contains("12 samples in another place"), "{said}");
+}
+
+#[test]
+fn what_differs_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = root.path().join("photos");
+    ok(&[&"sample", &photos]);
+    let other = root.path().join("other");
+    ok(&[&"sample", &other]);
+    // One byte, one image more, one less, and one of another class.
+    let touched = other.join("building/kodak-01.jpg");
+    let mut bytes = fs::read(&touched).unwrap();
+    let at = bytes.len() - 40;
+    bytes[at] ^= 1;
+    fs::write(&touched, &bytes).unwrap();
+    fs::copy(other.join("scene/kodak-05.jpg"), other.join("scene/extra.jpg")).ok();
+    let scenes = fs::read_dir(other.join("scene")).unwrap().count();
+    let gone = fs::read_dir(other.join("closeup")).unwrap().next().unwrap().unwrap().path();
+    fs::remove_file(&gone).unwrap();
+    assert!(scenes > 0);
+
+    let differ = found(1, &photos, &other, &[]);
+    let [sample] = &differ["changed"].as_array().unwrap()[..] else { unreachable!("{differ}") };
+    assert_eq!(sample["key"], "building/kodak-01.jpg");
+    assert_eq!(sample["fields"][0]["first"], at);
+    assert_eq!(differ["only_in_first"].as_array().unwrap().len(), 1);
+    let n_more = differ["only_in_second"].as_array().unwrap().len();
+    assert_eq!(differ["samples"], json!([12, 11 + n_more]));
+    let said = expect(1, &[&"diff", &photos, &other, &"--pixels"]);
+    assert!(said.contains("levels of pixels by at most"), "{said}");
+    assert!(said.contains("only in ") && said.contains("not the same"), "{said}");
+
+    // The other way around, and through other formats.
+    let (a, b) = (root.path().join("a.beton"), root.path().join("b"));
+    ok(&[&"pack", &photos, &a]);
+    ok(&[&"pack", &other, &b, &"--format", &"mds"]);
+    let back = found(1, &b, &a, &[]);
+    assert_eq!(back["only_in_second"].as_array().unwrap().len(), 1);
+    assert_eq!(back["changed"].as_array().unwrap().len(), 1);
+    // A part of a dataset has other numbers for the same classes.
+    let part = root.path().join("part.beton");
+    ok(&[&"pack", &photos, &part, &"--select-labels", &"scene"]);
+    let part = found(1, &photos, &part, &[]);
+    assert_eq!(part["changed"], json!([]), "{part}");
+    assert!(fails(&[&"diff", &photos, &root.path().join("missing")]).contains("missing"));
+}
+
+/// A million samples would be a bench; in these one byte of one sample is found among 20,000.
+#[test]
+fn one_byte_of_many_samples_is_found() {
+    let root = tempfile::tempdir().unwrap();
+    let (a, b) = (root.path().join("a"), root.path().join("b"));
+    let recipe = "fractal:svd?classes=200&instances=100&size=16&points=128";
+    ok(&[&"pack", &recipe, &a, &"--format", &"mds", &"--shards", &"1"]);
+    ok(&[&"pack", &recipe, &b, &"--format", &"mds", &"--shards", &"1"]);
+    assert_eq!(found(0, &a, &b, &[])["same"], 20_000);
+    let shard = fs::read_dir(&b).unwrap().map(|entry| entry.unwrap().path());
+    let shard = shard.filter(|path| path.extension().is_some_and(|it| it == "mds")).next().unwrap();
+    let mut bytes = fs::read(&shard).unwrap();
+    // Inside the last PNG: before its checksum and its end.
+    let at = bytes.windows(4).rposition(|window| window == b"IDAT").unwrap() + 8;
+    bytes[at] ^= 0x10;
+    fs::write(&shard, &bytes).unwrap();
+    let differ = found(1, &a, &b, &[]);
+    assert_eq!((&differ["same"], differ["changed"].as_array().unwrap().len()), (&json!(19_999), 1));
+}
