@@ -99,8 +99,8 @@ fn one_byte_of_many_samples_is_found() {
     ok(&[&"pack", &recipe, &a, &"--format", &"mds", &"--shards", &"1"]);
     ok(&[&"pack", &recipe, &b, &"--format", &"mds", &"--shards", &"1"]);
     assert_eq!(found(0, &a, &b, &[])["same"], 20_000);
-    let shard = fs::read_dir(&b).unwrap().map(|entry| entry.unwrap().path());
-    let shard = shard.filter(|path| path.extension().is_some_and(|it| it == "mds")).next().unwrap();
+    let mut shards = fs::read_dir(&b).unwrap().map(|entry| entry.unwrap().path());
+    let shard = shards.find(|path| path.extension().is_some_and(|it| it == "mds")).unwrap();
     let mut bytes = fs::read(&shard).unwrap();
     // Inside the last PNG: before its checksum and its end.
     let at = bytes.windows(4).rposition(|window| window == b"IDAT").unwrap() + 8;

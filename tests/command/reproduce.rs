@@ -24,6 +24,7 @@ fn python(folder: &Path) -> PathBuf {
 }
 
 /// The words of an experiment with as little as there can be.
+#[allow(clippy::ptr_arg, reason = "a slice is not a trait object")]
 fn small<'a>(paper: &'a &str, page: &'a PathBuf) -> [&'a dyn AsRef<OsStr>; 9] {
     [&"reproduce", paper, &"--quick", &"--images", &"100", &"--rounds", &"1", &"-o", page]
 }
@@ -106,10 +107,9 @@ fn what_cannot_be_is_refused_with_the_cure() {
         (&["000", "--output", "x.json"], ".json"),
         (&["000", "--rounds", "0"], "1..=100"),
     ] {
-        let args: Vec<&dyn AsRef<std::ffi::OsStr>> =
-            std::iter::once(&"reproduce" as &dyn AsRef<std::ffi::OsStr>)
-                .chain(args.iter().map(|arg| arg as &dyn AsRef<std::ffi::OsStr>))
-                .collect();
+        let args: Vec<&dyn AsRef<OsStr>> = std::iter::once(&"reproduce" as &dyn AsRef<OsStr>)
+            .chain(args.iter().map(|arg| arg as &dyn AsRef<OsStr>))
+            .collect();
         let said = fails(&args);
         assert!(said.contains(cure), "{said}");
     }
