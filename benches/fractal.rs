@@ -63,7 +63,7 @@ fn systems(folder: Option<&Path>) -> Vec<System> {
             .into_iter()
             .filter_map(|category| match category.shape {
                 Shape::Ifs(system) => Some(system),
-                Shape::Lines(_) => None,
+                Shape::Space(_) | Shape::Lines(_) => None,
             })
             .collect();
     }

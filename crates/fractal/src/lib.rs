@@ -40,6 +40,7 @@ mod patch;
 mod random;
 mod recipe;
 mod source;
+mod space;
 mod system;
 
 pub use bitmap::{Bitmap, Flip};
@@ -47,7 +48,7 @@ pub use category::{Category, Shape};
 #[doc(hidden)]
 pub use exact::Level as ExactLevel;
 pub use exact::{ExactSampler, ExactScratch};
-pub use family::{FAMILIES, FamilyHelp, Search};
+pub use family::{FAMILIES, FamilyHelp, Search, SpaceSearch};
 pub use formula::{Formula, Place, Sampler};
 pub use frame::{Draw, Frame};
 #[doc(hidden)]
@@ -59,4 +60,7 @@ pub use owners::Owners;
 pub use patch::{Coin, PatchScratch, coin_bitmap, patch};
 pub use recipe::{RECIPE_KEYS, Recipe, RecipeKey};
 pub use source::{DEGENERATE_FILL, Facts, FractalSource, GRAY};
-pub use system::{BASE_ROW, Map, N_WEIGHT_ROWS, NO_WEIGHTS, System, Weights, weights};
+pub use space::{SpaceWeights, space_weights};
+pub use system::{
+    BASE_ROW, Map, N_WEIGHT_ROWS, NO_WEIGHTS, SpaceMap, SpaceSystem, System, Weights, weights,
+};

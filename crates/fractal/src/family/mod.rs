@@ -3,11 +3,13 @@
 mod known;
 mod one_p_frac;
 mod search;
+mod space_search;
 mod svd;
 
 pub use search::Search;
+pub use space_search::SpaceSearch;
 
-use crate::{Category, LineFamily, Sampler, Shape, recipe::Keys};
+use crate::{Category, Draw, LineFamily, Sampler, Shape, csv, recipe::Keys, space};
 use fdconvert_core::{Error, Result};
 use std::path::PathBuf;
 
@@ -39,10 +41,14 @@ pub(crate) enum Family {
         /// Draws the classes.
         seed: u32,
     },
+    /// Views of fractals of space.
+    Space(SpaceFamily),
     /// Categories in files.
     Csv {
         /// A folder, or one file.
         path: PathBuf,
+        /// True for systems of space.
+        is_of_space: bool,
     },
 }
 
@@ -53,6 +59,15 @@ pub(crate) struct FractalDb {
     rate: f64,
 }
 
+/// MV-FractalDB's search.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SpaceFamily {
+    /// True for ExFractalDB, whose views are turned at random.
+    is_turned: bool,
+    seed: u32,
+    variance: f64,
+}
+
 /// What a recipe of a family is where it does not say.
 pub(crate) struct Defaults {
     pub(crate) size: u32,
@@ -60,7 +75,9 @@ pub(crate) struct Defaults {
     pub(crate) weight: Option<f64>,
     pub(crate) flips: bool,
     pub(crate) instances: u64,
+    pub(crate) draw: Draw,
     pub(crate) sampler: Sampler,
+    pub(crate) turn: f64,
 }
 
 /// What a family is, for the help.
@@ -79,7 +96,12 @@ pub const FAMILIES: &[FamilyHelp] = &[
     FamilyHelp { name: "svd", about: "contracting maps by singular values (Anderson and Farrell)" },
     FamilyHelp { name: "rcdb", about: "radial contours, dark on white" },
     FamilyHelp { name: "visual_atom", about: "waves around a centre, light on black" },
-    FamilyHelp { name: "csv", about: "categories in files of FractalDB's form" },
+    FamilyHelp {
+        name: "mv-fractaldb",
+        about: "fractals of space, seen from 12 sides (MV-FractalDB)",
+    },
+    FamilyHelp { name: "ex-fractaldb", about: "the same, each view turned a little (ExFractalDB)" },
+    FamilyHelp { name: "csv", about: "categories in files of FractalDB's or MV-FractalDB's form" },
 ];
 
 impl Family {
@@ -101,8 +123,16 @@ impl Family {
                 Self::OnePFrac(one_p_frac::OnePFrac::new(seed, sigma, delta)?)
             }
             "svd" => Self::Svd { seed: keys.or("category_seed", DEFAULT_SEED)? },
+            "mv-fractaldb" | "ex-fractaldb" => Self::Space(SpaceFamily {
+                is_turned: name == "ex-fractaldb",
+                seed: keys.or("category_seed", DEFAULT_SEED)?,
+                variance: keys.or("variance", SpaceSearch::PUBLISHED_VARIANCE)?,
+            }),
             "csv" => match keys.take("path") {
-                Some(path) if !path.is_empty() => Self::Csv { path: path.into() },
+                Some(path) if !path.is_empty() => {
+                    let path = PathBuf::from(path);
+                    Self::Csv { is_of_space: csv::is_of_space(&path), path }
+                }
                 _ => {
                     let what = "say where the categories are: fractal:csv?path=FOLDER";
                     return Err(Error::usage("path", what));
@@ -125,6 +155,11 @@ impl Family {
         !matches!(self, Self::Lines { .. })
     }
 
+    /// Returns whether its images are views of fractals of space.
+    pub(crate) fn has_views(&self) -> bool {
+        matches!(self, Self::Space(_) | Self::Csv { is_of_space: true, .. })
+    }
+
     /// Hands out its own keys of the recipe, with their values.
     pub(crate) fn put_keys(&self, put: &mut impl FnMut(&str, String)) {
         match self {
@@ -136,6 +171,10 @@ impl Family {
                 put("category_seed", family.seed.to_string());
                 put("sigma", family.sigma.to_string());
                 put("delta", family.delta.to_string());
+            }
+            Self::Space(family) => {
+                put("category_seed", family.seed.to_string());
+                put("variance", family.variance.to_string());
             }
             Self::Svd { seed } | Self::Lines { seed, .. } => put("category_seed", seed.to_string()),
             Self::Csv { .. } => {}
@@ -154,6 +193,8 @@ impl Family {
             Self::OnePFrac(_) => "1p-frac",
             Self::Svd { .. } => "svd",
             Self::Lines { family, .. } => family.name(),
+            Self::Space(family) if family.is_turned => "ex-fractaldb",
+            Self::Space(_) => "mv-fractaldb",
             Self::Csv { .. } => "csv",
         }
     }
@@ -166,8 +207,22 @@ impl Family {
             weight: None,
             flips: false,
             instances: 1,
+            draw: Draw::PatchGray,
             sampler: Sampler::FractaldbV1,
+            turn: 0.0,
         };
+        if self.has_views() {
+            let is_turned = matches!(self, Self::Space(family) if family.is_turned);
+            return Defaults {
+                size: 224,
+                points: space_search::POINTS,
+                weight: Some(0.6),
+                draw: Draw::PointGray,
+                sampler: Sampler::MvFractaldbV1,
+                turn: if is_turned { space::EX_TURN } else { 0.0 },
+                ..one_each
+            };
+        }
         match self {
             Self::FractalDb(_) | Self::Csv { .. } => Defaults {
                 size: 362,
@@ -175,9 +230,9 @@ impl Family {
                 weight: Some(0.4),
                 flips: true,
                 instances: 1000,
-                sampler: Sampler::FractaldbV1,
+                ..one_each
             },
-            Self::Ofdb(_) | Self::OnePFrac(_) => one_each,
+            Self::Ofdb(_) | Self::OnePFrac(_) | Self::Space(_) => one_each,
             Self::Lines { .. } => Defaults { instances: 1000, ..one_each },
             Self::Svd { .. } => {
                 Defaults { size: 256, instances: 1000, sampler: Sampler::Lanes64V1, ..one_each }
@@ -207,7 +262,12 @@ impl Family {
             }
             Self::OnePFrac(family) => family.systems(wanted, progress)?,
             Self::Svd { seed } => svd::systems(*seed, wanted)?,
-            Self::Csv { path } => return from_files(path, classes),
+            Self::Csv { path, .. } => return from_files(path, classes),
+            Self::Space(family) => {
+                let mut search = SpaceSearch::new(family.seed, family.variance)?;
+                search.run(wanted, progress)?;
+                return Ok(search.categories());
+            }
             Self::Lines { family, seed } => {
                 let shape = |class| Shape::Lines(family.class((*seed).into(), class));
                 let name = |class| Category { name: format!("{class:05}"), shape: shape(class) };
