@@ -98,7 +98,7 @@ pub const FAMILIES: &[FamilyHelp] = &[
     FamilyHelp { name: "visual_atom", about: "waves around a centre, light on black" },
     FamilyHelp {
         name: "mv-fractaldb",
-        about: "fractals of space, seen from 12 sides (MV-FractalDB)",
+        about: "fractals of space, each seen from 12 sides (MV-FractalDB)",
     },
     FamilyHelp { name: "ex-fractaldb", about: "the same, each view turned a little (ExFractalDB)" },
     FamilyHelp { name: "csv", about: "categories in files of FractalDB's or MV-FractalDB's form" },
