@@ -214,7 +214,10 @@ fn views_are_packed_like_other_fractals() {
                 panic!("no image")
             };
             let decoded = decoder.decode("test", image, &Limits::DEFAULT).unwrap();
-            assert_eq!(decoded.pixels.data, pixels.bytes, "{name} {index}");
+            // Black and white are two levels of gray in a PNG.
+            let n = 3 / usize::from(decoded.pixels.channels);
+            let found = decoded.pixels.data.iter().flat_map(|value| vec![*value; n]);
+            assert!(found.eq(pixels.bytes.iter().copied()), "{name} {index}");
             assert!(pixels.bytes.iter().all(|value| matches!(value, 0 | 255)));
         }
     }

@@ -1,11 +1,6 @@
 //! `fractal:FAMILY?key=value&...`: the text from which a formula is made.
 
-use crate::{
-    Draw, Formula, Frame, Sampler,
-    family::{DEFAULT_CLASSES, Family},
-    recipe_help::RECIPE_KEYS,
-    space,
-};
+use crate::{Draw, Formula, Frame, Sampler, family::Family, recipe_help::RECIPE_KEYS, space};
 use fdconvert_core::{Error, Result};
 use std::{collections::BTreeMap, fmt::Display, io, ops::Not, path::Path, str::FromStr};
 
@@ -143,7 +138,7 @@ impl Recipe {
         let mut keys = Vec::new();
         let mut put = |key: &str, value: String| keys.push(format!("{key}={value}"));
         if let Some(classes) =
-            self.classes.or(self.family.has_path().not().then_some(DEFAULT_CLASSES))
+            self.classes.or(self.family.has_path().not().then_some(self.family.default_classes()))
         {
             put("classes", classes.to_string());
         }
@@ -174,7 +169,7 @@ impl Recipe {
     /// Returns how many categories it asks for.
     #[must_use]
     pub fn classes(&self) -> usize {
-        self.classes.unwrap_or(DEFAULT_CLASSES)
+        self.classes.unwrap_or(self.family.default_classes())
     }
 
     /// Returns whether it says how large images are; else that is the family's default.

@@ -163,7 +163,7 @@ impl FractalSource {
         let (facts, drawing) = self.draw(index)?;
         match drawing {
             Drawing::Bits(bitmap) => {
-                bitmap.to_rgb_into(self.formula.level(), facts.place.flip, out)
+                bitmap.to_rgb_into(self.formula.level(), facts.place.flip, out);
             }
             Drawing::Pixels(pixels) if pixels.channels == 3 => *out = pixels.data,
             Drawing::Pixels(pixels) => {

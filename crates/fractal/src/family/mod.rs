@@ -14,7 +14,10 @@ use fdconvert_core::{Error, Result};
 use std::path::PathBuf;
 
 /// Categories when the recipe does not say how many, as most papers have.
-pub(crate) const DEFAULT_CLASSES: usize = 1000;
+const DEFAULT_CLASSES: usize = 1000;
+
+/// Those of RT-FractalDB.
+const RT_CLASSES: usize = 1_000_000;
 
 /// The seed of categories; FractalDB's own.
 const DEFAULT_SEED: u32 = Search::PUBLISHED_SEED;
@@ -33,6 +36,9 @@ pub(crate) enum Family {
     Svd {
         /// Draws the categories.
         seed: u32,
+        /// True for RT-FractalDB (Martinez-Noriega et al., "Towards high performance image-free
+        /// ViT pre-training using tensor based fractal generation"): one image of each of a million.
+        one_each: bool,
     },
     /// Figures of lines (see [`LineFamily`]).
     Lines {
@@ -94,6 +100,10 @@ pub const FAMILIES: &[FamilyHelp] = &[
     FamilyHelp { name: "ofdb", about: "the same categories with one image each (OFDB)" },
     FamilyHelp { name: "1p-frac", about: "one system of two maps and noise on it" },
     FamilyHelp { name: "svd", about: "contracting maps by singular values (Anderson and Farrell)" },
+    FamilyHelp {
+        name: "rt-fractaldb",
+        about: "one image of each of a million such systems, none searched for (RT-FractalDB)",
+    },
     FamilyHelp { name: "rcdb", about: "radial contours, dark on white" },
     FamilyHelp { name: "visual_atom", about: "waves around a centre, light on black" },
     FamilyHelp {
@@ -122,7 +132,10 @@ impl Family {
                 let (sigma, delta) = (keys.or("sigma", 3.5)?, keys.or("delta", 0.1)?);
                 Self::OnePFrac(one_p_frac::OnePFrac::new(seed, sigma, delta)?)
             }
-            "svd" => Self::Svd { seed: keys.or("category_seed", DEFAULT_SEED)? },
+            "svd" | "rt-fractaldb" => {
+                let seed = keys.or("category_seed", DEFAULT_SEED)?;
+                Self::Svd { seed, one_each: name == "rt-fractaldb" }
+            }
             "mv-fractaldb" | "ex-fractaldb" => Self::Space(SpaceFamily {
                 is_turned: name == "ex-fractaldb",
                 seed: keys.or("category_seed", DEFAULT_SEED)?,
@@ -176,7 +189,9 @@ impl Family {
                 put("category_seed", family.seed.to_string());
                 put("variance", family.variance.to_string());
             }
-            Self::Svd { seed } | Self::Lines { seed, .. } => put("category_seed", seed.to_string()),
+            Self::Svd { seed, .. } | Self::Lines { seed, .. } => {
+                put("category_seed", seed.to_string());
+            }
             Self::Csv { .. } => {}
         }
     }
@@ -191,12 +206,18 @@ impl Family {
             Self::FractalDb(_) => "fractaldb",
             Self::Ofdb(_) => "ofdb",
             Self::OnePFrac(_) => "1p-frac",
+            Self::Svd { one_each: true, .. } => "rt-fractaldb",
             Self::Svd { .. } => "svd",
             Self::Lines { family, .. } => family.name(),
             Self::Space(family) if family.is_turned => "ex-fractaldb",
             Self::Space(_) => "mv-fractaldb",
             Self::Csv { .. } => "csv",
         }
+    }
+
+    /// Categories when nothing is said.
+    pub(crate) fn default_classes(&self) -> usize {
+        if matches!(self, Self::Svd { one_each: true, .. }) { RT_CLASSES } else { DEFAULT_CLASSES }
     }
 
     /// As the family's own programs run when nothing is said.
@@ -234,9 +255,12 @@ impl Family {
             },
             Self::Ofdb(_) | Self::OnePFrac(_) | Self::Space(_) => one_each,
             Self::Lines { .. } => Defaults { instances: 1000, ..one_each },
-            Self::Svd { .. } => {
-                Defaults { size: 256, instances: 1000, sampler: Sampler::Lanes64V1, ..one_each }
-            }
+            Self::Svd { one_each: is_rt, .. } => Defaults {
+                size: 256,
+                instances: if *is_rt { 1 } else { 1000 },
+                sampler: Sampler::Lanes64V1,
+                ..one_each
+            },
         }
     }
 
@@ -249,7 +273,7 @@ impl Family {
         classes: Option<usize>,
         progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<Vec<Category>> {
-        let wanted = classes.unwrap_or(DEFAULT_CLASSES);
+        let wanted = classes.unwrap_or(self.default_classes());
         if wanted == 0 || wanted > crate::Formula::MAX_CLASSES {
             let what = format!("{wanted} is not from 1 to {}", crate::Formula::MAX_CLASSES);
             return Err(Error::usage("classes", what));
@@ -261,7 +285,7 @@ impl Family {
                 search.found().to_vec()
             }
             Self::OnePFrac(family) => family.systems(wanted, progress)?,
-            Self::Svd { seed } => svd::systems(*seed, wanted)?,
+            Self::Svd { seed, .. } => svd::systems(*seed, wanted)?,
             Self::Csv { path, .. } => return from_files(path, classes),
             Self::Space(family) => {
                 let mut search = SpaceSearch::new(family.seed, family.variance)?;
@@ -275,7 +299,11 @@ impl Family {
             }
         };
         // As the originals number them.
-        let digits = if matches!(self, Self::OnePFrac(_)) { 2 } else { 5 };
+        let digits = match self {
+            Self::OnePFrac(_) => 2,
+            Self::Svd { one_each: true, .. } => 6,
+            _ => 5,
+        };
         let name = |(number, system)| {
             let name = format!("{number:0digits$}");
             Category { name, shape: Shape::Ifs(system) }

@@ -138,7 +138,7 @@ impl Candidate {
     fn spreads(&self, least: f64) -> bool {
         let mut random = vec![0.0; POINTS as usize];
         self.random.clone().fill_f64(&mut random);
-        let mut axes = space::orbit(&self.system, &random);
+        let Some(mut axes) = space::orbit(&self.system, &random) else { return false };
         space::in_place(&mut axes, POINTS) && axes.iter().all(|axis| variance(axis) > least)
     }
 }

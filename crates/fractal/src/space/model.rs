@@ -16,7 +16,7 @@ impl Model {
     pub(crate) fn new(system: &SpaceSystem, n_points: u32, numpy_seed: u32) -> Option<Self> {
         let mut random = vec![0.0; n_points as usize];
         MersenneTwister::numpy(numpy_seed).fill_f64(&mut random);
-        let mut axes = orbit(system, &random);
+        let mut axes = orbit(system, &random)?;
         if !in_place(&mut axes, n_points) {
             return None;
         }
@@ -31,8 +31,9 @@ pub(crate) fn points_seed(seed: u64, class: u32, row: u32) -> u32 {
     keyed(seed, POINTS, class, row).next_u64() as u32
 }
 
-/// The orbit from the origin, which is not part of it: a point for each number but the last, by axis.
-pub(crate) fn orbit(system: &SpaceSystem, random: &[f64]) -> [Vec<f64>; 3] {
+/// The orbit from the origin, which is not part of it: a point for each number but the last, by axis;
+/// none where it overflows, from where on nothing but infinities and NaN would follow.
+pub(crate) fn orbit(system: &SpaceSystem, random: &[f64]) -> Option<[Vec<f64>; 3]> {
     let (sums, maps) = (system.cumulative(), system.maps());
     let n_points = random.len().saturating_sub(1);
     let mut axes = [(); 3].map(|()| Vec::with_capacity(n_points));
@@ -44,16 +45,19 @@ pub(crate) fn orbit(system: &SpaceSystem, random: &[f64]) -> [Vec<f64>; 3] {
             [x, y, z] =
                 [x * a + y * b + z * c + j, x * d + y * e + z * f + k, x * g + y * h + z * i + l];
         }
+        if ![x, y, z].iter().all(|value| value.is_finite()) {
+            return None;
+        }
         for (axis, value) in axes.iter_mut().zip([x, y, z]) {
             axis.push(value);
         }
     }
-    axes
+    Some(axes)
 }
 
 /// Scales points so that the least of all their coordinates becomes -1 and the largest 1, and moves
-/// their centre to the origin. Returns false where that is impossible: for an orbit that overflows,
-/// and for one of a single place.
+/// their centre to the origin. Returns false where that is impossible: for an orbit of a
+/// single place, and for one that spans more than a double holds.
 ///
 /// As in the original, the centre is the sum over one point more than there are.
 pub(crate) fn in_place(axes: &mut [Vec<f64>; 3], n_points: u32) -> bool {
@@ -61,8 +65,7 @@ pub(crate) fn in_place(axes: &mut [Vec<f64>; 3], n_points: u32) -> bool {
     let low = all().fold(f64::INFINITY, |low, value| low.min(*value));
     let high = all().fold(f64::NEG_INFINITY, |high, value| high.max(*value));
     let span = high - low;
-    // The least and the largest of them say nothing about NaN.
-    if !(span.is_finite() && span > 0.0) || all().any(|value| value.is_nan()) {
+    if !(span.is_finite() && span > 0.0) {
         return false;
     }
     for axis in axes {

@@ -48,12 +48,28 @@ fn defaults_are_the_published_recipes() {
     assert_eq!(formula("fractal:rcdb?classes=2&instances=7").len(), 14);
 }
 
+/// The systems of `svd`, an image each, named so that a million of them sort.
+#[test]
+fn rt_fractaldb_has_a_million_classes_that_need_no_search() {
+    let recipe = Recipe::parse("fractal:rt-fractaldb").unwrap();
+    assert_eq!(recipe.classes(), 1_000_000);
+    assert!(recipe.name().starts_with("fractal:rt-fractaldb?classes=1000000&instances=1&"));
+    let (few, svd) = (formula("fractal:rt-fractaldb?classes=3"), formula("fractal:svd?classes=3"));
+    let shapes = |formula: &Formula| -> Vec<Shape> {
+        formula.categories.iter().map(|category| category.shape.clone()).collect()
+    };
+    assert_eq!(shapes(&few), shapes(&svd));
+    assert_eq!((few.len(), few.sampler, few.frame), (3, Sampler::Lanes64V1, svd.frame));
+    assert_eq!(few.key(&few.place(2).unwrap()), "000002/000002_00_count_0_flip0.png");
+}
+
 #[test]
 fn recorded_recipes_make_the_same_dataset() {
     for recipe in [
         "fractal:fractaldb?classes=3&weight=0.1&flips=1&instances=50&seed=9&pad=8&rate=0.1",
         "fractal:ofdb?classes=2&vary=epoch&sampler=lanes64-v1",
         "fractal:svd?classes=4&size=100&points=5000&draw=point_color",
+        "fractal:rt-fractaldb?classes=4&size=100",
         "fractal:1p-frac?classes=2&sigma=3&delta=0.2&category_seed=4",
         "fractal:visual_atom?classes=2&instances=3&size=64",
         "fractal:mv-fractaldb?classes=2&weight=0.1&views=3&points=500&variance=0.04",
