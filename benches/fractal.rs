@@ -10,12 +10,12 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement for people")]
 
 use cpu_time::ThreadTime;
-use fdconvert_core::{Format as _, Provenance, Reader};
+use fdconvert_core::{Format as _, Provenance, Reader, Source as _};
 use fdconvert_formats::formula::FormulaFormat;
 use fdconvert_fractal::{
-    Bitmap, Category, Coin, ExactLevel, ExactSampler, ExactScratch, Flip, Formula, Frame, Key,
-    LanesLevel, LanesSampler, LanesScratch, LanesSystem, PatchScratch, Recipe, Search, Shape,
-    System, patch, weights,
+    Bitmap, Category, Coin, ExactLevel, ExactSampler, ExactScratch, Flip, Formula, FractalSource,
+    Frame, Key, LanesLevel, LanesSampler, LanesScratch, LanesSystem, PatchScratch, Recipe, Search,
+    Shape, System, patch, weights,
 };
 use std::{collections::BTreeMap, path::Path};
 
@@ -63,7 +63,7 @@ fn systems(folder: Option<&Path>) -> Vec<System> {
             .into_iter()
             .filter_map(|category| match category.shape {
                 Shape::Ifs(system) => Some(system),
-                Shape::Lines(_) => None,
+                Shape::Space(_) | Shape::Lines(_) => None,
             })
             .collect();
     }
@@ -95,6 +95,7 @@ fn main() {
             });
         }
     }
+    views(&mut record, rounds);
     record.print();
 }
 
@@ -116,6 +117,32 @@ fn lanes(record: &mut Record, number: usize, system: &System, size: u32, points:
         draw(u32::MAX);
         let name = format!("lanes64-v1 {level:?}, {size}, {}k", points / 1000);
         record.take(&name, number, images.into(), || (0..images).for_each(&mut draw));
+    }
+}
+
+/// Views of fractals of space: all of an instance, and one of each of twelve instances.
+fn views(record: &mut Record, rounds: usize) {
+    let recipe = Recipe::parse("fractal:mv-fractaldb?classes=20").unwrap();
+    let formula = recipe.resolve(&mut |_| true).unwrap();
+    let of_class = formula.instances();
+    let source = FractalSource::new(formula, "views").unwrap();
+    for round in 0..rounds as u64 {
+        for class in 0..source.len() / of_class {
+            let mut draw = |name: &str, first: u64, step: u64| {
+                let first = class * of_class + first;
+                record.take(
+                    &format!("mv-fractaldb-v1, 224, 10k, {name}"),
+                    class as usize,
+                    12.0,
+                    || {
+                        (0..12).for_each(|image| drop(source.image(first + image * step).unwrap()));
+                    },
+                );
+            };
+            // Every round has instances of its own, of which no model is kept.
+            draw("12 views of an instance", round * 12, 1);
+            draw("views of 12 instances", (rounds as u64 + round * 12) * 12 % 1600, 12);
+        }
     }
 }
 

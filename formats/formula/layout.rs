@@ -11,7 +11,6 @@ use xxhash_rust::xxh3::xxh3_128;
 pub(crate) const FORMAT: &str = "formula";
 pub(crate) const MAGIC: &[u8; 8] = b"FDFORMUL";
 pub(crate) const END: &[u8; 8] = b"LUMROFDF";
-pub(crate) const VERSION: u32 = 1;
 pub(crate) const MAX_FILE_BYTES: u64 = 4 << 30;
 pub(crate) const MAX_PROBES: usize = 64;
 
@@ -21,8 +20,18 @@ const PROBE_BYTES: usize = 24;
 const CHECKSUM_BYTES: usize = 16;
 const TRAILER_BYTES: usize = CHECKSUM_BYTES + END.len();
 
+/// The version that files of fractals of the plane and of figures have, and that of fractals of space.
+const VERSION: u32 = 1;
+const SPACE_VERSION: u32 = 2;
+
 const SYSTEM: u8 = 1;
 const LINES: u8 = 2;
+const SPACE_SYSTEM: u8 = 3;
+
+/// The version of the file of a formula: the first that has all that it needs.
+pub(crate) fn version(formula: &Formula) -> u32 {
+    if formula.has_views() { SPACE_VERSION } else { VERSION }
+}
 
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +65,9 @@ struct Header {
     seed: u64,
     min_fill: f64,
     varies: bool,
+    /// From version 2 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn: Option<f64>,
     provenance: Provenance,
 }
 
@@ -80,6 +92,7 @@ pub(crate) fn to_bytes(contents: &Contents) -> Result<Vec<u8>> {
         seed: formula.seed,
         min_fill: formula.min_fill,
         varies: formula.varies,
+        turn: formula.has_views().then_some(formula.turn),
         provenance: contents.provenance.clone(),
     };
     let refuse = |what: String| Error::usage("formula", what);
@@ -93,7 +106,7 @@ pub(crate) fn to_bytes(contents: &Contents) -> Result<Vec<u8>> {
     }
     let mut bytes = Vec::with_capacity(PREFIX_BYTES + header.len() + body.len() + TRAILER_BYTES);
     bytes.extend(MAGIC);
-    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend(version(formula).to_le_bytes());
     bytes.extend((header.len() as u32).to_le_bytes());
     bytes.extend((body.len() as u64).to_le_bytes());
     bytes.extend(header);
@@ -110,17 +123,12 @@ pub(crate) fn to_bytes(contents: &Contents) -> Result<Vec<u8>> {
 fn put_category(out: &mut Vec<u8>, category: &Category) -> Result<()> {
     let too_long = |_| Error::usage("category", "a name is longer than 65,535 bytes");
     let name = category.name.as_bytes();
-    out.push(if matches!(category.shape, Shape::Ifs(_)) { SYSTEM } else { LINES });
+    out.push(kind(&category.shape));
     out.extend(u16::try_from(name.len()).map_err(too_long)?.to_le_bytes());
     out.extend(name);
     match &category.shape {
-        Shape::Ifs(system) => {
-            out.push(system.maps().len() as u8);
-            for (map, probability) in system.maps().iter().zip(system.probabilities()) {
-                out.extend(map.map(f64::to_le_bytes).as_flattened());
-                out.extend(probability.to_le_bytes());
-            }
-        }
+        Shape::Ifs(system) => put_system(out, system),
+        Shape::Space(system) => put_system(out, system),
         Shape::Lines(class) => {
             let family = class.family().name().as_bytes();
             let params = class.params();
@@ -137,6 +145,22 @@ fn put_category(out: &mut Vec<u8>, category: &Category) -> Result<()> {
     Ok(())
 }
 
+fn kind(shape: &Shape) -> u8 {
+    match shape {
+        Shape::Ifs(_) => SYSTEM,
+        Shape::Lines(_) => LINES,
+        Shape::Space(_) => SPACE_SYSTEM,
+    }
+}
+
+fn put_system<const N: usize>(out: &mut Vec<u8>, system: &System<N>) {
+    out.push(system.maps().len() as u8);
+    for (map, probability) in system.maps().iter().zip(system.probabilities()) {
+        out.extend(map.map(f64::to_le_bytes).as_flattened());
+        out.extend(probability.to_le_bytes());
+    }
+}
+
 /// Returns what a file of these bytes holds. `path` is for messages.
 ///
 /// # Errors
@@ -148,9 +172,9 @@ pub(crate) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Contents> {
         return Err(corrupt(0, "it does not begin with FDFORMUL".into()));
     }
     let version = cursor.u32("the version")?;
-    if version != VERSION {
+    if !matches!(version, VERSION | SPACE_VERSION) {
         let (path, found) = (path.to_owned(), version.into());
-        return Err(Error::Version { format: FORMAT, path, found, supported: "1" });
+        return Err(Error::Version { format: FORMAT, path, found, supported: "1 and 2" });
     }
     // The checksum first: whatever else is wrong is then the writer's fault, not the disk's.
     let end = bytes.len().checked_sub(TRAILER_BYTES).filter(|end| *end >= PREFIX_BYTES);
@@ -186,6 +210,11 @@ pub(crate) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Contents> {
     let provenance = header.provenance.clone();
     let formula = formula(header, categories, path)
         .map_err(|cause| corrupt(header_at, format!("the header: {cause}")))?;
+    if version != self::version(&formula) {
+        let what =
+            format!("version {version} does not go with the sampler {}", formula.sampler.name());
+        return Err(corrupt(8, what));
+    }
     if let Some(probe) = probes.iter().find(|probe| probe.index >= formula.len()) {
         let what = format!("a probe of image {} of {}", probe.index, formula.len());
         return Err(corrupt(content.len(), what));
@@ -199,12 +228,11 @@ fn categories(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<Category>>
     if header.classes > Formula::MAX_CLASSES || header.classes > n_bytes / 4 {
         return Err(cursor.corrupt(format!("{} categories in {n_bytes} bytes", header.classes)));
     }
+    let of = |category: &Category| kind(&category.shape);
     let categories: Vec<_> =
         (0..header.classes).map(|_| cursor.category()).collect::<Result<_>>()?;
-    let lines = |category: &Category| matches!(category.shape, Shape::Lines(_));
-    let n_lines = categories.iter().filter(|category| lines(category)).count();
-    if n_lines != 0 && n_lines != categories.len() {
-        return Err(cursor.corrupt("systems and figures of lines in one file".into()));
+    if categories.windows(2).any(|pair| pair.first().map(of) != pair.last().map(of)) {
+        return Err(cursor.corrupt("categories of several kinds in one file".into()));
     }
     Ok(categories)
 }
@@ -226,12 +254,17 @@ fn formula(header: Header, categories: Vec<Category>, path: &Path) -> Result<For
         let what = format!("the {what} `{name}` is not of this release");
         Error::Unsupported { format: FORMAT, path: path.to_owned(), what: what.into() }
     };
+    let sampler =
+        Sampler::from_name(&header.sampler).ok_or_else(|| unknown("sampler", &header.sampler))?;
+    if header.turn.is_some() != (sampler == Sampler::MvFractaldbV1) {
+        return Err(Error::usage("turn", "it belongs to mv-fractaldb-v1, and to no other sampler"));
+    }
     let formula = Formula {
         categories,
         frame: Frame::new(header.size, header.pad, header.points)?,
         draw: Draw::from_name(&header.draw).ok_or_else(|| unknown("draw", &header.draw))?,
-        sampler: Sampler::from_name(&header.sampler)
-            .ok_or_else(|| unknown("sampler", &header.sampler))?,
+        sampler,
+        turn: header.turn.unwrap_or_default(),
         family: header.family,
         weight: header.weight,
         patches: header.patches,
@@ -301,17 +334,18 @@ impl<'a> Cursor<'a> {
         }
         let shape = match kind {
             SYSTEM => Shape::Ifs(self.system()?),
+            SPACE_SYSTEM => Shape::Space(self.system()?),
             LINES => Shape::Lines(self.lines()?),
             _ => return Err(self.corrupt(format!("a category of kind {kind}"))),
         };
         Ok(Category { name, shape })
     }
 
-    fn system(&mut self) -> Result<System> {
+    fn system<const N: usize>(&mut self) -> Result<System<N>> {
         let n_maps = self.u8("the maps of a category")?;
         let (mut maps, mut probabilities) = (Vec::new(), Vec::new());
         for _ in 0..n_maps {
-            let mut map = [0.0; 6];
+            let mut map = [0.0; N];
             for value in &mut map {
                 *value = self.f64("a map")?;
             }

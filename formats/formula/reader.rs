@@ -1,5 +1,5 @@
 use crate::formula::{
-    layout::{self, Contents, FORMAT, MAX_FILE_BYTES, Probe, VERSION},
+    layout::{self, Contents, FORMAT, MAX_FILE_BYTES, Probe},
     writer::hash,
 };
 use fdconvert_core::{
@@ -155,13 +155,14 @@ impl Reader for FormulaReader {
             ("min_fill", json!(formula.min_fill)),
             ("varies", json!(formula.varies)),
         ];
+        let turn = formula.has_views().then(|| ("turn", json!(formula.turn)));
         let (first, last) = match &*self.origin {
             Origin::File { n_bytes, .. } => {
-                (("version", json!(VERSION)), Some(("file_bytes", json!(n_bytes))))
+                (("version", json!(layout::version(formula))), Some(("file_bytes", json!(n_bytes))))
             }
             Origin::Recipe { .. } => (("recipe", json!(self.source.name())), None),
         };
-        let facts = [first].into_iter().chain(facts).chain(last);
+        let facts = [first].into_iter().chain(facts).chain(turn).chain(last);
         facts.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 

@@ -186,6 +186,75 @@ fn recipes_are_packed_like_folders() {
     assert_eq!(shard("wds3"), shard("wds"));
 }
 
+/// Fractals of space: in every format the same white points, whatever the threads.
+#[test]
+fn views_are_packed_like_other_fractals() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    let recipe = "fractal:ex-fractaldb?classes=2&weight=0.1&views=3&size=48&points=900";
+    for (out, format, threads) in
+        [("wds", "wds", "1"), ("wds2", "wds", "2"), ("x.beton", "beton", "2"), ("f", "folder", "2")]
+    {
+        ok(&[&"pack", &recipe, &path(out), &"--format", &format, &"--threads", &threads, &"-q"]);
+    }
+    ok(&[&"pack", &recipe, &path("x.formula"), &"-q"]);
+    assert_same_tree(&path("wds"), &path("wds2"));
+    assert!(path("f/000001/000001_00024_002.png").is_file());
+    let formula = fdconvert_reader::open(path("x.formula")).unwrap();
+    assert_eq!(formula.len(), 150);
+    let mut decoder = Decoder::new();
+    for name in ["wds", "x.beton", "f"] {
+        let dataset = fdconvert_reader::open(path(name)).unwrap();
+        for index in (0..150).step_by(7) {
+            let (sample, expected) = (dataset.get(index).unwrap(), formula.get(index).unwrap());
+            assert_eq!((&sample.key, &sample.values[1]), (&expected.key, &expected.values[1]));
+            let (Value::Image(image), Value::Image(pixels)) =
+                (&sample.values[0], &expected.values[0])
+            else {
+                panic!("no image")
+            };
+            let decoded = decoder.decode("test", image, &Limits::DEFAULT).unwrap();
+            // Black and white are two levels of gray in a PNG.
+            let n = 3 / usize::from(decoded.pixels.channels);
+            let found = decoded.pixels.data.iter().flat_map(|value| vec![*value; n]);
+            assert!(found.eq(pixels.bytes.iter().copied()), "{name} {index}");
+            assert!(pixels.bytes.iter().all(|value| matches!(value, 0 | 255)));
+        }
+    }
+    ok(&[&"verify", &path("x.formula"), &"--deep", &"-q"]);
+
+    // Their categories as files, which are a dataset again.
+    let search = |out: &str, more: &[&str]| {
+        let mut command = fdconvert();
+        command.args(["fractal", "search", "--classes", "2"]).arg(path(out)).args(more);
+        command.output().unwrap()
+    };
+    assert!(search("categories", &["--family", "mv-fractaldb"]).status.success());
+    assert_eq!(names(&path("categories")), ["000000.csv", "000001.csv"]);
+    let csv = format!(
+        "fractal:csv?path={}&weight=0.1&views=3&size=48&points=900&turn=3.141592653589793",
+        path("categories").display()
+    );
+    ok(&[&"pack", &csv, &path("from-csv"), &"--format", &"folder", &"-q"]);
+    assert_same_tree(&path("f/000001"), &path("from-csv/000001"));
+    let sheet = json(&[&"fractal", &"sheet", &csv, &path("sheet.png"), &"--json"]);
+    assert_eq!(sheet["images"][0], "000000/000000_00000_000.png");
+    assert!(ok(&[&"fractal", &"census", &csv]).contains("2 categories by 25 rows"));
+
+    for (more, words) in [
+        (&["--variance", "0.1"][..], "--family mv-fractaldb"),
+        (&["--family", "mv-fractaldb", "--rate", "0.2"], "search of fractaldb"),
+        (&["--family", "mv-fractaldb", "--full"], "search of fractaldb"),
+    ] {
+        let output = search("other", more);
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains(words), "{said}");
+    }
+    let category = path("categories/000001.csv");
+    let said = fails(&[&"fractal", &"render", &category, &path("x.png")]);
+    assert!(said.contains("fractal sheet") && said.contains("000001.csv"), "{said}");
+}
+
 #[test]
 fn jpeg_is_only_written_when_asked_for_and_warned_of() {
     let root = tempfile::tempdir().unwrap();

@@ -18,10 +18,9 @@ pub(crate) struct FractalArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FractalCommand {
-    /// Find FractalDB's categories, the same as the published ones, and write them as CSV
-    #[command(
-        after_help = "Example:\n  fdconvert fractal search --seed 1 --classes 1000 --rate 0.2 categories/"
-    )]
+    /// Find categories by the search of FractalDB (the same as the published ones) or MV-FractalDB,
+    /// and write them as CSV
+    #[command(after_help = SEARCH_EXAMPLES)]
     Search(SearchArgs),
     /// Draw one image of a category
     #[command(after_help = RENDER_EXAMPLES)]
@@ -40,6 +39,11 @@ pub(crate) enum FractalCommand {
     Recipes,
 }
 
+const SEARCH_EXAMPLES: &str = "\
+Examples:
+  fdconvert fractal search --seed 1 --classes 1000 --rate 0.2 categories/
+  fdconvert fractal search --family mv-fractaldb --classes 1000 categories/";
+
 const RENDER_EXAMPLES: &str = "\
 Examples:
   fdconvert fractal render 00004.csv fern.png
@@ -51,16 +55,22 @@ pub(crate) struct SearchArgs {
     /// Folder to write; it must not exist
     #[arg(value_name = "OUT")]
     pub(crate) out: PathBuf,
-    /// Seed of numpy's generator; the published categories have 1
+    /// Whose search: fractaldb, or mv-fractaldb for systems of space
+    #[arg(long, value_enum, default_value = "fractaldb")]
+    pub(crate) family: SearchFamily,
+    /// Seed of numpy's generator; FractalDB's published categories have 1, MV-FractalDB's none
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u32,
     /// Categories to find
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) classes: usize,
-    /// Share of 512 x 512 pixels that a category fills at least
-    #[arg(long, default_value_t = 0.2)]
-    pub(crate) rate: f64,
-    /// Look at every candidate, also where it is known which ones are categories
+    /// fractaldb: share of 512 x 512 pixels that a category fills at least [default: 0.2]
+    #[arg(long)]
+    pub(crate) rate: Option<f64>,
+    /// mv-fractaldb: least variance of a category along each axis [default: 0.05]
+    #[arg(long, conflicts_with = "rate")]
+    pub(crate) variance: Option<f64>,
+    /// fractaldb: look at every candidate, also where it is known which ones are categories
     #[arg(long)]
     pub(crate) full: bool,
     /// Files in OUT, or 25 each in OUT/csv0, OUT/csv1, ... as they are published
@@ -68,6 +78,14 @@ pub(crate) struct SearchArgs {
     pub(crate) layout: LayoutArg,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SearchFamily {
+    /// Systems of the plane, seven columns
+    Fractaldb,
+    /// Systems of space, thirteen columns
+    MvFractaldb,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -13,7 +13,13 @@ pub(crate) fn run(args: &RenderArgs, session: &Session) -> Result<Outcome> {
     let category = Category::read(&args.category)?;
     let frame = Frame::new(args.size, args.pad, args.points)?;
     let Shape::Ifs(system) = &category.shape else {
-        return Err(Error::usage("CATEGORY.csv", "it is not an iterated function system"));
+        let what = format!(
+            "{} is a system of space (13 columns); look at its views by `fdconvert fractal sheet \
+             'fractal:csv?path={}' OUT.png`",
+            args.category.display(),
+            args.category.display()
+        );
+        return Err(Error::usage("CATEGORY.csv", what));
     };
     let row = match (args.weight, args.weight_row) {
         (Some(step), Some(row)) => weights(step).get(usize::from(row)).copied(),
@@ -25,6 +31,10 @@ pub(crate) fn run(args: &RenderArgs, session: &Session) -> Result<Outcome> {
         Sampler::FractaldbV1 => {
             let mut masks = MersenneTwister::python(args.seed);
             ExactSampler::new(frame).render(&weighted, args.draw, &mut masks)
+        }
+        Sampler::MvFractaldbV1 => {
+            let what = "mv-fractaldb-v1 draws systems of space, which `fractal sheet` shows";
+            return Err(Error::usage("--sampler", what));
         }
         Sampler::Lanes64V1 => {
             let category = Category { name: category.name.clone(), shape: Shape::Ifs(weighted) };
@@ -75,6 +85,7 @@ fn fast(category: Category, frame: Frame, args: &RenderArgs) -> Result<Pixels> {
         sampler: args.sampler,
         seed: args.seed.into(),
         min_fill: 0.0,
+        turn: 0.0,
         varies: false,
     };
     FractalSource::new(formula, "render")?.pixels(0)

@@ -1,8 +1,8 @@
 //! `fdconvert fractal search`.
-use super::args::{LayoutArg, SearchArgs};
+use super::args::{LayoutArg, SearchArgs, SearchFamily};
 use crate::{Outcome, Session, output, progress::bar};
 use fdconvert_core::{Error, Result};
-use fdconvert_fractal::{Category, Search, Shape};
+use fdconvert_fractal::{Category, Search, Shape, SpaceSearch};
 use fdconvert_storage::ScratchDir;
 use serde_json::{Map, json};
 use std::{fs, time::Instant};
@@ -12,7 +12,7 @@ const PER_FOLDER: usize = 25;
 
 pub(crate) fn run(args: &SearchArgs, session: &Session) -> Result<Outcome> {
     let began = Instant::now();
-    let mut search = Search::new(args.seed, args.rate)?;
+    let mut search = AnySearch::new(args)?;
     // Before minutes of searching, not after.
     if args.out.exists() {
         return Err(Error::usage("OUT", format!("{} exists", args.out.display())));
@@ -25,15 +25,10 @@ pub(crate) fn run(args: &SearchArgs, session: &Session) -> Result<Outcome> {
         bar.set_message(String::new());
         !session.cancel().is_cancelled()
     };
-    let found = if args.full {
-        search.run_in_full(args.classes, &mut progress)
-    } else {
-        search.run(args.classes, &mut progress)
-    };
+    let found = search.run(args, &mut progress);
     bar.finish_and_clear();
-    found?;
-    for (number, system) in search.found().iter().enumerate() {
-        let category = Category { name: format!("{number:05}"), shape: Shape::Ifs(system.clone()) };
+    let categories = found?;
+    for (number, category) in categories.iter().enumerate() {
         let below = match args.layout {
             LayoutArg::Flat => folder.path().to_owned(),
             LayoutArg::Folders => folder.path().join(format!("csv{}", number / PER_FOLDER)),
@@ -44,7 +39,7 @@ pub(crate) fn run(args: &SearchArgs, session: &Session) -> Result<Outcome> {
     }
     folder.commit(&args.out)?;
 
-    let (n_found, seconds) = (search.found().len(), began.elapsed().as_secs_f64());
+    let (n_found, seconds) = (categories.len(), began.elapsed().as_secs_f64());
     if args.common.json {
         let mut fields = Map::new();
         fields.insert("out".into(), json!(args.out.display().to_string()));
@@ -61,4 +56,63 @@ pub(crate) fn run(args: &SearchArgs, session: &Session) -> Result<Outcome> {
         ))?;
     }
     Ok(Outcome::Complete)
+}
+
+/// The search of one family.
+enum AnySearch {
+    Plane(Search),
+    Space(SpaceSearch),
+}
+
+impl AnySearch {
+    fn new(args: &SearchArgs) -> Result<Self> {
+        match args.family {
+            SearchFamily::Fractaldb if args.variance.is_some() => {
+                Err(Error::usage("--variance", "it is of the search --family mv-fractaldb"))
+            }
+            SearchFamily::Fractaldb => {
+                let rate = args.rate.unwrap_or(Search::PUBLISHED_RATE);
+                Search::new(args.seed, rate).map(Self::Plane)
+            }
+            SearchFamily::MvFractaldb if args.rate.is_some() || args.full => {
+                Err(Error::usage("--family", "--rate and --full are of the search of fractaldb"))
+            }
+            SearchFamily::MvFractaldb => {
+                let variance = args.variance.unwrap_or(SpaceSearch::PUBLISHED_VARIANCE);
+                SpaceSearch::new(args.seed, variance).map(Self::Space)
+            }
+        }
+    }
+
+    fn run(
+        &mut self,
+        args: &SearchArgs,
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Vec<Category>> {
+        match self {
+            Self::Plane(search) => {
+                if args.full {
+                    search.run_in_full(args.classes, progress)?;
+                } else {
+                    search.run(args.classes, progress)?;
+                }
+                let category = |(number, system)| Category {
+                    name: format!("{number:05}"),
+                    shape: Shape::Ifs(system),
+                };
+                Ok(search.found().iter().cloned().enumerate().map(category).collect())
+            }
+            Self::Space(search) => {
+                search.run(args.classes, progress)?;
+                Ok(search.categories())
+            }
+        }
+    }
+
+    fn tried(&self) -> u64 {
+        match self {
+            Self::Plane(search) => search.tried(),
+            Self::Space(search) => search.tried(),
+        }
+    }
 }

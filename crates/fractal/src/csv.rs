@@ -1,5 +1,6 @@
 //! Categories as FractalDB keeps them: one file `NNNNN.csv` each, one line per map, seven columns
-//! `a,b,c,d,e,f,p` printed as C's `%.18e`, which keeps every bit of a double.
+//! `a,b,c,d,e,f,p` printed as C's `%.18e`, which keeps every bit of a double. MV-FractalDB has files
+//! `NNNNNN.csv` of thirteen columns `a,...,l,p`.
 
 use crate::{Category, Shape, System};
 use fdconvert_core::{Error, Result};
@@ -15,17 +16,17 @@ const FORMAT: &str = "category";
 /// Far more than the eight lines that a system has.
 const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// Columns of a map in two dimensions: six parameters and a probability.
+/// Columns of a map of the plane: six parameters and a probability.
 const COLUMNS: usize = 7;
 
-/// Columns of a map in three dimensions: twelve parameters and a probability.
-const COLUMNS_3D: usize = 13;
+/// Columns of a map of space: twelve parameters and a probability.
+const SPACE_COLUMNS: usize = 13;
 
 impl Category {
     /// Reads one category.
     ///
     /// # Errors
-    /// `Io`; `Corrupt`, naming file, line and column; `Unsupported` for systems in three dimensions.
+    /// `Io`; `Corrupt`, naming file, line and column.
     pub fn read(path: &Path) -> Result<Self> {
         let file = fs::File::open(path).map_err(Error::io("open", path))?;
         let mut text = String::new();
@@ -36,7 +37,7 @@ impl Category {
             return Err(Error::corrupt(FORMAT, path, MAX_FILE_BYTES, what));
         }
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { name, shape: Shape::Ifs(parse(&text, path)?) })
+        Ok(Self { name, shape: parse(&text, path)? })
     }
 
     /// All categories in a folder, in the order of their names: files `NNNNN.csv` (any digits)
@@ -63,13 +64,26 @@ impl Category {
 }
 
 /// The text of a system's file, the same bytes as numpy's `savetxt` writes.
-pub(crate) fn to_csv(system: &System) -> String {
+pub(crate) fn to_csv<const N: usize>(system: &System<N>) -> String {
     let maps = system.maps().iter().zip(system.probabilities());
     let lines = maps.map(|(map, probability)| {
         let values = map.iter().chain([probability]).map(|value| scientific(*value));
         values.collect::<Vec<_>>().join(",") + "\n"
     });
     lines.collect()
+}
+
+/// Returns whether the first category of a folder, or that of a file, is one of space. What cannot
+/// be read is not: the one who reads it says why.
+pub(crate) fn is_of_space(path: &Path) -> bool {
+    let first =
+        || if path.is_dir() { list(path).ok()?.into_iter().min() } else { Some(path.into()) };
+    let read = |path: PathBuf| {
+        let mut text = String::new();
+        fs::File::open(path).ok()?.take(MAX_FILE_BYTES).read_to_string(&mut text).ok()?;
+        Some(columns(&text) == SPACE_COLUMNS)
+    };
+    first().and_then(read).unwrap_or(false)
 }
 
 /// The files of [`Category::read_all`], in any order.
@@ -101,27 +115,34 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn parse(text: &str, path: &Path) -> Result<System> {
+fn parse(text: &str, path: &Path) -> Result<Shape> {
+    if columns(text) == SPACE_COLUMNS {
+        return parse_maps(text, path, SPACE_COLUMNS).map(Shape::Space);
+    }
+    parse_maps(text, path, COLUMNS).map(Shape::Ifs)
+}
+
+/// Columns of the first line with a map.
+fn columns(text: &str) -> usize {
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    line.map_or(0, |line| line.split(',').count())
+}
+
+fn parse_maps<const N: usize>(text: &str, path: &Path, n_columns: usize) -> Result<System<N>> {
     let (mut maps, mut probabilities) = (Vec::new(), Vec::new());
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
         let corrupt = |what: String| Error::corrupt(FORMAT, path, offset, what);
         if !line.trim().is_empty() {
             let values = numbers(line).map_err(corrupt)?;
-            match *values.as_slice() {
-                [a, b, c, d, e, f, probability] => {
-                    maps.push([a, b, c, d, e, f]);
-                    probabilities.push(probability);
-                }
-                _ if values.len() == COLUMNS_3D => {
-                    let what = "its maps are of three dimensions (13 columns); only those of two \
-                                (7 columns) can be drawn";
-                    let path = path.to_owned();
-                    return Err(Error::Unsupported { format: FORMAT, path, what: what.into() });
+            match values.split_first_chunk() {
+                Some((map, [probability])) => {
+                    maps.push(*map);
+                    probabilities.push(*probability);
                 }
                 _ => {
                     let n = values.len();
-                    return Err(corrupt(format!("a line of {n} columns, not {COLUMNS}")));
+                    return Err(corrupt(format!("a line of {n} columns, not {n_columns}")));
                 }
             }
             if maps.len() > System::MAX_MAPS {
@@ -195,7 +216,9 @@ mod tests {
             error("1,2,3,4,5,6,7\n1,2,x,4,5,6,7\n").contains("at byte 14: column 3: `x` is no")
         );
         assert!(error("1,2,3\n").contains("a line of 3 columns, not 7"));
-        assert!(error("1,2,3,4,5,6,7,8,9,10,11,12,13\n").contains("three dimensions"));
+        let thirteen = "1,2,3,4,5,6,7,8,9,10,11,12,13\n";
+        assert!(error(&format!("{thirteen}1,2,3,4,5,6,7\n")).contains("of 7 columns, not 13"));
+        assert!(error(&thirteen.repeat(9)).contains("more than 8 maps"));
         assert!(error(&"1,2,3,4,5,6,7\n".repeat(9)).contains("more than 8 maps"));
         assert!(error(&" ".repeat(70_000)).contains("more than 65536 bytes"));
     }

@@ -1,5 +1,6 @@
 use crate::{
-    BASE_ROW, Category, Draw, Flip, Frame, N_WEIGHT_ROWS, NO_WEIGHTS, Shape, Weights, weights,
+    BASE_ROW, Category, Draw, Flip, Frame, GRAY, N_WEIGHT_ROWS, NO_WEIGHTS, Shape, System, Weights,
+    space, weights,
 };
 use fdconvert_core::{Error, Result};
 use xxhash_rust::xxh3::Xxh3;
@@ -12,9 +13,11 @@ pub struct Formula {
     pub family: String,
     /// The classes, in order.
     pub categories: Vec<Category>,
-    /// Step of the table of 25 [`weights`]; `None` for one instance with no weights.
+    /// Step of the table of 25 [`weights`]; with [`Sampler::MvFractaldbV1`] the reach of
+    /// [`space_weights`](crate::space_weights). `None` for one instance with no weights.
     pub weight: Option<f64>,
-    /// Images of one class and one row of weights, before they are turned over.
+    /// Images of one class and one row of weights, before they are turned over; of systems of space
+    /// the views.
     pub patches: u32,
     /// True if each image comes in the four flips of the original, else only as its `flip0`.
     pub flips: bool,
@@ -29,6 +32,8 @@ pub struct Formula {
     /// An image whose points cover less than this share is drawn again with other weights; 0 draws
     /// every image as it is.
     pub min_fill: f64,
+    /// The most degrees that a view is turned by at random; 0 where there are no views.
+    pub turn: f64,
     /// True if every epoch has instances of its own.
     pub varies: bool,
 }
@@ -41,11 +46,14 @@ pub enum Sampler {
     FractaldbV1,
     /// Sixty-four orbits side by side, every instance from random numbers of its own.
     Lanes64V1,
+    /// MV-FractalDB's points and renderer, for systems of space: every instance from random numbers of
+    /// its own, seen from around it.
+    MvFractaldbV1,
 }
 
 impl Sampler {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::FractaldbV1, Self::Lanes64V1];
+    pub const ALL: [Self; 3] = [Self::FractaldbV1, Self::Lanes64V1, Self::MvFractaldbV1];
 
     /// Its name in recipes and records.
     #[must_use]
@@ -53,6 +61,7 @@ impl Sampler {
         match self {
             Self::FractaldbV1 => "fractaldb-v1",
             Self::Lanes64V1 => "lanes64-v1",
+            Self::MvFractaldbV1 => "mv-fractaldb-v1",
         }
     }
 
@@ -70,7 +79,7 @@ pub struct Place {
     pub class: u32,
     /// Row of the weights, 0 when there are none.
     pub row: u32,
-    /// Number of the image of that row.
+    /// Number of the image of that row; of systems of space the view.
     pub patch: u32,
     /// How it is turned over.
     pub flip: Flip,
@@ -79,6 +88,9 @@ pub struct Place {
 impl Formula {
     /// The most classes; a formula is read into memory as a whole.
     pub const MAX_CLASSES: usize = 1 << 22;
+
+    /// The most views of an instance.
+    pub const MAX_VIEWS: u32 = 1000;
 
     /// The most images of a class: they are numbered with 32 bits.
     pub const MAX_INSTANCES: u64 = 1 << 31;
@@ -91,6 +103,23 @@ impl Formula {
         if self.categories.is_empty() || self.categories.len() > Self::MAX_CLASSES {
             let (n, most) = (self.categories.len(), Self::MAX_CLASSES);
             return Err(Error::usage("classes", format!("{n} is not from 1 to {most}")));
+        }
+        let is_of_space = self.has_views();
+        let wrong = self
+            .categories
+            .iter()
+            .find(|category| matches!(category.shape, Shape::Space(_)) != is_of_space);
+        if let Some(category) = wrong {
+            let (name, sampler) = (&category.name, self.sampler.name());
+            let what = if is_of_space {
+                format!("{sampler} draws systems of space, and category {name} is none")
+            } else {
+                format!("{sampler} draws no systems of space, and category {name} is one")
+            };
+            return Err(Error::usage("sampler", what));
+        }
+        if is_of_space {
+            return self.check_views();
         }
         if let Some(step) = self.weight
             && !(step.is_finite() && step.abs() <= 10.0)
@@ -122,13 +151,47 @@ impl Formula {
         Ok(())
     }
 
+    fn check_views(&self) -> Result<()> {
+        space::space_weights(self.weight)?;
+        if self.patches == 0 || self.patches > Self::MAX_VIEWS {
+            let what = format!("{} is not from 1 to {}", self.patches, Self::MAX_VIEWS);
+            return Err(Error::usage("views", what));
+        }
+        if !(0.0..=180.0).contains(&self.turn) {
+            return Err(Error::usage("turn", format!("{} is not from 0 to 180", self.turn)));
+        }
+        if self.flips || self.min_fill != 0.0 || self.draw != Draw::PointGray {
+            let what = "views are white points, not turned over, and drawn as they are";
+            return Err(Error::usage("draw", what));
+        }
+        Ok(())
+    }
+
+    /// Returns whether its images are views of fractals of space.
+    #[must_use]
+    pub fn has_views(&self) -> bool {
+        self.sampler == Sampler::MvFractaldbV1
+    }
+
+    /// The gray of a lit pixel, where images have two levels.
+    #[must_use]
+    pub fn level(&self) -> u8 {
+        if self.has_views() { space::WHITE } else { GRAY }
+    }
+
     /// Rows of weights in use.
     #[must_use]
     pub fn n_rows(&self) -> u32 {
-        if self.weight.is_some() { N_WEIGHT_ROWS as u32 } else { 1 }
+        if self.has_views() {
+            space::n_rows(self.weight)
+        } else if self.weight.is_some() {
+            N_WEIGHT_ROWS as u32
+        } else {
+            1
+        }
     }
 
-    /// The rows of weights in use.
+    /// The rows of weights in use, for systems of the plane.
     #[must_use]
     pub fn rows(&self) -> Vec<Weights> {
         self.weight.map_or_else(|| vec![NO_WEIGHTS], |step| weights(step).to_vec())
@@ -137,6 +200,9 @@ impl Formula {
     /// The row that changes nothing.
     #[must_use]
     pub fn base_row(&self) -> u32 {
+        if self.has_views() {
+            return space::base_row(self.weight);
+        }
         if self.weight.is_some() { BASE_ROW as u32 } else { 0 }
     }
 
@@ -191,6 +257,10 @@ impl Formula {
         if let Shape::Lines(class) = &category.shape {
             return class.name(place.class, self.instance(place));
         }
+        if matches!(category.shape, Shape::Space(_)) {
+            let name = &category.name;
+            return format!("{name}/{name}_{:05}_{:03}.png", place.row, place.patch);
+        }
         let category = &category.name;
         let flip = Flip::ALL.iter().position(|flip| *flip == place.flip).unwrap_or(0);
         let patch = place.patch;
@@ -218,15 +288,14 @@ impl Formula {
         let rest = [step, patches, flips, self.seed, self.min_fill.to_bits(), self.varies.into()];
         put(frame.map(u64::to_le_bytes).as_flattened());
         put(rest.map(u64::to_le_bytes).as_flattened());
+        if self.has_views() {
+            put(&self.turn.to_le_bytes());
+        }
         for category in &self.categories {
             put(category.name.as_bytes());
             match &category.shape {
-                Shape::Ifs(system) => {
-                    for (map, probability) in system.maps().iter().zip(system.probabilities()) {
-                        put(map.map(f64::to_le_bytes).as_flattened());
-                        put(&probability.to_le_bytes());
-                    }
-                }
+                Shape::Ifs(system) => put_maps(system, &mut put),
+                Shape::Space(system) => put_maps(system, &mut put),
                 Shape::Lines(class) => {
                     for (name, value) in class.params() {
                         put(name.as_bytes());
@@ -236,5 +305,12 @@ impl Formula {
             }
         }
         hash.digest128().to_le_bytes()
+    }
+}
+
+fn put_maps<const N: usize>(system: &System<N>, put: &mut impl FnMut(&[u8])) {
+    for (map, probability) in system.maps().iter().zip(system.probabilities()) {
+        put(map.map(f64::to_le_bytes).as_flattened());
+        put(&probability.to_le_bytes());
     }
 }

@@ -1,6 +1,6 @@
 //! Images made by formulas: categories, samplers that draw them, and the source they make.
 //!
-//! A [`Category`] is a class: an iterated function system, or a figure of lines. [`Recipe`] reads
+//! A [`Category`] is a class: an iterated function system of the plane or of space, or a figure of lines. [`Recipe`] reads
 //! `fractal:FAMILY?key=value&...` and finds the categories of its family; with how they are drawn
 //! they make a [`Formula`], which fixes every pixel of every image. [`FractalSource`] is the
 //! dataset of a formula: a [`Source`](fdconvert_core::Source) like a folder, whose images are made
@@ -20,7 +20,8 @@
 //!
 //! Two samplers draw points: [`ExactSampler`] the original FractalDB's, bit for bit, and
 //! [`LanesSampler`] many times faster. Patches of random pixels are put on the points by
-//! [`patch`], in distribution as the original does.
+//! [`patch`], in distribution as the original does. Fractals of space are drawn as MV-FractalDB's
+//! programs and OpenGL do, as views from around them.
 //!
 //! Deliberately absent: files of images, codecs, and anything that waits for a GPU.
 
@@ -39,7 +40,9 @@ mod owners;
 mod patch;
 mod random;
 mod recipe;
+mod recipe_help;
 mod source;
+mod space;
 mod system;
 
 pub use bitmap::{Bitmap, Flip};
@@ -47,7 +50,7 @@ pub use category::{Category, Shape};
 #[doc(hidden)]
 pub use exact::Level as ExactLevel;
 pub use exact::{ExactSampler, ExactScratch};
-pub use family::{FAMILIES, FamilyHelp, Search};
+pub use family::{FAMILIES, FamilyHelp, Search, SpaceSearch};
 pub use formula::{Formula, Place, Sampler};
 pub use frame::{Draw, Frame};
 #[doc(hidden)]
@@ -57,6 +60,10 @@ pub use lines::{LineClass, LineFamily, RcdbClass, VisualAtomClass};
 pub use mt::MersenneTwister;
 pub use owners::Owners;
 pub use patch::{Coin, PatchScratch, coin_bitmap, patch};
-pub use recipe::{RECIPE_KEYS, Recipe, RecipeKey};
+pub use recipe::Recipe;
+pub use recipe_help::{RECIPE_KEYS, RecipeKey};
 pub use source::{DEGENERATE_FILL, Facts, FractalSource, GRAY};
-pub use system::{BASE_ROW, Map, N_WEIGHT_ROWS, NO_WEIGHTS, System, Weights, weights};
+pub use space::{SpaceWeights, space_weights};
+pub use system::{
+    BASE_ROW, Map, N_WEIGHT_ROWS, NO_WEIGHTS, SpaceMap, SpaceSystem, System, Weights, weights,
+};

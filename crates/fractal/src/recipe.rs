@@ -1,9 +1,6 @@
 //! `fractal:FAMILY?key=value&...`: the text from which a formula is made.
 
-use crate::{
-    Draw, Formula, Frame, Sampler,
-    family::{DEFAULT_CLASSES, Family},
-};
+use crate::{Draw, Formula, Frame, Sampler, family::Family, recipe_help::RECIPE_KEYS, space};
 use fdconvert_core::{Error, Result};
 use std::{collections::BTreeMap, fmt::Display, io, ops::Not, path::Path, str::FromStr};
 
@@ -20,70 +17,14 @@ pub struct Recipe {
     formula: Formula,
 }
 
-/// One key that recipes have, for the help.
-pub struct RecipeKey {
-    /// As written.
-    pub name: &'static str,
-    /// What it does, with unit and default.
-    pub about: &'static str,
-}
-
-/// All keys, in the order of the help.
-pub const RECIPE_KEYS: &[RecipeKey] = &[
-    RecipeKey { name: "classes", about: "how many categories [default: 1000; all of a folder]" },
-    RecipeKey {
-        name: "instances",
-        about: "images of each class: 25 rows of weights times flips times patches \
-                [fractaldb: 1000, ofdb and 1p-frac: 1]",
-    },
-    RecipeKey {
-        name: "size",
-        about: "pixels of a side [fractaldb: 362, ofdb and 1p-frac: 512, svd: 256]",
-    },
-    RecipeKey { name: "points", about: "points of an image [fractaldb: 200000, else 100000]" },
-    RecipeKey {
-        name: "draw",
-        about: "point_gray, point_color, patch_gray or patch_color [patch_gray]",
-    },
-    RecipeKey {
-        name: "weight",
-        about: "step of the 25 rows of weights, or none [fractaldb: 0.4, else none]",
-    },
-    RecipeKey {
-        name: "flips",
-        about: "4 for the original's four turns of each image, or 1 [fractaldb: 4, else 1]",
-    },
-    RecipeKey {
-        name: "sampler",
-        about: "fractaldb-v1 (the original's bits) or lanes64-v1 (much faster) \
-                [svd: lanes64-v1, else fractaldb-v1]",
-    },
-    RecipeKey { name: "seed", about: "draws patches, and with lanes64-v1 the points [0]" },
-    RecipeKey {
-        name: "min_fill",
-        about: "share of the pixels, below which an image is drawn again with other \
-                weights [lanes64-v1 with weights: 0.01, else 0: never]",
-    },
-    RecipeKey { name: "pad", about: "free pixels on every side [6]" },
-    RecipeKey {
-        name: "vary",
-        about: "epoch for new instances in every epoch of a formula dataset, or none [none]",
-    },
-    RecipeKey { name: "category_seed", about: "draws the categories [1, which is FractalDB's]" },
-    RecipeKey {
-        name: "rate",
-        about: "fractaldb, ofdb: share that a category fills at least [0.2]",
-    },
-    RecipeKey { name: "sigma", about: "1p-frac: sum of the singular values of the base [3.5]" },
-    RecipeKey {
-        name: "delta",
-        about: "1p-frac: the most that a class changes the base by, relatively [0.1]",
-    },
-    RecipeKey { name: "path", about: "csv: folder of NNNNN.csv or csv0/NNNNN.csv, or one file" },
-];
-
 /// Keys that only families of points have.
 const POINT_KEYS: [&str; 7] = ["points", "draw", "weight", "flips", "sampler", "min_fill", "pad"];
+
+/// Those of them that views of fractals of space do not have.
+const PLANE_KEYS: [&str; 4] = ["draw", "flips", "min_fill", "pad"];
+
+/// Keys that only views have.
+const VIEW_KEYS: [&str; 2] = ["views", "turn"];
 
 impl Recipe {
     /// Returns whether a source is a recipe rather than a path.
@@ -111,7 +52,12 @@ impl Recipe {
         let family = Family::take(name, &mut keys)?;
         let defaults = family.defaults();
         if !family.has_points() {
-            keys.refuse(&POINT_KEYS, name)?;
+            keys.refuse(&POINT_KEYS, format_args!("figures of {name}"))?;
+        } else if family.has_views() {
+            keys.refuse(&PLANE_KEYS, format_args!("views of {name}"))?;
+        }
+        if !family.has_views() {
+            keys.refuse(&VIEW_KEYS, format_args!("images of {name}"))?;
         }
 
         let says_size = keys.has("size");
@@ -122,6 +68,10 @@ impl Recipe {
         let sampler =
             keys.choice("sampler", Sampler::from_name, Sampler::ALL.map(Sampler::name))?;
         let sampler = sampler.unwrap_or(defaults.sampler);
+        if family.has_views() != (sampler == Sampler::MvFractaldbV1) {
+            let what = format!("{} does not draw what {name} has", sampler.name());
+            return Err(Error::usage("sampler", what));
+        }
         let weight = match keys.take("weight").as_deref() {
             None => defaults.weight,
             Some("none") => None,
@@ -147,17 +97,22 @@ impl Recipe {
             patches: 1,
             flips,
             frame,
-            draw: draw.unwrap_or(Draw::PatchGray),
+            draw: draw.unwrap_or(defaults.draw),
             sampler,
             seed: keys.or("seed", 0)?,
             min_fill: keys.or("min_fill", if redraws { 0.01 } else { 0.0 })?,
+            turn: keys.or("turn", defaults.turn)?,
             varies,
         };
         // Points of the exact sampler have no instances beyond the rows of weights.
         let at_once = formula.instances();
         let fixed =
             family.has_points() && sampler == Sampler::FractaldbV1 && !formula.draw.is_patch();
-        let instances = keys.or("instances", if fixed { at_once } else { defaults.instances })?;
+        let instances = if family.has_views() {
+            views_of_all(&mut keys, at_once)?
+        } else {
+            keys.or("instances", if fixed { at_once } else { defaults.instances })?
+        };
         let patches = instances / at_once;
         formula.patches = match u32::try_from(patches) {
             Ok(patches) if patches > 0 && instances % at_once == 0 => patches,
@@ -183,17 +138,24 @@ impl Recipe {
         let mut keys = Vec::new();
         let mut put = |key: &str, value: String| keys.push(format!("{key}={value}"));
         if let Some(classes) =
-            self.classes.or(self.family.has_path().not().then_some(DEFAULT_CLASSES))
+            self.classes.or(self.family.has_path().not().then_some(self.family.default_classes()))
         {
             put("classes", classes.to_string());
         }
         put("instances", formula.instances().to_string());
         put("size", formula.frame.size().to_string());
-        if self.family.has_points() {
+        let weight = formula.weight.map_or("none".into(), |step| step.to_string());
+        if self.family.has_views() {
+            put("points", formula.frame.points().to_string());
+            put("weight", weight);
+            put("sampler", formula.sampler.name().into());
+            put("views", formula.patches.to_string());
+            put("turn", formula.turn.to_string());
+        } else if self.family.has_points() {
             put("points", formula.frame.points().to_string());
             put("pad", formula.frame.pad().to_string());
             put("draw", formula.draw.name().into());
-            put("weight", formula.weight.map_or("none".into(), |step| step.to_string()));
+            put("weight", weight);
             put("flips", if formula.flips { "4" } else { "1" }.into());
             put("sampler", formula.sampler.name().into());
             put("min_fill", formula.min_fill.to_string());
@@ -207,7 +169,7 @@ impl Recipe {
     /// Returns how many categories it asks for.
     #[must_use]
     pub fn classes(&self) -> usize {
-        self.classes.unwrap_or(DEFAULT_CLASSES)
+        self.classes.unwrap_or(self.family.default_classes())
     }
 
     /// Returns whether it says how large images are; else that is the family's default.
@@ -285,9 +247,9 @@ impl Keys {
         from_name(&text).ok_or_else(wrong).map(Some)
     }
 
-    fn refuse(&self, keys: &[&'static str], family: &str) -> Result<()> {
+    fn refuse(&self, keys: &[&'static str], what: impl Display) -> Result<()> {
         match keys.iter().find(|key| self.has(key)) {
-            Some(key) => Err(Error::usage(*key, format!("figures of {family} have none"))),
+            Some(key) => Err(Error::usage(*key, format!("{what} have none"))),
             None => Ok(()),
         }
     }
@@ -298,6 +260,23 @@ impl Keys {
         // A key of another family is known, and still means nothing here.
         let what = format!("no key `{key}` for this family; there are: {}", known.join(", "));
         Err(Error::usage("fractal", what))
+    }
+}
+
+/// Images of a class whose instances, as many as there are rows of weights, are seen from several
+/// sides.
+fn views_of_all(keys: &mut Keys, n_rows: u64) -> Result<u64> {
+    let mut key = |name| keys.take(name).map(|text| number::<u64>(name, &text)).transpose();
+    let (views, instances) = (key("views")?, key("instances")?);
+    let n_views = views.unwrap_or(space::VIEWS);
+    let of_all = n_rows.saturating_mul(n_views);
+    match instances {
+        Some(instances) if views.is_some() && instances != of_all => {
+            let what = format!("{n_views} views for each of {n_rows} rows of weights are {of_all}");
+            Err(Error::usage("instances", format!("{instances}: {what}")))
+        }
+        Some(instances) => Ok(instances),
+        None => Ok(of_all),
     }
 }
 

@@ -3,10 +3,11 @@
 use crate::{
     Bitmap, Category, Coin, Draw, ExactSampler, ExactScratch, Flip, Formula, Frame, Key,
     LanesSampler, LanesScratch, LanesSystem, LineClass, Owners, PatchScratch, Place, Sampler,
-    Shape, System, Weights,
+    Shape, SpaceSystem, System, Weights,
     cache::{Pool, Recent, Shared},
     coin_bitmap, patch,
     random::keyed,
+    space::{SpaceSampler, points_seed},
 };
 use fdconvert_core::{
     Bilevel, Error, FieldSpec, Image, Kind, Pixels, Result, Sample, Schema, Source, Value,
@@ -16,7 +17,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-/// The gray of a point, the original's.
+/// The gray of a point, FractalDB's; that of a point of space is white.
 pub const GRAY: u8 = 127;
 
 /// An image whose points cover less than this share of the pixels is called degenerate.
@@ -45,6 +46,8 @@ pub struct FractalSource {
     /// Made when it is first used: it holds a number for each point.
     exact: OnceLock<ExactSampler>,
     lanes: LanesSampler,
+    /// Of formulas with views.
+    space: Option<SpaceSampler>,
     /// Coverage of all rows of a category, by the exact sampler.
     coverages: Shared<Arc<[Arc<Bitmap>]>>,
     /// Coverage of one image, by its number without flips.
@@ -80,7 +83,7 @@ pub struct Facts {
 
 /// An image as it is drawn, still to be turned over.
 enum Drawing {
-    /// Two values: 0 and [`GRAY`].
+    /// Two values: 0 and the formula's level.
     Bits(Arc<Bitmap>),
     /// Final pixels.
     Pixels(Pixels),
@@ -109,6 +112,7 @@ impl FractalSource {
             seed: formula.seed,
             exact: OnceLock::new(),
             lanes: LanesSampler::new(formula.frame),
+            space: formula.has_views().then(|| SpaceSampler::new(&formula)).transpose()?,
             coverages: Shared::new(capacity.min(formula.categories.len())),
             recent: Recent::new(256),
             systems: Recent::new(1024),
@@ -158,7 +162,9 @@ impl FractalSource {
     pub fn rgb_into(&self, index: u64, out: &mut Vec<u8>) -> Result<Facts> {
         let (facts, drawing) = self.draw(index)?;
         match drawing {
-            Drawing::Bits(bitmap) => bitmap.to_rgb_into(GRAY, facts.place.flip, out),
+            Drawing::Bits(bitmap) => {
+                bitmap.to_rgb_into(self.formula.level(), facts.place.flip, out);
+            }
             Drawing::Pixels(pixels) if pixels.channels == 3 => *out = pixels.data,
             Drawing::Pixels(pixels) => {
                 out.clear();
@@ -178,14 +184,15 @@ impl FractalSource {
             Drawing::Pixels(pixels) => pixels,
             Drawing::Bits(bitmap) => {
                 let mut data = Vec::new();
-                bitmap.to_gray_into(GRAY, facts.place.flip, &mut data);
+                bitmap.to_gray_into(self.formula.level(), facts.place.flip, &mut data);
                 Pixels { width: bitmap.width(), height: bitmap.height(), channels: 1, data }
             }
         })
     }
 
     /// Shares of the pixels that the points of a class light, for every row of weights: of the
-    /// first image of each row, and without drawing empty ones again. None for figures of lines.
+    /// first image of each row, and without drawing empty ones again; of systems of space of the first
+    /// view. None for figures of lines.
     ///
     /// # Errors
     /// `Usage` when there is no such class.
@@ -193,12 +200,18 @@ impl FractalSource {
         let category = self.category(class).ok_or_else(|| {
             Error::usage("class", format!("{class} of {}", self.formula.categories.len()))
         })?;
-        let Shape::Ifs(system) = &category.shape else { return Ok(Vec::new()) };
         let rows = 0..self.formula.n_rows();
+        let first = |row| Place { class, row, patch: 0, flip: Flip::Flip0 };
+        let system = match &category.shape {
+            Shape::Ifs(system) => system,
+            Shape::Space(system) => {
+                return rows.map(|row| Ok(self.draw_view(system, first(row))?.0.fill)).collect();
+            }
+            Shape::Lines(_) => return Ok(Vec::new()),
+        };
         Ok(self.scratches.with(|scratch| {
             let fill = |row| {
-                let place = Place { class, row, patch: 0, flip: Flip::Flip0 };
-                let instance = self.formula.instance(&place);
+                let instance = self.formula.instance(&first(row));
                 let key = Key { seed: self.seed, class, instance };
                 self.covered_by(system, row, key, scratch).fill()
             };
@@ -218,7 +231,7 @@ impl FractalSource {
                 let mut bits = Vec::new();
                 bitmap.to_msb_rows(facts.place.flip, &mut bits);
                 let (width, height) = (bitmap.width(), bitmap.height());
-                Image::Bilevel(Bilevel { width, height, levels: [0, GRAY], bits })
+                Image::Bilevel(Bilevel { width, height, levels: [0, self.formula.level()], bits })
             }
         };
         Ok((facts, image))
@@ -243,6 +256,21 @@ impl FractalSource {
         let flip = Flip::ALL.iter().position(|flip| *flip == place.flip).unwrap_or(0);
         // Six decimals tell every pixel of the largest images people train on apart.
         let fill = (facts.fill * 1e6).round() / 1e6;
+        if let Some(space) = &self.space {
+            let meta = serde_json::json!({
+                "category": category,
+                "class": place.class,
+                "instance": place.row,
+                "weight_row": facts.row,
+                "view": place.patch,
+                "turn": space.turn_of(self.seed, place),
+                "numpy_seed": points_seed(self.seed, place.class, place.row),
+                "seed": self.seed,
+                "fill": fill,
+                "degenerate": facts.degenerate,
+            });
+            return meta.to_string().into();
+        }
         let meta = serde_json::json!({
             "category": category,
             "class": place.class,
@@ -274,6 +302,7 @@ impl FractalSource {
         let category = self.category(place.class).ok_or_else(none)?;
         match &category.shape {
             Shape::Lines(class) => self.draw_lines(class, place),
+            Shape::Space(system) => self.draw_view(system, place),
             Shape::Ifs(system) => {
                 Ok(self.scratches.with(|scratch| self.draw_points(system, place, scratch)))
             }
@@ -289,6 +318,14 @@ impl FractalSource {
         let fill = lit as f64 / pixels.data.len().max(1) as f64;
         let facts = Facts { place, row: place.row, fill, degenerate: false };
         Ok((facts, Drawing::Pixels(pixels)))
+    }
+
+    fn draw_view(&self, system: &SpaceSystem, place: Place) -> Result<(Facts, Drawing)> {
+        let none = || Error::usage("sampler", "the formula has no views");
+        let (row, bitmap) = self.space.as_ref().ok_or_else(none)?.draw(system, self.seed, &place);
+        let fill = bitmap.fill();
+        let facts = Facts { place, row, fill, degenerate: fill < DEGENERATE_FILL };
+        Ok((facts, Drawing::Bits(Arc::new(bitmap))))
     }
 
     fn draw_points(
@@ -367,7 +404,8 @@ impl FractalSource {
     ) -> Arc<Bitmap> {
         match self.formula.sampler {
             Sampler::FractaldbV1 => self.exactly_covered(system, row, key.class, scratch),
-            Sampler::Lanes64V1 => {
+            // A checked formula has no systems of the plane with the sampler of space.
+            Sampler::Lanes64V1 | Sampler::MvFractaldbV1 => {
                 let mut bitmap = self.formula.frame.bitmap();
                 let prepared = self.prepared(system, row, key.class);
                 self.lanes.coverage(&prepared, key, &mut scratch.lanes, &mut bitmap);
@@ -434,7 +472,7 @@ impl FractalSource {
                 let system = self.weighted(system, row);
                 self.owners.get(number, || Arc::new(self.exact().owners(&system)))
             }
-            Sampler::Lanes64V1 => {
+            Sampler::Lanes64V1 | Sampler::MvFractaldbV1 => {
                 let number = u64::from(key.class) << 32 | u64::from(key.instance);
                 let prepared = self.prepared(system, row, key.class);
                 self.owners

@@ -4,27 +4,34 @@ use fdconvert_core::{Error, Result};
 /// as FractalDB's files have it.
 pub type Map = [f64; 6];
 
-/// An iterated function system: affine maps and how often each is taken.
+/// One affine map of space: a matrix of three rows and what is added to x, y and z, stored
+/// `[a, b, c, d, e, f, g, h, i, j, k, l]` as MV-FractalDB's files have it.
+pub type SpaceMap = [f64; 12];
+
+/// An iterated function system of space.
+pub type SpaceSystem = System<12>;
+
+/// The most maps of a system.
+const MAX_MAPS: usize = 8;
+
+/// An iterated function system: affine maps of `N` parameters each, and how often each is taken.
 ///
 /// The values are whatever the category says, expanding maps, infinities and NaN included: every
 /// sampler has to cope.
 #[derive(Debug, Clone, PartialEq)]
-pub struct System {
-    maps: Vec<Map>,
+pub struct System<const N: usize = 6> {
+    maps: Vec<[f64; N]>,
     probabilities: Vec<f64>,
 }
 
-impl System {
-    /// The most maps: what the fast sampler's tables hold. FractalDB has 2 to 7.
-    pub const MAX_MAPS: usize = 8;
-
+impl<const N: usize> System<N> {
     /// A system of these maps, each with its probability.
     ///
     /// # Errors
     /// `Usage` when there are none or too many, or when the probabilities are not as many.
-    pub fn new(maps: Vec<Map>, probabilities: Vec<f64>) -> Result<Self> {
-        if maps.is_empty() || maps.len() > Self::MAX_MAPS {
-            let what = format!("a system has 1 to {} maps, not {}", Self::MAX_MAPS, maps.len());
+    pub fn new(maps: Vec<[f64; N]>, probabilities: Vec<f64>) -> Result<Self> {
+        if maps.is_empty() || maps.len() > MAX_MAPS {
+            let what = format!("a system has 1 to {MAX_MAPS} maps, not {}", maps.len());
             return Err(Error::usage("category", what));
         }
         if maps.len() != probabilities.len() {
@@ -34,20 +41,9 @@ impl System {
         Ok(Self { maps, probabilities })
     }
 
-    /// A system whose maps are taken in proportion to how much area they leave: `|ad - bc|`, summed
-    /// in order and divided, as FractalDB's search does.
-    ///
-    /// # Errors
-    /// As for [`new`](Self::new).
-    pub fn by_area(maps: Vec<Map>) -> Result<Self> {
-        let areas: Vec<f64> = maps.iter().map(|[a, b, c, d, ..]| (a * d - b * c).abs()).collect();
-        let sum = areas.iter().fold(0.0, |sum, area| sum + area);
-        Self::new(maps, areas.iter().map(|area| area / sum).collect())
-    }
-
     /// The maps.
     #[must_use]
-    pub fn maps(&self) -> &[Map] {
+    pub fn maps(&self) -> &[[f64; N]] {
         &self.maps
     }
 
@@ -60,8 +56,8 @@ impl System {
     /// The same with every map's parameters multiplied by those of `weights`. The probabilities
     /// stay, as in the original.
     #[must_use]
-    pub fn weighted(&self, weights: &Weights) -> Self {
-        let weigh = |map: &Map| std::array::from_fn(|i| map[i] * weights[i]);
+    pub fn weighted(&self, weights: &[f64; N]) -> Self {
+        let weigh = |map: &[f64; N]| std::array::from_fn(|i| map[i] * weights[i]);
         Self {
             maps: self.maps.iter().map(weigh).collect(),
             probabilities: self.probabilities.clone(),
@@ -78,6 +74,41 @@ impl System {
             sum
         };
         self.probabilities.iter().map(add).collect()
+    }
+
+    fn in_proportion(maps: Vec<[f64; N]>, sizes: Vec<f64>) -> Result<Self> {
+        let sum = sizes.iter().fold(0.0, |sum, size| sum + size);
+        Self::new(maps, sizes.iter().map(|size| size / sum).collect())
+    }
+}
+
+impl System {
+    /// The most maps: what the fast sampler's tables hold. FractalDB has 2 to 7.
+    pub const MAX_MAPS: usize = MAX_MAPS;
+
+    /// A system whose maps are taken in proportion to how much area they leave: `|ad - bc|`, summed
+    /// in order and divided, as FractalDB's search does.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn by_area(maps: Vec<Map>) -> Result<Self> {
+        let areas = maps.iter().map(|[a, b, c, d, ..]| (a * d - b * c).abs()).collect();
+        Self::in_proportion(maps, areas)
+    }
+}
+
+impl SpaceSystem {
+    /// A system whose maps are taken in proportion to how much volume they leave: the size of the
+    /// determinant, summed in order and divided, as MV-FractalDB's search does.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn by_volume(maps: Vec<SpaceMap>) -> Result<Self> {
+        let volume = |[a, b, c, d, e, f, g, h, i, ..]: &SpaceMap| {
+            (a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)).abs()
+        };
+        let volumes = maps.iter().map(volume).collect();
+        Self::in_proportion(maps, volumes)
     }
 }
 

@@ -11,12 +11,13 @@ use fdconvert_loader::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// Two levels, colours, and grays of lines; each has another size of its own.
-const RECIPES: [&str; 4] = [
+/// Two levels, colours, grays of lines, and white points; each has another size of its own.
+const RECIPES: [&str; 5] = [
     "fractal:fractaldb?classes=2&instances=200&points=600&size=61",
     "fractal:svd?classes=2&instances=3&points=600&size=64",
     "fractal:svd?classes=2&instances=3&points=600&size=63&draw=patch_color",
     "fractal:visual_atom?classes=2&instances=3&size=48",
+    "fractal:mv-fractaldb?classes=2&weight=none&views=3&points=600&size=50",
 ];
 
 fn reader(recipe: &str) -> Arc<dyn Reader> {

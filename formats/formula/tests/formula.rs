@@ -10,11 +10,12 @@ use fdconvert_storage::{fault, partial_path};
 use proptest::prelude::*;
 use std::{fs, io, path::Path};
 
-const RECIPES: [&str; 4] = [
+const RECIPES: [&str; 5] = [
     "fractal:fractaldb?classes=3&instances=200&size=40&points=400",
     "fractal:svd?classes=5&instances=7&size=33&points=500&sampler=lanes64-v1&vary=epoch",
     "fractal:fractaldb?classes=2&size=32&points=300&draw=point_color&sampler=fractaldb-v1",
     "fractal:visual_atom?classes=3&instances=4&size=30",
+    "fractal:ex-fractaldb?classes=3&weight=0.1&views=2&points=400&size=40&vary=epoch",
 ];
 
 fn formula(recipe: &str) -> Formula {
@@ -160,7 +161,7 @@ fn epochs_are_other_instances_of_the_same_classes() {
 fn every_flipped_bit_and_every_cut_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.formula");
-    for recipe in [RECIPES[1], RECIPES[3]] {
+    for recipe in [RECIPES[1], RECIPES[3], RECIPES[4]] {
         write(&path, &formula(recipe), &provenance(), true).unwrap();
         let sound = fs::read(&path).unwrap();
         for at in 0..sound.len() {
@@ -236,6 +237,47 @@ fn lies_under_a_right_checksum_are_refused() {
     refuse(patched(16, &7u64.to_le_bytes()), "the categories take");
     refuse(patched(12, &u32::MAX.to_le_bytes()), "a header of");
     refuse(patched(content.len() - 24, &u64::MAX.to_le_bytes()), "a probe of image");
+}
+
+/// Version 2 is for systems of space alone, and they for it.
+#[test]
+fn versions_go_with_what_they_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.formula");
+    let bytes = |recipe: &str| {
+        write(&path, &formula(recipe), &provenance(), true).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        bytes[..bytes.len() - 24].to_vec()
+    };
+    let (plane, space) = (bytes(RECIPES[1]), bytes(RECIPES[4]));
+    assert_eq!((plane[8], space[8]), (1, 2));
+    let refuse = |content: Vec<u8>, words: &str| {
+        let checksum = xxhash_rust::xxh3::xxh3_128(&content).to_le_bytes();
+        fs::write(&path, [&content[..], &checksum, b"LUMROFDF"].concat()).unwrap();
+        let error = open(&path).err().unwrap_or_else(|| panic!("accepted: {words}")).to_string();
+        assert!(error.contains(words), "{error} does not say: {words}");
+    };
+    let with = |content: &[u8], from: &str, to: &str| {
+        assert_eq!(from.len(), to.len());
+        let at = content.windows(from.len()).position(|window| window == from.as_bytes());
+        let mut changed = content.to_vec();
+        changed[at.unwrap()..][..to.len()].copy_from_slice(to.as_bytes());
+        changed
+    };
+    let with_version = |content: &[u8], version: u8| {
+        let mut changed = content.to_vec();
+        changed[8] = version;
+        changed
+    };
+    refuse(with_version(&plane, 2), "version 2 does not go with");
+    refuse(with_version(&space, 1), "version 1 does not go with");
+    refuse(with_version(&space, 3), "version 3");
+    refuse(with(&space, "mv-fractaldb-v1\"", "lanes64-v1\"     "), "turn");
+    refuse(with(&space, "\"weight\":0.1", "\"weight\":0.7"), "weight");
+    refuse(with(&space, "point_gray", "patch_gray"), "draw");
+    refuse(with(&space, "\"flips\":false", "\"flips\":true "), "draw");
+    refuse(with(&space, "\"turn\":3.1", "\"turn\":999"), "turn");
+    refuse(with(&space, "\"patches\":2", "\"patches\":0"), "views");
 }
 
 #[test]

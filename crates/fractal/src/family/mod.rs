@@ -3,16 +3,21 @@
 mod known;
 mod one_p_frac;
 mod search;
+mod space_search;
 mod svd;
 
 pub use search::Search;
+pub use space_search::SpaceSearch;
 
-use crate::{Category, LineFamily, Sampler, Shape, recipe::Keys};
+use crate::{Category, Draw, LineFamily, Sampler, Shape, csv, recipe::Keys, space};
 use fdconvert_core::{Error, Result};
 use std::path::PathBuf;
 
 /// Categories when the recipe does not say how many, as most papers have.
-pub(crate) const DEFAULT_CLASSES: usize = 1000;
+const DEFAULT_CLASSES: usize = 1000;
+
+/// Those of RT-FractalDB.
+const RT_CLASSES: usize = 1_000_000;
 
 /// The seed of categories; FractalDB's own.
 const DEFAULT_SEED: u32 = Search::PUBLISHED_SEED;
@@ -31,6 +36,9 @@ pub(crate) enum Family {
     Svd {
         /// Draws the categories.
         seed: u32,
+        /// True for RT-FractalDB (Martinez-Noriega et al., "Towards high performance image-free
+        /// ViT pre-training using tensor based fractal generation"): one image of each of a million.
+        one_each: bool,
     },
     /// Figures of lines (see [`LineFamily`]).
     Lines {
@@ -39,10 +47,14 @@ pub(crate) enum Family {
         /// Draws the classes.
         seed: u32,
     },
+    /// Views of fractals of space.
+    Space(SpaceFamily),
     /// Categories in files.
     Csv {
         /// A folder, or one file.
         path: PathBuf,
+        /// True for systems of space.
+        is_of_space: bool,
     },
 }
 
@@ -53,6 +65,15 @@ pub(crate) struct FractalDb {
     rate: f64,
 }
 
+/// MV-FractalDB's search.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SpaceFamily {
+    /// True for ExFractalDB, whose views are turned at random.
+    is_turned: bool,
+    seed: u32,
+    variance: f64,
+}
+
 /// What a recipe of a family is where it does not say.
 pub(crate) struct Defaults {
     pub(crate) size: u32,
@@ -60,7 +81,9 @@ pub(crate) struct Defaults {
     pub(crate) weight: Option<f64>,
     pub(crate) flips: bool,
     pub(crate) instances: u64,
+    pub(crate) draw: Draw,
     pub(crate) sampler: Sampler,
+    pub(crate) turn: f64,
 }
 
 /// What a family is, for the help.
@@ -77,9 +100,18 @@ pub const FAMILIES: &[FamilyHelp] = &[
     FamilyHelp { name: "ofdb", about: "the same categories with one image each (OFDB)" },
     FamilyHelp { name: "1p-frac", about: "one system of two maps and noise on it" },
     FamilyHelp { name: "svd", about: "contracting maps by singular values (Anderson and Farrell)" },
+    FamilyHelp {
+        name: "rt-fractaldb",
+        about: "one image of each of a million such systems, none searched for (RT-FractalDB)",
+    },
     FamilyHelp { name: "rcdb", about: "radial contours, dark on white" },
     FamilyHelp { name: "visual_atom", about: "waves around a centre, light on black" },
-    FamilyHelp { name: "csv", about: "categories in files of FractalDB's form" },
+    FamilyHelp {
+        name: "mv-fractaldb",
+        about: "fractals of space, each seen from 12 sides (MV-FractalDB)",
+    },
+    FamilyHelp { name: "ex-fractaldb", about: "the same, each view turned a little (ExFractalDB)" },
+    FamilyHelp { name: "csv", about: "categories in files of FractalDB's or MV-FractalDB's form" },
 ];
 
 impl Family {
@@ -100,9 +132,20 @@ impl Family {
                 let (sigma, delta) = (keys.or("sigma", 3.5)?, keys.or("delta", 0.1)?);
                 Self::OnePFrac(one_p_frac::OnePFrac::new(seed, sigma, delta)?)
             }
-            "svd" => Self::Svd { seed: keys.or("category_seed", DEFAULT_SEED)? },
+            "svd" | "rt-fractaldb" => {
+                let seed = keys.or("category_seed", DEFAULT_SEED)?;
+                Self::Svd { seed, one_each: name == "rt-fractaldb" }
+            }
+            "mv-fractaldb" | "ex-fractaldb" => Self::Space(SpaceFamily {
+                is_turned: name == "ex-fractaldb",
+                seed: keys.or("category_seed", DEFAULT_SEED)?,
+                variance: keys.or("variance", SpaceSearch::PUBLISHED_VARIANCE)?,
+            }),
             "csv" => match keys.take("path") {
-                Some(path) if !path.is_empty() => Self::Csv { path: path.into() },
+                Some(path) if !path.is_empty() => {
+                    let path = PathBuf::from(path);
+                    Self::Csv { is_of_space: csv::is_of_space(&path), path }
+                }
                 _ => {
                     let what = "say where the categories are: fractal:csv?path=FOLDER";
                     return Err(Error::usage("path", what));
@@ -125,6 +168,11 @@ impl Family {
         !matches!(self, Self::Lines { .. })
     }
 
+    /// Returns whether its images are views of fractals of space.
+    pub(crate) fn has_views(&self) -> bool {
+        matches!(self, Self::Space(_) | Self::Csv { is_of_space: true, .. })
+    }
+
     /// Hands out its own keys of the recipe, with their values.
     pub(crate) fn put_keys(&self, put: &mut impl FnMut(&str, String)) {
         match self {
@@ -137,7 +185,13 @@ impl Family {
                 put("sigma", family.sigma.to_string());
                 put("delta", family.delta.to_string());
             }
-            Self::Svd { seed } | Self::Lines { seed, .. } => put("category_seed", seed.to_string()),
+            Self::Space(family) => {
+                put("category_seed", family.seed.to_string());
+                put("variance", family.variance.to_string());
+            }
+            Self::Svd { seed, .. } | Self::Lines { seed, .. } => {
+                put("category_seed", seed.to_string());
+            }
             Self::Csv { .. } => {}
         }
     }
@@ -152,10 +206,18 @@ impl Family {
             Self::FractalDb(_) => "fractaldb",
             Self::Ofdb(_) => "ofdb",
             Self::OnePFrac(_) => "1p-frac",
+            Self::Svd { one_each: true, .. } => "rt-fractaldb",
             Self::Svd { .. } => "svd",
             Self::Lines { family, .. } => family.name(),
+            Self::Space(family) if family.is_turned => "ex-fractaldb",
+            Self::Space(_) => "mv-fractaldb",
             Self::Csv { .. } => "csv",
         }
+    }
+
+    /// Categories when nothing is said.
+    pub(crate) fn default_classes(&self) -> usize {
+        if matches!(self, Self::Svd { one_each: true, .. }) { RT_CLASSES } else { DEFAULT_CLASSES }
     }
 
     /// As the family's own programs run when nothing is said.
@@ -166,8 +228,22 @@ impl Family {
             weight: None,
             flips: false,
             instances: 1,
+            draw: Draw::PatchGray,
             sampler: Sampler::FractaldbV1,
+            turn: 0.0,
         };
+        if self.has_views() {
+            let is_turned = matches!(self, Self::Space(family) if family.is_turned);
+            return Defaults {
+                size: 224,
+                points: space_search::POINTS,
+                weight: Some(0.6),
+                draw: Draw::PointGray,
+                sampler: Sampler::MvFractaldbV1,
+                turn: if is_turned { space::EX_TURN } else { 0.0 },
+                ..one_each
+            };
+        }
         match self {
             Self::FractalDb(_) | Self::Csv { .. } => Defaults {
                 size: 362,
@@ -175,13 +251,16 @@ impl Family {
                 weight: Some(0.4),
                 flips: true,
                 instances: 1000,
-                sampler: Sampler::FractaldbV1,
+                ..one_each
             },
-            Self::Ofdb(_) | Self::OnePFrac(_) => one_each,
+            Self::Ofdb(_) | Self::OnePFrac(_) | Self::Space(_) => one_each,
             Self::Lines { .. } => Defaults { instances: 1000, ..one_each },
-            Self::Svd { .. } => {
-                Defaults { size: 256, instances: 1000, sampler: Sampler::Lanes64V1, ..one_each }
-            }
+            Self::Svd { one_each: is_rt, .. } => Defaults {
+                size: 256,
+                instances: if *is_rt { 1 } else { 1000 },
+                sampler: Sampler::Lanes64V1,
+                ..one_each
+            },
         }
     }
 
@@ -194,7 +273,7 @@ impl Family {
         classes: Option<usize>,
         progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<Vec<Category>> {
-        let wanted = classes.unwrap_or(DEFAULT_CLASSES);
+        let wanted = classes.unwrap_or(self.default_classes());
         if wanted == 0 || wanted > crate::Formula::MAX_CLASSES {
             let what = format!("{wanted} is not from 1 to {}", crate::Formula::MAX_CLASSES);
             return Err(Error::usage("classes", what));
@@ -206,8 +285,13 @@ impl Family {
                 search.found().to_vec()
             }
             Self::OnePFrac(family) => family.systems(wanted, progress)?,
-            Self::Svd { seed } => svd::systems(*seed, wanted)?,
-            Self::Csv { path } => return from_files(path, classes),
+            Self::Svd { seed, .. } => svd::systems(*seed, wanted)?,
+            Self::Csv { path, .. } => return from_files(path, classes),
+            Self::Space(family) => {
+                let mut search = SpaceSearch::new(family.seed, family.variance)?;
+                search.run(wanted, progress)?;
+                return Ok(search.categories());
+            }
             Self::Lines { family, seed } => {
                 let shape = |class| Shape::Lines(family.class((*seed).into(), class));
                 let name = |class| Category { name: format!("{class:05}"), shape: shape(class) };
@@ -215,7 +299,11 @@ impl Family {
             }
         };
         // As the originals number them.
-        let digits = if matches!(self, Self::OnePFrac(_)) { 2 } else { 5 };
+        let digits = match self {
+            Self::OnePFrac(_) => 2,
+            Self::Svd { one_each: true, .. } => 6,
+            _ => 5,
+        };
         let name = |(number, system)| {
             let name = format!("{number:0digits$}");
             Category { name, shape: Shape::Ifs(system) }

@@ -4,3 +4,4 @@ mod exact;
 mod lines;
 mod search;
 mod source;
+mod space;

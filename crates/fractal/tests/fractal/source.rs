@@ -48,14 +48,32 @@ fn defaults_are_the_published_recipes() {
     assert_eq!(formula("fractal:rcdb?classes=2&instances=7").len(), 14);
 }
 
+/// The systems of `svd`, an image each, named so that a million of them sort.
+#[test]
+fn rt_fractaldb_has_a_million_classes_that_need_no_search() {
+    let recipe = Recipe::parse("fractal:rt-fractaldb").unwrap();
+    assert_eq!(recipe.classes(), 1_000_000);
+    assert!(recipe.name().starts_with("fractal:rt-fractaldb?classes=1000000&instances=1&"));
+    let (few, svd) = (formula("fractal:rt-fractaldb?classes=3"), formula("fractal:svd?classes=3"));
+    let shapes = |formula: &Formula| -> Vec<Shape> {
+        formula.categories.iter().map(|category| category.shape.clone()).collect()
+    };
+    assert_eq!(shapes(&few), shapes(&svd));
+    assert_eq!((few.len(), few.sampler, few.frame), (3, Sampler::Lanes64V1, svd.frame));
+    assert_eq!(few.key(&few.place(2).unwrap()), "000002/000002_00_count_0_flip0.png");
+}
+
 #[test]
 fn recorded_recipes_make_the_same_dataset() {
     for recipe in [
         "fractal:fractaldb?classes=3&weight=0.1&flips=1&instances=50&seed=9&pad=8&rate=0.1",
         "fractal:ofdb?classes=2&vary=epoch&sampler=lanes64-v1",
         "fractal:svd?classes=4&size=100&points=5000&draw=point_color",
+        "fractal:rt-fractaldb?classes=4&size=100",
         "fractal:1p-frac?classes=2&sigma=3&delta=0.2&category_seed=4",
         "fractal:visual_atom?classes=2&instances=3&size=64",
+        "fractal:mv-fractaldb?classes=2&weight=0.1&views=3&points=500&variance=0.04",
+        "fractal:ex-fractaldb?classes=2&weight=none&vary=epoch&turn=90",
     ] {
         let recorded = Recipe::parse(recipe).unwrap().name();
         assert_eq!(formula(&recorded), formula(recipe), "{recorded}");
@@ -83,6 +101,18 @@ fn mistakes_are_named() {
         ("fractal:fractaldb?vary=always", "vary: `always` is neither epoch nor none"),
         ("fractal:rcdb?draw=point_gray", "draw: figures of rcdb have none"),
         ("fractal:csv", "path: say where"),
+        ("fractal:mv-fractaldb?draw=point_gray", "draw: views of mv-fractaldb have none"),
+        ("fractal:fractaldb?views=3", "views: images of fractaldb have none"),
+        ("fractal:rcdb?turn=3", "turn: images of rcdb have none"),
+        ("fractal:mv-fractaldb?sampler=lanes64-v1", "sampler: lanes64-v1 does not draw what"),
+        ("fractal:svd?sampler=mv-fractaldb-v1", "sampler: mv-fractaldb-v1 does not draw what"),
+        ("fractal:mv-fractaldb?classes=1&weight=0.25", "weight: 0.25 is none of 0.1, 0.2"),
+        ("fractal:mv-fractaldb?instances=100", "instances: 100 is not a multiple of 145"),
+        ("fractal:mv-fractaldb?instances=300&views=12", "instances: 300: 12 views for each of 145"),
+        ("fractal:mv-fractaldb?classes=1&views=1001", "views: 1001 is not from 1 to 1000"),
+        ("fractal:mv-fractaldb?classes=1&turn=181", "turn: 181 is not from 0 to 180"),
+        ("fractal:mv-fractaldb?variance=2", "variance: 2 is not from 0"),
+        ("fractal:mv-fractaldb?rate=0.2", "no key `rate`"),
         ("fractal:1p-frac?sigma=9", "sigma: 9 is not from"),
         ("fractal:fractaldb?points=3", "points: 3 is not from 128"),
     ] {
@@ -140,6 +170,7 @@ fn pixels_do_not_depend_on_order_or_threads() {
         "fractal:fractaldb?classes=3&instances=100&size=50&points=500&sampler=lanes64-v1&min_fill=0.1",
         "fractal:svd?classes=30&instances=5&size=33&points=300&draw=point_color",
         "fractal:visual_atom?classes=5&instances=4&size=40",
+        "fractal:ex-fractaldb?classes=3&weight=0.1&views=2&size=40&points=500",
     ] {
         let hash = |source: &FractalSource, index| {
             let mut rgb = Vec::new();
@@ -268,6 +299,12 @@ fn fingerprints_tell_formulas_apart() {
         "fractal:svd?classes=2&instances=2&vary=epoch",
         "fractal:rcdb?classes=2&instances=2&size=256",
         "fractal:rcdb?classes=2&instances=2&size=256&category_seed=2",
+        "fractal:mv-fractaldb?classes=2&weight=none",
+        "fractal:mv-fractaldb?classes=2&weight=0.1",
+        "fractal:mv-fractaldb?classes=2&weight=none&turn=1",
+        "fractal:mv-fractaldb?classes=2&weight=none&turn=2",
+        "fractal:mv-fractaldb?classes=2&weight=none&views=11",
+        "fractal:mv-fractaldb?classes=2&weight=none&category_seed=2",
     ] {
         let twin = seen.insert(source(recipe).fingerprint(), recipe);
         assert_eq!(twin, None, "{recipe}");
