@@ -57,7 +57,9 @@
 
 mod batch;
 mod builder;
+mod change;
 mod decoder;
+mod drawings;
 mod driver;
 mod error;
 mod fractal;
@@ -76,6 +78,7 @@ mod timing;
 mod window;
 
 pub use batch::{Batch, Pending};
+pub use change::{Change, Warp};
 pub use decoder::Decoder;
 pub use driver::{Device, Driver, Gpu};
 pub use error::GpuError;
