@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///   parse, plan
 ///   fill -------> files, tables,
 ///                 entry_points -------> one copy
-///   (next batch)                           `- event -------> 7 kernels, chunk by chunk
+///   (next batch)                           `- event -------> kernels, chunk by chunk
 ///                 states <---------------------------------- copy, event
 ///   wait <--------'
 /// ```

@@ -351,7 +351,8 @@ class Loader:
         what = (
             f"fdconvert.Loader: the CPU decoded {stats['decoded_by_cpu']} of {stats['samples']} "
             "images. JPEGs are decoded on the GPU when they were packed with --jpeg-index on, or "
-            "by nvJPEG where it is installed"
+            "by nvJPEG where it is installed; fractals of one gray by lanes64-v1 are drawn there "
+            "when they need not be resized"
         )
         warnings.warn(what, RuntimeWarning, stacklevel=4)
 

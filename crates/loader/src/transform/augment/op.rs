@@ -61,7 +61,7 @@ impl Op {
     ];
 }
 
-/// A change with the numbers that pixels are computed with, whoever computes them: this crate, or
+/// A change with the numbers that pixels are computed with: by this crate, or by
 /// the kernels of a GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Step {
