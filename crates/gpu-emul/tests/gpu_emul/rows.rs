@@ -7,7 +7,7 @@ use crate::{
     host::{LIMITS, Set, check, open},
 };
 use fdconvert_core::LanesImage;
-use fdconvert_fractal::{Frame, Key, LanesSampler, LanesScratch, LanesSystem, System};
+use fdconvert_fractal::{Bitmap, Frame, Key, LanesSampler, LanesScratch, LanesSystem, System};
 use fdconvert_gpu::{
     Change, Decoder, Fallback, Order, Output, Plan, Request, SampleType, Source, Status, Tensor,
     Warp,
@@ -51,14 +51,31 @@ fn changes() -> Vec<Vec<Change>> {
     ]
 }
 
-fn picture(instance: u32) -> LanesImage {
+fn system() -> LanesSystem {
     let maps = vec![[0.5, 0.1, -0.2, 0.5, 0.3, 0.1], [0.4, 0.0, 0.1, -0.6, -0.5, 0.7]];
     let system = LanesSystem::new(&System::new(maps, vec![0.4, 0.6]).unwrap());
     assert!(!system.exact_orbit());
+    system
+}
+
+fn key(instance: u32) -> Key {
+    Key { seed: 1, class: 2, instance }
+}
+
+/// The pixels that the points of a picture cover, by the CPU.
+fn covered(instance: u32) -> Bitmap {
+    let frame = Frame::new(32, 4, 400).unwrap();
+    let mut bitmap = frame.bitmap();
+    let mut scratch = LanesScratch::default();
+    LanesSampler::new(frame).coverage(&system(), key(instance), &mut scratch, &mut bitmap);
+    bitmap
+}
+
+fn picture(instance: u32) -> LanesImage {
     LanesImage {
-        parameters: *system.parameters(),
-        words: *system.words(),
-        key: Key { seed: 1, class: 2, instance }.words(),
+        parameters: *system().parameters(),
+        words: *system().words(),
+        key: key(instance).words(),
         side: 32,
         pad: 4,
         points: 400,
@@ -168,15 +185,9 @@ fn drawings_show_their_part() {
     let plan = Plan::new(&requests, Output::Tensor(LEVELS), LIMITS);
     let decoded = decode(&plan, &requests);
     let images = decoded.output.chunks_exact((LEVELS.width * LEVELS.height * 3) as usize);
-    let frame = Frame::new(32, 4, 400).unwrap();
     let mut n_lit = 0;
     for ((picture, pixels), instance) in pictures.iter().zip(images).zip(0..) {
-        let maps = vec![[0.5, 0.1, -0.2, 0.5, 0.3, 0.1], [0.4, 0.0, 0.1, -0.6, -0.5, 0.7]];
-        let system = LanesSystem::new(&System::new(maps, vec![0.4, 0.6]).unwrap());
-        let key = Key { seed: 1, class: 2, instance };
-        let mut bitmap = frame.bitmap();
-        let sampler = LanesSampler::new(frame);
-        sampler.coverage(&system, key, &mut LanesScratch::default(), &mut bitmap);
+        let bitmap = covered(instance);
         for (number, pixel) in (0..).zip(pixels.as_chunks::<3>().0) {
             let (x, y) = (number % LEVELS.width + 5, number / LEVELS.width + 7);
             let column = if picture.mirror { 31 - x } else { x };
@@ -195,7 +206,9 @@ fn drawings_that_cannot_be_are_left() {
     let small = LanesImage { side: 23, ..good };
     let few = LanesImage { points: 127, ..good };
     let tight = LanesImage { pad: 3, ..good };
-    let full = LanesImage { least: 1000, ..good };
+    let n_covered = covered(0).count() as u32;
+    let enough = LanesImage { least: n_covered, ..good };
+    let empty = LanesImage { least: n_covered + 1, ..good };
     // Contracts on average, and still throws points beyond single precision.
     let maps = vec![[1e30, 0.0, 0.0, 1e30, 1.0, 1.0], [1e-35, 0.0, 0.0, 1e-35, 0.5, 0.25]];
     let system = LanesSystem::new(&System::new(maps, vec![0.5, 0.5]).unwrap());
@@ -216,7 +229,8 @@ fn drawings_that_cannot_be_are_left() {
         (&small, (0, 0), left(Fallback::Canvas)),
         (&few, (0, 0), left(Fallback::Canvas)),
         (&tight, (0, 0), left(Fallback::Canvas)),
-        (&full, (0, 0), left(Fallback::Empty)),
+        (&enough, (0, 0), Status::Decoded),
+        (&empty, (0, 0), left(Fallback::Empty)),
         (&infinite, (0, 0), left(Fallback::Orbit)),
     ] {
         for output in [Output::Tensor(LEVELS), Output::Changed(LEVELS)] {

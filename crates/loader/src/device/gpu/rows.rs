@@ -115,7 +115,7 @@ impl DeviceRow {
         Self { image: RowImage::Cached(image), geometry, changes: changes(steps) }
     }
 
-    /// A row of an image that the GPU draws, from a corner on.
+    /// A row of an image that the GPU draws, from a corner on. Who has no offload has no GPU.
     pub(crate) fn drawn(
         _offload: &Offload,
         (image, corner): (LanesImage, (u32, u32)),
