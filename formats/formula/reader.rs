@@ -3,7 +3,8 @@ use crate::formula::{
     writer::hash,
 };
 use fdconvert_core::{
-    Codec, Drawn, Encoded, Error, Image, Provenance, Reader, Result, Sample, Schema, Source,
+    Codec, Drawn, Encoded, Error, Image, LanesImage, Provenance, Reader, Result, Sample, Schema,
+    Source,
 };
 use fdconvert_fractal::{FractalSource, Recipe};
 use fdconvert_storage::read_file;
@@ -129,6 +130,10 @@ impl Reader for FormulaReader {
     fn drawn_at(&self, side: u32) -> Result<Option<Box<dyn Reader>>> {
         let (source, origin) = (self.source.at_size(side)?, self.origin.clone());
         Ok(Some(Box::new(Self { source, origin, is_as_written: false })))
+    }
+
+    fn lanes(&self, index: u64) -> Result<Option<LanesImage>> {
+        self.source.lanes(index)
     }
 
     fn provenance(&self) -> Option<&Provenance> {

@@ -25,7 +25,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let folder = here.target()?.join("kernels");
     fs::create_dir_all(&folder).context(format_args!("cannot make {}", folder.display()))?;
     let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
-    for (name, images) in [("damage", options.images), ("fractal", options.images / 10)] {
+    let programs = [
+        ("damage", options.images),
+        ("fractal", options.images / 10),
+        ("rows", options.images / 10),
+    ];
+    for (name, images) in programs {
         let program = folder.join(name);
         let mut build = Command::new(&compiler);
         build.args(["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-ffp-contract=off"]);

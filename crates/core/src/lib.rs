@@ -28,6 +28,7 @@ mod error;
 mod format;
 mod ignored;
 mod image;
+mod lanes;
 mod limits;
 mod message;
 pub mod named;
@@ -51,6 +52,7 @@ pub use format::{
 };
 pub use ignored::Ignored;
 pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};
+pub use lanes::LanesImage;
 pub use limits::{Limits, MaxDecompressed};
 pub use message::{Message, Style};
 pub use named::Named;

@@ -1,6 +1,6 @@
 use crate::{
-    Ahead, Codec, Encoded, Error, Ignored, Image, Message, Provenance, Result, Sample, Schema,
-    Splits, Value,
+    Ahead, Codec, Encoded, Error, Ignored, Image, LanesImage, Message, Provenance, Result, Sample,
+    Schema, Splits, Value,
 };
 use bytes::Bytes;
 use std::{convert::Infallible, path::Path, sync::Arc};
@@ -201,6 +201,16 @@ pub trait Reader: Source {
     /// # Errors
     /// `Usage` for a side at which nothing can be drawn.
     fn drawn_at(&self, _side: u32) -> Result<Option<Box<dyn Reader>>> {
+        Ok(None)
+    }
+
+    /// The numbers that image `index` is drawn from, for those who draw it elsewhere, to the same
+    /// pixels as [`read`](Source::read) gives; key and label are those of the sample. `None`, the
+    /// default, for images that are drawn in any other way, and for stored ones.
+    ///
+    /// # Errors
+    /// As for [`Source::read`].
+    fn lanes(&self, _index: u64) -> Result<Option<LanesImage>> {
         Ok(None)
     }
 

@@ -10,7 +10,8 @@ use crate::{
     space::{SpaceSampler, points_seed},
 };
 use fdconvert_core::{
-    Bilevel, Error, FieldSpec, Image, Kind, Pixels, Result, Sample, Schema, Source, Value,
+    Bilevel, Error, FieldSpec, Image, Kind, LanesImage, Pixels, Result, Sample, Schema, Source,
+    Value,
 };
 use std::sync::{
     Arc, OnceLock,
@@ -237,6 +238,40 @@ impl FractalSource {
         Ok((facts, image))
     }
 
+    /// The numbers that image `index` is drawn from, for those who draw it elsewhere; `None` where the
+    /// lanes do not draw it, or it has more than one gray.
+    ///
+    /// # Errors
+    /// `Usage` when there is no such image.
+    pub fn lanes(&self, index: u64) -> Result<Option<LanesImage>> {
+        let place = self.place(index)?;
+        let Formula { frame, draw, sampler, min_fill, .. } = &self.formula;
+        let is_drawn = *sampler == Sampler::Lanes64V1 && !draw.is_color();
+        let (true, Some(Shape::Ifs(system))) =
+            (is_drawn, self.category(place.class).map(|category| &category.shape))
+        else {
+            return Ok(None);
+        };
+        let prepared = self.prepared(system, place.row, place.class);
+        if prepared.exact_orbit() {
+            return Ok(None);
+        }
+        let key = self.instance_key(&place);
+        Ok(Some(LanesImage {
+            parameters: *prepared.parameters(),
+            words: *prepared.words(),
+            key: key.words(),
+            side: frame.size(),
+            pad: frame.pad(),
+            points: frame.points(),
+            patches: draw.is_patch(),
+            least: least_pixels(frame.size(), *min_fill),
+            mirror: place.flip.left_right(),
+            turn: place.flip.top_bottom(),
+            level: GRAY,
+        }))
+    }
+
     /// The sample `index` around an image of it, in the schema's order.
     #[must_use]
     pub fn sample<I>(&self, facts: &Facts, image: I) -> Sample<I> {
@@ -293,13 +328,25 @@ impl FractalSource {
         self.formula.categories.get(class as usize)
     }
 
+    /// # Errors
+    /// `Usage` when there is no such image.
+    fn place(&self, index: u64) -> Result<Place> {
+        let place = self.formula.place(index);
+        place.ok_or_else(|| {
+            Error::usage("index", format!("{index} of {} images", self.formula.len()))
+        })
+    }
+
+    fn instance_key(&self, place: &Place) -> Key {
+        let instance = self.formula.instance(place);
+        Key { seed: self.seed, class: place.class, instance }
+    }
+
     fn draw(&self, index: u64) -> Result<(Facts, Drawing)> {
-        let none = || {
-            let what = format!("{index} of {} images", self.formula.len());
-            Error::usage("index", what)
-        };
-        let place = self.formula.place(index).ok_or_else(none)?;
-        let category = self.category(place.class).ok_or_else(none)?;
+        let place = self.place(index)?;
+        let category = self
+            .category(place.class)
+            .ok_or_else(|| Error::usage("index", format!("{index} is of class {}", place.class)))?;
         match &category.shape {
             Shape::Lines(class) => self.draw_lines(class, place),
             Shape::Space(system) => self.draw_view(system, place),
@@ -335,7 +382,7 @@ impl FractalSource {
         scratch: &mut Scratch,
     ) -> (Facts, Drawing) {
         let formula = &self.formula;
-        let key = Key { seed: self.seed, class: place.class, instance: formula.instance(&place) };
+        let key = self.instance_key(&place);
         let number = u64::from(key.class) << 32 | u64::from(key.instance);
         let (row, covered) = self.recent.get(number, || self.covered(system, &place, key, scratch));
         let degenerate = covered.fill() < DEGENERATE_FILL;
@@ -510,5 +557,34 @@ impl Source for FractalSource {
 
     fn fingerprint(&self) -> [u8; 16] {
         self.formula.fingerprint()
+    }
+}
+
+/// The fewest pixels that are at least that share of the square.
+fn least_pixels(side: u32, share: f64) -> u32 {
+    let area = f64::from(side) * f64::from(side);
+    // The product may be rounded to either side of what a division finds.
+    let mut least = ((share * area) as u32).saturating_sub(1);
+    while f64::from(least) / area.max(1.0) < share && f64::from(least) < area {
+        least += 1;
+    }
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::least_pixels;
+
+    #[test]
+    fn the_least_pixels_are_the_first_that_are_enough() {
+        for side in [9_u32, 64, 224, 362, 16_384] {
+            let area = f64::from(side) * f64::from(side);
+            for share in [0.0, 1e-12, 0.01, 0.05, 0.1, 0.3, 1.0 / 3.0, 0.999_999, 1.0] {
+                let least = least_pixels(side, share);
+                assert!(f64::from(least) / area >= share, "{side} {share}");
+                let below = least.checked_sub(1).map(f64::from);
+                assert!(below.is_none_or(|below| below / area < share), "{side} {share}");
+            }
+        }
     }
 }

@@ -48,7 +48,7 @@ int main(int n_arguments, char** arguments) {
         const std::vector<FractalSystem> systems = {make_system(), make_system()};
         std::vector<FractalImage> images(1 + below(3));
         for (FractalImage& image : images) {
-            image = {below(2), {(u32)generator(), (u32)generator()}, 2};
+            image = {below(2), {(u32)generator(), (u32)generator()}, below(200), 9};
         }
         const u32 pad = 4 + below(10);
         // Some beyond what fits into shared memory.
@@ -60,8 +60,8 @@ int main(int n_arguments, char** arguments) {
                                 0,              size,          pad,             below(40)};
         fdconvert_fractal(&batch, 1, (u32)images.size());
         for (const FractalImage& image : images) {
-            if (image.needs_orbit > 1) return 1;
-            n_left += image.needs_orbit;
+            if (image.left > FRACTAL_EMPTY) return 1;
+            n_left += image.left != 0;
         }
         n_drawn += images.size();
     }

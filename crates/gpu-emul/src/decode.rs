@@ -3,7 +3,7 @@
 use crate::kernels;
 use fdconvert_gpu::{
     Addresses, Kernel, Machine, Plan, Request,
-    layout::{BatchLayout, StateLayout},
+    layout::{BatchLayout, FractalsLayout, StateLayout},
 };
 use std::{convert::Infallible, ops::Range};
 use zerocopy::{FromBytes, IntoBytes};
@@ -35,6 +35,7 @@ pub fn decode(plan: &Plan, requests: &[Request<'_>]) -> Decoded {
         output: output.as_mut_ptr().expose_provenance() as u64,
     };
     let Ok(()) = plan.run(at, &mut Cpu);
+    let Ok(()) = plan.finish(at, &mut Cpu);
     let part = |range: Range<u64>| {
         let bytes = workspace.as_bytes().get(range.start as usize..range.end as usize);
         bytes.unwrap_or_default()
@@ -77,6 +78,12 @@ impl Machine for Cpu {
     ) -> Result<(), Infallible> {
         // SAFETY: the plan launches over the memory that `decode` has made for it.
         unsafe { kernels::launch(kernel, batch, n_items, n_images) };
+        Ok(())
+    }
+
+    fn draw(&mut self, fractals: &FractalsLayout, n_images: u32) -> Result<(), Infallible> {
+        // SAFETY: likewise.
+        unsafe { kernels::fdconvert_fractal(fractals, 1, n_images) };
         Ok(())
     }
 }

@@ -94,6 +94,9 @@ const Named KERNELS[] = {
     {"fdconvert_pixels", bind<Batch, fdconvert_pixels>, PIXEL_THREADS},
     {"fdconvert_across", bind<Batch, fdconvert_across>, RESIZE_THREADS},
     {"fdconvert_down", bind<Batch, fdconvert_down>, RESIZE_THREADS},
+    {"fdconvert_expand", bind<Batch, fdconvert_expand>, ROW_THREADS},
+    {"fdconvert_change", bind<Batch, fdconvert_change>, CHANGE_THREADS},
+    {"fdconvert_write", bind<Batch, fdconvert_write>, ROW_THREADS},
     {"fdconvert_fractal", bind<Fractals, fdconvert_fractal>, FRACTAL_THREADS},
 };
 

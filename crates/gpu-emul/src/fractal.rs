@@ -43,6 +43,6 @@ pub fn draw(
     // SAFETY: every address is that of an array of this function with the size that the kernel
     // computes from `size`; the systems that the images name are there, as was just checked.
     unsafe { fdconvert_fractal(&raw const batch, 1, n_images) };
-    let needs_orbit = images.iter().map(|image| image.needs_orbit != 0).collect();
+    let needs_orbit = images.iter().map(|image| image.left == 1).collect();
     Some(Drawn { coverage, patches, needs_orbit })
 }

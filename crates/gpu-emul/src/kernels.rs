@@ -3,8 +3,9 @@
 use fdconvert_gpu::{
     Kernel,
     layout::{
-        BatchLayout, CropLayout, FractalImageLayout, FractalSystemLayout, FractalsLayout,
-        ImageLayout, McusLayout, SegmentLayout, StateLayout, TableLayout,
+        BatchLayout, ChangeLayout, CropLayout, DrawingLayout, FractalImageLayout,
+        FractalSystemLayout, FractalsLayout, ImageLayout, McusLayout, RowLayout, SegmentLayout,
+        StateLayout, TableLayout,
     },
 };
 use std::mem::offset_of;
@@ -19,9 +20,13 @@ unsafe extern "C" {
     fn fdconvert_pixels(batch: *const BatchLayout, n_items: u32, n_images: u32);
     fn fdconvert_across(batch: *const BatchLayout, n_items: u32, n_images: u32);
     fn fdconvert_down(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    fn fdconvert_expand(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    fn fdconvert_change(batch: *const BatchLayout, n_items: u32, n_images: u32);
+    fn fdconvert_write(batch: *const BatchLayout, n_items: u32, n_images: u32);
     pub(crate) fn fdconvert_fractal(batch: *const FractalsLayout, n_items: u32, n_images: u32);
     fn fdconvert_to_f16(value: f32) -> u16;
     fn fdconvert_to_bf16(value: f32) -> u16;
+    fn fdconvert_divided_255(divisor: u32) -> f64;
     static fdconvert_layout: [u32; 64];
     static fdconvert_n_layout: u32;
     static fdconvert_n_threads: [u32; Kernel::ALL.len()];
@@ -41,6 +46,9 @@ pub(crate) unsafe fn launch(kernel: Kernel, batch: &BatchLayout, n_items: u32, n
         Kernel::Pixels => fdconvert_pixels,
         Kernel::Across => fdconvert_across,
         Kernel::Down => fdconvert_down,
+        Kernel::Expand => fdconvert_expand,
+        Kernel::Change => fdconvert_change,
+        Kernel::Write => fdconvert_write,
     };
     // SAFETY: the caller vouches for the memory; `batch` outlives the call.
     unsafe { function(batch, n_items, n_images) }
@@ -58,6 +66,13 @@ pub fn to_f16(value: f32) -> u16 {
 pub fn to_bf16(value: f32) -> u16 {
     // SAFETY: a function of a number.
     unsafe { fdconvert_to_bf16(value) }
+}
+
+/// 255 divided by a number from 1 to 255, as the kernels divide it; `None` for others.
+#[must_use]
+pub fn divided_255(divisor: u8) -> Option<f64> {
+    // SAFETY: a function of a number that is not 0.
+    (divisor > 0).then(|| unsafe { fdconvert_divided_255(divisor.into()) })
 }
 
 /// Threads per block of each of [`Kernel::ALL`], as C++ has them.
@@ -95,9 +110,13 @@ pub fn layout_in_rust() -> Vec<u32> {
         sizes!(TableLayout: values, is_ac, n_second),
         sizes!(StateLayout: n_bytes),
         sizes!(BatchLayout: segments, quantisation, coefficients, states, first_image, out_width,
-            dtype, factor, offset),
+            dtype, factor, offset, rows, row_table, changes, drawings, drawn, bitmaps, n_decoded,
+            mean, deviation),
+        sizes!(ChangeLayout: factor, level, right, down, start),
+        sizes!(RowLayout: n_changes, is_moved, flip, output_at),
+        sizes!(DrawingLayout: row, size, left, top, mirror, turn, level),
         sizes!(FractalSystemLayout: words),
-        sizes!(FractalImageLayout: needs_orbit),
+        sizes!(FractalImageLayout: least, left),
         sizes!(FractalsLayout: patches, first_image, n_steps),
     ];
     all.concat().into_iter().map(|number| number as u32).collect()

@@ -17,4 +17,4 @@ pub use decode::{Decoded, decode};
 pub use fake::{Counters, FakeDriver, FakeMachine};
 pub use fake_nvjpeg::{FakeDecode, FakeNvJpeg, LibraryCounters};
 pub use fractal::{Drawn, draw};
-pub use kernels::{layout_in_cpp, layout_in_rust, threads_in_cpp, to_bf16, to_f16};
+pub use kernels::{divided_255, layout_in_cpp, layout_in_rust, threads_in_cpp, to_bf16, to_f16};

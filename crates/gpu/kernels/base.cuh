@@ -25,7 +25,9 @@ typedef short i16;
 typedef unsigned int u32;
 typedef int i32;
 typedef unsigned long long u64;
+typedef long long i64;
 typedef float f32;
+typedef double f64;
 
 struct Block {
     u32 item;
@@ -60,6 +62,8 @@ FD_DEVICE u32 shift_pair(u32 high, u32 low, u32 shift) { return __funnelshift_l(
 FD_DEVICE f32 multiply_add(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
 FD_DEVICE u32 f32_bits(f32 value) { return __float_as_uint(value); }
 FD_DEVICE void set_flags(u32* word, u32 flags) { atomicOr(word, flags); }
+FD_DEVICE void add_to(u32* word, u32 n) { atomicAdd(word, n); }
+FD_DEVICE u32 count_bits(u32 word) { return (u32)__popc((int)word); }
 
 #else
 
@@ -110,6 +114,8 @@ FD_DEVICE u32 f32_bits(f32 value) {
     return bits;
 }
 FD_DEVICE void set_flags(u32* word, u32 flags) { *word |= flags; }
+FD_DEVICE void add_to(u32* word, u32 n) { *word += n; }
+FD_DEVICE u32 count_bits(u32 word) { return (u32)__builtin_popcount(word); }
 
 #endif
 

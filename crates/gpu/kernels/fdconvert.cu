@@ -8,8 +8,11 @@
 #include "pixels.cuh"
 #include "resize.cuh"
 #include "fractal.cuh"
+#include "change.cuh"
+#include "rows.cuh"
 
 #include "prepare.cu"
 #include "decode.cu"
 #include "output.cu"
 #include "fractal.cu"
+#include "rows.cu"

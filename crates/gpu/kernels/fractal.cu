@@ -10,6 +10,7 @@ FD_KERNEL_OF(fractal, FRACTAL_THREADS, FractalShared, Fractals) {
     FD_PHASE(FRACTAL_THREADS, fractal_map(shared, batch, image, thread));
     FD_PHASE(FRACTAL_THREADS, fractal_draw(shared, batch, image, coverage, thread));
     FD_PHASE(FRACTAL_THREADS, fractal_write(shared, batch, coverage, thread));
+    FD_PHASE(FRACTAL_THREADS, fractal_judge(shared, image, thread));
     if (batch.patches != nullptr) {
         u32* patches = batch.patches + first_word;
         FD_PHASE(FRACTAL_THREADS, fractal_patch(batch, image, coverage, patches, thread));

@@ -10,7 +10,8 @@
 //     bounds   every lane keeps the bounds of its points
 //     map      one thread joins them, and says how points become pixels
 //     draw     every lane sets the bits of its points
-//     write    the bits leave shared memory
+//     write    the bits leave shared memory, and are counted
+//     judge    one thread says whether they are enough
 //     patch    3x3 patches of coin tosses
 //
 // Bitmaps lie as in crates/fractal: row after row, each a multiple of 64 bits, the first pixel in
@@ -30,10 +31,17 @@ struct FractalSystem {
     u32 words[FRACTAL_SLOTS];   // Threshold and alias of each slot.
 };
 
+// Why an image is left to the CPU.
+enum FractalLeft : u32 {
+    FRACTAL_ORBIT = 1,  // Only the single orbit draws it.
+    FRACTAL_EMPTY = 2,  // Its points cover too little, so that it is drawn with other weights.
+};
+
 struct FractalImage {
     u32 system;
     u32 key[2];
-    u32 needs_orbit;  // Written: 1 if only the single orbit draws it, which the CPU does.
+    u32 least;  // Pixels that its points have to cover.
+    u32 left;   // Written: 0, or a `FractalLeft`.
 };
 
 struct Fractals {
@@ -53,6 +61,7 @@ struct FractalShared {
     f32 least_y[FRACTAL_LANES], most_y[FRACTAL_LANES];
     f32 scale[2], offset[2];
     u32 is_drawn;
+    u32 n_hits[FRACTAL_LANES];
     u32 hits[FRACTAL_WORDS];
 };
 
@@ -185,7 +194,7 @@ FD_DEVICE void fractal_map(FractalShared& shared, const Fractals& batch, Fractal
     const bool x = fractal_axis(batch, all.least_x, all.most_x, shared.scale[0], shared.offset[0]);
     const bool y = fractal_axis(batch, all.least_y, all.most_y, shared.scale[1], shared.offset[1]);
     shared.is_drawn = x && y;
-    image.needs_orbit = !shared.is_drawn;
+    image.left = shared.is_drawn ? 0 : (u32)FRACTAL_ORBIT;
 }
 
 // Inside of the bounds this is what cutting gives; elsewhere it is a number all the same.
@@ -221,13 +230,24 @@ FD_DEVICE void fractal_draw(FractalShared& shared, const Fractals& batch, const 
     }
 }
 
-FD_DEVICE void fractal_write(const FractalShared& shared, const Fractals& batch, u32* coverage,
+FD_DEVICE void fractal_write(FractalShared& shared, const Fractals& batch, u32* coverage,
                              u32 thread) {
     const u32 n_words = fractal_n_words(batch);
-    if (n_words > FRACTAL_WORDS) return;
+    const bool is_shared = n_words <= FRACTAL_WORDS;
+    u32 n_hits = 0;
     for (u32 word = thread; word < n_words; word += FRACTAL_THREADS) {
-        coverage[word] = shared.hits[word];
+        const u32 hits = is_shared ? shared.hits[word] : coverage[word];
+        n_hits += count_bits(hits);
+        if (is_shared) coverage[word] = hits;
     }
+    shared.n_hits[thread] = n_hits;
+}
+
+FD_DEVICE void fractal_judge(const FractalShared& shared, FractalImage& image, u32 thread) {
+    if (thread != 0) return;
+    u32 n_hits = 0;
+    for (u32 lane = 0; lane < FRACTAL_LANES; ++lane) n_hits += shared.n_hits[lane];
+    if (shared.is_drawn && n_hits < image.least) image.left = FRACTAL_EMPTY;
 }
 
 // A word of a row, one to three pixels to the right.

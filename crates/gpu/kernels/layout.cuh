@@ -84,7 +84,52 @@ struct State {
     u32 n_bytes;         // Of the un-stuffed scan.
 };
 
-// The one argument of every kernel.
+// What becomes of an image of whole levels. What the numbers of a change mean is said where it is
+// made, in change.cuh.
+enum ChangeKind : u32 {
+    CHANGE_WARP = 0,
+    CHANGE_BRIGHTNESS = 1,
+    CHANGE_COLOR = 2,
+    CHANGE_CONTRAST = 3,
+    CHANGE_SHARPNESS = 4,
+    CHANGE_POSTERIZE = 5,
+    CHANGE_SOLARIZE = 6,
+    CHANGE_AUTO_CONTRAST = 7,
+    CHANGE_EQUALIZE = 8,
+    CHANGE_INVERT = 9,
+};
+
+struct Change {
+    u32 kind;
+    f32 factor;                   // Brightness, color, contrast, sharpness.
+    u32 level;                    // Posterize: bits that stay. Solarize: the first to be inverted.
+    u32 unused;
+    i32 right[2], down[2];        // Warp: x and y of a step to the right and of one down.
+    i64 start[2];                 // Warp: x and y of the first pixel.
+};
+
+// An image of whole levels on its way to the output.
+struct Row {
+    u32 first_change, n_changes;
+    u32 is_moved;                 // Not 0 if the changes leave it in `spare_rows`.
+    u32 flip;                     // Mirrored left to right, after the changes, if not 0.
+    u64 output_at;                // In samples of the output.
+};
+
+struct FractalImage;              // Of fractal.cuh.
+
+// An image that was drawn as a bitmap, and what of it is shown.
+struct Drawing {
+    u64 bitmap_at;                // In words.
+    u32 row;
+    u32 size;                     // Columns and rows of the bitmap.
+    u32 left, top;                // Of what is shown, in the image, which may be the bitmap turned.
+    u32 mirror, turn;             // Left to right and top to bottom, if not 0.
+    u32 level;                    // Of the bits that are 1.
+    u32 unused;
+};
+
+// The one argument of every kernel but the one that draws.
 struct Batch {
     const Image* images;
     const Segment* segments;
@@ -105,6 +150,16 @@ struct Batch {
     u32 out_width, out_height;
     u32 dtype, order;
     f32 factor[3], offset[3];     // Per channel: output = sample * factor + offset.
+    // Images of whole levels, all of the output's size, as RGB bytes, pixel by pixel.
+    u8* rows;
+    u8* spare_rows;               // As large: what changes a pixel by others needs both.
+    const Row* row_table;
+    const Change* changes;
+    const Drawing* drawings;
+    const FractalImage* drawn;    // What the drawing kernel says about each.
+    const u32* bitmaps;
+    u32 n_decoded;                // Images; states of drawings come after theirs.
+    f32 mean[3], deviation[3];    // Per channel, of what `rows` become.
 };
 
 FD_DEVICE u32 slot_component(const Image& image, u32 slot) {

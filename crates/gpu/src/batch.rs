@@ -60,7 +60,7 @@ impl Pending {
                 let at = self.plan.upload_bytes() as usize;
                 let bytes = slab.host.bytes().get(at..).unwrap_or_default();
                 let states =
-                    <[StateLayout]>::ref_from_prefix_with_elems(bytes, self.plan.n_images());
+                    <[StateLayout]>::ref_from_prefix_with_elems(bytes, self.plan.n_states());
                 self.plan.statuses(states.map_or(&[], |(states, _)| states))
             }
             None => self.plan.statuses(&[]),

@@ -1,12 +1,16 @@
 //! How a batch is laid out: each image's parts one behind the other, array by array.
 use crate::{
-    Fallback, Limits, Output, Plan, Request, Source, Stored, Tensor,
+    Change, Fallback, Limits, Output, Plan, Request, Source, Stored, Tensor,
+    drawings::{DrawingPlan, Drawings},
     image::{ImageTables, Parsed, Read, check_size, read},
-    layout::{FIRST_ENTRIES, ImageLayout, SKIPPED, SegmentLayout, StateLayout},
-    plan::{Chunk, Sections, Work, Workspace},
+    layout::{
+        ChangeLayout, FIRST_ENTRIES, ImageLayout, RowLayout, SKIPPED, SegmentLayout, StateLayout,
+    },
+    plan::{Chunk, Made, Sections, Work, Workspace},
     tables::Tables,
     window,
 };
+use fdconvert_core::LanesImage;
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
@@ -18,7 +22,7 @@ pub(crate) const SCAN_UNIT: u64 = 16;
 /// Arrays start at multiples of this many bytes, as allocations of the driver do.
 const ALIGNMENT: u64 = 256;
 /// Blocks of threads count images in a dimension that has 65535 at most.
-const MAX_CHUNK_IMAGES: u32 = 1 << 15;
+pub(crate) const MAX_CHUNK_IMAGES: u32 = 1 << 15;
 /// What positions of 32 bits can count, with room for one image more: no image has more than
 /// half of it.
 const MAX_COUNT: u64 = 1 << 31;
@@ -37,6 +41,9 @@ pub(crate) struct Builder {
     tables: Tables,
     scans: Vec<Option<(usize, Range<usize>)>>,
     stored: Vec<Stored>,
+    rows: Vec<RowLayout>,
+    changes: Vec<ChangeLayout>,
+    drawings: Drawings,
     work: Work,
     scan_bytes: u64,
     n_words: u32,
@@ -57,6 +64,9 @@ impl Builder {
             tables: Tables::default(),
             scans: Vec::new(),
             stored: Vec::new(),
+            rows: Vec::new(),
+            changes: Vec::new(),
+            drawings: Drawings::default(),
             work: Work::default(),
             scan_bytes: 0,
             n_words: 0,
@@ -71,12 +81,16 @@ impl Builder {
         self.finish(outcomes)
     }
 
-    /// Adds the image of a request and returns its number.
-    fn add_request(&mut self, number: usize, request: &Request<'_>) -> Result<usize, Fallback> {
-        if let Output::Tensor(Tensor { width, height, .. }) = self.output
+    /// Adds the image of a request and returns where it is.
+    fn add_request(&mut self, number: usize, request: &Request<'_>) -> Result<Made, Fallback> {
+        if let Some(&Tensor { width, height, .. }) = self.output.tensor()
             && ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side))
         {
             return Err(Fallback::OutputSize { width, height });
+        }
+        if matches!(self.output, Output::Changed(_)) {
+            // All of them, so that the number of the row is that of the request.
+            self.add_row(number, request);
         }
         let max_blocks = self.limits.max_image_blocks;
         match request.image {
@@ -98,8 +112,44 @@ impl Builder {
                 self.scans.push(None);
                 self.stored.push(stored.clone());
             }
+            Source::Drawn { image, corner } => {
+                return self.add_drawing(number, request, (image, corner));
+            }
         }
-        Ok(self.images.len() - 1)
+        Ok(Made::Image(self.images.len() - 1))
+    }
+
+    /// Adds an image that is drawn into a row of whole levels, whatever comes out.
+    fn add_drawing(
+        &mut self,
+        number: usize,
+        request: &Request<'_>,
+        (image, corner): (&LanesImage, (u32, u32)),
+    ) -> Result<Made, Fallback> {
+        let tensor = *self.output.tensor().ok_or(Fallback::Canvas)?;
+        let has_row = matches!(self.output, Output::Changed(_));
+        let row = if has_row { number } else { self.rows.len() };
+        let drawing = self.drawings.add(image, corner, row, &tensor)?;
+        if !has_row {
+            self.add_row(number, request);
+        }
+        Ok(Made::Drawing(drawing))
+    }
+
+    /// Adds a row of whole levels, with what becomes of it.
+    fn add_row(&mut self, number: usize, request: &Request<'_>) {
+        let n_samples = self.output.tensor().map_or(0, Tensor::n_samples);
+        let first_change = self.changes.len();
+        self.changes.extend(request.changes.iter().map(Change::layout));
+        let added = self.changes.get(first_change..).unwrap_or_default();
+        let n_moves = added.iter().filter(|change| change.moves()).count();
+        self.rows.push(RowLayout {
+            first_change: first_change as u32,
+            n_changes: request.changes.len() as u32,
+            is_moved: (n_moves % 2) as u32,
+            flip: request.flip.into(),
+            output_at: n_samples * number as u64,
+        });
     }
 
     /// Adds an image whose scan travels with the batch.
@@ -144,7 +194,7 @@ impl Builder {
     /// that are left out between two others.
     fn add_segments(&mut self, image: &Parsed, layout: &mut ImageLayout) {
         let n_segments = image.segments.len().saturating_sub(1);
-        let is_part = self.only_needed && matches!(self.output, Output::Tensor(_));
+        let is_part = self.only_needed && self.output.tensor().is_some();
         let all = window::all_mcus(layout);
         let mcus = if is_part { window::mcus(layout, &layout.crop) } else { all };
         let runs = window::walked(image, &mcus);
@@ -199,12 +249,12 @@ impl Builder {
         chunk.n_wanted += n_wanted;
         self.work.n_blocks += u64::from(layout.n_blocks);
         self.work.n_transformed_blocks += u64::from(n_wanted);
-        match self.output {
-            Output::Native => {
+        match self.output.tensor() {
+            None => {
                 layout.pixels_at = self.native_bytes;
                 self.native_bytes += n_bytes;
             }
-            Output::Tensor(tensor) => {
+            Some(tensor) => {
                 layout.pixels_at = chunk.pixels_bytes;
                 chunk.pixels_bytes += n_bytes;
                 layout.across_at = chunk.across_samples;
@@ -215,15 +265,21 @@ impl Builder {
         }
     }
 
-    fn finish(mut self, outcomes: Vec<Result<usize, Fallback>>) -> Plan {
+    fn finish(mut self, mut outcomes: Vec<Result<Made, Fallback>>) -> Plan {
         if self.chunk.n_images > 0 {
             self.chunks.push(self.chunk);
         }
-        let output_bytes = match self.output {
-            Output::Native => self.native_bytes,
-            Output::Tensor(tensor) => tensor.image_bytes() * outcomes.len() as u64,
+        let output_bytes = match self.output.tensor() {
+            None => self.native_bytes,
+            Some(tensor) => tensor.image_bytes() * outcomes.len() as u64,
         };
-        let (sections, workspace) = (self.sections(), self.workspace());
+        let drawings = std::mem::take(&mut self.drawings).finish();
+        for outcome in &mut outcomes {
+            if let Ok(Made::Drawing(number)) = outcome {
+                *number = drawings.positions.get(*number).copied().unwrap_or_default();
+            }
+        }
+        let (sections, workspace) = (self.sections(&drawings), self.workspace(&drawings));
         Plan {
             output: self.output,
             images: self.images,
@@ -236,13 +292,16 @@ impl Builder {
             quantisation: self.tables.quantisation,
             scans: self.scans,
             stored: self.stored,
+            rows: self.rows,
+            changes: self.changes,
+            drawings,
             work: self.work,
             outcomes,
             output_bytes,
         }
     }
 
-    fn sections(&self) -> Sections {
+    fn sections(&self, drawings: &DrawingPlan) -> Sections {
         let mut places = Places::default();
         Sections {
             scans: places.next(self.scan_bytes),
@@ -251,15 +310,24 @@ impl Builder {
             restarts: places.next(self.restarts.as_bytes().len() as u64),
             tables: places.next(self.tables.huffman.as_bytes().len() as u64),
             quantisation: places.next(self.tables.quantisation.as_bytes().len() as u64),
+            systems: places.next(drawings.systems.as_bytes().len() as u64),
+            drawn: places.next(drawings.images.as_bytes().len() as u64),
+            drawings: places.next(drawings.drawings.as_bytes().len() as u64),
+            rows: places.next(self.rows.as_bytes().len() as u64),
+            changes: places.next(self.changes.as_bytes().len() as u64),
             end: places.end,
         }
     }
 
-    fn workspace(&self) -> Workspace {
+    fn workspace(&self, drawings: &DrawingPlan) -> Workspace {
+        let n_states = self.images.len() + drawings.images.len();
+        let levels = self.output.tensor().map_or(0, |tensor| tensor.of_levels().image_bytes());
+        let rows_bytes = self.rows.len() as u64 * levels;
+        let is_moving = self.changes.iter().any(ChangeLayout::moves);
         let most = |of: fn(&Chunk) -> u64| self.chunks.iter().map(of).max().unwrap_or(0);
         let mut places = Places::default();
         Workspace {
-            states: places.next((self.images.len() * size_of::<StateLayout>()) as u64),
+            states: places.next((n_states * size_of::<StateLayout>()) as u64),
             words: places.next(u64::from(self.n_words) * 4),
             lookups: places.next(self.tables.huffman.len() as u64 * FIRST_ENTRIES * 4),
             second: places.next(u64::from(self.tables.n_second) * 4),
@@ -267,6 +335,9 @@ impl Builder {
             samples: places.next(most(|chunk| chunk.n_wanted.into()) * 64),
             pixels: places.next(most(|chunk| chunk.pixels_bytes)),
             across: places.next(most(|chunk| chunk.across_samples) * 2),
+            bitmaps: places.next(drawings.bitmap_bytes),
+            rows: places.next(rows_bytes),
+            spare_rows: places.next(if is_moving { rows_bytes } else { 0 }),
             end: places.end,
         }
     }

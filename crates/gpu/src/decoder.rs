@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///   parse, plan
 ///   fill -------> files, tables,
 ///                 entry_points -------> one copy
-///   (next batch)                           `- event -------> 7 kernels, chunk by chunk
+///   (next batch)                           `- event -------> kernels, chunk by chunk
 ///                 states <---------------------------------- copy, event
 ///   wait <--------'
 /// ```
@@ -194,7 +194,7 @@ impl Decoder {
         target: Target,
     ) -> Result<Pending, GpuError> {
         plan.check_gpu(&self.gpu)?;
-        let host_bytes = plan.upload_bytes() + plan.n_images() as u64 * STATE_BYTES;
+        let host_bytes = plan.upload_bytes() + plan.n_states() as u64 * STATE_BYTES;
         let slab = self.spare.slab(&self.gpu, plan.upload_bytes(), host_bytes)?;
         let mut keep = Keep::new(slab, &self.spare);
         let started = match keep.as_mut() {
@@ -267,9 +267,18 @@ impl Decoder {
             }
         }
         if let (Some(library), Some(rest)) = (&mut self.library, rest) {
-            let output = (plan.output, at.output);
-            // SAFETY: the output is kept until the work is done, and has room for the rest.
-            unsafe { library.decode(requests, rest, output, self.limits, &self.work) }?;
+            let decoded = plan.decoded(at);
+            // SAFETY: output and workspace are kept until the work is done, and have room for the rest.
+            unsafe { library.decode(requests, rest, decoded, self.limits, &self.work) }?;
+        }
+        // SAFETY: as above.
+        let mut machine = unsafe { StreamMachine::new(&self.work) };
+        match &mut laps {
+            None => plan.finish(at, &mut machine)?,
+            Some(laps) => {
+                let (gpu, stream) = (&self.gpu, &self.work);
+                plan.finish(at, &mut TimedMachine { machine, gpu, stream, laps })?;
+            }
         }
         let states_at = plan.upload_bytes() as usize;
         self.work.download(workspace, plan.state_range(), &mut slab.host, states_at)?;

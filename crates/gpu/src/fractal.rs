@@ -43,11 +43,16 @@ impl Canvas {
     const LEAD_IN: u32 = 128;
     const LANES: u32 = 64;
 
-    fn is_good(&self) -> bool {
+    pub(crate) fn is_good(&self) -> bool {
         self.pad >= Self::MIN_PAD
             && self.size <= Self::MAX_SIZE
             && u64::from(self.size) > 2 * u64::from(self.pad)
             && self.points >= Self::LEAD_IN
+    }
+
+    /// Points of every lane.
+    pub(crate) fn n_steps(&self) -> u32 {
+        self.points.saturating_sub(Self::LEAD_IN).div_ceil(Self::LANES)
     }
 
     /// Bytes of a bitmap: rows of whole words of 64 bits, the first pixel in the lowest bit.
@@ -76,7 +81,7 @@ pub struct Drawing {
 }
 
 /// Threads of a block, as the kernel's source has it.
-const N_THREADS: u32 = 64;
+pub(crate) const N_THREADS: u32 = 64;
 /// Images of a launch: the driver counts them in a dimension that has 65535 at most.
 const MAX_IMAGES: usize = 1 << 15;
 /// Arrays start at multiples of this many bytes.
@@ -117,7 +122,7 @@ impl Fractals {
             .iter()
             .map(|it| {
                 let key = [it.key.0, it.key.1];
-                FractalImageLayout { system: it.system, key, needs_orbit: 0 }
+                FractalImageLayout { system: it.system, key, ..FractalImageLayout::default() }
             })
             .collect();
         let image_bytes = layouts.as_bytes().len() as u64;
@@ -137,7 +142,7 @@ impl Fractals {
             memory,
             coverage: coverage_at..coverage_at + bitmap_bytes,
             patches: patches_at..patches_at + bitmap_bytes,
-            needs_orbit: states.iter().map(|state| state.needs_orbit != 0).collect(),
+            needs_orbit: states.iter().map(|state| state.left != 0).collect(),
         })
     }
 
@@ -159,7 +164,7 @@ impl Fractals {
                 first_image: first as u32,
                 size: self.canvas.size,
                 pad: self.canvas.pad,
-                n_steps: (self.canvas.points - Canvas::LEAD_IN).div_ceil(Canvas::LANES),
+                n_steps: self.canvas.n_steps(),
             };
             let blocks = (1, (n_images - first).min(MAX_IMAGES) as u32);
             // SAFETY: that is the kernel's parameter. `render` has sized the memory for so many

@@ -126,8 +126,8 @@ pub struct StateLayout {
     pub n_bytes: u32,
 }
 
-/// The argument of every kernel but one; the first fourteen fields are addresses where the kernels
-/// run.
+/// The argument of every kernel but one; the first fourteen fields, and those from `rows` to
+/// `bitmaps`, are addresses where the kernels run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct BatchLayout {
@@ -153,6 +153,61 @@ pub struct BatchLayout {
     pub order: u32,
     pub factor: [f32; 3],
     pub offset: [f32; 3],
+    pub rows: u64,
+    pub spare_rows: u64,
+    pub row_table: u64,
+    pub changes: u64,
+    pub drawings: u64,
+    pub drawn: u64,
+    pub bitmaps: u64,
+    pub n_decoded: u32,
+    pub mean: [f32; 3],
+    pub deviation: [f32; 3],
+    /// Where C++ has padding.
+    pub unused: u32,
+}
+
+/// A change to an image of whole levels.
+#[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct ChangeLayout {
+    pub kind: u32,
+    pub factor: f32,
+    pub level: u32,
+    pub unused: u32,
+    pub right: [i32; 2],
+    pub down: [i32; 2],
+    pub start: [i64; 2],
+}
+
+/// An image of whole levels on its way to the output.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub struct RowLayout {
+    pub first_change: u32,
+    pub n_changes: u32,
+    pub is_moved: u32,
+    pub flip: u32,
+    pub output_at: u64,
+}
+
+/// An image that was drawn as a bitmap, and what of it is shown.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub struct DrawingLayout {
+    pub bitmap_at: u64,
+    pub row: u32,
+    pub size: u32,
+    pub left: u32,
+    pub top: u32,
+    pub mirror: u32,
+    pub turn: u32,
+    pub level: u32,
+    pub unused: u32,
 }
 
 /// A system made ready for the sampler `lanes64-v1`: see `kernels/fractal.cuh`.
@@ -171,7 +226,8 @@ pub struct FractalSystemLayout {
 pub struct FractalImageLayout {
     pub system: u32,
     pub key: [u32; 2],
-    pub needs_orbit: u32,
+    pub least: u32,
+    pub left: u32,
 }
 
 /// The argument of the kernel that draws fractals; the first four fields are addresses.

@@ -46,7 +46,10 @@
 //! pixels are close to libjpeg's and no more; they have the status [`Status::Library`].
 //!
 //! [`Fractals`] draws images of iterated function systems into the GPU's memory, where nothing is
-//! uploaded but a few numbers each.
+//! uploaded but a few numbers each. [`Request::drawn`] makes one an image of a batch.
+//!
+//! [`Output::Changed`] resizes to bytes, and makes a [`Change`] after the other to them, before they
+//! are flipped and normalised: augmentations, with the bits that they have on the CPU.
 //!
 //! A [`Plan`] is all that the host decides about a batch, and a [`Machine`] whatever runs the
 //! kernels: a stream of the driver here, the CPU in tests.
@@ -57,7 +60,9 @@
 
 mod batch;
 mod builder;
+mod change;
 mod decoder;
+mod drawings;
 mod driver;
 mod error;
 mod fractal;
@@ -76,6 +81,7 @@ mod timing;
 mod window;
 
 pub use batch::{Batch, Pending};
+pub use change::{Change, Warp};
 pub use decoder::Decoder;
 pub use driver::{Device, Driver, Gpu};
 pub use error::GpuError;

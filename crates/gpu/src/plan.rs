@@ -1,7 +1,8 @@
 use crate::{
-    Damage, Fallback, Gpu, GpuError, Output, Request, Status, Stored,
+    Damage, Fallback, Gpu, GpuError, Output, Request, Status, Stored, Tensor,
     builder::Builder,
-    layout::{ImageLayout, SegmentLayout, StateLayout, TableLayout},
+    drawings::DrawingPlan,
+    layout::{ChangeLayout, ImageLayout, RowLayout, SegmentLayout, StateLayout, TableLayout},
 };
 use std::ops::Range;
 use zerocopy::IntoBytes;
@@ -39,10 +40,24 @@ pub struct Plan {
     pub(crate) scans: Vec<Option<(usize, Range<usize>)>>,
     /// The others, which must live as long as the batch.
     pub(crate) stored: Vec<Stored>,
+    /// What becomes output by way of whole levels: all images where they are changed, else those that
+    /// are drawn.
+    pub(crate) rows: Vec<RowLayout>,
+    pub(crate) changes: Vec<ChangeLayout>,
+    pub(crate) drawings: DrawingPlan,
     pub(crate) work: Work,
-    /// For each request: its image, or why it is none.
-    pub(crate) outcomes: Vec<Result<usize, Fallback>>,
+    /// For each request: where its image is, or why it is none.
+    pub(crate) outcomes: Vec<Result<Made, Fallback>>,
     pub(crate) output_bytes: u64,
+}
+
+/// Where the image of a request comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// That image is decoded.
+    Image(usize),
+    /// That image is drawn.
+    Drawing(usize),
 }
 
 /// Images that are in flight together.
@@ -70,6 +85,11 @@ pub(crate) struct Sections {
     pub(crate) restarts: u64,
     pub(crate) tables: u64,
     pub(crate) quantisation: u64,
+    pub(crate) systems: u64,
+    pub(crate) drawn: u64,
+    pub(crate) drawings: u64,
+    pub(crate) rows: u64,
+    pub(crate) changes: u64,
     pub(crate) end: u64,
 }
 
@@ -84,8 +104,14 @@ pub(crate) struct Workspace {
     pub(crate) samples: u64,
     pub(crate) pixels: u64,
     pub(crate) across: u64,
+    pub(crate) bitmaps: u64,
+    pub(crate) rows: u64,
+    pub(crate) spare_rows: u64,
     pub(crate) end: u64,
 }
+
+/// As `kernels/fractal.cuh` has it.
+const FRACTAL_EMPTY: u32 = 2;
 
 impl Plan {
     /// Parses the images and lays out the batch. An image that cannot be decoded by the kernels
@@ -133,18 +159,24 @@ impl Plan {
         self.images.len()
     }
 
+    /// Images that the kernels have something to say about: those they decode, then those they draw.
+    pub(crate) fn n_states(&self) -> usize {
+        self.images.len() + self.drawings.images.len()
+    }
+
     /// Returns where in the output a request's image lies, its width, height and channels; `None`
     /// where it has no place: in the native output only what the kernels decode has one.
     #[must_use]
     pub fn place(&self, request: usize) -> Option<Place> {
         let outcome = self.outcomes.get(request)?;
-        if let Output::Tensor(tensor) = self.output {
+        if let Some(tensor) = self.output.tensor() {
             let n_bytes = tensor.image_bytes();
             let (width, height) = (tensor.width, tensor.height);
             let start = n_bytes * request as u64;
             return Some(Place { bytes: start..start + n_bytes, width, height, channels: 3 });
         }
-        let image = self.images.get(*outcome.as_ref().ok()?)?;
+        let Ok(Made::Image(image)) = *outcome else { return None };
+        let image = self.images.get(image)?;
         let (width, height, channels) = (image.width, image.height, image.n_components);
         let n_bytes = u64::from(width) * u64::from(height) * u64::from(channels);
         let bytes = image.pixels_at..image.pixels_at + n_bytes;
@@ -175,17 +207,28 @@ impl Plan {
         write(self.sections.restarts, self.restarts.as_bytes());
         write(self.sections.tables, self.huffman.as_bytes());
         write(self.sections.quantisation, self.quantisation.as_bytes());
+        write(self.sections.systems, self.drawings.systems.as_bytes());
+        write(self.sections.drawn, self.drawings.images.as_bytes());
+        write(self.sections.drawings, self.drawings.drawings.as_bytes());
+        write(self.sections.rows, self.rows.as_bytes());
+        write(self.sections.changes, self.changes.as_bytes());
     }
 
     /// Returns what became of each request, given what the kernels say about their images.
     #[must_use]
     pub fn statuses(&self, states: &[StateLayout]) -> Vec<Status> {
-        let status = |outcome: &Result<usize, Fallback>| match outcome {
-            Err(fallback) => Status::Fallback(fallback.clone()),
-            Ok(image) => match states.get(*image) {
-                Some(state) if state.flags == 0 => Status::Decoded,
-                // Without a word about it, nothing is known of its pixels.
-                state => Status::Damaged(Damage { flags: state.map_or(u32::MAX, |it| it.flags) }),
+        // Without a word about an image, nothing is known of its pixels.
+        let flags = |at: usize| states.get(at).map_or(u32::MAX, |state| state.flags);
+        let status = |outcome: &Result<Made, Fallback>| match *outcome {
+            Err(ref fallback) => Status::Fallback(fallback.clone()),
+            Ok(Made::Image(image)) => match flags(image) {
+                0 => Status::Decoded,
+                flags => Status::Damaged(Damage { flags }),
+            },
+            Ok(Made::Drawing(drawing)) => match flags(self.images.len() + drawing) {
+                0 => Status::Decoded,
+                FRACTAL_EMPTY => Status::Fallback(Fallback::Empty),
+                _ => Status::Fallback(Fallback::Orbit),
             },
         };
         self.outcomes.iter().map(status).collect()
@@ -197,11 +240,15 @@ impl Plan {
         if all_there { Ok(()) } else { Err(GpuError::OtherGpu) }
     }
 
-    /// The bytes of the output that no kernel writes, because the images are left to the caller:
+    /// The bytes of what is decoded that no kernel writes, because the images are left to the caller:
     /// those of neighbours together.
     pub(crate) fn untouched(&self) -> Vec<Range<u64>> {
+        let output = self.output.decoded();
+        let n_bytes = output.tensor().map_or(0, Tensor::image_bytes);
         let left = self.outcomes.iter().enumerate().filter(|(_, outcome)| outcome.is_err());
-        let places = left.filter_map(|(request, _)| self.place(request)).map(|place| place.bytes);
+        let places = left
+            .map(|(request, _)| n_bytes * request as u64..n_bytes * (request as u64 + 1))
+            .filter(|bytes| !bytes.is_empty());
         places.fold(Vec::new(), |mut ranges: Vec<Range<u64>>, bytes| {
             match ranges.last_mut() {
                 Some(last) if last.end == bytes.start => last.end = bytes.end,

@@ -1,4 +1,5 @@
-use crate::{Prepared, Stored};
+use crate::{Change, Prepared, Stored};
+use fdconvert_core::LanesImage;
 use fdconvert_jpeg::{EntryPointError, Refused};
 
 /// One image that is to be decoded.
@@ -11,8 +12,11 @@ pub struct Request<'a> {
     /// True if the pixels around the crop count where the filter reaches them, as when an image is
     /// resized first and cropped then. Otherwise they do not exist.
     pub reach: bool,
-    /// True if it is mirrored, left to right.
+    /// True if it is mirrored, left to right; after the changes, if there are any.
     pub flip: bool,
+    /// What is done to the resized image, for [`Output::Changed`]; not looked at otherwise, but for
+    /// an image that is drawn.
+    pub changes: &'a [Change],
 }
 
 /// Where a compressed image is.
@@ -35,6 +39,14 @@ pub enum Source<'a> {
     },
     /// In the GPU's memory, put there by a [`Store`](crate::Store).
     Stored(&'a Stored),
+    /// Nowhere: it is drawn. It is not resized, so that the crop is not looked at; what is shown is
+    /// as large as the output. For tensors only.
+    Drawn {
+        /// The numbers that it is drawn from.
+        image: &'a LanesImage,
+        /// The first column and row that are shown.
+        corner: (u32, u32),
+    },
 }
 
 impl<'a> Request<'a> {
@@ -42,31 +54,45 @@ impl<'a> Request<'a> {
     #[must_use]
     pub fn whole(bytes: &'a [u8], entry_points: Option<&'a [u8]>) -> Self {
         let image = Source::Bytes { bytes, entry_points };
-        Self { image, crop: Crop::WHOLE, reach: false, flip: false }
+        Self::of(image)
     }
 
     /// All of an image that was read already, from these bytes.
     #[must_use]
     pub fn prepared(image: &'a Prepared, bytes: &'a [u8]) -> Self {
         let image = Source::Prepared { image, bytes };
-        Self { image, crop: Crop::WHOLE, reach: false, flip: false }
+        Self::of(image)
     }
 
     /// All of an image that is stored on the GPU.
     #[must_use]
     pub fn stored(image: &'a Stored) -> Self {
         let image = Source::Stored(image);
-        Self { image, crop: Crop::WHOLE, reach: false, flip: false }
+        Self::of(image)
+    }
+
+    /// What is shown of an image that is drawn, from this column and row on.
+    #[must_use]
+    pub fn drawn(image: &'a LanesImage, corner: (u32, u32)) -> Self {
+        Self::of(Source::Drawn { image, corner })
+    }
+
+    fn of(image: Source<'a>) -> Self {
+        Self { image, crop: Crop::WHOLE, reach: false, flip: false, changes: &[] }
     }
 }
 
 impl<'a> Source<'a> {
+    pub(crate) fn is_drawn(&self) -> bool {
+        matches!(self, Self::Drawn { .. })
+    }
+
     /// The bytes of the JPEG, where the host has them.
     #[must_use]
     pub fn bytes(&self) -> Option<&'a [u8]> {
         match *self {
             Self::Bytes { bytes, .. } | Self::Prepared { bytes, .. } => Some(bytes),
-            Self::Stored(_) => None,
+            Self::Stored(_) | Self::Drawn { .. } => None,
         }
     }
 }
@@ -97,6 +123,28 @@ pub enum Output {
     Native,
     /// All images at one size, with three channels each: one array.
     Tensor(Tensor),
+    /// The same array, made as augmentations on the CPU are: images are resized to whole levels of
+    /// 8 bits each, changed as their requests say, and then flipped and normalised, as torchvision
+    /// does it, bit for bit. Places of images that are not decoded hold what becomes of black ones.
+    Changed(Tensor),
+}
+
+impl Output {
+    /// The array that comes out, if it is one.
+    pub(crate) fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Self::Native => None,
+            Self::Tensor(tensor) | Self::Changed(tensor) => Some(tensor),
+        }
+    }
+
+    /// What the decoding kernels, or nvJPEG, have to make: what comes out, or what is changed before.
+    pub(crate) fn decoded(&self) -> Self {
+        match self {
+            Self::Changed(tensor) => Self::Tensor(tensor.of_levels()),
+            Self::Native | Self::Tensor(_) => *self,
+        }
+    }
 }
 
 /// An array of images: `[n, 3, height, width]` or `[n, height, width, 3]`.
@@ -117,6 +165,17 @@ pub struct Tensor {
 }
 
 impl Tensor {
+    /// The same images as whole levels, pixel by pixel: what changes are made to.
+    pub(crate) fn of_levels(&self) -> Self {
+        Self {
+            sample_type: SampleType::U8,
+            order: Order::Nhwc,
+            mean: [0.0; 3],
+            deviation: [1.0; 3],
+            ..*self
+        }
+    }
+
     pub(crate) fn n_samples(&self) -> u64 {
         3 * u64::from(self.width) * u64::from(self.height)
     }
@@ -173,7 +232,8 @@ pub enum Status {
     /// Its pixels are close to libjpeg-turbo's but not equal, and differ from engine to engine and
     /// from version to version. In a native output it has three channels, even if it is gray.
     Library,
-    /// It was not decoded; the caller does so by other means. Its place in a tensor holds zeros.
+    /// It was not decoded; the caller does so by other means. Its place in an [`Output::Tensor`] holds
+    /// zeros, or what becomes of a black image if it was to be drawn.
     Fallback(Fallback),
     /// Its data is damaged, or the entry points are not its own. Its place is black.
     Damaged(Damage),
@@ -235,6 +295,16 @@ pub enum Fallback {
         /// nvJPEG's name for it.
         name: &'static str,
     },
+    /// An image that is to be drawn at a size that cannot be, smaller than what is shown of it, or
+    /// not for a tensor.
+    #[error("the image cannot be drawn for this output")]
+    Canvas,
+    /// An image that only a single orbit draws: a point of it is beyond single precision.
+    #[error("the image is drawn as a single orbit")]
+    Orbit,
+    /// A drawing whose points cover less than they have to: it is drawn with other numbers.
+    #[error("the drawing is too empty")]
+    Empty,
     /// A crop that is empty, outside of the image, or no numbers.
     #[error("the crop is not inside of the image")]
     Crop,

@@ -1,12 +1,14 @@
 //! In which order the kernels run, wherever they run.
 use crate::{
     Output, Plan, Tensor,
-    layout::BatchLayout,
+    builder::MAX_CHUNK_IMAGES,
+    drawings::DrawingAddresses,
+    layout::{BatchLayout, FractalsLayout},
     plan::{Chunk, Sections, Workspace},
 };
 use std::ops::Range;
 
-/// The kernels.
+/// The kernels that work on a batch. There is another one, which draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
     /// Makes tables for decoding.
@@ -23,11 +25,17 @@ pub enum Kernel {
     Across,
     /// Resizes columns, normalises and writes the output.
     Down,
+    /// Makes whole levels of drawings.
+    Expand,
+    /// Changes images of whole levels.
+    Change,
+    /// Flips and normalises whole levels, and writes the output.
+    Write,
 }
 
 impl Kernel {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Tables,
         Self::Unstuff,
         Self::Huffman,
@@ -35,6 +43,9 @@ impl Kernel {
         Self::Pixels,
         Self::Across,
         Self::Down,
+        Self::Expand,
+        Self::Change,
+        Self::Write,
     ];
 
     /// Its name in the program.
@@ -48,6 +59,9 @@ impl Kernel {
             Self::Pixels => "fdconvert_pixels",
             Self::Across => "fdconvert_across",
             Self::Down => "fdconvert_down",
+            Self::Expand => "fdconvert_expand",
+            Self::Change => "fdconvert_change",
+            Self::Write => "fdconvert_write",
         }
     }
 
@@ -57,6 +71,8 @@ impl Kernel {
         match self {
             Self::Tables | Self::Huffman | Self::Idct => 128,
             Self::Unstuff | Self::Pixels | Self::Across | Self::Down => 256,
+            Self::Expand | Self::Write => 256,
+            Self::Change => 512,
         }
     }
 }
@@ -84,6 +100,12 @@ pub trait Machine {
         n_items: u32,
         n_images: u32,
     ) -> Result<(), Self::Error>;
+
+    /// Runs the kernel that draws, with a block of threads for each image.
+    ///
+    /// # Errors
+    /// When the machine fails.
+    fn draw(&mut self, fractals: &FractalsLayout, n_images: u32) -> Result<(), Self::Error>;
 }
 
 /// Where the memory of a batch lies on the machine.
@@ -101,33 +123,90 @@ pub struct Addresses {
 const IDCT_BLOCKS: u32 = 16;
 
 impl Plan {
-    /// Runs all kernels of the batch.
+    /// Decodes and draws the batch. [`finish`](Self::finish) is to follow.
     ///
     /// # Errors
     /// When the machine fails. What is in the output then is unspecified.
     pub fn run<M: Machine>(&self, at: Addresses, machine: &mut M) -> Result<(), M::Error> {
+        let (_, decoded) = self.decoded(at);
         for Range { start, end } in self.untouched() {
-            machine.clear(at.output + start, end - start)?;
+            machine.clear(decoded + start, end - start)?;
         }
-        if self.images.is_empty() {
+        let states = self.state_range();
+        if states.is_empty() {
             return Ok(());
         }
         let mut batch = self.batch(at);
-        let states = self.state_range();
         machine.clear(at.workspace + states.start, states.end - states.start)?;
-        machine.launch(Kernel::Tables, &batch, batch.n_tables, 1)?;
+        if !self.images.is_empty() {
+            machine.launch(Kernel::Tables, &batch, batch.n_tables, 1)?;
+        }
         for chunk in &self.chunks {
             batch.first_image = chunk.first_image;
             self.run_chunk(chunk, &batch, machine)?;
+        }
+        self.draw(at, batch, machine)
+    }
+
+    /// Makes the output of what [`run`](Self::run) and others have made, where that is not the output
+    /// yet: images that are drawn or changed.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn finish<M: Machine>(&self, at: Addresses, machine: &mut M) -> Result<(), M::Error> {
+        let (Some(tensor), false) = (self.output.tensor(), self.rows.is_empty()) else {
+            return Ok(());
+        };
+        let mut batch = BatchLayout { output: at.output, ..self.batch(at) };
+        tensor.describe(&mut batch);
+        for (first, n_images) in launches(self.rows.len()) {
+            batch.first_image = first;
+            if !self.changes.is_empty() {
+                machine.launch(Kernel::Change, &batch, 1, n_images)?;
+            }
+            machine.launch(Kernel::Write, &batch, n_pixel_blocks(tensor), n_images)?;
+        }
+        Ok(())
+    }
+
+    /// Returns what is decoded, and where it goes.
+    pub(crate) fn decoded(&self, at: Addresses) -> (Output, u64) {
+        let to = match self.output {
+            Output::Changed(_) => at.workspace + self.workspace.rows,
+            Output::Native | Output::Tensor(_) => at.output,
+        };
+        (self.output.decoded(), to)
+    }
+
+    /// Draws bitmaps, and makes whole levels of them.
+    fn draw<M: Machine>(
+        &self,
+        at: Addresses,
+        mut batch: BatchLayout,
+        machine: &mut M,
+    ) -> Result<(), M::Error> {
+        let Some(tensor) = self.output.tensor() else { return Ok(()) };
+        let addresses = DrawingAddresses {
+            systems: at.upload + self.sections.systems,
+            images: batch.drawn,
+            bitmaps: batch.bitmaps,
+        };
+        let drawings = &self.drawings;
+        for (fractals, n_images) in drawings.launches(&addresses, MAX_CHUNK_IMAGES as usize) {
+            machine.draw(&fractals, n_images)?;
+        }
+        for (first, n_images) in launches(drawings.images.len()) {
+            batch.first_image = first;
+            machine.launch(Kernel::Expand, &batch, n_pixel_blocks(tensor), n_images)?;
         }
         Ok(())
     }
 
     /// The bytes of the workspace that hold a [`StateLayout`](crate::layout::StateLayout) for
-    /// each image, once the kernels have run.
+    /// each image that is decoded, then for each that is drawn, once the kernels have run.
     #[must_use]
     pub fn state_range(&self) -> Range<u64> {
-        let n_bytes = self.images.len() * size_of::<crate::layout::StateLayout>();
+        let n_bytes = self.n_states() * size_of::<crate::layout::StateLayout>();
         self.workspace.states..self.workspace.states + n_bytes as u64
     }
 
@@ -156,7 +235,7 @@ impl Plan {
         launch(Kernel::Idct, chunk.max_wanted.div_ceil(IDCT_BLOCKS).into())?;
         let blocks_for = |kernel: Kernel, n: u64| n.div_ceil(kernel.n_threads().into());
         launch(Kernel::Pixels, blocks_for(Kernel::Pixels, chunk.max_pixels))?;
-        if let Output::Tensor(tensor) = self.output {
+        if let Some(tensor) = self.output.tensor() {
             let (width, height) = (u64::from(tensor.width), u64::from(tensor.height));
             launch(Kernel::Across, blocks_for(Kernel::Across, width * u64::from(chunk.max_rows)))?;
             launch(Kernel::Down, blocks_for(Kernel::Down, width * height))?;
@@ -184,11 +263,21 @@ impl Plan {
             output: at.output,
             states: at.workspace + states,
             n_tables: self.huffman.len() as u32,
+            rows: at.workspace + self.workspace.rows,
+            spare_rows: at.workspace + self.workspace.spare_rows,
+            row_table: at.upload + self.sections.rows,
+            changes: at.upload + self.sections.changes,
+            drawings: at.upload + self.sections.drawings,
+            drawn: at.upload + self.sections.drawn,
+            bitmaps: at.workspace + self.workspace.bitmaps,
+            n_decoded: self.images.len() as u32,
             ..BatchLayout::default()
         };
-        match self.output {
-            Output::Native => batch.pixels = at.output,
-            Output::Tensor(tensor) => {
+        let (decoded, to) = self.decoded(at);
+        match decoded.tensor() {
+            None => batch.pixels = to,
+            Some(tensor) => {
+                batch.output = to;
                 tensor.describe(&mut batch);
             }
         }
@@ -196,8 +285,22 @@ impl Plan {
     }
 }
 
+/// Launches over so many images: the first of each, and how many.
+fn launches(n_images: usize) -> impl Iterator<Item = (u32, u32)> {
+    let end = n_images as u32;
+    (0..end)
+        .step_by(MAX_CHUNK_IMAGES as usize)
+        .map(move |first| (first, (end - first).min(MAX_CHUNK_IMAGES)))
+}
+
+/// Blocks of threads for all pixels of an image, one each.
+fn n_pixel_blocks(tensor: &Tensor) -> u32 {
+    let n_pixels = u64::from(tensor.width) * u64::from(tensor.height);
+    n_pixels.div_ceil(Kernel::Write.n_threads().into()).try_into().unwrap_or(u32::MAX)
+}
+
 impl Tensor {
-    /// Says what the last two kernels make.
+    /// Says what the kernels that write the output make.
     pub(crate) fn describe(&self, batch: &mut BatchLayout) {
         (batch.out_width, batch.out_height) = (self.width, self.height);
         batch.dtype = self.sample_type as u32;
@@ -207,5 +310,6 @@ impl Tensor {
         for ((factor, offset), (mean, deviation)) in to.zip(channels) {
             (*factor, *offset) = (1.0 / (255.0 * deviation), -mean / deviation);
         }
+        (batch.mean, batch.deviation) = (self.mean, self.deviation);
     }
 }

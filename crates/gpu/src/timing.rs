@@ -2,7 +2,7 @@
 use crate::{
     Gpu, GpuError, Kernel, Machine,
     driver::{Event, Stream, StreamMachine},
-    layout::BatchLayout,
+    layout::{BatchLayout, FractalsLayout},
 };
 
 /// What a decoder does beside decoding, so that it can be measured and checked. Nothing, unless
@@ -24,6 +24,8 @@ pub struct Timings {
     pub upload_ms: f32,
     /// What was cleared before kernels ran.
     pub clear_ms: f32,
+    /// Drawing fractals.
+    pub draw_ms: f32,
     /// Each of [`Kernel::ALL`], all chunks together.
     pub kernels_ms: [f32; Kernel::ALL.len()],
 }
@@ -32,7 +34,7 @@ impl Timings {
     /// All of it but the upload, which continues beside the batch before.
     #[must_use]
     pub fn work_ms(&self) -> f32 {
-        self.clear_ms + self.kernels_ms.iter().sum::<f32>()
+        self.clear_ms + self.draw_ms + self.kernels_ms.iter().sum::<f32>()
     }
 }
 
@@ -41,7 +43,15 @@ pub(crate) struct Laps {
     upload: [Event; 2],
     start: Event,
     /// What was done, and the event behind it.
-    laps: Vec<(Option<Kernel>, Event)>,
+    laps: Vec<(Lap, Event)>,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy)]
+enum Lap {
+    Clear,
+    Draw,
+    Kernel(Kernel),
 }
 
 impl Laps {
@@ -67,13 +77,19 @@ impl Laps {
         let upload_ms = self.upload[1].since(&self.upload[0])?;
         let mut timings = Timings { upload_ms, ..Timings::default() };
         let mut before = &self.start;
-        for (kernel, event) in &self.laps {
-            let known = kernel.and_then(|it| Kernel::ALL.iter().position(|other| *other == it));
-            let sum = match known.and_then(|at| timings.kernels_ms.get_mut(at)) {
-                Some(sum) => sum,
-                None => &mut timings.clear_ms,
+        for (lap, event) in &self.laps {
+            let sum = match *lap {
+                Lap::Clear => Some(&mut timings.clear_ms),
+                Lap::Draw => Some(&mut timings.draw_ms),
+                Lap::Kernel(kernel) => {
+                    let all = Kernel::ALL.iter().zip(&mut timings.kernels_ms);
+                    all.into_iter().find(|(other, _)| **other == kernel).map(|(_, sum)| sum)
+                }
             };
-            *sum += event.since(before)?;
+            let took = event.since(before)?;
+            if let Some(sum) = sum {
+                *sum += took;
+            }
             before = event;
         }
         Ok(timings)
@@ -89,10 +105,10 @@ pub(crate) struct TimedMachine<'a> {
 }
 
 impl TimedMachine<'_> {
-    fn mark(&mut self, kernel: Option<Kernel>) -> Result<(), GpuError> {
+    fn mark(&mut self, lap: Lap) -> Result<(), GpuError> {
         let event = Event::timed(self.gpu)?;
         event.record(self.stream)?;
-        self.laps.laps.push((kernel, event));
+        self.laps.laps.push((lap, event));
         Ok(())
     }
 }
@@ -102,7 +118,7 @@ impl Machine for TimedMachine<'_> {
 
     fn clear(&mut self, address: u64, n_bytes: u64) -> Result<(), GpuError> {
         self.machine.clear(address, n_bytes)?;
-        self.mark(None)
+        self.mark(Lap::Clear)
     }
 
     fn launch(
@@ -113,6 +129,11 @@ impl Machine for TimedMachine<'_> {
         n_images: u32,
     ) -> Result<(), GpuError> {
         self.machine.launch(kernel, batch, n_items, n_images)?;
-        self.mark(Some(kernel))
+        self.mark(Lap::Kernel(kernel))
+    }
+
+    fn draw(&mut self, fractals: &FractalsLayout, n_images: u32) -> Result<(), GpuError> {
+        self.machine.draw(fractals, n_images)?;
+        self.mark(Lap::Draw)
     }
 }

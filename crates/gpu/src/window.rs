@@ -17,13 +17,14 @@ pub(crate) fn crop(
     request: &Request<'_>,
     output: &Output,
 ) -> Option<CropLayout> {
-    let Output::Tensor(tensor) = output else {
+    let Some(tensor) = output.tensor() else {
         return Some(CropLayout { end_x: width, end_y: height, ..CropLayout::default() });
     };
     let Request { crop: Crop { left, top, width: part_x, height: part_y }, reach, .. } = *request;
     let (x, step_x, first_x, end_x) = axis((left, part_x), reach, width, tensor.width)?;
     let (y, step_y, first_y, end_y) = axis((top, part_y), reach, height, tensor.height)?;
-    let flip = request.flip.into();
+    // What is changed is flipped after that.
+    let flip = (request.flip && matches!(output, Output::Tensor(_))).into();
     Some(CropLayout { left: x, top: y, step_x, step_y, first_x, end_x, first_y, end_y, flip })
 }
 

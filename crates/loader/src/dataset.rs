@@ -5,7 +5,9 @@ use crate::{
     options::{Label, Options},
 };
 use bytes::Bytes;
-use fdconvert_core::{Encoded, Error, Extent, Image, Kind, Reader, Result, Sample, Value, message};
+use fdconvert_core::{
+    Encoded, Error, Extent, Image, Kind, LanesImage, Reader, Result, Sample, Value, message,
+};
 use fdconvert_storage::sigbus;
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
@@ -331,6 +333,25 @@ impl Datasets {
         let part = self.part(dataset)?;
         let (key, image, label) = part.take(part.reader.read(index)?)?;
         Ok(DrawnSample { key, image, label })
+    }
+
+    /// The numbers that a sample is drawn from, and its label, where both are known without drawing
+    /// it.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn lanes(
+        &self,
+        Located { dataset, index }: Located,
+    ) -> Result<Option<(LanesImage, i64)>> {
+        let part = self.part(dataset)?;
+        let Some(image) = part.reader.lanes(index)? else { return Ok(None) };
+        let label = match part.label {
+            None => Some(0),
+            field if field == part.reader.schema().label() => part.reader.label(index)?,
+            Some(_) => None,
+        };
+        Ok(label.map(|label| (image, label)))
     }
 
     fn part(&self, dataset: u32) -> Result<&Part> {

@@ -282,10 +282,6 @@ impl Options {
     /// # Errors
     /// `Usage`, naming the option.
     pub(crate) fn check_device(&self, device: &DeviceOptions) -> Result<()> {
-        if self.augment.is_some() {
-            let what = "images are augmented on the CPU only; augment the batch instead";
-            return Err(Error::usage("augment", what));
-        }
         let excluded = self.cache_policy.method().excludes_device_cache();
         if let Some(what) = excluded.filter(|_| device.store_bytes > 0) {
             return Err(Error::usage("store_bytes", what));

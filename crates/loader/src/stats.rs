@@ -310,7 +310,9 @@ pub struct Decoded {
     pub by_index: u64,
     /// Rows that nvJPEG decoded.
     pub by_nvjpeg: u64,
-    /// Rows that the CPU decoded, and that were uploaded.
+    /// Rows that the GPU drew: fractals.
+    pub drawn_on_gpu: u64,
+    /// Rows that the CPU decoded or drew, and that were uploaded.
     pub by_cpu: u64,
     /// Those of them that were tried on the GPU first: damaged, or of a kind it does not know.
     pub failed_on_gpu: u64,

@@ -7,8 +7,8 @@ use common::{Memory, loader, options, random_crop};
 use fdconvert_core::Error;
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use fdconvert_loader::{
-    Augment, Batch, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Last, Layout,
-    Loader, Memory as Where, Normalise, OnError, Options, Shuffle, World, research::LIQUID,
+    Batch, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Last, Layout, Loader,
+    Memory as Where, Normalise, OnError, Options, Shuffle, World, research::LIQUID,
 };
 use std::sync::Arc;
 
@@ -277,9 +277,6 @@ fn what_cannot_be_is_refused() {
         let options = Options { device: Some(device), ..options };
         Loader::new(Datasets::one(reader.clone()).unwrap(), options).err().unwrap()
     };
-    let augment = Some(Augment::TrivialAugmentWide { n_bins: 31 });
-    let error = refuse(Options { augment, ..random_crop() }, device());
-    assert!(matches!(&error, Error::Usage { option, .. } if option.name() == "augment"), "{error}");
     let liquid = Options { cache_policy: LIQUID, ..random_crop() };
     let error = refuse(liquid, DeviceOptions { store_bytes: 1, ..device() });
     assert!(

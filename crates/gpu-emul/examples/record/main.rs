@@ -6,8 +6,8 @@
 //!
 //! First the pixels of every image are compared with libjpeg-turbo's, then kernels and whole
 //! batches are timed, in rounds that go through all cases in turn, beside libjpeg-turbo on all
-//! cores. Fractals are compared and timed beside the CPU likewise, and nvJPEG decodes the same
-//! images where it is installed. It ends within `--seconds`. On a machine without a GPU it says
+//! cores. Fractals are compared and timed beside the CPU likewise, as bitmaps and as rows of the
+//! loader with and without augmentation, and nvJPEG decodes the same images where it is installed. It ends within `--seconds`. On a machine without a GPU it says
 //! what is missing, and that is not a failure.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
@@ -18,6 +18,7 @@ mod measure;
 mod nvjpeg;
 mod report;
 mod rival;
+mod rows;
 mod settings;
 
 use check::Checked;
@@ -88,7 +89,8 @@ fn on_gpu(settings: &Settings, opened: Opened, report: &mut Report) -> Result<()
     report.checked(&checked);
     let measured = measure::all(&opened.gpu, &mut decoder, &sets, settings, by(0.6), by(0.8))?;
     report.measured(&measured);
-    report.drawn(&fractals::all(&opened.gpu, settings, by(0.87))?);
+    report.drawn(&fractals::all(&opened.gpu, settings, by(0.85))?);
+    report.rows(&rows::all(&opened.gpu, settings, by(0.89))?);
     // The last, because it is not ours: whatever it does, the rest is there.
     if let Some(out) = &settings.out {
         std::fs::write(out, &report.text)?;

@@ -6,6 +6,7 @@ use super::{
     measure::{Case, Measured, output_name},
     nvjpeg::Rivals,
     rival,
+    rows::{KernelTimes, Rows},
 };
 use fdconvert_core::size;
 use fdconvert_gpu::{Device, GpuError, Kernel, LibraryUse, Timings};
@@ -152,6 +153,30 @@ impl Report {
         self.is_fine &= *n_wrong == 0;
     }
 
+    pub(crate) fn rows(&mut self, (rows, kernels): &(Vec<Rows>, KernelTimes)) {
+        self.heading("Rows that are drawn and augmented");
+        self.line(
+            "Batches of the loader, f16 NCHW, normalised, against those that it makes on the CPU; \
+             by the clock, medians (least-most).\n",
+        );
+        let threads = rival::n_threads();
+        self.table(&format!(
+            "rows | equal | wrong | left to the CPU | GPU | CPU, {threads} threads"
+        ));
+        for it in rows {
+            let Rows { name, n_equal, n_wrong, n_left, gpu, cpu } = it;
+            let (gpu, cpu) = (spread(gpu), spread(cpu));
+            self.line(format!("| {name} | {n_equal} | {n_wrong} | {n_left} | {gpu} | {cpu} |"));
+            self.is_fine &= *n_wrong == 0;
+        }
+        self.line(
+            "\nMicroseconds of the GPU per row, with a rotation and an equalized histogram:\n",
+        );
+        for (name, us) in kernels {
+            self.line(format!("- {}: {us:.2}", name.trim_start_matches("fdconvert_")));
+        }
+    }
+
     pub(crate) fn no_nvjpeg(&mut self, error: &GpuError) {
         self.heading("nvJPEG");
         self.line(format!("skipped: {error}"));
@@ -197,7 +222,12 @@ impl Report {
     fn kernels(&mut self, measured: &Measured) {
         self.heading("Where the GPU's time goes");
         self.line("Microseconds per image (share of the kernels' time), medians.\n");
-        let names = Kernel::ALL.map(|kernel| kernel.name().trim_start_matches("fdconvert_"));
+        // What draws and changes has a table of its own.
+        let decoding =
+            |kernel: &Kernel| !matches!(kernel, Kernel::Expand | Kernel::Change | Kernel::Write);
+        let places = Kernel::ALL.iter().enumerate().filter(|(_, kernel)| decoding(kernel));
+        let (places, names): (Vec<_>, Vec<_>) =
+            places.map(|(at, it)| (at, it.name().trim_start_matches("fdconvert_"))).unzip();
         self.table(&format!(
             "set | output | batch | grid | from | upload | clear | {}",
             names.join(" | ")
@@ -210,8 +240,8 @@ impl Report {
             let upload = median_us(&|it| it.upload_ms);
             let total = median_us(&Timings::work_ms).max(f64::MIN_POSITIVE);
             let mut parts = vec![median_us(&|it| it.clear_ms)];
-            for at in 0..Kernel::ALL.len() {
-                parts.push(median_us(&|it| it.kernels_ms.get(at).copied().unwrap_or(0.0)));
+            for at in &places {
+                parts.push(median_us(&|it| it.kernels_ms.get(*at).copied().unwrap_or(0.0)));
             }
             let cell = |us: &f64| format!("{us:.2} ({:.0} %)", 100.0 * us / total);
             let cells: Vec<_> = parts.iter().map(cell).collect();

@@ -87,7 +87,7 @@ fn check(systems: &[System], size: u32, pad: u32, points: u32) -> Compared {
         .zip(&keys)
         .map(|(system, key)| {
             let (first, second) = key.words();
-            FractalImageLayout { system, key: [first, second], needs_orbit: 7 }
+            FractalImageLayout { system, key: [first, second], least: 0, left: 7 }
         })
         .collect();
     let Drawn { coverage, patches, needs_orbit } =
@@ -196,7 +196,7 @@ fn the_driver_draws_the_same() {
         .map(|it| FractalImageLayout {
             system: it.system,
             key: [it.key.0, it.key.1],
-            needs_orbit: 0,
+            ..FractalImageLayout::default()
         })
         .collect();
     for size in [(65, 6, 3000), (300, 6, 3000)] {

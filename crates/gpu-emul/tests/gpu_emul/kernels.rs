@@ -7,7 +7,9 @@
 )]
 
 use fdconvert_gpu::Kernel;
-use fdconvert_gpu_emul::{layout_in_cpp, layout_in_rust, threads_in_cpp, to_bf16, to_f16};
+use fdconvert_gpu_emul::{
+    divided_255, layout_in_cpp, layout_in_rust, threads_in_cpp, to_bf16, to_f16,
+};
 use half::{bf16, f16};
 
 #[test]
@@ -37,4 +39,12 @@ fn numbers_are_rounded_as_ieee_says() {
         }
     }
     println!("{compared} numbers compared");
+}
+
+#[test]
+fn quotients_are_rounded_as_ieee_says() {
+    for divisor in 1..=u8::MAX {
+        assert_eq!(divided_255(divisor), Some(255.0 / f64::from(divisor)), "{divisor}");
+    }
+    assert_eq!(divided_255(0), None);
 }

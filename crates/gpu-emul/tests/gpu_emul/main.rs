@@ -8,6 +8,7 @@ mod host;
 mod kernels;
 mod nvjpeg;
 mod resized;
+mod rows;
 mod stored;
 #[path = "../../../jpeg/tests/jpeg/common/synthetic.rs"]
 mod synthetic;

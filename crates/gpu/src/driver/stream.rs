@@ -1,5 +1,9 @@
 use super::{DeviceMemory, Gpu, Handle, PinnedMemory, Result, functions::Copy2d};
-use crate::{GpuError, Kernel, Machine, layout::BatchLayout};
+use crate::{
+    GpuError, Kernel, Machine,
+    fractal::N_THREADS,
+    layout::{BatchLayout, FractalsLayout},
+};
 use std::ops::Range;
 
 /// Work in order. Does not wait for the default stream, nor that for it.
@@ -305,5 +309,11 @@ impl Machine for StreamMachine<'_> {
         // SAFETY: the kernel takes a structure of that layout; the addresses in it are good by the
         // promise of `new`.
         unsafe { self.stream.launch(function, (n_items, n_images), kernel.n_threads(), batch) }
+    }
+
+    fn draw(&mut self, fractals: &FractalsLayout, n_images: u32) -> Result<()> {
+        let function = self.stream.gpu.fractal_kernel();
+        // SAFETY: likewise.
+        unsafe { self.stream.launch(function, (1, n_images), N_THREADS, fractals) }
     }
 }

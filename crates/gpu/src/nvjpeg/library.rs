@@ -113,10 +113,10 @@ impl Library {
             // dropped with the decoder, which waits. The caller vouches for the output.
             let mut machine = unsafe { StreamMachine::new(work) };
             room.is_used = true;
-            match output {
-                Output::Native => copy(chunk, &parts, (start, to), &mut machine)?,
-                Output::Tensor(tensor) => {
-                    room.resize(chunk, &parts, (tensor, to), work, &mut machine)?;
+            match output.tensor() {
+                None => copy(chunk, &parts, (start, to), &mut machine)?,
+                Some(tensor) => {
+                    room.resize(chunk, &parts, (*tensor, to), work, &mut machine)?;
                 }
             }
             room.free.record(work)?;
@@ -248,11 +248,9 @@ fn chunk_len(images: &[RestImage], output: &Output, room_bytes: u64) -> usize {
 
 /// Returns what the kernels must know of so many images.
 fn head_bytes(n_images: usize, output: &Output) -> u64 {
-    match output {
-        Output::Native => 0,
-        Output::Tensor(_) => {
-            (n_images * (size_of::<ImageLayout>() + size_of::<StateLayout>())) as u64
-        }
+    match output.tensor() {
+        None => 0,
+        Some(_) => (n_images * (size_of::<ImageLayout>() + size_of::<StateLayout>())) as u64,
     }
 }
 
@@ -264,7 +262,7 @@ fn parts(image: &RestImage, output: &Output, end: &mut u64) -> Parts {
         start
     };
     let pixels = next(image.n_bytes());
-    let Output::Tensor(tensor) = output else { return Parts { pixels, window: None, across: 0 } };
+    let Some(tensor) = output.tensor() else { return Parts { pixels, window: None, across: 0 } };
     let (columns, rows) =
         (image.crop.end_x - image.crop.first_x, image.crop.end_y - image.crop.first_y);
     let is_whole = columns == image.frame.width;

@@ -62,8 +62,9 @@ impl Rest {
         };
         let mut rest = Self { images: Vec::new(), refused: Vec::new(), n_bytes: 0 };
         for (number, (request, outcome)) in requests.iter().zip(&plan.outcomes).enumerate() {
-            // An output of no size is one for no one.
-            if matches!(outcome, Ok(_) | Err(Fallback::OutputSize { .. })) {
+            // An output of no size is one for no one, and what is drawn is no JPEG.
+            let is_done = matches!(outcome, Ok(_) | Err(Fallback::OutputSize { .. }));
+            if is_done || request.image.is_drawn() {
                 continue;
             }
             match (look(request, &output, limits), share) {
@@ -78,9 +79,9 @@ impl Rest {
 
     fn add(&mut self, request: usize, frame: Frame, crop: CropLayout, plan: &Plan) {
         let mut image = RestImage { request, frame, crop, output_at: 0, answer: 0 };
-        image.output_at = match plan.output {
-            Output::Tensor(tensor) => tensor.image_bytes() * request as u64,
-            Output::Native => {
+        image.output_at = match plan.output.decoded().tensor() {
+            Some(tensor) => tensor.image_bytes() * request as u64,
+            None => {
                 let start = plan.output_bytes() + self.n_bytes;
                 self.n_bytes += image.n_bytes();
                 start

@@ -1,10 +1,14 @@
 //! What stands in for a GPU in builds without the feature `gpu`: types without a value, so that
 //! the engine needs no second form.
 use crate::{
-    Datasets, Options, Waited, dataset::Fetched, engine::Epoch, order::Row, stats::Decoded,
-    transform::Geometry,
+    Datasets, Options, Waited,
+    dataset::Fetched,
+    engine::Epoch,
+    order::Row,
+    stats::Decoded,
+    transform::{Geometry, Step},
 };
-use fdconvert_core::{Error, Result};
+use fdconvert_core::{Error, LanesImage, Result};
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 pub(crate) struct Device(Infallible);
@@ -59,6 +63,10 @@ impl Offload {
         match self.0 {}
     }
 
+    pub(crate) fn draws(&self) -> bool {
+        match self.0 {}
+    }
+
     pub(crate) fn rows(
         &self,
         _rows: Vec<Option<DeviceRow>>,
@@ -80,11 +88,25 @@ impl CachedImage {
 }
 
 impl DeviceRow {
-    pub(crate) fn read(_fetched: Fetched, decoding: Decoding, _geometry: Geometry) -> Self {
+    pub(crate) fn read(
+        _fetched: Fetched,
+        decoding: Decoding,
+        _geometry: Geometry,
+        _steps: &[Step],
+    ) -> Self {
         match decoding.0 {}
     }
 
-    pub(crate) fn cached(image: CachedImage, _geometry: Geometry) -> Self {
+    pub(crate) fn drawn(
+        offload: &Offload,
+        _image: (LanesImage, (u32, u32)),
+        _geometry: Geometry,
+        _steps: &[Step],
+    ) -> Self {
+        match offload.0 {}
+    }
+
+    pub(crate) fn cached(image: CachedImage, _geometry: Geometry, _steps: &[Step]) -> Self {
         match image.0 {}
     }
 }

@@ -1,8 +1,9 @@
 //! Rows of images that are drawn: nothing is read, and of two gray levels there is never a pixel of
-//! three channels before the row.
-use super::{epoch::Chosen, row::RowMaker};
+//! three channels before the row. Where a GPU draws, it is left the numbers to draw from.
+use super::{epoch::Chosen, queue::Task, row::RowMaker};
 use crate::{
     dataset::DrawnSample,
+    device::DeviceRow,
     stats::Stage,
     transform::{Area, Region},
 };
@@ -13,14 +14,40 @@ use std::{
 };
 
 impl RowMaker {
-    /// Draws a sample into its row; returns its label.
+    /// Draws a sample into its row, or leaves it to a GPU; returns its label.
     ///
     /// # Errors
     /// Those of the reader, and of images over a limit.
-    pub(super) fn draw(&mut self, sample: &Chosen, row: &mut [u8]) -> Result<i64> {
-        let draw = || self.drawn(sample, row);
+    pub(super) fn draw(&mut self, sample: &Chosen, task: &mut Task) -> Result<i64> {
+        let draw = || match self.elsewhere(sample, task.on_host)? {
+            Some((row, label)) => {
+                task.device_row = Some(row);
+                Ok(label)
+            }
+            None => self.drawn(sample, &mut task.buffer),
+        };
         catch_unwind(AssertUnwindSafe(draw))
             .unwrap_or_else(|panic| Err(self.epoch.panicked(sample.located, &*panic)))
+    }
+
+    /// The row and its label, if a GPU draws it: with the pixels that would be drawn here, so that
+    /// what is resized, too large or drawn in another way stays here.
+    fn elsewhere(&self, sample: &Chosen, on_host: bool) -> Result<Option<(DeviceRow, i64)>> {
+        let epoch = &self.epoch;
+        let offload = epoch.setup.offload.as_ref().filter(|_| !on_host);
+        let Some(offload) = offload.filter(|offload| offload.draws()) else { return Ok(None) };
+        let began = Instant::now();
+        let Some((image, label)) = epoch.datasets().lanes(sample.located)? else {
+            return Ok(None);
+        };
+        let (options, side) = (&epoch.setup.options, image.side);
+        let geometry = epoch.geometry(sample, (side, side));
+        let corner = geometry.as_is(options.output.size, (side, side));
+        let is_allowed = u64::from(side) * u64::from(side) <= options.limits.max_pixels;
+        let Some(corner) = corner.filter(|_| is_allowed) else { return Ok(None) };
+        let row = DeviceRow::drawn(offload, (image, corner), geometry, &epoch.steps(sample));
+        epoch.setup.counters.spent(Stage::Draw, began.elapsed());
+        Ok(Some((row, label)))
     }
 
     fn drawn(&mut self, sample: &Chosen, row: &mut [u8]) -> Result<i64> {

@@ -8,7 +8,7 @@ use crate::{
     order::{Place, State},
     stats::Stage,
     supply::{Request, Samples, Supply},
-    transform::{Geometry, Key},
+    transform::{Augment, Geometry, Key, Step},
 };
 use fdconvert_core::{Error, Result, message};
 use fdconvert_storage::sigbus;
@@ -117,6 +117,13 @@ impl Epoch {
     pub(crate) fn geometry(&self, sample: &Chosen, size: (u32, u32)) -> Geometry {
         let options = &self.setup.options;
         Geometry::of(options.crop, options.flip, options.output.size, size, self.key(sample))
+    }
+
+    /// What is done to the small image of a sample.
+    pub(crate) fn steps(&self, sample: &Chosen) -> Vec<Step> {
+        let options = &self.setup.options;
+        let steps = |augment: &Augment| augment.steps(options.output.size, self.key(sample));
+        options.augment.as_ref().map(steps).unwrap_or_default()
     }
 
     /// Returns what is drawn at random for a sample follows from this.

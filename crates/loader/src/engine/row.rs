@@ -136,7 +136,7 @@ impl RowMaker {
         task: &mut Task,
     ) -> Result<i64> {
         if self.epoch.is_drawn(sample) {
-            return self.draw(sample, &mut task.buffer);
+            return self.draw(sample, task);
         }
         if fetched.is_none()
             && !task.on_host
@@ -144,7 +144,8 @@ impl RowMaker {
         {
             let geometry = self.epoch.geometry(sample, image.size());
             let label = image.label();
-            task.device_row = Some(DeviceRow::cached(image, geometry));
+            let steps = self.epoch.steps(sample);
+            task.device_row = Some(DeviceRow::cached(image, geometry, &steps));
             return Ok(label);
         }
         let mut fetched = fetched.unwrap_or_else(|| self.epoch.fetch(sample, drawn_at))?;
@@ -186,7 +187,8 @@ impl RowMaker {
         if let Some(decoding) = offload.and_then(|offload| offload.decoding(&fetched)) {
             let size = (fetched.image.width, fetched.image.height);
             let geometry = self.epoch.geometry(sample, size);
-            return Ok(Some(DeviceRow::read(fetched, decoding, geometry)));
+            let steps = self.epoch.steps(sample);
+            return Ok(Some(DeviceRow::read(fetched, decoding, geometry, &steps)));
         }
         let began = Instant::now();
         let part = if turned > 1 {

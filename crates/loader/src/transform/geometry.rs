@@ -123,6 +123,22 @@ impl Geometry {
     }
 }
 
+impl Geometry {
+    /// The corner of the rectangle, where its pixels become the output as they are: it has the
+    /// output's size, begins at a pixel, and lies in an image of that size.
+    pub(crate) fn as_is(&self, size: (u32, u32), source: (u32, u32)) -> Option<(u32, u32)> {
+        let Rect { x, y, width, height } = self.rect;
+        let corner = |at: f64, length: f64, size: u32, n_pixels: u32| {
+            let fits = length == f64::from(size)
+                && at >= 0.0
+                && at == at.trunc()
+                && at + length <= f64::from(n_pixels);
+            fits.then_some(at as u32)
+        };
+        Some((corner(x, width, size.0, source.0)?, corner(y, height, size.1, source.1)?))
+    }
+}
+
 impl From<Area> for Rect {
     fn from(area: Area) -> Self {
         let [x, y, width, height] = [area.x, area.y, area.width, area.height].map(f64::from);

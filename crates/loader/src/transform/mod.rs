@@ -29,6 +29,7 @@ mod keyed;
 mod output;
 mod render;
 
+pub(crate) use augment::Step;
 pub use augment::{Augment, Augmenter, Op, Policy};
 pub use geometry::{Area, Crop, Geometry, Rect, scale_for};
 pub use keyed::{Key, Purpose};

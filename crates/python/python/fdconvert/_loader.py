@@ -105,8 +105,9 @@ class Loader:
     ``--jpeg-index``), whose pixels are those of libjpeg-turbo. ``"nvjpeg"`` is NVIDIA's library,
     ``"auto"`` both, in this order, and ``"cpu"`` neither. What they cannot decode the CPU does, and
     ``stats()`` counts it. ``device_cache_bytes`` of the GPU's memory keep encoded images, which are
-    not read again. There is no ``augment``, and images are resized a little more exactly than on
-    the CPU. ``output`` is ``"torch"`` where torch is installed, with tensors of ``images`` and
+    not read again. Images are resized a little more exactly than on the CPU; ``augment`` makes the
+    same changes. Fractals of one gray by ``lanes64-v1`` are drawn there, with the CPU's pixels, where
+    they need not be resized. ``output`` is ``"torch"`` where torch is installed, with tensors of ``images`` and
     ``labels`` on the GPU, or ``"array"`` for ``fdconvert.DeviceArray``; ``out`` takes tensors there.
 
     ``output`` is ``"numpy"``, ``"torch"``, ``"array"`` for ``fdconvert.Array``, or ``"auto"``:
@@ -350,7 +351,8 @@ class Loader:
         what = (
             f"fdconvert.Loader: the CPU decoded {stats['decoded_by_cpu']} of {stats['samples']} "
             "images. JPEGs are decoded on the GPU when they were packed with --jpeg-index on, or "
-            "by nvJPEG where it is installed"
+            "by nvJPEG where it is installed; fractals of one gray by lanes64-v1 are drawn there "
+            "when they need not be resized"
         )
         warnings.warn(what, RuntimeWarning, stacklevel=4)
 

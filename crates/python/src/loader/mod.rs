@@ -152,6 +152,7 @@ impl BatchSource {
             for (name, count) in [
                 ("decoded_by_index", decoded.by_index),
                 ("decoded_by_nvjpeg", decoded.by_nvjpeg),
+                ("drawn_on_gpu", decoded.drawn_on_gpu),
                 ("decoded_by_cpu", decoded.by_cpu),
                 ("failed_on_gpu", decoded.failed_on_gpu),
                 ("stored_bytes", decoded.stored_bytes),

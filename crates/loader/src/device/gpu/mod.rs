@@ -35,7 +35,7 @@ pub(crate) struct Device {
     /// Before the decoder: they use its memory.
     in_flight: VecDeque<InFlight>,
     decoder: Decoder,
-    tensor: Tensor,
+    output: Output,
     n_in_flight: usize,
     ordinal: u32,
     /// What comes after the batches in flight.
@@ -74,7 +74,10 @@ impl Device {
             cache,
             in_flight: VecDeque::new(),
             decoder,
-            tensor: tensor(options),
+            output: match options.augment {
+                None => Output::Tensor(tensor(options)),
+                Some(_) => Output::Changed(tensor(options)),
+            },
             n_in_flight: device.in_flight.max(1),
             ordinal: device.ordinal,
             end: None,
@@ -161,7 +164,7 @@ impl Device {
             None
         } else {
             let submit = || {
-                let submitted = self.decoder.submit(&requests, Output::Tensor(self.tensor));
+                let submitted = self.decoder.submit(&requests, self.output);
                 submitted.map_err(Error::device("decode on"))
             };
             Some(sigbus::caught(submit)?)
@@ -183,7 +186,11 @@ impl Device {
         for (row, status) in statuses.iter().enumerate() {
             match (rows.contains(row), status) {
                 (true, Status::Decoded) => {
-                    self.decoded.by_index += 1;
+                    if rows.is_drawn(row) {
+                        self.decoded.drawn_on_gpu += 1;
+                    } else {
+                        self.decoded.by_index += 1;
+                    }
                     rows.count(row);
                 }
                 (true, Status::Library) => {
@@ -191,10 +198,11 @@ impl Device {
                     rows.count(row);
                 }
                 (true, _) => {
+                    // Which images the GPU does not draw is seen in their points.
+                    self.decoded.failed_on_gpu += u64::from(!rows.is_drawn(row));
                     let (facts, bytes) = rows.make_on_host(row, &mut maker)?;
                     batch.set_row(row, facts);
                     failed.push((row, bytes));
-                    self.decoded.failed_on_gpu += 1;
                 }
                 (false, _) => made.push(row),
             }

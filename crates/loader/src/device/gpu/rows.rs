@@ -1,15 +1,15 @@
-//! Rows that a GPU decodes, as the loader's threads leave them to it.
+//! Rows that a GPU decodes or draws, as the loader's threads leave them to it.
 use super::cache::{CacheIndex, CachedImage};
 use crate::{
     dataset::Fetched,
     device::DeviceDecoder,
     engine::{Epoch, RowFacts, RowMaker},
     order::Row,
-    transform::{Geometry, Rect},
+    transform::{Geometry, Rect, Step},
 };
 use bytes::BytesMut;
-use fdconvert_core::{Codec, Error, Result};
-use fdconvert_gpu::{Crop, Limits, Prepared, Request};
+use fdconvert_core::{Codec, Error, LanesImage, Result};
+use fdconvert_gpu::{Change, Crop, Limits, Prepared, Request, Warp};
 use std::sync::Arc;
 
 /// Tells the loader's threads what the GPU decodes.
@@ -28,16 +28,18 @@ pub(crate) enum Decoding {
     Library,
 }
 
-/// A row that a GPU decodes: an encoded image, and which part of it is shown.
+/// A row that a GPU makes: an image, which part of it is shown, and how it is changed.
 pub(crate) struct DeviceRow {
     pub(super) image: RowImage,
     geometry: Geometry,
+    changes: Vec<Change>,
 }
 
-/// The encoded image of such a row.
+/// The image of such a row: encoded, or what it is drawn from and the corner of what is shown.
 pub(super) enum RowImage {
     Read(Fetched, Decoding),
     Cached(CachedImage),
+    Drawn(Box<LanesImage>, (u32, u32)),
 }
 
 /// The rows of a batch that the GPU decodes.
@@ -81,6 +83,11 @@ impl Offload {
         }
     }
 
+    /// Returns whether the GPU draws what can be drawn there.
+    pub(crate) fn draws(&self) -> bool {
+        self.decoder != DeviceDecoder::Cpu
+    }
+
     /// The rows of a batch that are left to the GPU.
     pub(crate) fn rows(
         &self,
@@ -94,18 +101,38 @@ impl Offload {
 
 impl DeviceRow {
     /// A row of an image that was read.
-    pub(crate) fn read(fetched: Fetched, decoding: Decoding, geometry: Geometry) -> Self {
-        Self { image: RowImage::Read(fetched, decoding), geometry }
+    pub(crate) fn read(
+        fetched: Fetched,
+        decoding: Decoding,
+        geometry: Geometry,
+        steps: &[Step],
+    ) -> Self {
+        Self { image: RowImage::Read(fetched, decoding), geometry, changes: changes(steps) }
     }
 
     /// A row of an image that the GPU has.
-    pub(crate) fn cached(image: CachedImage, geometry: Geometry) -> Self {
-        Self { image: RowImage::Cached(image), geometry }
+    pub(crate) fn cached(image: CachedImage, geometry: Geometry, steps: &[Step]) -> Self {
+        Self { image: RowImage::Cached(image), geometry, changes: changes(steps) }
+    }
+
+    /// A row of an image that the GPU draws, from a corner on. Who has no offload has no GPU.
+    pub(crate) fn drawn(
+        _offload: &Offload,
+        (image, corner): (LanesImage, (u32, u32)),
+        geometry: Geometry,
+        steps: &[Step],
+    ) -> Self {
+        let image = RowImage::Drawn(Box::new(image), corner);
+        Self { image, geometry, changes: changes(steps) }
     }
 
     /// Returns what the GPU is asked for.
     fn request(&self) -> Request<'_> {
+        let (flip, changes) = (self.geometry.flip, &*self.changes);
         let (image, (width, height)) = match &self.image {
+            RowImage::Drawn(image, corner) => {
+                return Request { flip, changes, ..Request::drawn(image, *corner) };
+            }
             RowImage::Cached(image) => (Request::stored(&image.stored), image.size()),
             RowImage::Read(Fetched { image, .. }, decoding) => {
                 let request = match decoding {
@@ -125,7 +152,7 @@ impl DeviceRow {
         };
         // Where the filter reaches beyond the rectangle, the geometry needs more than that.
         let reach = rect != Rect::from(self.geometry.needed);
-        Request { crop, reach, flip: self.geometry.flip, ..image }
+        Request { crop, reach, flip, changes, ..image }
     }
 }
 
@@ -136,9 +163,15 @@ impl DeviceRows {
         self.rows.iter().map(|row| row.as_ref().map_or_else(nothing, DeviceRow::request)).collect()
     }
 
-    /// Returns whether a row is the GPU's to decode.
+    /// Returns whether a row is the GPU's to make.
     pub(super) fn contains(&self, row: usize) -> bool {
         self.rows.get(row).is_some_and(Option::is_some)
+    }
+
+    /// Returns whether it is drawn.
+    pub(super) fn is_drawn(&self, row: usize) -> bool {
+        let row = self.rows.get(row).and_then(Option::as_ref);
+        row.is_some_and(|row| matches!(row.image, RowImage::Drawn(..)))
     }
 
     /// Counts a row that the GPU has decoded.
@@ -172,4 +205,24 @@ impl DeviceRows {
         };
         maker.make_alone(position, fetched)
     }
+}
+
+/// The same numbers, as the kernels take them.
+fn changes(steps: &[Step]) -> Vec<Change> {
+    let change = |step: &Step| match *step {
+        Step::Identity => None,
+        Step::Warp(walk) => {
+            Some(Change::Warp(Warp { start: walk.start, right: walk.right, down: walk.down }))
+        }
+        Step::Brightness(factor) => Some(Change::Brightness(factor)),
+        Step::Color(factor) => Some(Change::Color(factor)),
+        Step::Contrast(factor) => Some(Change::Contrast(factor)),
+        Step::Sharpness(factor) => Some(Change::Sharpness(factor)),
+        Step::Posterize(mask) => Some(Change::Posterize(mask)),
+        Step::Solarize(level) => Some(Change::Solarize(level)),
+        Step::AutoContrast => Some(Change::AutoContrast),
+        Step::Equalize => Some(Change::Equalize),
+        Step::Invert => Some(Change::Invert),
+    };
+    steps.iter().filter_map(change).collect()
 }

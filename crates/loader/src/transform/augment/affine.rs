@@ -32,16 +32,37 @@ pub(super) fn rotate(degrees: f64, (width, height): (u32, u32)) -> Matrix {
     [cos, sin, cos * -x + sin * -y + x, -sin, cos, -sin * -x + cos * -y + y]
 }
 
-/// `from` as seen through `matrix`, into `to`; what lies outside becomes black.
-pub(super) fn warp(from: &[u8], to: &mut [u8], (width, height): (u32, u32), matrix: &Matrix) {
-    // Far beyond any image, and far from what could overflow below.
-    let fixed = |value: f64, most: f64| (value * 65536.0 + 0.5).floor().clamp(-most, most) as i64;
-    let position = |value: f64| fixed(value, (1_u64 << 50) as f64);
-    let step = |value: f64| fixed(value, (1_u64 << 28) as f64);
-    let [xx, xy, x0, yx, yy, y0] = *matrix;
-    let mut x_row = position(x0 + xx * 0.5 + xy * 0.5);
-    let mut y_row = position(y0 + yx * 0.5 + yy * 0.5);
-    let (xx, xy, yx, yy) = (step(xx), step(xy), step(yx), step(yy));
+/// A matrix as the walk along the rows takes it, in steps of 2^-16 pixel; each x and y.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Walk {
+    /// Where the first pixel comes from.
+    pub(crate) start: [i64; 2],
+    /// How far from there the one to its right does.
+    pub(crate) right: [i32; 2],
+    /// How far the one below it does.
+    pub(crate) down: [i32; 2],
+}
+
+impl Walk {
+    pub(super) fn of(matrix: &Matrix) -> Self {
+        // Far beyond any image, and far from what could overflow along its rows.
+        let fixed = |value: f64, most: f64| (value * 65536.0 + 0.5).floor().clamp(-most, most);
+        let position = |value: f64| fixed(value, (1_u64 << 50) as f64) as i64;
+        let step = |value: f64| fixed(value, (1_u64 << 28) as f64) as i32;
+        let [xx, xy, x0, yx, yy, y0] = *matrix;
+        let (x, y) = (x0 + xx * 0.5 + xy * 0.5, y0 + yx * 0.5 + yy * 0.5);
+        Self {
+            start: [position(x), position(y)],
+            right: [step(xx), step(yx)],
+            down: [step(xy), step(yy)],
+        }
+    }
+}
+
+/// The pixels of `from` along a walk, into `to`; what lies outside becomes black.
+pub(super) fn warp(from: &[u8], to: &mut [u8], (width, height): (u32, u32), walk: &Walk) {
+    let Walk { start: [mut x_row, mut y_row], right, down } = *walk;
+    let ([xx, yx], [xy, yy]) = (right.map(i64::from), down.map(i64::from));
     let (n_columns, n_rows) = (i64::from(width), i64::from(height));
     let (from, _) = from.as_chunks::<3>();
     let (to, _) = to.as_chunks_mut::<3>();

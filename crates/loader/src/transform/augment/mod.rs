@@ -18,5 +18,6 @@ mod policies;
 mod policy;
 mod tone;
 
+pub(crate) use op::Step;
 pub use op::{Augmenter, Op};
 pub use policy::{Augment, Policy};

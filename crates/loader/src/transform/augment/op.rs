@@ -2,7 +2,7 @@
 
 use super::super::keyed::Key;
 use super::policy::Augment;
-use super::{affine, blend, tone};
+use super::{affine, affine::Walk, blend, tone};
 
 /// One change to an image. What its strength means is said at each; 0 changes nothing except
 /// where noted.
@@ -61,6 +61,51 @@ impl Op {
     ];
 }
 
+/// A change with the numbers that pixels are computed with: by this crate, or by
+/// the kernels of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Step {
+    Identity,
+    Warp(Walk),
+    Brightness(f32),
+    Color(f32),
+    Contrast(f32),
+    Sharpness(f32),
+    /// Bits that stay.
+    Posterize(u8),
+    /// The first level that is inverted.
+    Solarize(u16),
+    AutoContrast,
+    Equalize,
+    Invert,
+}
+
+impl Step {
+    /// The step of a change of that strength, to an image of that size.
+    pub(crate) fn of(op: Op, strength: f64, size: (u32, u32)) -> Self {
+        // Pillow takes the factor in single precision.
+        let factor = (1.0 + strength) as f32;
+        let warp = |matrix| Self::Warp(Walk::of(&matrix));
+        match op {
+            Op::Identity => Self::Identity,
+            Op::ShearX => warp(affine::shear_x(strength)),
+            Op::ShearY => warp(affine::shear_y(strength)),
+            Op::TranslateX => warp(affine::translate(strength.trunc(), 0.0)),
+            Op::TranslateY => warp(affine::translate(0.0, strength.trunc())),
+            Op::Rotate => warp(affine::rotate(strength, size)),
+            Op::Brightness => Self::Brightness(factor),
+            Op::Color => Self::Color(factor),
+            Op::Contrast => Self::Contrast(factor),
+            Op::Sharpness => Self::Sharpness(factor),
+            Op::Posterize => Self::Posterize(tone::upper_bits(strength)),
+            Op::Solarize => Self::Solarize(tone::first_level(strength)),
+            Op::AutoContrast => Self::AutoContrast,
+            Op::Equalize => Self::Equalize,
+            Op::Invert => Self::Invert,
+        }
+    }
+}
+
 /// Changes images; one per thread, for its buffers, which grow to the largest image and stay.
 #[derive(Debug, Default)]
 pub struct Augmenter {
@@ -78,40 +123,31 @@ impl Augmenter {
 
     /// Makes one change.
     pub fn apply(&mut self, op: Op, strength: f64, size: (u32, u32), image: &mut Vec<u8>) {
-        let width = size.0 as usize;
-        // Pillow takes the factor in single precision.
-        let factor = (1.0 + strength) as f32;
-        match op {
-            Op::Identity => {}
-            Op::ShearX => self.warp(&affine::shear_x(strength), size, image),
-            Op::ShearY => self.warp(&affine::shear_y(strength), size, image),
-            Op::TranslateX => self.warp(&affine::translate(strength.trunc(), 0.0), size, image),
-            Op::TranslateY => self.warp(&affine::translate(0.0, strength.trunc()), size, image),
-            Op::Rotate => self.warp(&affine::rotate(strength, size), size, image),
-            Op::Brightness => blend::brightness(image, factor),
-            Op::Color => {
+        match Step::of(op, strength, size) {
+            Step::Identity => {}
+            Step::Warp(walk) => {
+                self.grow(image);
+                affine::warp(image, &mut self.other, size, &walk);
+                self.swap(image);
+            }
+            Step::Brightness(factor) => blend::brightness(image, factor),
+            Step::Color(factor) => {
                 self.grow(image);
                 blend::color(image, &mut self.other, factor);
             }
-            Op::Contrast => blend::contrast(image, factor),
-            Op::Sharpness => {
+            Step::Contrast(factor) => blend::contrast(image, factor),
+            Step::Sharpness(factor) => {
                 self.grow(image);
                 let (other, sums) = (self.other.as_mut_slice(), &mut self.sums);
-                blend::sharpness(image, other, width, factor, sums);
+                blend::sharpness(image, other, size.0 as usize, factor, sums);
                 self.swap(image);
             }
-            Op::Posterize => tone::posterize(image, strength),
-            Op::Solarize => tone::solarize(image, strength),
-            Op::AutoContrast => tone::auto_contrast(image),
-            Op::Equalize => tone::equalize(image),
-            Op::Invert => tone::invert(image),
+            Step::Posterize(mask) => tone::posterize(image, mask),
+            Step::Solarize(threshold) => tone::solarize(image, threshold),
+            Step::AutoContrast => tone::auto_contrast(image),
+            Step::Equalize => tone::equalize(image),
+            Step::Invert => tone::invert(image),
         }
-    }
-
-    fn warp(&mut self, matrix: &affine::Matrix, size: (u32, u32), image: &mut Vec<u8>) {
-        self.grow(image);
-        affine::warp(image, &mut self.other, size, matrix);
-        self.swap(image);
     }
 
     /// Makes the second buffer as long as the image.

@@ -1,7 +1,7 @@
 //! Which changes an image gets, and how strong.
 
 use super::super::keyed::{Key, Purpose};
-use super::op::Op;
+use super::op::{Op, Step};
 use super::policies::{CIFAR10, Choice, IMAGENET, SVHN};
 use fdconvert_core::{Error, Result};
 
@@ -123,6 +123,16 @@ impl Augment {
                 make(op, WIDE.strength(op, bin, n_bins, size, is_negative));
             }
         }
+    }
+
+    /// The same with the numbers that pixels are computed with.
+    pub(crate) fn steps(&self, size: (u32, u32), key: Key) -> Vec<Step> {
+        let mut steps = Vec::new();
+        self.draw(size, key, |op, strength| match Step::of(op, strength, size) {
+            Step::Identity => {}
+            step => steps.push(step),
+        });
+        steps
     }
 
     /// The strength that this policy gives to a change at one of its levels, not yet negated.

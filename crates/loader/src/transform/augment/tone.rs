@@ -12,17 +12,24 @@ pub(super) fn apply(image: &mut [u8], table: &[u8; 256]) {
     image.iter_mut().for_each(|level| *level = table[usize::from(*level)]);
 }
 
-/// Keeps the upper bits.
-pub(super) fn posterize(image: &mut [u8], n_bits: f64) {
+/// The bits of a level that stay where so many do.
+pub(super) fn upper_bits(n_bits: f64) -> u8 {
     let n_bits = n_bits.clamp(0.0, 8.0) as u32;
-    let mask = (0xff00_u32 >> n_bits) as u8;
+    (0xff00_u32 >> n_bits) as u8
+}
+
+/// The first whole level that is not below the threshold; 256 when there is none.
+pub(super) fn first_level(threshold: f64) -> u16 {
+    threshold.ceil().clamp(0.0, 256.0) as u16
+}
+
+/// Keeps some bits.
+pub(super) fn posterize(image: &mut [u8], mask: u8) {
     image.iter_mut().for_each(|level| *level &= mask);
 }
 
 /// Inverts from a level upwards.
-pub(super) fn solarize(image: &mut [u8], threshold: f64) {
-    // The first whole level that is not below the threshold; 256 when there is none.
-    let threshold = threshold.ceil().clamp(0.0, 256.0) as u16;
+pub(super) fn solarize(image: &mut [u8], threshold: u16) {
     if let Ok(threshold) = u8::try_from(threshold) {
         let invert = |level: u8| if level < threshold { level } else { 255 - level };
         image.iter_mut().for_each(|level| *level = invert(*level));
