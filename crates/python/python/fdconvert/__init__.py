@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fdconvert._commands import inspect, merge, pack, pack_plan, plan, profile, unpack, verify
 from fdconvert._errors import DataError, DeviceError, Error, UsageError
+from fdconvert._exchange import Exchange
 from fdconvert._fdconvert import (
     Array,
     Dataset,
@@ -35,6 +36,7 @@ __all__ = [
     "DeviceArray",
     "DeviceError",
     "Error",
+    "Exchange",
     "Loader",
     "UsageError",
     "__version__",

@@ -2,6 +2,7 @@
 //!
 //! What a user sees of it is `Loader` in `python/fdconvert/_loader.py`, which turns arrays into
 //! NumPy's or torch's and counts epochs. Here are the waiting, the options and the memory.
+mod exchange;
 mod options;
 
 use crate::{
@@ -115,6 +116,11 @@ impl BatchSource {
         })
     }
 
+    /// Why samples are read from storage that were to come from other ranks, where they are.
+    fn exchange_failure(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |loader| Ok(loader.exchange_failure()))
+    }
+
     /// Returns where to go on after the last batch.
     fn state(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |loader| Ok(loader.state().to_string()))
@@ -142,6 +148,9 @@ impl BatchSource {
             ("hits", stats.hits),
             ("not_kept", stats.not_kept),
             ("moved", stats.moved),
+            ("exchanged", stats.exchanged),
+            ("exchanged_bytes", stats.exchanged_bytes),
+            ("not_exchanged", stats.not_exchanged),
             ("requests", stats.requests),
             ("received_bytes", stats.received_bytes),
             ("over_fetched_bytes", stats.over_fetched_bytes),
