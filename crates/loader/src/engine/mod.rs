@@ -156,6 +156,15 @@ impl Loader {
         self.producer.exchange_failure()
     }
 
+    /// Ends the threads, as [`stop`](Self::stop) does, and leaves the exchange: moved rows are read
+    /// from storage from now on, on all ranks. Waits up to that time until the others know, and
+    /// returns whether they do; while all of them live that takes about half a second. A loader
+    /// that is dropped leaves, too, and does not wait for its thread.
+    pub fn leave_exchange(&mut self, patience: Duration) -> bool {
+        self.stop();
+        self.producer.leave_exchange(patience)
+    }
+
     /// The epoch that the next batch belongs to.
     #[must_use]
     pub fn epoch(&self) -> u64 {

@@ -67,6 +67,14 @@ impl Producer {
         self.own_board()?.failure()
     }
 
+    /// Leaves the exchange, and waits up to that time until the other ranks know; whether they do.
+    pub(super) fn leave_exchange(&mut self, patience: Duration) -> bool {
+        self.stop_at(self.state);
+        let Some(board) = self.own_board() else { return true };
+        board.close();
+        board.wait_for_end(patience)
+    }
+
     /// Ends the threads; the next batch begins at that state.
     pub(super) fn stop_at(&mut self, state: State) {
         if let Some(board) = self.own_board() {

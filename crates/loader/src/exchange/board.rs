@@ -174,6 +174,13 @@ impl Board {
         self.changed.notify_all();
     }
 
+    /// Waits until there are no rounds any more, up to that time; whether it is so.
+    pub(crate) fn wait_for_end(&self, patience: Duration) -> bool {
+        let is_going_on = |state: &mut State| state.ended.is_none();
+        let waited = self.changed.wait_timeout_while(self.lock(), patience, is_going_on);
+        waited.unwrap_or_else(PoisonError::into_inner).0.ended.is_some()
+    }
+
     /// Waits for what is to be done in the next round, after one in which the others said this.
     pub(super) fn turn(
         &self,
@@ -189,13 +196,12 @@ impl Board {
             } else if !state.is_running {
                 *session = None;
             }
-            match session {
-                Some(session) => *standing = session.standing,
-                None if state.is_closing => *standing = state.delivered.max(*standing),
-                None => {}
-            }
+            // Who makes no rows has no use for what was asked for ahead of them.
+            *standing = session.as_ref().map_or(state.delivered, |session| session.standing);
             let active = || others.iter().filter(|head| head.is_active);
-            if active().any(|head| head.standing < *standing) {
+            // A rank that leaves waits for those that have not begun the epoch, too.
+            let is_awaited = |head: &&Head| head.is_active || state.is_closing;
+            if others.iter().filter(is_awaited).any(|head| head.standing < *standing) {
                 return Turn::Answer;
             }
             match session {

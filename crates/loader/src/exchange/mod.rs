@@ -7,11 +7,13 @@
 //! 1. to each rank: where I stand, and which samples I want of it      message.rs
 //! 2. to each rank: the samples that it wanted of me
 //!
-//! a rank stands at (epoch, number of steps of it that it has asked for)
+//! a rank stands at (epoch, number of steps of it that it has asked for), and between epochs at
+//! (epoch, number of steps of it that it has handed over)
 //! it is active while its epoch has steps that it has not asked for
 //!
 //! the next round of a rank:                                           board.rs
-//!     an active rank stands behind it   ->  at once, and asks for nothing
+//!     an active rank stands behind it, or, if its loader is closed, any other one
+//!                                       ->  at once, and asks for nothing
 //!     it has a step to ask for          ->  at once, for the rows of that step that moved
 //!     it is not active, another one is  ->  at once, and asks for nothing
 //!     its loader is closed              ->  says so, and all ranks end the exchange

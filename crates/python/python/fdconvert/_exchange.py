@@ -96,10 +96,26 @@ class _Group:
             self._call.release()
 
 
+class Leaver(Protocol):
+    """A loader that takes part in an exchange."""
+
+    def close(self) -> None:
+        """Leave."""
+        ...
+
+
 _groups: "weakref.WeakSet[_Group]" = weakref.WeakSet()
+_loaders: "weakref.WeakSet[Leaver]" = weakref.WeakSet()
+
+
+def close_at_exit(loader: Leaver) -> None:
+    """Let a loader leave the exchange before the interpreter ends, if it still lives then."""
+    _loaders.add(loader)
 
 
 @atexit.register
 def _leave() -> None:
+    for loader in list(_loaders):
+        loader.close()
     for group in list(_groups):
         group.leave()

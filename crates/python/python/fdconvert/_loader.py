@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from fdconvert import _fdconvert
 from fdconvert._errors import UsageError
-from fdconvert._exchange import Exchange, exchange_of
+from fdconvert._exchange import Exchange, close_at_exit, exchange_of
 from fdconvert._paths import StrPath, absolute
 
 Part: TypeAlias = StrPath | tuple[StrPath, float]
@@ -262,6 +262,8 @@ class Loader:
         self._is_told = decoder == "cpu"
         self._exchanges = exchange is not None
         self._source = _fdconvert.BatchSource(parts, engine)
+        if self._exchanges:
+            close_at_exit(self)
 
     def __iter__(self) -> Iterator[Pair]:
         """Begin the next epoch, or go on in a restored one: ``(images, labels)`` of each batch."""

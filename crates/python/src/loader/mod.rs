@@ -29,6 +29,10 @@ use std::{
 /// How long Ctrl-C, and another thread that asks for the statistics, may have to wait.
 const POLL: Duration = Duration::from_millis(100);
 
+/// How long a loader that is closed waits for the other ranks to know. A thread that is in Python while
+/// the interpreter ends could not end itself.
+const PARTING: Duration = Duration::from_secs(5);
+
 /// After this long without a batch somebody who keeps batches is told that this may be why.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -200,7 +204,12 @@ impl BatchSource {
 
     /// Ends the threads. Batches that were handed over stay valid.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.loader.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        py.detach(|| {
+            let loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(mut loader) = loader {
+                loader.leave_exchange(PARTING);
+            }
+        });
     }
 }
 
