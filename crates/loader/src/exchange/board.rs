@@ -10,7 +10,11 @@ use std::{
 };
 
 /// How long a rank that has nothing to ask stays away from others that may have.
-const KEEP_ALIVE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// The same right after somebody had something to ask: the next epoch may begin soon. Each pause
+/// after it is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(4);
 
 /// Which samples of moved rows were asked for, and which are here.
 pub(crate) struct Board {
@@ -69,6 +73,16 @@ pub(super) struct Session {
     pub(super) standing: Standing,
     /// Steps of the epoch that were asked for since it began here.
     pub(super) n_asked: u64,
+}
+
+/// What a rank knows of the rounds.
+pub(super) struct Part {
+    /// The epoch whose rows are being made.
+    pub(super) session: Option<Session>,
+    pub(super) standing: Standing,
+    /// What the other ranks said in the last round.
+    pub(super) others: Vec<Head>,
+    pause: Duration,
 }
 
 /// What a rank does in the next round.
@@ -181,14 +195,10 @@ impl Board {
         waited.unwrap_or_else(PoisonError::into_inner).0.ended.is_some()
     }
 
-    /// Waits for what is to be done in the next round, after one in which the others said this.
-    pub(super) fn turn(
-        &self,
-        session: &mut Option<Session>,
-        standing: &mut Standing,
-        others: &[Head],
-    ) -> Turn {
+    /// Waits for what is to be done in the next round.
+    pub(super) fn turn(&self, part: &mut Part) -> Turn {
         let begin = Instant::now();
+        let Part { session, standing, others, pause } = part;
         let mut state = self.lock();
         loop {
             if let Some((epoch, cursor)) = state.begun.take() {
@@ -198,24 +208,31 @@ impl Board {
             }
             // Who makes no rows has no use for what was asked for ahead of them.
             *standing = session.as_ref().map_or(state.delivered, |session| session.standing);
-            let active = || others.iter().filter(|head| head.is_active);
             // A rank that leaves waits for those that have not begun the epoch, too.
             let is_awaited = |head: &&Head| head.is_active || state.is_closing;
             if others.iter().filter(is_awaited).any(|head| head.standing < *standing) {
                 return Turn::Answer;
             }
+            let mut patience = *pause;
             match session {
                 Some(session) if session.is_active() => {
+                    *pause = FIRST_PAUSE;
                     if session.n_asked < state.n_delivered.saturating_add(self.n_ahead) {
                         return Turn::Ask;
                     }
+                    // A batch is going to be taken, and no one waits for this rank before that.
+                    patience = LONGEST_PAUSE;
                 }
                 _ if state.is_closing => return Turn::Leave,
-                _ if active().next().is_some() => return Turn::Answer,
+                _ if others.iter().any(|head| head.is_active) => {
+                    *pause = FIRST_PAUSE;
+                    return Turn::Answer;
+                }
                 _ => {}
             }
-            let left = KEEP_ALIVE.saturating_sub(begin.elapsed());
+            let left = patience.saturating_sub(begin.elapsed());
             if left.is_zero() {
+                *pause = LONGEST_PAUSE.min(*pause * 2);
                 return Turn::Answer;
             }
             let waited = self.changed.wait_timeout(state, left);
@@ -265,6 +282,13 @@ impl Board {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        let (session, standing, others) = Default::default();
+        Self { session, standing, others, pause: FIRST_PAUSE }
     }
 }
 

@@ -17,7 +17,8 @@
 //!     it has a step to ask for          ->  at once, for the rows of that step that moved
 //!     it is not active, another one is  ->  at once, and asks for nothing
 //!     its loader is closed              ->  says so, and all ranks end the exchange
-//!     else                              ->  when there is a step, after half a second in any case
+//!     else                              ->  when there is a step, or after half a second; sooner if the
+//!                                           last step of all was asked for just now
 //!
 //! it has a step to ask for while it is less than some steps ahead of its batches
 //! ```
@@ -27,7 +28,7 @@
 //! samples that it owns are the same in every epoch, so ranks that stand at different steps wait for
 //! nobody but the slowest, and those that leave an epoch at the same batch are in step again with the
 //! next one. A rank that is ahead waits inside of a call, which costs nothing; those that have nothing
-//! to ask come by twice a second, so that a call ends soon wherever all ranks live.
+//! to ask come by at least twice a second, so that a call ends soon where all ranks live.
 //!
 //! Whatever fails, a row is read from storage instead.
 mod board;

@@ -1,8 +1,8 @@
 //! The thread that takes part in rounds.
 use super::{
     Exchange,
-    board::{Board, Session, Turn},
-    message::{self, Head, Standing},
+    board::{Board, Part, Session, Turn},
+    message::{self, Head},
 };
 use crate::{
     dataset::Fetched,
@@ -30,10 +30,7 @@ struct Rounds {
     supply: Arc<Supply>,
     exchange: Arc<dyn Exchange>,
     board: Arc<Board>,
-    session: Option<Session>,
-    standing: Standing,
-    /// What the other ranks said in the last round.
-    others: Vec<Head>,
+    part: Part,
     /// Why this rank leaves with the next round.
     leaving: Option<String>,
 }
@@ -62,9 +59,7 @@ pub(crate) fn start(setup: &Arc<Setup>, supply: &Arc<Supply>) -> Result<Option<A
         supply: supply.clone(),
         exchange,
         board: board.clone(),
-        session: None,
-        standing: Standing::default(),
-        others: Vec::new(),
+        part: Part::default(),
         leaving: None,
     };
     // No one waits for it to end: other ranks decide when that is.
@@ -96,14 +91,14 @@ impl Rounds {
     /// Why there are no more.
     fn round(&mut self) -> Result<(), String> {
         let turn = match &self.leaving {
-            None => self.board.turn(&mut self.session, &mut self.standing, &self.others),
+            None => self.board.turn(&mut self.part),
             Some(_) => Turn::Leave,
         };
         let wanted = if turn == Turn::Ask { self.plan() } else { Vec::new() };
         let head = Head {
             identity: self.supply.identity(),
-            standing: self.standing,
-            is_active: self.session.as_ref().is_some_and(Session::is_active),
+            standing: self.part.standing,
+            is_active: self.part.session.as_ref().is_some_and(Session::is_active),
             leaves: turn == Turn::Leave,
         };
         let of_rank = |rank| wanted.iter().filter(move |wanted| wanted.rank == rank);
@@ -114,7 +109,7 @@ impl Rounds {
         for (rank, answer) in (0..).zip(answers) {
             let places: Vec<Place> = of_rank(rank).map(|wanted| wanted.place).collect();
             for (wanted, fetched) in of_rank(rank).zip(message::samples(answer, &places)) {
-                let Some(session) = &self.session else { continue };
+                let Some(session) = &self.part.session else { continue };
                 let fetched = fetched.filter(|it| session.epoch.is_as_stored(wanted.place, it));
                 self.board.answered(session, wanted.position, fetched);
             }
@@ -124,11 +119,11 @@ impl Rounds {
 
     /// What is asked for the next step: samples of rows whose owners are other ranks.
     fn plan(&mut self) -> Vec<Wanted> {
-        let Some(session) = &mut self.session else { return Vec::new() };
+        let Some(session) = &mut self.part.session else { return Vec::new() };
         let Some(step) = session.cursor.next() else { return Vec::new() };
         session.n_asked += 1;
         session.standing.n_steps = step.index.saturating_add(1);
-        self.standing = session.standing;
+        self.part.standing = session.standing;
         let moved = step.rows.iter().filter(|row| row.valid).filter_map(|row| {
             let (place, rank, n_bytes) = session.epoch.to_ask(row.position)?;
             Some((Wanted { position: row.position, place, rank }, (row.position, n_bytes)))
@@ -140,7 +135,7 @@ impl Rounds {
 
     /// What the ranks want of this one.
     fn heard(&mut self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<Place>>, String> {
-        self.others.clear();
+        self.part.others.clear();
         let mut asked = Vec::with_capacity(messages.len());
         for (rank, message) in (0_u32..).zip(&messages) {
             let Some((head, places)) = Head::read(message) else {
@@ -158,7 +153,7 @@ impl Rounds {
                 ));
             }
             if rank != self.setup.options.world.rank {
-                self.others.push(head);
+                self.part.others.push(head);
             }
             asked.push(places);
         }
