@@ -165,8 +165,7 @@ fn batches_are_those_of_plain_training_and_every_sample_is_read_once() {
     let plain = plain(4);
     for size in [1, 2, 3, 8] {
         for fetch_threads in [0, 2] {
-            let mut ranks =
-                Ranks::new(size, &[], |options| Options { fetch_threads, ..options });
+            let mut ranks = Ranks::new(size, &[], |options| Options { fetch_threads, ..options });
             for epoch in &plain {
                 assert_eq!(&ranks.epoch(), epoch, "{size} ranks");
                 assert_eq!(ranks.reader.n_reads(), N_SAMPLES, "{size} ranks");
@@ -270,7 +269,12 @@ fn a_closed_loader_is_missed_by_the_others() {
     assert_eq!(ranks.epoch(), plain[0]);
     drop(ranks.loaders.pop());
     let of_two = ranks.epoch();
-    assert!(of_two.iter().zip(&plain[1]).all(|(two, all)| two.iter().all(|(sample, row)| all[sample] == *row)));
+    assert!(
+        of_two
+            .iter()
+            .zip(&plain[1])
+            .all(|(two, all)| two.iter().all(|(sample, row)| all[sample] == *row))
+    );
     assert!(ranks.sum(|stats| stats.not_exchanged) > 0);
     assert_eq!(ranks.failures()[0], "rank 2 has closed its loader");
 }

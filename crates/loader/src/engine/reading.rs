@@ -31,7 +31,8 @@ impl Reading<'_> {
     /// # Errors
     /// Those of the reader.
     pub(crate) fn read(&self, place: Place) -> Result<Fetched> {
-        let Self { setup: Setup { groups, counters, options, .. }, store, datasets, stopped } = self;
+        let Self { setup: Setup { groups, counters, options, .. }, store, datasets, stopped } =
+            self;
         let located = groups.locate(datasets, place);
         let mut tries = 0;
         loop {

@@ -25,8 +25,8 @@
 //!
 //! Ranks that stand alike ask for the same step in the same round, which is the usual case: one round
 //! a step. No round belongs to a step, though. A rank answers whatever it is asked, because the
-//! samples that it owns are the same in every epoch, so ranks that stand at different steps wait for
-//! nobody but the slowest, and those that leave an epoch at the same batch are in step again with the
+//! samples that it owns are the same in every epoch, so ranks that stand at different steps wait
+//! for the slowest only, and those that leave an epoch at the same batch are in step again with the
 //! next one. A rank that is ahead waits inside of a call, which costs nothing; those that have nothing
 //! to ask come by at least twice a second, so that a call ends soon where all ranks live.
 //!

@@ -130,7 +130,11 @@ impl Rounds {
         });
         let (wanted, rows): (Vec<_>, Vec<_>) = moved.unzip();
         let asked = self.board.ask(session, &rows, step.state.consumed);
-        wanted.into_iter().zip(asked).filter_map(|(wanted, asked)| asked.then_some(wanted)).collect()
+        wanted
+            .into_iter()
+            .zip(asked)
+            .filter_map(|(wanted, asked)| asked.then_some(wanted))
+            .collect()
     }
 
     /// What the ranks want of this one.
@@ -173,9 +177,8 @@ impl Rounds {
             let each = all.len().div_ceil(N_READERS);
             thread::scope(|scope| {
                 let chunks = all.chunks(each);
-                let readers: Vec<_> = chunks
-                    .map(|places| (places.len(), scope.spawn(move || own(places))))
-                    .collect();
+                let readers: Vec<_> =
+                    chunks.map(|places| (places.len(), scope.spawn(move || own(places)))).collect();
                 let samples = readers.into_iter().flat_map(|(n, reader)| {
                     // A panic is caught where a sample is read; another one costs these.
                     reader.join().unwrap_or_else(|_| vec![None; n])

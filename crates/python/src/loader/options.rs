@@ -2,8 +2,8 @@
 use super::exchange::PyExchange;
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
-    Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange, Failures,
-    Label, Last, Layout, Normalise, OnError, Options, Output, Shuffle, Throttle, World,
+    Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange,
+    Failures, Label, Last, Layout, Normalise, OnError, Options, Output, Shuffle, Throttle, World,
     research::LIQUID,
 };
 use pyo3::{

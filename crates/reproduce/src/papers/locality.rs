@@ -135,13 +135,13 @@ fn reads(run: &Run<'_>, dataset: &Path, cache_bytes: u64, dealing: Dealing) -> R
     Ok(read)
 }
 
-/// Takes a batch of each rank, as a training does; returns whether the epoch goes on.
+/// Takes a batch of each rank, as a training does; returns whether the epoch continues.
 fn step(loaders: &mut [Loader]) -> Result<bool> {
-    let mut goes_on = false;
+    let mut continues = false;
     for loader in loaders {
-        goes_on = loader.next_batch().transpose()?.is_some();
+        continues = loader.next_batch().transpose()?.is_some();
     }
-    Ok(goes_on)
+    Ok(continues)
 }
 
 /// The model from 1 to 256 nodes, for each way of dealing rows, in an epoch with full caches.
@@ -223,7 +223,10 @@ fn reads_table(ways: &Ways) -> TableOf {
     };
     TableOf {
         title: "Images read from storage by all ranks".into(),
-        head: std::iter::once("epoch").chain(ways.iter().map(|(name, _)| *name)).map(Into::into).collect(),
+        head: std::iter::once("epoch")
+            .chain(ways.iter().map(|(name, _)| *name))
+            .map(Into::into)
+            .collect(),
         rows: (0..EPOCHS).map(row).collect(),
     }
 }
