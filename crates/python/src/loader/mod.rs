@@ -205,10 +205,7 @@ impl BatchSource {
     /// Ends the threads. Batches that were handed over stay valid.
     fn close(&self, py: Python<'_>) {
         py.detach(|| {
-            let loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(mut loader) = loader {
-                loader.leave_exchange(PARTING);
-            }
+            part_with(self.loader.lock().unwrap_or_else(PoisonError::into_inner).take());
         });
     }
 }
@@ -261,7 +258,14 @@ impl Drop for BatchSource {
         let loader = self.loader.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         // Its threads end with the sample they are at, which other threads of Python need not
         // wait for. Where there is no interpreter any more the closure is dropped, and the loader.
-        let _ = Python::try_attach(|py| py.detach(|| drop(loader)));
+        let _ = Python::try_attach(|py| py.detach(|| part_with(loader)));
+    }
+}
+
+/// Ends a loader, after the other ranks know.
+fn part_with(loader: Option<Loader>) {
+    if let Some(mut loader) = loader {
+        loader.leave_exchange(PARTING);
     }
 }
 
