@@ -319,3 +319,42 @@ impl Session {
         self.cursor.remaining() > 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Board, Head, Part, Standing, Turn};
+    use std::time::Duration;
+
+    fn other(n_steps: u64, is_active: bool) -> Head {
+        let standing = Standing { epoch: 2, n_steps };
+        Head { identity: 7, standing, is_active, leaves: false }
+    }
+
+    /// What a rank does whose loader was closed after four steps of an epoch.
+    fn last_turn(others: &[Head]) -> Turn {
+        let board = Board::new(3, 100);
+        (0..4).for_each(|step| board.delivered(2, step, 10 * step));
+        board.close();
+        board.turn(&mut Part { others: others.to_vec(), ..Part::default() })
+    }
+
+    #[test]
+    fn a_rank_leaves_once_all_have_come_as_far() {
+        assert_eq!(last_turn(&[]), Turn::Leave);
+        assert_eq!(last_turn(&[other(4, false), other(4, true), other(9, true)]), Turn::Leave);
+        assert_eq!(last_turn(&[other(4, false), other(3, true)]), Turn::Answer);
+        assert_eq!(last_turn(&[other(3, false), other(4, false)]), Turn::Answer);
+    }
+
+    #[test]
+    fn who_waits_for_a_row_is_told_that_there_are_no_rounds() {
+        let board = Board::new(3, 100);
+        assert!(board.is_open() && !board.wait_for_end(Duration::ZERO));
+        // No rows are being made.
+        assert!(board.take(0).is_err());
+        board.finish("rank 1 is gone".into());
+        assert!(board.wait_for_end(Duration::MAX) && !board.is_open());
+        // No one has missed it.
+        assert_eq!(board.failure(), None);
+    }
+}
