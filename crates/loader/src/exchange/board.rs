@@ -1,5 +1,8 @@
 //! Where the threads that make rows and the one that takes part in rounds meet.
-use super::message::{Head, Standing};
+use super::{
+    message::{Head, Standing},
+    rounds::N_STEPS,
+};
 use crate::{dataset::Fetched, engine::Epoch, order::Cursor};
 use fdconvert_core::{Error, Result};
 use std::{
@@ -217,7 +220,8 @@ impl Board {
             match session {
                 Some(session) if session.is_active() => {
                     *pause = FIRST_PAUSE;
-                    if session.n_asked < state.n_delivered.saturating_add(self.n_ahead) {
+                    let n_asked = session.n_asked.saturating_add(N_STEPS);
+                    if n_asked <= state.n_delivered.saturating_add(self.n_ahead) {
                         return Turn::Ask;
                     }
                     // A batch is going to be taken, and no one waits for this rank before that.

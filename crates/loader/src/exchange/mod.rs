@@ -14,17 +14,17 @@
 //! the next round of a rank:                                           board.rs
 //!     an active rank stands behind it, or, if its loader is closed, any other one
 //!                                       ->  at once, and asks for nothing
-//!     it has a step to ask for          ->  at once, for the rows of that step that moved
+//!     it has steps to ask for           ->  at once, for the rows of these that moved
 //!     it is not active, another one is  ->  at once, and asks for nothing
 //!     its loader is closed              ->  says so, and all ranks end the exchange
-//!     else                              ->  when there is a step, or after half a second; sooner if the
+//!     else                              ->  when there are steps, or after half a second; sooner if the
 //!                                           last step of all was asked for just now
 //!
-//! it has a step to ask for while it is less than some steps ahead of its batches
+//! it asks for four steps at a time, while it is no more than some steps ahead of its batches
 //! ```
 //!
-//! Ranks that stand alike ask for the same step in the same round, which is the usual case: one round
-//! a step. No round belongs to a step, though. A rank answers whatever it is asked, because the
+//! Ranks that stand alike ask for the same steps in the same round, which is the usual case. No round
+//! belongs to its steps, though. A rank answers whatever it is asked, because the
 //! samples that it owns are the same in every epoch, so ranks that stand at different steps wait
 //! for the slowest only, and those that leave an epoch at the same batch are in step again with the
 //! next one. A rank that is ahead waits inside of a call, which costs nothing; those that have nothing

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     dataset::Fetched,
     engine::{Reading, Setup},
-    order::Place,
+    order::{Place, Step},
     supply::Supply,
 };
 use fdconvert_core::{Error, Result};
@@ -21,8 +21,11 @@ use std::{
 /// Samples that an owner reads at a time, of those that it has not kept yet.
 const N_READERS: usize = 8;
 
+/// Steps that share a round, counted from the start of the epoch.
+pub(super) const N_STEPS: u64 = 4;
+
 /// Steps that are asked for beyond those whose batches are being made.
-const N_AHEAD: u64 = 2;
+const N_AHEAD: u64 = N_STEPS + 2;
 
 /// The part of a rank in the exchange.
 struct Rounds {
@@ -117,26 +120,21 @@ impl Rounds {
         Ok(())
     }
 
-    /// What is asked for the next step: samples of rows whose owners are other ranks.
+    /// What is asked for the next steps: samples of rows whose owners are other ranks.
     fn plan(&mut self) -> Vec<Wanted> {
         let Some(session) = &mut self.part.session else { return Vec::new() };
-        let Some(step) = session.cursor.next() else { return Vec::new() };
-        session.n_asked += 1;
-        session.standing.n_steps = step.index.saturating_add(1);
+        let mut wanted = Vec::new();
+        while let Some(step) = session.cursor.next() {
+            session.n_asked += 1;
+            session.standing.n_steps = step.index.saturating_add(1);
+            wanted.extend(of_step(&self.board, session, &step));
+            if session.standing.n_steps.is_multiple_of(N_STEPS) {
+                break;
+            }
+        }
         self.part.standing = session.standing;
-        let moved = step.rows.iter().filter(|row| row.valid).filter_map(|row| {
-            let (place, rank, n_bytes) = session.epoch.to_ask(row.position)?;
-            Some((Wanted { position: row.position, place, rank }, (row.position, n_bytes)))
-        });
-        let (wanted, rows): (Vec<_>, Vec<_>) = moved.unzip();
-        let asked = self.board.ask(session, &rows, step.state.consumed);
         wanted
-            .into_iter()
-            .zip(asked)
-            .filter_map(|(wanted, asked)| asked.then_some(wanted))
-            .collect()
     }
-
     /// What the ranks want of this one.
     fn heard(&mut self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<Place>>, String> {
         self.part.others.clear();
@@ -218,6 +216,18 @@ impl Rounds {
             Err(error) => Err(said(&error)),
         }
     }
+}
+
+/// What is asked for a step, which the board knows from now on.
+fn of_step(board: &Board, session: &Session, step: &Step) -> Vec<Wanted> {
+    let moved = step.rows.iter().filter(|row| row.valid).filter_map(|row| {
+        let (place, rank, n_bytes) = session.epoch.to_ask(row.position)?;
+        Some((Wanted { position: row.position, place, rank }, (row.position, n_bytes)))
+    });
+    let (mut wanted, rows): (Vec<_>, Vec<_>) = moved.unzip();
+    let mut asked = board.ask(session, &rows, step.state.consumed).into_iter();
+    wanted.retain(|_| asked.next() == Some(true));
+    wanted
 }
 
 /// What the transport says, on one line.
