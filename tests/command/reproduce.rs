@@ -81,6 +81,8 @@ fn ranks_read_less_with_owners() {
     let rows = found["tables"][0]["rows"].as_array().unwrap();
     let number = |cell: &Value| cell.as_str().unwrap().parse::<u64>().unwrap();
     assert_eq!((number(&rows[0][1]), number(&rows[0][2])), (800, 800));
+    let sent: Vec<u64> = rows.iter().map(|row| number(&row[3])).collect();
+    assert_eq!(sent, [800, 0, 0, 0]);
     assert!(number(&rows[3][2]) * 3 < number(&rows[3][1]), "{rows:?}");
     let said = fails(&args);
     assert!(said.contains("paper-004.html exists") && said.contains("--overwrite"), "{said}");

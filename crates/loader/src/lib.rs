@@ -27,7 +27,8 @@
 //! the same. With [`cache_bytes`](Options::cache_bytes) a part of the images stays in memory, evenly
 //! spread as well: every batch then reads the same from storage. With [`Access::Direct`] the page
 //! cache is left alone. With [`locality`](Options::locality) the caches of all ranks count as one,
-//! and each rank is dealt the rows whose samples it keeps.
+//! and each rank is dealt the rows whose samples it keeps; with an [`Exchange`] the rest comes from
+//! the ranks that keep it.
 //!
 //! Everything that is random is keyed: a batch follows from seed, epoch and position, a crop from
 //! seed, epoch and sample. Threads, ranks, prefetching and failures of other samples change
@@ -49,6 +50,7 @@ mod dataset;
 mod device;
 mod draw;
 mod engine;
+mod exchange;
 mod failure;
 mod groups;
 mod options;
@@ -65,6 +67,7 @@ pub use device::DeviceImages;
 pub use device::{DeviceDecoder, DeviceOptions};
 pub use draw::DrawSize;
 pub use engine::{Loader, Waited};
+pub use exchange::{Exchange, ThreadExchange};
 pub use failure::{Failures, OnError};
 pub use fdconvert_storage::Throttle;
 pub use options::{Access, Label, Options};

@@ -1,6 +1,7 @@
 use crate::{
     device::DeviceOptions,
     draw::DrawSize,
+    exchange::Exchange,
     failure::Failures,
     order::{Last, Shuffle, World},
     supply::CachePolicy,
@@ -109,6 +110,10 @@ pub struct Options {
     /// and later runs, too; others have a folder of their own in it. What is in it may be deleted
     /// at any time.
     pub cache_folder: Option<PathBuf>,
+    /// How ranks send each other the samples of moved rows; `None` to read them from storage. With
+    /// `locality`, all ranks or none: they wait for each other, so they have to train together, each
+    /// in its own process or thread. What fails costs reads.
+    pub exchange: Option<Arc<dyn Exchange>>,
     /// How images are read.
     pub access: Access,
     /// Slows reading down to a rate, to see what slower storage would do; loaders that share one
@@ -130,7 +135,8 @@ pub struct Options {
     pub fetch_threads: usize,
     /// Bytes of encoded images that are fetched before a thread reads them, from datasets in stores:
     /// near ones with one request, and up to 64 requests of the process in flight, whatever the
-    /// threads. 0 for none.
+    /// threads. 0 for none. With `exchange` as many of those that other ranks send, and, in a round,
+    /// of those that are sent to them.
     pub ahead_bytes: u64,
     /// Batches that are made ahead, as far as `prefetch_bytes` allows; at least one.
     pub prefetch: usize,
@@ -170,6 +176,7 @@ impl Default for Options {
             cache_folder: None,
             locality: false,
             ranks_per_cache: 1,
+            exchange: None,
             access: Access::Mapped,
             throttle: None,
             latency: Duration::ZERO,
@@ -250,6 +257,15 @@ impl Options {
                 self.cache_policy.name()
             );
             return refuse("cache_policy", what);
+        }
+        if self.exchange.is_some() && !self.locality {
+            let what = "it brings samples from the ranks that own them, which takes `locality`";
+            return refuse("exchange", what.into());
+        }
+        if self.exchange.is_some() && self.ahead_bytes == 0 {
+            let what = "samples that other ranks send come before they are needed, and \
+                        `ahead_bytes` allows none";
+            return refuse("exchange", what.into());
         }
         if ranks == 0 || size % ranks != 0 {
             let what = format!("{size} ranks are no multiple of {ranks}; take a divisor of {size}");

@@ -34,6 +34,9 @@ pub(crate) struct Counters {
     hits: AtomicU64,
     not_kept: AtomicU64,
     moved: AtomicU64,
+    exchanged: AtomicU64,
+    exchanged_bytes: AtomicU64,
+    not_exchanged: AtomicU64,
     /// What stores had been asked for when counting began.
     before: Mutex<StoreTotals>,
     nanos: [AtomicU64; 4],
@@ -60,6 +63,9 @@ impl Default for Counters {
             hits: AtomicU64::new(0),
             not_kept: AtomicU64::new(0),
             moved: AtomicU64::new(0),
+            exchanged: AtomicU64::new(0),
+            exchanged_bytes: AtomicU64::new(0),
+            not_exchanged: AtomicU64::new(0),
             before: Mutex::new(store_totals()),
             nanos: Default::default(),
             first_batch: AtomicU64::new(u64::MAX),
@@ -105,6 +111,17 @@ impl Counters {
     /// A row was taken whose sample another cache owns.
     pub(crate) fn moved(&self) {
         self.moved.fetch_add(1, Relaxed);
+    }
+
+    /// The owner of such a row's sample has sent it.
+    pub(crate) fn exchanged(&self, bytes: u64) {
+        self.exchanged.fetch_add(1, Relaxed);
+        self.exchanged_bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// It was to send it, and the sample has to be read from storage.
+    pub(crate) fn not_exchanged(&self) {
+        self.not_exchanged.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn sample(&self, stratum: u32) {
@@ -157,6 +174,9 @@ impl Counters {
             &self.hits,
             &self.not_kept,
             &self.moved,
+            &self.exchanged,
+            &self.exchanged_bytes,
+            &self.not_exchanged,
             &self.waited,
         ];
         single.into_iter().chain(&self.nanos).chain(&self.waits).chain(&self.strata)
@@ -186,6 +206,9 @@ impl Counters {
             hits: self.hits.load(Relaxed),
             not_kept: self.not_kept.load(Relaxed),
             moved: self.moved.load(Relaxed),
+            exchanged: self.exchanged.load(Relaxed),
+            exchanged_bytes: self.exchanged_bytes.load(Relaxed),
+            not_exchanged: self.not_exchanged.load(Relaxed),
             requests: now.requests.saturating_sub(before.requests),
             received_bytes: now.bytes.saturating_sub(before.bytes),
             over_fetched_bytes: now.over_fetched_bytes.saturating_sub(before.over_fetched_bytes),
@@ -267,6 +290,14 @@ pub struct Stats {
     /// [`Options::locality`](crate::Options::locality): those that it was dealt because it owns
     /// too few of a global batch.
     pub moved: u64,
+    /// Those of them whose samples came from their owners, with
+    /// [`Options::exchange`](crate::Options::exchange). They count neither as hits nor as reads.
+    pub exchanged: u64,
+    /// Bytes of their images.
+    pub exchanged_bytes: u64,
+    /// Those that were to come and did not, and were read from storage: their owners could not send
+    /// them, they came damaged, there was no room for them, or the exchange has ended.
+    pub not_exchanged: u64,
     /// Requests to stores by this process; those that were repeated after a failure count once.
     pub requests: u64,
     /// Bytes of objects that they brought. What is over [`storage_bytes`](Self::storage_bytes) was

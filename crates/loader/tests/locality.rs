@@ -13,8 +13,9 @@ use common::{
 };
 use fdconvert_core::Source;
 use fdconvert_loader::{
-    Augment, Batch, Batching, CachePolicy, Crop, Datasets, Last, Loader, Options, Order, Output,
-    Owners, Place, Row, Shuffle, State, Steps, Stratum, Worker, World, assign, research::LIQUID,
+    Augment, Batch, Batching, CachePolicy, Crop, Datasets, Exchange, Last, Loader, Options, Order,
+    Output, Owners, Place, Row, Shuffle, State, Steps, Stratum, ThreadExchange, Worker, World,
+    assign, research::LIQUID,
 };
 use proptest::prelude::*;
 use std::{
@@ -443,20 +444,23 @@ fn reads_are_as_in_the_guide() {
     let all = budget(&Groups::new(&[8192]), 1.1);
     let mut table = Vec::new();
     for size in [1, 4, 8] {
-        for locality in [false, true] {
+        for way in ["no", "yes", "yes, with `exchange`"] {
             let bytes = all / u64::from(size);
+            let exchanges = ThreadExchange::of_ranks(size).into_iter();
+            let exchanges: Vec<Arc<dyn Exchange>> =
+                exchanges.map(|it| Arc::new(it) as Arc<dyn Exchange>).collect();
             let mut ranks = Ranks::new(&[8192], size, |rank| Options {
-                locality,
+                locality: way != "no",
+                exchange: way.contains("exchange").then(|| exchanges[rank as usize].clone()),
                 ..options(64, [rank, size], bytes)
             });
-            table.push((size, locality, ranks.reads(4)));
+            table.push((size, way, ranks.reads(4)));
         }
     }
     let guide = std::fs::read_to_string("../../docs/guide/loader.md").unwrap();
-    let line = |(size, locality, reads): (u32, bool, Vec<usize>)| {
-        let locality = if locality { "yes" } else { "no" };
+    let line = |(size, way, reads): (u32, &str, Vec<usize>)| {
         let reads: Vec<String> = reads.iter().map(ToString::to_string).collect();
-        format!("| {size} | {locality} | {} |\n", reads.join(" | "))
+        format!("| {size} | {way} | {} |\n", reads.join(" | "))
     };
     let lines: String = table.into_iter().map(line).collect();
     assert!(guide.contains(&lines), "not in the guide:\n{lines}");

@@ -1,9 +1,14 @@
 //! The samples of an epoch: which they are, how they are read, and what becomes of those that fail.
-use super::{row::RowFacts, setup::Setup};
+use super::{
+    reading::{Reading, panicked},
+    row::RowFacts,
+    setup::Setup,
+};
 use crate::{
     dataset::{Datasets, Fetched},
     device::CachedImage,
-    failure::{OnError, SUBSTITUTES, backoff, may_pass},
+    exchange::Board,
+    failure::{OnError, SUBSTITUTES},
     groups::Located,
     order::{Place, State},
     stats::Stage,
@@ -14,12 +19,7 @@ use fdconvert_core::{Error, Result, message};
 use fdconvert_storage::sigbus;
 use std::{
     any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
+    sync::{Arc, atomic::AtomicBool},
     time::Instant,
 };
 
@@ -37,6 +37,8 @@ pub(crate) struct Epoch {
     datasets: Datasets,
     supply: Arc<Supply>,
     samples: Box<dyn Samples>,
+    /// Where samples of moved rows are asked for, if ranks exchange them.
+    board: Option<Arc<Board>>,
     /// Failures that end it.
     max_failures: u64,
 }
@@ -63,7 +65,12 @@ impl Epoch {
     ///
     /// # Errors
     /// Those of the datasets.
-    pub(super) fn new(setup: Arc<Setup>, supply: Arc<Supply>, state: &State) -> Result<Self> {
+    pub(super) fn new(
+        setup: Arc<Setup>,
+        supply: Arc<Supply>,
+        board: Option<Arc<Board>>,
+        state: &State,
+    ) -> Result<Self> {
         let order = setup.order(state.epoch)?;
         let n_samples = order.len();
         Ok(Self {
@@ -73,6 +80,7 @@ impl Epoch {
             datasets: setup.datasets.at_epoch(state.epoch)?,
             samples: supply.samples(order, state.consumed),
             supply,
+            board,
             max_failures: setup.options.failures.limit(n_samples),
             setup,
         })
@@ -99,8 +107,31 @@ impl Epoch {
     /// Which sample the row at a position will read from storage, as far as that is known now.
     pub(super) fn to_read(&self, position: u64) -> Option<Located> {
         let sample = self.at(position).ok()?;
-        let is_here = self.cached(&sample).is_some() || self.samples.is_kept(sample.place);
-        (!is_here && !self.is_quarantined(&sample)).then_some(sample.located)
+        let is_sent = self.board.as_ref().is_some_and(|board| board.is_open())
+            && self.setup.rank_to_ask(sample.place).is_some();
+        (!is_sent && self.is_needed(&sample)).then_some(sample.located)
+    }
+
+    /// Whom to ask for the sample of the row at a position: place, rank, and about how many bytes.
+    /// `None` where no other rank owns it, or it is here.
+    pub(crate) fn to_ask(&self, position: u64) -> Option<(Place, u32, u64)> {
+        let sample = self.at(position).ok()?;
+        let rank = self.setup.rank_to_ask(sample.place)?;
+        let n_bytes = self.datasets.image_len(sample.located).unwrap_or_default();
+        self.is_needed(&sample).then_some((sample.place, rank, n_bytes))
+    }
+
+    /// Returns whether a sample that another rank has sent is that of the dataset, as far as the
+    /// dataset tells.
+    pub(crate) fn is_as_stored(&self, place: Place, fetched: &Fetched) -> bool {
+        let located = self.setup.groups.locate(&self.datasets, place);
+        self.supply.store.is_as_stored(&self.datasets, located, fetched)
+    }
+
+    /// Returns whether a sample has to come from somewhere, as far as that is known now.
+    fn is_needed(&self, sample: &Chosen) -> bool {
+        let is_here = self.cached(sample).is_some() || self.samples.is_kept(sample.place);
+        !is_here && !self.is_quarantined(sample)
     }
 
     /// A sample as a GPU has it in its cache.
@@ -161,10 +192,10 @@ impl Epoch {
     pub(crate) fn fetch(&self, sample: &Chosen, drawn_at: Option<u64>) -> Result<Fetched> {
         let began = Instant::now();
         let (counters, stopped) = (&self.setup.counters, &self.stopped);
-        let read = |place| self.read(place);
         let place = sample.place;
-        let fetched =
-            self.samples.fetch(Request { place, drawn_at, counters, stopped, read: &read });
+        let (read, exchanged) = (&|place| self.read(place), &|at| self.exchanged(at));
+        let request = Request { place, drawn_at, counters, stopped, read, exchanged };
+        let fetched = self.samples.fetch(request);
         if let Ok(fetched) = &fetched {
             counters.fetched(fetched.image.bytes.len() as u64);
         }
@@ -172,38 +203,33 @@ impl Epoch {
         fetched
     }
 
+    /// The sample of a moved row from its owner; `None` where it has to come from storage.
+    ///
+    /// # Errors
+    /// `Cancelled` when no one wants the row any more.
+    fn exchanged(&self, position: u64) -> Result<Option<Fetched>> {
+        let Some(board) = &self.board else { return Ok(None) };
+        let fetched = board.take(position)?;
+        let counters = &self.setup.counters;
+        match &fetched {
+            Some(fetched) => counters.exchanged(fetched.image.bytes.len() as u64),
+            None => counters.not_exchanged(),
+        }
+        Ok(fetched)
+    }
+
     /// Reads the sample at a place from storage, again if it may help.
     ///
     /// # Errors
     /// Those of the reader.
     pub(crate) fn read(&self, place: Place) -> Result<Fetched> {
-        let Setup { groups, counters, options, .. } = &*self.setup;
-        let located = groups.locate(&self.datasets, place);
-        let mut tries = 0;
-        loop {
-            let read = || self.supply.store.read(&self.datasets, located, counters, &self.stopped);
-            let read = catch_unwind(AssertUnwindSafe(read))
-                .unwrap_or_else(|panic| Err(self.panicked(located, &*panic)));
-            match read {
-                Err(error) if may_pass(&error) && tries < options.failures.retries => {
-                    if self.stopped.load(Ordering::Relaxed) {
-                        break Err(Error::Cancelled);
-                    }
-                    counters.retried();
-                    thread::sleep(backoff(tries));
-                    tries += 1;
-                }
-                other => break other,
-            }
-        }
+        let Self { setup, supply, datasets, stopped, .. } = self;
+        Reading { setup, store: &supply.store, datasets, stopped }.read(place)
     }
 
-    /// A panic while a sample was worked on, as an error of the sample. To be caught is safe: what
-    /// a thread keeps between samples are buffers, which the next sample overwrites, and decoders,
-    /// which are replaced after they were taken for work.
+    /// A panic while a sample was worked on, as an error of the sample.
     pub(super) fn panicked(&self, located: Located, panic: &(dyn Any + Send)) -> Error {
-        let key = self.datasets.key(located);
-        Error::sample(key, format!("a panic, which is a bug: {}", message(panic)))
+        panicked(&self.datasets, located, panic)
     }
 
     /// Counts a row that is made.
@@ -272,9 +298,4 @@ impl RowFacts {
     pub(super) fn skipped(sample: &Chosen) -> Self {
         Self { sample: sample.number, label: 0, filled: false, substituted: false }
     }
-}
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

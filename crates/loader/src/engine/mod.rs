@@ -7,6 +7,7 @@
 //! decoding threads    claim a row, read its sample, decode it into the row, give it back
 //! fetching threads    (if any) claim a row, read its sample, leave it to the decoding threads
 //! Window              (for datasets in stores) announces the samples of the next rows
+//! Board               (if ranks exchange samples) has those of moved rows, which a thread asks for
 //! (drawn images)      are made by the decoding threads; there is nothing to read
 //! ```
 //!
@@ -22,13 +23,16 @@ mod drawn;
 mod epoch;
 mod producer;
 mod queue;
+mod reading;
 mod row;
 mod setup;
 mod threads;
 
 pub(crate) use epoch::Epoch;
+pub(crate) use reading::Reading;
 #[cfg(feature = "gpu")]
 pub(crate) use row::{RowFacts, RowMaker};
+pub(crate) use setup::Setup;
 
 use crate::{
     batch::{Batch, Shape},
@@ -40,7 +44,6 @@ use crate::{
 };
 use fdconvert_core::{Error, Result};
 use producer::Producer;
-use setup::Setup;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -144,6 +147,22 @@ impl Loader {
     #[must_use]
     pub fn cached_because(&self) -> Option<String> {
         self.producer.cached_because()
+    }
+
+    /// Why moved rows are read from storage that were to come from their owners, where they are: what
+    /// ended the exchange of [`Options::exchange`].
+    #[must_use]
+    pub fn exchange_failure(&self) -> Option<String> {
+        self.producer.exchange_failure()
+    }
+
+    /// Ends the threads, as [`stop`](Self::stop) does, and leaves the exchange: moved rows are read
+    /// from storage from now on, on all ranks. Waits up to that time until the others know, and
+    /// returns whether they do; while all of them live that takes about half a second. A loader
+    /// that is dropped leaves, too, and does not wait for its thread.
+    pub fn leave_exchange(&mut self, patience: Duration) -> bool {
+        self.stop();
+        self.producer.leave_exchange(patience)
     }
 
     /// The epoch that the next batch belongs to.

@@ -6,7 +6,11 @@ use super::{
     setup::Setup,
     threads::{self, Running, Shared},
 };
-use crate::{order::State, supply::Supply};
+use crate::{
+    exchange::{self, Board},
+    order::State,
+    supply::Supply,
+};
 use fdconvert_core::Result;
 use std::{
     sync::{Arc, PoisonError},
@@ -17,6 +21,8 @@ pub(super) struct Producer {
     setup: Arc<Setup>,
     /// Open files and images in memory, for all epochs.
     supply: Arc<Supply>,
+    /// Samples of moved rows, if ranks exchange them.
+    board: Option<Arc<Board>>,
     /// Where the next batch begins.
     state: State,
     running: Option<Running>,
@@ -25,14 +31,16 @@ pub(super) struct Producer {
 }
 
 impl Producer {
-    /// Threads start with the first batch that is asked for.
+    /// Threads start with the first batch that is asked for, but for the one that exchanges samples
+    /// with other ranks: they may be at theirs.
     ///
     /// # Errors
     /// `Usage` for datasets that cannot be read as the options say.
     pub(super) fn new(setup: Arc<Setup>) -> Result<Self> {
         let supply = Arc::new(Supply::new(&setup.datasets, &setup.groups, &setup.options)?);
         let state = setup.start(0)?;
-        Ok(Self { setup, supply, state, running: None, token: Arc::default() })
+        let board = exchange::start(&setup, &supply)?;
+        Ok(Self { setup, supply, board, state, running: None, token: Arc::default() })
     }
 
     /// Returns where the next batch begins.
@@ -54,8 +62,25 @@ impl Producer {
         self.supply.store.cached_because()
     }
 
+    /// Why moved rows are read from storage that were to come from their owners, where they are.
+    pub(super) fn exchange_failure(&self) -> Option<String> {
+        self.own_board()?.failure()
+    }
+
+    /// Leaves the exchange, and waits up to that time until the other ranks know; whether they do.
+    pub(super) fn leave_exchange(&mut self, patience: Duration) -> bool {
+        self.stop_at(self.state);
+        let Some(board) = self.own_board() else { return true };
+        board.close();
+        board.wait_for_end(patience)
+    }
+
     /// Ends the threads; the next batch begins at that state.
     pub(super) fn stop_at(&mut self, state: State) {
+        if let Some(board) = self.own_board() {
+            // Those that wait for a sample wait no more.
+            board.end();
+        }
         if let Some(running) = self.running.take() {
             if running.is_foreign() {
                 std::mem::forget(running);
@@ -71,9 +96,10 @@ impl Producer {
     /// # Errors
     /// Those of samples, as the policy says; the epoch is over then.
     pub(super) fn next_for(&mut self, patience: Duration) -> Result<Waited> {
-        if self.running.as_ref().is_some_and(Running::is_foreign) {
+        let is_foreign = self.board.as_ref().is_some_and(|board| board.is_foreign());
+        if is_foreign || self.running.as_ref().is_some_and(Running::is_foreign) {
             // We are a child of the process that had the threads. Its lock may be held for ever.
-            std::mem::forget(self.running.take());
+            std::mem::forget((self.running.take(), self.board.take()));
             // Neither can it be told whether a thread was filling a slot. What is in memory is
             // left to the parent, and read again.
             let Setup { datasets, groups, options, .. } = &*self.setup;
@@ -110,6 +136,9 @@ impl Producer {
                 self.setup.counters.delivered(began.elapsed(), running.began.elapsed());
                 let batch = threads::batch(shared, done, &self.token);
                 self.state = batch.state();
+                if let Some(board) = &self.board {
+                    board.delivered(batch.epoch(), batch.step(), self.state.consumed);
+                }
                 Ok(Waited::Batch(batch))
             }
             Next::Failed(error) => {
@@ -126,15 +155,27 @@ impl Producer {
 
     fn start(&self) -> Result<Running> {
         let cursor = self.setup.resume(&self.state)?;
-        let epoch = Epoch::new(self.setup.clone(), self.supply.clone(), &self.state)?;
-        let options = &self.setup.options;
+        let (setup, supply, board) = (&self.setup, &self.supply, &self.board);
+        let epoch = Epoch::new(setup.clone(), supply.clone(), board.clone(), &self.state)?;
+        let options = &setup.options;
         let queue = Queue::new(cursor.clone(), options.output.n_bytes(), options.n_buffers());
-        Running::start(Shared::new(queue, epoch, cursor))
+        let shared = Shared::new(queue, epoch, cursor.clone());
+        let Some(board) = board else { return Running::start(shared) };
+        board.begin(shared.epoch.clone(), cursor);
+        Running::start(shared).inspect_err(|_| board.end())
+    }
+
+    /// The board, unless this process was forked off the one whose thread fills it.
+    fn own_board(&self) -> Option<&Arc<Board>> {
+        self.board.as_ref().filter(|board| !board.is_foreign())
     }
 }
 
 impl Drop for Producer {
     fn drop(&mut self) {
         self.stop_at(self.state);
+        if let Some(board) = self.own_board() {
+            board.close();
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     failure::{OnError, Quarantine},
     groups::Groups,
     options::Options,
-    order::{Batching, Cursor, Order, State, Steps},
+    order::{Batching, Cursor, Order, Place, State, Steps},
     stats::Counters,
 };
 use fdconvert_core::Result;
@@ -70,6 +70,17 @@ impl Setup {
             None => Ok(steps),
             Some(owners) => steps.with_owners(order, owners.clone()),
         }
+    }
+
+    /// The rank that is asked for a sample, where another cache than that of this rank owns it. The
+    /// ranks of a cache share what they are asked for.
+    pub(crate) fn rank_to_ask(&self, place: Place) -> Option<u32> {
+        let slot = self.groups.owners()?.of(place)?;
+        let n_ranks = self.options.ranks_per_cache;
+        let which = slot.index.checked_rem(n_ranks.into())?;
+        let is_elsewhere = slot.cache != self.options.cache();
+        // Less than the ranks of a cache, and together a rank.
+        is_elsewhere.then(|| slot.cache * n_ranks + which as u32)
     }
 
     /// The state before the first batch of an epoch.

@@ -144,7 +144,8 @@ impl Cursor {
         Ok(self)
     }
 
-    fn index(&self) -> u64 {
+    /// Number of the next step in the epoch.
+    pub(crate) fn index(&self) -> u64 {
         self.start / self.steps.batch()
     }
 

@@ -1,4 +1,5 @@
-//! Resident samples as files: each is a line of JSON, the image, and its entry points.
+//! Resident samples as bytes, in files and for other ranks: each is a line of JSON, the image, and its
+//! entry points.
 use crate::dataset::Fetched;
 use bytes::Bytes;
 use fdconvert_core::{Codec, Encoded, Result};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// A folder of samples of one choice of residents.
-pub(crate) struct Copies(CacheFolder);
+pub(super) struct Copies(CacheFolder);
 
 #[derive(Serialize, Deserialize)]
 struct Head {
@@ -27,7 +28,7 @@ impl Copies {
     ///
     /// # Errors
     /// `Io`.
-    pub(crate) fn open(folder: &Path, identity: u64) -> Result<Self> {
+    pub(super) fn open(folder: &Path, identity: u64) -> Result<Self> {
         // Both, so that `cache_folder` need not be there.
         CacheFolder::open(folder)?;
         Ok(Self(CacheFolder::open(&folder.join(format!("{identity:016x}")))?))
@@ -35,15 +36,7 @@ impl Copies {
 
     /// A sample, if its copy is there and whole.
     pub(super) fn get(&self, name: &str) -> Option<Fetched> {
-        let copy = self.0.get(name)?;
-        let head_len = copy.iter().position(|&byte| byte == b'\n')?;
-        let head: Head = serde_json::from_slice(copy.get(..head_len)?).ok()?;
-        let end = head_len.checked_add(1)?.checked_add(head.n_bytes)?;
-        let bytes = (end <= copy.len()).then(|| copy.slice(head_len + 1..end))?;
-        let entry_points = head.has_entry_points.then(|| Box::new(copy.slice(end..)));
-        let image =
-            Encoded { entry_points, ..Encoded::new(head.codec, head.width, head.height, bytes) };
-        Some(Fetched { key: head.key, label: head.label, image, is_owned: true })
+        parse(self.0.get(name)?)
     }
 
     /// Returns whether there is a copy, whole or not.
@@ -56,20 +49,37 @@ impl Copies {
     /// # Errors
     /// `Io`.
     pub(super) fn put(&self, name: &str, fetched: &Fetched) -> Result<()> {
-        let image = &fetched.image;
-        let entry_points = image.entry_points.as_deref();
-        let head = Head {
-            key: fetched.key.clone(),
-            label: fetched.label,
-            codec: image.codec,
-            width: image.width,
-            height: image.height,
-            n_bytes: image.bytes.len(),
-            has_entry_points: entry_points.is_some(),
-        };
-        // Strings and numbers become JSON without fail.
-        let mut line = serde_json::to_vec(&head).unwrap_or_default();
-        line.push(b'\n');
-        self.0.put(name, &[&line, &image.bytes, entry_points.map_or(&[], Bytes::as_ref)])
+        with_parts(fetched, |parts| self.0.put(name, &parts))
     }
+}
+
+/// Hands over a sample as bytes, in three parts.
+pub(crate) fn with_parts<T>(fetched: &Fetched, take: impl FnOnce([&[u8]; 3]) -> T) -> T {
+    let image = &fetched.image;
+    let entry_points = image.entry_points.as_deref();
+    let head = Head {
+        key: fetched.key.clone(),
+        label: fetched.label,
+        codec: image.codec,
+        width: image.width,
+        height: image.height,
+        n_bytes: image.bytes.len(),
+        has_entry_points: entry_points.is_some(),
+    };
+    // Strings and numbers become JSON without fail.
+    let mut line = serde_json::to_vec(&head).unwrap_or_default();
+    line.push(b'\n');
+    take([&line, &image.bytes, entry_points.map_or(&[], Bytes::as_ref)])
+}
+
+/// The sample of these bytes, if they are whole.
+pub(crate) fn parse(copy: Bytes) -> Option<Fetched> {
+    let head_len = copy.iter().position(|&byte| byte == b'\n')?;
+    let head: Head = serde_json::from_slice(copy.get(..head_len)?).ok()?;
+    let end = head_len.checked_add(1)?.checked_add(head.n_bytes)?;
+    let bytes = (end <= copy.len()).then(|| copy.slice(head_len + 1..end))?;
+    let entry_points = head.has_entry_points.then(|| Box::new(copy.slice(end..)));
+    let image =
+        Encoded { entry_points, ..Encoded::new(head.codec, head.width, head.height, bytes) };
+    Some(Fetched { key: head.key, label: head.label, image, is_owned: true })
 }

@@ -12,7 +12,7 @@
 //!
 //! What is in memory never decides which sample comes when, so a cold cache is only slower.
 
-mod copies;
+pub(crate) mod copies;
 mod files;
 mod owned;
 mod policy;
@@ -37,12 +37,32 @@ pub(crate) use store::Store;
 pub(crate) struct Supply {
     pub(crate) store: Store,
     cache: Box<dyn Cache>,
+    /// Tells what is kept, and of what, from anything else.
+    identity: u64,
 }
 
 /// Samples in memory, for all epochs.
 pub(crate) trait Cache: Send + Sync {
     /// The samples of the epoch of an order, of which `consumed` were drawn already.
     fn samples(&self, order: Order, consumed: u64) -> Box<dyn Samples>;
+
+    /// A sample that this rank owns, for another one: from memory, or read and kept from then on.
+    /// `None` of samples that others own, or no one.
+    fn own(&self, _place: Place, _own: &Own<'_>) -> Option<Result<Fetched>> {
+        None
+    }
+
+    /// Returns whether [`own`](Self::own) need not read a sample.
+    fn has(&self, _place: Place) -> bool {
+        false
+    }
+}
+
+/// What it takes to read a sample for another rank.
+pub(crate) struct Own<'a> {
+    pub(crate) counters: &'a Counters,
+    /// Reads a sample from storage.
+    pub(crate) read: &'a dyn Fn(Place) -> Result<Fetched>,
 }
 
 /// The samples of one epoch.
@@ -73,6 +93,8 @@ pub(crate) struct Request<'a> {
     pub(crate) stopped: &'a AtomicBool,
     /// Reads a sample from storage.
     pub(crate) read: &'a dyn Fn(Place) -> Result<Fetched>,
+    /// The sample of the row at a position that other ranks own, where its owner sends it.
+    pub(crate) exchanged: &'a dyn Fn(u64) -> Result<Option<Fetched>>,
 }
 
 impl Supply {
@@ -83,20 +105,41 @@ impl Supply {
     /// of the cache.
     pub(crate) fn new(datasets: &Datasets, groups: &Groups, options: &Options) -> Result<Self> {
         let slots: Vec<_> = groups.slots().collect();
+        let slotted = Slotted {
+            slots: &slots,
+            seed: options.seed,
+            n_ranks: options.world.size,
+            // Which label is asked for is part of what is kept.
+            fingerprint: groups.fingerprint(datasets) ^ options.label.fingerprint(),
+            folder: options.cache_folder.as_deref(),
+            owners: groups.owners().map(|owners| (owners, options.cache())),
+            owned_fit: groups.owned_bytes() <= options.cache_bytes,
+        };
         let cache: Box<dyn Cache> = match groups.method() {
             None => Box::new(Uncached),
-            Some(method) => method.cache(&Slotted {
-                slots: &slots,
-                seed: options.seed,
-                n_ranks: options.world.size,
-                // Which label is asked for is part of what is kept.
-                fingerprint: groups.fingerprint(datasets) ^ options.label.fingerprint(),
-                folder: options.cache_folder.as_deref(),
-                owners: groups.owners().map(|owners| (owners, options.cache())),
-                owned_fit: groups.owned_bytes() <= options.cache_bytes,
-            })?,
+            Some(method) => method.cache(&slotted)?,
         };
-        Ok(Self { store: Store::new(datasets, options)?, cache })
+        Ok(Self { store: Store::new(datasets, options)?, cache, identity: slotted.identity() })
+    }
+
+    /// Tells what is kept, and of what, from anything else: the same on all ranks.
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// A sample that this rank owns, for another one; `None` of samples that others own, or no one.
+    pub(crate) fn own(
+        &self,
+        place: Place,
+        counters: &Counters,
+        read: &dyn Fn(Place) -> Result<Fetched>,
+    ) -> Option<Result<Fetched>> {
+        self.cache.own(place, &Own { counters, read })
+    }
+
+    /// Returns whether a sample for another rank need not be read.
+    pub(crate) fn has(&self, place: Place) -> bool {
+        self.cache.has(place)
     }
 
     /// The samples of the epoch of an order, of which `consumed` were drawn already.

@@ -7,6 +7,7 @@ use crate::{
 };
 use fdconvert_core::Result;
 use std::{fmt, path::Path, sync::Arc};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Which images are kept in memory.
 ///
@@ -134,6 +135,20 @@ pub(crate) struct Slotted<'a> {
     pub(crate) owners: Option<(&'a Arc<Owners>, u32)>,
     /// True if what all caches own would fit into this one.
     pub(crate) owned_fit: bool,
+}
+
+impl Slotted<'_> {
+    /// Tells a choice of samples that are kept from others.
+    pub(crate) fn identity(&self) -> u64 {
+        let Self { slots, seed, fingerprint, owners, .. } = self;
+        let mut identity = Xxh3::new();
+        let slots = slots.iter().map(|(_, n_slots)| *n_slots);
+        // Samples with owners have other ids.
+        let caches = owners.map(|(owners, _)| u64::from(owners.n_caches()));
+        let parts = [*fingerprint, *seed].into_iter().chain(slots).chain(caches);
+        parts.for_each(|part| identity.update(&part.to_le_bytes()));
+        identity.digest()
+    }
 }
 
 /// What is kept of a group.

@@ -1,15 +1,15 @@
 use super::{
-    Cache, Request, Samples,
+    Cache, Own, Request, Samples,
     copies::Copies,
     policy::{self, Candidates, Choice, Slotted},
 };
 use crate::{
     dataset::Fetched,
     order::{Order, Owners, Permutation, Place, Purpose, derive},
+    stats::Counters,
 };
 use fdconvert_core::Result;
 use std::sync::{Arc, OnceLock};
-use xxhash_rust::xxh3::Xxh3;
 
 /// The same samples for the whole run.
 pub(super) struct Method;
@@ -37,23 +37,12 @@ impl policy::Method for Method {
         let kept = match slotted.folder {
             None => Kept::Memory((0..residents.n_slots()).map(|_| OnceLock::new()).collect()),
             Some(folder) => Kept::Folder {
-                copies: Copies::open(folder, identity(slotted))?,
+                copies: Copies::open(folder, slotted.identity())?,
                 of_all: slotted.owned_fit,
             },
         };
         Ok(Box::new(Filling(Arc::new(Slots { residents, kept }))))
     }
-}
-
-/// Tells a choice of residents from others.
-fn identity(Slotted { slots, seed, fingerprint, owners, .. }: &Slotted<'_>) -> u64 {
-    let mut identity = Xxh3::new();
-    let slots = slots.iter().map(|(_, n_slots)| *n_slots);
-    // Samples with owners have other ids.
-    let caches = owners.map(|(owners, _)| u64::from(owners.n_caches()));
-    let parts = [*fingerprint, *seed].into_iter().chain(slots).chain(caches);
-    parts.for_each(|part| identity.update(&part.to_le_bytes()));
-    identity.digest()
 }
 
 /// Which samples are resident.
@@ -152,6 +141,15 @@ impl Slots {
         }
     }
 
+    /// Keeps a sample that is to be kept, and counts one that cannot be.
+    fn keep(&self, place: Place, home: &Home, fetched: Fetched, counters: &Counters) -> Fetched {
+        let (fetched, is_kept) = self.put(place, home, fetched);
+        if !is_kept {
+            counters.not_kept();
+        }
+        fetched
+    }
+
     /// Keeps a sample that is to be kept; of one that cannot be it says so.
     fn put(&self, place: Place, home: &Home, fetched: Fetched) -> (Fetched, bool) {
         match (&self.kept, home) {
@@ -188,6 +186,21 @@ impl Cache for Filling {
     fn samples(&self, order: Order, _consumed: u64) -> Box<dyn Samples> {
         Box::new(Epoch { order, slots: self.0.clone() })
     }
+
+    fn own(&self, place: Place, own: &Own<'_>) -> Option<Result<Fetched>> {
+        let home = self.0.residents.home(place);
+        if !matches!(home, Home::Here(_)) {
+            return None;
+        }
+        if let Some(fetched) = self.0.get(place, &home) {
+            return Some(Ok(fetched));
+        }
+        Some((own.read)(place).map(|fetched| self.0.keep(place, &home, fetched, own.counters)))
+    }
+
+    fn has(&self, place: Place) -> bool {
+        self.0.has(place)
+    }
 }
 
 /// An epoch with residents.
@@ -206,19 +219,20 @@ impl Samples for Epoch {
     }
 
     fn fetch(&self, request: Request<'_>) -> Result<Fetched> {
-        let Request { place, counters, read, .. } = request;
+        let Request { place, counters, read, exchanged, .. } = request;
         let home = self.slots.residents.home(place);
-        if matches!(home, Home::Elsewhere) && request.drawn_at.is_some() {
+        let moved_at = request.drawn_at.filter(|_| matches!(home, Home::Elsewhere));
+        if moved_at.is_some() {
             counters.moved();
         }
         if let Some(fetched) = self.slots.get(place, &home) {
             counters.hit();
             return Ok(fetched);
         }
-        let (fetched, is_kept) = self.slots.put(place, &home, read(place)?);
-        if !is_kept {
-            counters.not_kept();
-        }
-        Ok(fetched)
+        let fetched = match moved_at.map(exchanged).transpose()?.flatten() {
+            Some(fetched) => fetched,
+            None => read(place)?,
+        };
+        Ok(self.slots.keep(place, &home, fetched, counters))
     }
 }

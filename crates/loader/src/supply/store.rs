@@ -126,6 +126,25 @@ impl Store {
         self.files.cached_because()
     }
 
+    /// Returns whether a sample that another rank has read is the one that is stored, by length and
+    /// checksum, where the dataset tells them without reading.
+    pub(crate) fn is_as_stored(
+        &self,
+        datasets: &Datasets,
+        located: Located,
+        fetched: &Fetched,
+    ) -> bool {
+        let bytes = &fetched.image.bytes;
+        match datasets.extent(located) {
+            Ok(Some(extent)) => {
+                let is_whole = extent.len == bytes.len() as u64;
+                is_whole && (!self.verify || check(fetched, &extent, bytes).is_ok())
+            }
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+
     /// Of a dataset in a store each sample is a request, so its checksum is compared with what came
     /// and not with what comes again.
     fn read_away(&self, datasets: &Datasets, located: Located) -> Result<Fetched> {

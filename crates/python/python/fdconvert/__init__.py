@@ -25,6 +25,7 @@ from fdconvert._commands import (
     verify,
 )
 from fdconvert._errors import DataError, DeviceError, Error, UsageError
+from fdconvert._exchange import Exchange
 from fdconvert._fdconvert import (
     Array,
     Dataset,
@@ -46,6 +47,7 @@ __all__ = [
     "DeviceArray",
     "DeviceError",
     "Error",
+    "Exchange",
     "Loader",
     "UsageError",
     "__version__",

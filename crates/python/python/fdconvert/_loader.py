@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from fdconvert import _fdconvert
 from fdconvert._errors import UsageError
+from fdconvert._exchange import Exchange, close_at_exit, exchange_of
 from fdconvert._paths import StrPath, absolute
 
 Part: TypeAlias = StrPath | tuple[StrPath, float]
@@ -98,6 +99,9 @@ class Loader:
     ``locality`` gives rows to the rank whose cache owns their samples: global batches stay those of
     a run without a cache, and ranks whose caches together hold the dataset hardly read it again.
     ``ranks_per_cache`` is how many of them share a ``cache_folder`` then, those of one machine.
+    With ``exchange``, a group of ``torch.distributed`` for this loader alone or any other
+    ``fdconvert.Exchange``, ranks send each other the samples that they do not own, in place of
+    reading them; when that fails they are read, and a warning says so once.
     ``cache_policy="liquid"`` is there to compare.
 
     With ``device="cuda"`` (or ``"cuda:1"``) JPEGs are decoded by that GPU and batches are in its
@@ -118,7 +122,8 @@ class Loader:
 
     A ``for`` loop is one epoch of ``(images, labels)``, the next loop the next epoch. Ctrl-C works
     while it waits. After a fork both processes go on, each with its own threads. A pickled loader
-    continues, elsewhere, after the last batch that this one has returned.
+    continues, elsewhere, after the last batch that this one has returned. Neither a fork nor a
+    pickled loader has the ``exchange``.
     """
 
     def __init__(
@@ -159,6 +164,7 @@ class Loader:
         cache_folder: StrPath | None = None,
         locality: bool = False,
         ranks_per_cache: int = 1,
+        exchange: Any | Exchange = None,
         access: Literal["mapped", "direct"] = "mapped",
         throttle: float | None = None,
         latency: float = 0.0,
@@ -213,6 +219,7 @@ class Loader:
             "cache_folder": None if cache_folder is None else os.path.abspath(cache_folder),
             "locality": locality,
             "ranks_per_cache": ranks_per_cache,
+            "exchange": exchange_of(exchange, rank, world_size),
             "access": access,
             "throttle": throttle,
             "latency": latency,
@@ -254,7 +261,10 @@ class Loader:
         self._turn = 0
         engine |= {"device": ordinal, "nvjpeg": None if ordinal is None else _nvjpeg()}
         self._is_told = decoder == "cpu"
+        self._exchanges = exchange is not None
         self._source = _fdconvert.BatchSource(parts, engine)
+        if self._exchanges:
+            close_at_exit(self)
 
     def __iter__(self) -> Iterator[Pair]:
         """Begin the next epoch, or go on in a restored one: ``(images, labels)`` of each batch."""
@@ -331,7 +341,8 @@ class Loader:
         return f"fdconvert.Loader({shown}, batch_size={self._options['batch_size']})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self._parts, self._options, self.state_dict())
+        options = self._options | {"exchange": None}
+        return _restored, (type(self), self._parts, options, self.state_dict())
 
     def _begin(self) -> int:
         if self._under_way:
@@ -356,6 +367,18 @@ class Loader:
         )
         warnings.warn(what, RuntimeWarning, stacklevel=4)
 
+    def _say_what_is_read(self) -> None:
+        """Warn, once, when samples are read that were to come from other ranks."""
+        why = self._source.exchange_failure()
+        if why is None:
+            return
+        self._exchanges = False
+        what = (
+            "fdconvert.Loader: samples that other ranks own are read from storage from now on, "
+            f"because the exchange has ended: {why}"
+        )
+        warnings.warn(what, RuntimeWarning, stacklevel=5)
+
     def _converted(self, array: Any) -> Any:
         return array if array is None else self._convert(array)
 
@@ -373,6 +396,8 @@ class Loader:
             self._under_way = True
             raise
         self._under_way = parts is not None
+        if self._exchanges:
+            self._say_what_is_read()
         if parts is None:
             if self._on_device:
                 self._say_who_decoded()

@@ -2,6 +2,7 @@
 //!
 //! What a user sees of it is `Loader` in `python/fdconvert/_loader.py`, which turns arrays into
 //! NumPy's or torch's and counts epochs. Here are the waiting, the options and the memory.
+mod exchange;
 mod options;
 
 use crate::{
@@ -27,6 +28,10 @@ use std::{
 
 /// How long Ctrl-C, and another thread that asks for the statistics, may have to wait.
 const POLL: Duration = Duration::from_millis(100);
+
+/// How long a loader that is closed waits for the other ranks to know. A thread that is in Python while
+/// the interpreter ends could not end itself.
+const PARTING: Duration = Duration::from_secs(5);
 
 /// After this long without a batch somebody who keeps batches is told that this may be why.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -115,6 +120,11 @@ impl BatchSource {
         })
     }
 
+    /// Why samples are read from storage that were to come from other ranks, where they are.
+    fn exchange_failure(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |loader| Ok(loader.exchange_failure()))
+    }
+
     /// Returns where to go on after the last batch.
     fn state(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |loader| Ok(loader.state().to_string()))
@@ -142,6 +152,9 @@ impl BatchSource {
             ("hits", stats.hits),
             ("not_kept", stats.not_kept),
             ("moved", stats.moved),
+            ("exchanged", stats.exchanged),
+            ("exchanged_bytes", stats.exchanged_bytes),
+            ("not_exchanged", stats.not_exchanged),
             ("requests", stats.requests),
             ("received_bytes", stats.received_bytes),
             ("over_fetched_bytes", stats.over_fetched_bytes),
@@ -192,7 +205,9 @@ impl BatchSource {
 
     /// Ends the threads. Batches that were handed over stay valid.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.loader.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        py.detach(|| {
+            part_with(self.loader.lock().unwrap_or_else(PoisonError::into_inner).take());
+        });
     }
 }
 
@@ -244,7 +259,14 @@ impl Drop for BatchSource {
         let loader = self.loader.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         // Its threads end with the sample they are at, which other threads of Python need not
         // wait for. Where there is no interpreter any more the closure is dropped, and the loader.
-        let _ = Python::try_attach(|py| py.detach(|| drop(loader)));
+        let _ = Python::try_attach(|py| py.detach(|| part_with(loader)));
+    }
+}
+
+/// Ends a loader, after the other ranks know.
+fn part_with(loader: Option<Loader>) {
+    if let Some(mut loader) = loader {
+        loader.leave_exchange(PARTING);
     }
 }
 

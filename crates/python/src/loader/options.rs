@@ -1,8 +1,9 @@
 //! The options of `fdconvert.Loader`, as its caller gave them.
+use super::exchange::PyExchange;
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
-    Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Failures,
-    Label, Last, Layout, Normalise, OnError, Options, Output, Shuffle, Throttle, World,
+    Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange,
+    Failures, Label, Last, Layout, Normalise, OnError, Options, Output, Shuffle, Throttle, World,
     research::LIQUID,
 };
 use pyo3::{
@@ -85,6 +86,8 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         cache_folder: get(options, "cache_folder")?,
         locality: get(options, "locality")?,
         ranks_per_cache: get(options, "ranks_per_cache")?,
+        exchange: get::<Option<Py<PyAny>>>(options, "exchange")?
+            .map(|exchange| Arc::new(PyExchange(exchange)) as Arc<dyn Exchange>),
         cache_policy: match get::<String>(options, "cache_policy")?.as_str() {
             "resident" => CachePolicy::RESIDENT,
             "liquid" => LIQUID,

@@ -1,0 +1,68 @@
+//! Samples from storage, read again where that may help.
+use super::setup::Setup;
+use crate::{
+    dataset::{Datasets, Fetched},
+    failure::{backoff, may_pass},
+    groups::Located,
+    order::Place,
+    supply::Store,
+};
+use fdconvert_core::{Error, Result};
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+/// What it takes to read samples.
+pub(crate) struct Reading<'a> {
+    pub(crate) setup: &'a Setup,
+    pub(crate) store: &'a Store,
+    /// As they are in the epoch.
+    pub(crate) datasets: &'a Datasets,
+    /// Nothing needs to be read any more.
+    pub(crate) stopped: &'a AtomicBool,
+}
+
+impl Reading<'_> {
+    /// Reads the sample at a place.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn read(&self, place: Place) -> Result<Fetched> {
+        let Self { setup: Setup { groups, counters, options, .. }, store, datasets, stopped } =
+            self;
+        let located = groups.locate(datasets, place);
+        let mut tries = 0;
+        loop {
+            let read = || store.read(datasets, located, counters, stopped);
+            let read = catch_unwind(AssertUnwindSafe(read))
+                .unwrap_or_else(|panic| Err(panicked(datasets, located, &*panic)));
+            match read {
+                Err(error) if may_pass(&error) && tries < options.failures.retries => {
+                    if stopped.load(Ordering::Relaxed) {
+                        break Err(Error::Cancelled);
+                    }
+                    counters.retried();
+                    thread::sleep(backoff(tries));
+                    tries += 1;
+                }
+                other => break other,
+            }
+        }
+    }
+}
+
+/// A panic while a sample was worked on, as an error of the sample. To be caught is safe: what
+/// a thread keeps between samples are buffers, which the next sample overwrites, and decoders,
+/// which are replaced after they were taken for work.
+pub(super) fn panicked(datasets: &Datasets, located: Located, panic: &(dyn Any + Send)) -> Error {
+    let key = datasets.key(located);
+    Error::sample(key, format!("a panic, which is a bug: {}", message(panic)))
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}

@@ -1,0 +1,236 @@
+//! The thread that takes part in rounds.
+use super::{
+    Exchange,
+    board::{Board, Part, Session, Turn},
+    message::{self, Head},
+};
+use crate::{
+    dataset::Fetched,
+    engine::{Reading, Setup},
+    order::{Place, Step},
+    supply::Supply,
+};
+use fdconvert_core::{Error, Result};
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, atomic::AtomicBool},
+    thread,
+};
+
+/// Samples that an owner reads at a time, of those that it has not kept yet.
+const N_READERS: usize = 8;
+
+/// Steps that share a round, counted from the start of the epoch.
+pub(super) const N_STEPS: u64 = 4;
+
+/// Steps that are asked for beyond those whose batches are being made.
+const N_AHEAD: u64 = N_STEPS + 2;
+
+/// The part of a rank in the exchange.
+struct Rounds {
+    setup: Arc<Setup>,
+    supply: Arc<Supply>,
+    exchange: Arc<dyn Exchange>,
+    board: Arc<Board>,
+    part: Part,
+    /// Why this rank leaves with the next round.
+    leaving: Option<String>,
+}
+
+/// A sample that is wanted of its owner.
+struct Wanted {
+    position: u64,
+    place: Place,
+    /// The owner.
+    rank: u32,
+}
+
+/// Starts the thread, where ranks are to exchange samples.
+///
+/// # Errors
+/// `Io` when the system has no thread left.
+pub(crate) fn start(setup: &Arc<Setup>, supply: &Arc<Supply>) -> Result<Option<Arc<Board>>> {
+    let options = &setup.options;
+    let Some(exchange) = options.exchange.clone().filter(|_| options.world.size > 1) else {
+        return Ok(None);
+    };
+    let n_ahead = N_AHEAD.saturating_add(options.n_buffers() as u64);
+    let board = Arc::new(Board::new(n_ahead, options.ahead_bytes));
+    let rounds = Rounds {
+        setup: setup.clone(),
+        supply: supply.clone(),
+        exchange,
+        board: board.clone(),
+        part: Part::default(),
+        leaving: None,
+    };
+    // No one waits for it to end: other ranks decide when that is.
+    thread::Builder::new()
+        .name("exchange".into())
+        .spawn(move || rounds.run())
+        .map_err(Error::io("start", "a thread of the loader"))?;
+    Ok(Some(board))
+}
+
+impl Rounds {
+    fn run(mut self) {
+        let board = self.board.clone();
+        let rounds = move || {
+            loop {
+                if let Err(why) = self.round() {
+                    return self.leaving.unwrap_or(why);
+                }
+            }
+        };
+        // Of a transport: no row must wait for a thread that is gone.
+        let ended = catch_unwind(AssertUnwindSafe(rounds));
+        board.finish(ended.unwrap_or_else(|_| "the transport panicked".into()));
+    }
+
+    /// Takes part in a round.
+    ///
+    /// # Errors
+    /// Why there are no more.
+    fn round(&mut self) -> Result<(), String> {
+        let turn = match &self.leaving {
+            None => self.board.turn(&mut self.part),
+            Some(_) => Turn::Leave,
+        };
+        let wanted = if turn == Turn::Ask { self.plan() } else { Vec::new() };
+        let head = Head {
+            identity: self.supply.identity(),
+            standing: self.part.standing,
+            is_active: self.part.session.as_ref().is_some_and(Session::is_active),
+            leaves: turn == Turn::Leave,
+        };
+        let of_rank = |rank| wanted.iter().filter(move |wanted| wanted.rank == rank);
+        let size = self.setup.options.world.size;
+        let asks = (0..size).map(|rank| head.asking_for(of_rank(rank).map(|it| it.place)));
+        let asked = self.heard(self.all_to_all(asks.collect())?)?;
+        let answers = self.all_to_all(self.answers(&asked))?;
+        for (rank, answer) in (0..).zip(answers) {
+            let places: Vec<Place> = of_rank(rank).map(|wanted| wanted.place).collect();
+            for (wanted, fetched) in of_rank(rank).zip(message::samples(answer, &places)) {
+                let Some(session) = &self.part.session else { continue };
+                let fetched = fetched.filter(|it| session.epoch.is_as_stored(wanted.place, it));
+                self.board.answered(session, wanted.position, fetched);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is asked for the next steps: samples of rows whose owners are other ranks.
+    fn plan(&mut self) -> Vec<Wanted> {
+        let Some(session) = &mut self.part.session else { return Vec::new() };
+        let mut wanted = Vec::new();
+        while let Some(step) = session.cursor.next() {
+            session.n_asked += 1;
+            session.standing.n_steps = step.index.saturating_add(1);
+            wanted.extend(of_step(&self.board, session, &step));
+            if session.standing.n_steps.is_multiple_of(N_STEPS) {
+                break;
+            }
+        }
+        self.part.standing = session.standing;
+        wanted
+    }
+    /// What the ranks want of this one.
+    fn heard(&mut self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<Place>>, String> {
+        self.part.others.clear();
+        let mut asked = Vec::with_capacity(messages.len());
+        for (rank, message) in (0_u32..).zip(&messages) {
+            let Some((head, places)) = Head::read(message) else {
+                // The others do not know, so this rank takes part once more to say that it leaves.
+                self.leaving = Some(format!("rank {rank} sent something else than a request"));
+                asked.push(Vec::new());
+                continue;
+            };
+            if head.leaves {
+                return Err(format!("rank {rank} has closed its loader"));
+            }
+            if head.identity != self.supply.identity() {
+                return Err(format!(
+                    "rank {rank} loads other datasets, or with another seed, label or `cache_bytes`"
+                ));
+            }
+            if rank != self.setup.options.world.rank {
+                self.part.others.push(head);
+            }
+            asked.push(places);
+        }
+        Ok(asked)
+    }
+
+    /// The samples that are wanted of this rank.
+    fn answers(&self, asked: &[Vec<Place>]) -> Vec<Vec<u8>> {
+        let all: Vec<Place> = asked.concat();
+        let n_new = all.iter().filter(|place| !self.supply.has(**place)).count();
+        let own = |places: &[Place]| -> Vec<Option<Fetched>> {
+            places.iter().map(|place| self.own(*place)).collect()
+        };
+        let fetched: Vec<Option<Fetched>> = if n_new < 2 {
+            own(&all)
+        } else {
+            let each = all.len().div_ceil(N_READERS);
+            thread::scope(|scope| {
+                let chunks = all.chunks(each);
+                let readers: Vec<_> =
+                    chunks.map(|places| (places.len(), scope.spawn(move || own(places)))).collect();
+                let samples = readers.into_iter().flat_map(|(n, reader)| {
+                    // A panic is caught where a sample is read; another one costs these.
+                    reader.join().unwrap_or_else(|_| vec![None; n])
+                });
+                samples.collect()
+            })
+        };
+        let mut left = self.setup.options.ahead_bytes;
+        let mut fetched = fetched.into_iter().map(|fetched| {
+            let n_bytes = fetched.as_ref()?.image.bytes.len() as u64;
+            left = left.checked_sub(n_bytes)?;
+            fetched
+        });
+        let mut samples = |places: &Vec<Place>| {
+            let samples: Vec<_> =
+                places.iter().map(|place| (*place, fetched.next().flatten())).collect();
+            message::with_samples(&samples)
+        };
+        asked.iter().map(&mut samples).collect()
+    }
+
+    /// A sample that this rank owns, from memory or, once, from storage. One that cannot be read is
+    /// left to the rank that asks, whose row it fails.
+    fn own(&self, place: Place) -> Option<Fetched> {
+        let Self { setup, supply, .. } = self;
+        let stopped = AtomicBool::new(false);
+        let reading =
+            Reading { setup, store: &supply.store, datasets: &setup.datasets, stopped: &stopped };
+        supply.own(place, &setup.counters, &|place| reading.read(place))?.ok()
+    }
+
+    fn all_to_all(&self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, String> {
+        let n_ranks = messages.len();
+        match self.exchange.all_to_all(messages) {
+            Ok(messages) if messages.len() == n_ranks => Ok(messages),
+            Ok(messages) => Err(format!("{} messages of {n_ranks} ranks", messages.len())),
+            Err(error) => Err(said(&error)),
+        }
+    }
+}
+
+/// What is asked for a step, which the board knows from now on.
+fn of_step(board: &Board, session: &Session, step: &Step) -> Vec<Wanted> {
+    let moved = step.rows.iter().filter(|row| row.valid).filter_map(|row| {
+        let (place, rank, n_bytes) = session.epoch.to_ask(row.position)?;
+        Some((Wanted { position: row.position, place, rank }, (row.position, n_bytes)))
+    });
+    let (mut wanted, rows): (Vec<_>, Vec<_>) = moved.unzip();
+    let mut asked = board.ask(session, &rows, step.state.consumed).into_iter();
+    wanted.retain(|_| asked.next() == Some(true));
+    wanted
+}
+
+/// What the transport says, on one line.
+fn said(error: &io::Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}

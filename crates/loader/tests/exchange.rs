@@ -1,0 +1,370 @@
+//! Samples of moved rows from the ranks that own them: the batches of plain training, each sample
+//! read once by all ranks together, and only reads when something fails.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::Memory;
+use fdconvert_core::Source;
+use fdconvert_loader::{
+    Augment, Batch, Datasets, Exchange, Loader, Options, Stats, ThreadExchange, World,
+};
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+const N_SAMPLES: u64 = 250;
+const GLOBAL_BATCH: u32 = 24;
+
+/// The pixels and the label of each sample of a step.
+type Step = BTreeMap<u64, (u64, i64)>;
+
+fn base() -> Options {
+    let augment = Some(Augment::TrivialAugmentWide { n_bins: 31 });
+    Options { augment, seed: 5, batch: GLOBAL_BATCH, ..common::random_crop() }
+}
+
+/// What breaks in a transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// Every bit of the answers' last bytes is another one.
+    WrongAnswers,
+    /// From that call on.
+    Gone(u64),
+    /// Only that call.
+    Garbled(u64),
+    Panic(u64),
+}
+
+#[derive(Debug)]
+struct Faulty {
+    fault: Fault,
+    calls: Mutex<(u64, Option<Arc<ThreadExchange>>)>,
+}
+
+impl Exchange for Faulty {
+    fn all_to_all(&self, mut messages: Vec<Vec<u8>>) -> io::Result<Vec<Vec<u8>>> {
+        let (call, exchange) = {
+            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+            calls.0 += 1;
+            if matches!(self.fault, Fault::Gone(at) | Fault::Panic(at) if at == calls.0) {
+                calls.1 = None;
+            }
+            (calls.0, calls.1.clone())
+        };
+        let is_answer = call % 2 == 0;
+        match self.fault {
+            Fault::WrongAnswers if is_answer => {
+                messages.iter_mut().for_each(|message| *message.last_mut().unwrap() ^= 0xff);
+            }
+            Fault::Garbled(at) if at == call => messages.iter_mut().for_each(|it| it.truncate(9)),
+            Fault::Panic(at) if at == call => panic!("told to panic"),
+            _ => {}
+        }
+        exchange.ok_or(io::ErrorKind::TimedOut)?.all_to_all(messages)
+    }
+}
+
+/// All ranks of a training over one dataset, which counts what is read of it.
+struct Ranks {
+    reader: Arc<Memory>,
+    loaders: Vec<Loader>,
+}
+
+impl Ranks {
+    fn new(size: u32, faults: &[(u32, Fault)], change: impl Fn(Options) -> Options) -> Self {
+        let reader = Memory::new(N_SAMPLES);
+        let loader = |(exchange, rank): (ThreadExchange, u32)| {
+            let fault = faults.iter().find(|(at, _)| *at == rank).map_or(Fault::None, |it| it.1);
+            let calls = Mutex::new((0, Some(Arc::new(exchange))));
+            let options = change(Options {
+                batch: GLOBAL_BATCH / size,
+                world: World { rank, size },
+                cache_bytes: 800_000 / u64::from(size),
+                locality: true,
+                exchange: Some(Arc::new(Faulty { fault, calls })),
+                ..base()
+            });
+            Loader::new(Datasets::one(reader.clone()).unwrap(), options).unwrap()
+        };
+        let loaders: Vec<_> =
+            ThreadExchange::of_ranks(size).into_iter().zip(0..).map(loader).collect();
+        assert_eq!(loaders[0].residents(), [(N_SAMPLES, N_SAMPLES)]);
+        Self { reader, loaders }
+    }
+
+    /// Up to so many steps of an epoch, by all ranks at once.
+    fn steps(&mut self, n_steps: usize) -> Vec<Step> {
+        let of_ranks: Vec<Vec<Step>> = thread::scope(|scope| {
+            let take = |loader| scope.spawn(move || steps_of(loader, n_steps));
+            let threads: Vec<_> = self.loaders.iter_mut().map(take).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        together(of_ranks)
+    }
+
+    fn epoch(&mut self) -> Vec<Step> {
+        self.steps(usize::MAX)
+    }
+
+    fn sum(&self, of: fn(&Stats) -> u64) -> u64 {
+        self.loaders.iter().map(|loader| of(&loader.stats())).sum()
+    }
+
+    fn failures(&self) -> Vec<String> {
+        self.loaders.iter().filter_map(Loader::exchange_failure).collect()
+    }
+}
+
+fn step(batch: &Batch) -> Step {
+    let row_bytes = batch.images().len() / batch.len().max(1);
+    let rows = batch.samples().iter().zip(batch.labels().unwrap()).enumerate();
+    let row = |(row, (sample, label)): (usize, (&u64, &i64))| {
+        (*sample, (xxh3_64(&batch.images()[row * row_bytes..][..row_bytes]), *label))
+    };
+    rows.map(row).collect()
+}
+
+fn steps_of(loader: &mut Loader, n_steps: usize) -> Vec<Step> {
+    let mut steps = Vec::new();
+    while steps.len() < n_steps
+        && let Some(batch) = loader.next_batch()
+    {
+        steps.push(step(&batch.unwrap()));
+    }
+    steps
+}
+
+/// The steps of all ranks as one.
+fn together(of_ranks: Vec<Vec<Step>>) -> Vec<Step> {
+    let mut all = vec![Step::new(); of_ranks[0].len()];
+    for steps in of_ranks {
+        assert_eq!(steps.len(), all.len(), "all ranks make the same number of steps");
+        for (all, step) in all.iter_mut().zip(steps) {
+            let n_before = all.len() + step.len();
+            all.extend(step);
+            assert_eq!(all.len(), n_before, "a sample comes twice in a step");
+        }
+    }
+    all
+}
+
+/// Epochs of one rank without a cache.
+fn plain(n_epochs: u64) -> Vec<Vec<Step>> {
+    let mut loader = common::loader(&Memory::new(N_SAMPLES), base());
+    (0..n_epochs).map(|_| steps_of(&mut loader, usize::MAX)).collect()
+}
+
+#[test]
+fn batches_are_those_of_plain_training_and_every_sample_is_read_once() {
+    let plain = plain(4);
+    for size in [1, 2, 3, 8] {
+        for fetch_threads in [0, 2] {
+            let mut ranks = Ranks::new(size, &[], |options| Options { fetch_threads, ..options });
+            for epoch in &plain {
+                assert_eq!(&ranks.epoch(), epoch, "{size} ranks");
+                assert_eq!(ranks.reader.n_reads(), N_SAMPLES, "{size} ranks");
+            }
+            let moved = ranks.sum(|stats| stats.moved);
+            assert_eq!(moved > 0, size > 1, "otherwise there was nothing to exchange");
+            assert_eq!(ranks.sum(|stats| stats.exchanged), moved);
+            assert_eq!(ranks.sum(|stats| stats.exchanged_bytes) > moved, size > 1);
+            assert_eq!(ranks.sum(|stats| stats.not_exchanged), 0);
+            assert_eq!(ranks.sum(|stats| stats.reads), N_SAMPLES);
+            assert_eq!(ranks.failures(), [""; 0]);
+        }
+    }
+}
+
+/// Ranks that are not at the same step bring each other what is asked for, too: here each takes a
+/// whole epoch before the next one begins it.
+#[test]
+fn ranks_may_stand_at_different_steps() {
+    let mut ranks = Ranks::new(3, &[], |options| options);
+    for epoch in plain(2) {
+        let one = |loader| steps_of(loader, usize::MAX);
+        assert_eq!(together(ranks.loaders.iter_mut().map(one).collect()), epoch);
+    }
+    assert_eq!(ranks.reader.n_reads(), N_SAMPLES);
+    assert_eq!(ranks.sum(|stats| stats.not_exchanged), 0);
+}
+
+/// A loop over an epoch that ends early ends on all ranks at the same batch, but each is ahead of it
+/// by another number of steps.
+#[test]
+fn epochs_may_end_early() {
+    let plain = plain(5);
+    let mut ranks = Ranks::new(3, &[], |options| Options { prefetch: 1, ..options });
+    for (number, n_steps) in [(0, 1), (1, 8), (2, 5), (4, 3), (0, 6), (3, 99)] {
+        ranks.loaders.iter_mut().for_each(|loader| loader.set_epoch(number).unwrap());
+        let due = &plain[number as usize];
+        assert_eq!(ranks.steps(n_steps), due[..n_steps.min(due.len())]);
+    }
+    assert_eq!(ranks.sum(|stats| stats.not_exchanged), 0);
+    assert_eq!(ranks.failures(), [""; 0]);
+}
+
+/// A run resumes with other ranks, and with and without an exchange.
+#[test]
+fn an_epoch_resumes_with_other_ranks() {
+    let plain = plain(1);
+    let mut four = Ranks::new(4, &[], |options| options);
+    assert_eq!(four.steps(2), plain[0][..2]);
+    let state = four.loaders[3].state();
+    drop(four);
+    let mut three = Ranks::new(3, &[], |options| options);
+    three.loaders.iter_mut().for_each(|loader| loader.restore(&state).unwrap());
+    assert_eq!(three.epoch(), plain[0][2..]);
+    assert_eq!(three.sum(|stats| stats.not_exchanged), 0);
+    let mut two = Ranks::new(2, &[], |options| Options { exchange: None, ..options });
+    two.loaders.iter_mut().for_each(|loader| loader.restore(&state).unwrap());
+    assert_eq!(two.epoch(), plain[0][2..]);
+    assert_eq!(two.sum(|stats| stats.exchanged + stats.not_exchanged), 0);
+}
+
+#[test]
+fn wrong_bytes_cost_reads_only() {
+    let plain = plain(3);
+    let mut ranks = Ranks::new(3, &[(1, Fault::WrongAnswers)], |options| options);
+    for epoch in &plain {
+        assert_eq!(&ranks.epoch(), epoch);
+    }
+    let lost = ranks.sum(|stats| stats.not_exchanged);
+    assert!(lost > 0, "rank 1 owns nothing that moved");
+    // What did not come is read by who needs it, beside its owner.
+    assert_eq!(ranks.reader.n_reads(), N_SAMPLES + lost);
+    assert_eq!(ranks.sum(|stats| stats.exchanged) + lost, ranks.sum(|stats| stats.moved));
+    assert_eq!(ranks.failures(), [""; 0]);
+}
+
+#[test]
+fn a_rank_that_is_gone_costs_reads_only() {
+    let plain = plain(3);
+    for fault in [Fault::Gone(1), Fault::Gone(6), Fault::Garbled(5), Fault::Panic(6)] {
+        let mut ranks = Ranks::new(4, &[(2, fault)], |options| options);
+        for epoch in &plain {
+            assert_eq!(&ranks.epoch(), epoch, "{fault:?}");
+        }
+        let lost = ranks.sum(|stats| stats.not_exchanged);
+        assert!(lost > 0, "{fault:?}");
+        assert_eq!(ranks.sum(|stats| stats.exchanged) + lost, ranks.sum(|stats| stats.moved));
+        let failures = ranks.failures();
+        assert!(!failures.is_empty(), "{fault:?}: no one missed a sample");
+        let said = ["rank 2 is gone", "timed out", "something else", "has closed", "panicked"];
+        for failure in failures {
+            assert!(said.iter().any(|said| failure.contains(said)), "{fault:?}: {failure}");
+        }
+    }
+}
+
+#[test]
+fn a_closed_loader_is_missed_by_the_others() {
+    let plain = plain(3);
+    let mut ranks = Ranks::new(3, &[], |options| options);
+    assert_eq!(ranks.epoch(), plain[0]);
+    drop(ranks.loaders.pop());
+    let of_two = ranks.epoch();
+    assert!(
+        of_two
+            .iter()
+            .zip(&plain[1])
+            .all(|(two, all)| two.iter().all(|(sample, row)| all[sample] == *row))
+    );
+    assert!(ranks.sum(|stats| stats.not_exchanged) > 0);
+    assert_eq!(ranks.failures()[0], "rank 2 has closed its loader");
+}
+
+#[test]
+fn ranks_that_load_something_else_are_told() {
+    let mut ranks = Ranks::new(2, &[], |options| {
+        let seed = options.seed + u64::from(options.world.rank);
+        Options { seed, ..options }
+    });
+    let n_rows: usize = ranks.loaders.iter_mut().map(|loader| common::epoch(loader).len()).sum();
+    assert!(n_rows > 0);
+    let failures = ranks.failures();
+    assert!(failures.iter().any(|it| it.contains("another seed")), "{failures:?}");
+}
+
+#[test]
+fn what_does_not_fit_is_read_from_storage() {
+    let plain = plain(2);
+    let mut ranks = Ranks::new(3, &[], |options| Options { ahead_bytes: 1, ..options });
+    for epoch in &plain {
+        assert_eq!(&ranks.epoch(), epoch);
+    }
+    assert_eq!(ranks.sum(|stats| stats.exchanged), 0);
+    assert_eq!(ranks.sum(|stats| stats.not_exchanged), ranks.sum(|stats| stats.moved));
+    assert_eq!(ranks.failures(), [""; 0]);
+}
+
+/// Two machines of two ranks each, with a folder on each; with room for what all own, a folder keeps
+/// what came from the other one, too.
+#[test]
+fn machines_with_folders_read_every_sample_once() {
+    for (cache_bytes, keeps_all) in [(180_000, false), (1_000_000, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ranks = Ranks::new(4, &[], |options| {
+            let machine = options.world.rank / 2;
+            let cache_folder = Some(folder.path().join(machine.to_string()));
+            Options { cache_folder, cache_bytes, ranks_per_cache: 2, ..options }
+        });
+        for epoch in plain(5) {
+            assert_eq!(ranks.epoch(), epoch);
+        }
+        assert_eq!(ranks.reader.n_reads(), N_SAMPLES);
+        assert_eq!(ranks.sum(|it| it.not_exchanged), 0);
+        let [moved, exchanged] = [ranks.sum(|it| it.moved), ranks.sum(|it| it.exchanged)];
+        assert!(exchanged > 0, "{exchanged} of {moved}");
+        assert_eq!(exchanged < moved, keeps_all, "{exchanged} of {moved}");
+    }
+}
+
+#[test]
+fn samples_that_fail_do_so_where_they_are_shown() {
+    let reader = Memory::new(N_SAMPLES).broken(&[7]);
+    assert_eq!(reader.len(), N_SAMPLES);
+    let exchanges = ThreadExchange::of_ranks(2).into_iter().zip(0..);
+    let mut loaders: Vec<Loader> = exchanges
+        .map(|(exchange, rank)| {
+            let options = Options {
+                world: World { rank, size: 2 },
+                batch: 1,
+                cache_bytes: 400_000,
+                locality: true,
+                exchange: Some(Arc::new(exchange)),
+                failures: fdconvert_loader::Failures {
+                    policy: fdconvert_loader::OnError::Skip,
+                    ..Default::default()
+                },
+                ..base()
+            };
+            common::loader(&reader, options)
+        })
+        .collect();
+    let invalid: usize = thread::scope(|scope| {
+        let take = |loader| scope.spawn(move || common::epoch(loader));
+        let threads: Vec<_> = loaders.iter_mut().map(take).collect();
+        let seen = threads.into_iter().flat_map(|thread| thread.join().unwrap());
+        seen.flat_map(|it| it.valid).filter(|valid| !valid).count()
+    });
+    assert_eq!(invalid, 1);
+}
+
+#[test]
+fn an_exchange_without_owners_is_refused() {
+    let refused = |options: Options| {
+        let reader = Memory::new(N_SAMPLES);
+        let said = Loader::new(Datasets::one(reader).unwrap(), options).err().unwrap();
+        said.to_string()
+    };
+    let exchange: Arc<dyn Exchange> = Arc::new(ThreadExchange::of_ranks(1).remove(0));
+    let with = Options { exchange: Some(exchange), cache_bytes: 1000, ..base() };
+    assert!(refused(with.clone()).contains("locality"));
+    assert!(refused(Options { locality: true, ahead_bytes: 0, ..with }).contains("ahead_bytes"));
+}
