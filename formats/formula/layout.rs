@@ -20,7 +20,8 @@ const PROBE_BYTES: usize = 24;
 const CHECKSUM_BYTES: usize = 16;
 const TRAILER_BYTES: usize = CHECKSUM_BYTES + END.len();
 
-/// The version that files of fractals of the plane and of figures have, and that of fractals of space.
+/// The version that files of fractals of the plane and of figures have, and that of fractals of
+/// space.
 const VERSION: u32 = 1;
 const SPACE_VERSION: u32 = 2;
 

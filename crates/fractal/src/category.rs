@@ -22,8 +22,8 @@ pub enum Shape {
 }
 
 impl Category {
-    /// The text of its file: lines of seven columns for systems, of thirteen for those of space (see
-    /// [`read`](Self::read)), lines `name,value` for figures of lines.
+    /// The text of its file: lines of seven columns for systems, of thirteen for those of space
+    /// (see [`read`](Self::read)), lines `name,value` for figures of lines.
     #[must_use]
     pub fn to_csv(&self) -> String {
         match &self.shape {

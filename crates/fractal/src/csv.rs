@@ -1,6 +1,6 @@
 //! Categories as FractalDB keeps them: one file `NNNNN.csv` each, one line per map, seven columns
-//! `a,b,c,d,e,f,p` printed as C's `%.18e`, which keeps every bit of a double. MV-FractalDB has files
-//! `NNNNNN.csv` of thirteen columns `a,...,l,p`.
+//! `a,b,c,d,e,f,p` printed as C's `%.18e`, which keeps every bit of a double. MV-FractalDB has
+//! files `NNNNNN.csv` of thirteen columns `a,...,l,p`.
 
 use crate::{Category, Shape, System};
 use fdconvert_core::{Error, Result};

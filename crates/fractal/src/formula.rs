@@ -46,8 +46,8 @@ pub enum Sampler {
     FractaldbV1,
     /// Sixty-four orbits side by side, every instance from random numbers of its own.
     Lanes64V1,
-    /// MV-FractalDB's points and renderer, for systems of space: every instance from random numbers of
-    /// its own, seen from around it.
+    /// MV-FractalDB's points and renderer, for systems of space: every instance from random numbers
+    /// of its own, seen from around it.
     MvFractaldbV1,
 }
 

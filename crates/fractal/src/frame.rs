@@ -23,7 +23,7 @@ impl Frame {
     /// The fewest points: the lead-in of the fast sampler draws as many.
     pub const MIN_POINTS: u32 = 128;
 
-    /// The most points of one image; they take 16 bytes of memory each.
+    /// The most points of one image; they take 16 bytes of memory each, of space 44.
     pub const MAX_POINTS: u32 = 1 << 25;
 
     /// A frame of `size` by `size` pixels, `pad` of them free on every side, for `points` points.

@@ -1,10 +1,11 @@
 //! Images made by formulas: categories, samplers that draw them, and the source they make.
 //!
-//! A [`Category`] is a class: an iterated function system of the plane or of space, or a figure of lines. [`Recipe`] reads
-//! `fractal:FAMILY?key=value&...` and finds the categories of its family; with how they are drawn
-//! they make a [`Formula`], which fixes every pixel of every image. [`FractalSource`] is the
-//! dataset of a formula: a [`Source`](fdconvert_core::Source) like a folder, whose images are made
-//! when they are asked for, the same in any order and on any number of threads.
+//! A [`Category`] is a class: an iterated function system of the plane or of space, or a figure of
+//! lines. [`Recipe`] reads `fractal:FAMILY?key=value&...` and finds the categories of its family;
+//! with how they are drawn they make a [`Formula`], which fixes every pixel of every image.
+//! [`FractalSource`] is the dataset of a formula: a [`Source`](fdconvert_core::Source) like a
+//! folder, whose images are made when they are asked for, the same in any order and on any number
+//! of threads.
 //!
 //! ```
 //! use fdconvert_core::Source;

@@ -192,8 +192,8 @@ impl FractalSource {
     }
 
     /// Shares of the pixels that the points of a class light, for every row of weights: of the
-    /// first image of each row, and without drawing empty ones again; of systems of space of the first
-    /// view. None for figures of lines.
+    /// first image of each row, and without drawing empty ones again; of systems of space of the
+    /// first view. None for figures of lines.
     ///
     /// # Errors
     /// `Usage` when there is no such class.

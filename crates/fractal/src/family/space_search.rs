@@ -2,10 +2,11 @@
 //! enough along every axis.
 //!
 //! One stream of random numbers, numpy's with the seed, is drawn from without a break: for every
-//! candidate the number of maps (2 to 7), twelve parameters for each from -1 to 1, and then
-//! 10,000 numbers that choose the maps of its orbit, kept or not. A candidate becomes the next category
-//! when the orbit, scaled and centred as models are, has more than the asked variance along each axis.
-//! Source: `category_search.py` of ryosuke-yamada/3dfractaldb and fumiyauchiyama/exfractaldb (MIT).
+//! candidate the number of maps (2 to 7), twelve parameters for each from -1 to 1, and then 10,000
+//! numbers that choose the maps of its orbit, kept or not. A candidate becomes the next category
+//! when the orbit, scaled and centred as models are, has more than the asked variance along each
+//! axis. Source: `category_search.py` of ryosuke-yamada/3dfractaldb and fumiyauchiyama/exfractaldb
+//! (MIT).
 //!
 //! The published scripts set no seed, so that there are no categories to be found again; with
 //! `--seed S` the program finds those of seed `S` here, to the bit but for the last digits of the
@@ -143,8 +144,8 @@ impl Candidate {
     }
 }
 
-/// The mean square of what differs from the mean. Sums are in order, numpy's in a tree, so that a last
-/// digit may differ.
+/// The mean square of what differs from the mean. Sums are in order, numpy's in a tree, so that a
+/// last digit may differ.
 fn variance(values: &[f64]) -> f64 {
     let n = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -30,8 +30,8 @@ pub(crate) struct Camera {
 }
 
 impl Camera {
-    /// The camera of view `number` of `n_views`, turned by `turn` degrees more, for images of `size`
-    /// pixels.
+    /// The camera of view `number` of `n_views`, turned by `turn` degrees more, for images of
+    /// `size` pixels.
     pub(crate) fn new(number: u32, n_views: u32, turn: f64, size: u32) -> Self {
         let around = f64::from(number) / f64::from(n_views) * PI * 2.0;
         let angles = [around, START_DEGREES * RADIANS, turn * RADIANS];

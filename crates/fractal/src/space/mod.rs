@@ -12,12 +12,12 @@
 //! view       a camera on a circle around the y axis, perspective -> white points on black
 //! ```
 //!
-//! Everything is computed in the programs' order and precision: doubles up to the model, which
-//! they keep in a file of single-precision use, and single precision from the camera to the pixel,
-//! as OpenGL does. Two of their numbers are not reproducible: no seed is set for the random numbers
-//! that choose the maps, nor for the angles that ExFractalDB adds. Here both come from the seed,
-//! the class and the instance; the former are those of numpy after `numpy.random.seed` with a
-//! number that the metadata of every image has, so that their program makes the same model.
+//! Everything is computed in the programs' order and precision: in doubles up to the model, and in
+//! single precision from there to the pixel, as OpenGL does. Two things of theirs cannot be had
+//! again: no seed is set for the random numbers that choose the maps, nor for the angles that
+//! ExFractalDB adds. Here both come from the seed, the class and the instance; the former are those
+//! of numpy after `numpy.random.seed` with a number that the metadata of every image has, so that
+//! their program makes the same model.
 
 mod camera;
 mod model;

@@ -9,10 +9,11 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// The instance of a weighted system, or none where its orbit overflows or stays in one place: then the
-    /// original writes no model, and its class has fewer images.
+    /// The instance of a weighted system, or none where its orbit overflows or stays in one place:
+    /// then the original writes no model, and its class has fewer images.
     ///
-    /// `n_points` is the original's number of points; there is one fewer, as the start is not drawn.
+    /// `n_points` is the original's number of points; there is one fewer, as the start is not
+    /// drawn.
     pub(crate) fn new(system: &SpaceSystem, n_points: u32, numpy_seed: u32) -> Option<Self> {
         let mut random = vec![0.0; n_points as usize];
         MersenneTwister::numpy(numpy_seed).fill_f64(&mut random);
@@ -31,8 +32,8 @@ pub(crate) fn points_seed(seed: u64, class: u32, row: u32) -> u32 {
     keyed(seed, POINTS, class, row).next_u64() as u32
 }
 
-/// The orbit from the origin, which is not part of it: a point for each number but the last, by axis;
-/// none where it overflows, from where on nothing but infinities and NaN would follow.
+/// The orbit from the origin, which is not part of it: a point for each number but the last, by
+/// axis; none where it overflows, from where on nothing but infinities and NaN would follow.
 pub(crate) fn orbit(system: &SpaceSystem, random: &[f64]) -> Option<[Vec<f64>; 3]> {
     let (sums, maps) = (system.cumulative(), system.maps());
     let n_points = random.len().saturating_sub(1);

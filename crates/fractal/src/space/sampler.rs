@@ -11,12 +11,13 @@ use std::sync::Arc;
 const TURNS: u64 = 0x5455;
 const OTHER_ROWS: u64 = 0x4f52;
 
-/// Draws of other weights for an instance that has no model, before it gets the row that changes nothing.
+/// Draws of other weights for an instance that has no model, before it gets the row that changes
+/// nothing.
 const MAX_REDRAWS: u32 = 8;
 
-/// Models that are kept, of 120 KB each: neighbouring views share one, and so do all views of a
-/// dataset that has no more.
-const MAX_MODELS: u64 = 256;
+/// Bytes of models that are kept, at 120 KB for 10,000 points: neighbouring views share one, and so
+/// do all views of a dataset that has no more.
+const MODEL_BYTES: u64 = 32 << 20;
 
 /// Draws the views of models.
 pub(crate) struct SpaceSampler {
@@ -42,6 +43,8 @@ impl SpaceSampler {
         let (size, n_views, turn) = (formula.frame.size(), formula.patches, formula.turn);
         let views = if turn == 0.0 { 0..n_views } else { 0..0 };
         let n_models = (formula.categories.len() * rows.len()) as u64;
+        let model_bytes = u64::from(formula.frame.points()) * size_of::<[f32; 3]>() as u64;
+        let n_kept = n_models.min(MODEL_BYTES / model_bytes.max(1));
         Ok(Self {
             size,
             points: formula.frame.points(),
@@ -50,7 +53,7 @@ impl SpaceSampler {
             n_views,
             turn,
             cameras: views.map(|view| Camera::new(view, n_views, 0.0, size)).collect(),
-            models: Recent::new(n_models.min(MAX_MODELS) as usize),
+            models: Recent::new(n_kept as usize),
         })
     }
 

@@ -6,14 +6,14 @@ pub type SpaceWeights = [f64; 12];
 /// The most steps from 1 that the published tables have.
 const MAX_STEPS: u32 = 6;
 
-/// The published table of 145 rows has 0.6 for parameter i where 1.6 is meant, so that it has two rows
-/// of 0.6. Their images are drawn with it, so ours are.
+/// The published table of 145 rows has 0.6 for parameter i where 1.6 is meant, so that it has two
+/// rows of 0.6. Their images are drawn with it, so ours are.
 const MISPRINT: (usize, usize, f64) = (108, 8, 0.6);
 
 /// MV-FractalDB's table of instances of a category: one parameter at a time times 0.1, 0.2, ...
-/// `reach` less and more than 1, and once (among the factors of the first) times nothing but 1.
-/// A reach of 0.1 to 0.6 gives the published tables of 25, 49, 73, 97, 121 and 145 rows; none, that of
-/// one row. The table of 145 rows has the misprint of the published one.
+/// `reach` less and more than 1, and once (among the factors of the first) times nothing but 1. A
+/// reach of 0.1 to 0.6 gives the published tables of 25, 49, 73, 97, 121 and 145 rows; none, that
+/// of one row. The table of 145 rows has the misprint of the published one.
 ///
 /// # Errors
 /// `Usage` for another reach.
