@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import fdconvert
-from loading import Row, rows, small
+from loading import Row, rows, rows_of, small
 
 SIZE = 3
 N_SAMPLES = 12
@@ -62,7 +62,7 @@ def group_of(rank: int, meeting: Path) -> Any:
     return distributed.new_group(backend="gloo", timeout=timedelta(seconds=60))
 
 
-def train(path: Path, rank: int, how: Any, trained: Any, results: Any) -> None:
+def train(path: Path, rank: int, how: Any, gates: Any, results: Any) -> None:
     """Some epochs on one rank: rows, reads and what else was counted, of each."""
     exchange = group_of(rank, how) if isinstance(how, Path) else Queues(rank, how)
     if isinstance(how, Path):
@@ -73,15 +73,16 @@ def train(path: Path, rank: int, how: Any, trained: Any, results: Any) -> None:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         for epoch in range(EPOCHS):
-            if trained is None and epoch == 1 and rank == SIZE - 1:
-                next(iter(loader))
-                os.kill(os.getpid(), signal.SIGKILL)
+            if gates[1] is not None and epoch == 1:
+                if rank == SIZE - 1:
+                    next(iter(loader))
+                    os.kill(os.getpid(), signal.SIGKILL)
+                assert gates[1].wait(timeout=120)
             loader.reset_stats()
             found = rows(loader)
             epochs.append((found, loader.stats()))
-    if trained is not None:
-        # As the last step of a training does.
-        trained.wait(timeout=60)
+    # Ranks end together, as with the last step of a training they do.
+    gates[0].wait(timeout=120)
     loader.close()
     results.put((rank, epochs, [str(it.message) for it in said]))
 
@@ -92,16 +93,19 @@ def run(path: Path, how: Any, *, dies: bool = False) -> dict[int, Any]:
     results = context.Queue()
     if how is None:
         how = [[context.Queue() for _ in range(SIZE)] for _ in range(SIZE)]
-    trained = None if dies else context.Barrier(SIZE)
+    n_left = SIZE - 1 if dies else SIZE
+    gates = context.Barrier(n_left), context.Event() if dies else None
     processes = [
-        context.Process(target=train, args=(path, rank, how, trained, results))
+        context.Process(target=train, args=(path, rank, how, gates, results))
         for rank in range(SIZE)
     ]
     for process in processes:
         process.start()
     found: dict[int, Any] = {}
     try:
-        n_left = SIZE - 1 if dies else SIZE
+        if gates[1] is not None:
+            processes[-1].join(timeout=120)
+            gates[1].set()
         for _ in range(n_left):
             rank, epochs, said = results.get(timeout=150)
             found[rank] = [epochs, said]
@@ -182,6 +186,37 @@ def test_a_failure_is_told_once_and_costs_reads(beton: Path) -> None:
     other.set_epoch(EPOCHS)
     assert rows(again) == rows(other)
     assert again.stats()["moved"] > again.stats()["not_exchanged"] == 0
+
+
+def test_a_forked_process_reads_for_itself(beton: Path) -> None:
+    """Of two ranks in one process: the thread that exchanges stays where it was."""
+    queues: list[list[Any]] = [[queue.Queue() for _ in range(2)] for _ in range(2)]
+    exchanges = [Queues(rank, queues) for rank in range(2)]
+
+    def make(rank: int, **options: Any) -> fdconvert.Loader:
+        return small(beton, **of_rank(rank) | {"world_size": 2} | options)
+
+    expected = rows(make(0))
+    loaders = [make(rank, exchange=exchange) for rank, exchange in enumerate(exchanges)]
+    batches = [loader.batches() for loader in loaders]
+    first = rows_of(next(batches[0]))
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.alarm(60)
+            rest = [row for batch in batches[0] for row in rows_of(batch)]
+            loaders[0].close()
+            status = int(first + rest != expected)
+        finally:
+            os._exit(status)
+    rest = [row for batch in batches[0] for row in rows_of(batch)]
+    assert first + rest == expected
+    assert os.waitpid(pid, 0)[1] == 0
+    assert sum(len(batch) for batch in batches[1]) == 6
+    assert [loader.stats()["not_exchanged"] for loader in loaders] == [0, 0]
+    for loader in loaders:
+        loader.close()
 
 
 def test_what_is_no_exchange_is_refused(beton: Path) -> None:
