@@ -1,11 +1,12 @@
 //! A batch: its images in the host's memory or a GPU's, and what there is to know of its rows.
-#[cfg(feature = "gpu")]
-use crate::{device::DeviceImages, engine::RowFacts};
 use crate::{
+    column::{Column, Columns},
     device::DeviceRows,
     order::State,
     transform::{DType, Layout},
 };
+#[cfg(feature = "gpu")]
+use crate::{device::DeviceImages, engine::RowFacts};
 use bytes::BytesMut;
 use std::sync::{Arc, Weak};
 
@@ -58,6 +59,7 @@ pub struct Batch {
     pub(crate) images: Images,
     pub(crate) shape: Shape,
     pub(crate) labels: Option<Vec<i64>>,
+    pub(crate) columns: Columns,
     pub(crate) samples: Vec<u64>,
     pub(crate) valid: Vec<bool>,
     pub(crate) substituted: Vec<bool>,
@@ -152,6 +154,18 @@ impl Batch {
         self.labels.as_deref()
     }
 
+    /// The column of a field that [`Options::fields`](crate::Options::fields) names; `None` for any
+    /// other. It is in the host's memory, also where images are on a GPU.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&Column> {
+        self.columns.get(name)
+    }
+
+    /// Names and columns of the fields that were asked for, in that order.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &Column)> {
+        self.columns.iter()
+    }
+
     /// The number of each row's sample in the dataset; of several datasets, counted through them.
     #[must_use]
     pub fn samples(&self) -> &[u64] {
@@ -203,13 +217,14 @@ impl Batch {
     /// Changes what a row shows.
     #[cfg(feature = "gpu")]
     pub(crate) fn set_row(&mut self, row: usize, facts: RowFacts) {
-        let RowFacts { sample, label, filled, substituted } = facts;
+        let RowFacts { sample, values, filled, substituted } = facts;
         set(&mut self.samples, row, sample);
         set(&mut self.valid, row, filled);
         set(&mut self.substituted, row, substituted);
         if let Some(labels) = &mut self.labels {
-            set(labels, row, label);
+            set(labels, row, values.label);
         }
+        self.columns.set_row(row, values.fields.as_deref());
     }
 }
 

@@ -1,12 +1,15 @@
 //! Several datasets as one numbered set of samples.
 
 use crate::{
+    column::Columns,
+    fields::{FieldValue, Fields, RowValues, listed, take_value},
     groups::Located,
     options::{Label, Options},
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Encoded, Error, Extent, Image, Kind, LanesImage, Reader, Result, Sample, Value, message,
+    Encoded, Error, Extent, FieldSpec, Image, Kind, LanesImage, Reader, Result, Sample, Value,
+    message,
 };
 use fdconvert_storage::sigbus;
 use std::{path::Path, sync::Arc};
@@ -16,6 +19,8 @@ use xxhash_rust::xxh3::Xxh3;
 #[derive(Clone)]
 pub struct Datasets {
     parts: Vec<Part>,
+    /// What batches show beside images and labels.
+    fields: Arc<Fields>,
 }
 
 #[derive(Clone)]
@@ -27,6 +32,8 @@ struct Part {
     image: usize,
     /// `None` where no labels are asked for.
     label: Option<usize>,
+    /// Where the fields stand that batches show, too.
+    fields: Arc<[usize]>,
     /// Images are drawn when they are asked for: there is nothing to read.
     is_drawn: bool,
 }
@@ -35,8 +42,7 @@ struct Part {
 pub(crate) struct DrawnSample {
     pub(crate) key: String,
     pub(crate) image: Image,
-    /// 0 where no labels are asked for.
-    pub(crate) label: i64,
+    pub(crate) values: RowValues,
 }
 
 /// A sample before decoding.
@@ -44,9 +50,8 @@ pub(crate) struct DrawnSample {
 pub(crate) struct Fetched {
     pub(crate) key: String,
     pub(crate) image: Encoded,
-    /// 0 where no labels are asked for.
-    pub(crate) label: i64,
-    /// True if the bytes are its own, and no part of a mapped file.
+    pub(crate) values: RowValues,
+    /// True if the bytes of the image are its own, and no part of a mapped file.
     pub(crate) is_owned: bool,
 }
 
@@ -93,7 +98,7 @@ impl Datasets {
                 let what = format!("{weight} of {} is not from 0 to 1000", reader.name());
                 return Err(Error::usage("weight", what));
             }
-            let is_image = |field: &fdconvert_core::FieldSpec| field.kind == Kind::Image;
+            let is_image = |field: &FieldSpec| field.kind == Kind::Image;
             let image = reader.schema().fields.iter().position(is_image).ok_or_else(|| {
                 Error::usage("dataset", format!("{} has no field of images", reader.name()))
             })?;
@@ -101,13 +106,14 @@ impl Datasets {
                 return Err(Error::usage("dataset", format!("{} is empty", reader.name())));
             }
             let (len, is_drawn) = (reader.len(), reader.drawn().is_some());
-            parts.push(Part { reader, weight, offset, image, label: None, is_drawn });
+            let fields = Arc::default();
+            parts.push(Part { reader, weight, offset, image, label: None, fields, is_drawn });
             offset += len;
         }
         if parts.is_empty() {
             return Err(Error::usage("dataset", "there is none"));
         }
-        Ok(Self { parts })
+        Ok(Self { parts, fields: Arc::default() })
     }
 
     /// The same with that field as label.
@@ -132,6 +138,26 @@ impl Datasets {
             };
         }
         Ok(self)
+    }
+
+    /// The same with these fields in its batches.
+    ///
+    /// # Errors
+    /// `Usage`, naming dataset and field, for fields that cannot be in batches of so many rows.
+    pub(crate) fn with_fields(mut self, names: &[String], batch_rows: u32) -> Result<Self> {
+        let fields = Fields::new(names, self.readers())?;
+        Columns::check(&fields, batch_rows)?;
+        for part in &mut self.parts {
+            let schema = part.reader.schema();
+            part.fields = names.iter().filter_map(|name| schema.position(name)).collect();
+        }
+        self.fields = Arc::new(fields);
+        Ok(self)
+    }
+
+    /// The fields that batches show beside images and labels.
+    pub(crate) fn fields(&self) -> &Arc<Fields> {
+        &self.fields
     }
 
     /// The same with drawn images at the size that the options say.
@@ -159,14 +185,18 @@ impl Datasets {
         Ok(self)
     }
 
-    /// Names of the fields that no batch shows: all but the first images and the label of each
-    /// dataset of a loader. A [`Reader`] gives every field.
+    /// Names of the fields that no batch shows: all but the first images, the label of each dataset
+    /// of a loader, and the [`fields`](Options::fields) that were asked for. A [`Reader`] gives
+    /// every field.
     #[must_use]
     pub fn left_out(&self) -> Vec<String> {
         let mut names = Vec::new();
         for part in &self.parts {
             for (field, spec) in part.reader.schema().fields.iter().enumerate() {
-                if field != part.image && Some(field) != part.label && !names.contains(&spec.name) {
+                let is_shown = field == part.image
+                    || Some(field) == part.label
+                    || part.fields.contains(&field);
+                if !is_shown && !names.contains(&spec.name) {
                     names.push(spec.name.clone());
                 }
             }
@@ -221,7 +251,8 @@ impl Datasets {
             };
             Ok(Part { reader, ..part.clone() })
         });
-        Ok(Self { parts: parts.collect::<Result<_>>()? })
+        let parts = parts.collect::<Result<_>>()?;
+        Ok(Self { parts, fields: self.fields.clone() })
     }
 
     /// The number of a sample among all samples of all datasets.
@@ -312,12 +343,31 @@ impl Datasets {
             part.reader.verify_row(index)?;
             part.reader.verify_sample(index)?;
         }
-        let (key, mut image, label) = part.take(part.reader.get(index)?)?;
+        self.fetched(part, index, part.reader.get(index)?)
+    }
+
+    /// Reads a sample and compares all that was read with its stored checksums. Part of the work of
+    /// [`sigbus::caught`].
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub(crate) fn fetch_compared(&self, Located { dataset, index }: Located) -> Result<Fetched> {
+        let part = self.part(dataset)?;
+        let is_encoded = |image| match image {
+            Image::Encoded(encoded) => Ok(encoded),
+            _ => Err(Error::sample(part.reader.key(index), "its image is not stored")),
+        };
+        let sample = part.reader.read(index)?.try_map_image(is_encoded)?;
+        self.fetched(part, index, sample)
+    }
+
+    fn fetched(&self, part: &Part, index: u64, sample: Sample<Encoded>) -> Result<Fetched> {
+        let (key, mut image, values) = part.take(sample, &self.fields)?;
         // Damage there is no damage of the image, which only takes longer without them; `verify`
         // finds it.
         let stored = part.reader.entry_points(index, part.image).unwrap_or_default();
         image.entry_points = stored.map(Box::new);
-        Ok(Fetched { key, image, label, is_owned: false })
+        Ok(Fetched { key, image, values, is_owned: false })
     }
 
     /// Returns whether the images of a dataset are drawn, so that there is nothing to fetch.
@@ -331,27 +381,30 @@ impl Datasets {
     /// Those of the reader.
     pub(crate) fn draw(&self, Located { dataset, index }: Located) -> Result<DrawnSample> {
         let part = self.part(dataset)?;
-        let (key, image, label) = part.take(part.reader.read(index)?)?;
-        Ok(DrawnSample { key, image, label })
+        let (key, image, values) = part.take(part.reader.read(index)?, &self.fields)?;
+        Ok(DrawnSample { key, image, values })
     }
 
     /// The numbers that a sample is drawn from, and its label, where both are known without drawing
-    /// it.
+    /// it. Other fields tell what was drawn.
     ///
     /// # Errors
     /// Those of the reader.
     pub(crate) fn lanes(
         &self,
         Located { dataset, index }: Located,
-    ) -> Result<Option<(LanesImage, i64)>> {
+    ) -> Result<Option<(LanesImage, RowValues)>> {
         let part = self.part(dataset)?;
+        if !self.fields.is_empty() {
+            return Ok(None);
+        }
         let Some(image) = part.reader.lanes(index)? else { return Ok(None) };
         let label = match part.label {
             None => Some(0),
             field if field == part.reader.schema().label() => part.reader.label(index)?,
             Some(_) => None,
         };
-        Ok(label.map(|label| (image, label)))
+        Ok(label.map(|label| (image, RowValues { label, fields: None })))
     }
 
     fn part(&self, dataset: u32) -> Result<&Part> {
@@ -361,8 +414,8 @@ impl Datasets {
 }
 
 impl Part {
-    /// Key, image and label of a sample.
-    fn take<I>(&self, sample: Sample<I>) -> Result<(String, I, i64)> {
+    /// Key and image of a sample, and what its row tells of it.
+    fn take<I>(&self, sample: Sample<I>, fields: &Fields) -> Result<(String, I, RowValues)> {
         let Sample { key, mut values } = sample;
         let label = match self.label.map(|label| values.get(label)) {
             None => 0,
@@ -372,18 +425,37 @@ impl Part {
         if self.image >= values.len() {
             return Err(Error::sample(key, "it has no image"));
         }
+        let fields = match fields.is_empty() {
+            true => None,
+            false => Some(self.field_values(&key, &mut values, fields)?),
+        };
         match values.swap_remove(self.image) {
-            Value::Image(image) => Ok((key, image, label)),
+            Value::Image(image) => Ok((key, image, RowValues { label, fields })),
             _ => Err(Error::sample(key, "it has no image")),
         }
+    }
+
+    /// Values of the fields that were asked for.
+    fn field_values<I>(
+        &self,
+        key: &str,
+        values: &mut [Value<I>],
+        fields: &Fields,
+    ) -> Result<Arc<[FieldValue]>> {
+        let of = |(position, field): (&usize, &FieldSpec)| {
+            let value = values.get_mut(*position);
+            value.and_then(|value| take_value(value, &field.kind)).ok_or_else(|| {
+                let (name, kind) = (&field.name, field.kind.name());
+                Error::sample(key, format!("its field `{name}` does not hold a {kind}"))
+            })
+        };
+        self.fields.iter().zip(fields.specs()).map(of).collect()
     }
 }
 
 /// Why a dataset has no labels to offer, and what it has.
 fn no_label(reader: &dyn Reader, name: Option<&str>) -> Error {
     let fields = &reader.schema().fields;
-    let listed: Vec<String> =
-        fields.iter().map(|field| format!("`{}` ({})", field.name, field.kind.name())).collect();
     let ints: Vec<String> = fields
         .iter()
         .filter(|field| field.kind == Kind::Int)
@@ -397,9 +469,10 @@ fn no_label(reader: &dyn Reader, name: Option<&str>) -> Error {
     };
     let what = format!(
         "{} has no {wanted} of integers, and batches hold no other labels; its fields are {}: \
-         {cure}, or ask for no labels (None) and read the fields sample by sample from the dataset",
+         {cure}, or ask for no labels (None) and name what is no image in `fields`, which come \
+         with each batch",
         reader.name(),
-        listed.join(", "),
+        listed(reader),
     );
     Error::usage("label", what)
 }

@@ -46,12 +46,14 @@
 
 mod batch;
 mod buffer;
+mod column;
 mod dataset;
 mod device;
 mod draw;
 mod engine;
 mod exchange;
 mod failure;
+mod fields;
 mod groups;
 mod options;
 mod order;
@@ -61,6 +63,7 @@ mod supply;
 mod transform;
 
 pub use batch::{Batch, Memory, Shape};
+pub use column::Column;
 pub use dataset::Datasets;
 #[cfg(feature = "gpu")]
 pub use device::DeviceImages;

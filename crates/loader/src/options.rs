@@ -73,9 +73,13 @@ pub struct Options {
     pub draw_size: DrawSize,
     /// Probability of a left-right flip.
     pub flip: f64,
-    /// Which field is the label. All other fields but the first one of images are left out of
-    /// batches; see [`Datasets::left_out`](crate::Datasets::left_out).
+    /// Which field is the label. All other fields but the first one of images and `fields` are left
+    /// out of batches; see [`Datasets::left_out`](crate::Datasets::left_out).
     pub label: Label,
+    /// Names of further fields of batches, of any kind but images; every dataset has to have them,
+    /// in the same kind. They come as they are stored: an array of boxes does not follow the crop.
+    /// See [`Batch::field`](crate::Batch::field). Not part of a state.
+    pub fields: Vec<String>,
     /// What is done to the small image; `None` for nothing.
     pub augment: Option<Augment>,
     /// Turn images upright by their EXIF orientation.
@@ -87,7 +91,8 @@ pub struct Options {
     /// What no image may exceed.
     pub limits: Limits,
     /// Memory for encoded images that are not to be read again, in bytes of images, on this rank;
-    /// about 200 bytes for each come on top. 0 for none. How many fit is part of the order, but
+    /// about 200 bytes for each come on top,
+    /// and the values of `fields`. 0 for none. How many fit is part of the order, but
     /// with `locality`: a state of a run with another number is refused. Needs
     /// [`Shuffle::Global`], and a dataset that tells sizes without reading and is the same in every
     /// epoch. It is asked for the size of every image when the loader is made.
@@ -166,6 +171,7 @@ impl Default for Options {
             draw_size: DrawSize::Auto,
             flip: 0.0,
             label: Label::Auto,
+            fields: Vec::new(),
             augment: None,
             orient: true,
             failures: Failures::default(),

@@ -7,8 +7,8 @@ use common::{Memory, loader, options, random_crop};
 use fdconvert_core::Error;
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use fdconvert_loader::{
-    Batch, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Last, Layout, Loader,
-    Memory as Where, Normalise, OnError, Options, Shuffle, World, research::LIQUID,
+    Batch, Column, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Last, Layout,
+    Loader, Memory as Where, Normalise, OnError, Options, Shuffle, World, research::LIQUID,
 };
 use std::sync::Arc;
 
@@ -81,6 +81,34 @@ fn batches_are_those_of_the_cpu() {
         // Two of three are JPEGs.
         assert!(decoded.by_index > decoded.by_cpu, "{decoded:?}");
         assert_eq!(decoded.failed_on_gpu, 0);
+    }
+}
+
+#[test]
+fn columns_are_in_the_hosts_memory_and_follow_their_rows() {
+    let _fake = FakeDriver::take().unwrap();
+    let fields = vec!["label".to_owned()];
+    for policy in [OnError::Substitute, OnError::Skip] {
+        // Images whose ends are missing.
+        let reader = Memory::new(50).with_entry_points().broken(&[3, 31]);
+        let failures = Failures { policy, ..Failures::default() };
+        let options = Options { fields: fields.clone(), failures, ..random_crop() };
+        let mut gpu =
+            on_device(&reader, options, DeviceOptions { store_bytes: 1 << 20, ..device() });
+        let mut n_zero = 0;
+        // From the second epoch on images are in the cache of the GPU.
+        for batch in (0..3).flat_map(|_| gpu.by_ref().collect::<Vec<_>>()).map(Result::unwrap) {
+            let Some(Column::Int(column)) = batch.field("label") else { panic!() };
+            assert_eq!(batch.labels(), Some(&column[..]));
+            for ((sample, valid), label) in batch.samples().iter().zip(batch.valid()).zip(column) {
+                let expected = if *valid { *sample as i64 % 7 } else { 0 };
+                assert_eq!(*label, expected);
+                n_zero += u64::from(!valid);
+            }
+        }
+        let stats = gpu.stats();
+        assert!(stats.reads < 100, "{stats:?}");
+        assert_eq!(n_zero + stats.substituted, 6);
     }
 }
 

@@ -4,6 +4,7 @@ use crate::{
     Datasets, Options, Waited,
     dataset::Fetched,
     engine::Epoch,
+    fields::RowValues,
     order::Row,
     stats::Decoded,
     transform::{Geometry, Step},
@@ -78,7 +79,7 @@ impl Offload {
 }
 
 impl CachedImage {
-    pub(crate) fn label(&self) -> i64 {
+    pub(crate) fn values(&self) -> &RowValues {
         match self.0 {}
     }
 

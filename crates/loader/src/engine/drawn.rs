@@ -4,6 +4,7 @@ use super::{epoch::Chosen, queue::Task, row::RowMaker};
 use crate::{
     dataset::DrawnSample,
     device::DeviceRow,
+    fields::RowValues,
     stats::Stage,
     transform::{Area, Region},
 };
@@ -14,15 +15,15 @@ use std::{
 };
 
 impl RowMaker {
-    /// Draws a sample into its row, or leaves it to a GPU; returns its label.
+    /// Draws a sample into its row, or leaves it to a GPU; returns what the row tells of it.
     ///
     /// # Errors
     /// Those of the reader, and of images over a limit.
-    pub(super) fn draw(&mut self, sample: &Chosen, task: &mut Task) -> Result<i64> {
+    pub(super) fn draw(&mut self, sample: &Chosen, task: &mut Task) -> Result<RowValues> {
         let draw = || match self.elsewhere(sample, task.on_host)? {
-            Some((row, label)) => {
+            Some((row, values)) => {
                 task.device_row = Some(row);
-                Ok(label)
+                Ok(values)
             }
             None => self.drawn(sample, &mut task.buffer),
         };
@@ -30,14 +31,14 @@ impl RowMaker {
             .unwrap_or_else(|panic| Err(self.epoch.panicked(sample.located, &*panic)))
     }
 
-    /// The row and its label, if a GPU draws it: with the pixels that would be drawn here, so that
+    /// The row and what it tells of its sample, if a GPU draws it: with the pixels that would be drawn here, so that
     /// what is resized, too large or drawn in another way stays here.
-    fn elsewhere(&self, sample: &Chosen, on_host: bool) -> Result<Option<(DeviceRow, i64)>> {
+    fn elsewhere(&self, sample: &Chosen, on_host: bool) -> Result<Option<(DeviceRow, RowValues)>> {
         let epoch = &self.epoch;
         let offload = epoch.setup.offload.as_ref().filter(|_| !on_host);
         let Some(offload) = offload.filter(|offload| offload.draws()) else { return Ok(None) };
         let began = Instant::now();
-        let Some((image, label)) = epoch.datasets().lanes(sample.located)? else {
+        let Some((image, values)) = epoch.datasets().lanes(sample.located)? else {
             return Ok(None);
         };
         let (options, side) = (&epoch.setup.options, image.side);
@@ -47,13 +48,13 @@ impl RowMaker {
         let Some(corner) = corner.filter(|_| is_allowed) else { return Ok(None) };
         let row = DeviceRow::drawn(offload, (image, corner), geometry, &epoch.steps(sample));
         epoch.setup.counters.spent(Stage::Draw, began.elapsed());
-        Ok(Some((row, label)))
+        Ok(Some((row, values)))
     }
 
-    fn drawn(&mut self, sample: &Chosen, row: &mut [u8]) -> Result<i64> {
+    fn drawn(&mut self, sample: &Chosen, row: &mut [u8]) -> Result<RowValues> {
         let (began, epoch) = (Instant::now(), self.epoch.clone());
         let (counters, limits) = (&epoch.setup.counters, &epoch.setup.options.limits);
-        let DrawnSample { key, image, label } = epoch.datasets().draw(sample.located)?;
+        let DrawnSample { key, image, values } = epoch.datasets().draw(sample.located)?;
         let (header, channels, _) =
             self.decoder.expand_into(&key, image, limits, &mut self.pixels)?;
         let drawn = Instant::now();
@@ -65,6 +66,6 @@ impl RowMaker {
         self.renderer.render(&key, &region, &geometry, epoch.key(sample), row)?;
         counters.spent(Stage::Render, drawn.elapsed());
         epoch.count(sample);
-        Ok(label)
+        Ok(values)
     }
 }

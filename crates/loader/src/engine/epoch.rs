@@ -9,6 +9,7 @@ use crate::{
     device::CachedImage,
     exchange::Board,
     failure::{OnError, SUBSTITUTES},
+    fields::RowValues,
     groups::Located,
     order::{Place, State},
     stats::Stage,
@@ -296,6 +297,7 @@ impl Epoch {
 impl RowFacts {
     /// A row that is left out.
     pub(super) fn skipped(sample: &Chosen) -> Self {
-        Self { sample: sample.number, label: 0, filled: false, substituted: false }
+        let values = RowValues::default();
+        Self { sample: sample.number, values, filled: false, substituted: false }
     }
 }

@@ -134,7 +134,7 @@ impl Producer {
                 // It may have been the last one.
                 shared.wake_workers();
                 self.setup.counters.delivered(began.elapsed(), running.began.elapsed());
-                let batch = threads::batch(shared, done, &self.token);
+                let batch = threads::batch(shared, done, &self.token)?;
                 self.state = batch.state();
                 if let Some(board) = &self.board {
                     board.delivered(batch.epoch(), batch.step(), self.state.consumed);

@@ -10,6 +10,7 @@ use crate::{
     dataset::Fetched,
     device::DeviceRow,
     failure::SUBSTITUTES,
+    fields::RowValues,
     stats::Stage,
     transform::{Area, Geometry, Region as Decoded, Renderer, scale_for},
 };
@@ -25,10 +26,10 @@ use std::{
 };
 
 /// What a row turned out to be.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct RowFacts {
     pub(crate) sample: u64,
-    pub(crate) label: i64,
+    pub(crate) values: RowValues,
     pub(crate) filled: bool,
     pub(crate) substituted: bool,
 }
@@ -78,13 +79,13 @@ impl RowMaker {
             }
             let drawn_at = (task.draws && tried == 0 && !task.on_host).then_some(task.position);
             let error = match self.show(&sample, fetched, drawn_at, task) {
-                Ok(label) => {
+                Ok(values) => {
                     let substituted = tried > 0;
                     if substituted {
                         self.epoch.setup.counters.substituted();
                     }
                     let sample = sample.number;
-                    return Ok(RowFacts { sample, label, filled: true, substituted });
+                    return Ok(RowFacts { sample, values, filled: true, substituted });
                 }
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Err(error) => error,
@@ -127,14 +128,14 @@ impl RowMaker {
         Ok((RowFacts { filled: facts.filled && valid, ..facts }, task.buffer))
     }
 
-    /// Lets the row show a sample; returns its label.
+    /// Lets the row show a sample; returns what the row tells of it.
     fn show(
         &mut self,
         sample: &Chosen,
         fetched: Option<Result<Fetched>>,
         drawn_at: Option<u64>,
         task: &mut Task,
-    ) -> Result<i64> {
+    ) -> Result<RowValues> {
         if self.epoch.is_drawn(sample) {
             return self.draw(sample, task);
         }
@@ -143,14 +144,14 @@ impl RowMaker {
             && let Some(image) = self.epoch.cached(sample)
         {
             let geometry = self.epoch.geometry(sample, image.size());
-            let label = image.label();
+            let values = image.values().clone();
             let steps = self.epoch.steps(sample);
             task.device_row = Some(DeviceRow::cached(image, geometry, &steps));
-            return Ok(label);
+            return Ok(values);
         }
         let mut fetched = fetched.unwrap_or_else(|| self.epoch.fetch(sample, drawn_at))?;
         loop {
-            let (label, is_owned) = (fetched.label, fetched.is_owned);
+            let (values, is_owned) = (fetched.values.clone(), fetched.is_owned);
             let make = || {
                 let make = || self.make(sample, fetched, task);
                 catch_unwind(AssertUnwindSafe(make))
@@ -164,7 +165,7 @@ impl RowMaker {
                     if task.device_row.is_none() {
                         self.epoch.count(sample);
                     }
-                    return Ok(label);
+                    return Ok(values);
                 }
                 // Another sample could not be read meanwhile, so that this one may have been
                 // zeros. It is read again: from now on as a copy.

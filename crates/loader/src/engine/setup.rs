@@ -35,6 +35,7 @@ impl Setup {
     ) -> Result<Self> {
         options.check()?;
         let datasets = datasets.labelled(&options.label)?;
+        let datasets = datasets.with_fields(&options.fields, options.batch)?;
         let quarantine = match &options.failures.policy {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),
             _ => None,

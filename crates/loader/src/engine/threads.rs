@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     batch::{Batch, Home, HostImages, Images},
+    column::Columns,
     groups::Located,
     options::Label,
     order::Cursor,
@@ -211,15 +212,20 @@ impl Home for Shared {
 }
 
 /// A batch for the consumer.
-pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Batch {
+///
+/// # Errors
+/// `Usage` for fields that a batch cannot hold, which were refused when the loader was made.
+pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Result<Batch> {
     let Done { step, images, rows, facts, device_rows, state } = done;
     let setup = &shared.epoch.setup;
     let home: Weak<dyn Home> = Arc::downgrade(&(shared.clone() as Arc<dyn Home>));
-    Batch {
+    let values = facts.iter().map(|facts| facts.values.fields.as_deref());
+    Ok(Batch {
         images: Images::Host(HostImages { buffer: images, home, _token: token.clone() }),
         shape: setup.shape(rows.len()),
         labels: (setup.options.label != Label::None)
-            .then(|| facts.iter().map(|facts| facts.label).collect()),
+            .then(|| facts.iter().map(|facts| facts.values.label).collect()),
+        columns: Columns::new(setup.datasets.fields(), values)?,
         samples: facts.iter().map(|facts| facts.sample).collect(),
         valid: rows.iter().zip(&facts).map(|(row, facts)| row.valid && facts.filled).collect(),
         substituted: facts.iter().map(|facts| facts.substituted).collect(),
@@ -230,5 +236,5 @@ pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Batch 
             .offload
             .as_ref()
             .map(|offload| Box::new(offload.rows(device_rows, rows, shared.epoch.clone()))),
-    }
+    })
 }

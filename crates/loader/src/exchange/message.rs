@@ -3,7 +3,7 @@
 //! ```text
 //! first call     4  "fdx1"
 //!                4  flags: 1 active, 2 leaves
-//!                8  identity of what is loaded: datasets, label, seed, owners
+//!                8  identity of what is loaded: datasets, label, fields, seed, owners
 //!                8  epoch
 //!                8  steps of it that were asked for
 //!           12 n    samples that are wanted: 4 stratum, 8 number in it
@@ -11,7 +11,8 @@
 //!             n *   8  length of what follows the checksum; 0, and no more, for none
 //!                   8  XXH3-64 of it
 //!                  12  the sample: 4 stratum, 8 number in it
-//!                      the sample as in a folder of the cache: a line of JSON, image, entry points
+//!                      the sample as in a folder of the cache: a line of JSON, image, fields,
+//!                      entry points
 //! ```
 //!
 //! Numbers are little-endian.
@@ -82,8 +83,9 @@ pub(super) fn with_samples(samples: &[(Place, Option<Fetched>)]) -> Vec<u8> {
             message.extend([0; 8]);
             continue;
         };
-        let body = copies::with_parts(fetched, |[head, image, entry_points]| {
-            [&bytes_of(*place), head, image, entry_points].concat()
+        let body = copies::with_parts(fetched, |parts| {
+            let place = bytes_of(*place);
+            std::iter::once(&place[..]).chain(parts).collect::<Vec<_>>().concat()
         });
         message.extend((body.len() as u64).to_le_bytes());
         message.extend(xxh3_64(&body).to_le_bytes());
@@ -144,9 +146,14 @@ impl Rest<'_> {
 #[cfg(test)]
 mod tests {
     use super::{Head, Standing, samples, with_samples};
-    use crate::{dataset::Fetched, order::Place};
+    use crate::{
+        dataset::Fetched,
+        fields::{FieldValue, RowValues},
+        order::Place,
+    };
     use bytes::Bytes;
     use fdconvert_core::{Codec, Encoded};
+    use std::sync::Arc;
 
     const HEAD: Head = Head {
         identity: 1 << 63 | 5,
@@ -159,11 +166,16 @@ mod tests {
         Place { stratum: 3, id }
     }
 
-    fn fetched(bytes: &'static [u8], entry_points: Option<&'static [u8]>) -> Fetched {
+    fn fetched(
+        bytes: &'static [u8],
+        entry_points: Option<&'static [u8]>,
+        fields: Option<Arc<[FieldValue]>>,
+    ) -> Fetched {
         let entry_points = entry_points.map(|it| Box::new(Bytes::from_static(it)));
         let image = Encoded::new(Codec::Jpeg, 40, 30, Bytes::from_static(bytes));
         let image = Encoded { entry_points, ..image };
-        Fetched { key: "a\nb".into(), label: -4, image, is_owned: false }
+        let values = RowValues { label: -4, fields };
+        Fetched { key: "a\nb".into(), values, image, is_owned: false }
     }
 
     #[test]
@@ -186,10 +198,19 @@ mod tests {
 
     #[test]
     fn samples_come_back_and_every_changed_bit_costs_its_sample() {
+        let bytes = Bytes::from_static;
+        let fields = [
+            FieldValue::Int(-3),
+            FieldValue::Float(0.1),
+            FieldValue::Text("ä\n".into()),
+            FieldValue::Json(bytes(b"{}")),
+            FieldValue::Bytes(bytes(b"")),
+            FieldValue::Array(bytes(&[1, 2, 3, 4])),
+        ];
         let sent = [
-            (place(1), Some(fetched(b"abc\n", None))),
+            (place(1), Some(fetched(b"abc\n", None, Some(fields.into())))),
             (place(9), None),
-            (place(2), Some(fetched(b"", Some(b"points")))),
+            (place(2), Some(fetched(b"", Some(b"points"), None))),
         ];
         let asked = [1, 9, 2].map(place);
         let message = with_samples(&sent);
@@ -197,7 +218,7 @@ mod tests {
         for ((_, sent), found) in sent.iter().zip(&all) {
             assert_eq!(sent.is_some(), found.is_some());
             for (sent, found) in sent.iter().zip(found) {
-                assert_eq!((&sent.key, sent.label), (&found.key, found.label));
+                assert_eq!((&sent.key, &sent.values), (&found.key, &found.values));
                 assert_eq!(sent.image, found.image);
             }
         }

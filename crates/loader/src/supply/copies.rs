@@ -1,6 +1,9 @@
-//! Resident samples as bytes, in files and for other ranks: each is a line of JSON, the image, and its
-//! entry points.
-use crate::dataset::Fetched;
+//! Resident samples as bytes, in files and for other ranks: each is a line of JSON, the image, the
+//! values of its other fields if any were asked for, and its entry points.
+use crate::{
+    dataset::Fetched,
+    fields::{self, RowValues},
+};
 use bytes::Bytes;
 use fdconvert_core::{Codec, Encoded, Result};
 use fdconvert_storage::CacheFolder;
@@ -17,8 +20,12 @@ struct Head {
     codec: Codec,
     width: u32,
     height: u32,
-    /// Bytes of the image; what follows are its entry points.
+    /// Bytes of the image.
     n_bytes: usize,
+    /// Bytes of the values of other fields, which follow the image; what is left are its entry
+    /// points. Left out without fields, as it was before there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    n_field_bytes: Option<usize>,
     has_entry_points: bool,
 }
 
@@ -53,23 +60,26 @@ impl Copies {
     }
 }
 
-/// Hands over a sample as bytes, in three parts.
-pub(crate) fn with_parts<T>(fetched: &Fetched, take: impl FnOnce([&[u8]; 3]) -> T) -> T {
+/// Hands over a sample as bytes, in four parts.
+pub(crate) fn with_parts<T>(fetched: &Fetched, take: impl FnOnce([&[u8]; 4]) -> T) -> T {
     let image = &fetched.image;
     let entry_points = image.entry_points.as_deref();
+    let fields = fetched.values.fields.as_deref().map(fields::to_bytes);
     let head = Head {
         key: fetched.key.clone(),
-        label: fetched.label,
+        label: fetched.values.label,
         codec: image.codec,
         width: image.width,
         height: image.height,
         n_bytes: image.bytes.len(),
+        n_field_bytes: fields.as_ref().map(Vec::len),
         has_entry_points: entry_points.is_some(),
     };
     // Strings and numbers become JSON without fail.
     let mut line = serde_json::to_vec(&head).unwrap_or_default();
     line.push(b'\n');
-    take([&line, &image.bytes, entry_points.map_or(&[], Bytes::as_ref)])
+    let fields = fields.as_deref().unwrap_or_default();
+    take([&line, &image.bytes, fields, entry_points.map_or(&[], Bytes::as_ref)])
 }
 
 /// The sample of these bytes, if they are whole.
@@ -78,8 +88,16 @@ pub(crate) fn parse(copy: Bytes) -> Option<Fetched> {
     let head: Head = serde_json::from_slice(copy.get(..head_len)?).ok()?;
     let end = head_len.checked_add(1)?.checked_add(head.n_bytes)?;
     let bytes = (end <= copy.len()).then(|| copy.slice(head_len + 1..end))?;
+    let begin = end;
+    let end = begin.checked_add(head.n_field_bytes.unwrap_or_default())?;
+    let stored = copy.get(begin..end)?;
+    let fields = match head.n_field_bytes {
+        Some(_) => Some(fields::from_bytes(stored)?),
+        None => None,
+    };
     let entry_points = head.has_entry_points.then(|| Box::new(copy.slice(end..)));
     let image =
         Encoded { entry_points, ..Encoded::new(head.codec, head.width, head.height, bytes) };
-    Some(Fetched { key: head.key, label: head.label, image, is_owned: true })
+    let values = RowValues { label: head.label, fields };
+    Some(Fetched { key: head.key, values, image, is_owned: true })
 }

@@ -21,6 +21,7 @@ mod store;
 
 use crate::{
     dataset::{Datasets, Fetched},
+    fields::Fields,
     groups::Groups,
     options::Options,
     order::{Order, Place},
@@ -109,8 +110,10 @@ impl Supply {
             slots: &slots,
             seed: options.seed,
             n_ranks: options.world.size,
-            // Which label is asked for is part of what is kept.
-            fingerprint: groups.fingerprint(datasets) ^ options.label.fingerprint(),
+            // Which label and which fields are asked for is part of what is kept.
+            fingerprint: groups.fingerprint(datasets)
+                ^ options.label.fingerprint()
+                ^ Fields::fingerprint(&options.fields),
             folder: options.cache_folder.as_deref(),
             owners: groups.owners().map(|owners| (owners, options.cache())),
             owned_fit: groups.owned_bytes() <= options.cache_bytes,

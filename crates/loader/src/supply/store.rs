@@ -151,12 +151,22 @@ impl Store {
         if self.verify {
             datasets.verify_row(located)?;
         }
-        let fetched = datasets.fetch(located, false)?;
+        let fetched = self.fetch_with_fields(datasets, located)?;
         match datasets.extent(located)? {
             Some(extent) if self.verify => check(&fetched, &extent, &fetched.image.bytes)?,
             _ => {}
         }
         Ok(Fetched { is_owned: true, ..fetched })
+    }
+
+    /// Fetches a sample whose image is to be compared with its checksum later, and compares the
+    /// values of the fields that lie beside the image.
+    fn fetch_with_fields(&self, datasets: &Datasets, located: Located) -> Result<Fetched> {
+        if self.verify && datasets.fields().lie_beside_images() {
+            datasets.fetch_compared(located)
+        } else {
+            datasets.fetch(located, false)
+        }
     }
 
     fn read_direct(
@@ -171,7 +181,7 @@ impl Store {
             if self.verify {
                 datasets.verify_row(located)?;
             }
-            let mut fetched = datasets.fetch(located, false)?;
+            let mut fetched = self.fetch_with_fields(datasets, located)?;
             if let Some(entry_points) = &mut fetched.image.entry_points {
                 **entry_points = Bytes::copy_from_slice(entry_points);
             }

@@ -90,7 +90,20 @@ class BatchSource:
     def __new__(cls, parts: Sequence[tuple[str, float]], options: dict[str, Any]) -> Self: ...
     def next(
         self, out: Any | None = None
-    ) -> tuple[Array | DeviceArray, Array | None, Array, Array, Array, int, int, str] | None: ...
+    ) -> (
+        tuple[
+            Array | DeviceArray,
+            Array | None,
+            Array,
+            Array,
+            Array,
+            int,
+            int,
+            str,
+            dict[str, Array | list[str] | list[bytes]],
+        ]
+        | None
+    ): ...
     def __len__(self) -> int: ...
     def epoch(self) -> int: ...
     def begin(self, epoch: int) -> None: ...

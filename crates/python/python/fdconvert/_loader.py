@@ -15,8 +15,9 @@ from fdconvert._paths import StrPath, absolute
 Part: TypeAlias = StrPath | tuple[StrPath, float]
 """A dataset, or a dataset with how often each of its samples comes in an epoch."""
 
-Pair: TypeAlias = tuple[Any, Any]
-"""Images and labels; ``None`` for the labels with ``label=None``."""
+Pair: TypeAlias = tuple[Any, ...]
+"""Images and labels, and with ``fields`` a dictionary of them; ``None`` for the labels with
+``label=None``."""
 
 STATE_VERSION = 1
 
@@ -26,7 +27,8 @@ class Batch:
     """Samples side by side. Arrays are of the kind that the loader's ``output`` says.
 
     Images and labels are what a loop over the loader gets; ``labels`` is ``None`` with
-    ``label=None``, and 0 in rows without a sample, which are not valid. ``samples`` are the numbers of the
+    ``label=None``, and 0 in rows without a sample, which are not valid. ``fields`` has a column for
+    each field that the loader was asked for, by its name: zeros or nothing in rows without a sample. ``samples`` are the numbers of the
     samples in the dataset. ``valid`` is false for rows that do not count: what fills up the last
     batch, and samples that were left out. ``substituted`` is true for rows that show another
     sample than their own. ``step`` is the number of the batch in its epoch, and ``state`` says
@@ -41,6 +43,7 @@ class Batch:
     epoch: int
     step: int
     state: str
+    fields: dict[str, Any]
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -59,8 +62,12 @@ class Loader:
     - ``label``: the field that labels are taken from. ``"auto"`` is the label of the dataset: its
       first field of integers with class names, else the one called ``label``. The name of a field
       of integers takes that one, and ``None`` is for datasets without such a field. Labels of other
-      kinds and all other fields do not reach batches (``stats()`` names them in
-      ``fields_left_out``): ``Dataset`` returns them.
+      kinds are asked for by ``fields``.
+    - ``fields``: names of further fields, of any kind but images: ``["score", "caption"]``. Integers
+      and floats become arrays of ``int64`` and ``float64``, arrays one array of their type with the
+      rows as first dimension, text a list of ``str``, JSON and bytes a list of ``bytes``. They come as
+      they are stored: boxes do not follow the crop. Fields that are neither asked for nor the label do
+      not reach batches (``stats()`` names them in ``fields_left_out``): ``Dataset`` returns them.
     - ``batch_size``: rows on this rank; ``seed`` draws the order, crops, flips and augmentations.
     - ``shuffle``: ``True``, ``False`` for the dataset's order, or ``(chunk, window)`` for storage
       that reads in large pieces: chunks in a random order, shuffled within a window.
@@ -112,7 +119,7 @@ class Loader:
     not read again. Images are resized a little more exactly than on the CPU; ``augment`` makes the
     same changes. Fractals of one gray by ``lanes64-v1`` are drawn there, with the CPU's pixels, where
     they need not be resized. ``output`` is ``"torch"`` where torch is installed, with tensors of ``images`` and
-    ``labels`` on the GPU, or ``"array"`` for ``fdconvert.DeviceArray``; ``out`` takes tensors there.
+    ``labels`` on the GPU (those of ``fields`` stay in the host's memory), or ``"array"`` for ``fdconvert.DeviceArray``; ``out`` takes tensors there.
 
     ``output`` is ``"numpy"``, ``"torch"``, ``"array"`` for ``fdconvert.Array``, or ``"auto"``:
     NumPy where it is installed. Images are views of the loader's memory. It gets that memory back
@@ -120,7 +127,8 @@ class Loader:
     copies. With ``out=``, a writable buffer or a list of buffers used in turn, batches are copied
     there instead. ``pin_memory`` copies torch's tensors to pinned memory, where CUDA is available.
 
-    A ``for`` loop is one epoch of ``(images, labels)``, the next loop the next epoch. Ctrl-C works
+    A ``for`` loop is one epoch of ``(images, labels)``, with ``fields`` of ``(images, labels, fields)``,
+    and the next loop the next epoch. Ctrl-C works
     while it waits. After a fork both processes go on, each with its own threads. A pickled loader
     continues, elsewhere, after the last batch that this one has returned. Neither a fork nor a
     pickled loader has the ``exchange``.
@@ -137,6 +145,7 @@ class Loader:
         crop: Literal["center", "rrc"] | None = "center",
         draw_size: Literal["auto", "output", "own"] = "auto",
         label: str | None = "auto",
+        fields: Sequence[str] = (),
         dtype: Literal["u8", "f16", "f32", "uint8", "float16", "float32"] = "u8",
         layout: Literal["nhwc", "nchw", "NHWC", "NCHW"] = "nhwc",
         shuffle: bool | tuple[int, int] = True,
@@ -193,6 +202,7 @@ class Loader:
             "crop": crop,
             "draw_size": draw_size,
             "label": label,
+            "fields": fields if isinstance(fields, str) else list(fields),
             "dtype": dtype,
             "layout": layout,
             "shuffle": shuffle,
@@ -267,7 +277,10 @@ class Loader:
             close_at_exit(self)
 
     def __iter__(self) -> Iterator[Pair]:
-        """Begin the next epoch, or go on in a restored one: ``(images, labels)`` of each batch."""
+        """Begin the next epoch, or go on in a restored one: ``(images, labels)`` of each batch.
+
+        With ``fields`` it is ``(images, labels, fields)``, the last a dictionary.
+        """
         return _Pairs(self, self._begin())
 
     def batches(self) -> Iterator[Batch]:
@@ -316,7 +329,7 @@ class Loader:
         wait that 99 % of the batches did not exceed. ``verdict`` is what bounds the rate:
         ``"consumer-bound"``, ``"disk-bound"``, ``"decode-bound"``, or ``"render-bound"`` where images
         are drawn, and ``None`` before the first batch. ``batches_kept`` are those whose memory is still in use. ``fields_left_out`` are
-        fields of the dataset that no batch shows.
+        fields of the dataset that no batch shows: ``fields`` asks for them, but for images.
         """
         return self._source.stats()
 
@@ -382,6 +395,9 @@ class Loader:
     def _converted(self, array: Any) -> Any:
         return array if array is None else self._convert(array)
 
+    def _converted_column(self, column: Any) -> Any:
+        return column if isinstance(column, list) else self._convert(column)
+
     def _next(self, turn: int) -> Batch | None:
         if turn != self._turn:
             raise UsageError("loader: it was closed, moved or iterated again since this loop began")
@@ -403,8 +419,9 @@ class Loader:
                 self._say_who_decoded()
             return None
         self._n_returned += 1
-        *arrays, epoch, step, state = parts
+        *arrays, epoch, step, state, columns = parts
         images, labels, samples, valid, substituted = map(self._converted, arrays)
+        fields = {name: self._converted_column(column) for name, column in columns.items()}
         # The converted arrays alone decide how long the memory is in use.
         del parts, arrays
         if self._on_device and self._options["output"] == "torch":
@@ -415,7 +432,9 @@ class Loader:
         if self._pin is not None:
             images = self._pin(images)
             labels = labels if labels is None else self._pin(labels)
-        return Batch(images, labels, samples, valid, substituted, epoch, step, state)
+            for name, column in fields.items():
+                fields[name] = column if isinstance(column, list) else self._pin(column)
+        return Batch(images, labels, samples, valid, substituted, epoch, step, state, fields)
 
 
 class _Batches:
@@ -451,6 +470,8 @@ class _Batches:
 class _Pairs(_Batches):
     def __next__(self) -> Pair:
         batch = self._take()
+        if self._loader._options["fields"]:
+            return batch.images, batch.labels, batch.fields
         return batch.images, batch.labels
 
 

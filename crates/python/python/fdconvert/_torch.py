@@ -13,7 +13,8 @@ from fdconvert._paths import StrPath
 class TorchIterable(IterableDataset):
     """``Loader`` for ``torch.utils.data.DataLoader(TorchIterable(...), batch_size=None)``.
 
-    It takes the options of ``Loader``, and yields its batches as tensors. The loader has threads
+    It takes the options of ``Loader``, and yields its batches as tensors; of ``fields``, text, JSON and
+    bytes stay lists. The loader has threads
     of its own, so the data loader must have no workers: leave ``num_workers`` at 0. The methods
     for checkpoints are those of ``Loader``; ``StatefulDataLoader`` finds them.
     """

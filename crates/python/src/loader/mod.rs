@@ -2,6 +2,7 @@
 //!
 //! What a user sees of it is `Loader` in `python/fdconvert/_loader.py`, which turns arrays into
 //! NumPy's or torch's and counts epochs. Here are the waiting, the options and the memory.
+mod columns;
 mod exchange;
 mod options;
 
@@ -238,6 +239,7 @@ impl BatchSource {
         let samples = numbers(batch.samples().iter().map(|&sample| sample as i64))?;
         let (valid, substituted) = (flags(batch.valid())?, flags(batch.substituted())?);
         let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
+        let fields = columns::to_dict(py, &batch)?;
         // Of a batch on a GPU the images alone are there.
         let images = match (batch.memory(), target) {
             (Memory::Device(_), _) => {
@@ -250,7 +252,7 @@ impl BatchSource {
                 Array::of_batch(batch, &self.lent)?.into_pyobject(py)?.into_any()
             }
         };
-        (images, labels, samples, valid, substituted, epoch, step, state).into_pyobject(py)
+        (images, labels, samples, valid, substituted, epoch, step, state, fields).into_pyobject(py)
     }
 }
 

@@ -73,6 +73,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         },
         flip: flip.unwrap_or(if matches!(crop, Crop::Random { .. }) { 0.5 } else { 0.0 }),
         label: label(options)?,
+        fields: fields(options)?,
         augment,
         orient: get(options, "orient")?,
         failures: Failures {
@@ -132,6 +133,14 @@ fn label(options: &Bound<'_, PyDict>) -> PyResult<Label> {
         Some(name) if name == "auto" => Label::Auto,
         Some(name) => Label::Field(name),
     })
+}
+
+fn fields(options: &Bound<'_, PyDict>) -> PyResult<Vec<String>> {
+    if value(options, "fields")?.is_instance_of::<PyString>() {
+        // A text is a sequence of texts, too, and none of them would be meant.
+        return Err(PyTypeError::new_err("fields: give a list of names, even of one: [\"score\"]"));
+    }
+    get(options, "fields")
 }
 
 fn output(options: &Bound<'_, PyDict>) -> PyResult<Output> {

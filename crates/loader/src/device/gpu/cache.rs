@@ -1,5 +1,6 @@
 //! Encoded images in the memory of a GPU, which are neither read nor uploaded again.
 use super::rows::{Decoding, DeviceRows, RowImage};
+use crate::fields::RowValues;
 use fdconvert_core::{Error, Result};
 use fdconvert_gpu::{Gpu, Limits, Store, Stored};
 use std::{
@@ -16,7 +17,7 @@ pub(super) struct CacheIndex(RwLock<BTreeMap<u64, CachedImage>>);
 #[derive(Clone)]
 pub(crate) struct CachedImage {
     pub(super) stored: Stored,
-    label: i64,
+    values: RowValues,
 }
 
 impl CacheIndex {
@@ -30,8 +31,9 @@ impl CacheIndex {
 }
 
 impl CachedImage {
-    pub(crate) fn label(&self) -> i64 {
-        self.label
+    /// What a row of it tells of its sample.
+    pub(crate) fn values(&self) -> &RowValues {
+        &self.values
     }
 
     /// Width and height, in pixels.
@@ -94,7 +96,8 @@ impl DeviceCache {
         for ((sample, (row, fetched, _)), stored) in new.iter().zip(stored) {
             match stored {
                 Some(stored) => {
-                    cached.push((*sample, *row, CachedImage { stored, label: fetched.label }));
+                    let values = fetched.values.clone();
+                    cached.push((*sample, *row, CachedImage { stored, values }));
                 }
                 None => self.is_full = true,
             }

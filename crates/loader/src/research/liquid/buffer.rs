@@ -150,13 +150,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fields::RowValues;
     use bytes::Bytes;
     use fdconvert_core::{Codec, Encoded, Error};
 
     fn sample() -> Result<Fetched> {
         let bytes = Bytes::from_static(&[1, 2, 3]);
         let image = Encoded::new(Codec::Raw, 1, 1, bytes);
-        Ok(Fetched { key: "a".into(), image, label: 1, is_owned: true })
+        let values = RowValues { label: 1, fields: None };
+        Ok(Fetched { key: "a".into(), image, values, is_owned: true })
     }
 
     fn unread() -> Result<Fetched> {
