@@ -12,6 +12,7 @@ use crate::{
     },
     profile::args::ProfileArgs,
     reproduce::args::ReproduceArgs,
+    selection::SelectionArgs,
     stores::name_and_value,
     verify::VerifyArgs,
 };
@@ -301,6 +302,8 @@ pub(crate) struct OptionArgs {
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
 
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
     /// Only these samples, by position: half-open ranges such as 0..1000 or 0..10,50..60
     #[arg(
         long,

@@ -8,6 +8,8 @@ mod damage;
 #[cfg(feature = "turbo")]
 mod damaged_sources;
 mod keep;
+#[cfg(feature = "turbo")]
+mod keys;
 mod mixed;
 
 #[cfg(feature = "turbo")]

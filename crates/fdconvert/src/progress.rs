@@ -103,4 +103,13 @@ pub enum Event<'a> {
         /// Why it does not count.
         why: &'a Message,
     },
+    /// The source does not have all keys of a list, and goes on without them.
+    KeysMissing {
+        /// The list.
+        list: &'a Path,
+        /// The first of them.
+        first: &'a [String],
+        /// How many there are.
+        missing: u64,
+    },
 }

@@ -2,6 +2,7 @@
 //! expressed.
 use crate::{
     PackOptions,
+    keys::ListedKeys,
     options::{Encoding, SplitShare},
     ratio::Settled,
 };
@@ -43,6 +44,11 @@ impl Settings {
         let is_default_format =
             options.format.is_none() && format.capabilities().layout == Layout::Images;
         Ok(Self { format, policy, plan, params, is_default_format })
+    }
+
+    /// Records what list the samples are of.
+    pub(crate) fn record_keys(&mut self, listed: &ListedKeys) {
+        self.params.extend(listed.params());
     }
 }
 
@@ -87,6 +93,8 @@ fn plan_request(options: &PackOptions) -> PlanRequest {
     let splits: Vec<Split> = options.split.iter().filter_map(split).collect();
     PlanRequest {
         selection: Selection {
+            // None until the source is open.
+            listed: options.keys.is_some().then(Vec::new),
             ranges: options.select.iter().map(|range| range.start..range.end).collect(),
             labels: options.select_labels.clone(),
             share: options.sample.map(|share| (share.get(), options.seed)),

@@ -8,6 +8,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Which samples of a source are taken; the order stays the source's.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
+    /// Only these samples, ascending, such as those of a [`KeyList`](crate::KeyList); `None` for all.
+    pub listed: Option<Vec<u64>>,
     /// Only these positions, as half-open ranges; empty for all.
     pub ranges: Vec<Range<u64>>,
     /// Only samples of these classes, by name or number; empty for all.
@@ -29,6 +31,7 @@ impl Selection {
     /// Why nothing was taken of a source of so many samples.
     pub(crate) fn took_nothing(&self, n_samples: u64) -> Error {
         let given = [
+            (named::KEYS, self.listed.is_some()),
             (named::SELECT, !self.ranges.is_empty()),
             (named::SELECT_LABELS, !self.labels.is_empty()),
             (named::SAMPLE, self.share.is_some()),
@@ -50,8 +53,10 @@ impl Selection {
 
     /// The indices taken, ascending, of these splits alone if any are named; `None` for all.
     pub(crate) fn apply(&self, source: &dyn Source, splits: &[String]) -> Result<Option<Vec<u64>>> {
-        let Self { ranges, labels, share } = self;
-        if ranges.is_empty() && labels.is_empty() && share.is_none() && splits.is_empty() {
+        let Self { listed, ranges, labels, share } = self;
+        let takes_all =
+            listed.is_none() && ranges.is_empty() && labels.is_empty() && share.is_none();
+        if takes_all && splits.is_empty() {
             return Ok(None);
         }
         if let Some(range) =
@@ -65,14 +70,17 @@ impl Selection {
             );
             return Err(Error::usage(named::SELECT, what));
         }
-        let in_ranges =
-            |index: &u64| ranges.is_empty() || ranges.iter().any(|range| range.contains(index));
+        let is_wanted = |index: &u64| {
+            let is_listed =
+                listed.as_ref().is_none_or(|listed| listed.binary_search(index).is_ok());
+            is_listed && (ranges.is_empty() || ranges.iter().any(|range| range.contains(index)))
+        };
         let mut indices: Vec<u64> = if splits.is_empty() {
-            (0..source.len()).filter(in_ranges).collect()
+            (0..source.len()).filter(is_wanted).collect()
         } else {
             // Before the labels: samples of other splits may have none.
             let of_splits = own_splits::select(&source.splits(), splits)?.into_iter().flatten();
-            of_splits.filter(in_ranges).collect()
+            of_splits.filter(is_wanted).collect()
         };
         if !labels.is_empty() {
             let wanted = label_numbers(source, labels)?;

@@ -137,7 +137,7 @@ fn selections_keep_the_order_and_take_what_they_say() {
     let source = listing(100, "a", &["cat", "dog", "owl"]);
     let ranges = Selection { ranges: vec![0..3, 98..100], ..Selection::default() };
     assert_eq!(taken(&source, ranges), [0, 1, 2, 98, 99]);
-    let owls = Selection { ranges: vec![0..9], labels: vec!["owl".into()], share: None };
+    let owls = Selection { ranges: vec![0..9], labels: vec!["owl".into()], ..Selection::default() };
     assert_eq!(taken(&source, owls), [2, 5, 8]);
     let by_number = Selection { labels: vec!["0".into()], ..Selection::default() };
     assert_eq!(taken(&source, by_number).len(), 34);
