@@ -23,6 +23,7 @@ impl OptionArgs {
         take!(max_pixels, max_file_bytes, max_decompressed);
         options.keys = self.selection.keys.clone();
         options.missing_keys = self.selection.missing_keys;
+        options.per = self.selection.per;
         options.subsampling = self.subsampling.into();
         options.by = self.by.into();
         options.filter = self.filter.into();

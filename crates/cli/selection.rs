@@ -1,6 +1,6 @@
-//! Flags that choose samples by what a list says of them.
+//! Flags that choose samples by their keys and classes.
 use clap::Args;
-use fdconvert::MissingKeys;
+use fdconvert::{MissingKeys, Per};
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, Args)]
@@ -22,4 +22,16 @@ pub(crate) struct SelectionArgs {
         hide_short_help = true
     )]
     pub(crate) missing_keys: MissingKeys,
+    /// With --sample: take the share of every class by itself: class
+    ///
+    /// Each class keeps its share of the samples within one: numbers are rounded half up, and of a
+    /// class that has samples one is taken at least.
+    #[arg(
+        long,
+        value_name = "WHAT",
+        requires = "sample",
+        help_heading = "Samples",
+        hide_short_help = true
+    )]
+    pub(crate) per: Option<Per>,
 }

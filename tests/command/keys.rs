@@ -1,4 +1,4 @@
-//! Samples chosen by a list of their keys.
+//! Samples chosen by a list of their keys, and by class.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{fails, ok, run, text, tree};
@@ -177,4 +177,34 @@ fn plans_need_the_list_no_more() {
     assert_same_tree(&path("whole"), &path("parts"));
     assert_eq!(keys(&path("parts")), ["a/2.png", "b/1.png", "b/3.png"]);
     assert_eq!(params(&path("parts"))["missing-keys"], "1");
+}
+
+#[test]
+fn a_share_of_every_class() {
+    let root = tempfile::tempdir().unwrap();
+    let (root, source) = (root.path(), photos(root.path()));
+    tree(&source, &["c/1.png"]);
+    let out = root.join("o.beton");
+    let args: [&dyn AsRef<OsStr>; 7] =
+        [&"pack", &source, &out, &"--sample", &"50%", &"--per", &"class"];
+    ok(&args);
+    let classes: String = keys(&out).iter().map(|key| &key[..1]).collect();
+    assert_eq!(classes, "aabbc");
+    assert_eq!(params(&out)["per"], "class");
+    // A plan draws the same.
+    let path = |name: &str| root.join(name);
+    let plan: [&dyn AsRef<OsStr>; 6] =
+        [&"plan", &source, &"-o", &path("plan"), &"--format", &"beton"];
+    ok(&plan.iter().chain(&args[3..]).copied().collect::<Vec<_>>());
+    ok(&[&"pack", &"--plan", &path("plan"), &path("p.beton")]);
+    assert_eq!(fs::read(&out).unwrap(), fs::read(path("p.beton")).unwrap());
+    let alone = fails(&[&"pack", &source, &path("q.beton"), &"--per", &"class"]);
+    assert!(alone.contains("--sample"), "{alone}");
+    // Without classes there is nothing to take a share of.
+    let flat = root.join("flat");
+    tree(&flat, &["1.png", "2.png"]);
+    let args: [&dyn AsRef<OsStr>; 7] =
+        [&"pack", &flat, &path("r.beton"), &"--sample", &"50%", &"--per", &"class"];
+    let refused = fails(&args);
+    assert!(refused.contains("--per: the source has no labels"), "{refused}");
 }

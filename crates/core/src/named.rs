@@ -141,6 +141,7 @@ options! {
     PAIR: Value "pair",
     PART: Value "part",
     PARTS: Value "parts",
+    PER: Value "per",
     PLAN: Value "plan",
     RATIO: Value "ratio",
     REPORT: Value "report",

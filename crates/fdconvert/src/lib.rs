@@ -55,8 +55,8 @@ pub use inspect::{InspectOptions, Inspected, Stats, inspect, inspect_with, sprea
 pub use launcher::{FoundPart, PartOf, find_part};
 pub use merge::{Merged, merge, merge_with};
 pub use options::{
-    ByteCount, ByteRate, Encoding, JpegIndex, MissingKeys, PackOptions, Pair, Positions, Ratio,
-    Share, SplitShare, TimeSpan,
+    ByteCount, ByteRate, Encoding, JpegIndex, MissingKeys, PackOptions, Pair, Per, Positions,
+    Ratio, Share, SplitShare, TimeSpan,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
 pub use planned::{Planned, check_plan_place, plan, plan_with};

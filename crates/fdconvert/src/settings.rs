@@ -3,7 +3,7 @@
 use crate::{
     PackOptions,
     keys::ListedKeys,
-    options::{Encoding, SplitShare},
+    options::{Encoding, Per, SplitShare},
     ratio::Settled,
 };
 use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
@@ -36,6 +36,10 @@ impl Settings {
         let mut policy = policy(options)?;
         policy.mixture = mixture(options, ratio, &*format)?;
         policy.validate()?;
+        if options.per.is_some() && options.sample.is_none() {
+            let what = message!("it goes with {}", named::SAMPLE.with("10%"));
+            return Err(Error::usage(named::PER, what));
+        }
         let mut plan = plan_request(options);
         plan.balance = ratio.and_then(|ratio| ratio.balance);
         let params = params(options, ratio, &*format);
@@ -98,6 +102,7 @@ fn plan_request(options: &PackOptions) -> PlanRequest {
             ranges: options.select.iter().map(|range| range.start..range.end).collect(),
             labels: options.select_labels.clone(),
             share: options.sample.map(|share| (share.get(), options.seed)),
+            per_class: options.per == Some(Per::Class),
         },
         shuffle: options.shuffle.then_some(options.seed),
         drop_rest: splits.len() < options.split.len(),
@@ -170,6 +175,9 @@ fn params(
     }
     if let Some(share) = options.sample {
         put("sample", share.to_string());
+    }
+    if let Some(per) = options.per {
+        put("per", per.to_string());
     }
     if options.shuffle {
         put("shuffle", "on".into());

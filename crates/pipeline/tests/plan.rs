@@ -155,6 +155,38 @@ fn selections_keep_the_order_and_take_what_they_say() {
 }
 
 #[test]
+fn shares_of_classes_are_exact() {
+    let source = listing(100, "a", &["cat", "dog", "owl"]);
+    let of_classes = |share, seed, labels: &[&str]| {
+        let labels = labels.iter().map(ToString::to_string).collect();
+        let share = Some((share, seed));
+        taken(&source, Selection { share, labels, per_class: true, ..Selection::default() })
+    };
+    let counts = |indices: &[u64]| {
+        [0, 1, 2].map(|class| indices.iter().filter(|index| *index % 3 == class).count())
+    };
+    // There are 34 cats, and 33 of the others: 8.5 and 8.25.
+    let quarter = of_classes(0.25, 1, &[]);
+    assert_eq!(counts(&quarter), [9, 8, 8]);
+    assert!(quarter.is_sorted());
+    assert_eq!(quarter, of_classes(0.25, 1, &[]));
+    assert_ne!(quarter, of_classes(0.25, 2, &[]));
+    let half: BTreeSet<_> = of_classes(0.5, 1, &[]).into_iter().collect();
+    assert!(quarter.iter().all(|index| half.contains(index)));
+    // One of each at least, and of what labels leave.
+    assert_eq!(counts(&of_classes(0.001, 1, &[])), [1, 1, 1]);
+    assert_eq!(counts(&of_classes(0.001, 1, &["owl"])), [0, 0, 1]);
+    assert_eq!(of_classes(1.0, 1, &[]).len(), 100);
+    // Halves of decimal shares are reached although their binary fractions fall short: 0.29 x 50.
+    let source = listing(100, "a", &["cat", "dog"]);
+    for (share, n) in [(0.29, 15), (0.57, 29), (0.01, 1), (0.03, 2)] {
+        let selection =
+            Selection { share: Some((share, 0)), per_class: true, ..Selection::default() };
+        assert_eq!(taken(&source, selection).len(), 2 * n, "{share}");
+    }
+}
+
+#[test]
 fn impossible_requests_are_refused() {
     let source = listing(10, "a", &["cat"]);
     let refused = |request: PlanRequest| plan(&source, &request).unwrap_err().to_string();

@@ -9,7 +9,7 @@ mod text;
 mod values;
 
 pub use values::{
-    ByteCount, ByteRate, Encoding, JpegIndex, MissingKeys, Pair, Positions, Ratio, Share,
+    ByteCount, ByteRate, Encoding, JpegIndex, MissingKeys, Pair, Per, Positions, Ratio, Share,
     SplitShare, TimeSpan,
 };
 
@@ -62,6 +62,9 @@ pub struct PackOptions {
     /// Only this share of the samples, drawn by seed and name.
     #[serde(with = "text::option")]
     pub sample: Option<Share>,
+    /// Of what the share is taken by itself; `None` for the samples as a whole.
+    #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
+    pub per: Option<Per>,
     /// All samples are shuffled by the seed.
     pub shuffle: bool,
     /// Only samples of these splits that the source itself has; empty for all.
@@ -150,6 +153,7 @@ impl Default for PackOptions {
             select_labels: Vec::new(),
             select_splits: Vec::new(),
             sample: None,
+            per: None,
             shuffle: false,
             split: Vec::new(),
             no_split_folders: false,
@@ -209,6 +213,7 @@ impl PackOptions {
         labels: Option<PathBuf>,
         keys: Option<PathBuf>,
         sample: Option<Share>,
+        per: Option<Per>,
         shard_count: Option<u64>,
         shard_size: Option<ByteCount>,
         shards: Option<u64>,

@@ -193,6 +193,33 @@ impl fmt::Display for MissingKeys {
     }
 }
 
+/// Of what a share of the samples is taken by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Per {
+    /// Of the samples of every class.
+    Class,
+}
+
+impl FromStr for Per {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "class" => Ok(Self::Class),
+            _ => Err(format!("`{text}` is not class")),
+        }
+    }
+}
+
+impl fmt::Display for Per {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Class => f.write_str("class"),
+        }
+    }
+}
+
 /// Positions of samples, half open: `0..1000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Positions {
@@ -445,6 +472,7 @@ mod tests {
         check::<Positions>(&["0..1000"]);
         check::<SplitShare>(&["train=0.9", "val=10%", "rest=drop"]);
         check::<MissingKeys>(&["fail", "skip"]);
+        check::<Per>(&["class"]);
         check::<Pair>(&["mask=annotations"]);
         check::<Encoding>(&["keep", "jpeg", "png", "bmp", "raw", "smart", "mix:0.5"]);
         check::<Ratio>(&["0.3", "30%", "3:7", "auto", "p.json"]);
