@@ -558,6 +558,10 @@ pub(crate) struct InspectArgs {
     /// Every sample is looked at: files of a folder are opened, fractals are rendered.
     #[arg(long)]
     pub(crate) stats: bool,
+    /// Hash keys, fields and all values: equal for datasets of the same samples in the same order,
+    /// whatever their formats
+    #[arg(long)]
+    pub(crate) hash: bool,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,

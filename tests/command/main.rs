@@ -51,6 +51,8 @@ mod profile;
 mod read_ahead;
 mod reproduce;
 #[cfg(feature = "turbo")]
+mod root_hash;
+#[cfg(feature = "turbo")]
 mod sources;
 #[cfg(feature = "turbo")]
 mod split_folders;

@@ -27,6 +27,7 @@
 //! Deliberately absent: printing, and arguments of a command line. A [`Progress`] listens.
 #![forbid(unsafe_code)]
 
+mod chunk;
 mod diff;
 mod document;
 mod formula;
@@ -43,6 +44,7 @@ mod planned;
 mod profile;
 mod progress;
 mod ratio;
+mod root_hash;
 mod settings;
 mod sources;
 mod splits;
@@ -64,6 +66,7 @@ pub use profile::{
     ProfileOptions, Search, Verify, measured_on, profile, profile_document, profile_with,
 };
 pub use progress::{Context, Event, Progress, Stage, Steps};
+pub use root_hash::{RootHash, root_hash, root_hash_with};
 pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;
 pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};

@@ -49,6 +49,8 @@ pub enum Stage {
     Comparing,
     /// Counts what samples are.
     Counting,
+    /// Hashes what samples hold.
+    Hashing,
     /// Carries out the experiment of a paper.
     Reproducing,
 }
@@ -65,6 +67,7 @@ impl Stage {
             Self::Verifying => "verifying",
             Self::Comparing => "comparing",
             Self::Counting => "counting",
+            Self::Hashing => "hashing",
             Self::Reproducing => "reproducing",
         }
     }
