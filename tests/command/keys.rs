@@ -115,6 +115,10 @@ fn keys_that_the_source_lacks_are_named_or_counted() {
     assert!(said.contains("note: 6 keys of ") && said.contains("`z/1`, `y`"), "{said}");
     assert_eq!(keys(&out), ["b/1.png"]);
     assert_eq!(params(&out)["missing-keys"], "6");
+    let mut again = skip.to_vec();
+    again.extend([&"--overwrite" as &dyn AsRef<OsStr>, &"--json"]);
+    let report: Value = serde_json::from_str(&ok(&again)).unwrap();
+    assert_eq!((&report["missing_keys"], &report["left_out"]), (&json!(6), &json!(7)));
     // A key of another split is not among those that are packed.
     let divided = root.join("divided.wds");
     ok(&[&"pack", &source, &divided, &"--split", &"train=0.5,val=0.5"]);

@@ -17,7 +17,7 @@ pub(crate) struct ListedKeys {
     xxh3: String,
     /// Keys of it that the source does not have.
     #[serde(default)]
-    n_missing: u64,
+    pub(crate) n_missing: u64,
 }
 
 /// The list that the options name, read.

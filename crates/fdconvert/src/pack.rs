@@ -381,6 +381,12 @@ impl Samples {
         self.settings.is_default_format
     }
 
+    /// Number of listed keys that the source does not have, and that were left out.
+    #[must_use]
+    pub fn missing_keys(&self) -> u64 {
+        self.settings.missing_keys
+    }
+
     /// The splits in the order of the plan, as far as this run wrote them.
     #[must_use]
     pub fn splits(&self, report: &Report) -> Vec<SplitReport> {

@@ -211,6 +211,7 @@ impl Planned {
         fields.insert("shards".into(), json!(self.plan.shards.len()));
         fields.insert("bytes".into(), json!(bytes));
         fields.insert("ignored".into(), json!(self.left_out()));
+        fields.insert("missing_keys".into(), json!(self.settings.missing_keys));
         fields.insert("splits".into(), splits::planned_json(&self.plan));
         fields.insert("source_splits".into(), json!(split_names(&own)));
         fields.insert("split_notes".into(), json!(self.split_notes()));

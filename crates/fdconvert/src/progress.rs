@@ -106,7 +106,7 @@ pub enum Event<'a> {
         /// Why it does not count.
         why: &'a Message,
     },
-    /// The source does not have all keys of a list, and goes on without them.
+    /// The source does not have all keys of a list; the run continues without those.
     KeysMissing {
         /// The list.
         list: &'a Path,

@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) params: BTreeMap<String, String>,
     /// Neither an option nor the extension of the output chose the format.
     pub(crate) is_default_format: bool,
+    /// Listed keys that the source does not have.
+    pub(crate) missing_keys: u64,
 }
 
 impl Settings {
@@ -47,12 +49,13 @@ impl Settings {
         refuse_shards_of_one_file(options, &*format)?;
         let is_default_format =
             options.format.is_none() && format.capabilities().layout == Layout::Images;
-        Ok(Self { format, policy, plan, params, is_default_format })
+        Ok(Self { format, policy, plan, params, is_default_format, missing_keys: 0 })
     }
 
     /// Records what list the samples are of.
     pub(crate) fn record_keys(&mut self, listed: &ListedKeys) {
         self.params.extend(listed.params());
+        self.missing_keys = listed.n_missing;
     }
 }
 
