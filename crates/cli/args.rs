@@ -12,6 +12,7 @@ use crate::{
     },
     profile::args::ProfileArgs,
     reproduce::args::ReproduceArgs,
+    selection::SelectionArgs,
     stores::name_and_value,
     verify::VerifyArgs,
 };
@@ -301,6 +302,8 @@ pub(crate) struct OptionArgs {
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
 
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
     /// Only these samples, by position: half-open ranges such as 0..1000 or 0..10,50..60
     #[arg(
         long,
@@ -555,6 +558,10 @@ pub(crate) struct InspectArgs {
     /// Every sample is looked at: files of a folder are opened, fractals are rendered.
     #[arg(long)]
     pub(crate) stats: bool,
+    /// Hash keys, fields and all values: equal for datasets of the same samples in the same order,
+    /// whatever their formats
+    #[arg(long)]
+    pub(crate) hash: bool,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,

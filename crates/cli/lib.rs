@@ -31,6 +31,7 @@ mod progress;
 mod reproduce;
 mod run;
 mod sample;
+mod selection;
 mod session;
 mod stores;
 mod summary;

@@ -21,6 +21,9 @@ impl OptionArgs {
         take!(jpeg_index, ratio, max_bmp_size, max_side, short_side, alpha);
         take!(gray_to_rgb, no_exif_rotation, strict);
         take!(max_pixels, max_file_bytes, max_decompressed);
+        options.keys = self.selection.keys.clone();
+        options.missing_keys = self.selection.missing_keys;
+        options.per = self.selection.per;
         options.subsampling = self.subsampling.into();
         options.by = self.by.into();
         options.filter = self.filter.into();

@@ -31,7 +31,9 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
     let n_others = source.len().saturating_sub(plan.len());
     if n_others > 0 {
         let (n, all) = (output::count(n_others), output::count(source.len()));
-        notes.push(format!("{n} of {all} samples left out by --select..., --sample or --split"));
+        notes.push(format!(
+            "{n} of {all} samples left out by --keys, --select..., --sample or --split"
+        ));
     }
     notes
 }

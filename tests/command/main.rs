@@ -8,6 +8,8 @@ mod damage;
 #[cfg(feature = "turbo")]
 mod damaged_sources;
 mod keep;
+#[cfg(feature = "turbo")]
+mod keys;
 mod mixed;
 
 #[cfg(feature = "turbo")]
@@ -48,6 +50,8 @@ mod profile;
 #[cfg(feature = "stores")]
 mod read_ahead;
 mod reproduce;
+#[cfg(feature = "turbo")]
+mod root_hash;
 #[cfg(feature = "turbo")]
 mod sources;
 #[cfg(feature = "turbo")]

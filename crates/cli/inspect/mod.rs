@@ -14,6 +14,7 @@ pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let mut options = InspectOptions::default();
     (options.samples, options.stats) = (args.samples, args.stats);
+    options.hash = args.hash;
     options.max_decompressed = args.max_decompressed;
     let found = inspect_with(&args.dataset, &options, listener.context())?;
     if args.common.json {
@@ -45,6 +46,9 @@ fn as_text(args: &InspectArgs, found: &Inspected) -> String {
     }
     let sums = if reader.has_checksums() { "of every sample" } else { "none of single samples" };
     line("checksums", sums);
+    if let Some(hash) = found.root_hash {
+        line("root hash", &hash.to_string());
+    }
     for field in &reader.schema().fields {
         let mut what = match &field.kind {
             Kind::Array(spec) => {

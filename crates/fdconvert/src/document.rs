@@ -35,6 +35,7 @@ impl Samples {
         fields.insert("params".into(), json!(dataset.policy.params()));
         fields.insert("jpeg_index".into(), json!(dataset.jpeg_index));
         fields.insert("ignored".into(), json!(dataset.source.left_out()));
+        fields.insert("missing_keys".into(), json!(self.missing_keys()));
         document("plan", fields)
     }
 
@@ -78,6 +79,7 @@ impl Samples {
             "skipped": report.skipped,
             "ignored": dataset.source.left_out(),
             "left_out": dataset.source.len().saturating_sub(dataset.plan.len()),
+            "missing_keys": self.missing_keys(),
             "splits": splits,
             "source_splits": split_names(&dataset.source.splits()),
             "split_notes": self.split_notes(),

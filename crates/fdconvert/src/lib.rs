@@ -27,10 +27,12 @@
 //! Deliberately absent: printing, and arguments of a command line. A [`Progress`] listens.
 #![forbid(unsafe_code)]
 
+mod chunk;
 mod diff;
 mod document;
 mod formula;
 mod inspect;
+mod keys;
 mod launcher;
 mod leased;
 mod merge;
@@ -42,6 +44,7 @@ mod planned;
 mod profile;
 mod progress;
 mod ratio;
+mod root_hash;
 mod settings;
 mod sources;
 mod splits;
@@ -54,8 +57,8 @@ pub use inspect::{InspectOptions, Inspected, Stats, inspect, inspect_with, sprea
 pub use launcher::{FoundPart, PartOf, find_part};
 pub use merge::{Merged, merge, merge_with};
 pub use options::{
-    ByteCount, ByteRate, Encoding, JpegIndex, PackOptions, Pair, Positions, Ratio, Share,
-    SplitShare, TimeSpan,
+    ByteCount, ByteRate, Encoding, JpegIndex, MissingKeys, PackOptions, Pair, Per, Positions,
+    Ratio, Share, SplitShare, TimeSpan,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
 pub use planned::{Planned, check_plan_place, plan, plan_with};
@@ -63,6 +66,7 @@ pub use profile::{
     ProfileOptions, Search, Verify, measured_on, profile, profile_document, profile_with,
 };
 pub use progress::{Context, Event, Progress, Stage, Steps};
+pub use root_hash::{RootHash, root_hash, root_hash_with};
 pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;
 pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};

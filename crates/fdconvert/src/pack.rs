@@ -2,7 +2,7 @@
 use crate::{
     ByteCount, Context, PackOptions, Stage,
     formula::{self, FormulaOutput, FormulaReport},
-    leased,
+    keys, leased,
     options::from_object,
     out, page, ratio,
     settings::{Settings, refuse_without_images},
@@ -261,13 +261,17 @@ impl Pack {
             let formula = formula::prepare(&self.sources, &self.out, &settings, &self.how)?;
             return Ok(Prepared::Formula(formula));
         }
+        let list = keys::read(options)?;
         let opening = Opening { options, context, cache: self.listing_cache.as_deref() };
         let source = opening.open(&self.sources)?;
         refuse_without_images(options, source.schema())?;
         settings.plan.on_error = Some(self.how.on_error);
         settings.plan.only_split = splits::only_split(&self.sources, &*source, &*settings.format);
-        // By size it looks at every sample.
+        // By key or size it looks at every sample.
         let planning = context.progress.stage(Stage::Planning);
+        if let Some(list) = list {
+            keys::settle(&list, options, &*source, &mut settings, context)?;
+        }
         let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
         let largest = settings.format.capabilities().max_sample_bytes;
         if let (Some(page_bytes), OnError::Fail) = (largest, self.how.on_error) {
@@ -375,6 +379,12 @@ impl Samples {
     #[must_use]
     pub fn is_default_format(&self) -> bool {
         self.settings.is_default_format
+    }
+
+    /// Number of listed keys that the source does not have, and that were left out.
+    #[must_use]
+    pub fn missing_keys(&self) -> u64 {
+        self.settings.missing_keys
     }
 
     /// The splits in the order of the plan, as far as this run wrote them.

@@ -1,6 +1,8 @@
 //! One dataset written by several runs: a plan in a file, parts, and what completes them.
 use crate::{
-    Context, PackOptions, PartOf, Stage, TimeSpan, document, find_part, leased,
+    Context, PackOptions, PartOf, Stage, TimeSpan, document, find_part,
+    keys::{self, ListedKeys},
+    leased,
     options::from_object,
     out,
     pack::{How, Samples, how_setters},
@@ -34,6 +36,9 @@ struct Stored {
     options: PackOptions,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ratio: Option<Settled>,
+    /// What the list of keys was, which need not be there any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keys: Option<ListedKeys>,
 }
 
 /// How several runs share a dataset, as JSON has it.
@@ -94,6 +99,7 @@ pub fn plan_with(
 ) -> Result<Planned> {
     let ratio = ratio::settle(options, paths, None, false, context)?;
     let mut settings = Settings::new(options, ratio.as_ref(), None)?;
+    let list = keys::read(options)?;
     let opening = Opening { options, context, cache: listing_cache };
     opening.check_cache(paths)?;
     let described: Result<Vec<_>> = paths.iter().map(|path| opening.describe(path)).collect();
@@ -101,11 +107,14 @@ pub fn plan_with(
     let source = opening.join(opened)?;
     refuse_without_images(options, source.schema())?;
     settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
-    // By size it looks at every sample.
+    // By key or size it looks at every sample.
     let planning = context.progress.stage(Stage::Planning);
+    let keys = list
+        .map(|list| keys::settle(&list, options, &*source, &mut settings, context))
+        .transpose()?;
     let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
     drop(planning);
-    let stored = Stored { options: options.clone(), ratio };
+    let stored = Stored { options: options.clone(), ratio, keys };
     let file = PlanFile { options: stored, sources: described, plan };
     let mut spool = Spool::default();
     file.write_to(&mut spool)?;
@@ -138,10 +147,13 @@ impl Planned {
     pub fn load_with(file: &Path, context: Context<'_>) -> Result<Self> {
         let bytes = place::whole(file)?;
         let parsed = parse(&bytes, &file.display().to_string())?;
-        let Stored { options, ratio } = parsed.options;
+        let Stored { options, ratio, keys } = parsed.options;
         let opening = Opening { options: &options, context, cache: None };
         let source = opening.open_planned(&parsed.sources)?;
-        let settings = Settings::new(&options, ratio.as_ref(), None)?;
+        let mut settings = Settings::new(&options, ratio.as_ref(), None)?;
+        if let Some(keys) = &keys {
+            settings.record_keys(keys);
+        }
         let paths = parsed.sources.iter().map(|source| source.path.clone().into()).collect();
         Ok(Self {
             source,
@@ -199,6 +211,7 @@ impl Planned {
         fields.insert("shards".into(), json!(self.plan.shards.len()));
         fields.insert("bytes".into(), json!(bytes));
         fields.insert("ignored".into(), json!(self.left_out()));
+        fields.insert("missing_keys".into(), json!(self.settings.missing_keys));
         fields.insert("splits".into(), splits::planned_json(&self.plan));
         fields.insert("source_splits".into(), json!(split_names(&own)));
         fields.insert("split_notes".into(), json!(self.split_notes()));

@@ -49,6 +49,8 @@ pub enum Stage {
     Comparing,
     /// Counts what samples are.
     Counting,
+    /// Hashes what samples hold.
+    Hashing,
     /// Carries out the experiment of a paper.
     Reproducing,
 }
@@ -65,6 +67,7 @@ impl Stage {
             Self::Verifying => "verifying",
             Self::Comparing => "comparing",
             Self::Counting => "counting",
+            Self::Hashing => "hashing",
             Self::Reproducing => "reproducing",
         }
     }
@@ -102,5 +105,14 @@ pub enum Event<'a> {
         cache: &'a Path,
         /// Why it does not count.
         why: &'a Message,
+    },
+    /// The source does not have all keys of a list; the run continues without those.
+    KeysMissing {
+        /// The list.
+        list: &'a Path,
+        /// The first of them.
+        first: &'a [String],
+        /// How many there are.
+        missing: u64,
     },
 }

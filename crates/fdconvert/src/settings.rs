@@ -2,7 +2,8 @@
 //! expressed.
 use crate::{
     PackOptions,
-    options::{Encoding, SplitShare},
+    keys::ListedKeys,
+    options::{Encoding, Per, SplitShare},
     ratio::Settled,
 };
 use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
@@ -21,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) params: BTreeMap<String, String>,
     /// Neither an option nor the extension of the output chose the format.
     pub(crate) is_default_format: bool,
+    /// Listed keys that the source does not have.
+    pub(crate) missing_keys: u64,
 }
 
 impl Settings {
@@ -35,6 +38,10 @@ impl Settings {
         let mut policy = policy(options)?;
         policy.mixture = mixture(options, ratio, &*format)?;
         policy.validate()?;
+        if options.per.is_some() && options.sample.is_none() {
+            let what = message!("it goes with {}", named::SAMPLE.with("10%"));
+            return Err(Error::usage(named::PER, what));
+        }
         let mut plan = plan_request(options);
         plan.balance = ratio.and_then(|ratio| ratio.balance);
         let params = params(options, ratio, &*format);
@@ -42,7 +49,13 @@ impl Settings {
         refuse_shards_of_one_file(options, &*format)?;
         let is_default_format =
             options.format.is_none() && format.capabilities().layout == Layout::Images;
-        Ok(Self { format, policy, plan, params, is_default_format })
+        Ok(Self { format, policy, plan, params, is_default_format, missing_keys: 0 })
+    }
+
+    /// Records what list the samples are of.
+    pub(crate) fn record_keys(&mut self, listed: &ListedKeys) {
+        self.params.extend(listed.params());
+        self.missing_keys = listed.n_missing;
     }
 }
 
@@ -87,9 +100,12 @@ fn plan_request(options: &PackOptions) -> PlanRequest {
     let splits: Vec<Split> = options.split.iter().filter_map(split).collect();
     PlanRequest {
         selection: Selection {
+            // None until the source is open.
+            listed: options.keys.is_some().then(Vec::new),
             ranges: options.select.iter().map(|range| range.start..range.end).collect(),
             labels: options.select_labels.clone(),
             share: options.sample.map(|share| (share.get(), options.seed)),
+            per_class: options.per == Some(Per::Class),
         },
         shuffle: options.shuffle.then_some(options.seed),
         drop_rest: splits.len() < options.split.len(),
@@ -162,6 +178,9 @@ fn params(
     }
     if let Some(share) = options.sample {
         put("sample", share.to_string());
+    }
+    if let Some(per) = options.per {
+        put("per", per.to_string());
     }
     if options.shuffle {
         put("shuffle", "on".into());

@@ -1,24 +1,18 @@
 //! Looking for damage in a dataset.
 use crate::{
-    ByteCount, Context, Stage, document, options::from_object, pack::threads,
+    ByteCount, Context, Stage, chunk::Chunk, document, options::from_object, pack::threads,
     sources::is_plain_folder,
 };
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
-    Ahead, Class, Encoded, Error, Limits, MaxDecompressed, Message, Reader, Result, Sample, Value,
-    named,
+    Class, Encoded, Error, Limits, MaxDecompressed, Message, Reader, Result, Sample, Value, named,
 };
 use fdconvert_jpeg::{grid_of, stored_entry_points};
 use fdconvert_pipeline::Cancel;
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
-use std::{ops::Range, path::Path, time::Instant};
-
-/// Samples between two looks at the cancel switch.
-const CHUNK: u64 = 4096;
-/// About how many bytes of a dataset in a store are fetched at a time.
-const AHEAD_BYTES: u64 = 16 << 20;
+use std::{path::Path, time::Instant};
 
 /// What is checked.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -184,33 +178,6 @@ fn check(
         chunk = next;
     }
     Ok(problems)
-}
-
-/// Samples that are checked side by side.
-struct Chunk {
-    samples: Range<u64>,
-    /// What they need, of a dataset in a store.
-    _ahead: Ahead,
-}
-
-impl Chunk {
-    /// Those from `start` on; none behind the last.
-    fn of(reader: &dyn Reader, start: u64) -> Self {
-        let mut end = reader.len().min(start + CHUNK);
-        let mut ahead = Ahead::default();
-        if reader.reads_ahead() && start < end {
-            let mut left = AHEAD_BYTES;
-            let fits = |&index: &u64| {
-                let fits = left > 0;
-                left = left.saturating_sub(reader.ahead_bytes(index));
-                fits
-            };
-            let indices: Vec<u64> = (start..end).take_while(fits).collect();
-            end = start + indices.len() as u64;
-            ahead = reader.read_ahead(&indices);
-        }
-        Self { samples: start..end, _ahead: ahead }
-    }
 }
 
 fn check_sample(

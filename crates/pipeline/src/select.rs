@@ -2,18 +2,22 @@
 //! it is the same on every machine and for every version of every library.
 use crate::{PlanRequest, own_splits};
 use fdconvert_core::{Error, Result, Source, message, named};
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Which samples of a source are taken; the order stays the source's.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
+    /// Only these samples, ascending, such as those of a [`KeyList`](crate::KeyList); `None` for all.
+    pub listed: Option<Vec<u64>>,
     /// Only these positions, as half-open ranges; empty for all.
     pub ranges: Vec<Range<u64>>,
     /// Only samples of these classes, by name or number; empty for all.
     pub labels: Vec<String>,
     /// Then only this share of what is left, from 0 to 1, drawn with this seed.
     pub share: Option<(f64, u64)>,
+    /// The share is taken of every class by itself, at least one sample of each.
+    pub per_class: bool,
 }
 
 /// A part of the dataset.
@@ -29,6 +33,7 @@ impl Selection {
     /// Why nothing was taken of a source of so many samples.
     pub(crate) fn took_nothing(&self, n_samples: u64) -> Error {
         let given = [
+            (named::KEYS, self.listed.is_some()),
             (named::SELECT, !self.ranges.is_empty()),
             (named::SELECT_LABELS, !self.labels.is_empty()),
             (named::SAMPLE, self.share.is_some()),
@@ -50,8 +55,10 @@ impl Selection {
 
     /// The indices taken, ascending, of these splits alone if any are named; `None` for all.
     pub(crate) fn apply(&self, source: &dyn Source, splits: &[String]) -> Result<Option<Vec<u64>>> {
-        let Self { ranges, labels, share } = self;
-        if ranges.is_empty() && labels.is_empty() && share.is_none() && splits.is_empty() {
+        let Self { listed, ranges, labels, share, per_class } = self;
+        let takes_all =
+            listed.is_none() && ranges.is_empty() && labels.is_empty() && share.is_none();
+        if takes_all && splits.is_empty() {
             return Ok(None);
         }
         if let Some(range) =
@@ -65,14 +72,17 @@ impl Selection {
             );
             return Err(Error::usage(named::SELECT, what));
         }
-        let in_ranges =
-            |index: &u64| ranges.is_empty() || ranges.iter().any(|range| range.contains(index));
+        let is_wanted = |index: &u64| {
+            let is_listed =
+                listed.as_ref().is_none_or(|listed| listed.binary_search(index).is_ok());
+            is_listed && (ranges.is_empty() || ranges.iter().any(|range| range.contains(index)))
+        };
         let mut indices: Vec<u64> = if splits.is_empty() {
-            (0..source.len()).filter(in_ranges).collect()
+            (0..source.len()).filter(is_wanted).collect()
         } else {
             // Before the labels: samples of other splits may have none.
             let of_splits = own_splits::select(&source.splits(), splits)?.into_iter().flatten();
-            of_splits.filter(in_ranges).collect()
+            of_splits.filter(is_wanted).collect()
         };
         if !labels.is_empty() {
             let wanted = label_numbers(source, labels)?;
@@ -88,8 +98,12 @@ impl Selection {
             if !(0.0..=1.0).contains(&share) {
                 return Err(Error::usage(named::SAMPLE, format!("{share} is not from 0 to 1")));
             }
-            let n_taken = (share * indices.len() as f64).round() as usize;
-            indices = first_by_hash(source, indices, n_taken, seed);
+            indices = if *per_class {
+                share_of_classes(source, indices, share, seed)?
+            } else {
+                let n_taken = (share * indices.len() as f64).round() as usize;
+                first_by_hash(source, indices, n_taken, seed)
+            };
         }
         Ok(Some(indices))
     }
@@ -108,6 +122,48 @@ fn label_numbers(source: &dyn Source, labels: &[String]) -> Result<Vec<i64>> {
         })
     };
     labels.iter().map(number).collect()
+}
+
+/// The share of every class, drawn from it as a share of the whole is. Samples without a label are
+/// a class of their own.
+fn share_of_classes(
+    source: &dyn Source,
+    indices: Vec<u64>,
+    share: f64,
+    seed: u64,
+) -> Result<Vec<u64>> {
+    if source.schema().label().is_none() {
+        let what = message!(
+            "the source has no labels, so there are no classes to take a share of; leave it out, \
+             or give them by a table with {}",
+            named::LABELS
+        );
+        return Err(Error::usage(named::PER, what));
+    }
+    let mut classes: BTreeMap<Option<i64>, Vec<u64>> = BTreeMap::new();
+    for index in indices {
+        classes.entry(source.label(index)?).or_default().push(index);
+    }
+    let mut taken = Vec::new();
+    for class in classes.into_values() {
+        let n_taken = n_of_class(share, class.len());
+        taken.extend(first_by_hash(source, class, n_taken, seed));
+    }
+    taken.sort_unstable();
+    Ok(taken)
+}
+
+/// How many of the samples of a class are its share: rounded half up, and one at least, unless the
+/// share is nothing.
+fn n_of_class(share: f64, n_samples: usize) -> usize {
+    if share <= 0.0 || n_samples == 0 {
+        return 0;
+    }
+    let exact = share * n_samples as f64;
+    // A share such as 29 % is no binary fraction, and its product may end up just below a half that
+    // the decimal one reaches: by less than this.
+    let rounded = (exact + exact * 4.0 * f64::EPSILON + 0.5).floor() as usize;
+    rounded.clamp(1, n_samples)
 }
 
 /// The `n` samples whose keys have the smallest hashes, ascending by index. The choice depends on

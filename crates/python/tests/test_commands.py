@@ -49,6 +49,20 @@ def test_options_of_every_kind(photos: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "-x").exists()
 
 
+def test_a_list_of_keys(photos: Path, tmp_path: Path) -> None:
+    out, listed = tmp_path / "some.beton", tmp_path / "keys.txt"
+    fdconvert.pack(photos, tmp_path / "all.beton", max_side=32)
+    samples = fdconvert.inspect(tmp_path / "all.beton", samples=12)["first"]
+    keys = [sample["key"] for sample in samples]
+    listed.write_text(f"{keys[7]}\nno such key\n{keys[2]}\n")
+    with pytest.raises(fdconvert.UsageError, match='missing_keys="skip"'):
+        fdconvert.pack(photos, out, keys=listed)
+    report = fdconvert.pack(photos, out, keys=listed, missing_keys="skip", max_side=32)
+    assert (report["samples"], report["missing_keys"]) == (2, 1)
+    taken = fdconvert.inspect(out, samples=2)["first"]
+    assert [sample["key"] for sample in taken] == [keys[2], keys[7]]
+
+
 def test_a_name_like_an_option_is_a_name(
     photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

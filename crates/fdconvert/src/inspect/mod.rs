@@ -3,7 +3,7 @@ mod stats;
 
 pub use stats::{Stats, spread};
 
-use crate::{ByteCount, Context, document, options::from_object};
+use crate::{ByteCount, Context, RootHash, document, options::from_object, root_hash_with};
 use fdconvert_core::{Encoded, MaxDecompressed, Reader, Result, Sample, Value, split_names};
 use fdconvert_pipeline::Cancel;
 use serde::Deserialize;
@@ -19,6 +19,8 @@ pub struct InspectOptions {
     pub samples: u64,
     /// Classes, codecs and sizes are counted however many samples there are; else up to 20,000.
     pub stats: bool,
+    /// The root hash is computed, for which every sample is read as a whole.
+    pub hash: bool,
     /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
     /// size.
     pub max_decompressed: Option<ByteCount>,
@@ -43,12 +45,14 @@ pub struct Inspected {
     pub first: Vec<Sample<Encoded>>,
     /// What its samples are, in numbers, if they were counted.
     pub stats: Option<Stats>,
+    /// The hash of all that its samples hold, where that was asked for.
+    pub root_hash: Option<RootHash>,
 }
 
 /// Looks at a dataset.
 ///
 /// # Errors
-/// Those of [`open`](crate::open); those of the samples that are listed.
+/// Those of [`open`](crate::open); those of the samples that are listed, or hashed.
 pub fn inspect(dataset: impl AsRef<Path>, options: &InspectOptions) -> Result<Inspected> {
     let cancel = Cancel::default();
     inspect_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
@@ -69,7 +73,8 @@ pub fn inspect_with(
     let first = first.collect::<Result<Vec<_>>>()?;
     let is_counted = options.stats || reader.len() <= stats::UNASKED;
     let stats = is_counted.then(|| stats::count(&*reader, context)).transpose()?;
-    Ok(Inspected { reader, first, stats })
+    let root_hash = options.hash.then(|| root_hash_with(&*reader, context)).transpose()?;
+    Ok(Inspected { reader, first, stats, root_hash })
 }
 
 impl Inspected {
@@ -98,6 +103,8 @@ impl Inspected {
         fields.insert("details".into(), Json::Object(reader.details()));
         fields.insert("provenance".into(), json!(reader.provenance()));
         fields.insert("stats".into(), json!(self.stats.as_ref().map(Stats::to_json)));
+        let root_hash = self.root_hash.map(|hash| hash.to_string());
+        fields.insert("root_hash".into(), json!(root_hash));
         let first: Vec<_> = self.first.iter().map(|sample| sample_json(reader, sample)).collect();
         if !first.is_empty() {
             fields.insert("first".into(), json!(first));

@@ -9,7 +9,8 @@ mod text;
 mod values;
 
 pub use values::{
-    ByteCount, ByteRate, Encoding, JpegIndex, Pair, Positions, Ratio, Share, SplitShare, TimeSpan,
+    ByteCount, ByteRate, Encoding, JpegIndex, MissingKeys, Pair, Per, Positions, Ratio, Share,
+    SplitShare, TimeSpan,
 };
 
 use fdconvert_codec::{Alpha, By, Filter, Mixture, Subsampling};
@@ -46,6 +47,12 @@ pub struct PackOptions {
     /// Seed of every random choice.
     pub seed: u64,
 
+    /// Only samples whose keys this file lists, one a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keys: Option<PathBuf>,
+    /// What becomes of listed keys that the source does not have.
+    #[serde(with = "text", skip_serializing_if = "MissingKeys::is_fail")]
+    pub missing_keys: MissingKeys,
     /// Only samples at these positions; empty for all.
     #[serde(with = "text::list")]
     pub select: Vec<Positions>,
@@ -55,6 +62,9 @@ pub struct PackOptions {
     /// Only this share of the samples, drawn by seed and name.
     #[serde(with = "text::option")]
     pub sample: Option<Share>,
+    /// Of what the share is taken by itself; `None` for the samples as a whole.
+    #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
+    pub per: Option<Per>,
     /// All samples are shuffled by the seed.
     pub shuffle: bool,
     /// Only samples of these splits that the source itself has; empty for all.
@@ -137,10 +147,13 @@ impl Default for PackOptions {
             pair: Vec::new(),
             follow_links: false,
             seed: 0,
+            keys: None,
+            missing_keys: MissingKeys::Fail,
             select: Vec::new(),
             select_labels: Vec::new(),
             select_splits: Vec::new(),
             sample: None,
+            per: None,
             shuffle: false,
             split: Vec::new(),
             no_split_folders: false,
@@ -198,7 +211,9 @@ macro_rules! setters {
 impl PackOptions {
     setters! {
         labels: Option<PathBuf>,
+        keys: Option<PathBuf>,
         sample: Option<Share>,
+        per: Option<Per>,
         shard_count: Option<u64>,
         shard_size: Option<ByteCount>,
         shards: Option<u64>,
@@ -211,6 +226,7 @@ impl PackOptions {
         ;
         follow_links: bool,
         seed: u64,
+        missing_keys: MissingKeys,
         shuffle: bool,
         no_split_folders: bool,
         shards_multiple_of: u64,

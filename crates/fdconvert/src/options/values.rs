@@ -154,6 +154,72 @@ impl fmt::Display for Share {
     }
 }
 
+/// What becomes of keys on a list that the source does not have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MissingKeys {
+    /// They are an error.
+    #[default]
+    Fail,
+    /// They are counted and left out.
+    Skip,
+}
+
+impl MissingKeys {
+    /// True for the default, which plan files leave out, as those of earlier versions do.
+    pub(super) fn is_fail(&self) -> bool {
+        *self == Self::Fail
+    }
+}
+
+impl FromStr for MissingKeys {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "fail" => Ok(Self::Fail),
+            "skip" => Ok(Self::Skip),
+            _ => Err(format!("`{text}` is none of: fail, skip")),
+        }
+    }
+}
+
+impl fmt::Display for MissingKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fail => "fail",
+            Self::Skip => "skip",
+        })
+    }
+}
+
+/// Of what a share of the samples is taken by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Per {
+    /// Of the samples of every class.
+    Class,
+}
+
+impl FromStr for Per {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "class" => Ok(Self::Class),
+            _ => Err(format!("`{text}` is not class")),
+        }
+    }
+}
+
+impl fmt::Display for Per {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Class => f.write_str("class"),
+        }
+    }
+}
+
 /// Positions of samples, half open: `0..1000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Positions {
@@ -405,6 +471,8 @@ mod tests {
         check::<Share>(&["0", "0.1", "10%", "1"]);
         check::<Positions>(&["0..1000"]);
         check::<SplitShare>(&["train=0.9", "val=10%", "rest=drop"]);
+        check::<MissingKeys>(&["fail", "skip"]);
+        check::<Per>(&["class"]);
         check::<Pair>(&["mask=annotations"]);
         check::<Encoding>(&["keep", "jpeg", "png", "bmp", "raw", "smart", "mix:0.5"]);
         check::<Ratio>(&["0.3", "30%", "3:7", "auto", "p.json"]);

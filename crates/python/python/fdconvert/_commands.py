@@ -140,9 +140,13 @@ def unpack(
     return _run("unpack", [path, out], named, progress)
 
 
-def inspect(path: StrPath, *, samples: int = 0) -> dict[str, Any]:
-    """Tell what is in a dataset and how it was made; ``first`` lists the first ``samples``."""
-    return _run("inspect", [path], {"samples": samples}, None)
+def inspect(path: StrPath, *, samples: int = 0, hash: bool = False) -> dict[str, Any]:
+    """Tell what is in a dataset and how it was made; ``first`` lists the first ``samples``.
+
+    With ``hash``, all samples are read, and ``root_hash`` is the hash of what they hold: equal for
+    datasets of the same samples in the same order, whatever their formats.
+    """
+    return _run("inspect", [path], {"samples": samples, "hash": hash}, None)
 
 
 def verify(

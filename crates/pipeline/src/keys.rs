@@ -1,0 +1,146 @@
+//! Lists of keys, by which samples are taken.
+use crate::own_splits;
+use fdconvert_core::{Error, Message, Result, Shown, Source, message, named};
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// Keys that an error shows.
+const SHOWN: usize = 5;
+
+/// Keys of the samples that are wanted, each once.
+///
+/// ```
+/// use fdconvert_pipeline::KeyList;
+///
+/// let list = KeyList::parse("cats/1.jpg\n\ncats/2.jpg\n".as_bytes(), "train.txt")?;
+/// assert_eq!(list.len(), 2);
+/// # Ok::<(), fdconvert_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyList {
+    /// What errors call the list: its path.
+    name: String,
+    /// In the order of the list.
+    keys: Vec<String>,
+    /// Positions in `keys`, sorted by key.
+    by_key: Vec<usize>,
+}
+
+/// What a source has of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundKeys {
+    /// Samples with these keys, ascending; all of them where several have the same key.
+    pub indices: Vec<u64>,
+    /// Keys that no sample has, in the order of the list.
+    pub missing: Vec<String>,
+}
+
+impl KeyList {
+    /// Reads a list: one key a line, in UTF-8, exactly as the source has it. Empty lines, a carriage
+    /// return at the end of a line and a byte order mark are ignored. `name` is its path, for errors.
+    ///
+    /// # Errors
+    /// `Usage` for text that is not UTF-8, a key that is there twice, and a list without keys.
+    pub fn parse(text: &[u8], name: &str) -> Result<Self> {
+        let wrong = |what: Message| Error::usage(named::KEYS, message!("{}: {what}", Shown(name)));
+        let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+        let text = str::from_utf8(text).map_err(|cause| {
+            let before = text.get(..cause.valid_up_to()).unwrap_or_default();
+            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            wrong(message!("line {line} is not UTF-8; write the list as UTF-8, one key a line"))
+        })?;
+        let numbered = (1_u64..).zip(text.lines()).filter(|(_, key)| !key.is_empty());
+        let (lines, keys): (Vec<u64>, Vec<String>) =
+            numbered.map(|(line, key)| (line, key.to_owned())).unzip();
+        if keys.is_empty() {
+            return Err(wrong("it lists no key; write one a line".into()));
+        }
+        let mut by_key: Vec<usize> = (0..keys.len()).collect();
+        // Stable: of equal keys the first line comes first.
+        by_key.sort_by_key(|at| keys.get(*at));
+        let twice = by_key.windows(2).find_map(|pair| {
+            let [first, again] = pair else { return None };
+            let key = keys.get(*first).filter(|key| keys.get(*again) == Some(key))?;
+            Some((key, lines.get(*first)?, lines.get(*again)?))
+        });
+        if let Some((key, first, again)) = twice {
+            let key = Shown(key);
+            return Err(wrong(message!(
+                "`{key}` is on line {first} and again on line {again}; list each key once"
+            )));
+        }
+        Ok(Self { name: name.to_owned(), keys, by_key })
+    }
+
+    /// Number of keys.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.keys.len() as u64
+    }
+
+    /// Returns whether nothing is listed, which no list is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// XXH3 (128 bits) of the sorted keys, each with a newline: the same for lists of the same keys,
+    /// as their order has no effect.
+    #[must_use]
+    pub fn hash(&self) -> u128 {
+        let mut hash = Xxh3Default::new();
+        for key in self.by_key.iter().filter_map(|at| self.keys.get(*at)) {
+            hash.update(key.as_bytes());
+            hash.update(b"\n");
+        }
+        hash.digest128()
+    }
+
+    /// Looks at the key of every sample of the source, or of these splits of it if any are named.
+    ///
+    /// # Errors
+    /// `Usage` for a split that the source does not have.
+    pub fn find(&self, source: &dyn Source, splits: &[String]) -> Result<FoundKeys> {
+        let mut is_found = vec![false; self.keys.len()];
+        let mut take = |index: &u64| {
+            let key = source.key(*index);
+            let listed = |at: &usize| self.keys.get(*at).map(String::as_str).cmp(&Some(&*key));
+            let found = self.by_key.binary_search_by(listed).ok();
+            let Some(at) = found.and_then(|at| self.by_key.get(at)) else { return false };
+            if let Some(is_found) = is_found.get_mut(*at) {
+                *is_found = true;
+            }
+            true
+        };
+        let indices = if splits.is_empty() {
+            (0..source.len()).filter(&mut take).collect()
+        } else {
+            let of_splits = own_splits::select(&source.splits(), splits)?.into_iter().flatten();
+            of_splits.filter(&mut take).collect()
+        };
+        let missing = self.keys.iter().zip(&is_found).filter(|(_, is_found)| !**is_found);
+        let missing = missing.map(|(key, _)| key.clone()).collect();
+        Ok(FoundKeys { indices, missing })
+    }
+
+    /// Returns why a source that lacks some of the keys is refused.
+    #[must_use]
+    pub fn refuse(&self, missing: &[String], source: &dyn Source) -> Error {
+        let (name, all) = (Shown(&self.name), self.keys.len());
+        let shown = missing.iter().take(SHOWN).map(|key| format!("`{}`", Shown(key)));
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let more = if missing.len() > SHOWN { ", ..." } else { "" };
+        let like = match source.len() {
+            0 => String::new(),
+            _ => format!("keys are written as the source has them, such as `{}`; ", {
+                Shown(source.key(0))
+            }),
+        };
+        let skip = named::MISSING_KEYS.with("skip");
+        let n = missing.len();
+        let what = message!(
+            "{name}: {n} of its {all} keys are not in the source: {shown}{more}; {like}leave out \
+             what is missing with {skip}"
+        );
+        Error::usage(named::KEYS, what)
+    }
+}
