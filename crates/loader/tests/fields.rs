@@ -15,7 +15,7 @@ use fdconvert_loader::{
     Shuffle, ThreadExchange, World, research::LIQUID,
 };
 use fdconvert_testkit::fixtures;
-use std::{path::Path, sync::Arc, thread};
+use std::{path::Path, slice::from_ref, sync::Arc, thread};
 
 const N_SAMPLES: usize = 30;
 const NAMES: [&str; 7] = ["id", "score", "blob", "caption", "meta", "box", "label"];
@@ -157,7 +157,7 @@ fn every_kind_comes_as_it_is_stored() {
 }
 
 #[test]
-fn a_resumed_loader_goes_on_with_the_same_columns() {
+fn a_resumed_loader_continues_with_the_same_columns() {
     each_format(|_, _, reader| {
         let readers = [reader];
         let expected = epoch(&mut open(&readers, all_fields(4)), &readers);
@@ -310,7 +310,7 @@ fn damaged_values_are_not_delivered() {
             for at in &places {
                 bytes[*at] ^= 1;
             }
-            if !places.is_empty() && !file.extension().is_some_and(|it| it == "fdx") {
+            if !places.is_empty() && file.extension().is_none_or(|it| it != "fdx") {
                 std::fs::write(&file, bytes).unwrap();
                 n_damaged += 1;
             }
@@ -372,7 +372,7 @@ fn what_a_formula_tells_of_its_images_comes_with_them() {
             .into();
     let meta = reader.schema().position("meta").unwrap();
     let fields = vec!["meta".into()];
-    for batch in open(&[reader.clone()], Options { fields, ..options(5, 16) }).map(Result::unwrap) {
+    for batch in open(from_ref(&reader), Options { fields, ..options(5, 16) }).map(Result::unwrap) {
         for (row, sample) in batch.samples().iter().enumerate() {
             let expected = reader.get(*sample).unwrap().values[meta].clone();
             assert_eq!(value(batch.field("meta").unwrap(), row), expected);

@@ -74,6 +74,34 @@ def test_batches_are_those_of_the_disk(url: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(here, there)
 
 
+def test_fields_beside_images_are_compared_with_their_checksums(
+    photos: Path, tmp_path: Path
+) -> None:
+    tables = {file.relative_to(photos): n for n, file in enumerate(sorted(photos.rglob("*.png")))}
+    lines = [f"{file},photo {number} of all" for file, number in tables.items()]
+    (tmp_path / "labels.csv").write_text("\n".join(["path,caption", *lines]) + "\n")
+    local = tmp_path / "served" / "wds"
+    local.parent.mkdir()
+    fdconvert.pack(photos, local, labels=tmp_path / "labels.csv", format="wds", shards=2)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ranges)
+    server.root = tmp_path / "served"  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        path = f"http://127.0.0.1:{server.server_port}/wds"
+
+        def captions() -> list[str]:
+            loader = fdconvert.Loader(path, 4, size=32, label=None, fields=["caption"])
+            return [caption for _, _, fields in loader for caption in fields["caption"]]
+
+        assert sorted(captions()) == sorted(f"photo {n} of all" for n in tables.values())
+        for shard in local.glob("*.tar"):
+            shard.write_bytes(shard.read_bytes().replace(b"photo 7 of", b"photo 8 of"))
+        with pytest.raises(fdconvert.Error, match="checksum"):
+            captions()
+    finally:
+        server.shutdown()
+
+
 def test_a_cache_in_a_folder_spares_reads(url: str, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     for epochs, hits in [(2, 12), (1, 12)]:
