@@ -149,7 +149,8 @@ def test_a_lost_node_of_a_ray_cluster(tmp_path: Path, photos: Path) -> None:
 
     recipe = RECIPE | {"shard_count": 1, "max_side": 256}
     # Many times the photos, so that there is a middle.
-    sources = [photos] * 12
+    sources = [photos] * 60
+    n_samples = 60 * 12
     recipe["format"] = "mds"
     fdconvert.pack(sources, tmp_path / "whole", **recipe)
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
@@ -168,10 +169,10 @@ def test_a_lost_node_of_a_ray_cluster(tmp_path: Path, photos: Path) -> None:
             seen.append((done, shards))
 
         packed = fdconvert.ray.pack(sources, out, lease="2s", progress=progress, **recipe)
-        assert packed["samples"] == 144 and not packed["skipped"]
-        assert seen[-1] == (144, 144) and 48 <= removed_at[0] < 144
+        assert packed["samples"] == n_samples and not packed["skipped"]
+        assert seen[-1] == (n_samples, n_samples) and n_samples // 3 <= removed_at[0] < n_samples
         assert hashes(out) == hashes(tmp_path / "whole")
-        print(f"the node was removed after {removed_at[0]} of 144 shards: {packed['workers']}")
+        print(f"the node was removed after {removed_at[0]} of {n_samples} shards: {packed['workers']}")
     finally:
         ray.shutdown()
         cluster.shutdown()
