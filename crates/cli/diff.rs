@@ -1,7 +1,7 @@
 //! `fdconvert diff`.
-use crate::{Outcome, Session, args::Common, listen::Listener, output};
+use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::ReadingArgs};
 use clap::Args;
-use fdconvert::{ByteCount, Changed, DiffOptions, Differences, diff_with};
+use fdconvert::{Changed, DiffOptions, Differences, diff_with};
 use fdconvert_core::{Result, Shown};
 use std::path::{Path, PathBuf};
 
@@ -17,15 +17,8 @@ pub(crate) struct DiffArgs {
     /// Compare images by what they show, not by how they are stored
     #[arg(long)]
     pub(crate) pixels: bool,
-    /// Refuse images of more pixels than this when decoding
-    #[arg(long, value_name = "N", default_value_t = 100_000_000)]
-    pub(crate) max_pixels: u64,
-    /// Worker threads [default: one per core]
-    #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
-    pub(crate) threads: Option<usize>,
-    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
-    #[arg(long, value_name = "SIZE", hide_short_help = true)]
-    pub(crate) max_decompressed: Option<ByteCount>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -34,9 +27,9 @@ pub(crate) fn run(args: &DiffArgs, session: &Session) -> Result<Outcome> {
     let listener = Listener::new(session, args.common.quiet || args.common.json);
     let mut options = DiffOptions::default();
     options.pixels = args.pixels;
-    options.max_pixels = args.max_pixels;
-    options.threads = args.threads;
-    options.max_decompressed = args.max_decompressed;
+    options.max_pixels = args.reading.max_pixels;
+    options.threads = args.reading.threads;
+    options.max_decompressed = args.reading.max_decompressed;
     let datasets: [&Path; 2] = [&args.first, &args.second];
     let found = diff_with(datasets, &options, listener.context())?;
     if args.common.json {

@@ -28,6 +28,7 @@ mod parents;
 mod plan;
 mod profile;
 mod progress;
+mod reading;
 mod reproduce;
 mod run;
 mod sample;

@@ -67,15 +67,16 @@ fn every_format_is_read_from_a_bucket_and_from_a_web_server() {
         common::ok(&[&"unpack", &local, &unpacked]);
         for (kind, base) in [("s3", "s3://bucket".to_owned()), ("web", server.url() + "/bucket")] {
             let url = format!("{base}/{name}");
-            let said = ok(&server, &[&"inspect", &url, &"--json"]);
+            let said = ok(&server, &[&"inspect", &url, &"--hash", &"--json"]);
             let mut said: serde_json::Value = serde_json::from_str(&said).unwrap();
-            let here = common::ok(&[&"inspect", &local, &"--json"]);
+            let here = common::ok(&[&"inspect", &local, &"--hash", &"--json"]);
             let mut here: serde_json::Value = serde_json::from_str(&here).unwrap();
             for document in [&mut said, &mut here] {
                 document.as_object_mut().unwrap().remove("path");
             }
             assert_eq!(said, here, "{url}");
             ok(&server, &[&"verify", &url, &"--deep"]);
+            ok(&server, &[&"diff", &local, &url]);
             let out = root.path().join(format!("{kind}-{number}"));
             ok(&server, &[&"unpack", &url, &out]);
             assert_eq!(compare::tree(&out), compare::tree(&unpacked), "{url}");

@@ -1,4 +1,4 @@
-//! Training, played by somebody who holds each batch for as long as training works on it.
+//! A stand-in for training, which holds each batch for as long as training works on it.
 use crate::Session;
 use fdconvert_core::{Error, Result};
 use std::{
@@ -13,6 +13,8 @@ pub(super) struct Consumer {
     free_at: Instant,
 }
 
+/// A year, which is as good as for ever: what a rate close to 0 takes is no span of time.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Waiting looks that often whether the user has had enough.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -25,9 +27,8 @@ impl Consumer {
     /// Gives it a batch.
     pub(super) fn take(&mut self, rows: u64) {
         let seconds = self.images_per_s.map_or(0.0, |rate| rows as f64 / rate);
-        let work = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-        let now = Instant::now();
-        self.free_at = now.checked_add(work).unwrap_or(now);
+        let work = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX).min(LONGEST);
+        self.free_at = Instant::now() + work;
     }
 
     /// Waits until it wants the next batch.

@@ -3,9 +3,9 @@ use fdconvert_core::{Ahead, Reader};
 use std::ops::Range;
 
 /// Samples between two looks at the cancel switch.
-const CHUNK: u64 = 4096;
+pub(crate) const CHUNK: u64 = 4096;
 /// About how many bytes of a dataset in a store are fetched at a time.
-const AHEAD_BYTES: u64 = 16 << 20;
+pub(crate) const AHEAD_BYTES: u64 = 16 << 20;
 
 /// Samples that threads read side by side.
 pub(crate) struct Chunk {

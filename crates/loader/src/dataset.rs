@@ -469,8 +469,8 @@ fn no_label(reader: &dyn Reader, name: Option<&str>) -> Error {
     };
     let what = format!(
         "{} has no {wanted} of integers, and batches hold no other labels; its fields are {}: \
-         {cure}, or ask for no labels (None) and name what is no image in `fields`, which come \
-         with each batch",
+         {cure}, or ask for no labels (None) and name other fields than images in `fields`, \
+         which come with each batch",
         reader.name(),
         listed(reader),
     );

@@ -6,7 +6,8 @@ use fdconvert_core::{ArraySpec, Error, FieldSpec, Kind, Reader, Result, Value};
 use std::{convert::Infallible, sync::Arc};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A value that is no image. Its bytes are its own: it outlives maps and blocks.
+/// A value of a field other than images. It owns its bytes, so that it lives longer than maps and
+/// blocks.
 pub(crate) type FieldValue = Value<Infallible>;
 
 /// What a row tells of its sample beside the image.

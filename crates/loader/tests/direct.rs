@@ -5,10 +5,7 @@
 mod common;
 
 use common::{Memory, epoch, options};
-use fdconvert_core::{
-    Codec, Common, Complete, Create, Encoded, FieldSpec, Format, Kind, Provenance, Reader, Sample,
-    Schema, Shard, Value,
-};
+use fdconvert_core::{Codec, Encoded, FieldSpec, Format, Kind, Reader, Sample, Schema, Value};
 use fdconvert_formats::beton::Beton;
 use fdconvert_formats::mds::Mds;
 use fdconvert_formats::mixed::Mixed;
@@ -32,30 +29,12 @@ fn pack(format: &dyn Format, out: &Path, images: &[Encoded]) -> Arc<dyn Reader> 
         FieldSpec::new("image", Kind::Image),
         FieldSpec::label("label", ["a", "b", "c"].map(str::to_owned).to_vec().into()),
     ];
-    let schema = &Schema::new(fields).unwrap();
-    let (shard, common) = (&Shard::whole(images.len() as u64), &Common::default());
-    let (provenance, fingerprint) = (&Provenance::default(), [3; 16]);
-    let create = Create {
-        out,
-        schema,
-        shard,
-        common,
-        provenance,
-        fingerprint,
-        stamp: fingerprint,
-        overwrite: false,
-        entry_points: false,
-    };
-    let mut writer = format.create(&create).unwrap();
-    for (number, image) in images.iter().enumerate() {
+    let sample = |(number, image): (usize, &Encoded)| {
         let values = vec![Value::Image(image.clone()), Value::Int(number as i64 % 3)];
-        let extension = image.codec.extension();
-        writer.write(&Sample { key: format!("{number:04}.{extension}"), values }).unwrap();
-    }
-    let shards = &[(shard.clone(), writer.finish().unwrap())];
-    let complete = Complete { out, schema, shards, common, provenance, fingerprint };
-    format.complete(&complete).unwrap();
-    format.open(out).unwrap().into()
+        Sample { key: format!("{number:04}.{}", image.codec.extension()), values }
+    };
+    let samples: Vec<_> = images.iter().enumerate().map(sample).collect();
+    common::packed(format, out, &Schema::new(fields).unwrap(), &samples)
 }
 
 /// Forty images that the format holds; some are larger than a block of the disk, some smaller.

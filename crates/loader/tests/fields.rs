@@ -6,8 +6,7 @@ mod common;
 
 use common::{Memory, options};
 use fdconvert_core::{
-    ArraySpec, Common, Complete, Create, DType, Encoded, FieldSpec, Format, Kind, Provenance,
-    Reader, Sample, Schema, Shard, Value,
+    ArraySpec, DType, Encoded, FieldSpec, Format, Kind, Reader, Sample, Schema, Value,
 };
 use fdconvert_formats::{beton::Beton, mds::Mds, wds::Wds};
 use fdconvert_loader::{
@@ -46,26 +45,7 @@ fn samples(format: &dyn Format) -> Vec<Sample<Encoded>> {
 }
 
 fn pack(format: &dyn Format, out: &Path) -> Arc<dyn Reader> {
-    let (schema, samples) = (&schema(), samples(format));
-    let (shard, common) = (&Shard::whole(samples.len() as u64), &Common::default());
-    let (provenance, fingerprint) = (&Provenance::default(), [3; 16]);
-    let create = Create {
-        out,
-        schema,
-        shard,
-        common,
-        provenance,
-        fingerprint,
-        stamp: fingerprint,
-        overwrite: false,
-        entry_points: false,
-    };
-    let mut writer = format.create(&create).unwrap();
-    samples.iter().for_each(|sample| writer.write(sample).unwrap());
-    let shards = &[(shard.clone(), writer.finish().unwrap())];
-    let complete = Complete { out, schema, shards, common, provenance, fingerprint };
-    format.complete(&complete).unwrap();
-    format.open(out).unwrap().into()
+    common::packed(format, out, &schema(), &samples(format))
 }
 
 fn each_format(check: impl Fn(&dyn Format, &Path, Arc<dyn Reader>)) {

@@ -33,7 +33,7 @@ def test_labels_are_never_invented(regression: Path, beton: Path) -> None:
     named = Loader(regression, 12, size=32, label="id", shuffle=False)
     assert sorted(next(iter(named))[1].tolist()) == list(range(12))
     assert named.stats()["fields_left_out"] == ["label"]
-    with pytest.raises(ValueError, match=r"name what is no image in `fields`"):
+    with pytest.raises(ValueError, match=r"name other fields than images in `fields`"):
         Loader(regression, label="label")
     for path in [regression, beton]:
         loader = Loader(path, 4, size=32, label=None)

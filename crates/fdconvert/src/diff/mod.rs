@@ -10,7 +10,13 @@ mod values;
 
 pub use values::{Difference, PixelDifference};
 
-use crate::{ByteCount, Context, Stage, document, options::from_object, pack::threads};
+use crate::{
+    ByteCount, Context, Stage,
+    chunk::{AHEAD_BYTES, CHUNK},
+    document,
+    options::from_object,
+    pack::threads,
+};
 use fdconvert_codec::Decoder;
 use fdconvert_core::{
     Ahead, Class, Error, Limits, MaxDecompressed, Message, Reader, Result, named,
@@ -21,11 +27,6 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{path::Path, time::Instant};
-
-/// Pairs between two looks at the cancel switch.
-const CHUNK: usize = 4096;
-/// Of datasets in stores: what is announced and fetched at a time.
-const AHEAD: usize = 256;
 
 /// How two datasets are compared.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -207,13 +208,13 @@ impl Comparison<'_> {
     fn changed(&self, both: &[[u64; 2]]) -> Result<Vec<Changed>> {
         let steps = self.context.progress.stage(Stage::Comparing);
         steps.total(both.len() as u64);
-        let is_away = self.a.reads_ahead() || self.b.reads_ahead();
-        let mut chunks = both.chunks(if is_away { AHEAD } else { CHUNK }).peekable();
-        let mut ahead = chunks.peek().map(|chunk| self.announce(chunk));
         let mut changed = Vec::new();
-        while let Some(chunk) = chunks.next() {
+        let (mut chunk, mut rest) = self.chunk(both);
+        let mut ahead = self.announce(chunk);
+        while !chunk.is_empty() {
             // On its way while this one is compared.
-            let next = chunks.peek().map(|chunk| self.announce(chunk));
+            let (next, behind) = self.chunk(rest);
+            let announced = self.announce(next);
             if self.context.cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
@@ -225,10 +226,26 @@ impl Comparison<'_> {
             let found: Result<Vec<Changed>> =
                 chunk.par_iter().map_init(Decoder::default, compare).flatten().collect();
             changed.extend(found?);
-            ahead = next;
+            drop(std::mem::replace(&mut ahead, announced));
+            (chunk, rest) = (next, behind);
         }
-        drop(ahead);
         Ok(changed)
+    }
+
+    /// The pairs that are compared next, and the others. Of datasets in stores as many as take about
+    /// so many bytes as are fetched at a time.
+    fn chunk<'b>(&self, both: &'b [[u64; 2]]) -> (&'b [[u64; 2]], &'b [[u64; 2]]) {
+        let n_bytes = |reader: &dyn Reader, index: u64| {
+            if reader.reads_ahead() { reader.ahead_bytes(index) } else { 0 }
+        };
+        let mut left = AHEAD_BYTES;
+        let fits = |&&[a, b]: &&[u64; 2]| {
+            let fits = left > 0;
+            left = left.saturating_sub(n_bytes(self.a, a)).saturating_sub(n_bytes(self.b, b));
+            fits
+        };
+        let n_pairs = both.iter().take(CHUNK as usize).take_while(fits).count();
+        both.split_at(n_pairs)
     }
 
     fn announce(&self, chunk: &[[u64; 2]]) -> [Ahead; 2] {

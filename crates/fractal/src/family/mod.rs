@@ -1,5 +1,6 @@
 //! Where categories come from: one family, one way to find them.
 
+mod candidate;
 mod known;
 mod one_p_frac;
 mod search;

@@ -14,7 +14,10 @@
 //! Passing over the numbers costs a tenth of using them, so the stream is not a bottleneck, and the
 //! order of the results does not depend on threads.
 
-use super::known;
+use super::{
+    candidate::{Candidate, pass_orbit},
+    known,
+};
 use crate::{Frame, MersenneTwister, System, exact};
 use fdconvert_core::{Error, Result};
 use rayon::prelude::*;
@@ -43,13 +46,6 @@ pub struct Search {
     random: MersenneTwister,
     tried: u64,
     found: Vec<System>,
-}
-
-/// A system that may become a category.
-struct Candidate {
-    system: System,
-    /// At the first number of its orbit.
-    random: MersenneTwister,
 }
 
 impl Search {
@@ -137,7 +133,7 @@ impl Search {
                 if self.found.len() == classes {
                     // What was drawn beyond is given back, for a later call.
                     self.random = candidate.random;
-                    self.random.skip(2 * POINTS);
+                    pass_orbit(&mut self.random, POINTS);
                     return Ok(());
                 }
             }
@@ -178,15 +174,8 @@ impl Search {
         Ok(())
     }
 
-    /// Draws the next candidate and passes over the numbers of its orbit.
-    fn random_candidate(&mut self) -> Result<Candidate> {
-        let random = &mut self.random;
-        let n_maps = 2 + random.below(6);
-        let mut parameter = |_| -1.0 + 2.0 * random.next_f64();
-        let maps = (0..n_maps).map(|_| std::array::from_fn(&mut parameter)).collect();
-        let candidate = Candidate { system: System::by_area(maps)?, random: random.clone() };
-        random.skip(2 * POINTS);
-        Ok(candidate)
+    fn random_candidate(&mut self) -> Result<Candidate<6>> {
+        Candidate::draw(&mut self.random, POINTS, System::by_area)
     }
 }
 
@@ -206,7 +195,7 @@ struct Canvas {
 
 impl Canvas {
     /// Returns whether the candidate lights at least `needed` pixels.
-    fn fills(&mut self, candidate: &Candidate, needed: usize, frame: Frame) -> bool {
+    fn fills(&mut self, candidate: &Candidate<6>, needed: usize, frame: Frame) -> bool {
         self.random.resize(POINTS, 0.0);
         candidate.random.clone().fill_f64(&mut self.random);
         let (low, high) = self.orbit(&candidate.system);

@@ -12,6 +12,7 @@
 //! `--seed S` the program finds those of seed `S` here, to the bit but for the last digits of the
 //! probabilities: numpy gets a determinant by way of the logarithms of its factors.
 
+use super::candidate::{Candidate, pass_orbit};
 use crate::{Category, MersenneTwister, Shape, SpaceSystem, space};
 use fdconvert_core::{Error, Result};
 use rayon::prelude::*;
@@ -33,13 +34,6 @@ pub struct SpaceSearch {
     random: MersenneTwister,
     tried: u64,
     found: Vec<SpaceSystem>,
-}
-
-/// A system that may become a category.
-struct Candidate {
-    system: SpaceSystem,
-    /// At the first number of its orbit.
-    random: MersenneTwister,
 }
 
 impl SpaceSearch {
@@ -101,7 +95,7 @@ impl SpaceSearch {
                 if self.found.len() == classes {
                     // What was drawn beyond is given back, for a later call.
                     self.random = candidate.random;
-                    self.random.skip(2 * POINTS as usize);
+                    pass_orbit(&mut self.random, POINTS as usize);
                     return Ok(());
                 }
             }
@@ -121,20 +115,12 @@ impl SpaceSearch {
         Ok(())
     }
 
-    /// Draws the next candidate and passes over the numbers of its orbit.
-    fn random_candidate(&mut self) -> Result<Candidate> {
-        let random = &mut self.random;
-        let n_maps = 2 + random.below(6);
-        let mut parameter = |_| -1.0 + 2.0 * random.next_f64();
-        let maps = (0..n_maps).map(|_| std::array::from_fn(&mut parameter)).collect();
-        let system = SpaceSystem::by_volume(maps)?;
-        let candidate = Candidate { system, random: random.clone() };
-        random.skip(2 * POINTS as usize);
-        Ok(candidate)
+    fn random_candidate(&mut self) -> Result<Candidate<12>> {
+        Candidate::draw(&mut self.random, POINTS as usize, SpaceSystem::by_volume)
     }
 }
 
-impl Candidate {
+impl Candidate<12> {
     /// Returns whether the points of its orbit have more than this variance along each axis.
     fn spreads(&self, least: f64) -> bool {
         let mut random = vec![0.0; POINTS as usize];

@@ -15,7 +15,7 @@ use std::{
 /// How long a rank that has nothing to ask stays away from others that may have.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The same right after somebody had something to ask: the next epoch may begin soon. Each pause
+/// The same right after a rank had something to ask: the next epoch may begin soon. Each pause
 /// after it is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(4);
 

@@ -7,7 +7,8 @@ pub(crate) mod legs;
 use bytes::Bytes;
 use fdconvert_codec::{Encoder, JpegOptions};
 use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Source, Value,
+    Codec, Common, Complete, Create, Encoded, Error, FieldSpec, Format, Image, Kind, Provenance,
+    Reader, Result, Sample, Schema, Shard, Source, Value,
 };
 use fdconvert_jpeg::stored_entry_points;
 use fdconvert_loader::{Batch, Crop, DType, Datasets, Layout, Loader, Options, Output};
@@ -15,6 +16,7 @@ use fdconvert_testkit::fixtures::pixels;
 use std::{
     collections::BTreeSet,
     io,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicI64, AtomicU64, Ordering::SeqCst},
@@ -35,6 +37,34 @@ pub(crate) fn options(batch: u32, size: u32) -> Options {
 pub(crate) fn random_crop() -> Options {
     let crop = Crop::Random { scale: (0.1, 1.0), ratio: (0.75, 1.3333) };
     Options { crop, flip: 0.5, ..options(8, 16) }
+}
+
+/// A dataset of one shard, opened.
+pub(crate) fn packed(
+    format: &dyn Format,
+    out: &Path,
+    schema: &Schema,
+    samples: &[Sample<Encoded>],
+) -> Arc<dyn Reader> {
+    let (shard, common) = (&Shard::whole(samples.len() as u64), &Common::default());
+    let (provenance, fingerprint) = (&Provenance::default(), [3; 16]);
+    let create = Create {
+        out,
+        schema,
+        shard,
+        common,
+        provenance,
+        fingerprint,
+        stamp: fingerprint,
+        overwrite: false,
+        entry_points: false,
+    };
+    let mut writer = format.create(&create).unwrap();
+    samples.iter().for_each(|sample| writer.write(sample).unwrap());
+    let shards = &[(shard.clone(), writer.finish().unwrap())];
+    let complete = Complete { out, schema, shards, common, provenance, fingerprint };
+    format.complete(&complete).unwrap();
+    format.open(out).unwrap().into()
 }
 
 pub(crate) fn loader(reader: &Arc<Memory>, options: Options) -> Loader {
