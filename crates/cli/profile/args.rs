@@ -23,8 +23,8 @@ pub(crate) struct ProfileArgs {
     /// Memory that will keep a part of the dataset from epoch to epoch
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) cache: ByteCount,
-    /// Forms to choose from, of png, jpeg, webp (without loss), bmp [default: bmp with png, or with jpeg where most of
-    /// SOURCE is JPEG]
+    /// Forms to choose from, of png, jpeg, webp (without loss), bmp [default: bmp with png, or with
+    /// jpeg where most of SOURCE is JPEG]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = codec)]
     pub(crate) formats: Vec<Codec>,
     /// Simulate a slower disk: at most so many bytes a second, e.g. 200MiB/s

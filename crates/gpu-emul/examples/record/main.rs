@@ -7,8 +7,9 @@
 //! First the pixels of every image are compared with libjpeg-turbo's, then kernels and whole
 //! batches are timed, in rounds that go through all cases in turn, beside libjpeg-turbo on all
 //! cores. Fractals are compared and timed beside the CPU likewise, as bitmaps and as rows of the
-//! loader with and without augmentation, and nvJPEG decodes the same images where it is installed. It ends within `--seconds`. On a machine without a GPU it says
-//! what is missing, and that is not a failure.
+//! loader with and without augmentation, and nvJPEG decodes the same images where it is installed.
+//! It ends within `--seconds`. On a machine without a GPU it says what is missing, and that is not a
+//! failure.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a measurement for people")]
 
 mod check;

@@ -31,8 +31,8 @@ impl RowMaker {
             .unwrap_or_else(|panic| Err(self.epoch.panicked(sample.located, &*panic)))
     }
 
-    /// The row and what it tells of its sample, if a GPU draws it: with the pixels that would be drawn here, so that
-    /// what is resized, too large or drawn in another way stays here.
+    /// The row and what it tells of its sample, if a GPU draws it: with the pixels that would be drawn
+    /// here, so that what is resized, too large or drawn in another way stays here.
     fn elsewhere(&self, sample: &Chosen, on_host: bool) -> Result<Option<(DeviceRow, RowValues)>> {
         let epoch = &self.epoch;
         let offload = epoch.setup.offload.as_ref().filter(|_| !on_host);
