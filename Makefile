@@ -61,8 +61,9 @@ python: setup ## Build the Python package, run its tests, check its stubs (needs
 	@scripts/setup.sh --python
 	scripts/check-python.sh
 
-stores: ## Serve the folder STORES as S3 does, slowly: make stores STORES=DIR LATENCY=65
-	$(XTASK) stores "$(STORES)" --latency $(or $(LATENCY),65)
+stores: ## Serve STORES as S3 does, slowly, and by s3s-fs: make stores STORES=DIR LATENCY=65
+	$(XTASK) stores "$(STORES)" --latency $(or $(LATENCY),65) --faults $(or $(FAULTS),0) \
+	  $(if $(filter none,$(OTHERS)),,--s3s-fs)
 
 guide: ## Run what the README and the guide show (and build the book, if mdbook is installed).
 	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver

@@ -68,6 +68,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
 }
 
+/// Installs s3s-fs and starts it on a folder, each folder in it a bucket. Returns its address, and
+/// what ends it when dropped.
+pub(crate) fn s3_on(data: &Path) -> Result<(String, impl Drop + use<>)> {
+    let folder = Workspace::here()?.target()?.join("servers");
+    fs::create_dir_all(&folder).context(format_args!("cannot make {}", folder.display()))?;
+    install(Kind::S3s, &folder)?;
+    let data = data.canonicalize().context(format_args!("cannot open {}", data.display()))?;
+    let server = Running::serving(Kind::S3s, &folder, &data)?;
+    Ok((server.url().clone(), server))
+}
+
 /// Starts a server, runs the checks, and stops it. Returns what to say of it.
 fn judged(
     kind: Kind,

@@ -4,7 +4,10 @@ use std::{io::BufRead as _, path::PathBuf, time::Duration};
 
 use fdconvert_testkit::server::{Fault, Faults, Server};
 
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    servers,
+};
 
 /// Serve the folders in a folder as buckets of S3, on the loopback interface, until a line or the
 /// end of standard input comes; then tell what was asked for.
@@ -21,6 +24,10 @@ pub(crate) struct Options {
     /// Which answers these are.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Serve the folder also by s3s-fs, which others wrote and which checks signatures; it is
+    /// installed first, which takes minutes.
+    #[arg(long)]
+    s3s_fs: bool,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -36,6 +43,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let server = Server::with_faults(&options.root, Faults { seed: options.seed, latency, shares });
     for (name, value) in server.variables() {
         println!("export {name}={value}");
+    }
+    let other = options.s3s_fs.then(|| servers::s3_on(&options.root)).transpose()?;
+    if let Some((url, _)) = &other {
+        println!("# s3s-fs at {url}, for others: AWS_ENDPOINT_URL={url} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=secret");
     }
     println!("# {} serves {}; a line ends it", server.url(), options.root.display());
     for line in std::io::stdin().lock().lines() {

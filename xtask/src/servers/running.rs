@@ -24,17 +24,23 @@ pub(super) struct Running {
 impl Running {
     /// Starts it empty, and waits until it takes connections.
     pub(super) fn start(kind: Kind, folder: &Path) -> Result<Self> {
-        let (data, log) = (folder.join(format!("data-{kind}")), folder.join(format!("{kind}.log")));
+        let data = folder.join(format!("data-{kind}"));
         if data.exists() {
             fs::remove_dir_all(&data).context(format_args!("cannot remove {}", data.display()))?;
         }
         fs::create_dir_all(&data).context(format_args!("cannot make {}", data.display()))?;
+        Self::serving(kind, folder, &data)
+    }
+
+    /// Starts it on a folder that it keeps its data in, and waits until it takes connections.
+    pub(super) fn serving(kind: Kind, folder: &Path, data: &Path) -> Result<Self> {
+        let log = folder.join(format!("{kind}.log"));
         let port = free_port()?;
         let file =
             fs::File::create(&log).context(format_args!("cannot write {}", log.display()))?;
         let errors = file.try_clone().context("cannot share the log")?;
         let child = kind
-            .command(folder, &data, port)
+            .command(folder, data, port)
             .stdin(Stdio::null())
             .stdout(file)
             .stderr(errors)
