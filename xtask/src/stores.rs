@@ -46,7 +46,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let other = options.s3s_fs.then(|| servers::s3_on(&options.root)).transpose()?;
     if let Some((url, _)) = &other {
-        println!("# s3s-fs at {url}, for others: AWS_ENDPOINT_URL={url} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=secret");
+        println!(
+            "# s3s-fs at {url}, for others: AWS_ENDPOINT_URL={url} AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=secret"
+        );
     }
     println!("# {} serves {}; a line ends it", server.url(), options.root.display());
     for line in std::io::stdin().lock().lines() {
