@@ -2,6 +2,7 @@
 use crate::{
     column::{Column, Columns},
     device::DeviceRows,
+    mix::Blend,
     order::State,
     transform::{DType, Layout},
 };
@@ -58,7 +59,9 @@ impl Shape {
 pub struct Batch {
     pub(crate) images: Images,
     pub(crate) shape: Shape,
-    pub(crate) labels: Option<Vec<i64>>,
+    /// Integers, or what mixing made of labels; others are among the columns.
+    pub(crate) labels: Option<Column>,
+    pub(crate) blend: Blend,
     pub(crate) columns: Columns,
     pub(crate) samples: Vec<u64>,
     pub(crate) valid: Vec<bool>,
@@ -148,10 +151,31 @@ impl Batch {
     }
 
     /// The label of each row, 0 for rows without a sample, which are not
-    /// [`valid`](Self::valid); `None` where [`Label::None`](crate::Label::None) was asked for.
+    /// [`valid`](Self::valid); `None` where [`Label::None`](crate::Label::None) was asked for, and
+    /// where labels are no integers, which [`label_column`](Self::label_column) has.
     #[must_use]
     pub fn labels(&self) -> Option<&[i64]> {
-        self.labels.as_deref()
+        match self.label_column() {
+            Some(Column::Int(labels)) => Some(labels),
+            _ => None,
+        }
+    }
+
+    /// The labels of all rows, of whatever kind; `None` where
+    /// [`Label::None`](crate::Label::None) was asked for.
+    ///
+    /// With [`Options::mix`](crate::Options::mix) they are an array of single-precision numbers, in
+    /// each row one for each class: 1 for the label of the sample, or what an array of labels holds,
+    /// and mixed as the images are. Rows without a sample have zeros.
+    #[must_use]
+    pub fn label_column(&self) -> Option<&Column> {
+        self.labels.as_ref().or_else(|| self.columns.label())
+    }
+
+    /// How its valid rows were mixed, if there are several.
+    #[must_use]
+    pub fn blend(&self) -> Blend {
+        self.blend
     }
 
     /// The column of a field that [`Options::fields`](crate::Options::fields) names; `None` for any
@@ -221,7 +245,7 @@ impl Batch {
         set(&mut self.samples, row, sample);
         set(&mut self.valid, row, filled);
         set(&mut self.substituted, row, substituted);
-        if let Some(labels) = &mut self.labels {
+        if let Some(Column::Int(labels)) = &mut self.labels {
             set(labels, row, values.label);
         }
         self.columns.set_row(row, values.fields.as_deref());

@@ -151,10 +151,14 @@ impl Columns {
         self.iter().find_map(|(known, column)| (known == name).then_some(column))
     }
 
-    /// Names and columns.
+    /// Names and columns of the fields that were asked for.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Column)> {
-        let names = self.fields.specs().iter().map(|field| &*field.name);
-        names.zip(&self.columns)
+        self.fields.names().zip(&self.columns)
+    }
+
+    /// The column of the label, where that is no integer.
+    pub(crate) fn label(&self) -> Option<&Column> {
+        self.columns.get(self.fields.label()?.0)
     }
 
     /// Changes what a row shows.

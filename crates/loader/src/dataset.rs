@@ -30,7 +30,7 @@ struct Part {
     /// Samples of the parts before it.
     offset: u64,
     image: usize,
-    /// `None` where no labels are asked for.
+    /// `None` where no labels are asked for, or others than integers.
     label: Option<usize>,
     /// Where the fields stand that batches show, too.
     fields: Arc<[usize]>,
@@ -116,46 +116,62 @@ impl Datasets {
         Ok(Self { parts, fields: Arc::default() })
     }
 
-    /// The same with that field as label.
+    /// The same with the label and the fields that the options name in its batches.
     ///
     /// # Errors
-    /// `Usage`, naming the fields there are, when a dataset has no such field or one that does not
-    /// hold integers.
-    pub(crate) fn labelled(mut self, label: &Label) -> Result<Self> {
+    /// `Usage`, naming the fields there are, when a dataset has no such field, and naming dataset
+    /// and field for those that cannot be in batches.
+    pub(crate) fn showing(mut self, options: &Options) -> Result<Self> {
+        let column = self.choose_labels(&options.label)?;
+        let fields = Fields::new(&options.fields, column, self.readers())?;
+        Columns::check(&fields, options.batch)?;
         for part in &mut self.parts {
             let schema = part.reader.schema();
-            part.label = match label {
-                Label::None => None,
-                Label::Auto => Some(schema.label().ok_or_else(|| no_label(&*part.reader, None))?),
-                Label::Field(name) => {
-                    let is_label = |field: &&usize| {
-                        schema.fields.get(**field).map(|it| &it.kind) == Some(&Kind::Int)
-                    };
-                    let field = schema.position(name);
-                    let field = field.as_ref().filter(is_label).copied();
-                    Some(field.ok_or_else(|| no_label(&*part.reader, Some(name)))?)
-                }
-            };
-        }
-        Ok(self)
-    }
-
-    /// The same with these fields in its batches.
-    ///
-    /// # Errors
-    /// `Usage`, naming dataset and field, for fields that cannot be in batches of so many rows.
-    pub(crate) fn with_fields(mut self, names: &[String], batch_rows: u32) -> Result<Self> {
-        let fields = Fields::new(names, self.readers())?;
-        Columns::check(&fields, batch_rows)?;
-        for part in &mut self.parts {
-            let schema = part.reader.schema();
-            part.fields = names.iter().filter_map(|name| schema.position(name)).collect();
+            part.fields = fields.all_names().filter_map(|name| schema.position(name)).collect();
         }
         self.fields = Arc::new(fields);
         Ok(self)
     }
 
-    /// The fields that batches show beside images and labels.
+    /// Chooses the label of each dataset where those are integers; else returns the name of the
+    /// field, which is a column then.
+    fn choose_labels<'a>(&mut self, label: &'a Label) -> Result<Option<&'a String>> {
+        let mut ints = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let schema = part.reader.schema();
+            let field = match label {
+                Label::None => return Ok(None),
+                Label::Auto => schema.label(),
+                Label::Field(name) => schema.position(name),
+            };
+            let field = field.and_then(|field| Some((field, schema.fields.get(field)?)));
+            match (field, label) {
+                (Some((field, spec)), _) if spec.kind == Kind::Int => ints.push(field),
+                (Some((_, spec)), Label::Field(_)) if spec.kind != Kind::Image => {}
+                _ => return Err(no_label(&*part.reader, label)),
+            }
+        }
+        match label {
+            // Of two kinds, which are refused when they are compared, or of one other kind.
+            Label::Field(name) if ints.len() < self.parts.len() => Ok(Some(name)),
+            _ => {
+                for (part, field) in self.parts.iter_mut().zip(ints) {
+                    part.label = Some(field);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// The datasets with their labels, where those are integers.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&dyn Reader, &FieldSpec)> {
+        self.parts.iter().filter_map(|part| {
+            let field = part.reader.schema().fields.get(part.label?)?;
+            Some((&*part.reader, field))
+        })
+    }
+
+    /// The fields that batches show beside images and labels, and a label that is no integer.
     pub(crate) fn fields(&self) -> &Arc<Fields> {
         &self.fields
     }
@@ -453,24 +469,21 @@ impl Part {
     }
 }
 
-/// Why a dataset has no labels to offer, and what it has.
-fn no_label(reader: &dyn Reader, name: Option<&str>) -> Error {
-    let fields = &reader.schema().fields;
-    let ints: Vec<String> = fields
-        .iter()
-        .filter(|field| field.kind == Kind::Int)
-        .map(|field| format!("`{}`", field.name))
-        .collect();
-    let wanted = name.map_or_else(|| "label".to_owned(), |name| format!("field `{name}`"));
-    let cure = if ints.is_empty() {
+/// Why a dataset has no such label, and what it has.
+fn no_label(reader: &dyn Reader, label: &Label) -> Error {
+    let fields = reader.schema().fields.iter().filter(|field| field.kind != Kind::Image);
+    let names: Vec<String> = fields.map(|field| format!("`{}`", field.name)).collect();
+    let wanted = match label {
+        Label::Field(name) => format!("label `{name}`"),
+        _ => "label of integers, and takes no other one unasked".to_owned(),
+    };
+    let cure = if names.is_empty() {
         "none of them can be the label".to_owned()
     } else {
-        format!("name {} as the label", ints.join(" or "))
+        format!("name {} as the label", names.join(" or "))
     };
     let what = format!(
-        "{} has no {wanted} of integers, and batches hold no other labels; its fields are {}: \
-         {cure}, or ask for no labels (None) and name other fields than images in `fields`, \
-         which come with each batch",
+        "{} has no {wanted}; its fields are {}: {cure}, or ask for no labels (None)",
         reader.name(),
         listed(reader),
     );

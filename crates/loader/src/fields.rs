@@ -13,32 +13,42 @@ pub(crate) type FieldValue = Value<Infallible>;
 /// What a row tells of its sample beside the image.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RowValues {
-    /// 0 where no labels are asked for.
+    /// 0 where no labels are asked for, and where they are no integers, which `fields` holds.
     pub(crate) label: i64,
     /// In the order in which the fields were asked for; `None` where there are none, so that a
     /// row of a loader without fields allocates nothing for them.
     pub(crate) fields: Option<Arc<[FieldValue]>>,
 }
 
-/// The fields that were asked for, as all datasets of a loader have them.
+/// The fields that were asked for, as all datasets of a loader have them, and a label that is no
+/// integer: it is a column like them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Fields(Vec<FieldSpec>);
+pub(crate) struct Fields {
+    specs: Vec<FieldSpec>,
+    /// How many of them, from the first on, were asked for as fields.
+    n_shown: usize,
+    /// Which one is the label.
+    label: Option<usize>,
+}
 
 impl Fields {
-    /// The fields of these names.
+    /// The fields of these names, and the label of that one, which may be one of them.
     ///
     /// # Errors
     /// `Usage`, naming dataset and field, for a name that comes twice, and when a dataset does not
     /// have the field, has images in it, or has it in another kind than the first dataset.
     pub(crate) fn new<'a>(
         names: &[String],
+        label: Option<&String>,
         readers: impl Iterator<Item = &'a Arc<dyn Reader>>,
     ) -> Result<Self> {
-        let mut fields: Vec<FieldSpec> = Vec::with_capacity(names.len());
+        let mut fields: Vec<FieldSpec> = Vec::with_capacity(names.len() + 1);
         let mut first = None;
+        let hidden = label.filter(|label| !names.contains(label));
         for reader in readers {
-            for (number, name) in names.iter().enumerate() {
-                let kind = kind_of(&**reader, name)?;
+            for (number, name) in names.iter().chain(hidden).enumerate() {
+                let option = if number < names.len() { "fields" } else { "label" };
+                let kind = kind_of(&**reader, name, option)?;
                 match fields.get(number) {
                     Some(known) if is_same(&known.kind, kind) => {}
                     Some(known) => {
@@ -50,7 +60,7 @@ impl Fields {
                             described(kind),
                             reader.name()
                         );
-                        return Err(Error::usage("fields", what));
+                        return Err(Error::usage(option, what));
                     }
                     None if fields.iter().any(|earlier| earlier.name == *name) => {
                         return Err(Error::usage("fields", format!("`{name}` is named twice")));
@@ -60,22 +70,38 @@ impl Fields {
             }
             first.get_or_insert_with(|| reader.name());
         }
-        Ok(Self(fields))
+        let label = label.and_then(|label| fields.iter().position(|field| field.name == *label));
+        Ok(Self { specs: fields, n_shown: names.len(), label })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.specs.is_empty()
     }
 
-    /// Names and kinds, in the order in which they were asked for.
+    /// Names and kinds, in the order in which they were asked for; the label may be behind them.
     pub(crate) fn specs(&self) -> &[FieldSpec] {
-        &self.0
+        &self.specs
+    }
+
+    /// Names of those that were asked for as fields.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.specs.iter().take(self.n_shown).map(|field| &*field.name)
+    }
+
+    /// Which one is the label, where that is no integer.
+    pub(crate) fn label(&self) -> Option<(usize, &FieldSpec)> {
+        self.label.and_then(|number| Some((number, self.specs.get(number)?)))
+    }
+
+    /// Names of all of them, in the order in which a sample has their values.
+    pub(crate) fn all_names(&self) -> impl Iterator<Item = &str> {
+        self.specs.iter().map(|field| &*field.name)
     }
 
     /// Returns whether values lie apart from the tables of a dataset, beside the image: tables have
     /// checksums of their own.
     pub(crate) fn lie_beside_images(&self) -> bool {
-        self.0.iter().any(|field| !matches!(field.kind, Kind::Int | Kind::Float))
+        self.specs.iter().any(|field| !matches!(field.kind, Kind::Int | Kind::Float))
     }
 
     /// Tells one choice of fields from another, for what is kept of samples; 0 for none.
@@ -162,9 +188,9 @@ const BYTES: u8 = 4;
 const ARRAY: u8 = 5;
 
 /// The kind of a field that batches can show.
-fn kind_of<'a>(reader: &'a dyn Reader, name: &str) -> Result<&'a Kind> {
+fn kind_of<'a>(reader: &'a dyn Reader, name: &str, option: &'static str) -> Result<&'a Kind> {
     let schema = reader.schema();
-    let refuse = |what| Err(Error::usage("fields", what));
+    let refuse = |what| Err(Error::usage(option, what));
     let position = schema.position(name);
     let Some(field) = position.and_then(|position| schema.fields.get(position)) else {
         return refuse(format!(

@@ -55,6 +55,7 @@ mod exchange;
 mod failure;
 mod fields;
 mod groups;
+mod mix;
 mod options;
 mod order;
 pub mod research;
@@ -73,6 +74,7 @@ pub use engine::{Loader, Waited};
 pub use exchange::{Exchange, ThreadExchange};
 pub use failure::{Failures, OnError};
 pub use fdconvert_storage::Throttle;
+pub use mix::{Blend, Mix};
 pub use options::{Access, Label, Options};
 pub use order::{
     Assignment, Batching, Cursor, Last, Moved, Order, Owners, Permutation, Place, Places, Row,

@@ -3,6 +3,7 @@ use crate::{
     draw::DrawSize,
     exchange::Exchange,
     failure::Failures,
+    mix::Mix,
     order::{Last, Shuffle, World},
     supply::CachePolicy,
     transform::{Augment, Crop, Output},
@@ -33,7 +34,8 @@ pub enum Label {
     /// integers called `label`. A dataset without one is refused.
     #[default]
     Auto,
-    /// The field of integers of that name, which every dataset has to have.
+    /// The field of that name, of any kind but images, which every dataset has to have in the same
+    /// kind. See [`Batch::label_column`](crate::Batch::label_column) for those that are no integers.
     Field(String),
     /// None: batches have no labels.
     None,
@@ -82,6 +84,9 @@ pub struct Options {
     pub fields: Vec<String>,
     /// What is done to the small image; `None` for nothing.
     pub augment: Option<Augment>,
+    /// How rows of a batch are mixed with each other; `None` for not at all. Labels are soft then:
+    /// see [`Batch::label_column`](crate::Batch::label_column). Not part of a state.
+    pub mix: Option<Mix>,
     /// Turn images upright by their EXIF orientation.
     pub orient: bool,
     /// What becomes of samples that cannot be read or decoded.
@@ -173,6 +178,7 @@ impl Default for Options {
             label: Label::Auto,
             fields: Vec::new(),
             augment: None,
+            mix: None,
             orient: true,
             failures: Failures::default(),
             verify: true,
@@ -242,6 +248,9 @@ impl Options {
         self.check_locality()?;
         self.crop.check()?;
         self.output.check()?;
+        if let Some(mix) = &self.mix {
+            mix.check_with(self)?;
+        }
         let row = self.output.n_bytes() as u64;
         if row.checked_mul(self.batch.into()).is_none_or(|bytes| bytes > 1 << 40) {
             return refuse("batch", format!("{} rows of {row} bytes are too large", self.batch));
@@ -304,6 +313,11 @@ impl Options {
     /// # Errors
     /// `Usage`, naming the option.
     pub(crate) fn check_device(&self, device: &DeviceOptions) -> Result<()> {
+        if self.mix.is_some() {
+            let what = "batches on a GPU are not mixed: mix them there with what the training has \
+                        for it, such as torchvision's v2.MixUp, or make batches in the host's memory";
+            return Err(Error::usage("mixup", what));
+        }
         let excluded = self.cache_policy.method().excludes_device_cache();
         if let Some(what) = excluded.filter(|_| device.store_bytes > 0) {
             return Err(Error::usage("store_bytes", what));

@@ -120,7 +120,7 @@ fn panics_are_errors_of_their_sample() {
 }
 
 #[test]
-fn sets_without_a_label_of_integers_are_refused_or_have_none() {
+fn sets_without_a_label_of_integers_are_refused_name_another_or_have_none() {
     let with = |label| Options { label, ..options(4, 16) };
     let open = |reader, label| Loader::new(Datasets::one(reader).unwrap(), with(label));
     let no_labels = |reader| {
@@ -131,7 +131,7 @@ fn sets_without_a_label_of_integers_are_refused_or_have_none() {
     let regression =
         || Memory::new(8).with_fields(&[("label", Value::Float(0.5)), ("id", Value::Int(3))]);
     let said = open(regression(), Label::Auto).err().unwrap().to_string();
-    for part in ["label: memory", "`label` (float)", "name `id`", "(None)"] {
+    for part in ["label: memory", "`label` (float)", "name `label` or `id`", "(None)"] {
         assert!(said.contains(part), "{said}");
     }
     assert!(no_labels(regression()));
@@ -140,9 +140,12 @@ fn sets_without_a_label_of_integers_are_refused_or_have_none() {
     assert_eq!(named.datasets().left_out(), ["label"]);
 
     let captions = || Memory::new(8).with_fields(&[("text", Value::Text("a".into()))]);
-    for label in [Label::Auto, Label::Field("text".into()), Label::Field("none".into())] {
+    for (label, part) in [(Label::Auto, "integers"), (Label::Field("none".into()), "`none`")] {
         let said = open(captions(), label).err().unwrap().to_string();
-        assert!(said.contains("`text` (text): none of them can be the label"), "{said}");
+        assert!(said.contains("`text` (text): name `text` as the label"), "{said}");
+        assert!(said.contains("memory has no label") && said.contains(part), "{said}");
     }
+    let said = open(captions(), Label::Field("image".into())).err().unwrap().to_string();
+    assert!(said.contains("memory has no label `image`"), "{said}");
     assert!(no_labels(captions()) && no_labels(Memory::new(8)));
 }

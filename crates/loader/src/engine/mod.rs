@@ -5,6 +5,7 @@
 //! Device              (if any) has rows of the next batches decoded by a GPU
 //! Producer, Queue     batches in the making -> rows; opens a batch when a buffer is free
 //! decoding threads    claim a row, read its sample, decode it into the row, give it back
+//!                     the one that makes the last row of a batch mixes them, if that is asked for
 //! fetching threads    (if any) claim a row, read its sample, leave it to the decoding threads
 //! Window              (for datasets in stores) announces the samples of the next rows
 //! Board               (if ranks exchange samples) has those of moved rows, which a thread asks for
@@ -21,6 +22,7 @@
 mod ahead;
 mod drawn;
 mod epoch;
+mod mixed;
 mod producer;
 mod queue;
 mod reading;

@@ -6,6 +6,7 @@
 use super::row::RowFacts;
 use crate::{
     buffer::{allocate, join, split},
+    column::Column,
     dataset::Fetched,
     device::DeviceRow,
     order::{Cursor, Row, State},
@@ -44,7 +45,20 @@ struct Open {
     error: Option<(usize, Error)>,
     claimed: usize,
     n_left: usize,
+    /// True while its rows are mixed, which are with the thread that does it.
+    is_away: bool,
+    /// What mixing made of labels.
+    labels: Option<Column>,
     state: State,
+}
+
+/// The rows of a batch that are all made, while they are mixed.
+pub(super) struct Made {
+    pub(super) batch: u64,
+    pub(super) step: u64,
+    pub(super) rows: Vec<Row>,
+    pub(super) buffers: Vec<Option<BytesMut>>,
+    pub(super) facts: Vec<Option<RowFacts>>,
 }
 
 /// A batch whose rows are all made.
@@ -54,6 +68,8 @@ pub(crate) struct Done {
     pub(crate) rows: Vec<Row>,
     pub(crate) facts: Vec<RowFacts>,
     pub(crate) device_rows: Vec<Option<DeviceRow>>,
+    /// What mixing made of labels.
+    pub(crate) labels: Option<Column>,
     pub(crate) state: State,
 }
 
@@ -159,6 +175,8 @@ impl Queue {
                 error: None,
                 claimed: 0,
                 n_left: n_rows,
+                is_away: false,
+                labels: None,
                 state: step.state,
             });
             // A rank may have no row of a short last batch; the batch comes nevertheless.
@@ -204,6 +222,36 @@ impl Queue {
         open.n_left == 0
     }
 
+    /// Hands out the rows of a batch that is complete, to be mixed, unless it has failed. It is not
+    /// handed over before they come back.
+    pub(super) fn take_made(&mut self, batch: u64) -> Option<Made> {
+        let open = self.open.get_mut(batch.checked_sub(self.first)? as usize)?;
+        if open.n_left > 0 || open.error.is_some() {
+            return None;
+        }
+        open.is_away = true;
+        Some(Made {
+            batch,
+            step: open.step,
+            // All of them are claimed.
+            rows: std::mem::take(&mut open.rows),
+            buffers: std::mem::take(&mut open.buffers),
+            facts: std::mem::take(&mut open.facts),
+        })
+    }
+
+    /// Takes them back, with what became of the labels.
+    pub(super) fn put_made(&mut self, made: Made, labels: Result<Column>) {
+        let Some(number) = made.batch.checked_sub(self.first) else { return };
+        let Some(open) = self.open.get_mut(number as usize) else { return };
+        (open.rows, open.buffers, open.facts) = (made.rows, made.buffers, made.facts);
+        open.is_away = false;
+        match labels {
+            Ok(labels) => open.labels = Some(labels),
+            Err(error) => open.error = Some((0, error)),
+        }
+    }
+
     /// Returns whether every batch was handed over.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.cursor.is_none() && self.open.is_empty()
@@ -212,7 +260,7 @@ impl Queue {
     /// Returns what the consumer gets next.
     pub(crate) fn next(&mut self) -> Next {
         match self.open.front() {
-            Some(open) if open.n_left > 0 => return Next::NotYet,
+            Some(open) if open.n_left > 0 || open.is_away => return Next::NotYet,
             None if self.cursor.is_none() || self.stopped => return Next::End,
             None => return Next::NotYet,
             Some(_) => {}
@@ -232,6 +280,7 @@ impl Queue {
                 rows: open.rows,
                 facts,
                 device_rows: open.device_rows,
+                labels: open.labels,
                 state: open.state,
             }),
             _ => {

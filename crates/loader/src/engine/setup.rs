@@ -5,7 +5,8 @@ use crate::{
     device::Offload,
     failure::{OnError, Quarantine},
     groups::Groups,
-    options::Options,
+    mix::Mixing,
+    options::{Label, Options},
     order::{Batching, Cursor, Order, Place, State, Steps},
     stats::Counters,
 };
@@ -17,6 +18,8 @@ pub(crate) struct Setup {
     pub(crate) groups: Groups,
     pub(crate) options: Options,
     pub(crate) quarantine: Option<Quarantine>,
+    /// What mixes rows of batches, if that is asked for.
+    pub(crate) mixing: Option<Mixing>,
     /// What a GPU decodes, if there is one.
     pub(crate) offload: Option<Arc<Offload>>,
     /// Statistics of all epochs.
@@ -34,19 +37,24 @@ impl Setup {
         offload: Option<Arc<Offload>>,
     ) -> Result<Self> {
         options.check()?;
-        let datasets = datasets.labelled(&options.label)?;
-        let datasets = datasets.with_fields(&options.fields, options.batch)?;
+        let datasets = datasets.showing(&options)?;
+        let mixing = Mixing::new(&datasets, &options)?;
         let quarantine = match &options.failures.policy {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),
             _ => None,
         };
-        // Crops and augmentations are not part of it, nor is the size at which images are drawn: they
+        // Crops, augmentations and mixing are not part of it, nor is the size at which images are drawn: they
         // may change between two runs.
         let groups = Groups::new(&datasets, &options)?;
         let fingerprint = groups.fingerprint(&datasets);
         let datasets = datasets.drawn_for(&options)?;
         let counters = Counters::of_strata(groups.slots().count());
-        Ok(Self { datasets, groups, options, quarantine, offload, counters, fingerprint })
+        Ok(Self { datasets, groups, options, quarantine, mixing, offload, counters, fingerprint })
+    }
+
+    /// Returns whether batches have labels that are integers.
+    pub(crate) fn has_int_labels(&self) -> bool {
+        self.options.label != Label::None && self.datasets.fields().label().is_none()
     }
 
     /// The order of an epoch.

@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{
     batch::{Batch, Home, HostImages, Images},
-    column::Columns,
+    column::{Column, Columns},
     groups::Located,
-    options::Label,
+    mix::Blend,
     order::Cursor,
 };
 use bytes::BytesMut;
@@ -145,8 +145,10 @@ impl Shared {
             // Of a row that was fetched already, another thread has said so.
             let number = claims.then_some(task.number);
             let made = self.reading(number, || rows.fill(&mut task));
+            let batch = task.batch;
             queue = self.lock();
             if queue.finish(task, made) {
+                queue = self.mix(queue, batch);
                 self.ready.notify_all();
             }
         }
@@ -216,15 +218,26 @@ impl Home for Shared {
 /// # Errors
 /// `Usage` for fields that a batch cannot hold, which were refused when the loader was made.
 pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Result<Batch> {
-    let Done { step, images, rows, facts, device_rows, state } = done;
+    let Done { step, images, rows, facts, device_rows, labels, state } = done;
     let setup = &shared.epoch.setup;
     let home: Weak<dyn Home> = Arc::downgrade(&(shared.clone() as Arc<dyn Home>));
     let values = facts.iter().map(|facts| facts.values.fields.as_deref());
+    let blend = setup.mixing.as_ref().map(|mixing| mixing.blend(shared.epoch.number, step));
+    let blend = blend.unwrap_or(Blend::None);
     Ok(Batch {
         images: Images::Host(HostImages { buffer: images, home, _token: token.clone() }),
         shape: setup.shape(rows.len()),
-        labels: (setup.options.label != Label::None)
-            .then(|| facts.iter().map(|facts| facts.values.label).collect()),
+        labels: match &setup.mixing {
+            Some(mixing) => Some(match labels {
+                Some(labels) => labels,
+                // Of a batch without rows none was the last.
+                None => mixing.labels(&blend, std::iter::empty())?,
+            }),
+            None => setup
+                .has_int_labels()
+                .then(|| Column::Int(facts.iter().map(|facts| facts.values.label).collect())),
+        },
+        blend,
         columns: Columns::new(setup.datasets.fields(), values)?,
         samples: facts.iter().map(|facts| facts.sample).collect(),
         valid: rows.iter().zip(&facts).map(|(row, facts)| row.valid && facts.filled).collect(),

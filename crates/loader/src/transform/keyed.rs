@@ -38,6 +38,7 @@ impl Key {
             Purpose::Crop => 1,
             Purpose::Flip => 2,
             Purpose::Augment => 3,
+            // 4 is drawn for batches, by `mix`.
         };
         KeyedRandom::new(&[self.seed, self.epoch, self.sample, purpose])
     }

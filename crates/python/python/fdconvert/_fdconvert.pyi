@@ -93,7 +93,7 @@ class BatchSource:
     ) -> (
         tuple[
             Array | DeviceArray,
-            Array | None,
+            Array | list[str] | list[bytes] | None,
             Array,
             Array,
             Array,

@@ -27,7 +27,7 @@ class Batch:
     """Samples side by side. Arrays are of the kind that the loader's ``output`` says.
 
     Images and labels are what a loop over the loader gets; ``labels`` is ``None`` with
-    ``label=None``, and 0 in rows without a sample, which are not valid. ``fields`` has a column for
+    ``label=None``, and 0 or empty in rows without a sample, which are not valid. ``fields`` has a column for
     each field that the loader was asked for, by its name: zeros or nothing in rows without a sample. ``samples`` are the numbers of the
     samples in the dataset. ``valid`` is false for rows that do not count: what fills up the last
     batch, and samples that were left out. ``substituted`` is true for rows that show another
@@ -60,9 +60,10 @@ class Loader:
     failures of other samples:
 
     - ``label``: the field that labels are taken from. ``"auto"`` is the label of the dataset: its
-      first field of integers with class names, else the one called ``label``. The name of a field
-      of integers takes that one, and ``None`` is for datasets without such a field. Labels of other
-      kinds are asked for by ``fields``.
+      first field of integers with class names, else the one called ``label``; a dataset without is
+      refused. The name of a field takes that one, of any kind but images: the labels are an array of
+      ``int64`` or ``float64``, one array with the rows as first dimension, or a list of ``str`` for
+      text and JSON. ``None`` is for no labels.
     - ``fields``: names of further fields, of any kind but images: ``["score", "caption"]``. Integers
       and floats become arrays of ``int64`` and ``float64``, arrays one array of their type with the
       rows as first dimension, text a list of ``str``, JSON and bytes a list of ``bytes``. They come as
@@ -84,6 +85,13 @@ class Loader:
     - ``flip``: probability of a left-right flip; 0.5 with ``"rrc"``, else 0.
     - ``augment``: ``"autoaugment"``, ``"autoaugment-cifar10"``, ``"autoaugment-svhn"``,
       ``"randaugment"``, ``("randaugment", n, magnitude)`` or ``"trivialaugment"``.
+    - ``mixup``, ``cutmix``: the parameter of the beta distribution that torchvision calls ``alpha``,
+      for MixUp and CutMix within each batch; 0 for none. ``mix_prob`` of the batches are mixed, where
+      both are asked for ``switch_prob`` of them by CutMix, as in timm. Each valid row takes from the
+      valid row before it, with one share for the batch, which follows from seed, epoch and step.
+      Labels are ``float32`` with a column for each of ``num_classes`` (by default as many as the
+      label has names of classes), or those of an array of numbers for each class; not smoothed. Not
+      on a GPU.
     - ``dtype``: ``"u8"``; ``"f16"`` and ``"f32"`` are from 0 to 1, or normalised by ``mean`` and
       ``std``. NumPy's names work, too. ``layout``: ``"nhwc"`` or ``"nchw"``. ``orient`` turns photos upright by EXIF.
 
@@ -156,6 +164,11 @@ class Loader:
         mean: Sequence[float] | None = None,
         std: Sequence[float] | None = None,
         augment: str | tuple[str, int, int] | None = None,
+        mixup: float = 0.0,
+        cutmix: float = 0.0,
+        mix_prob: float = 1.0,
+        switch_prob: float = 0.5,
+        num_classes: int | None = None,
         last: Literal["short", "drop", "pad"] = "short",
         drop_last: bool = False,
         rank: int = 0,
@@ -213,6 +226,11 @@ class Loader:
             "mean": mean,
             "std": std,
             "augment": augment,
+            "mixup": mixup,
+            "cutmix": cutmix,
+            "mix_prob": mix_prob,
+            "switch_prob": switch_prob,
+            "num_classes": num_classes,
             "last": last,
             "rank": rank,
             "world_size": world_size,
@@ -393,10 +411,7 @@ class Loader:
         warnings.warn(what, RuntimeWarning, stacklevel=5)
 
     def _converted(self, array: Any) -> Any:
-        return array if array is None else self._convert(array)
-
-    def _converted_column(self, column: Any) -> Any:
-        return column if isinstance(column, list) else self._convert(column)
+        return array if _is_no_array(array) else self._convert(array)
 
     def _next(self, turn: int) -> Batch | None:
         if turn != self._turn:
@@ -421,19 +436,19 @@ class Loader:
         self._n_returned += 1
         *arrays, epoch, step, state, columns = parts
         images, labels, samples, valid, substituted = map(self._converted, arrays)
-        fields = {name: self._converted_column(column) for name, column in columns.items()}
+        fields = {name: self._converted(column) for name, column in columns.items()}
         # The converted arrays alone decide how long the memory is in use.
         del parts, arrays
         if self._on_device and self._options["output"] == "torch":
-            if labels is not None:
+            if not _is_no_array(labels):
                 labels = labels.to(images.device, non_blocking=True)
             if target is not None:
                 images = _into(target, images)
         if self._pin is not None:
             images = self._pin(images)
-            labels = labels if labels is None else self._pin(labels)
+            labels = labels if _is_no_array(labels) else self._pin(labels)
             for name, column in fields.items():
-                fields[name] = column if isinstance(column, list) else self._pin(column)
+                fields[name] = column if _is_no_array(column) else self._pin(column)
         return Batch(images, labels, samples, valid, substituted, epoch, step, state, fields)
 
 
@@ -539,6 +554,11 @@ def _available_on_device(output: str) -> str:
             return "array"
         return "torch"
     return _available(output)
+
+
+def _is_no_array(column: Any) -> bool:
+    """Tell labels that were not asked for, and values that only a list can hold."""
+    return column is None or isinstance(column, list)
 
 
 def _into(target: Any, images: Any) -> Any:

@@ -6,7 +6,7 @@ use fdconvert_loader::{Batch, Column};
 use pyo3::{
     exceptions::PyRuntimeError,
     prelude::*,
-    types::{PyBytes, PyDict, PyList},
+    types::{PyBytes, PyDict, PyList, PyString},
 };
 
 /// The fields that were asked for: numbers as arrays, the rest as lists.
@@ -16,6 +16,16 @@ pub(super) fn to_dict<'py>(py: Python<'py>, batch: &Batch) -> PyResult<Bound<'py
         dict.set_item(name, to_object(py, name, column)?)?;
     }
     Ok(dict)
+}
+
+/// The labels: as such a column, but JSON as text.
+pub(super) fn labels<'py>(py: Python<'py>, batch: &Batch) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(column) = batch.label_column() else { return Ok(None) };
+    if let Column::Json(documents) = column {
+        let texts = documents.iter().map(|document| PyString::from_bytes(py, document));
+        return Ok(Some(PyList::new(py, texts.collect::<PyResult<Vec<_>>>()?)?.into_any()));
+    }
+    to_object(py, "label", column).map(Some)
 }
 
 fn to_object<'py>(py: Python<'py>, name: &str, column: &Column) -> PyResult<Bound<'py, PyAny>> {

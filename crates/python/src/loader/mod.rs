@@ -234,7 +234,7 @@ impl BatchSource {
         batch: Batch,
         target: Option<Target>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let labels = batch.labels().map(|labels| numbers(labels.iter().copied())).transpose()?;
+        let labels = columns::labels(py, &batch)?;
         // Datasets of more samples than fit here do not fit anywhere.
         let samples = numbers(batch.samples().iter().map(|&sample| sample as i64))?;
         let (valid, substituted) = (flags(batch.valid())?, flags(batch.substituted())?);

@@ -3,7 +3,7 @@ use super::exchange::PyExchange;
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange,
-    Failures, Label, Last, Layout, Normalise, OnError, Options, Output, Shuffle, Throttle, World,
+    Failures, Label, Last, Layout, Mix, Normalise, OnError, Options, Output, Shuffle, Throttle, World,
     research::LIQUID,
 };
 use pyo3::{
@@ -75,6 +75,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         label: label(options)?,
         fields: fields(options)?,
         augment,
+        mix: mix(options)?,
         orient: get(options, "orient")?,
         failures: Failures {
             policy: policy(options)?,
@@ -243,6 +244,20 @@ fn augment(options: &Bound<'_, PyDict>) -> PyResult<Option<Augment>> {
         return unknown("augment", &name, &known);
     }
     Ok(augment)
+}
+
+/// How batches are mixed; without either way they are not.
+fn mix(options: &Bound<'_, PyDict>) -> PyResult<Option<Mix>> {
+    let (mixup, cutmix) = (get(options, "mixup")?, get(options, "cutmix")?);
+    let num_classes: Option<u32> = get(options, "num_classes")?;
+    if mixup == 0.0 && cutmix == 0.0 {
+        return match num_classes {
+            None => Ok(None),
+            Some(_) => Err(UsageError::new_err("num_classes: it is for `mixup` and `cutmix`")),
+        };
+    }
+    let (mix_prob, switch_prob) = (get(options, "mix_prob")?, get(options, "switch_prob")?);
+    Ok(Some(Mix { mixup, cutmix, mix_prob, switch_prob, num_classes }))
 }
 
 fn policy(options: &Bound<'_, PyDict>) -> PyResult<OnError> {

@@ -1,0 +1,135 @@
+//! The images: each row takes from the row before it, in place.
+//!
+//! The loops are over bytes and numbers side by side, without a branch, which compilers turn into
+//! vector instructions.
+
+use super::Blend;
+use crate::transform::{Area, DType, Layout, Output};
+use half::{
+    f16,
+    slice::{HalfBitsSliceExt, HalfFloatSliceExt},
+};
+
+impl Blend {
+    /// Mixes the rows of a batch, which look as `output` says: each with the one before it, and the
+    /// first with the last. A single row stays as it is.
+    ///
+    /// Single-precision numbers have the bits of torchvision's. Half precision is computed in single
+    /// precision and rounded once. Bytes, which torchvision does not mix, become the nearest one.
+    pub fn mix_images<R: AsMut<[u8]>>(&self, output: &Output, rows: &mut [R]) {
+        match *self {
+            Self::None => {}
+            Self::MixUp { lambda } => {
+                let weights = Weights::of(lambda);
+                match output.dtype {
+                    DType::U8 => roll(rows, |to, from| mix_bytes(weights, to, from)),
+                    DType::F16 => roll(rows, |to, from| mix_halves(weights, to, from)),
+                    DType::F32 => roll(rows, |to, from| mix_singles(weights, to, from)),
+                }
+            }
+            Self::CutMix { area, .. } => roll(rows, |to, from| paste(output, area, to, from)),
+        }
+    }
+
+    /// Mixes rows of numbers as the images are mixed.
+    pub(super) fn mix_numbers<R: AsMut<[f32]>>(&self, rows: &mut [R]) {
+        let (Self::MixUp { lambda } | Self::CutMix { lambda, .. }) = *self else { return };
+        let weights = Weights::of(lambda);
+        roll(rows, |to, from| {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = weights.mix(*to, *from));
+        });
+    }
+}
+
+/// The shares of a row and of the one before it.
+#[derive(Clone, Copy)]
+struct Weights {
+    own: f32,
+    other: f32,
+}
+
+impl Weights {
+    fn of(lambda: f64) -> Self {
+        Self { own: lambda as f32, other: (1.0 - lambda) as f32 }
+    }
+
+    #[inline(always)]
+    fn mix(self, own: f32, other: f32) -> f32 {
+        other * self.other + own * self.own
+    }
+}
+
+/// Lets each row take from the one before it, and the first from the last.
+fn roll<T: Clone, R: AsMut<[T]>>(rows: &mut [R], take: impl Fn(&mut [T], &[T])) {
+    let [_, .., last] = rows else { return };
+    // From the end on: what a row takes from has not changed yet, so only the last one is copied.
+    let copy = last.as_mut().to_vec();
+    for at in (1..rows.len()).rev() {
+        let (before, rest) = rows.split_at_mut(at);
+        if let (Some(from), Some(to)) = (before.last_mut(), rest.first_mut()) {
+            take(to.as_mut(), from.as_mut());
+        }
+    }
+    if let Some(first) = rows.first_mut() {
+        take(first.as_mut(), &copy);
+    }
+}
+
+fn mix_bytes(weights: Weights, to: &mut [u8], from: &[u8]) {
+    /// 2^23: numbers between it and twice it are integers, so adding it rounds, and the lowest
+    /// byte of the sum is the result. A conversion that minds what does not fit takes longer.
+    const ROUNDS: f32 = 8_388_608.0;
+    to.iter_mut().zip(from).for_each(|(to, from)| {
+        let mixed = weights.mix(f32::from(*to), f32::from(*from));
+        *to = (mixed + ROUNDS).to_bits() as u8;
+    });
+}
+
+fn mix_singles(weights: Weights, to: &mut [u8], from: &[u8]) {
+    let ((to, _), (from, _)) = (to.as_chunks_mut::<4>(), from.as_chunks::<4>());
+    to.iter_mut().zip(from).for_each(|(to, from)| {
+        *to = weights.mix(f32::from_ne_bytes(*to), f32::from_ne_bytes(*from)).to_ne_bytes();
+    });
+}
+
+/// Numbers of half precision that are converted together, in buffers on the stack.
+const BLOCK: usize = 256;
+
+fn mix_halves(weights: Weights, to: &mut [u8], from: &[u8]) {
+    let ((to, _), (from, _)) = (to.as_chunks_mut::<2>(), from.as_chunks::<2>());
+    let (mut bits, mut own, mut other) = ([0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+    for (to, from) in to.chunks_mut(BLOCK).zip(from.chunks(BLOCK)) {
+        widen(to, &mut bits, &mut own);
+        widen(from, &mut bits, &mut other);
+        own.iter_mut().zip(&other).for_each(|(own, other)| *own = weights.mix(*own, *other));
+        bits.reinterpret_cast_mut::<f16>().convert_from_f32_slice(&own);
+        to.iter_mut().zip(&bits).for_each(|(to, bits)| *to = bits.to_ne_bytes());
+    }
+}
+
+fn widen(from: &[[u8; 2]], bits: &mut [u16; BLOCK], to: &mut [f32; BLOCK]) {
+    bits.iter_mut().zip(from).for_each(|(bits, from)| *bits = u16::from_ne_bytes(*from));
+    bits.reinterpret_cast::<f16>().convert_to_f32_slice(to);
+}
+
+/// Copies a rectangle.
+fn paste(output: &Output, area: Area, to: &mut [u8], from: &[u8]) {
+    let (width, height) = (output.size.0 as usize, output.size.1 as usize);
+    let pixel_bytes = match output.layout {
+        Layout::Nhwc => 3 * output.dtype.n_bytes(),
+        Layout::Nchw => output.dtype.n_bytes(),
+    };
+    let line_bytes = (width * pixel_bytes).max(1);
+    let columns = area.x as usize * pixel_bytes..(area.x + area.width) as usize * pixel_bytes;
+    let lines = area.y as usize..(area.y + area.height) as usize;
+    // Of three planes each begins again at the first line.
+    for (number, (to, from)) in
+        to.chunks_exact_mut(line_bytes).zip(from.chunks_exact(line_bytes)).enumerate()
+    {
+        if lines.contains(&(number % height.max(1)))
+            && let (Some(to), Some(from)) = (to.get_mut(columns.clone()), from.get(columns.clone()))
+        {
+            to.copy_from_slice(from);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! MixUp and CutMix: rows of a complete batch are mixed with each other, and labels become soft.
+//!
+//! ```text
+//! draw    (seed, epoch, step) -> what becomes of a batch, with one share for all its rows
+//! blend   each row of images takes from the row before it, in place
+//! labels  a number for each class in every row, which take from each other as the images do
+//! ```
+//!
+//! The meaning is that of torchvision's `v2.MixUp` and `v2.CutMix`, whose images and labels are
+//! those of `blend` and `labels` for the same share and box. Mixing comes last, after crop, flip,
+//! augmentation and normalisation. A row takes from the row before it, and the first from the last,
+//! as when torchvision rolls a batch by one; rows that are not valid are left out of that: they
+//! neither give nor take. A batch with a single valid row stays as it is.
+//!
+//! What is drawn follows from seed, epoch and the number of the step alone, so it is the same on all
+//! ranks, for any number of threads, and after a resume. The thread that makes the last row of a
+//! batch mixes it, before the consumer sees it.
+//!
+//! Deliberately absent: label smoothing, which is the training's, and a share for each row.
+
+mod blend;
+mod draw;
+mod labels;
+
+pub(crate) use labels::LabelRow;
+
+use crate::{
+    column::Column,
+    dataset::Datasets,
+    options::Options,
+    transform::{Area, Output},
+};
+use fdconvert_core::{Error, Result};
+
+/// How rows of a batch are mixed. The options have the names that they have in timm and torchvision.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mix {
+    /// The parameter, for both sides, of the beta distribution that the share of MixUp is drawn
+    /// from; usually 0.2 to 1. 0 for no MixUp. Zhang et al., "mixup: Beyond Empirical Risk
+    /// Minimization", 2018.
+    pub mixup: f64,
+    /// The same for CutMix, usually 1. 0 for no CutMix. Yun et al., "CutMix: Regularization Strategy
+    /// to Train Strong Classifiers with Localizable Features", 2019.
+    pub cutmix: f64,
+    /// Probability with which a batch is mixed; the labels of the others are soft, too.
+    pub mix_prob: f64,
+    /// Where both are asked for, the probability with which a batch that is mixed gets CutMix.
+    pub switch_prob: f64,
+    /// Numbers in each row of labels. `None` for as many as the label has names of classes, or its
+    /// arrays elements.
+    pub num_classes: Option<u32>,
+}
+
+/// What becomes of the rows of a batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Blend {
+    /// They stay as they are.
+    None,
+    /// Each is `lambda` of itself and the rest of the row before it.
+    MixUp {
+        /// The share that a row keeps, from 0 to 1.
+        lambda: f64,
+    },
+    /// Each has a rectangle of the row before it.
+    CutMix {
+        /// The rectangle, which may be empty.
+        area: Area,
+        /// The share of the pixels that a row keeps, from 0 to 1.
+        lambda: f64,
+    },
+}
+
+impl Default for Mix {
+    fn default() -> Self {
+        Self { mixup: 0.0, cutmix: 0.0, mix_prob: 1.0, switch_prob: 0.5, num_classes: None }
+    }
+}
+
+impl Mix {
+    /// Checks the numbers, once for a run.
+    ///
+    /// # Errors
+    /// `Usage`, naming the option.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |option, what: String| Err(Error::usage(option, what));
+        for (option, alpha) in [("mixup", self.mixup), ("cutmix", self.cutmix)] {
+            if !(0.0..=1e6).contains(&alpha) {
+                let what =
+                    format!("{alpha} is no parameter of a beta distribution; take 0.1 to 10");
+                return refuse(option, what);
+            }
+        }
+        if self.mixup == 0.0 && self.cutmix == 0.0 {
+            return refuse("mixup", "neither it nor `cutmix` is above 0, so nothing mixes".into());
+        }
+        for (option, share) in [("mix_prob", self.mix_prob), ("switch_prob", self.switch_prob)] {
+            if !(0.0..=1.0).contains(&share) {
+                return refuse(option, format!("{share} is not a probability"));
+            }
+        }
+        if self.num_classes == Some(0) {
+            return refuse("num_classes", "there is at least one class".into());
+        }
+        Ok(())
+    }
+
+    /// Refuses options that mixed batches cannot have.
+    ///
+    /// # Errors
+    /// `Usage`, naming the option.
+    pub(crate) fn check_with(&self, _options: &Options) -> Result<()> {
+        self.check()
+        // Fields that move with the image (masks, boxes) are to be refused here by name: half a mask
+        // is none, and boxes of two images are no boxes of their mixture.
+    }
+}
+
+/// What mixes the batches of a loader.
+pub(crate) struct Mixing {
+    mix: Mix,
+    labels: labels::SoftLabels,
+    output: Output,
+    seed: u64,
+}
+
+impl Mixing {
+    /// # Errors
+    /// `Usage` for labels that cannot be mixed.
+    pub(crate) fn new(datasets: &Datasets, options: &Options) -> Result<Option<Self>> {
+        let Some(mix) = options.mix else { return Ok(None) };
+        let labels = labels::SoftLabels::new(datasets, options, &mix)?;
+        Ok(Some(Self { mix, labels, output: options.output, seed: options.seed }))
+    }
+
+    /// What becomes of a batch.
+    pub(crate) fn blend(&self, epoch: u64, step: u64) -> Blend {
+        self.mix.draw(self.seed, epoch, step, self.output.size)
+    }
+
+    /// Mixes rows of images; those that are not valid are not among them.
+    pub(crate) fn mix_images<R: AsMut<[u8]>>(&self, blend: &Blend, rows: &mut [R]) {
+        blend.mix_images(&self.output, rows);
+    }
+
+    /// The mixed labels of all rows of a batch.
+    ///
+    /// # Errors
+    /// `Usage`, naming sample and label, for a label that is no class.
+    pub(crate) fn labels<'a>(
+        &self,
+        blend: &Blend,
+        rows: impl ExactSizeIterator<Item = LabelRow<'a>>,
+    ) -> Result<Column> {
+        self.labels.mixed(blend, rows)
+    }
+}
