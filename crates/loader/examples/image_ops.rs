@@ -9,7 +9,7 @@
 //! time                                           prints microseconds of the steps at 224x224
 //! ```
 use fdconvert_loader::{
-    Area, Augment, Augmenter, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Region,
+    Area, Augment, Augmenter, Blend, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Region,
     Renderer,
 };
 use std::error::Error;
@@ -136,6 +136,15 @@ fn time(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut copy = pixels.clone();
     let micros = best(|| black_box(&mut copy).copy_from_slice(black_box(&pixels)));
     writeln!(out, "copy alone: {micros:.1} us")?;
+    for dtype in [DType::U8, DType::F16, DType::F32] {
+        let output = Output { size, dtype, layout: Layout::Nchw, normalise: None };
+        let mut batch = vec![0; 64 * output.n_bytes()];
+        let mut rows: Vec<&mut [u8]> = batch.chunks_exact_mut(output.n_bytes()).collect();
+        for blend in [Blend::MixUp { lambda: 0.3 }, Blend::cut(0.5, (112, 112), size)] {
+            let micros = best(|| blend.mix_images(&output, black_box(&mut rows))) / 64.0;
+            writeln!(out, "{dtype:?} {blend:?}: {micros:.1} us for each of 64 rows")?;
+        }
+    }
     let mut augmenter = Augmenter::default();
     for op in Op::ALL {
         let policy = Augment::RandAugment { n_ops: 1, magnitude: 9, n_bins: 31 };

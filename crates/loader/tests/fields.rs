@@ -10,7 +10,7 @@ use fdconvert_core::{
 };
 use fdconvert_formats::{beton::Beton, mds::Mds, wds::Wds};
 use fdconvert_loader::{
-    Access, Batch, CachePolicy, Column, Datasets, Failures, Label, Last, Loader, OnError, Options,
+    Access, Batch, Blend, CachePolicy, Column, Datasets, Failures, Label, Last, Loader, Mix, OnError, Options,
     Shuffle, ThreadExchange, World, research::LIQUID,
 };
 use fdconvert_testkit::fixtures;
@@ -272,6 +272,158 @@ fn rows_that_fail_have_the_values_of_what_they_show() {
         }
     }
     assert_eq!(n_skipped, 1);
+}
+
+/// The same values as labels, next to all fields and without any.
+#[test]
+fn labels_of_every_kind_are_columns() {
+    each_format(|format, _, reader| {
+        let readers = [reader];
+        for name in NAMES {
+            let label = Label::Field(name.into());
+            let all = Options { label: label.clone(), last: Last::Pad, ..all_fields(7) };
+            let mut n_batches = 0;
+            for batch in open(&readers, all.clone()).map(Result::unwrap) {
+                check(&batch, &readers);
+                assert_eq!(batch.label_column(), batch.field(name), "{}", format.name());
+                n_batches += 1;
+            }
+            let n_bytes: u64 =
+                (0..N_SAMPLES as u64).map(|at| readers[0].image_bytes(at).unwrap()).sum();
+            let folder = tempfile::tempdir().unwrap();
+            for cache_bytes in [0, n_bytes / 2] {
+                let alone = Options {
+                    fields: Vec::new(),
+                    cache_bytes,
+                    cache_folder: (cache_bytes > 0).then(|| folder.path().to_owned()),
+                    threads: 3,
+                    ..all.clone()
+                };
+                let mut loader = open(&readers, alone.clone());
+                let first = loader.next_batch().unwrap().unwrap();
+                check_labels(&first, &readers[0], name);
+                assert_eq!(first.fields().count(), 0);
+                let mut resumed = open(&readers, alone);
+                resumed.restore(&loader.state()).unwrap();
+                let rest = resumed.by_ref().map(|batch| {
+                    check_labels(&batch.unwrap(), &readers[0], name);
+                });
+                assert_eq!(rest.count(), n_batches - 1);
+                // What batches show is not left out; all other fields are.
+                assert!(!resumed.datasets().left_out().iter().any(|left_out| left_out == name));
+                assert_eq!(resumed.datasets().left_out().len(), NAMES.len());
+                // Kept by then: in the next epoch hits have their labels, too.
+                resumed.by_ref().for_each(|batch| check_labels(&batch.unwrap(), &readers[0], name));
+                assert_eq!(resumed.stats().hits > 0, cache_bytes > 0);
+            }
+        }
+    });
+}
+
+fn check_labels(batch: &Batch, reader: &Arc<dyn Reader>, name: &str) {
+    let (column, field) = (batch.label_column().unwrap(), reader.schema().position(name).unwrap());
+    assert_eq!(column.len(), batch.len());
+    assert_eq!(batch.labels().is_some(), matches!(column, Column::Int(_)));
+    for (row, number) in batch.samples().iter().enumerate() {
+        let sample = reader.get(*number).unwrap();
+        assert_eq!(value(column, row), sample.values[field], "`{name}` of {number}");
+    }
+}
+
+#[test]
+fn labels_are_of_one_kind_in_all_datasets_and_no_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let reader = pack(&Beton::default(), &folder.path().join("a.beton"));
+    let said = |readers: Vec<Arc<dyn Reader>>, name: &str| {
+        let readers = readers.into_iter().map(|reader| (reader, 1.0)).collect();
+        let options = Options { label: Label::Field(name.into()), ..options(4, 8) };
+        Loader::new(Datasets::weighted(readers).unwrap(), options).err().unwrap().to_string()
+    };
+    let other: Arc<dyn Reader> = Memory::new(8).with_fields(&[("id", Value::Float(0.5))]);
+    let found = said(vec![reader.clone(), other], "id");
+    assert!(found.contains("label: `id` is an int in a.beton and a float in memory"), "{found}");
+    for name in ["mask", "image", "captions"] {
+        let found = said(vec![reader.clone()], name);
+        let expected = format!("label: a.beton has no label `{name}`; its fields are ");
+        assert!(found.contains(&expected) && found.contains("name `id` or `label` or"), "{found}");
+    }
+}
+
+#[test]
+fn labels_of_other_kinds_travel_with_moved_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let readers = [pack(&Wds::default(), &folder.path().join("a.wds"))];
+    let loader = |(exchange, rank)| {
+        let options = Options {
+            world: World { rank, size: 2 },
+            cache_bytes: 1 << 20,
+            locality: true,
+            exchange: Some(Arc::new(exchange)),
+            label: Label::Field("box".into()),
+            ..options(6, 8)
+        };
+        open(&readers, options)
+    };
+    let mut loaders: Vec<_> =
+        ThreadExchange::of_ranks(2).into_iter().zip(0..).map(loader).collect();
+    for _ in 0..4 {
+        thread::scope(|scope| {
+            for loader in &mut loaders {
+                let reader = &readers[0];
+                scope.spawn(move || {
+                    loader.for_each(|batch| check_labels(&batch.unwrap(), reader, "box"));
+                });
+            }
+        });
+    }
+    assert!(loaders.iter().map(|loader| loader.stats().exchanged).sum::<u64>() > 0);
+}
+
+#[test]
+fn arrays_of_numbers_for_each_class_are_mixed_as_labels() {
+    let several = ArraySpec { dtype: DType::U8, shape: vec![5], torch: false };
+    let square = ArraySpec { dtype: DType::F32, shape: vec![2, 2], torch: false };
+    let fields = vec![
+        FieldSpec::new("image", Kind::Image),
+        FieldSpec::new("classes", Kind::Array(several)),
+        FieldSpec::new("square", Kind::Array(square)),
+    ];
+    let schema = Schema::new(fields).unwrap();
+    let samples = fixtures::samples(&schema, &[fixtures::raw(20, 18, 1)], 10, 3);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a.beton");
+    let reader = common::packed(&Beton::default(), &out, &schema, &samples);
+    let with = |label: &str, num_classes| Options {
+        label: Label::Field(label.into()),
+        mix: Some(Mix { mixup: 1.0, num_classes, ..Mix::default() }),
+        shuffle: Shuffle::None,
+        ..options(10, 8)
+    };
+    let numbers = |row: usize| match &samples[row].values[1] {
+        Value::Array(bytes) => bytes.iter().copied().map(f32::from).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    for num_classes in [None, Some(5)] {
+        let batch = open(from_ref(&reader), with("classes", num_classes)).next().unwrap().unwrap();
+        let Some(Column::Array { spec, bytes }) = batch.label_column() else { panic!() };
+        assert_eq!((spec.dtype, &spec.shape[..]), (DType::F32, &[10, 5][..]));
+        let Blend::MixUp { lambda } = batch.blend() else { panic!() };
+        let (own, other) = (lambda as f32, (1.0 - lambda) as f32);
+        let expected = (0..10).flat_map(|row| {
+            let rows = numbers(row).into_iter().zip(numbers((row + 9) % 10));
+            rows.map(|(a, b)| b * other + a * own).collect::<Vec<_>>()
+        });
+        assert!(expected.eq(bytes.as_chunks().0.iter().map(|it| f32::from_le_bytes(*it))));
+    }
+    let refused = |label, num_classes| {
+        let readers = vec![(reader.clone(), 1.0)];
+        let datasets = Datasets::weighted(readers).unwrap();
+        Loader::new(datasets, with(label, num_classes)).err().unwrap().to_string()
+    };
+    let found = refused("classes", Some(6));
+    assert!(found.contains("num_classes: the label `classes` has 5 numbers"), "{found}");
+    let found = refused("square", None);
+    assert!(found.contains("`square` have the shape [2, 2], and only rows"), "{found}");
 }
 
 #[test]
