@@ -2,7 +2,7 @@
 
 use crate::{
     column::Columns,
-    fields::{FieldValue, Fields, RowValues, listed, take_value},
+    fields::{FieldValue, Fields, MaybeStored, RowValues, listed, take_value},
     groups::Located,
     options::{Label, Options},
 };
@@ -140,16 +140,17 @@ impl Datasets {
         Ok(self)
     }
 
-    /// The same with these fields in its batches.
+    /// The same with the fields that the options name in its batches.
     ///
     /// # Errors
-    /// `Usage`, naming dataset and field, for fields that cannot be in batches of so many rows.
-    pub(crate) fn with_fields(mut self, names: &[String], batch_rows: u32) -> Result<Self> {
-        let fields = Fields::new(names, self.readers())?;
-        Columns::check(&fields, batch_rows)?;
+    /// `Usage`, naming dataset and field, for fields that cannot be in such batches.
+    pub(crate) fn with_fields(mut self, options: &Options) -> Result<Self> {
+        let fields = Fields::new(options, self.readers())?;
+        Columns::check(&fields, options.batch)?;
         for part in &mut self.parts {
             let schema = part.reader.schema();
-            part.fields = names.iter().filter_map(|name| schema.position(name)).collect();
+            let position = |field: &FieldSpec| schema.position(&field.name);
+            part.fields = fields.specs().iter().filter_map(position).collect();
         }
         self.fields = Arc::new(fields);
         Ok(self)
@@ -217,7 +218,7 @@ impl Datasets {
     }
 
     /// The datasets, in the order in which they were given.
-    pub fn readers(&self) -> impl Iterator<Item = &Arc<dyn Reader>> {
+    pub fn readers(&self) -> impl Iterator<Item = &Arc<dyn Reader>> + Clone {
         self.parts.iter().map(|part| &part.reader)
     }
 
@@ -415,7 +416,7 @@ impl Datasets {
 
 impl Part {
     /// Key and image of a sample, and what its row tells of it.
-    fn take<I>(&self, sample: Sample<I>, fields: &Fields) -> Result<(String, I, RowValues)> {
+    fn take<I: MaybeStored>(&self, sample: Sample<I>, fields: &Fields) -> Result<(String, I, RowValues)> {
         let Sample { key, mut values } = sample;
         let label = match self.label.map(|label| values.get(label)) {
             None => 0,
@@ -436,7 +437,7 @@ impl Part {
     }
 
     /// Values of the fields that were asked for.
-    fn field_values<I>(
+    fn field_values<I: MaybeStored>(
         &self,
         key: &str,
         values: &mut [Value<I>],

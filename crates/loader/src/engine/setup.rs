@@ -35,7 +35,7 @@ impl Setup {
     ) -> Result<Self> {
         options.check()?;
         let datasets = datasets.labelled(&options.label)?;
-        let datasets = datasets.with_fields(&options.fields, options.batch)?;
+        let datasets = datasets.with_fields(&options)?;
         let quarantine = match &options.failures.policy {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),
             _ => None,
@@ -98,6 +98,11 @@ impl Setup {
     /// `Usage` when the state is of other datasets or another seed.
     pub(crate) fn resume(&self, state: &State) -> Result<Cursor> {
         self.steps(state.epoch)?.resume(self.fingerprint, state)
+    }
+
+    /// Returns whether batches tell how each row shows its image.
+    pub(crate) fn tells_geometry(&self) -> bool {
+        self.options.geometry || self.datasets.fields().follow()
     }
 
     /// The shape of a batch with so many rows.
