@@ -50,7 +50,9 @@ impl Decoder {
         let n_bytes = match header.codec {
             Codec::Png => {
                 guarded(|| decode_png(&encoded.bytes, &header, limits, self.scratch(), out))
-                    .map_err(|what| Error::sample(key, undecodable(&encoded.bytes, &header, what)))?
+                    .map_err(|what| {
+                        Error::sample(key, undecodable(&encoded.bytes, &header, what))
+                    })?
             }
             Codec::Raw if color == Color::Gray => {
                 out.clear();
@@ -123,9 +125,9 @@ fn decode_png(
     out.reserve(width as usize * height as usize);
     let (mask, per_byte) = ((1_u8 << bits) - 1, 8 / bits);
     for row in scratch.chunks_exact(row_bytes.max(1)) {
-        let values = row.iter().flat_map(|byte| {
-            (1..=per_byte).map(move |place| byte >> (8 - bits * place) & mask)
-        });
+        let values = row
+            .iter()
+            .flat_map(|byte| (1..=per_byte).map(move |place| byte >> (8 - bits * place) & mask));
         out.extend(values.take(width as usize));
     }
     Ok(1)

@@ -132,7 +132,8 @@ impl Columns {
             Role::Objects => Ok(Column::Objects(Box::new(Objects::of_rows(objects.clone())?))),
             _ => Column::empty(&field.name, &field.kind, n_rows),
         };
-        all.columns = fields.shown().iter().zip(fields.roles()).map(empty).collect::<Result<_>>()?;
+        all.columns =
+            fields.shown().iter().zip(fields.roles()).map(empty).collect::<Result<_>>()?;
         for (row, values) in rows.enumerate() {
             for (column, value) in all.columns.iter_mut().zip(values.unwrap_or_default()) {
                 column.set(row, value);

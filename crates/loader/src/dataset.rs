@@ -416,7 +416,11 @@ impl Datasets {
 
 impl Part {
     /// Key and image of a sample, and what its row tells of it.
-    fn take<I: MaybeStored>(&self, sample: Sample<I>, fields: &Fields) -> Result<(String, I, RowValues)> {
+    fn take<I: MaybeStored>(
+        &self,
+        sample: Sample<I>,
+        fields: &Fields,
+    ) -> Result<(String, I, RowValues)> {
         let Sample { key, mut values } = sample;
         let label = match self.label.map(|label| values.get(label)) {
             None => 0,

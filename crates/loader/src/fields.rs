@@ -3,7 +3,9 @@
 
 use crate::{follow::Role, options::Options};
 use bytes::Bytes;
-use fdconvert_core::{ArraySpec, Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Value};
+use fdconvert_core::{
+    ArraySpec, Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Value,
+};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -155,10 +157,7 @@ impl Fields {
 
 /// Takes a value that is of a kind out of a sample, with bytes of its own. `None` if it is of
 /// another one, or an array of another size.
-pub(crate) fn take_value<I: MaybeStored>(
-    value: &mut Value<I>,
-    kind: &Kind,
-) -> Option<FieldValue> {
+pub(crate) fn take_value<I: MaybeStored>(value: &mut Value<I>, kind: &Kind) -> Option<FieldValue> {
     let owned = |bytes: &[u8]| Bytes::copy_from_slice(bytes);
     Some(match (value, kind) {
         (Value::Int(int), Kind::Int) => Value::Int(*int),

@@ -87,6 +87,6 @@ pub use order::{
 pub use stats::{Decoded, Stats, Verdict};
 pub use supply::CachePolicy;
 pub use transform::{
-    Area, Augment, Augmenter, Crop, DType, Geometry, Inset, Key, Layout, Normalise, Op, Output, Policy,
-    Purpose, Rect, Region, Renderer, scale_for,
+    Area, Augment, Augmenter, Crop, DType, Geometry, Inset, Key, Layout, Normalise, Op, Output,
+    Policy, Purpose, Rect, Region, Renderer, scale_for,
 };

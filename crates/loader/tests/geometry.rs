@@ -333,8 +333,10 @@ fn check_objects(
             bottom.clamp(0.0, height),
         ];
         let smallest = (clipped[2] - clipped[0]).min(clipped[3] - clipped[1]);
-        assert!((smallest - 1.0).abs() > 1e-6, "no test of rounding");
-        if smallest < 1.0 {
+        // On the border rounding decides, which is not what this is about.
+        let is_border = (smallest - 1.0).abs() < 1e-5;
+        let is_next = || objects.boxes.get(at).is_some_and(|found| is_near(found, &clipped));
+        if smallest < 1.0 - 1e-5 || is_border && !is_next() {
             continue;
         }
         assert!(is_near(&objects.boxes[at], &clipped), "{:?} {clipped:?}", objects.boxes[at]);
@@ -517,25 +519,28 @@ fn caches_resumes_and_other_ranks_change_nothing() {
     let (reader, stored) = dataset(&folder.path().join("a.wds"));
     let crop = CROPS[1];
     let base = followed(crop, (16, 13), 0.5);
-    let mut plain = open(&reader, base.clone());
-    let expected: Vec<Seen> = (0..3).map(|_| columns(&mut plain)).collect();
-    for in_folder in [false, true] {
+    let expected = columns(&mut open(&reader, base.clone()));
+    // What is kept is part of the order, and where it is kept is not.
+    let cached = [false, true].map(|in_folder| {
         let cached = Options {
             cache_bytes: 1 << 24,
             cache_folder: in_folder.then(|| folder.path().join("cache")),
             ..base.clone()
         };
         let mut loader = open(&reader, cached);
-        for expected in &expected {
-            assert!(columns(&mut loader) == *expected);
+        for batch in loader.by_ref().map(Result::unwrap) {
+            check(&batch, crop, &stored);
         }
-        assert_eq!(loader.stats().reads, N_SAMPLES);
-    }
+        let seen: Vec<_> = (0..2).map(|_| columns(&mut loader)).collect();
+        assert_eq!((loader.stats().reads, loader.stats().hits), (N_SAMPLES, 2 * N_SAMPLES));
+        seen
+    });
+    assert!(cached[0] == cached[1]);
     let mut first = open(&reader, base.clone());
     let state = first.by_ref().take(2).map(|batch| batch.unwrap().state()).last().unwrap();
     let mut second = open(&reader, base.clone());
     second.restore(&state).unwrap();
-    assert!(columns(&mut second) == expected[0][2..]);
+    assert!(columns(&mut second) == expected[2..]);
 
     let loader = |(exchange, rank)| {
         let options = Options {
@@ -561,7 +566,11 @@ fn caches_resumes_and_other_ranks_change_nothing() {
             }
         });
     }
-    assert!(loaders.iter().map(|loader| loader.stats().exchanged).sum::<u64>() > 0);
+    let sum = |of: fn(&fdconvert_loader::Stats) -> u64| -> u64 {
+        loaders.iter().map(|loader| of(&loader.stats())).sum()
+    };
+    let (moved, exchanged) = (sum(|stats| stats.moved), sum(|stats| stats.exchanged));
+    assert!(exchanged > 0 && exchanged == moved, "{exchanged} of {moved}");
 }
 
 /// A dataset whose fourth sample has another value in one field.

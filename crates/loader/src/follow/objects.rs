@@ -118,9 +118,14 @@ impl Annotations {
     ///
     /// # Errors
     /// Why they cannot be shown: other keypoints than those that are to be exchanged.
-    pub(super) fn shown(self, row: &RowGeometry, options: &ObjectOptions) -> Result<Objects, String> {
+    pub(super) fn shown(
+        self,
+        row: &RowGeometry,
+        options: &ObjectOptions,
+    ) -> Result<Objects, String> {
         let (width, height) = (f64::from(row.source.0), f64::from(row.source.1));
-        let [x_scale, y_scale] = self.size.map_or([1.0; 2], |size| [width / size[0], height / size[1]]);
+        let [x_scale, y_scale] =
+            self.size.map_or([1.0; 2], |size| [width / size[0], height / size[1]]);
         let moved = Moved { row, scale: [x_scale, y_scale] };
         let boxes: Vec<_> = self.boxes.iter().map(|it| moved.bounding_box(*it)).collect();
         let kept: Vec<bool> = boxes
@@ -205,7 +210,9 @@ impl Moved<'_> {
         for list in lists {
             let begin = points.len();
             match flipped && !flip.is_empty() {
-                true => points.extend(flip.iter().filter_map(|at| list.get(*at).copied().map(moved))),
+                true => {
+                    points.extend(flip.iter().filter_map(|at| list.get(*at).copied().map(moved)))
+                }
                 false => points.extend(list.iter().copied().map(moved)),
             }
             points.resize(begin + per_object, [0.0; 3]);

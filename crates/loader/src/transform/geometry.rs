@@ -203,7 +203,8 @@ fn inner(size: (u32, u32), source: (u32, u32)) -> Area {
     let side = |filled: u32, other: u32, this: u32| {
         (u64::from(filled) * u64::from(this) / u64::from(other)).max(1) as u32
     };
-    let is_wide = u64::from(source.0) * u64::from(size.1) >= u64::from(source.1) * u64::from(size.0);
+    let is_wide =
+        u64::from(source.0) * u64::from(size.1) >= u64::from(source.1) * u64::from(size.0);
     let (width, height) = if is_wide {
         (size.0, side(size.0, source.0, source.1))
     } else {
