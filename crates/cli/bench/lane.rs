@@ -152,6 +152,7 @@ impl Lane {
             Crop::Center { .. } => "center",
             Crop::Random { .. } => "rrc",
             Crop::None => "none",
+            Crop::Letterbox { .. } => "letterbox",
         };
         let dtype = match output.dtype {
             DType::U8 => "u8",

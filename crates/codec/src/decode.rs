@@ -125,6 +125,10 @@ impl Decoder {
         &mut self.jpeg
     }
 
+    pub(crate) fn scratch(&mut self) -> &mut Vec<u8> {
+        &mut self.scratch
+    }
+
     fn decode_claimed(
         &mut self,
         encoded: &Encoded,

@@ -1,4 +1,5 @@
-//! How fast a dataset is loaded: `throughput DATASET [center|random|none] [THREADS] [EPOCHS]`.
+//! How fast a dataset is loaded: `throughput DATASET [center|random|none] [THREADS] [EPOCHS] [MASK]...`,
+//! with masks in the fields of these names.
 #![allow(clippy::print_stdout, reason = "a measurement for people")]
 
 use cpu_time::ProcessTime;
@@ -15,7 +16,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let threads = args.next().map_or(Ok(1), |threads| threads.parse())?;
     let epochs: u64 = args.next().map_or(Ok(3), |epochs| epochs.parse())?;
-    let options = Options { batch: 256, threads, crop, ..Options::default() };
+    let masks = args.collect();
+    let options = Options { batch: 256, threads, crop, masks, ..Options::default() };
     let mut loader = Loader::new(Datasets::open(path)?, options)?;
     for epoch in 0..epochs {
         let (wall, cpu) = (Instant::now(), ProcessTime::now());

@@ -2,6 +2,7 @@
 use crate::{
     column::{Column, Columns},
     device::DeviceRows,
+    follow::RowGeometry,
     mix::Blend,
     order::State,
     transform::{DType, Layout},
@@ -63,6 +64,7 @@ pub struct Batch {
     pub(crate) labels: Option<Column>,
     pub(crate) blend: Blend,
     pub(crate) columns: Columns,
+    pub(crate) geometry: Option<Vec<RowGeometry>>,
     pub(crate) samples: Vec<u64>,
     pub(crate) valid: Vec<bool>,
     pub(crate) substituted: Vec<bool>,
@@ -190,6 +192,14 @@ impl Batch {
         self.columns.iter()
     }
 
+    /// How each row shows the image of its sample; `None` where neither
+    /// [`Options::geometry`](crate::Options::geometry) nor a field that follows the image was asked
+    /// for.
+    #[must_use]
+    pub fn geometry(&self) -> Option<&[RowGeometry]> {
+        self.geometry.as_deref()
+    }
+
     /// The number of each row's sample in the dataset; of several datasets, counted through them.
     #[must_use]
     pub fn samples(&self) -> &[u64] {
@@ -241,7 +251,7 @@ impl Batch {
     /// Changes what a row shows.
     #[cfg(feature = "gpu")]
     pub(crate) fn set_row(&mut self, row: usize, facts: RowFacts) {
-        let RowFacts { sample, values, filled, substituted } = facts;
+        let RowFacts { sample, values, filled, substituted, .. } = facts;
         set(&mut self.samples, row, sample);
         set(&mut self.valid, row, filled);
         set(&mut self.substituted, row, substituted);

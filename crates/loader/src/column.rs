@@ -1,6 +1,9 @@
 //! The values of one field for all rows of a batch, side by side.
 
-use crate::fields::{FieldValue, Fields};
+use crate::{
+    fields::{FieldValue, Fields},
+    follow::{Objects, Role},
+};
 use bytes::Bytes;
 use fdconvert_core::{ArraySpec, Error, FieldSpec, Kind, Result, Value};
 use std::sync::Arc;
@@ -29,6 +32,8 @@ pub enum Column {
     Json(Vec<Bytes>),
     /// Opaque bytes.
     Bytes(Vec<Bytes>),
+    /// The objects of [`Options::objects`](crate::Options::objects).
+    Objects(Box<Objects>),
 }
 
 /// All columns of a batch.
@@ -73,6 +78,7 @@ impl Column {
             Self::Text(texts) => texts.len(),
             Self::Json(documents) => documents.len(),
             Self::Bytes(values) => values.len(),
+            Self::Objects(objects) => objects.n_rows(),
             Self::Array { spec, .. } => {
                 let n_rows = spec.shape.first().copied().unwrap_or_default();
                 usize::try_from(n_rows).unwrap_or_default()
@@ -108,21 +114,26 @@ impl Column {
 }
 
 impl Columns {
-    /// The columns of a batch of these rows.
+    /// The columns of a batch of these rows, and of their objects.
     ///
     /// # Errors
-    /// As [`check`](Self::check).
+    /// As [`check`](Self::check), and for objects that take too much memory.
     pub(crate) fn new<'a>(
         fields: &Arc<Fields>,
         rows: impl ExactSizeIterator<Item = Option<&'a [FieldValue]>>,
+        objects: impl Iterator<Item = Option<&'a Objects>> + Clone,
     ) -> Result<Self> {
         let mut all = Self { fields: fields.clone(), columns: Vec::new() };
         if fields.is_empty() {
             return Ok(all);
         }
         let n_rows = rows.len();
-        let empty = |field: &FieldSpec| Column::empty(&field.name, &field.kind, n_rows);
-        all.columns = fields.specs().iter().map(empty).collect::<Result<_>>()?;
+        let empty = |(field, role): (&FieldSpec, &Role)| match role {
+            Role::Objects => Ok(Column::Objects(Box::new(Objects::of_rows(objects.clone())?))),
+            _ => Column::empty(&field.name, &field.kind, n_rows),
+        };
+        all.columns =
+            fields.shown().iter().zip(fields.roles()).map(empty).collect::<Result<_>>()?;
         for (row, values) in rows.enumerate() {
             for (column, value) in all.columns.iter_mut().zip(values.unwrap_or_default()) {
                 column.set(row, value);
@@ -136,7 +147,7 @@ impl Columns {
     /// # Errors
     /// `Usage`, naming the field.
     pub(crate) fn check(fields: &Fields, n_rows: u32) -> Result<()> {
-        for field in fields.specs() {
+        for field in fields.shown() {
             if let Kind::Array(one) = &field.kind {
                 let shape = std::iter::once(n_rows.into()).chain(one.shape.iter().copied());
                 let spec = ArraySpec { shape: shape.collect(), ..one.clone() };
@@ -165,7 +176,7 @@ impl Columns {
     #[cfg(feature = "gpu")]
     pub(crate) fn set_row(&mut self, row: usize, values: Option<&[FieldValue]>) {
         for (number, (column, field)) in
-            self.columns.iter_mut().zip(self.fields.specs()).enumerate()
+            self.columns.iter_mut().zip(self.fields.shown()).enumerate()
         {
             match values.and_then(|values| values.get(number)) {
                 Some(value) => column.set(row, value),

@@ -2,7 +2,7 @@
 
 use crate::{
     column::Columns,
-    fields::{FieldValue, Fields, RowValues, listed, take_value},
+    fields::{FieldValue, Fields, MaybeStored, RowValues, listed, take_value},
     groups::Located,
     options::{Label, Options},
 };
@@ -123,11 +123,12 @@ impl Datasets {
     /// and field for those that cannot be in batches.
     pub(crate) fn showing(mut self, options: &Options) -> Result<Self> {
         let column = self.choose_labels(&options.label)?;
-        let fields = Fields::new(&options.fields, column, self.readers())?;
+        let fields = Fields::new(options, column, self.readers())?;
         Columns::check(&fields, options.batch)?;
         for part in &mut self.parts {
             let schema = part.reader.schema();
-            part.fields = fields.all_names().filter_map(|name| schema.position(name)).collect();
+            let position = |field: &FieldSpec| schema.position(&field.name);
+            part.fields = fields.specs().iter().filter_map(position).collect();
         }
         self.fields = Arc::new(fields);
         Ok(self)
@@ -233,7 +234,7 @@ impl Datasets {
     }
 
     /// The datasets, in the order in which they were given.
-    pub fn readers(&self) -> impl Iterator<Item = &Arc<dyn Reader>> {
+    pub fn readers(&self) -> impl Iterator<Item = &Arc<dyn Reader>> + Clone {
         self.parts.iter().map(|part| &part.reader)
     }
 
@@ -431,7 +432,11 @@ impl Datasets {
 
 impl Part {
     /// Key and image of a sample, and what its row tells of it.
-    fn take<I>(&self, sample: Sample<I>, fields: &Fields) -> Result<(String, I, RowValues)> {
+    fn take<I: MaybeStored>(
+        &self,
+        sample: Sample<I>,
+        fields: &Fields,
+    ) -> Result<(String, I, RowValues)> {
         let Sample { key, mut values } = sample;
         let label = match self.label.map(|label| values.get(label)) {
             None => 0,
@@ -452,7 +457,7 @@ impl Part {
     }
 
     /// Values of the fields that were asked for.
-    fn field_values<I>(
+    fn field_values<I: MaybeStored>(
         &self,
         key: &str,
         values: &mut [Value<I>],

@@ -23,7 +23,7 @@ pub enum DrawSize {
 impl DrawSize {
     /// The side at which images are drawn; `None` where it is theirs already.
     pub(crate) fn side(self, crop: Crop, size: (u32, u32), drawn: Drawn) -> Option<u32> {
-        let is_fixed = matches!(crop, Crop::None | Crop::Center { .. });
+        let is_fixed = matches!(crop, Crop::None | Crop::Center { .. } | Crop::Letterbox { .. });
         let is_meant = match self {
             Self::Auto => drawn.is_free && is_fixed,
             Self::Output => true,
@@ -32,6 +32,8 @@ impl DrawSize {
         let longer = size.0.max(size.1);
         let side = match crop {
             Crop::Center { resize } => longer.max(resize),
+            // What is drawn has equal sides.
+            Crop::Letterbox { .. } => size.0.min(size.1),
             Crop::None | Crop::Random { .. } => longer,
         };
         (is_meant && side != drawn.side).then_some(side)

@@ -1,14 +1,37 @@
 //! The fields that batches show beside images and labels: which they are, and a sample's values of
 //! them, from the reader up to the row.
 
+use crate::{follow::Role, options::Options};
 use bytes::Bytes;
-use fdconvert_core::{ArraySpec, Error, FieldSpec, Kind, Reader, Result, Value};
-use std::{convert::Infallible, sync::Arc};
+use fdconvert_core::{
+    ArraySpec, Codec, Encoded, Error, FieldSpec, Image, Kind, Reader, Result, Value,
+};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A value of a field other than images. It owns its bytes, so that it lives longer than maps and
-/// blocks.
-pub(crate) type FieldValue = Value<Infallible>;
+/// A value of a field. It owns its bytes, so that it lives longer than maps and blocks.
+pub(crate) type FieldValue = Value<Encoded>;
+
+/// An image of a sample that may be stored.
+pub(crate) trait MaybeStored {
+    /// The image as it is stored, if it is.
+    fn stored(&self) -> Option<&Encoded>;
+}
+
+impl MaybeStored for Encoded {
+    fn stored(&self) -> Option<&Encoded> {
+        Some(self)
+    }
+}
+
+impl MaybeStored for Image {
+    fn stored(&self) -> Option<&Encoded> {
+        match self {
+            Self::Encoded(image) => Some(image),
+            _ => None,
+        }
+    }
+}
 
 /// What a row tells of its sample beside the image.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,24 +47,66 @@ pub(crate) struct RowValues {
 /// integer: it is a column like them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields {
+    /// As they are stored.
     specs: Vec<FieldSpec>,
+    /// The same as batches show them.
+    shown: Vec<FieldSpec>,
+    roles: Vec<Role>,
     /// How many of them, from the first on, were asked for as fields.
-    n_shown: usize,
+    n_asked: usize,
     /// Which one is the label.
     label: Option<usize>,
 }
 
 impl Fields {
-    /// The fields of these names, and the label of that one, which may be one of them.
+    /// The fields that the options name, and the label of that name, which may be one of them.
     ///
     /// # Errors
     /// `Usage`, naming dataset and field, for a name that comes twice, and when a dataset does not
-    /// have the field, has images in it, or has it in another kind than the first dataset.
+    /// have the field, has its first images in it, or has it in another kind than the first dataset.
     pub(crate) fn new<'a>(
+        options: &Options,
+        label: Option<&String>,
+        readers: impl Iterator<Item = &'a Arc<dyn Reader>> + Clone,
+    ) -> Result<Self> {
+        let names = options.shown_fields();
+        let specs = Self::specs_of(&names, label, readers.clone())?;
+        let role = |spec: &FieldSpec| Role::of(spec, options, readers.clone());
+        let roles: Vec<Role> = specs.iter().map(role).collect::<Result<_>>()?;
+        let shown = specs.iter().zip(&roles).map(|(spec, role)| {
+            FieldSpec::new(&spec.name, role.shown(&spec.kind, options.output.size))
+        });
+        let shown = shown.collect();
+        let label = label.and_then(|label| specs.iter().position(|field| field.name == *label));
+        if let Some((label, role)) = label.and_then(|label| Some((label, roles.get(label)?)))
+            && *role != Role::Value
+        {
+            let what = format!(
+                "`{}` tells of objects, which come as a field and are no label: name another field, \
+                 or none",
+                specs.get(label).map_or("", |field| &field.name)
+            );
+            return Err(Error::usage("label", what));
+        }
+        let fields = Self { specs, shown, roles, n_asked: names.len(), label };
+        if options.mix.is_some() && fields.follow() {
+            let what = "masks, further images and objects belong to one image, and rows that are \
+                        mixed show two: leave those fields out, or do not mix";
+            return Err(Error::usage("mixup", what));
+        }
+        if options.device.is_some() && fields.follow() {
+            let what = "masks, further images and objects follow the image on the CPU only: take \
+                        batches in the host's memory (no `device`)";
+            return Err(Error::usage("device", what));
+        }
+        Ok(fields)
+    }
+
+    fn specs_of<'a>(
         names: &[String],
         label: Option<&String>,
         readers: impl Iterator<Item = &'a Arc<dyn Reader>>,
-    ) -> Result<Self> {
+    ) -> Result<Vec<FieldSpec>> {
         let mut fields: Vec<FieldSpec> = Vec::with_capacity(names.len() + 1);
         let mut first = None;
         let hidden = label.filter(|label| !names.contains(label));
@@ -70,8 +135,7 @@ impl Fields {
             }
             first.get_or_insert_with(|| reader.name());
         }
-        let label = label.and_then(|label| fields.iter().position(|field| field.name == *label));
-        Ok(Self { specs: fields, n_shown: names.len(), label })
+        Ok(fields)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -83,19 +147,29 @@ impl Fields {
         &self.specs
     }
 
+    /// The same with the kinds that batches show.
+    pub(crate) fn shown(&self) -> &[FieldSpec] {
+        &self.shown
+    }
+
+    /// What batches show of each.
+    pub(crate) fn roles(&self) -> &[Role] {
+        &self.roles
+    }
+
+    /// Returns whether any field has to be moved as the image is.
+    pub(crate) fn follow(&self) -> bool {
+        self.roles.iter().any(|role| *role != Role::Value)
+    }
+
     /// Names of those that were asked for as fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.specs.iter().take(self.n_shown).map(|field| &*field.name)
+        self.specs.iter().take(self.n_asked).map(|field| &*field.name)
     }
 
     /// Which one is the label, where that is no integer.
     pub(crate) fn label(&self) -> Option<(usize, &FieldSpec)> {
         self.label.and_then(|number| Some((number, self.specs.get(number)?)))
-    }
-
-    /// Names of all of them, in the order in which a sample has their values.
-    pub(crate) fn all_names(&self) -> impl Iterator<Item = &str> {
-        self.specs.iter().map(|field| &*field.name)
     }
 
     /// Returns whether values lie apart from the tables of a dataset, beside the image: tables have
@@ -120,7 +194,7 @@ impl Fields {
 
 /// Takes a value that is of a kind out of a sample, with bytes of its own. `None` if it is of
 /// another one, or an array of another size.
-pub(crate) fn take_value<I>(value: &mut Value<I>, kind: &Kind) -> Option<FieldValue> {
+pub(crate) fn take_value<I: MaybeStored>(value: &mut Value<I>, kind: &Kind) -> Option<FieldValue> {
     let owned = |bytes: &[u8]| Bytes::copy_from_slice(bytes);
     Some(match (value, kind) {
         (Value::Int(int), Kind::Int) => Value::Int(*int),
@@ -131,11 +205,16 @@ pub(crate) fn take_value<I>(value: &mut Value<I>, kind: &Kind) -> Option<FieldVa
         (Value::Array(array), Kind::Array(spec)) => {
             (spec.byte_len() == Some(array.len() as u64)).then(|| Value::Array(owned(array)))?
         }
+        (Value::Image(image), Kind::Image) => {
+            let Encoded { codec, width, height, bytes, .. } = image.stored()?;
+            Value::Image(Encoded::new(*codec, *width, *height, owned(bytes)))
+        }
         _ => return None,
     })
 }
 
-/// Values as bytes: of each a byte for its kind, eight for its length in little endian, and itself.
+/// Values as bytes: of each a byte for its kind, eight for its length in little endian, and itself;
+/// of images first their codec, width and height.
 pub(crate) fn to_bytes(values: &[FieldValue]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut add = |kind: u8, value: &[u8]| {
@@ -151,6 +230,7 @@ pub(crate) fn to_bytes(values: &[FieldValue]) -> Vec<u8> {
             Value::Json(json) => add(JSON, json),
             Value::Bytes(value) => add(BYTES, value),
             Value::Array(array) => add(ARRAY, array),
+            Value::Image(image) => add(IMAGE, &image_to_bytes(image)),
             // A kind that is not read below, so that the copy counts as none.
             _ => add(u8::MAX, &[]),
         }
@@ -173,6 +253,7 @@ pub(crate) fn from_bytes(mut rest: &[u8]) -> Option<Arc<[FieldValue]>> {
             JSON => Value::Json(owned()),
             BYTES => Value::Bytes(owned()),
             ARRAY => Value::Array(owned()),
+            IMAGE => Value::Image(image_from_bytes(value)?),
             _ => return None,
         });
         rest = after;
@@ -186,8 +267,29 @@ const TEXT: u8 = 2;
 const JSON: u8 = 3;
 const BYTES: u8 = 4;
 const ARRAY: u8 = 5;
+const IMAGE: u8 = 6;
 
-/// The kind of a field that batches can show.
+fn image_to_bytes(image: &Encoded) -> Vec<u8> {
+    let codec = Codec::ALL.iter().position(|codec| *codec == image.codec);
+    // One that is not read below.
+    let codec = codec.and_then(|codec| u8::try_from(codec).ok()).unwrap_or(u8::MAX);
+    let mut bytes = vec![codec];
+    bytes.extend(image.width.to_le_bytes());
+    bytes.extend(image.height.to_le_bytes());
+    bytes.extend(&image.bytes);
+    bytes
+}
+
+fn image_from_bytes(value: &[u8]) -> Option<Encoded> {
+    let (codec, rest) = value.split_first()?;
+    let (width, rest) = rest.split_first_chunk()?;
+    let (height, bytes) = rest.split_first_chunk()?;
+    let codec = *Codec::ALL.get(usize::from(*codec))?;
+    let (width, height) = (u32::from_le_bytes(*width), u32::from_le_bytes(*height));
+    Some(Encoded::new(codec, width, height, Bytes::copy_from_slice(bytes)))
+}
+
+/// The kind of a field that batches can show beside their images.
 fn kind_of<'a>(reader: &'a dyn Reader, name: &str, option: &'static str) -> Result<&'a Kind> {
     let schema = reader.schema();
     let refuse = |what| Err(Error::usage(option, what));
@@ -199,19 +301,11 @@ fn kind_of<'a>(reader: &'a dyn Reader, name: &str, option: &'static str) -> Resu
             listed(reader)
         ));
     };
-    if field.kind != Kind::Image {
-        return Ok(&field.kind);
-    }
     if position == schema.first_image() {
         let what = format!("`{name}` of {} is the image, which batches show anyway", reader.name());
         return refuse(what);
     }
-    refuse(format!(
-        "`{name}` of {} is a further field of images: masks and the like, which have to be cropped \
-         as the image is, cannot be asked for yet; leave it out, and read it sample by sample from \
-         the dataset",
-        reader.name()
-    ))
+    Ok(&field.kind)
 }
 
 /// The fields of a dataset with their kinds, for messages.

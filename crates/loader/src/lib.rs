@@ -35,6 +35,9 @@
 //! nothing. The parts stand alone for those who have a loader already: [`Order`] and [`Steps`] for
 //! the order, [`Renderer`] and [`Augmenter`] for the pixels.
 //!
+//! Further images, masks and objects of a sample take the crop and the flip of its image:
+//! [`Options::masks`], [`Options::objects`], and images among the [`Options::fields`].
+//!
 //! Datasets that draw their images have nothing to read: a row is drawn by the thread that makes it,
 //! without a detour by stored bytes, and at the size that [`Options::draw_size`] says.
 //!
@@ -48,12 +51,14 @@ mod batch;
 mod buffer;
 mod column;
 mod dataset;
+mod decoding;
 mod device;
 mod draw;
 mod engine;
 mod exchange;
 mod failure;
 mod fields;
+mod follow;
 mod groups;
 mod mix;
 mod options;
@@ -74,6 +79,7 @@ pub use engine::{Loader, Waited};
 pub use exchange::{Exchange, ThreadExchange};
 pub use failure::{Failures, OnError};
 pub use fdconvert_storage::Throttle;
+pub use follow::{Annotations, Keypoints, ObjectOptions, Objects, Polygons, RowGeometry};
 pub use mix::{Blend, Mix};
 pub use options::{Access, Label, Options};
 pub use order::{
@@ -83,6 +89,6 @@ pub use order::{
 pub use stats::{Decoded, Stats, Verdict};
 pub use supply::CachePolicy;
 pub use transform::{
-    Area, Augment, Augmenter, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Policy,
-    Purpose, Rect, Region, Renderer, scale_for,
+    Area, Augment, Augmenter, Crop, DType, Geometry, Inset, Key, Layout, Normalise, Op, Output,
+    Policy, Purpose, Rect, Region, Renderer, scale_for,
 };

@@ -3,6 +3,7 @@ use crate::{
     draw::DrawSize,
     exchange::Exchange,
     failure::Failures,
+    follow::ObjectOptions,
     mix::Mix,
     order::{Last, Shuffle, World},
     supply::CachePolicy,
@@ -78,10 +79,23 @@ pub struct Options {
     /// Which field is the label. All other fields but the first one of images and `fields` are left
     /// out of batches; see [`Datasets::left_out`](crate::Datasets::left_out).
     pub label: Label,
-    /// Names of further fields of batches, of any kind but images; every dataset has to have them,
-    /// in the same kind. They come as they are stored: an array of boxes does not follow the crop.
-    /// See [`Batch::field`](crate::Batch::field). Not part of a state.
+    /// Names of further fields of batches; every dataset has to have them, in the same kind. Images
+    /// take the crop, the resize and the flip of the sample's first image, which they have to be of
+    /// the size of; gray ones of 16 bits by the nearest neighbour. All else comes as it is stored: an
+    /// array of boxes does not follow the crop. See [`Batch::field`](crate::Batch::field). Not part
+    /// of a state.
     pub fields: Vec<String>,
+    /// Names of fields of images whose values are labels of pixels: of one channel, not of
+    /// colours, and by the nearest neighbour. They need not stand in `fields`. Not part of a state.
+    pub masks: Vec<String>,
+    /// The value of a mask, and of gray of 16 bits, where [`Crop::Letterbox`] leaves nothing.
+    pub mask_fill: u16,
+    /// The field that tells of the objects in the image, which are moved as the image is. It need not
+    /// stand in `fields`. Not part of a state.
+    pub objects: Option<ObjectOptions>,
+    /// Batches tell how each row shows its image, as they do with any field that follows it. See
+    /// [`Batch::geometry`](crate::Batch::geometry).
+    pub geometry: bool,
     /// What is done to the small image; `None` for nothing.
     pub augment: Option<Augment>,
     /// How rows of a batch are mixed with each other; `None` for not at all. Labels are soft then:
@@ -177,6 +191,10 @@ impl Default for Options {
             flip: 0.0,
             label: Label::Auto,
             fields: Vec::new(),
+            masks: Vec::new(),
+            mask_fill: 0,
+            objects: None,
+            geometry: false,
             augment: None,
             mix: None,
             orient: true,
@@ -245,6 +263,14 @@ impl Options {
             let what = "how much the folder may hold is missing: `cache_bytes` tells it";
             return refuse("cache_folder", what.into());
         }
+        if let Some(objects) = &self.objects {
+            objects.check()?;
+        }
+        if self.device.is_some() && (self.geometry || matches!(self.crop, Crop::Letterbox { .. })) {
+            let what = "neither letterboxes nor the geometry of rows are made on a GPU: take \
+                        batches in the host's memory (no `device`)";
+            return refuse("device", what.into());
+        }
         self.check_locality()?;
         self.crop.check()?;
         self.output.check()?;
@@ -296,6 +322,18 @@ impl Options {
             return refuse("ranks_per_cache", what.into());
         }
         Ok(())
+    }
+
+    /// Names of all fields that batches show beside images and labels.
+    pub(crate) fn shown_fields(&self) -> Vec<String> {
+        let mut names = self.fields.clone();
+        let objects = self.objects.as_ref().map(|objects| &objects.field);
+        for name in self.masks.iter().chain(objects) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
     }
 
     /// Caches of all ranks together.

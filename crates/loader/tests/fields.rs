@@ -483,7 +483,6 @@ fn fields_that_cannot_be_in_batches_are_refused_by_name() {
     let one = |names| said(vec![reader.clone()], names);
     for (found, parts) in [
         (one(&["image"]), ["fields: `image` of a.beton is the image", "anyway"]),
-        (one(&["mask"]), ["`mask` of a.beton", "cannot be asked for yet"]),
         (one(&["captions"]), ["a.beton has no field `captions`", "`caption` (text)"]),
         (one(&["id", "id"]), ["`id` is named twice", "fields"]),
     ] {

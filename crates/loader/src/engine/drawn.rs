@@ -1,10 +1,15 @@
 //! Rows of images that are drawn: nothing is read, and of two gray levels there is never a pixel of
 //! three channels before the row. Where a GPU draws, it is left the numbers to draw from.
-use super::{epoch::Chosen, queue::Task, row::RowMaker};
+use super::{
+    epoch::Chosen,
+    queue::Task,
+    row::{RowMaker, Shown},
+};
 use crate::{
     dataset::DrawnSample,
     device::DeviceRow,
     fields::RowValues,
+    follow::Leader,
     stats::Stage,
     transform::{Area, Region},
 };
@@ -19,11 +24,11 @@ impl RowMaker {
     ///
     /// # Errors
     /// Those of the reader, and of images over a limit.
-    pub(super) fn draw(&mut self, sample: &Chosen, task: &mut Task) -> Result<RowValues> {
+    pub(super) fn draw(&mut self, sample: &Chosen, task: &mut Task) -> Result<Shown> {
         let draw = || match self.elsewhere(sample, task.on_host)? {
             Some((row, values)) => {
                 task.device_row = Some(row);
-                Ok(values)
+                Ok(values.into())
             }
             None => self.drawn(sample, &mut task.buffer),
         };
@@ -51,10 +56,10 @@ impl RowMaker {
         Ok(Some((row, values)))
     }
 
-    fn drawn(&mut self, sample: &Chosen, row: &mut [u8]) -> Result<RowValues> {
+    fn drawn(&mut self, sample: &Chosen, row: &mut [u8]) -> Result<Shown> {
         let (began, epoch) = (Instant::now(), self.epoch.clone());
         let (counters, limits) = (&epoch.setup.counters, &epoch.setup.options.limits);
-        let DrawnSample { key, image, values } = epoch.datasets().draw(sample.located)?;
+        let DrawnSample { key, image, mut values } = epoch.datasets().draw(sample.located)?;
         let (header, channels, _) =
             self.decoder.expand_into(&key, image, limits, &mut self.pixels)?;
         let drawn = Instant::now();
@@ -65,7 +70,9 @@ impl RowMaker {
         let geometry = epoch.geometry(sample, (width, height));
         self.renderer.render(&key, &region, &geometry, epoch.key(sample), row)?;
         counters.spent(Stage::Render, drawn.elapsed());
+        let leader = Leader { key: &key, geometry: &geometry, source: (width, height) };
+        let followed = self.follow(&leader, &mut values)?;
         epoch.count(sample);
-        Ok(values)
+        Ok(Shown { values, followed })
     }
 }

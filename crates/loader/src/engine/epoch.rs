@@ -298,6 +298,6 @@ impl RowFacts {
     /// A row that is left out.
     pub(super) fn skipped(sample: &Chosen) -> Self {
         let values = RowValues::default();
-        Self { sample: sample.number, values, filled: false, substituted: false }
+        Self { sample: sample.number, values, followed: None, filled: false, substituted: false }
     }
 }

@@ -8,16 +8,18 @@ use super::{
 use crate::{buffer::allocate, order::Row};
 use crate::{
     dataset::Fetched,
+    decoding::{decode, upright_size},
     device::DeviceRow,
     failure::SUBSTITUTES,
     fields::RowValues,
+    follow::{Followed, Follower, Leader},
     stats::Stage,
-    transform::{Area, Geometry, Region as Decoded, Renderer, scale_for},
+    transform::Renderer,
 };
 #[cfg(feature = "gpu")]
 use bytes::BytesMut;
-use fdconvert_codec::{Decoder, Region, Wanted, orient, orientation};
-use fdconvert_core::{Error, Pixels, Result};
+use fdconvert_codec::{Decoder, orientation};
+use fdconvert_core::{Error, Result};
 use fdconvert_storage::sigbus;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -30,6 +32,8 @@ use std::{
 pub(crate) struct RowFacts {
     pub(crate) sample: u64,
     pub(crate) values: RowValues,
+    /// Where fields follow the image.
+    pub(crate) followed: Option<Box<Followed>>,
     pub(crate) filled: bool,
     pub(crate) substituted: bool,
 }
@@ -41,14 +45,21 @@ pub(crate) struct RowMaker {
     pub(super) renderer: Renderer,
     /// Those of the image at hand.
     pub(super) pixels: Vec<u8>,
+    /// Lets fields follow the image, where any do.
+    follower: Option<Follower>,
 }
 
-/// An image whose pixels are decoded, as far as they are needed.
-struct Part {
-    area: Area,
-    channels: u8,
-    denominator: u32,
-    geometry: Geometry,
+/// What a row shows beside its pixels.
+pub(super) struct Shown {
+    pub(super) values: RowValues,
+    pub(super) followed: Option<Box<Followed>>,
+}
+
+impl From<RowValues> for Shown {
+    /// Where nothing follows the image.
+    fn from(values: RowValues) -> Self {
+        Self { values, followed: None }
+    }
 }
 
 impl RowMaker {
@@ -57,7 +68,9 @@ impl RowMaker {
     pub(crate) fn new(epoch: Arc<Epoch>) -> Result<Self> {
         let options = &epoch.setup.options;
         let renderer = Renderer::new(options.output, options.augment)?;
-        Ok(Self { epoch, decoder: Decoder::new(), renderer, pixels: Vec::new() })
+        let follows = epoch.setup.tells_geometry();
+        let follower = follows.then(|| Follower::new(options)).transpose()?;
+        Ok(Self { epoch, decoder: Decoder::new(), renderer, pixels: Vec::new(), follower })
     }
 
     /// Makes a row of its sample, or leaves it to a GPU, or does with it what the policy for
@@ -79,13 +92,13 @@ impl RowMaker {
             }
             let drawn_at = (task.draws && tried == 0 && !task.on_host).then_some(task.position);
             let error = match self.show(&sample, fetched, drawn_at, task) {
-                Ok(values) => {
+                Ok(Shown { values, followed }) => {
                     let substituted = tried > 0;
                     if substituted {
                         self.epoch.setup.counters.substituted();
                     }
                     let sample = sample.number;
-                    return Ok(RowFacts { sample, values, filled: true, substituted });
+                    return Ok(RowFacts { sample, values, followed, filled: true, substituted });
                 }
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Err(error) => error,
@@ -135,7 +148,7 @@ impl RowMaker {
         fetched: Option<Result<Fetched>>,
         drawn_at: Option<u64>,
         task: &mut Task,
-    ) -> Result<RowValues> {
+    ) -> Result<Shown> {
         if self.epoch.is_drawn(sample) {
             return self.draw(sample, task);
         }
@@ -147,7 +160,7 @@ impl RowMaker {
             let values = image.values().clone();
             let steps = self.epoch.steps(sample);
             task.device_row = Some(DeviceRow::cached(image, geometry, &steps));
-            return Ok(values);
+            return Ok(values.into());
         }
         let mut fetched = fetched.unwrap_or_else(|| self.epoch.fetch(sample, drawn_at))?;
         loop {
@@ -160,12 +173,13 @@ impl RowMaker {
             let made = if is_owned { Some(make()) } else { sigbus::caught_once(make) };
             match made {
                 Some(made) => {
-                    task.device_row = made?;
+                    let followed;
+                    (task.device_row, followed) = made?;
                     // What is left to the GPU counts when that has decoded it.
                     if task.device_row.is_none() {
                         self.epoch.count(sample);
                     }
-                    return Ok(values);
+                    return Ok(followed.unwrap_or_else(|| values.into()));
                 }
                 // Another sample could not be read meanwhile, so that this one may have been
                 // zeros. It is read again: from now on as a copy.
@@ -174,92 +188,54 @@ impl RowMaker {
         }
     }
 
-    /// Writes the row, unless a GPU decodes the image.
+    /// Writes the row, unless a GPU decodes the image, and lets fields follow it.
     fn make(
         &mut self,
         sample: &Chosen,
         fetched: Fetched,
         task: &mut Task,
-    ) -> Result<Option<DeviceRow>> {
-        let orient = self.epoch.setup.options.orient;
-        let turned = if orient { orientation(&fetched.image) } else { 1 };
+    ) -> Result<(Option<DeviceRow>, Option<Shown>)> {
+        let options = &self.epoch.setup.options;
+        let turned = if options.orient { orientation(&fetched.image) } else { 1 };
+        let size = upright_size(&fetched.image, turned);
+        let geometry = self.epoch.geometry(sample, size);
         // A GPU does not know what a photo is turned by.
         let offload = self.epoch.setup.offload.as_ref().filter(|_| !task.on_host && turned <= 1);
         if let Some(decoding) = offload.and_then(|offload| offload.decoding(&fetched)) {
-            let size = (fetched.image.width, fetched.image.height);
-            let geometry = self.epoch.geometry(sample, size);
             let steps = self.epoch.steps(sample);
-            return Ok(Some(DeviceRow::read(fetched, decoding, geometry, &steps)));
+            return Ok((Some(DeviceRow::read(fetched, decoding, geometry, &steps)), None));
         }
         let began = Instant::now();
-        let part = if turned > 1 {
-            self.decode_upright(sample, &fetched, turned)?
-        } else {
-            self.decode_part(sample, &fetched)?
-        };
-        let channels = drop_alpha(part.channels, &mut self.pixels);
+        let image = (&*fetched.key, &fetched.image);
+        let pixels = &mut self.pixels;
+        let part = decode(&mut self.decoder, image, turned, &geometry, options, pixels)?;
         let decoded = Instant::now();
         let counters = &self.epoch.setup.counters;
         counters.spent(Stage::Decode, decoded - began);
-        let Part { area, denominator, geometry, .. } = part;
-        let region = Decoded { pixels: &self.pixels, area, channels, denominator };
-        let key = self.epoch.key(sample);
+        let (region, key) = (part.region(&self.pixels), self.epoch.key(sample));
         self.renderer.render(&fetched.key, &region, &geometry, key, &mut task.buffer)?;
         counters.spent(Stage::Render, decoded.elapsed());
-        Ok(None)
+        let mut values = fetched.values;
+        let leader = Leader { key: &fetched.key, geometry: &geometry, source: size };
+        let followed = self.follow(&leader, &mut values)?;
+        Ok((None, Some(Shown { values, followed })))
     }
 
-    /// Decodes as much of an image as is needed.
-    fn decode_part(&mut self, sample: &Chosen, fetched: &Fetched) -> Result<Part> {
-        let options = &self.epoch.setup.options;
-        let Fetched { key, image, .. } = fetched;
-        let geometry = self.epoch.geometry(sample, (image.width, image.height));
-        let Area { x, y, width, height } = geometry.needed;
-        let shrink = scale_for(geometry.rect, options.output.size) as u8;
-        let region = Region { x, y, width, height };
-        let wanted = Wanted {
-            region,
-            shrink,
-            entry_points: image.entry_points.as_deref().map(|stored| &stored[..]),
-        };
-        let pixels = &mut self.pixels;
-        let part = self.decoder.decode_part_with(key, image, &options.limits, &wanted, pixels)?;
-        let Region { x, y, width, height } = part.region;
-        let area = Area { x, y, width, height };
-        Ok(Part { area, channels: part.channels, denominator: part.shrink.into(), geometry })
-    }
-
-    /// Decodes an image and turns it as a whole: rare, and simpler than turning rectangles.
-    fn decode_upright(
+    /// Lets fields follow the image, and changes their values; `None` where none do.
+    ///
+    /// # Errors
+    /// Those of the fields, of their sample.
+    pub(super) fn follow(
         &mut self,
-        sample: &Chosen,
-        fetched: &Fetched,
-        orientation: u8,
-    ) -> Result<Part> {
-        let limits = &self.epoch.setup.options.limits;
-        let Fetched { key, image, .. } = fetched;
-        let (header, channels, _) =
-            self.decoder.decode_into(key, image, limits, &mut self.pixels)?;
-        let data = std::mem::take(&mut self.pixels);
-        let whole = Pixels { width: header.width, height: header.height, channels, data };
-        let Pixels { width, height, data, .. } = orient(whole, orientation);
-        self.pixels = data;
-        let channels = self.pixels.len() / (width as usize * height as usize).max(1);
-        let area = Area { x: 0, y: 0, width, height };
-        let geometry = self.epoch.geometry(sample, (width, height));
-        Ok(Part { area, channels: channels as u8, denominator: 1, geometry })
+        leader: &Leader<'_>,
+        values: &mut RowValues,
+    ) -> Result<Option<Box<Followed>>> {
+        let Some(follower) = &mut self.follower else { return Ok(None) };
+        let began = Instant::now();
+        let setup = &self.epoch.setup;
+        let how = (&**setup.datasets.fields(), &setup.options);
+        let followed = follower.follow(&mut self.decoder, leader, how, values)?;
+        setup.counters.spent(Stage::Decode, began.elapsed());
+        Ok(Some(Box::new(followed)))
     }
-}
-
-/// Drops the alpha channel, as Pillow's `convert("RGB")` does; returns the channels that are left.
-fn drop_alpha(channels: u8, pixels: &mut Vec<u8>) -> u8 {
-    if channels != 4 {
-        return channels;
-    }
-    let n_pixels = pixels.len() / 4;
-    for pixel in 0..n_pixels {
-        pixels.copy_within(pixel * 4..pixel * 4 + 3, pixel * 3);
-    }
-    pixels.truncate(n_pixels * 3);
-    3
 }

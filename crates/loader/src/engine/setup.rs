@@ -108,6 +108,11 @@ impl Setup {
         self.steps(state.epoch)?.resume(self.fingerprint, state)
     }
 
+    /// Returns whether batches tell how each row shows its image.
+    pub(crate) fn tells_geometry(&self) -> bool {
+        self.options.geometry || self.datasets.fields().follow()
+    }
+
     /// The shape of a batch with so many rows.
     pub(crate) fn shape(&self, rows: usize) -> Shape {
         let output = self.options.output;

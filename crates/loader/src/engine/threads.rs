@@ -222,6 +222,9 @@ pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Result
     let setup = &shared.epoch.setup;
     let home: Weak<dyn Home> = Arc::downgrade(&(shared.clone() as Arc<dyn Home>));
     let values = facts.iter().map(|facts| facts.values.fields.as_deref());
+    let followed = facts.iter().map(|facts| facts.followed.as_deref());
+    let objects = followed.clone().map(|followed| followed?.objects.as_ref());
+    let geometry = || followed.map(|it| it.map_or_else(Default::default, |it| it.geometry));
     let blend = setup.mixing.as_ref().map(|mixing| mixing.blend(shared.epoch.number, step));
     let blend = blend.unwrap_or(Blend::None);
     Ok(Batch {
@@ -238,7 +241,8 @@ pub(super) fn batch(shared: &Arc<Shared>, done: Done, token: &Arc<()>) -> Result
                 .then(|| Column::Int(facts.iter().map(|facts| facts.values.label).collect())),
         },
         blend,
-        columns: Columns::new(setup.datasets.fields(), values)?,
+        columns: Columns::new(setup.datasets.fields(), values, objects)?,
+        geometry: setup.tells_geometry().then(|| geometry().collect()),
         samples: facts.iter().map(|facts| facts.sample).collect(),
         valid: rows.iter().zip(&facts).map(|(row, facts)| row.valid && facts.filled).collect(),
         substituted: facts.iter().map(|facts| facts.substituted).collect(),

@@ -113,7 +113,7 @@ impl Supply {
             // Which label and which fields are asked for is part of what is kept.
             fingerprint: groups.fingerprint(datasets)
                 ^ options.label.fingerprint()
-                ^ Fields::fingerprint(&options.fields),
+                ^ Fields::fingerprint(&options.shown_fields()),
             folder: options.cache_folder.as_deref(),
             owners: groups.owners().map(|owners| (owners, options.cache())),
             owned_fit: groups.owned_bytes() <= options.cache_bytes,

@@ -27,10 +27,16 @@ pub enum Crop {
     },
     /// The whole image, squeezed to the output size.
     None,
+    /// The whole image in its shape, as large as fits into the output, in the middle of it;
+    /// torchvision's `Resize(None, max_size=...)` and `Pad`.
+    Letterbox {
+        /// Red, green and blue of what is left.
+        fill: [u8; 3],
+    },
 }
 
 /// A rectangle in fractions of pixels: left, top, width, height.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Rect {
     /// Left edge.
     pub x: f64,
@@ -43,7 +49,7 @@ pub struct Rect {
 }
 
 /// A rectangle of whole pixels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Area {
     /// Left column.
     pub x: u32,
@@ -66,6 +72,17 @@ pub struct Geometry {
     pub needed: Area,
     /// Left and right are exchanged at the end.
     pub flip: bool,
+    /// Where in the output the rectangle is stretched to; `None` for all of it.
+    pub inset: Option<Inset>,
+}
+
+/// A part of the output, in one colour around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inset {
+    /// Before left and right are exchanged.
+    pub area: Area,
+    /// Red, green and blue of what is left.
+    pub fill: [u8; 3],
 }
 
 impl Crop {
@@ -103,9 +120,13 @@ impl Geometry {
         let size = (size.0.max(1), size.1.max(1));
         let source = (source.0.max(1), source.1.max(1));
         let flip = key.stream(Purpose::Flip).chance(flip);
-        let exact = |area: Area| Self { rect: area.into(), needed: area, flip };
+        let exact = |area: Area| Self { rect: area.into(), needed: area, flip, inset: None };
+        let whole = Area { x: 0, y: 0, width: source.0, height: source.1 };
         match crop {
-            Crop::None => exact(Area { x: 0, y: 0, width: source.0, height: source.1 }),
+            Crop::None => exact(whole),
+            Crop::Letterbox { fill } => {
+                Self { inset: Some(Inset { area: inner(size, source), fill }), ..exact(whole) }
+            }
             Crop::Random { scale, ratio } => {
                 let mut stream = key.stream(Purpose::Crop);
                 exact(random(scale, ratio, source, &mut |draw| match draw {
@@ -117,13 +138,19 @@ impl Geometry {
                 let rect = center(resize.max(1), size, source);
                 let (x, width) = reach(rect.x, rect.width, size.0, source.0);
                 let (y, height) = reach(rect.y, rect.height, size.1, source.1);
-                Self { rect, needed: Area { x, y, width, height }, flip }
+                Self { rect, needed: Area { x, y, width, height }, flip, inset: None }
             }
         }
     }
 }
 
 impl Geometry {
+    /// The part of an output of that size that the rectangle is stretched over.
+    pub(crate) fn area(&self, size: (u32, u32)) -> Area {
+        let all = Area { x: 0, y: 0, width: size.0, height: size.1 };
+        self.inset.map_or(all, |inset| inset.area)
+    }
+
     /// The corner of the rectangle, where its pixels become the output as they are: it has the
     /// output's size, begins at a pixel, and lies in an image of that size.
     pub(crate) fn as_is(&self, size: (u32, u32), source: (u32, u32)) -> Option<(u32, u32)> {
@@ -158,16 +185,38 @@ pub fn scale_for(rect: Rect, size: (u32, u32)) -> u32 {
     [8, 4, 2].into_iter().find(fits).unwrap_or(1)
 }
 
-/// `Resize(resize)` and `CenterCrop(size)` as a rectangle of the source.
-fn center(resize: u32, size: (u32, u32), source: (u32, u32)) -> Rect {
+/// The size that `Resize(resize)` gives an image.
+pub(crate) fn resized(resize: u32, source: (u32, u32)) -> (f64, f64) {
     let (width, height) = (f64::from(source.0), f64::from(source.1));
     // Only the long side is rounded, downwards, after a division in double precision.
     let long = |long: f64, short: f64| (f64::from(resize) * long / short).floor();
-    let resized = if source.0 <= source.1 {
+    if source.0 <= source.1 {
         (f64::from(resize), long(height, width))
     } else {
         (long(width, height), f64::from(resize))
+    }
+}
+
+/// The largest area of an output, in its middle, in the shape of the source. The side that does not
+/// fill it is rounded downwards, and of two pixels the second is left where one is too many.
+fn inner(size: (u32, u32), source: (u32, u32)) -> Area {
+    let side = |filled: u32, other: u32, this: u32| {
+        (u64::from(filled) * u64::from(this) / u64::from(other)).max(1) as u32
     };
+    let is_wide =
+        u64::from(source.0) * u64::from(size.1) >= u64::from(source.1) * u64::from(size.0);
+    let (width, height) = if is_wide {
+        (size.0, side(size.0, source.0, source.1))
+    } else {
+        (side(size.1, source.1, source.0), size.1)
+    };
+    Area { x: (size.0 - width) / 2, y: (size.1 - height) / 2, width, height }
+}
+
+/// `Resize(resize)` and `CenterCrop(size)` as a rectangle of the source.
+fn center(resize: u32, size: (u32, u32), source: (u32, u32)) -> Rect {
+    let (width, height) = (f64::from(source.0), f64::from(source.1));
+    let resized = resized(resize, source);
     let (crop_width, crop_height) = (f64::from(size.0), f64::from(size.1));
     let fit = (resized.0 / crop_width).min(resized.1 / crop_height);
     let axis = |resized: f64, crop: f64, source: f64| {

@@ -31,7 +31,8 @@ mod render;
 
 pub(crate) use augment::Step;
 pub use augment::{Augment, Augmenter, Op, Policy};
-pub use geometry::{Area, Crop, Geometry, Rect, scale_for};
+pub(crate) use geometry::resized;
+pub use geometry::{Area, Crop, Geometry, Inset, Rect, scale_for};
 pub use keyed::{Key, Purpose};
 pub use output::{DType, Layout, Normalise, Output};
 pub use render::{Region, Renderer};

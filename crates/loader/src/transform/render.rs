@@ -1,7 +1,7 @@
 //! From decoded pixels to the row of a batch.
 
 use super::augment::{Augment, Augmenter};
-use super::geometry::{Area, Geometry, Rect};
+use super::geometry::{Area, Geometry, Inset, Rect};
 use super::keyed::Key;
 use super::output::{DType, Layout, Output, Tables};
 use fdconvert_core::{Error, Result};
@@ -35,6 +35,8 @@ pub struct Renderer {
     image: Vec<u8>,
     /// The same with one channel.
     gray: Vec<u8>,
+    /// What is put into a larger image.
+    inner: Vec<u8>,
 }
 
 impl Renderer {
@@ -55,6 +57,7 @@ impl Renderer {
             augmenter: Augmenter::default(),
             image: Vec::new(),
             gray: Vec::new(),
+            inner: Vec::new(),
         })
     }
 
@@ -88,7 +91,6 @@ impl Renderer {
         }
         let plan = Plan::of(region, geometry)
             .map_err(|what| Error::sample(name, format!("cannot be resized: {what}")))?;
-        let gray = region.channels == 1;
         let as_is = dtype == DType::U8
             && layout == Layout::Nhwc
             && !geometry.flip
@@ -101,16 +103,16 @@ impl Renderer {
             self.image.resize(n_pixels * 3, 0);
             self.image.as_mut_slice()
         };
-        let resized = if plan.changes_nothing(size) {
-            plan.copy(region, rgb);
-            Ok(())
-        } else if gray {
-            self.gray.resize(n_pixels, 0);
-            let resized = self.stretcher.gray(&plan.source(region), size, &mut self.gray);
-            spread(&self.gray, rgb);
-            resized
-        } else {
-            self.stretcher.rgb(&plan.source(region), size, rgb)
+        let resized = match geometry.inset {
+            None => plan.resize(region, size, &mut self.stretcher, &mut self.gray, rgb),
+            Some(Inset { area, fill }) => {
+                let Self { stretcher, gray, inner, .. } = self;
+                inner.resize(area.width as usize * area.height as usize * 3, 0);
+                let resized =
+                    plan.resize(region, (area.width, area.height), stretcher, gray, inner);
+                paste(inner, area, fill, size.0, rgb);
+                resized
+            }
         };
         resized.map_err(|what| Error::sample(name, format!("cannot be resized: {what}")))?;
         if as_is {
@@ -121,6 +123,20 @@ impl Renderer {
         }
         self.tables.write(&self.image, size.0 as usize, layout, geometry.flip, dst);
         Ok(())
+    }
+}
+
+/// Puts an image into a larger one, of that width and colour.
+fn paste(inner: &[u8], area: Area, fill: [u8; 3], width: u32, rgb: &mut [u8]) {
+    let (pixels, _) = rgb.as_chunks_mut::<3>();
+    pixels.fill(fill);
+    let left = area.x as usize * 3;
+    let row_bytes = area.width as usize * 3;
+    let rows = rgb.chunks_exact_mut((width as usize * 3).max(1)).skip(area.y as usize);
+    for (from, to) in inner.chunks_exact(row_bytes.max(1)).zip(rows) {
+        if let Some(to) = to.get_mut(left..left + row_bytes) {
+            to.copy_from_slice(from);
+        }
     }
 }
 
@@ -182,6 +198,28 @@ impl Plan {
         };
         let view = Area { x: left, y: top, width: columns, height: rows };
         Ok(Self { view, rect: Rect { x, y, width, height } })
+    }
+
+    /// Fills `rgb`, an image of that size.
+    fn resize(
+        &self,
+        region: &Region<'_>,
+        size: (u32, u32),
+        stretcher: &mut Stretcher,
+        gray: &mut Vec<u8>,
+        rgb: &mut [u8],
+    ) -> Result<(), String> {
+        if self.changes_nothing(size) {
+            self.copy(region, rgb);
+            Ok(())
+        } else if region.channels == 1 {
+            gray.resize(size.0 as usize * size.1 as usize, 0);
+            let resized = stretcher.gray(&self.source(region), size, gray);
+            spread(gray, rgb);
+            resized
+        } else {
+            stretcher.rgb(&self.source(region), size, rgb)
+        }
     }
 
     /// Returns whether the resize would give each pixel back as it is: the rectangle has the size of

@@ -34,7 +34,7 @@ from fdconvert._fdconvert import (
     decode,
     set_store_options,
 )
-from fdconvert._loader import Batch, Loader
+from fdconvert._loader import Batch, Geometry, Loader, Objects
 
 if TYPE_CHECKING:
     from fdconvert._torch import TorchIterable as TorchIterable
@@ -48,7 +48,9 @@ __all__ = [
     "DeviceError",
     "Error",
     "Exchange",
+    "Geometry",
     "Loader",
+    "Objects",
     "UsageError",
     "__version__",
     "decode",

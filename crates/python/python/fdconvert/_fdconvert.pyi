@@ -100,7 +100,8 @@ class BatchSource:
             int,
             int,
             str,
-            dict[str, Array | list[str] | list[bytes]],
+            dict[str, Array | list[str] | list[bytes] | dict[str, Array]],
+            dict[str, Array] | None,
         ]
         | None
     ): ...

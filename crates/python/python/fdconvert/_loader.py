@@ -23,6 +23,52 @@ STATE_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Objects:
+    """The objects of all rows of a batch, one after the other, in pixels of the rows.
+
+    Those of row ``r`` are ``offsets[r]`` to ``offsets[r + 1]``. ``boxes`` are left, top, right and
+    bottom. What no document of the batch tells is ``None``; where some do, the others have
+    ``category`` and ``id`` -1, ``iscrowd`` 0, ``area`` not a number, and keypoints of visibility 0.
+    ``keypoints`` have x, y and visibility, which is 0 outside of the row. ``points`` are those of all
+    polygons, ``polygon_offsets`` say where each begins, and ``polygon_objects`` which box it belongs to.
+    """
+
+    boxes: Any
+    offsets: Any
+    category: Any
+    area: Any = None
+    iscrowd: Any = None
+    id: Any = None
+    keypoints: Any = None
+    points: Any = None
+    polygon_offsets: Any = None
+    polygon_objects: Any = None
+
+    def of_row(self, row: int) -> dict[str, Any]:
+        """What there is of the objects of one row, but for polygons, by name."""
+        begin, end = int(self.offsets[row]), int(self.offsets[row + 1])
+        names = ("boxes", "category", "area", "iscrowd", "id", "keypoints")
+        lists = {name: getattr(self, name) for name in names}
+        return {name: it[begin:end] for name, it in lists.items() if it is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """How each row shows its image: ``crop`` is stretched over ``area``, then ``flipped``.
+
+    ``source`` is width and height of the image, upright where the loader turns it. ``crop`` (left,
+    top, width, height) is in its pixels, and ``area`` (likewise) in those of the row: all of it but
+    for letterboxes. A point x of the image is at ``(x - crop_left) * area_width / crop_width +
+    area_left``, counted from the right where the row is flipped. Zeros in rows without a sample.
+    """
+
+    source: Any
+    crop: Any
+    area: Any
+    flipped: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Samples side by side. Arrays are of the kind that the loader's ``output`` says.
 
@@ -32,7 +78,8 @@ class Batch:
     samples in the dataset. ``valid`` is false for rows that do not count: what fills up the last
     batch, and samples that were left out. ``substituted`` is true for rows that show another
     sample than their own. ``step`` is the number of the batch in its epoch, and ``state`` says
-    where to go on after it.
+    where to go on after it. ``geometry`` says how each row shows its image, where ``geometry=True`` or
+    a field that follows the image was asked for.
     """
 
     images: Any
@@ -44,6 +91,7 @@ class Batch:
     step: int
     state: str
     fields: dict[str, Any]
+    geometry: Geometry | None = None
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -64,11 +112,20 @@ class Loader:
       refused. The name of a field takes that one, of any kind but images: the labels are an array of
       ``int64`` or ``float64``, one array with the rows as first dimension, or a list of ``str`` for
       text and JSON. ``None`` is for no labels.
-    - ``fields``: names of further fields, of any kind but images: ``["score", "caption"]``. Integers
+    - ``fields``: names of further fields: ``["score", "caption"]``. Integers
       and floats become arrays of ``int64`` and ``float64``, arrays one array of their type with the
-      rows as first dimension, text a list of ``str``, JSON and bytes a list of ``bytes``. They come as
-      they are stored: boxes do not follow the crop. Fields that are neither asked for nor the label do
+      rows as first dimension, text a list of ``str``, JSON and bytes a list of ``bytes``, as they are
+      stored. Images become ``uint8`` of ``(rows, height, width, 3)``, and gray of 16 bits ``uint16`` of
+      ``(rows, height, width)``, with the crop and the flip of the sample's image. Fields that are
+      neither asked for nor the label do
       not reach batches (``stats()`` names them in ``fields_left_out``): ``Dataset`` returns them.
+    - ``masks``: names of fields of images that hold labels of pixels, in ``fields`` or not: one array
+      of ``(rows, height, width)`` with the stored values, by the nearest neighbour; ``mask_fill``
+      where a letterbox leaves nothing.
+    - ``objects``: the field of JSON that tells boxes, keypoints and polygons: an ``Objects`` with
+      coordinates in the row. Boxes with a side under ``min_box`` pixels are left out.
+      ``keypoint_flip`` says which keypoint takes the place of each when left and right change, and
+      ``segmentations=False`` leaves polygons out. ``geometry``: batches tell how rows show their images.
     - ``batch_size``: rows on this rank; ``seed`` draws the order, crops, flips and augmentations.
     - ``shuffle``: ``True``, ``False`` for the dataset's order, or ``(chunk, window)`` for storage
       that reads in large pieces: chunks in a random order, shuffled within a window.
@@ -78,7 +135,8 @@ class Loader:
     - ``size``: of the images, one side or ``(height, width)``.
     - ``crop``: ``"center"`` resizes the short side to ``resize`` (by default ``size`` * 256 / 224)
       and cuts the middle out, ``"rrc"`` takes a random part of ``scale`` of the area and of a
-      ``ratio`` of sides, ``None`` squeezes the whole image.
+      ``ratio`` of sides, ``"letterbox"`` fits the whole image into a frame of ``fill`` (one value, or
+      red, green and blue), ``None`` squeezes the whole image.
     - ``draw_size``: of fractals, which are stored nowhere. ``"auto"`` draws those of a recipe without
       ``size`` so large that nothing is resized (not with ``"rrc"``), all others at their own size;
       ``"output"`` does so with all of them, and ``"own"`` with none.
@@ -150,10 +208,18 @@ class Loader:
         seed: int = 0,
         threads: int = 0,
         size: int | tuple[int, int] = 224,
-        crop: Literal["center", "rrc"] | None = "center",
+        crop: Literal["center", "rrc", "letterbox"] | None = "center",
+        fill: int | tuple[int, int, int] = 0,
         draw_size: Literal["auto", "output", "own"] = "auto",
         label: str | None = "auto",
         fields: Sequence[str] = (),
+        masks: Sequence[str] = (),
+        mask_fill: int = 0,
+        objects: str | None = None,
+        min_box: float = 1.0,
+        keypoint_flip: Sequence[int] | None = None,
+        segmentations: bool = True,
+        geometry: bool = False,
         dtype: Literal["u8", "f16", "f32", "uint8", "float16", "float32"] = "u8",
         layout: Literal["nhwc", "nchw", "NHWC", "NCHW"] = "nhwc",
         shuffle: bool | tuple[int, int] = True,
@@ -213,9 +279,17 @@ class Loader:
             "threads": threads,
             "size": size,
             "crop": crop,
+            "fill": fill,
             "draw_size": draw_size,
             "label": label,
             "fields": fields if isinstance(fields, str) else list(fields),
+            "masks": masks if isinstance(masks, str) else list(masks),
+            "mask_fill": mask_fill,
+            "objects": objects,
+            "min_box": min_box,
+            "keypoint_flip": None if keypoint_flip is None else list(keypoint_flip),
+            "segmentations": segmentations,
+            "geometry": geometry,
             "dtype": dtype,
             "layout": layout,
             "shuffle": shuffle,
@@ -297,7 +371,7 @@ class Loader:
     def __iter__(self) -> Iterator[Pair]:
         """Begin the next epoch, or go on in a restored one: ``(images, labels)`` of each batch.
 
-        With ``fields`` it is ``(images, labels, fields)``, the last a dictionary.
+        With ``fields``, ``masks`` or ``objects`` it is ``(images, labels, fields)``, the last a dictionary.
         """
         return _Pairs(self, self._begin())
 
@@ -347,7 +421,7 @@ class Loader:
         wait that 99 % of the batches did not exceed. ``verdict`` is what bounds the rate:
         ``"consumer-bound"``, ``"disk-bound"``, ``"decode-bound"``, or ``"render-bound"`` where images
         are drawn, and ``None`` before the first batch. ``batches_kept`` are those whose memory is still in use. ``fields_left_out`` are
-        fields of the dataset that no batch shows: ``fields`` asks for them, but for images.
+        fields of the dataset that no batch shows: ``fields`` asks for them.
         """
         return self._source.stats()
 
@@ -413,6 +487,11 @@ class Loader:
     def _converted(self, array: Any) -> Any:
         return array if _is_no_array(array) else self._convert(array)
 
+    def _converted_column(self, column: Any) -> Any:
+        if isinstance(column, dict):
+            return Objects(**{name: self._convert(array) for name, array in column.items()})
+        return self._converted(column)
+
     def _next(self, turn: int) -> Batch | None:
         if turn != self._turn:
             raise UsageError("loader: it was closed, moved or iterated again since this loop began")
@@ -434,9 +513,12 @@ class Loader:
                 self._say_who_decoded()
             return None
         self._n_returned += 1
-        *arrays, epoch, step, state, columns = parts
+        *arrays, epoch, step, state, columns, rows = parts
         images, labels, samples, valid, substituted = map(self._converted, arrays)
-        fields = {name: self._converted(column) for name, column in columns.items()}
+        fields = {name: self._converted_column(column) for name, column in columns.items()}
+        geometry = None
+        if rows is not None:
+            geometry = Geometry(**{name: self._convert(array) for name, array in rows.items()})
         # The converted arrays alone decide how long the memory is in use.
         del parts, arrays
         if self._on_device and self._options["output"] == "torch":
@@ -448,8 +530,10 @@ class Loader:
             images = self._pin(images)
             labels = labels if _is_no_array(labels) else self._pin(labels)
             for name, column in fields.items():
-                fields[name] = column if _is_no_array(column) else self._pin(column)
-        return Batch(images, labels, samples, valid, substituted, epoch, step, state, fields)
+                fields[name] = _pinned(column, self._pin)
+        return Batch(
+            images, labels, samples, valid, substituted, epoch, step, state, fields, geometry
+        )
 
 
 class _Batches:
@@ -485,7 +569,8 @@ class _Batches:
 class _Pairs(_Batches):
     def __next__(self) -> Pair:
         batch = self._take()
-        if self._loader._options["fields"]:
+        options = self._loader._options
+        if options["fields"] or options["masks"] or options["objects"]:
             return batch.images, batch.labels, batch.fields
         return batch.images, batch.labels
 
@@ -599,6 +684,13 @@ def _pin() -> Callable[[Any], Any]:
     what = "fdconvert.Loader: pin_memory has no effect, because torch finds no CUDA device"
     warnings.warn(what, RuntimeWarning, stacklevel=4)
     return lambda tensor: tensor
+
+
+def _pinned(column: Any, pin: Callable[[Any], Any]) -> Any:
+    if isinstance(column, Objects):
+        lists = {name: getattr(column, name) for name in Objects.__slots__}
+        return Objects(**{name: None if it is None else pin(it) for name, it in lists.items()})
+    return column if isinstance(column, list) else pin(column)
 
 
 def _buffer(target: Any) -> Any:

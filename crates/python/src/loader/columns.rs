@@ -2,7 +2,7 @@
 use super::numbers;
 use crate::array::Array;
 use fdconvert_core::{ArraySpec, DType};
-use fdconvert_loader::{Batch, Column};
+use fdconvert_loader::{Batch, Column, Keypoints, Objects, Polygons, RowGeometry};
 use pyo3::{
     exceptions::PyRuntimeError,
     prelude::*,
@@ -37,6 +37,7 @@ fn to_object<'py>(py: Python<'py>, name: &str, column: &Column) -> PyResult<Boun
             Array::from_slice(&bytes, &ArraySpec { dtype: DType::F64, shape, torch: false })?
         }
         Column::Array { spec, bytes } => Array::from_slice(bytes, spec)?,
+        Column::Objects(objects) => return Ok(objects_to_dict(py, objects)?.into_any()),
         Column::Text(texts) => return Ok(PyList::new(py, texts)?.into_any()),
         Column::Json(values) | Column::Bytes(values) => {
             let values = values.iter().map(|value| PyBytes::new(py, value));
@@ -48,4 +49,60 @@ fn to_object<'py>(py: Python<'py>, name: &str, column: &Column) -> PyResult<Boun
         }
     };
     Ok(Bound::new(py, array)?.into_any())
+}
+
+/// How each row shows its image: arrays with a row for each.
+pub(super) fn geometry<'py>(py: Python<'py>, rows: &[RowGeometry]) -> PyResult<Bound<'py, PyDict>> {
+    let n_rows = rows.len();
+    let sizes = rows.iter().flat_map(|row| [row.source.0, row.source.1].map(i64::from));
+    let crops = rows.iter().flat_map(|row| {
+        let crop = row.crop;
+        [crop.x, crop.y, crop.width, crop.height]
+    });
+    let areas = rows.iter().flat_map(|row| {
+        let area = row.area;
+        [area.x, area.y, area.width, area.height].map(i64::from)
+    });
+    let flags: Vec<bool> = rows.iter().map(|row| row.flipped).collect();
+    let dict = PyDict::new(py);
+    dict.set_item("source", array(sizes.flat_map(i64::to_ne_bytes), DType::I64, &[n_rows, 2])?)?;
+    dict.set_item("crop", array(crops.flat_map(f64::to_ne_bytes), DType::F64, &[n_rows, 4])?)?;
+    dict.set_item("area", array(areas.flat_map(i64::to_ne_bytes), DType::I64, &[n_rows, 4])?)?;
+    dict.set_item("flipped", super::flags(&flags)?)?;
+    Ok(dict)
+}
+
+fn objects_to_dict<'py>(py: Python<'py>, objects: &Objects) -> PyResult<Bound<'py, PyDict>> {
+    let Objects { offsets, boxes, category, area, iscrowd, id, keypoints, polygons } = objects;
+    let dict = PyDict::new(py);
+    dict.set_item("boxes", singles(boxes.iter().flatten(), &[boxes.len(), 4])?)?;
+    dict.set_item("offsets", numbers(offsets.iter().copied())?)?;
+    dict.set_item("category", numbers(category.iter().copied())?)?;
+    if let Some(area) = area {
+        dict.set_item("area", singles(area, &[area.len()])?)?;
+    }
+    for (name, list) in [("iscrowd", iscrowd), ("id", id)] {
+        if let Some(list) = list {
+            dict.set_item(name, numbers(list.iter().copied())?)?;
+        }
+    }
+    if let Some(Keypoints { per_object, points }) = keypoints {
+        let shape = [boxes.len(), *per_object, 3];
+        dict.set_item("keypoints", singles(points.iter().flatten(), &shape)?)?;
+    }
+    if let Some(Polygons { points, offsets, objects }) = polygons {
+        dict.set_item("points", singles(points.iter().flatten(), &[points.len(), 2])?)?;
+        dict.set_item("polygon_offsets", numbers(offsets.iter().copied())?)?;
+        dict.set_item("polygon_objects", numbers(objects.iter().copied())?)?;
+    }
+    Ok(dict)
+}
+
+fn singles<'a>(values: impl IntoIterator<Item = &'a f32>, shape: &[usize]) -> PyResult<Array> {
+    array(values.into_iter().copied().flat_map(f32::to_ne_bytes), DType::F32, shape)
+}
+
+fn array(bytes: impl Iterator<Item = u8>, dtype: DType, shape: &[usize]) -> PyResult<Array> {
+    let shape = shape.iter().map(|side| *side as u64).collect();
+    Array::from_vec(bytes.collect(), &ArraySpec { dtype, shape, torch: false })
 }

@@ -240,6 +240,7 @@ impl BatchSource {
         let (valid, substituted) = (flags(batch.valid())?, flags(batch.substituted())?);
         let (epoch, step, state) = (batch.epoch(), batch.step(), batch.state().to_string());
         let fields = columns::to_dict(py, &batch)?;
+        let geometry = batch.geometry().map(|rows| columns::geometry(py, rows)).transpose()?;
         // Of a batch on a GPU the images alone are there.
         let images = match (batch.memory(), target) {
             (Memory::Device(_), _) => {
@@ -252,7 +253,8 @@ impl BatchSource {
                 Array::of_batch(batch, &self.lent)?.into_pyobject(py)?.into_any()
             }
         };
-        (images, labels, samples, valid, substituted, epoch, step, state, fields).into_pyobject(py)
+        (images, labels, samples, valid, substituted, epoch, step, state, fields, geometry)
+            .into_pyobject(py)
     }
 }
 

@@ -3,8 +3,8 @@ use super::exchange::PyExchange;
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange,
-    Failures, Label, Last, Layout, Mix, Normalise, OnError, Options, Output, Shuffle, Throttle, World,
-    research::LIQUID,
+    Failures, Label, Last, Layout, Mix, Normalise, ObjectOptions, OnError, Options, Output, Shuffle,
+    Throttle, World, research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
@@ -73,7 +73,11 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         },
         flip: flip.unwrap_or(if matches!(crop, Crop::Random { .. }) { 0.5 } else { 0.0 }),
         label: label(options)?,
-        fields: fields(options)?,
+        fields: names(options, "fields")?,
+        masks: names(options, "masks")?,
+        mask_fill: get(options, "mask_fill")?,
+        objects: objects(options)?,
+        geometry: get(options, "geometry")?,
         augment,
         mix: mix(options)?,
         orient: get(options, "orient")?,
@@ -136,12 +140,32 @@ fn label(options: &Bound<'_, PyDict>) -> PyResult<Label> {
     })
 }
 
-fn fields(options: &Bound<'_, PyDict>) -> PyResult<Vec<String>> {
-    if value(options, "fields")?.is_instance_of::<PyString>() {
+fn names(options: &Bound<'_, PyDict>, option: &str) -> PyResult<Vec<String>> {
+    if value(options, option)?.is_instance_of::<PyString>() {
         // A text is a sequence of texts, too, and none of them would be meant.
-        return Err(PyTypeError::new_err("fields: give a list of names, even of one: [\"score\"]"));
+        let what = format!("{option}: give a list of names, even of one: [\"score\"]");
+        return Err(PyTypeError::new_err(what));
     }
-    get(options, "fields")
+    get(options, option)
+}
+
+/// Which field tells of objects, and what becomes of them.
+fn objects(options: &Bound<'_, PyDict>) -> PyResult<Option<ObjectOptions>> {
+    let Some(field) = get(options, "objects")? else { return Ok(None) };
+    Ok(Some(ObjectOptions {
+        field,
+        min_box: get(options, "min_box")?,
+        keypoint_flip: get::<Option<_>>(options, "keypoint_flip")?.unwrap_or_default(),
+        segmentations: get(options, "segmentations")?,
+    }))
+}
+
+/// One value for all three channels, or three.
+fn fill(options: &Bound<'_, PyDict>) -> PyResult<[u8; 3]> {
+    match value(options, "fill")?.extract() {
+        Ok(fill) => Ok(fill),
+        Err(_) => Ok([get(options, "fill")?; 3]),
+    }
 }
 
 fn output(options: &Bound<'_, PyDict>) -> PyResult<Output> {
@@ -192,7 +216,8 @@ fn crop(options: &Bound<'_, PyDict>, size: (u32, u32)) -> PyResult<Crop> {
             Ok(Crop::Center { resize: resize.unwrap_or_else(usual) })
         }
         Some("rrc") => Ok(Crop::Random { scale, ratio }),
-        Some(other) => unknown("crop", other, "\"center\", \"rrc\", None"),
+        Some("letterbox") => Ok(Crop::Letterbox { fill: fill(options)? }),
+        Some(other) => unknown("crop", other, "\"center\", \"rrc\", \"letterbox\", None"),
     }
 }
 

@@ -38,6 +38,21 @@ fn an_image_smaller_than_the_crop_is_enlarged_in_its_shape() {
 }
 
 #[test]
+fn a_letterbox_is_as_large_as_fits_and_in_the_middle() {
+    let inner = |size, source| {
+        let geometry = Geometry::of(Crop::Letterbox { fill: [1; 3] }, 0.0, size, source, KEY);
+        let Area { x, y, width, height } = geometry.inset.unwrap().area;
+        assert_eq!(geometry.needed, Area { x: 0, y: 0, width: source.0, height: source.1 });
+        (x, y, width, height)
+    };
+    assert_eq!(inner((224, 224), (640, 480)), (0, 28, 224, 168));
+    assert_eq!(inner((224, 224), (480, 641)), (28, 0, 167, 224));
+    assert_eq!(inner((300, 200), (30, 20)), (0, 0, 300, 200));
+    assert_eq!(inner((300, 200), (20, 20)), (50, 0, 200, 200));
+    assert_eq!(inner((64, 64), (5000, 3)), (0, 31, 64, 1));
+}
+
+#[test]
 fn scales_leave_enough_pixels() {
     let rect = |width, height| Rect { x: 0.5, y: 0.0, width, height };
     assert_eq!(scale_for(rect(448.0, 448.0), (224, 224)), 2);
@@ -103,7 +118,8 @@ proptest! {
     ) {
         let ascending = |(a, b): (f64, f64)| (a.min(b), a.max(b));
         let random = Crop::Random { scale: ascending(scale), ratio: ascending(ratio) };
-        for crop in [Crop::Center { resize }, random, Crop::None] {
+        let letterbox = Crop::Letterbox { fill: [0; 3] };
+        for crop in [Crop::Center { resize }, random, Crop::None, letterbox] {
             check(crop, size, source, sample);
             check(crop, size, (source.0, 1), sample);
             check(crop, size, (1, source.1), sample);

@@ -156,7 +156,7 @@ fn the_identity_is_what_the_resize_gives() {
     let square = Geometry::of(middle, 0.0, SIZE, (width, height), KEY);
     assert_eq!(square.rect, Area { x: 13, y: 10, width: SIZE.0, height: SIZE.1 }.into());
     let corner = |x, y| Area { x, y, width: SIZE.0, height: SIZE.1 };
-    let at = |area: Area| Geometry { rect: area.into(), needed: area, flip: false };
+    let at = |area: Area| Geometry { rect: area.into(), needed: area, flip: false, inset: None };
     let geometries = [square, at(corner(0, 0)), at(corner(26, 20)), at(corner(7, 3))];
     for channels in [1, 3] {
         let pixels = picture(width, height, channels);

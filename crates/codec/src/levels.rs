@@ -1,0 +1,134 @@
+//! Images of one channel as their stored values: labels and depths, which no conversion may touch.
+
+use crate::{Decoder, claim::claim, decode::undecodable, guard::guarded};
+use fdconvert_core::{
+    Codec, Color, Encoded, Error, ImageHeader, Limits, Pixels, Result, probe::probe,
+};
+use png::{BitDepth, ColorType, Transformations};
+use std::io::Cursor;
+
+/// What a channel must be stored as for its values to be known.
+const CURE: &str = "store one channel as PNG: gray, or a palette whose indices are the values";
+
+/// Values of one channel, as they are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Levels {
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// 1, or 2 for values of 16 bits, in little endian.
+    pub n_bytes: u8,
+}
+
+/// Returns whether an image holds gray values of 16 bits, by what it says of itself.
+#[must_use]
+pub fn is_gray16(image: &Encoded) -> bool {
+    let is_it = |header: ImageHeader| header.color == Color::Gray && header.bits == 16;
+    image.codec == Codec::Png && probe(&image.bytes).is_ok_and(is_it)
+}
+
+impl Decoder {
+    /// Decodes an image of one channel into `out`, replacing what it holds, with the values that are
+    /// stored: indices of a palette and not its colours, 0 and 1 where there is one bit, and all of
+    /// sixteen.
+    ///
+    /// PNGs of gray or with a palette, and raw pixels of one channel.
+    ///
+    /// # Errors
+    /// `Sample` or `Limit`, naming `key`; also for images of several channels, and for codecs whose
+    /// values are not what was stored. After an error the content of `out` is unspecified.
+    pub fn decode_levels_into(
+        &mut self,
+        key: &str,
+        encoded: &Encoded,
+        limits: &Limits,
+        out: &mut Vec<u8>,
+    ) -> Result<Levels> {
+        let header = claim(key, encoded, limits)?;
+        let ImageHeader { width, height, color, .. } = header;
+        let n_bytes = match header.codec {
+            Codec::Png => {
+                guarded(|| decode_png(&encoded.bytes, &header, limits, self.scratch(), out))
+                    .map_err(|what| {
+                        Error::sample(key, undecodable(&encoded.bytes, &header, what))
+                    })?
+            }
+            Codec::Raw if color == Color::Gray => {
+                out.clear();
+                out.extend_from_slice(&encoded.bytes);
+                1
+            }
+            codec => {
+                let (codec, channels) = (codec.extension(), color.channels());
+                let what = match channels {
+                    1 => format!("a {codec} does not give back the values it was made of: {CURE}"),
+                    _ => format!("a {codec} of {channels} channels holds no single values: {CURE}"),
+                };
+                return Err(Error::sample(key, what));
+            }
+        };
+        if out.len() as u64 != Pixels::byte_len(width, height, n_bytes) {
+            return Err(Error::sample(key, "decodes to an unexpected number of bytes"));
+        }
+        Ok(Levels { width, height, n_bytes })
+    }
+}
+
+/// Decodes a PNG of one channel; returns the bytes of a value.
+fn decode_png(
+    bytes: &[u8],
+    header: &ImageHeader,
+    limits: &Limits,
+    scratch: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> Result<u8, String> {
+    let text = |error: png::DecodingError| error.to_string();
+    // The pixels are ours to bound; this bounds what chunks beside them may take.
+    let bytes_limit = usize::try_from(limits.max_file_bytes).unwrap_or(usize::MAX);
+    let mut decoder =
+        png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: bytes_limit });
+    decoder.set_transformations(Transformations::IDENTITY);
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    let mut reader = decoder.read_info().map_err(text)?;
+    let (width, height) = reader.info().size();
+    if (width, height) != (header.width, header.height) {
+        return Err(format!("decodes to {width}x{height}, not {}x{}", header.width, header.height));
+    }
+    let (color, depth) = reader.output_color_type();
+    if !matches!(color, ColorType::Grayscale | ColorType::Indexed) {
+        return Err(format!("{} channels are no single values: {CURE}", color.samples()));
+    }
+    let bits = depth as usize;
+    let row_bytes = (width as usize * bits).div_ceil(8);
+    let stored = row_bytes * height as usize;
+    if reader.output_buffer_size() != Some(stored) {
+        return Err("decodes to an unexpected number of bytes".into());
+    }
+    let target = if depth == BitDepth::Eight { &mut *out } else { &mut *scratch };
+    target.resize(stored, 0);
+    reader.next_frame(target).map_err(text)?;
+    // The rest of the file has to be there too.
+    reader.finish().map_err(text)?;
+    match depth {
+        BitDepth::Eight => return Ok(1),
+        BitDepth::Sixteen => {
+            out.clear();
+            let (values, _) = scratch.as_chunks::<2>();
+            out.extend(values.iter().flat_map(|&[high, low]| [low, high]));
+            return Ok(2);
+        }
+        BitDepth::One | BitDepth::Two | BitDepth::Four => {}
+    }
+    out.clear();
+    out.reserve(width as usize * height as usize);
+    let (mask, per_byte) = ((1_u8 << bits) - 1, 8 / bits);
+    for row in scratch.chunks_exact(row_bytes.max(1)) {
+        let values = row
+            .iter()
+            .flat_map(|byte| (1..=per_byte).map(move |place| byte >> (8 - bits * place) & mask));
+        out.extend(values.take(width as usize));
+    }
+    Ok(1)
+}

@@ -1,0 +1,267 @@
+//! The objects of a sample's image, as a JSON document tells them.
+//!
+//! ```json
+//! {"size": [640, 480], "bbox": [[10, 20, 300, 200]], "category": [17], "area": [38000.5],
+//!  "iscrowd": [0], "id": [42], "segmentation": [[[10, 20, 310, 20, 310, 220]]],
+//!  "keypoints": [[100, 80, 2, 0, 0, 0]]}
+//! ```
+//!
+//! Lists of equal length, of which all but `bbox` may be missing; what else there is, such as
+//! `category_name`, is not looked at. Bytes from outside: nothing is taken for granted.
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use std::fmt;
+
+/// What is known of the objects in an image, in pixels of an image of `size`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Annotations {
+    /// Width and height of the image that the coordinates are of; `None` for that of the stored one.
+    pub size: Option<[f64; 2]>,
+    /// Left, top, width and height.
+    pub boxes: Vec<[f64; 4]>,
+    /// Number of the class.
+    pub category: Option<Vec<i64>>,
+    /// Pixels of the object, as stored.
+    pub area: Option<Vec<f64>>,
+    /// 1 for a group of objects that are not told apart.
+    pub iscrowd: Option<Vec<i64>>,
+    /// Number of the annotation.
+    pub id: Option<Vec<i64>>,
+    /// Of each object x, y and visibility; all have as many, or none.
+    pub keypoints: Option<Vec<Vec<[f64; 3]>>>,
+    /// Of each object its polygons.
+    pub polygons: Option<Vec<Vec<Vec<[f64; 2]>>>>,
+}
+
+/// Documents of more bytes are refused: what is made of one takes several times as much memory.
+const MAX_BYTES: usize = 64 << 20;
+
+/// The largest coordinate: far beyond any image, and exact enough in whatever it is scaled to.
+const MAX_COORDINATE: f64 = 1e9;
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object of lists")]
+struct Document<S> {
+    size: Option<[f64; 2]>,
+    bbox: Vec<[f64; 4]>,
+    category: Option<Vec<i64>>,
+    category_name: Option<Vec<IgnoredAny>>,
+    area: Option<Vec<f64>>,
+    iscrowd: Option<Vec<Flag>>,
+    id: Option<Vec<i64>>,
+    keypoints: Option<Vec<Vec<f64>>>,
+    // Said so, because it is of a type that the derive does not see through.
+    #[serde(default = "nothing")]
+    segmentation: Option<Vec<S>>,
+}
+
+fn nothing<T>() -> Option<T> {
+    None
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Flag {
+    Bool(bool),
+    Int(i64),
+}
+
+impl Annotations {
+    /// Reads a document; `segmentations` are only read where they are asked for. `null` stands for an
+    /// image without objects.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words: text that is not such a document, lists of other lengths,
+    /// numbers that are not finite or no coordinates, and masks as run lengths.
+    pub fn parse(json: &[u8], segmentations: bool) -> Result<Self, String> {
+        if json.len() > MAX_BYTES {
+            return Err(format!("{} bytes of JSON, more than {MAX_BYTES}", json.len()));
+        }
+        if segmentations {
+            let Some(document) = read::<Segmentation>(json)? else { return Ok(Self::default()) };
+            let polygons = document.segmentation.as_deref().map(polygons).transpose()?;
+            Self { polygons, ..Self::of(&document)? }.checked()
+        } else {
+            let Some(document) = read::<IgnoredAny>(json)? else { return Ok(Self::default()) };
+            Self::of(&document)?.checked()
+        }
+    }
+
+    fn of<S>(document: &Document<S>) -> Result<Self, String> {
+        let n_objects = document.bbox.len();
+        let check = |name: &str, len: Option<usize>| match len {
+            Some(len) if len != n_objects => {
+                Err(format!("`{name}` has {len} entries for {n_objects} of `bbox`"))
+            }
+            _ => Ok(()),
+        };
+        check("category", document.category.as_ref().map(Vec::len))?;
+        check("category_name", document.category_name.as_ref().map(Vec::len))?;
+        check("area", document.area.as_ref().map(Vec::len))?;
+        check("iscrowd", document.iscrowd.as_ref().map(Vec::len))?;
+        check("id", document.id.as_ref().map(Vec::len))?;
+        check("keypoints", document.keypoints.as_ref().map(Vec::len))?;
+        check("segmentation", document.segmentation.as_ref().map(Vec::len))?;
+        let flag = |flag: &Flag| match *flag {
+            Flag::Bool(is) => i64::from(is),
+            Flag::Int(flag) => flag,
+        };
+        Ok(Self {
+            size: document.size,
+            boxes: document.bbox.clone(),
+            category: document.category.clone(),
+            area: document.area.clone(),
+            iscrowd: document.iscrowd.as_ref().map(|flags| flags.iter().map(flag).collect()),
+            id: document.id.clone(),
+            keypoints: document.keypoints.as_deref().map(keypoints).transpose()?,
+            polygons: None,
+        })
+    }
+
+    /// Refuses numbers that are no coordinates.
+    fn checked(self) -> Result<Self, String> {
+        let is_size = |side: &f64| (1.0..=MAX_COORDINATE).contains(side);
+        if let Some(size) = self.size.filter(|size| !size.iter().all(is_size)) {
+            return Err(format!("`size` {size:?} is none of an image"));
+        }
+        let boxes = self.boxes.iter().flatten();
+        let points = self.keypoints.iter().flatten().flatten().flatten();
+        let polygons = self.polygons.iter().flatten().flatten().flatten().flatten();
+        // Comparisons with what is not a number are false.
+        let is_sound = |value: &&f64| value.abs() <= MAX_COORDINATE;
+        match boxes.chain(points).chain(polygons).find(|value| !is_sound(value)) {
+            Some(value) => Err(format!("{value} is no coordinate: they are within 1e9")),
+            None => Ok(self),
+        }
+    }
+}
+
+fn read<'a, S: Deserialize<'a>>(json: &'a [u8]) -> Result<Option<Document<S>>, String> {
+    serde_json::from_slice(json).map_err(|error| format!("its JSON cannot be read: {error}"))
+}
+
+fn keypoints(lists: &[Vec<f64>]) -> Result<Vec<Vec<[f64; 3]>>, String> {
+    let most = lists.iter().map(Vec::len).max().unwrap_or_default();
+    let each = lists.iter().enumerate().map(|(object, list)| match list.as_chunks::<3>() {
+        (points, []) if points.is_empty() || list.len() == most => Ok(points.to_vec()),
+        (_, []) => {
+            let len = list.len();
+            Err(format!("object {object} has {len} numbers in `keypoints`, another one {most}"))
+        }
+        _ => {
+            let len = list.len();
+            Err(format!("object {object} has {len} numbers in `keypoints`: no multiple of three"))
+        }
+    });
+    each.collect()
+}
+
+/// The shape of an object.
+enum Segmentation {
+    Polygons(Vec<Vec<f64>>),
+    RunLengths,
+}
+
+fn polygons(segmentations: &[Segmentation]) -> Result<Vec<Vec<Vec<[f64; 2]>>>, String> {
+    let points = |object: usize, list: &Vec<f64>| match list.as_chunks::<2>() {
+        (points, []) => Ok(points.to_vec()),
+        _ => Err(format!("object {object} has a polygon of {} numbers: no pairs", list.len())),
+    };
+    let each = segmentations.iter().enumerate().map(|(object, segmentation)| match segmentation {
+        Segmentation::Polygons(lists) => lists.iter().map(|list| points(object, list)).collect(),
+        Segmentation::RunLengths => Err(format!(
+            "object {object} has a mask of run lengths as `segmentation`, and only polygons are \
+             moved: ask for no segmentations, or store such masks as a field of images"
+        )),
+    });
+    each.collect()
+}
+
+impl<'de> Deserialize<'de> for Segmentation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Segmentation;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("polygons or run lengths")
+            }
+
+            fn visit_unit<E>(self) -> Result<Segmentation, E> {
+                Ok(Segmentation::Polygons(Vec::new()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut lists: A) -> Result<Segmentation, A::Error> {
+                let mut polygons = Vec::new();
+                while let Some(polygon) = lists.next_element()? {
+                    polygons.push(polygon);
+                }
+                Ok(Segmentation::Polygons(polygons))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Segmentation, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Segmentation::RunLengths)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Annotations;
+
+    fn refused(json: &str) -> String {
+        Annotations::parse(json.as_bytes(), true).unwrap_err()
+    }
+
+    #[test]
+    fn a_document_is_read_with_all_that_it_has() {
+        let json = br#"{"size":[640,480],"bbox":[[1,2,3,4],[5.5,6,7,8]],"category":[3,-1],
+            "category_name":["a",null],"area":[12,1.5],"iscrowd":[0,true],"id":[9,10],
+            "keypoints":[[1,2,2,3,4,0],[]],"segmentation":[[[1,2,3,2,3,4],[]],null],"more":{"a":[]}}"#;
+        let found = Annotations::parse(json, true).unwrap();
+        assert_eq!(found.size, Some([640.0, 480.0]));
+        assert_eq!(found.boxes, [[1.0, 2.0, 3.0, 4.0], [5.5, 6.0, 7.0, 8.0]]);
+        assert_eq!((found.category, found.id), (Some(vec![3, -1]), Some(vec![9, 10])));
+        assert_eq!((found.area, found.iscrowd), (Some(vec![12.0, 1.5]), Some(vec![0, 1])));
+        assert_eq!(found.keypoints, Some(vec![vec![[1.0, 2.0, 2.0], [3.0, 4.0, 0.0]], vec![]]));
+        let triangle = vec![[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]];
+        assert_eq!(found.polygons, Some(vec![vec![triangle, vec![]], vec![]]));
+        assert!(Annotations::parse(json, false).unwrap().polygons.is_none());
+        let bare = Annotations::parse(b"{\"bbox\":[]}", true).unwrap();
+        assert_eq!(bare, Annotations::default());
+        assert_eq!(Annotations::parse(b"null", true).unwrap(), Annotations::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (json, part) in [
+            ("", "cannot be read"),
+            ("[]", "cannot be read"),
+            ("{}", "missing field `bbox`"),
+            ("{\"bbox\":[[1,2,3]]}", "cannot be read"),
+            ("{\"bbox\":[[1,2,3,NaN]]}", "cannot be read"),
+            ("{\"bbox\":[[1,2,3,1e999]]}", "out of range"),
+            ("{\"bbox\":[[1,2,3,1e300]]}", "is no coordinate"),
+            ("{\"bbox\":[[1,2,3,4]],\"category\":[]}", "`category` has 0 entries for 1 of `bbox`"),
+            ("{\"bbox\":[],\"category_name\":[1]}", "`category_name` has 1 entries"),
+            ("{\"bbox\":[],\"size\":[0,5]}", "`size` [0.0, 5.0]"),
+            ("{\"bbox\":[[1,2,3,4]],\"keypoints\":[[1,2]]}", "no multiple of three"),
+            ("{\"bbox\":[[1,2,3,4]],\"segmentation\":[[[1,2,3]]]}", "no pairs"),
+            ("{\"bbox\":[[1,2,3,4]],\"segmentation\":[{\"counts\":\"a\"}]}", "run lengths"),
+        ] {
+            let found = refused(json);
+            assert!(found.contains(part), "{json}: {found}");
+        }
+        let uneven = "{\"bbox\":[[1,2,3,4],[1,2,3,4]],\"keypoints\":[[1,2,0],[1,2,0,3,4,0]]}";
+        assert!(refused(uneven).contains("object 0 has 3 numbers in `keypoints`, another one 6"));
+        let deep = "[".repeat(100_000);
+        assert!(refused(&format!("{{\"bbox\":{deep}")).contains("cannot be read"));
+        let crowd = b"{\"bbox\":[[1,2,3,4]],\"segmentation\":[{\"counts\":[1,2],\"size\":[3,4]}]}";
+        assert_eq!(Annotations::parse(crowd, false).unwrap().boxes.len(), 1);
+    }
+}

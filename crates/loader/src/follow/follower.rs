@@ -1,0 +1,188 @@
+//! The fields of one row that follow its image.
+use super::{Annotations, Objects, Role, RowGeometry, placement::Nearest};
+use crate::{
+    decoding::{decode, upright_size},
+    fields::{FieldValue, Fields, RowValues},
+    options::Options,
+    transform::{DType, Geometry, Key, Layout, Output, Renderer},
+};
+use fdconvert_codec::{Decoder, is_gray16, orientation};
+use fdconvert_core::{Encoded, Error, Result, Value, message};
+
+/// What a row tells beside the values of its fields, where any of them follows the image.
+#[derive(Debug, Clone)]
+pub(crate) struct Followed {
+    pub(crate) geometry: RowGeometry,
+    /// Those of the one row, if they were asked for.
+    pub(crate) objects: Option<Objects>,
+}
+
+/// Lets fields follow the image; one for each thread that decodes, for its buffers.
+pub(crate) struct Follower {
+    renderer: Renderer,
+    nearest: Nearest,
+    /// Of the image at hand.
+    pixels: Vec<u8>,
+}
+
+/// The row that is made.
+pub(crate) struct Leader<'a> {
+    /// That of its sample.
+    pub(crate) key: &'a str,
+    pub(crate) geometry: &'a Geometry,
+    /// The size of its image, upright.
+    pub(crate) source: (u32, u32),
+}
+
+impl Follower {
+    /// # Errors
+    /// `Usage` for options that cannot be.
+    pub(crate) fn new(options: &Options) -> Result<Self> {
+        let (size, layout) = (options.output.size, Layout::Nhwc);
+        let output = Output { size, dtype: DType::U8, layout, normalise: None };
+        let renderer = Renderer::new(output, None)?;
+        Ok(Self { renderer, nearest: Nearest::default(), pixels: Vec::new() })
+    }
+
+    /// Lets the fields of a row follow, and changes those values that do.
+    ///
+    /// # Errors
+    /// `Sample` or `Limit`, naming key and field.
+    pub(crate) fn follow(
+        &mut self,
+        decoder: &mut Decoder,
+        leader: &Leader<'_>,
+        (fields, options): (&Fields, &Options),
+        values: &mut RowValues,
+    ) -> Result<Followed> {
+        let geometry = RowGeometry::new(leader.geometry, leader.source, options.output.size);
+        let mut followed = Followed { geometry, objects: None };
+        let Some(stored) = values.fields.as_deref().filter(|_| fields.follow()) else {
+            return Ok(followed);
+        };
+        self.nearest.set(options.crop, &geometry);
+        let mut shown = Vec::with_capacity(stored.len());
+        for ((value, role), spec) in stored.iter().zip(fields.roles()).zip(fields.specs()) {
+            let named = Named { key: leader.key, field: &spec.name };
+            shown.push(match (value, role) {
+                (Value::Image(image), Role::Mask { is_wide }) => {
+                    self.levels(decoder, &named, image, leader, options, *is_wide)?
+                }
+                (Value::Image(image), Role::Depth) => {
+                    self.levels(decoder, &named, image, leader, options, true)?
+                }
+                (Value::Image(image), _) => self.image(decoder, &named, image, leader, options)?,
+                (Value::Json(json), Role::Objects) => {
+                    if let Some(options) = &options.objects {
+                        let objects = Annotations::parse(json, options.segmentations)
+                            .and_then(|objects| objects.shown(&geometry, options));
+                        followed.objects = Some(objects.map_err(|what| named.error(&what))?);
+                    }
+                    Value::Json(json.clone())
+                }
+                (value, _) => value.clone(),
+            });
+        }
+        values.fields = Some(shown.into());
+        Ok(followed)
+    }
+
+    /// Single values, by the nearest neighbour.
+    fn levels(
+        &mut self,
+        decoder: &mut Decoder,
+        named: &Named<'_>,
+        image: &Encoded,
+        leader: &Leader<'_>,
+        options: &Options,
+        is_wide: bool,
+    ) -> Result<FieldValue> {
+        named.check_size((image.width, image.height), leader.source)?;
+        let pixels = &mut self.pixels;
+        let levels = decoder
+            .decode_levels_into(leader.key, image, &options.limits, pixels)
+            .map_err(|error| named.wrap(error))?;
+        let (fill, width) = (options.mask_fill.to_le_bytes(), levels.width);
+        let row = match (levels.n_bytes, is_wide) {
+            (2, true) => self.nearest.take::<2>(&self.pixels, width, fill),
+            // Values of one byte in a column of two.
+            (_, true) => {
+                let wide: Vec<u8> = self.pixels.iter().flat_map(|level| [*level, 0]).collect();
+                self.nearest.take::<2>(&wide, width, fill)
+            }
+            (1, false) => self.nearest.take::<1>(&self.pixels, width, [fill[0]]),
+            _ => {
+                return Err(named.error(
+                    "it has values of 16 bits, and the first sample of the dataset, which tells \
+                     what the column holds, has 8: store all of them alike",
+                ));
+            }
+        };
+        Ok(Value::Array(row.into()))
+    }
+
+    /// An image as the first one.
+    fn image(
+        &mut self,
+        decoder: &mut Decoder,
+        named: &Named<'_>,
+        image: &Encoded,
+        leader: &Leader<'_>,
+        options: &Options,
+    ) -> Result<FieldValue> {
+        if is_gray16(image) {
+            return Err(named.error(
+                "it has gray of 16 bits, and the first sample of the dataset, which tells what the \
+                 column holds, has not: store all of them alike",
+            ));
+        }
+        let turned = if options.orient { orientation(image) } else { 1 };
+        named.check_size(upright_size(image, turned), leader.source)?;
+        let (key, pixels) = (leader.key, &mut self.pixels);
+        let part = decode(decoder, (key, image), turned, leader.geometry, options, pixels)
+            .map_err(|error| named.wrap(error))?;
+        let mut row = vec![0; self.renderer.output().n_bytes()];
+        // Nothing is drawn at random without augmentations.
+        let nothing = Key { seed: 0, epoch: 0, sample: 0 };
+        let region = part.region(&self.pixels);
+        self.renderer
+            .render(key, &region, leader.geometry, nothing, &mut row)
+            .map_err(|error| named.wrap(error))?;
+        Ok(Value::Array(row.into()))
+    }
+}
+
+/// A field of a sample, for messages.
+struct Named<'a> {
+    key: &'a str,
+    field: &'a str,
+}
+
+impl Named<'_> {
+    fn error(&self, what: &str) -> Error {
+        Error::sample(self.key, format!("its field `{}`: {what}", self.field))
+    }
+
+    /// An error of decoding, with the field that it is about.
+    fn wrap(&self, error: Error) -> Error {
+        match error {
+            Error::Sample { what, .. } => {
+                Error::sample(self.key, message!("its field `{}`: {what}", self.field))
+            }
+            other => other,
+        }
+    }
+
+    /// Refuses an image of another size than the first one of its sample.
+    fn check_size(&self, size: (u32, u32), leader: (u32, u32)) -> Result<()> {
+        if size == leader {
+            return Ok(());
+        }
+        let what = format!(
+            "it is {}x{} beside an image of {}x{}, and only images of one size take the same crop: \
+             store both at the same size, or leave the field out",
+            size.0, size.1, leader.0, leader.1
+        );
+        Err(self.error(&what))
+    }
+}

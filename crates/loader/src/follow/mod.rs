@@ -1,0 +1,27 @@
+//! Fields that follow the image of their sample: what is known of its pixels is moved as they are.
+//!
+//! ```text
+//! roles        which of the fields that were asked for follow, and as what
+//! placement    Geometry, size of the image -> where its pixels come to lie (RowGeometry), and which
+//!              of them each pixel of the row shows, by the nearest neighbour (Nearest)
+//! annotations  the JSON of a sample's objects, checked
+//! objects      the same in the pixels of the row, and the objects of all rows of a batch
+//! follower     puts them together for one row; each thread that decodes has one
+//! ```
+//!
+//! A crop is drawn once for a sample, for its first image. All else is computed from that, so that
+//! nothing here draws random numbers, and a loader without such fields has no follower.
+//!
+//! Deliberately absent: colours of further images are not augmented, and nothing is normalised.
+
+mod annotations;
+mod follower;
+mod objects;
+mod placement;
+mod roles;
+
+pub use annotations::Annotations;
+pub(crate) use follower::{Followed, Follower, Leader};
+pub use objects::{Keypoints, ObjectOptions, Objects, Polygons};
+pub use placement::RowGeometry;
+pub(crate) use roles::Role;

@@ -1,0 +1,319 @@
+//! Objects in the pixels of the rows that show them.
+use super::{Annotations, RowGeometry};
+use fdconvert_core::{Error, Result};
+
+/// Which field tells the objects of a sample's image, and what becomes of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectOptions {
+    /// A field of JSON, of the form that [`Annotations`] have.
+    pub field: String,
+    /// Objects whose box has a side of fewer pixels of the row are left out, with all that is known
+    /// of them: as torchvision's `SanitizeBoundingBoxes(min_size=...)` does.
+    pub min_box: f32,
+    /// Which keypoint takes the place of each one when left and right are exchanged: left and right
+    /// eyes, for example. Empty where they keep their order.
+    pub keypoint_flip: Vec<usize>,
+    /// Polygons are shown, too. Masks of run lengths are an error of the sample then.
+    pub segmentations: bool,
+}
+
+impl ObjectOptions {
+    /// The objects that a field tells, with a box of one pixel at least.
+    #[must_use]
+    pub fn of(field: impl Into<String>) -> Self {
+        let (field, keypoint_flip) = (field.into(), Vec::new());
+        Self { field, min_box: 1.0, keypoint_flip, segmentations: true }
+    }
+
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// `Usage`, naming the option.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !(self.min_box >= 0.0 && self.min_box.is_finite()) {
+            let what = format!("{} is no side of a box", self.min_box);
+            return Err(Error::usage("min_box", what));
+        }
+        let mut sorted = self.keypoint_flip.clone();
+        sorted.sort_unstable();
+        if !sorted.iter().copied().eq(0..sorted.len()) {
+            let what = format!("{:?} does not name each keypoint once", self.keypoint_flip);
+            return Err(Error::usage("keypoint_flip", what));
+        }
+        Ok(())
+    }
+}
+
+/// The objects of all rows of a batch, one after the other, in pixels of the rows.
+///
+/// Of what a document does not tell while another one of the batch does, `category` and `id` are -1,
+/// `iscrowd` is 0, `area` is not a number, and keypoints are zero and not visible.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Objects {
+    /// Where the objects of each row begin, and at the end how many there are.
+    pub offsets: Vec<i64>,
+    /// Left, top, right and bottom, within the row.
+    pub boxes: Vec<[f32; 4]>,
+    /// The class of each.
+    pub category: Vec<i64>,
+    /// As stored: not that of the part that is shown.
+    pub area: Option<Vec<f32>>,
+    /// 1 for groups that are not told apart.
+    pub iscrowd: Option<Vec<i64>>,
+    /// As stored.
+    pub id: Option<Vec<i64>>,
+    /// The keypoints of each.
+    pub keypoints: Option<Keypoints>,
+    /// The polygons of all of them.
+    pub polygons: Option<Polygons>,
+}
+
+/// As many keypoints for each object.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Keypoints {
+    /// How many that are.
+    pub per_object: usize,
+    /// x, y and visibility, object by object; 0 for those outside of the row, which keep their
+    /// coordinates.
+    pub points: Vec<[f32; 3]>,
+}
+
+/// Polygons, which may reach out of their row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Polygons {
+    /// x and y, polygon by polygon.
+    pub points: Vec<[f32; 2]>,
+    /// Where the points of each polygon begin, and at the end how many there are.
+    pub offsets: Vec<i64>,
+    /// The object that each polygon belongs to, by its place in the boxes.
+    pub objects: Vec<i64>,
+}
+
+/// Numbers of keypoints that a batch may have: few would be worth more memory.
+const MAX_KEYPOINTS: usize = 1 << 28;
+
+impl Default for Objects {
+    fn default() -> Self {
+        Self {
+            offsets: vec![0],
+            boxes: Vec::new(),
+            category: Vec::new(),
+            area: None,
+            iscrowd: None,
+            id: None,
+            keypoints: None,
+            polygons: None,
+        }
+    }
+}
+
+impl Default for Polygons {
+    fn default() -> Self {
+        Self { points: Vec::new(), offsets: vec![0], objects: Vec::new() }
+    }
+}
+
+impl Annotations {
+    /// The objects as a row shows them: the one row of what comes back.
+    ///
+    /// # Errors
+    /// Why they cannot be shown: other keypoints than those that are to be exchanged.
+    pub(super) fn shown(
+        self,
+        row: &RowGeometry,
+        options: &ObjectOptions,
+    ) -> Result<Objects, String> {
+        let (width, height) = (f64::from(row.source.0), f64::from(row.source.1));
+        let [x_scale, y_scale] =
+            self.size.map_or([1.0; 2], |size| [width / size[0], height / size[1]]);
+        let moved = Moved { row, scale: [x_scale, y_scale] };
+        let boxes: Vec<_> = self.boxes.iter().map(|it| moved.bounding_box(*it)).collect();
+        let kept: Vec<bool> = boxes
+            .iter()
+            .map(|[left, top, right, bottom]| {
+                let smallest = (right - left).min(bottom - top);
+                smallest >= options.min_box && smallest > 0.0
+            })
+            .collect();
+        let n_kept = kept.iter().filter(|is| **is).count();
+        let keypoints = match self.keypoints {
+            Some(lists) => Some(moved.keypoints(&only(lists, &kept), &options.keypoint_flip)?),
+            None => None,
+        };
+        Ok(Objects {
+            offsets: vec![0, n_kept as i64],
+            boxes: only(boxes, &kept),
+            category: self
+                .category
+                .map_or_else(|| vec![-1; n_kept], |category| only(category, &kept)),
+            area: self.area.map(|it| only(it, &kept).into_iter().map(|it| it as f32).collect()),
+            iscrowd: self.iscrowd.map(|flags| only(flags, &kept)),
+            id: self.id.map(|ids| only(ids, &kept)),
+            keypoints,
+            polygons: self.polygons.map(|polygons| moved.polygons(&only(polygons, &kept))),
+        })
+    }
+}
+
+/// The objects that stay.
+fn only<T>(all: Vec<T>, kept: &[bool]) -> Vec<T> {
+    all.into_iter().zip(kept).filter_map(|(it, kept)| kept.then_some(it)).collect()
+}
+
+/// Moves coordinates of an image into a row.
+struct Moved<'a> {
+    row: &'a RowGeometry,
+    /// From the pixels of the coordinates to those of the image.
+    scale: [f64; 2],
+}
+
+impl Moved<'_> {
+    fn unflipped(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        self.row.unflipped([x * self.scale[0], y * self.scale[1]])
+    }
+
+    fn bounding_box(&self, [x, y, width, height]: [f64; 4]) -> [f32; 4] {
+        let RowGeometry { size, flipped, .. } = *self.row;
+        let (row_width, row_height) = (f64::from(size.0), f64::from(size.1));
+        let [mut left, top] = self.unflipped([x, y]);
+        let [mut right, bottom] = self.unflipped([x + width, y + height]);
+        if flipped {
+            (left, right) = (row_width - right, row_width - left);
+        }
+        let clipped = |at: f64, side: f64| at.clamp(0.0, side) as f32;
+        [
+            clipped(left, row_width),
+            clipped(top, row_height),
+            clipped(right, row_width),
+            clipped(bottom, row_height),
+        ]
+    }
+
+    fn keypoints(&self, lists: &[Vec<[f64; 3]>], flip: &[usize]) -> Result<Keypoints, String> {
+        let RowGeometry { size, flipped, .. } = *self.row;
+        let (width, height) = (f64::from(size.0), f64::from(size.1));
+        let per_object = lists.iter().map(Vec::len).max().unwrap_or_default();
+        if !flip.is_empty() && per_object > 0 && per_object != flip.len() {
+            let n_named = flip.len();
+            return Err(format!(
+                "an object has {per_object} keypoints, and `keypoint_flip` names {n_named}"
+            ));
+        }
+        let moved = |[x, y, visibility]: [f64; 3]| {
+            let [x, y] = self.unflipped([x, y]);
+            // Keypoints are numbers of pixels, and not edges between them.
+            let x = if flipped { width - 1.0 - x } else { x };
+            let is_inside = (0.0..width).contains(&x) && (0.0..height).contains(&y);
+            [x as f32, y as f32, if is_inside { visibility as f32 } else { 0.0 }]
+        };
+        let mut points = Vec::new();
+        for list in lists {
+            let begin = points.len();
+            match flipped && !flip.is_empty() {
+                true => {
+                    points.extend(flip.iter().filter_map(|at| list.get(*at).copied().map(moved)))
+                }
+                false => points.extend(list.iter().copied().map(moved)),
+            }
+            points.resize(begin + per_object, [0.0; 3]);
+        }
+        Ok(Keypoints { per_object, points })
+    }
+
+    fn polygons(&self, lists: &[Vec<Vec<[f64; 2]>>]) -> Polygons {
+        let RowGeometry { size, flipped, .. } = *self.row;
+        let mut all = Polygons::default();
+        for (object, list) in lists.iter().enumerate() {
+            for polygon in list {
+                all.points.extend(polygon.iter().map(|point| {
+                    let [x, y] = self.unflipped(*point);
+                    let x = if flipped { f64::from(size.0) - x } else { x };
+                    [x as f32, y as f32]
+                }));
+                all.offsets.push(all.points.len() as i64);
+                all.objects.push(object as i64);
+            }
+        }
+        all
+    }
+}
+
+impl Objects {
+    /// Rows of the batch.
+    #[must_use]
+    pub fn n_rows(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Puts the objects of rows together; `None` is a row without a sample.
+    ///
+    /// # Errors
+    /// `Usage` when they take too much memory.
+    pub(crate) fn of_rows<'a>(
+        rows: impl Iterator<Item = Option<&'a Self>> + Clone,
+    ) -> Result<Self> {
+        let mut all = Self::default();
+        let keypoints = rows.clone().flatten().filter_map(|row| row.keypoints.as_ref());
+        if let Some(per_object) = keypoints.map(|row| row.per_object).max() {
+            let n_objects: usize = rows.clone().flatten().map(|row| row.boxes.len()).sum();
+            if n_objects.checked_mul(per_object).is_none_or(|n| n > MAX_KEYPOINTS) {
+                let what = format!("{n_objects} objects of {per_object} keypoints are too many");
+                return Err(Error::usage("objects", what));
+            }
+            all.keypoints = Some(Keypoints { per_object, points: Vec::new() });
+        }
+        for row in rows {
+            if let Some(row) = row {
+                all.push(row);
+            }
+            all.offsets.push(all.boxes.len() as i64);
+        }
+        Ok(all)
+    }
+
+    fn push(&mut self, row: &Self) {
+        let (n_before, n_more) = (self.boxes.len(), row.boxes.len());
+        append(&mut self.area, row.area.as_deref(), n_before, n_more, f32::NAN);
+        append(&mut self.iscrowd, row.iscrowd.as_deref(), n_before, n_more, 0);
+        append(&mut self.id, row.id.as_deref(), n_before, n_more, -1);
+        self.category.extend(&row.category);
+        if let Some(Keypoints { per_object, points }) = &mut self.keypoints {
+            match &row.keypoints {
+                Some(row) if row.per_object > 0 => {
+                    for object in row.points.chunks_exact(row.per_object) {
+                        let begin = points.len();
+                        points.extend(object);
+                        points.resize(begin + *per_object, [0.0; 3]);
+                    }
+                }
+                _ => points.resize(points.len() + n_more * *per_object, [0.0; 3]),
+            }
+        }
+        if let Some(row) = &row.polygons {
+            let all = self.polygons.get_or_insert_default();
+            let begin = all.points.len() as i64;
+            all.points.extend(&row.points);
+            all.offsets.extend(row.offsets.iter().skip(1).map(|at| at + begin));
+            all.objects.extend(row.objects.iter().map(|object| object + n_before as i64));
+        }
+        self.boxes.extend(&row.boxes);
+    }
+}
+
+/// Appends what a row tells of its objects, if it or a row before it tells anything.
+fn append<T: Copy>(
+    all: &mut Option<Vec<T>>,
+    row: Option<&[T]>,
+    n_before: usize,
+    n_more: usize,
+    missing: T,
+) {
+    if row.is_none() && all.is_none() {
+        return;
+    }
+    let all = all.get_or_insert_with(|| vec![missing; n_before]);
+    match row {
+        Some(row) => all.extend(row),
+        None => all.resize(n_before + n_more, missing),
+    }
+}

@@ -1,0 +1,142 @@
+//! Where the pixels of an image come to lie in their row.
+use crate::transform::{Area, Crop, Geometry, Rect, resized};
+
+/// How a row shows the image of its sample: `crop` is stretched over `area`, and then left and right
+/// are exchanged where it is `flipped`. A point (x, y) of the image is shown at
+/// `(x - crop.x) * area.width / crop.width + area.x`, as far as it is within the crop, and likewise
+/// for y; flipped, that is counted from the right edge of the row.
+///
+/// All zero in rows without a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RowGeometry {
+    /// Width and height of the image, upright where the loader turns it.
+    pub source: (u32, u32),
+    /// What is shown of it, in its pixels. Whole numbers but for [`Crop::Center`].
+    pub crop: Rect,
+    /// Where in the row, before the flip: all of it but for [`Crop::Letterbox`].
+    pub area: Area,
+    /// Width and height of the row.
+    pub size: (u32, u32),
+    /// Left and right are exchanged.
+    pub flipped: bool,
+}
+
+impl RowGeometry {
+    /// How an image of that size is shown in rows of that one.
+    pub(crate) fn new(geometry: &Geometry, source: (u32, u32), size: (u32, u32)) -> Self {
+        let area = geometry.area(size);
+        Self { source, crop: geometry.rect, area, size, flipped: geometry.flip }
+    }
+
+    /// A point of the image in the row, where that is not flipped.
+    pub(crate) fn unflipped(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        let Self { crop, area, .. } = self;
+        [
+            (x - crop.x) * f64::from(area.width) / crop.width + f64::from(area.x),
+            (y - crop.y) * f64::from(area.height) / crop.height + f64::from(area.y),
+        ]
+    }
+}
+
+/// Which pixel of the image each pixel of a row shows: the nearest one to the left and above, as
+/// torchvision's `NEAREST` takes it.
+#[derive(Debug, Default)]
+pub(crate) struct Nearest {
+    /// Column of the image by column of the row, from the left as it is shown.
+    columns: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+/// What is left around the image.
+const NOTHING: u32 = u32::MAX;
+
+impl Nearest {
+    /// Computes them for a row.
+    pub(crate) fn set(&mut self, crop: Crop, row: &RowGeometry) {
+        let RowGeometry { source, crop: rect, area, size, flipped } = *row;
+        let [horizontal, vertical] = match crop {
+            Crop::Center { resize } => {
+                let whole = resized(resize.max(1), source);
+                let fits = whole.0 >= f64::from(size.0) && whole.1 >= f64::from(size.1);
+                [
+                    Axis::of_whole(rect.x, rect.width, size.0, source.0, fits.then_some(whole.0)),
+                    Axis::of_whole(rect.y, rect.height, size.1, source.1, fits.then_some(whole.1)),
+                ]
+            }
+            _ => [
+                Axis::of_part(rect.x, rect.width, area.width),
+                Axis::of_part(rect.y, rect.height, area.height),
+            ],
+        };
+        horizontal.places((area.x, area.width), size.0, &mut self.columns);
+        vertical.places((area.y, area.height), size.1, &mut self.rows);
+        if flipped {
+            self.columns.reverse();
+        }
+    }
+
+    /// The pixels of a row, each of `N` bytes, of an image of that width; `fill` where there is
+    /// nothing.
+    pub(crate) fn take<const N: usize>(&self, pixels: &[u8], width: u32, fill: [u8; N]) -> Vec<u8> {
+        let (pixels, _) = pixels.as_chunks::<N>();
+        let mut row_bytes = vec![0; self.columns.len() * self.rows.len() * N];
+        let (out, _) = row_bytes.as_chunks_mut::<N>();
+        let width = width as usize;
+        for (out, row) in out.chunks_exact_mut(self.columns.len().max(1)).zip(&self.rows) {
+            let begin = (*row as usize).saturating_mul(width);
+            let from = pixels.get(begin..begin.saturating_add(width)).unwrap_or_default();
+            for (out, column) in out.iter_mut().zip(&self.columns) {
+                *out = from.get(*column as usize).copied().unwrap_or(fill);
+            }
+        }
+        row_bytes
+    }
+}
+
+/// One axis of torchvision's steps: a part of the image is resized, and of that the row shows the
+/// pixels from an offset on.
+struct Axis {
+    from: f64,
+    length: f64,
+    resized: f64,
+    offset: f64,
+}
+
+impl Axis {
+    /// A part that is resized as a whole.
+    fn of_part(at: f64, length: f64, size: u32) -> Self {
+        Self { from: at, length, resized: size.into(), offset: 0.0 }
+    }
+
+    /// A whole image, resized to so many pixels, of which some are cut out. Where they are too few,
+    /// the part is enlarged, which torchvision does not do.
+    fn of_whole(at: f64, length: f64, size: u32, source: u32, resized: Option<f64>) -> Self {
+        let source = f64::from(source);
+        let (resized, offset) = match resized {
+            // What was computed from whole numbers is one again.
+            Some(resized) => (resized, (at * resized / source).round()),
+            None => {
+                let resized = source * f64::from(size) / length;
+                (resized, at * resized / source)
+            }
+        };
+        Self { from: 0.0, length: source, resized, offset }
+    }
+
+    /// The place in the image for each place of a row, of which an area shows it.
+    fn places(&self, (begin, n_shown): (u32, u32), size: u32, places: &mut Vec<u32>) {
+        // In single precision, as torch computes it: a product of double precision would be on the
+        // other side of some integers.
+        let scale = self.length as f32 / self.resized as f32;
+        let (offset, last) = (self.offset as f32, self.length as u32);
+        let last = last.saturating_sub(1);
+        places.clear();
+        places.extend((0..size).map(|at| match at.checked_sub(begin) {
+            Some(at) if at < n_shown => {
+                let place = ((at as f32 + offset) * scale).floor() as u32;
+                (self.from as u32).saturating_add(place.min(last))
+            }
+            _ => NOTHING,
+        }));
+    }
+}

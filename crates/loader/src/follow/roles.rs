@@ -1,0 +1,92 @@
+//! Which fields follow the image, and as what.
+use crate::options::Options;
+use fdconvert_codec::is_gray16;
+use fdconvert_core::{ArraySpec, DType, Error, FieldSpec, Kind, Reader, Result, Value};
+use fdconvert_storage::sigbus;
+use std::sync::Arc;
+
+/// What a batch shows of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Its value, as it is stored.
+    Value,
+    /// A mask: single values by the nearest neighbour.
+    Mask {
+        /// Values of two bytes.
+        is_wide: bool,
+    },
+    /// Gray of 16 bits, such as depth: likewise.
+    Depth,
+    /// An image as the first one, in three channels.
+    Image,
+    /// The objects in the image.
+    Objects,
+}
+
+/// Samples that are looked at for what a column holds: the first that can be read tells it.
+const PROBED: u64 = 64;
+
+impl Role {
+    /// The role of a field that all datasets have.
+    ///
+    /// # Errors
+    /// `Usage` for a mask that is no image, and objects that are no JSON.
+    pub(crate) fn of<'a>(
+        FieldSpec { name, kind, .. }: &FieldSpec,
+        options: &Options,
+        readers: impl Iterator<Item = &'a Arc<dyn Reader>>,
+    ) -> Result<Self> {
+        if options.masks.contains(name) {
+            if *kind != Kind::Image {
+                let what = format!("`{name}` is of kind {}, and masks are images", kind.name());
+                return Err(Error::usage("masks", what));
+            }
+            return Ok(Self::Mask { is_wide: is_wide(name, readers) });
+        }
+        if options.objects.as_ref().is_some_and(|objects| objects.field == *name) {
+            if *kind != Kind::Json {
+                let what = format!("`{name}` is of kind {}, and objects are JSON", kind.name());
+                return Err(Error::usage("objects", what));
+            }
+            return Ok(Self::Objects);
+        }
+        Ok(match kind {
+            Kind::Image if is_wide(name, readers) => Self::Depth,
+            Kind::Image => Self::Image,
+            _ => Self::Value,
+        })
+    }
+
+    /// The kind of what a batch shows of a field, in rows of that size.
+    pub(crate) fn shown(self, kind: &Kind, (width, height): (u32, u32)) -> Kind {
+        let array = |dtype, channels: &[u64]| {
+            let shape = [&[height.into(), width.into()], channels].concat();
+            Kind::Array(ArraySpec { dtype, shape, torch: false })
+        };
+        match self {
+            Self::Value | Self::Objects => kind.clone(),
+            Self::Mask { is_wide: false } => array(DType::U8, &[]),
+            Self::Mask { is_wide: true } | Self::Depth => array(DType::U16, &[]),
+            Self::Image => array(DType::U8, &[3]),
+        }
+    }
+}
+
+/// Returns whether a dataset has gray values of 16 bits in a field, by its first samples. What cannot
+/// be read is an error of its sample, when that is shown.
+fn is_wide<'a>(name: &str, mut readers: impl Iterator<Item = &'a Arc<dyn Reader>>) -> bool {
+    readers.any(|reader| {
+        let Some(position) = reader.schema().position(name) else { return false };
+        let images = (0..reader.len().min(PROBED)).map(|index| {
+            let sample = sigbus::caught(|| {
+                let sample = reader.get(index)?;
+                Ok(match sample.values.get(position) {
+                    Some(Value::Image(image)) => Some(is_gray16(image)),
+                    _ => None,
+                })
+            });
+            sample.ok().flatten()
+        });
+        images.flatten().next() == Some(true)
+    })
+}
