@@ -9,8 +9,8 @@
 //! time                                           prints microseconds of the steps at 224x224
 //! ```
 use fdconvert_loader::{
-    Area, Augment, Augmenter, Blend, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output, Region,
-    Renderer,
+    Area, Augment, Augmenter, Blend, Crop, DType, Geometry, Key, Layout, Normalise, Op, Output,
+    Region, Renderer,
 };
 use std::error::Error;
 use std::hint::black_box;

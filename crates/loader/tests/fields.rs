@@ -10,8 +10,8 @@ use fdconvert_core::{
 };
 use fdconvert_formats::{beton::Beton, mds::Mds, wds::Wds};
 use fdconvert_loader::{
-    Access, Batch, Blend, CachePolicy, Column, Datasets, Failures, Label, Last, Loader, Mix, OnError, Options,
-    Shuffle, ThreadExchange, World, research::LIQUID,
+    Access, Batch, Blend, CachePolicy, Column, Datasets, Failures, Label, Last, Loader, Mix,
+    OnError, Options, Shuffle, ThreadExchange, World, research::LIQUID,
 };
 use fdconvert_testkit::fixtures;
 use std::{path::Path, slice::from_ref, sync::Arc, thread};
