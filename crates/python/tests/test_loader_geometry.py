@@ -194,7 +194,7 @@ def test_what_cannot_be_is_said_by_name(few: tuple[Path, list[Sample]]) -> None:
         small(path, masks=["maks"])
 
 
-CASES = {
+CASES: dict[str, dict[str, Any]] = {
     "center": {"crop": "center", "resize": 50, "flip": 0.5},
     "rrc": {"crop": "rrc", "flip": 0.5},
     "flip": {"crop": None, "flip": 1.0},
@@ -226,8 +226,7 @@ class TestTorchvision:
             assert batch.geometry is not None
             n_flipped += int(batch.geometry.flipped.sum())
         assert n_rows == 1000 and n_objects > 1000
-        flip: Any = options["flip"]
-        assert abs(n_flipped - 1000 * flip) < 100
+        assert abs(n_flipped - 1000 * options["flip"]) < 100
 
 
 def same(batch: fdconvert.Batch, other: fdconvert.Batch) -> None:
@@ -241,10 +240,9 @@ def same(batch: fdconvert.Batch, other: fdconvert.Batch) -> None:
 
 def compare(batch: fdconvert.Batch, row: int, sample: Sample, options: dict[str, Any]) -> int:
     """Compare a row with what torchvision makes of it; how many objects it shows."""
-    import torch
-    from torchvision import tv_tensors
-    from torchvision.transforms.v2 import functional
-
+    torch = pytest.importorskip("torch")
+    tv_tensors = pytest.importorskip("torchvision.tv_tensors")
+    functional = pytest.importorskip("torchvision.transforms.v2.functional")
     geometry = batch.geometry
     assert geometry is not None
     size = list(batch.images.shape[1:3])
@@ -273,7 +271,7 @@ def compare(batch: fdconvert.Batch, row: int, sample: Sample, options: dict[str,
 
     canvas = sample["mask"].shape
     boxes = torch.from_numpy(sample["boxes"])
-    given = tv_tensors.BoundingBoxes(boxes, format="XYWH", canvas_size=canvas)  # type: ignore[call-arg]
+    given = tv_tensors.BoundingBoxes(boxes, format="XYWH", canvas_size=canvas)
     given = functional.convert_bounding_box_format(given, new_format="XYXY")
     # Not every operation does it, and what reaches out is left out by the next step.
     clamped = functional.clamp_bounding_boxes(moved(given))
@@ -295,7 +293,7 @@ def compare(batch: fdconvert.Batch, row: int, sample: Sample, options: dict[str,
     corners = torch.from_numpy(sample["polygons"][kept.numpy()]).reshape(-1, 2)
     corners = torch.cat([corners, corners], dim=1)
     moved_corners = moved(
-        tv_tensors.BoundingBoxes(corners, format="XYXY", canvas_size=canvas, clamping_mode=None)  # type: ignore[call-arg]
+        tv_tensors.BoundingBoxes(corners, format="XYXY", canvas_size=canvas, clamping_mode=None)
     )
     begin, end = objects.offsets[row : row + 2]
     of_row = (objects.polygon_objects >= begin) & (objects.polygon_objects < end)

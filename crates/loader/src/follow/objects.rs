@@ -209,11 +209,10 @@ impl Moved<'_> {
         let mut points = Vec::new();
         for list in lists {
             let begin = points.len();
-            match flipped && !flip.is_empty() {
-                true => {
-                    points.extend(flip.iter().filter_map(|at| list.get(*at).copied().map(moved)))
-                }
-                false => points.extend(list.iter().copied().map(moved)),
+            if flipped && !flip.is_empty() {
+                points.extend(flip.iter().filter_map(|at| list.get(*at).copied().map(moved)));
+            } else {
+                points.extend(list.iter().copied().map(moved));
             }
             points.resize(begin + per_object, [0.0; 3]);
         }

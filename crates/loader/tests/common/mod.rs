@@ -3,6 +3,7 @@
 
 pub(crate) mod groups;
 pub(crate) mod legs;
+pub(crate) mod shapes;
 
 use bytes::Bytes;
 use fdconvert_codec::{Encoder, JpegOptions};

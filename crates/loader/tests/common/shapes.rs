@@ -1,0 +1,135 @@
+//! Samples with masks, further images and objects, and what is stored of them.
+use fdconvert_core::{Codec, Encoded, FieldSpec, Kind, Reader, Sample, Schema, Value};
+use fdconvert_formats::wds::Wds;
+use fdconvert_testkit::fixtures::{self, Random};
+use png::{BitDepth, ColorType};
+use std::{path::Path, sync::Arc};
+
+pub(crate) const N_SAMPLES: u64 = 24;
+
+fn encode(width: u32, height: u32, color: ColorType, depth: BitDepth, data: &[u8]) -> Encoded {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(color);
+    encoder.set_depth(depth);
+    if color == ColorType::Indexed {
+        // Colours that tell nothing of the indices.
+        encoder.set_palette((0..256 * 3).map(|at| (at * 37 % 251) as u8).collect::<Vec<_>>());
+    }
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(data).unwrap();
+    writer.finish().unwrap();
+    Encoded::new(Codec::Png, width, height, bytes.into())
+}
+
+/// Values of one channel, packed as PNG does it.
+pub(crate) fn levels(
+    size: (u32, u32),
+    color: ColorType,
+    depth: BitDepth,
+    values: &[u16],
+) -> Encoded {
+    let bits = depth as usize;
+    let mut data = Vec::new();
+    for row in values.chunks(size.0 as usize) {
+        match bits {
+            16 => data.extend(row.iter().flat_map(|value| value.to_be_bytes())),
+            _ => data.extend(row.chunks(8 / bits).map(|chunk| {
+                let place = |(at, value): (usize, &u16)| (*value as u8) << (8 - bits * (at + 1));
+                chunk.iter().enumerate().map(place).fold(0, |byte, bits| byte | bits)
+            })),
+        }
+    }
+    encode(size.0, size.1, color, depth, &data)
+}
+
+/// What is stored of a sample, kept for comparison.
+#[derive(Clone)]
+pub(crate) struct Stored {
+    pub(crate) size: (u32, u32),
+    pub(crate) mask: Vec<u16>,
+    pub(crate) depth: Vec<u16>,
+    pub(crate) view: Vec<u8>,
+    pub(crate) objects: String,
+}
+
+const DEPTHS: [(ColorType, BitDepth); 6] = [
+    (ColorType::Indexed, BitDepth::Eight),
+    (ColorType::Grayscale, BitDepth::Eight),
+    (ColorType::Indexed, BitDepth::One),
+    (ColorType::Grayscale, BitDepth::One),
+    (ColorType::Grayscale, BitDepth::Two),
+    (ColorType::Indexed, BitDepth::Four),
+];
+
+pub(crate) fn stored(number: u64) -> (Stored, Vec<Value<Encoded>>) {
+    let mut random = Random::new(number + 1);
+    let size = (9 + random.below(60) as u32, 9 + random.below(60) as u32);
+    let n_pixels = (size.0 * size.1) as usize;
+    let (color, bits) = DEPTHS[number as usize % DEPTHS.len()];
+    let mask: Vec<u16> = (0..n_pixels).map(|_| random.below(1 << (bits as u64)) as u16).collect();
+    let depth: Vec<u16> = (0..n_pixels).map(|_| random.next_u64() as u16).collect();
+    let view = fixtures::pixels(size.0, size.1, 3, number + 100).data;
+    let objects = objects(&mut random, size, number);
+    let values = vec![
+        Value::Image(fixtures::png(size.0, size.1, number)),
+        Value::Image(levels(size, color, bits, &mask)),
+        Value::Image(levels(size, ColorType::Grayscale, BitDepth::Sixteen, &depth)),
+        Value::Image(fixtures::png(size.0, size.1, number + 100)),
+        Value::Json(objects.clone().into()),
+        Value::Int(number as i64),
+    ];
+    (Stored { size, mask, depth, view, objects }, values)
+}
+
+/// A document of a few objects, of which each third is of an image of another size.
+fn objects(random: &mut Random, size: (u32, u32), number: u64) -> String {
+    let n_objects = random.below(5);
+    let mut lists: [Vec<String>; 5] = Default::default();
+    for object in 0..n_objects {
+        let mut at = |side: u32| random.below(u64::from(side) * 16) as f64 / 16.0;
+        let (x, y) = (at(size.0), at(size.1));
+        let (width, height) = (at(size.0), at(size.1));
+        lists[0].push(format!("[{x},{y},{width},{height}]"));
+        lists[1].push(format!("{object}"));
+        lists[2].push(format!("{}", width * height));
+        lists[3].push(format!("[[{x},{y},{},{y},{x},{}]]", x + width, y + height));
+        lists[4].push(format!("[{x},{y},2,{},{},1]", at(size.0), at(size.1)));
+    }
+    let [boxes, category, area, polygons, keypoints] = lists.map(|list| list.join(","));
+    let scaled = match number % 3 {
+        0 => format!("\"size\":[{},{}],", size.0 * 2, size.1 * 3),
+        _ => String::new(),
+    };
+    format!(
+        "{{{scaled}\"bbox\":[{boxes}],\"category\":[{category}],\"area\":[{area}],\
+         \"segmentation\":[{polygons}],\"keypoints\":[{keypoints}]}}"
+    )
+}
+
+pub(crate) fn schema() -> Schema {
+    let image = |name| FieldSpec::new(name, Kind::Image);
+    let fields = vec![
+        image("image"),
+        image("mask"),
+        image("depth"),
+        image("view"),
+        FieldSpec::new("objects", Kind::Json),
+        FieldSpec::new("label", Kind::Int),
+    ];
+    Schema::new(fields).unwrap()
+}
+
+pub(crate) fn pack(
+    out: &Path,
+    rows: impl IntoIterator<Item = Vec<Value<Encoded>>>,
+) -> Arc<dyn Reader> {
+    let sample = |(number, values)| Sample { key: format!("{number:03}"), values };
+    let samples: Vec<_> = rows.into_iter().enumerate().map(sample).collect();
+    super::packed(&Wds::default(), out, &schema(), &samples)
+}
+
+pub(crate) fn dataset(out: &Path) -> (Arc<dyn Reader>, Vec<Stored>) {
+    let (stored, values): (Vec<_>, Vec<_>) = (0..N_SAMPLES).map(stored).unzip();
+    (pack(out, values), stored)
+}
