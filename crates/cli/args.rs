@@ -293,6 +293,14 @@ pub(crate) struct OptionArgs {
     /// its extension; its pixels are never changed
     #[arg(long, value_name = "FIELD=DIR", hide_short_help = true)]
     pub(crate) pair: Vec<Pair>,
+    /// Files beside the images that become fields, by extension, e.g. txt,json: of a/1.jpg the files
+    /// a/1.txt and a/1.json
+    ///
+    /// txt becomes a text, json JSON, cls an integer, npy an array, and the extension of an image
+    /// (mask.png) one more image, whose pixels are never changed. A sample that lacks such a file is
+    /// an error, or is left out (--on-error skip).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_short_help = true)]
+    pub(crate) beside: Vec<String>,
     /// Follow links to wherever they lead; each folder is listed once
     ///
     /// Without it, links that lead out of SOURCE are counted and not followed.
