@@ -54,7 +54,8 @@ impl Folder {
     /// `txt` or `mask.png`, for each of them. A sample that lacks such a file is an error.
     #[must_use]
     pub fn beside(self, extensions: Vec<String>) -> Self {
-        Self { beside: extensions, ..self }
+        let bare = |it: String| it.strip_prefix('.').map(str::to_owned).unwrap_or(it);
+        Self { beside: extensions.into_iter().map(bare).collect(), ..self }
     }
 
     /// Inflates no file of a zip to more than that.

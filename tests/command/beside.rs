@@ -162,7 +162,7 @@ fn every_kind_of_file_becomes_a_field_of_its_kind() {
         let message = fails(&args);
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");
     };
-    refuse("cls", &source, &["2.bmp", "2.cls is not an integer"]);
+    refuse("cls,mask.png", &source, &["2.bmp", "2.cls is not an integer"]);
     refuse("a/b", &source, &["--beside", "a/b"]);
     refuse("txt,txt", &source, &["--beside", "twice"]);
     refuse("txt", &out, &["--beside", "not a folder of images"]);

@@ -4,25 +4,10 @@
 use crate::common::{expect, fails, kodak_classes, names, ok, run, text};
 use fdconvert_testkit::{
     fixtures,
-    zip::{Entry, zip, zip64},
+    zip::{Entry, of_folder, zip, zip64},
 };
 use serde_json::Value;
 use std::{fs, path::Path};
-
-/// All files below a folder, in the order of their paths, with `prefix` before these.
-fn entries(folder: &Path, prefix: &str, entry: impl Fn(&str, &[u8]) -> Entry + Copy) -> Vec<Entry> {
-    let mut all = Vec::new();
-    for name in names(folder) {
-        let (path, inside) = (folder.join(&name), format!("{prefix}{name}"));
-        if path.is_dir() {
-            all.push(Entry::stored(&format!("{inside}/"), b""));
-            all.extend(entries(&path, &format!("{inside}/"), entry));
-        } else {
-            all.push(entry(&inside, &fs::read(path).unwrap()));
-        }
-    }
-    all
-}
 
 fn write(root: &Path, name: &str, entries: &[Entry]) -> std::path::PathBuf {
     let path = root.join(name);
@@ -43,10 +28,10 @@ fn a_zip_gives_the_bytes_that_the_folder_gives() {
     // The name of the source is recorded.
     let zips = root.path().join("zips");
     for (number, (kind, bytes)) in [
-        ("stored", zip(&entries(&folder, "", Entry::stored))),
-        ("deflated", zip(&entries(&folder, "", Entry::deflated))),
-        ("large", zip64(&entries(&folder, "", Entry::stored))),
-        ("in a folder", zip(&entries(&folder, "holidays/", Entry::deflated))),
+        ("stored", zip(&of_folder(&folder, "", Entry::stored))),
+        ("deflated", zip(&of_folder(&folder, "", Entry::deflated))),
+        ("large", zip64(&of_folder(&folder, "", Entry::stored))),
+        ("in a folder", zip(&of_folder(&folder, "holidays/", Entry::deflated))),
     ]
     .into_iter()
     .enumerate()
@@ -132,7 +117,7 @@ fn tables_lie_beside_a_zip_or_in_it() {
     let back = root.path().join("back");
     ok(&[&"unpack", &out("o.wds"), &back]);
     assert!(names(&back).contains(&"labels.jsonl".to_owned()));
-    let zipped = write(root.path(), "back.zip", &entries(&back, "back/", Entry::deflated));
+    let zipped = write(root.path(), "back.zip", &of_folder(&back, "back/", Entry::deflated));
     let shown = ok(&[&"inspect", &zipped, &"--samples", &"1"]);
     assert!(shown.contains("caption") && shown.contains("two"), "{shown}");
 }

@@ -1,6 +1,6 @@
 //! Zips for tests, made byte by byte, so that they can say what is not true.
 use flate2::{Compression, write::DeflateEncoder};
-use std::io::Write as _;
+use std::{fs, io::Write as _, path::Path};
 
 /// A file of a zip. Every field can be set to what is not so.
 #[derive(Debug, Clone)]
@@ -63,6 +63,27 @@ impl Entry {
         bytes.extend(short(self.name.len()));
         bytes
     }
+}
+
+/// Folders and files below `folder`, in the order of their paths, with `prefix` before these.
+pub fn of_folder(
+    folder: &Path,
+    prefix: &str,
+    entry: impl Fn(&str, &[u8]) -> Entry + Copy,
+) -> Vec<Entry> {
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    paths.sort();
+    let mut all = Vec::new();
+    for path in paths {
+        let name = format!("{prefix}{}", path.file_name().unwrap().to_str().unwrap());
+        if path.is_dir() {
+            all.push(Entry::stored(&format!("{name}/"), b""));
+            all.extend(of_folder(&path, &format!("{name}/"), entry));
+        } else {
+            all.push(entry(&name, &fs::read(path).unwrap()));
+        }
+    }
+    all
 }
 
 /// A zip of these files, in this order.

@@ -232,8 +232,8 @@ fn stamp(zip: &ZipSliceArchive<Bytes>) -> [u8; 16] {
 
 fn no_zip(path: &Path, len: u64, cause: &rawzip::Error) -> Error {
     let what = match cause.kind() {
-        ErrorKind::MissingEndOfCentralDirectory => {
-            "there is no record at its end: it was cut, or is no zip".to_owned()
+        ErrorKind::MissingEndOfCentralDirectory | ErrorKind::Eof => {
+            "there is no whole record at its end: it was cut, or is no zip".to_owned()
         }
         _ => format!("the record at its end is damaged: {cause}"),
     };
