@@ -136,8 +136,8 @@ pub(crate) struct SampleArgs {
 pub(crate) struct PackArgs {
     /// Sources, then the dataset to write; its extension determines the format
     ///
-    /// A source is a folder of images (`root/class/**/*.jpg`, or flat), a packed dataset, or a
-    /// recipe for fractals (`fractal:FAMILY?key=value&...`, see `fdconvert fractal recipes`).
+    /// A source is a folder of images (`root/class/**/*.jpg`, or flat), a zip of one, a packed
+    /// dataset, or a recipe for fractals (`fractal:FAMILY?key=value&...`, see `fdconvert fractal recipes`).
     /// Several are packed one after the other; their fields must be the same.
     #[arg(required = true, value_name = "SOURCE... OUT")]
     pub(crate) paths: Vec<PathBuf>,
@@ -146,7 +146,7 @@ pub(crate) struct PackArgs {
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
     /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
     /// while planning and checked when the files are read: a file that was rewritten in place with
-    /// another size is an error then. With --follow-links and --labels there is no cache.
+    /// another size is an error then. With --follow-links, --beside and --labels there is no cache.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -224,7 +224,7 @@ pub(crate) struct PackArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
-    /// Folders of images or packed datasets
+    /// Folders of images, zips of these, or packed datasets
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<PathBuf>,
     /// Plan to write
@@ -238,7 +238,7 @@ pub(crate) struct PlanArgs {
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
     /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
     /// while planning and checked when the files are read: a file that was rewritten in place with
-    /// another size is an error then. With --follow-links and --labels there is no cache.
+    /// another size is an error then. With --follow-links, --beside and --labels there is no cache.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]

@@ -222,6 +222,4 @@ fn a_zip_that_was_cut_is_refused_at_every_length() {
         let message = fails(&[&"pack", &source, &root.path().join("o.beton")]);
         assert!(message.contains("damaged zip file") && message.contains("cut"), "{message}");
     }
-    let message = fails(&[&"pack", &"https://localhost/p.zip", &root.path().join("o.beton")]);
-    assert!(message.contains("copy it here"), "{message}");
 }
