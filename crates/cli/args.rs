@@ -137,8 +137,8 @@ pub(crate) struct PackArgs {
     /// Sources, then the dataset to write; its extension determines the format
     ///
     /// A source is a folder of images (`root/class/**/*.jpg`, or flat), a zip of one, a packed
-    /// dataset, or a recipe for fractals (`fractal:FAMILY?key=value&...`, see `fdconvert fractal recipes`).
-    /// Several are packed one after the other; their fields must be the same.
+    /// dataset, or a recipe for fractals (`fractal:FAMILY?key=value&...`, see `fdconvert fractal
+    /// recipes`). Several are packed one after the other; their fields must be the same.
     #[arg(required = true, value_name = "SOURCE... OUT")]
     pub(crate) paths: Vec<PathBuf>,
     /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again

@@ -42,6 +42,7 @@ mod layout;
 mod links;
 mod listing;
 mod objects;
+mod opening;
 mod plain;
 mod planned;
 mod reader;

@@ -51,7 +51,7 @@ impl Archive {
     /// `Corrupt` for a zip whose directory breaks a rule, `Usage` for one in a store, `Io`.
     pub(crate) fn open(path: &Path, max_decompressed: MaxDecompressed) -> Result<Option<Self>> {
         if is_url(path) {
-            if looks_like_one(path) {
+            if looks_like_one(path) && place::look(path)? == Some(Kind::File) {
                 return Err(refuse_away(path));
             }
             return Ok(None);
