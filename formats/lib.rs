@@ -19,6 +19,8 @@
 #![cfg_attr(not(feature = "write"), allow(dead_code, unused_imports))]
 
 mod list;
+#[cfg(any(feature = "wds", feature = "folder"))]
+mod members;
 mod shards;
 
 pub mod index;

@@ -136,9 +136,9 @@ pub(crate) struct SampleArgs {
 pub(crate) struct PackArgs {
     /// Sources, then the dataset to write; its extension determines the format
     ///
-    /// A source is a folder of images (`root/class/**/*.jpg`, or flat), a packed dataset, or a
-    /// recipe for fractals (`fractal:FAMILY?key=value&...`, see `fdconvert fractal recipes`).
-    /// Several are packed one after the other; their fields must be the same.
+    /// A source is a folder of images (`root/class/**/*.jpg`, or flat), a zip of one, a packed
+    /// dataset, or a recipe for fractals (`fractal:FAMILY?key=value&...`, see `fdconvert fractal
+    /// recipes`). Several are packed one after the other; their fields must be the same.
     #[arg(required = true, value_name = "SOURCE... OUT")]
     pub(crate) paths: Vec<PathBuf>,
     /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again
@@ -146,7 +146,7 @@ pub(crate) struct PackArgs {
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
     /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
     /// while planning and checked when the files are read: a file that was rewritten in place with
-    /// another size is an error then. With --follow-links and --labels there is no cache.
+    /// another size is an error then. With --follow-links, --beside and --labels there is no cache.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -224,7 +224,7 @@ pub(crate) struct PackArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
-    /// Folders of images or packed datasets
+    /// Folders of images, zips of these, or packed datasets
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<PathBuf>,
     /// Plan to write
@@ -238,7 +238,7 @@ pub(crate) struct PlanArgs {
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
     /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
     /// while planning and checked when the files are read: a file that was rewritten in place with
-    /// another size is an error then. With --follow-links and --labels there is no cache.
+    /// another size is an error then. With --follow-links, --beside and --labels there is no cache.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -293,6 +293,14 @@ pub(crate) struct OptionArgs {
     /// its extension; its pixels are never changed
     #[arg(long, value_name = "FIELD=DIR", hide_short_help = true)]
     pub(crate) pair: Vec<Pair>,
+    /// Files beside the images that become fields, by extension, e.g. txt,json: of a/1.jpg the files
+    /// a/1.txt and a/1.json
+    ///
+    /// txt becomes a text, json JSON, cls an integer, npy an array, and the extension of an image
+    /// (mask.png) one more image, whose pixels are never changed. A sample that lacks such a file is
+    /// an error, or is left out (--on-error skip).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_short_help = true)]
+    pub(crate) beside: Vec<String>,
     /// Follow links to wherever they lead; each folder is listed once
     ///
     /// Without it, links that lead out of SOURCE are counted and not followed.

@@ -25,6 +25,10 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
     if !ignored.is_empty() {
         notes.push(ignored.to_string());
     }
+    for kind in ignored.foreign() {
+        let (name, cure) = (kind.name(), kind.cure());
+        notes.push(format!("{name} is not read here; convert the files first: {cure}"));
+    }
     for table in &ignored.tables {
         notes.push(format!("{table} lies beside the images and was not read; --labels reads it"));
     }

@@ -66,6 +66,7 @@ impl FolderReader {
         let file = |cell: &Cell<'_>| match cell {
             Cell::FirstImage => Some((join(&self.root, &own_path), self.known_size(index))),
             Cell::Image(path) => Some((join(&self.root, path), None)),
+            Cell::Beside(path, _) => Some((join(&self.root, path), None)),
             Cell::Value(_) => None,
         };
         cells.iter().filter_map(file).collect()

@@ -6,12 +6,16 @@ use fdconvert_core::split_names;
 pub(crate) fn details(reader: &FolderReader) -> serde_json::Map<String, serde_json::Value> {
     let mut details = serde_json::Map::new();
     let mut add = |name: &str, value: serde_json::Value| details.insert(name.to_owned(), value);
-    let layout = match (&reader.samples, reader.schema.fields.len()) {
-        (Samples::Walked(_), 1) => "flat folder",
-        (Samples::Walked(_), _) => "class folders",
-        (Samples::Listed { origin, .. }, _) => origin.name(),
+    let layout = match &reader.samples {
+        Samples::Walked(_) if reader.has_classes() => "class folders",
+        Samples::Walked(listing) if listing.parts_images() => "folders that only part the images",
+        Samples::Walked(_) => "flat folder",
+        Samples::Listed { origin, .. } => origin.name(),
     };
     add("layout", layout.into());
+    if reader.archive.is_some() {
+        add("container", "zip".into());
+    }
     if let Samples::Walked(_) = reader.samples {
         let ignored = &reader.ignored;
         add("ignored files", ignored.others.into());

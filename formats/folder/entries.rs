@@ -1,3 +1,4 @@
+use crate::folder::beside::{Role, completes_image, role};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -16,7 +17,14 @@ pub(crate) struct Entries {
 struct Span {
     start: usize,
     len: u16,
-    is_folder: bool,
+    kind: SpanKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SpanKind {
+    Image,
+    Folder,
+    Beside,
 }
 
 /// What an entry is.
@@ -29,34 +37,60 @@ pub(crate) enum Entry<'a> {
 
 impl Entries {
     pub(crate) fn add_file(&mut self, name: &[u8]) {
-        self.add(name, false);
+        self.add(name, SpanKind::Image);
+    }
+
+    /// Adds a file that belongs to an image beside it.
+    pub(crate) fn add_beside(&mut self, name: &[u8]) {
+        self.add(name, SpanKind::Beside);
     }
 
     pub(crate) fn add_folder(&mut self, name: &[u8]) {
-        self.add(name, true);
+        self.add(name, SpanKind::Folder);
     }
 
     pub(crate) fn add_link(&mut self, name: &[u8], target: PathBuf) {
         self.targets.insert(self.names.len(), target);
-        self.add(name, true);
+        self.add(name, SpanKind::Folder);
     }
 
-    fn add(&mut self, name: &[u8], is_folder: bool) {
+    fn add(&mut self, name: &[u8], kind: SpanKind) {
         // File systems give names of 255 bytes at most.
         let len = u16::try_from(name.len()).unwrap_or(u16::MAX);
-        self.spans.push(Span { start: self.names.len(), len, is_folder });
+        self.spans.push(Span { start: self.names.len(), len, kind });
         self.names.extend_from_slice(name);
     }
 
-    /// The entries in the order of their names' bytes.
+    /// The images and folders in the order of their names' bytes.
     pub(crate) fn sorted(&mut self) -> impl Iterator<Item = (&[u8], Entry<'_>)> {
         let Self { names, spans, targets } = self;
         let (names, targets) = (&*names, &*targets);
         spans.sort_unstable_by(|a, b| a.name(names).cmp(b.name(names)));
-        spans.iter().map(move |span| {
+        spans.iter().filter_map(move |span| {
             let target = targets.get(&span.start).map(PathBuf::as_path);
-            let entry = if span.is_folder { Entry::Folder(target) } else { Entry::File };
-            (span.name(names), entry)
+            let entry = match span.kind {
+                SpanKind::Image => Entry::File,
+                SpanKind::Folder => Entry::Folder(target),
+                SpanKind::Beside => return None,
+            };
+            Some((span.name(names), entry))
+        })
+    }
+
+    /// Files that should belong to an image beside them and do not: there is none of that name. The
+    /// entries have been [sorted](Self::sorted).
+    pub(crate) fn orphans<'a>(&'a self, beside: &'a [String]) -> impl Iterator<Item = &'a [u8]> {
+        let names = self.spans.iter().filter(|span| span.kind == SpanKind::Beside);
+        names.map(|span| span.name(&self.names)).filter(move |name| {
+            let Role::Beside(stem) = role(name, beside) else { return true };
+            let start = [stem, b"."].concat();
+            let from = self.spans.partition_point(|span| span.name(&self.names) < &start[..]);
+            let after = self.spans.get(from..).unwrap_or_default();
+            let mut rests = after.iter().map_while(|span| {
+                Some((span.kind, span.name(&self.names).strip_prefix(&start[..])?))
+            });
+            !rests
+                .any(|(kind, rest)| kind == SpanKind::Image && completes_image(stem, rest, beside))
         })
     }
 }

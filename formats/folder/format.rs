@@ -1,20 +1,24 @@
-use crate::folder::FolderReader;
 #[cfg(feature = "write")]
 use crate::folder::writer::{self, Writer};
+use crate::folder::{FolderReader, archive};
+#[cfg(feature = "zip")]
+use bytes::Bytes;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, Message, OptionValues,
-    Reader, Result, Schema, ShardSummary, ShardWriter, Splits,
+    Capabilities, Codec, Create, Format, ImageHeader, Layout, Limits, MaxDecompressed, Message,
+    OptionValues, Reader, Result, Schema, ShardSummary, ShardWriter, Splits,
 };
 use fdconvert_storage::place;
 use std::path::Path;
 
-/// Folders of image files.
+/// Folders of image files, and zips of such folders.
 #[derive(Debug, Clone, Default)]
 pub struct Folder {
     pub(crate) limits: Limits,
+    pub(crate) max_decompressed: MaxDecompressed,
     pub(crate) follow_links: bool,
     pub(crate) split_folders: bool,
     pub(crate) selected_splits: Vec<String>,
+    pub(crate) beside: Vec<String>,
     pub(crate) written_splits: Splits,
 }
 
@@ -46,19 +50,45 @@ impl Folder {
         Self { selected_splits, ..self }
     }
 
+    /// Makes a field of the files that have the name of an image and one of these extensions, such as
+    /// `txt` or `mask.png`, for each of them. A sample that lacks such a file is an error.
+    #[must_use]
+    pub fn beside(self, extensions: Vec<String>) -> Self {
+        let bare = |it: String| it.strip_prefix('.').map(str::to_owned).unwrap_or(it);
+        Self { beside: extensions.into_iter().map(bare).collect(), ..self }
+    }
+
+    /// Inflates no file of a zip to more than that.
+    #[must_use]
+    pub fn max_decompressed(self, max_decompressed: MaxDecompressed) -> Self {
+        Self { max_decompressed, ..self }
+    }
+
     /// Writes down which of the samples that will be written are in which split.
     #[must_use]
     pub fn record_splits(self, written_splits: Splits) -> Self {
         Self { written_splits, ..self }
     }
 
-    /// Opens `root`: what was unpacked with its table, a folder of class folders, or a flat one.
+    /// Opens `root`: what was unpacked with its table, a folder of class folders, or a flat one. In
+    /// the place of a folder there may be a zip that has its files.
     ///
     /// # Errors
     /// `Usage` for a folder without images, and for images beside class folders; `Corrupt` or `Version`
-    /// when its table is damaged or of another version; `Io` when a folder cannot be listed.
+    /// when its table, or the zip, is damaged or of another version; `Io` when a folder cannot be
+    /// listed.
     pub fn open_folder(&self, root: &Path) -> Result<FolderReader> {
         FolderReader::open(root, self.clone())
+    }
+
+    /// Opens a zip that is in memory; messages call it `path`.
+    ///
+    /// # Errors
+    /// Those of [`open_folder`](Self::open_folder).
+    #[cfg(feature = "zip")]
+    pub fn open_zip(&self, path: &Path, bytes: Bytes) -> Result<FolderReader> {
+        let archive = archive::Archive::of_bytes(path, bytes, self.max_decompressed)?;
+        FolderReader::open_in(path, Some(archive), self.clone())
     }
 
     /// Opens `root` as [`open_folder`](Self::open_folder) does, without walking it where `cache`
@@ -110,7 +140,7 @@ impl Format for Folder {
     }
 
     fn about(&self) -> &'static str {
-        "a folder of image files, one folder per class"
+        "a folder of image files, one folder per class; read from a zip, too"
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -122,9 +152,9 @@ impl Format for Folder {
         Ok(Box::new(self.clone()))
     }
 
-    /// Any folder: the one who asks several formats asks this one last.
+    /// Any folder, and any zip: the one who asks several formats asks this one last.
     fn detect(&self, path: &Path) -> bool {
-        place::is_folder(path)
+        place::is_folder(path) || archive::looks_like_one(path)
     }
 
     fn suits(&self, path: &Path) -> bool {
@@ -149,6 +179,10 @@ impl Format for Folder {
     #[cfg(feature = "write")]
     fn finished(&self, request: &Create<'_>) -> Result<Option<ShardSummary>> {
         writer::finished(request)
+    }
+
+    fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
+        self.clone().max_decompressed(limit).open(path)
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {

@@ -20,8 +20,13 @@ const PATHS: [&str; 4] = ["path", "file_name", "filename", "image"];
 /// The field that the file itself becomes.
 const IMAGE: &str = "image";
 
-/// Reads a table by the extension of its name; with it come its bytes, to tell tables apart.
-pub(crate) fn read(file: &Path, limits: &Limits) -> Result<(Schema, Table, Bytes)> {
+/// Reads a table by the extension of its name; with it come its bytes, to tell tables apart. They are
+/// `inside` where it lies in a zip.
+pub(crate) fn read(
+    file: &Path,
+    limits: &Limits,
+    inside: Option<Bytes>,
+) -> Result<(Schema, Table, Bytes)> {
     let extension = file.extension().unwrap_or_default().to_ascii_lowercase();
     let parse = match extension.to_str() {
         Some("csv") => parse_csv,
@@ -32,7 +37,7 @@ pub(crate) fn read(file: &Path, limits: &Limits) -> Result<(Schema, Table, Bytes
             return Err(Error::usage(OPTION, what));
         }
     };
-    let bytes = read_file(file, limits.max_file_bytes)?;
+    let bytes = inside.map_or_else(|| read_file(file, limits.max_file_bytes), Ok)?;
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let refuse = |what: String| Error::usage(OPTION, format!("{}: {what}", file.display()));
     let rows = parse(text).map_err(refuse)?;

@@ -99,6 +99,11 @@ impl Listing {
         self.folders.iter().map(|folder| (&*folder.path, folder.label))
     }
 
+    /// Returns whether images lie in folders.
+    pub(crate) fn parts_images(&self) -> bool {
+        self.folders.iter().any(|folder| !folder.path.is_empty())
+    }
+
     /// Gives every folder the label that its path has.
     pub(crate) fn relabel(&mut self, label_of: impl Fn(&[u8]) -> u32) {
         for folder in &mut self.folders {

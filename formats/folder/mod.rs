@@ -26,6 +26,12 @@
 //! told by its header; no one here decodes it.
 
 mod ahead;
+#[cfg(feature = "zip")]
+mod archive;
+#[cfg(not(feature = "zip"))]
+#[path = "no_archive.rs"]
+mod archive;
+mod beside;
 mod cache;
 mod columns;
 mod details;
@@ -36,6 +42,7 @@ mod layout;
 mod links;
 mod listing;
 mod objects;
+mod opening;
 mod plain;
 mod planned;
 mod reader;

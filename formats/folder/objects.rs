@@ -2,7 +2,10 @@
 use crate::folder::words::{Words, WordsBuilder};
 use bytes::Bytes;
 use fdconvert_core::{Result, bytes::u32_at};
-use fdconvert_storage::{Spool, place::list_below};
+use fdconvert_storage::{
+    Spool,
+    place::{Below, list_below},
+};
 use std::{cmp::Ordering, collections::BTreeMap, mem, path::Path};
 
 /// The objects below a folder, in the order in which folders are walked: part by part. Of many
@@ -34,47 +37,72 @@ pub(crate) struct Object<'a> {
     pub(crate) tag: u64,
 }
 
+/// [`Objects`] to which others are added, in any order.
+#[derive(Default)]
+pub(crate) struct ObjectsBuilder {
+    paths: Spool,
+    ends: WordsBuilder,
+    lens: WordsBuilder,
+    tags: WordsBuilder,
+    folder_of: Spool,
+    folders: BTreeMap<u32, Folder>,
+    /// An object lies in no folder of the root whose number is known.
+    has_other: bool,
+    last: Vec<u8>,
+    is_unsorted: bool,
+}
+
+impl ObjectsBuilder {
+    /// # Errors
+    /// `Io` where they are many and a temporary file cannot be written.
+    pub(crate) fn push(&mut self, found: Below) -> Result<()> {
+        self.is_unsorted |= compare(&self.last, &found.path) == Ordering::Greater;
+        self.paths.push(&found.path)?;
+        self.ends.push(self.paths.len())?;
+        self.lens.push(found.len)?;
+        self.tags.push(found.tag)?;
+        self.folder_of.push(&found.within.unwrap_or_default().to_le_bytes())?;
+        match found.within {
+            Some(number) => {
+                let empty = || Folder { name: first(&found.path).to_vec(), n_objects: 0 };
+                self.folders.entry(number).or_insert_with(empty).n_objects += 1;
+            }
+            None => self.has_other = true,
+        }
+        self.last = found.path;
+        Ok(())
+    }
+
+    /// # Errors
+    /// `Io`, as for [`push`](Self::push).
+    pub(crate) fn finish(self) -> Result<Objects> {
+        let mut objects = Objects {
+            paths: self.paths.finish()?,
+            ends: self.ends.finish()?,
+            lens: self.lens.finish()?,
+            tags: self.tags.finish()?,
+            order: None,
+        };
+        if self.is_unsorted {
+            objects.order = Some(if self.has_other {
+                objects.sorted((0..objects.ends.len()).collect())
+            } else {
+                objects.by_folders(&self.folders, &self.folder_of.finish()?)
+            });
+        }
+        Ok(objects)
+    }
+}
+
 impl Objects {
-    /// Lists them.
+    /// Lists those of a folder in a store.
     ///
     /// # Errors
     /// `Io`.
     pub(crate) fn list(root: &Path) -> Result<Self> {
-        let (mut paths, mut ends) = (Spool::default(), WordsBuilder::default());
-        let (mut lens, mut tags) = (WordsBuilder::default(), WordsBuilder::default());
-        let (mut folder_of, mut folders) = (Spool::default(), Some(BTreeMap::new()));
-        let (mut last, mut is_sorted) = (Vec::new(), true);
-        list_below(root, &mut |found| {
-            is_sorted = is_sorted && compare(&last, &found.path) != Ordering::Greater;
-            paths.push(&found.path)?;
-            ends.push(paths.len())?;
-            lens.push(found.len)?;
-            tags.push(found.tag)?;
-            folder_of.push(&found.within.unwrap_or_default().to_le_bytes())?;
-            match (&mut folders, found.within) {
-                (Some(folders), Some(number)) => {
-                    let empty = || Folder { name: first(&found.path).to_vec(), n_objects: 0 };
-                    folders.entry(number).or_insert_with(empty).n_objects += 1;
-                }
-                _ => folders = None,
-            }
-            last = found.path;
-            Ok(())
-        })?;
-        let mut objects = Self {
-            paths: paths.finish()?,
-            ends: ends.finish()?,
-            lens: lens.finish()?,
-            tags: tags.finish()?,
-            order: None,
-        };
-        if !is_sorted {
-            objects.order = Some(match folders {
-                Some(folders) => objects.by_folders(&folders, &folder_of.finish()?),
-                None => objects.sorted((0..objects.ends.len()).collect()),
-            });
-        }
-        Ok(objects)
+        let mut objects = ObjectsBuilder::default();
+        list_below(root, &mut |found| objects.push(found))?;
+        objects.finish()
     }
 
     /// The order of objects none of which lies right in the root: folder by folder, whose objects
@@ -132,6 +160,21 @@ impl Objects {
         let after = self.first_where(|other| compare(other, path) == Ordering::Greater);
         let rest = self.get(after).and_then(|next| next.path.strip_prefix(path));
         rest.is_some_and(|rest| rest.starts_with(b"/"))
+    }
+
+    /// A path that several have.
+    pub(crate) fn first_twice(&self) -> Option<&[u8]> {
+        let path = |at| self.get(at).map(|object| object.path);
+        (1..self.ends.len()).find(|&at| path(at - 1) == path(at)).and_then(path)
+    }
+
+    /// Names of the objects in the folder of `stem` that begin with it and a dot, without that.
+    pub(crate) fn beside<'a>(&'a self, stem: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        let start = [stem, b"."].concat();
+        let from = self.first_where(|other| compare(other, &start) != Ordering::Less);
+        let rests = (from..self.ends.len())
+            .map_while(move |at| self.get(at)?.path.strip_prefix(stem)?.strip_prefix(b"."));
+        rests.filter(|rest| !rest.contains(&b'/'))
     }
 
     /// The place of the first path that is past a border.

@@ -1,53 +1,51 @@
-use crate::folder::{
-    Folder,
-    ahead::Coming,
-    cache,
-    details::details,
-    labels,
-    layout::{join, key_of_path},
-    listing::{Listing, UNLABELLED},
-    sidecar,
-    sizes::Cached,
-    split_classes::divide,
-    split_folders::{self, Division},
-    table::{Cell, Table},
-    walk::{Found, Traces, walk},
-    walk_away::{self, FoundAway},
-    words::Words,
+use crate::{
+    folder::{
+        Folder,
+        ahead::Coming,
+        archive::Archive,
+        beside,
+        details::details,
+        layout::{join, key_of_path},
+        listing::{Listing, UNLABELLED},
+        sizes::Cached,
+        split_folders::Division,
+        table::{Cell, Table},
+        walk_away,
+        words::Words,
+    },
+    members,
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Encoded, Error, FieldSpec, Ignored, Image, ImageHeader, Kind, Message, Named,
-    Provenance, Reader, Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
+    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance, Reader,
+    Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
 };
-use fdconvert_storage::{Blob, place::is_url, read_file};
-use std::{
-    borrow::Cow,
-    fs, io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use fdconvert_storage::{Blob, read_file};
+use std::{borrow::Cow, fs, io, os::unix::fs::MetadataExt, path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3Default;
 
 pub(crate) const MISSING: &str = "the file is missing";
 
-/// An open folder of images.
+/// An open folder of images, or a zip of one.
 #[derive(Debug)]
 pub struct FolderReader {
     pub(super) root: PathBuf,
-    name: String,
+    pub(super) name: String,
     pub(super) schema: Schema,
     pub(super) samples: Samples,
     pub(super) ignored: Ignored,
-    provenance: Option<Provenance>,
+    pub(super) provenance: Option<Provenance>,
     /// Splits that the folders are or that the table records.
-    division: Division,
+    pub(super) division: Division,
     pub(super) how: Folder,
     pub(super) coming: Coming,
-    fingerprint: OnceLock<[u8; 16]>,
-    stamp: OnceLock<[u8; 16]>,
+    pub(super) fingerprint: OnceLock<[u8; 16]>,
+    pub(super) stamp: OnceLock<[u8; 16]>,
     pub(super) cached: Option<Cached>,
+    /// The zip that stands for the folder.
+    pub(super) archive: Option<Box<Archive>>,
+    /// Sizes of the files beside images, those of each sample together, where a list tells them.
+    pub(super) beside_sizes: Option<Words>,
 }
 
 /// Where the list of samples came from.
@@ -68,175 +66,6 @@ pub(super) enum Samples {
 }
 
 impl FolderReader {
-    pub(crate) fn open(root: &Path, how: Folder) -> Result<Self> {
-        match Self::open_table(root, &how)? {
-            Some(reader) => Ok(reader),
-            None if is_url(root) => Self::open_away(root, how),
-            None => Self::of_walk(root, how, None),
-        }
-    }
-
-    /// A folder of objects, whose sizes and tags came with their names.
-    fn open_away(root: &Path, how: Folder) -> Result<Self> {
-        let FoundAway { found, sizes, stamp } = walk_away::walk(root)?;
-        let mut reader = Self::of_walk(root, how, Some(found))?;
-        reader.cached = Some(Cached { sizes, file: None });
-        reader.stamp = OnceLock::from(stamp);
-        Ok(reader)
-    }
-
-    pub(crate) fn open_cached(
-        root: &Path,
-        cache: &Path,
-        how: Folder,
-    ) -> Result<(Self, Option<Message>)> {
-        if let Some(reader) = Self::open_table(root, &how)? {
-            return Ok((reader, Some("the folder has a table".into())));
-        }
-        if is_url(root) {
-            let why = "the list of a store is as quick; nothing was kept".into();
-            return Ok((Self::open_away(root, how)?, Some(why)));
-        }
-        if how.follow_links {
-            let why = message!(
-                "{} was given, and what lies outside may change unseen; nothing was kept",
-                named::FOLLOW_LINKS
-            );
-            return Ok((Self::of_walk(root, how, None)?, Some(why)));
-        }
-        let why = match cache::load(cache, root)? {
-            Ok((found, sizes)) => {
-                let mut reader = Self::of_walk(root, how, Some(found))?;
-                reader.cached = Some(Cached { sizes, file: Some(cache.to_path_buf()) });
-                return Ok((reader, None));
-            }
-            Err(why) => why,
-        };
-        let (began, mut traces) = (cache::now(), Traces::default());
-        let found = walk(root, false, Some(&mut traces))?;
-        let size = |index| {
-            let file = found.listing.get(index).map(|listed| join(root, &listed.path()));
-            let file = file.unwrap_or_default();
-            fs::metadata(&file).map(|it| it.len()).map_err(Error::io("look at", &file))
-        };
-        let sizes = Words::collect((0..found.listing.len()).map(size))?;
-        cache::store(cache, root, began, traces, &found, &sizes)?;
-        let mut reader = Self::of_walk(root, how, Some(found))?;
-        reader.cached = Some(Cached { sizes, file: None });
-        Ok((reader, Some(why.into())))
-    }
-
-    /// A folder that was unpacked with its table.
-    fn open_table(root: &Path, how: &Folder) -> Result<Option<Self>> {
-        if let Some(found) = sidecar::read(root, &how.limits)? {
-            let (table, origin) = (found.table, Named::from("labels.jsonl"));
-            let samples = Samples::Listed { table, real: real(root)?, bytes: found.rows, origin };
-            let mut reader = Self::new(root, found.schema, samples, how.clone())?;
-            reader.provenance = Some(found.provenance);
-            reader.division.splits = found.splits;
-            return reader.looked_up().map(Some);
-        }
-        Ok(None)
-    }
-
-    fn of_walk(root: &Path, how: Folder, found: Option<Found>) -> Result<Self> {
-        let mut found = found.map_or_else(|| walk(root, how.follow_links, None), Ok)?;
-        let division = divide(root, &how, &mut found)?;
-        let mut fields = vec![FieldSpec::new("image", Kind::Image)];
-        if !found.class_names.is_empty() {
-            fields.push(FieldSpec::label("label", found.class_names.into()));
-        }
-        let samples = Samples::Walked(found.listing);
-        let mut reader = Self::new(root, Schema::new(fields)?, samples, how)?;
-        (reader.ignored, reader.division) = (found.ignored, division);
-        Ok(reader)
-    }
-
-    pub(crate) fn open_planned(
-        root: &Path,
-        schema: Schema,
-        listing: &[u8],
-        fingerprint: [u8; 16],
-        how: Folder,
-    ) -> Result<Self> {
-        let listing = Listing::from_bytes(listing)?.ok_or_else(|| {
-            Error::usage("plan", format!("the listing of {} is damaged", root.display()))
-        })?;
-        let division =
-            if how.split_folders { listing.division(root)? } else { Division::default() };
-        let mut reader = Self::new(root, schema, Samples::Walked(listing), how)?;
-        reader.fingerprint = OnceLock::from(fingerprint);
-        // Parts may read copies of the source, written at other times.
-        reader.stamp = OnceLock::from(fingerprint);
-        reader.division = division;
-        Ok(reader)
-    }
-
-    pub(crate) fn open_with_labels(root: &Path, file: &Path, how: Folder) -> Result<Self> {
-        let (mut schema, mut table, bytes) = labels::read(file, &how.limits)?;
-        let walked = match schema.fields.len() {
-            1 if is_url(root) => walk_away::walk(root).map(|away| Some(away.found)),
-            1 => walk(root, how.follow_links, None).map(Some),
-            _ => Ok(None),
-        };
-        let division = match walked {
-            Ok(Some(mut found)) => {
-                let mut division = divide(root, &how, &mut found)?;
-                let depth = usize::from(!division.splits.is_empty());
-                labels::keep_classes(&mut schema, &mut table, found.class_names, depth)?;
-                if depth == 1 {
-                    division.splits = split_folders::of_paths(&table.paths)?;
-                }
-                division
-            }
-            // Without classes there is nothing to keep; missing files are told one by one.
-            Ok(None) | Err(Error::Usage { .. }) if how.split_folders => {
-                split_folders::of_table(root, &table.paths)?
-            }
-            Ok(None) | Err(Error::Usage { .. }) => Division::default(),
-            Err(error) => return Err(error),
-        };
-        let samples = Samples::Listed { table, real: real(root)?, bytes, origin: named::LABELS };
-        let mut reader = Self::new(root, schema, samples, how)?;
-        reader.division = division;
-        reader.looked_up()
-    }
-
-    /// With what a store says of the files that a table lists.
-    fn looked_up(mut self) -> Result<Self> {
-        if self.is_away() {
-            let paths = (0..self.len()).map(|index| self.path(index).unwrap_or_default());
-            let (sizes, stamp) = walk_away::look_up(&self.root, paths)?;
-            self.cached = Some(Cached { sizes, file: None });
-            self.stamp = OnceLock::from(stamp);
-        }
-        Ok(self)
-    }
-
-    fn new(root: &Path, schema: Schema, samples: Samples, how: Folder) -> Result<Self> {
-        let name = match root.file_name() {
-            Some(name) => name.to_string_lossy().into_owned(),
-            // `.` and `..` have names only once they are resolved.
-            None => real(root)?
-                .file_name()
-                .map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned()),
-        };
-        Ok(Self {
-            root: root.to_path_buf(),
-            name,
-            schema,
-            samples,
-            ignored: Ignored::default(),
-            provenance: None,
-            division: Division::default(),
-            how,
-            coming: Coming::default(),
-            fingerprint: OnceLock::new(),
-            stamp: OnceLock::new(),
-            cached: None,
-        })
-    }
-
     /// With what was ignored when the folder was planned.
     #[must_use]
     pub fn with_ignored(self, ignored: Ignored) -> Self {
@@ -250,14 +79,14 @@ impl FolderReader {
     }
 
     /// Returns what [`Folder::open_planned`](crate::folder::Folder::open_planned) needs to know the
-    /// files again; `None` when a table lists them.
+    /// files again; `None` when a table or a zip lists them.
     ///
     /// # Errors
     /// `Io` where the files are many and a temporary file cannot be written.
     pub fn listing(&self) -> Result<Option<Bytes>> {
         match &self.samples {
-            Samples::Walked(listing) => listing.to_bytes().map(Some),
-            Samples::Listed { .. } => Ok(None),
+            Samples::Walked(listing) if self.archive.is_none() => listing.to_bytes().map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -293,7 +122,7 @@ impl FolderReader {
             Error::usage("index", what)
         };
         let path = self.path(index).ok_or_else(missing)?;
-        let cells = match &self.samples {
+        let mut cells = match &self.samples {
             Samples::Walked(listing) => {
                 let label = listing.get(index).ok_or_else(missing)?.label;
                 if label == UNLABELLED {
@@ -301,14 +130,37 @@ impl FolderReader {
                     return Err(Error::sample(self.key_of(&path), what));
                 }
                 let mut cells = vec![Cell::FirstImage];
-                if self.schema.fields.len() > 1 {
+                if self.has_classes() {
                     cells.push(Cell::Value(Value::Int(i64::from(label))));
                 }
                 cells
             }
             Samples::Listed { table, .. } => table.row(index).ok_or_else(missing)?,
         };
+        let first_beside = self.schema.fields.len().saturating_sub(self.how.beside.len());
+        let fields = self.schema.fields.iter().skip(first_beside);
+        cells.extend(fields.zip(&self.how.beside).map(|(field, extension)| {
+            Cell::Beside(beside::path_beside(&path, extension), &field.kind)
+        }));
         Ok((self.key_of(&path), cells, path))
+    }
+
+    /// Returns whether the folders are classes.
+    pub(super) fn has_classes(&self) -> bool {
+        self.schema.fields.get(1).is_some_and(|field| field.class_names.is_some())
+    }
+
+    /// The extension of the files that a field is, where it is one of files beside images.
+    fn extension_of(&self, field: usize) -> Option<&String> {
+        let first = self.schema.fields.len().saturating_sub(self.how.beside.len());
+        self.how.beside.get(field.checked_sub(first)?)
+    }
+
+    /// The paths of the files beside the image of a sample, in the order of their fields.
+    pub(super) fn paths_beside(&self, index: u64) -> impl Iterator<Item = Vec<u8>> {
+        let path = self.path(index).unwrap_or_default();
+        let extensions = self.how.beside.iter();
+        extensions.map(move |extension| beside::path_beside(&path, extension))
     }
 
     /// `size` is what the file has, where that is known.
@@ -318,15 +170,50 @@ impl FolderReader {
         path: &[u8],
         size: Option<u64>,
     ) -> Result<(ImageHeader, Bytes)> {
+        let bytes = self.read_bytes(key, path, size)?;
+        let bytes = bytes.ok_or_else(|| Error::sample(key, MISSING))?;
+        let header = fdconvert_core::probe::probe(&bytes).map_err(|what| {
+            let codec = fdconvert_core::probe::sniff(&bytes);
+            let codec = codec.map_or_else(String::new, |codec| format!("{}: ", codec.extension()));
+            Error::sample(key, format!("{codec}{what}"))
+        })?;
+        Ok((header, bytes))
+    }
+
+    /// The value of the file at `path`, beside the image of a sample.
+    fn read_beside(&self, key: &str, path: &[u8], kind: &Kind) -> Result<Value<Encoded>> {
+        let name = key_of_path(path);
+        let bytes = self.read_bytes(key, path, None)?.ok_or_else(|| {
+            let skip = named::ON_ERROR.with("skip");
+            let what = message!("there is no {name} beside it; {skip} leaves out such samples");
+            Error::sample(key, what)
+        })?;
+        members::decode(kind, bytes).map_err(|what| {
+            let is_image = *kind == Kind::Image;
+            Error::sample(key, format!("{name}{} {what}", if is_image { ":" } else { "" }))
+        })
+    }
+
+    /// The bytes of a file; `None` where it is missing.
+    pub(super) fn read_bytes(
+        &self,
+        key: &str,
+        path: &[u8],
+        size: Option<u64>,
+    ) -> Result<Option<Bytes>> {
+        if let Some(archive) = &self.archive {
+            return archive.read(key, path, &self.how.limits);
+        }
         let path = join(&self.root, path);
         if let Samples::Listed { real, origin, .. } = &self.samples
             && !self.how.follow_links
             && !self.is_away()
         {
-            let target = fs::canonicalize(&path).map_err(|cause| match cause.kind() {
-                io::ErrorKind::NotFound => Error::sample(key, MISSING),
-                _ => Error::sample(key, cause.to_string()),
-            })?;
+            let target = match fs::canonicalize(&path) {
+                Ok(target) => target,
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(cause) => return Err(Error::sample(key, cause.to_string())),
+            };
             if !target.starts_with(real) {
                 let what = message!("{origin} names a link that leads out of the folder");
                 return Err(Error::sample(key, what));
@@ -342,16 +229,54 @@ impl FolderReader {
             }
             _ => read_file(&path, most).map(Some),
         };
-        let bytes = bytes.map_err(|error| of_sample(key, error))?.unwrap_or_default();
+        let bytes = match bytes {
+            Ok(bytes) => bytes.unwrap_or_default(),
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            Err(error) => return Err(of_sample(key, error)),
+        };
         if is_away {
             self.coming.note_read(bytes.len() as u64);
         }
-        let header = fdconvert_core::probe::probe(&bytes).map_err(|what| {
-            let codec = fdconvert_core::probe::sniff(&bytes);
-            let codec = codec.map_or_else(String::new, |codec| format!("{}: ", codec.extension()));
-            Error::sample(key, format!("{codec}{what}"))
-        })?;
-        Ok((header, bytes))
+        Ok(Some(bytes))
+    }
+
+    /// A sample, each of whose images passes this check.
+    fn checked(
+        &self,
+        index: u64,
+        check: impl Fn(&str, &ImageHeader, &Bytes) -> Result<()>,
+    ) -> Result<Sample<Encoded>> {
+        let (key, cells, own_path) = self.cells(index)?;
+        let mut values = Vec::with_capacity(cells.len());
+        for cell in cells {
+            let path = match cell {
+                Cell::FirstImage => &*own_path,
+                Cell::Image(path) => path,
+                Cell::Beside(path, kind) => {
+                    let value = self.read_beside(&key, &path, kind)?;
+                    if let Value::Image(image) = &value {
+                        let header = fdconvert_core::probe::probe(&image.bytes);
+                        let header = header.map_err(|what| Error::sample(&key, what))?;
+                        check(&key, &header, &image.bytes)?;
+                    }
+                    values.push(value);
+                    continue;
+                }
+                Cell::Value(value) => {
+                    values.push(value);
+                    continue;
+                }
+            };
+            let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
+            let (header, bytes) = self.read_image(&key, path, size)?;
+            self.check_cached(index, &key, bytes.len() as u64)?;
+            check(&key, &header, &bytes)?;
+            let ImageHeader { codec, width, height, .. } = header;
+            values.push(Value::Image(Encoded::new(codec, width, height, bytes)));
+        }
+        Ok(Sample { key, values })
     }
 }
 
@@ -389,11 +314,26 @@ impl Source for FolderReader {
 
     fn label(&self, index: u64) -> Result<Option<i64>> {
         let Some(field) = self.schema.label() else { return Ok(None) };
-        let (_, cells, _) = self.cells(index)?;
+        let (key, cells, _) = self.cells(index)?;
         Ok(match cells.get(field) {
             Some(Cell::Value(Value::Int(label))) => Some(*label),
+            Some(Cell::Beside(path, kind)) => match self.read_beside(&key, path, kind)? {
+                Value::Int(label) => Some(label),
+                _ => None,
+            },
             _ => None,
         })
+    }
+
+    /// Images beside others are their masks.
+    fn keeps_pixels(&self, field: usize) -> bool {
+        self.extension_of(field).is_some()
+    }
+
+    fn member_name(&self, field: usize) -> Option<String> {
+        let is_image = self.schema.fields.get(field).is_some_and(|it| it.kind == Kind::Image);
+        let extension = self.extension_of(field).filter(|_| !is_image)?;
+        Some(extension.clone())
     }
 
     /// Asks the system; exact for samples of one image.
@@ -424,7 +364,9 @@ impl Source for FolderReader {
             return Ok(*known);
         }
         let mut hash = Xxh3Default::new();
-        for path in (0..self.len()).filter_map(|index| self.path(index)) {
+        let own = |index| self.path(index).map(Cow::into_owned);
+        let paths = (0..self.len()).flat_map(|at| own(at).into_iter().chain(self.paths_beside(at)));
+        for path in paths {
             let path = join(&self.root, &path);
             let times = match fs::metadata(&path) {
                 Ok(metadata) => (metadata.mtime(), metadata.mtime_nsec()),
@@ -472,24 +414,7 @@ impl Source for FolderReader {
 
 impl Reader for FolderReader {
     fn get(&self, index: u64) -> Result<Sample<Encoded>> {
-        let (key, cells, own_path) = self.cells(index)?;
-        let mut values = Vec::with_capacity(cells.len());
-        for cell in cells {
-            let path = match cell {
-                Cell::FirstImage => &*own_path,
-                Cell::Image(path) => path,
-                Cell::Value(value) => {
-                    values.push(value);
-                    continue;
-                }
-            };
-            let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
-            let (header, bytes) = self.read_image(&key, path, size)?;
-            self.check_cached(index, &key, bytes.len() as u64)?;
-            let ImageHeader { codec, width, height, .. } = header;
-            values.push(Value::Image(Encoded::new(codec, width, height, bytes)));
-        }
-        Ok(Sample { key, values })
+        self.checked(index, |_, _, _| Ok(()))
     }
 
     fn provenance(&self) -> Option<&Provenance> {
@@ -506,28 +431,14 @@ impl Reader for FolderReader {
     }
 
     fn verify_sample(&self, index: u64) -> Result<()> {
-        let (key, cells, own_path) = self.cells(index)?;
-        for cell in cells {
-            let path = match cell {
-                Cell::FirstImage => &*own_path,
-                Cell::Image(path) => path,
-                Cell::Value(_) => continue,
-            };
-            let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
-            let (header, bytes) = self.read_image(&key, path, size)?;
-            fdconvert_core::probe::check_complete(&bytes, &header).map_err(|what| {
-                Error::sample(&key, format!("{}: {what}", header.codec.extension()))
-            })?;
-        }
-        Ok(())
+        let check = |key: &str, header: &ImageHeader, bytes: &Bytes| {
+            let complete = fdconvert_core::probe::check_complete(bytes, header);
+            complete
+                .map(|_| ())
+                .map_err(|what| Error::sample(key, format!("{}: {what}", header.codec.extension())))
+        };
+        self.checked(index, check).map(|_| ())
     }
-}
-
-fn real(root: &Path) -> Result<PathBuf> {
-    if is_url(root) {
-        return Ok(root.to_path_buf());
-    }
-    fs::canonicalize(root).map_err(Error::io("open", root))
 }
 
 /// A failure that concerns one file and says nothing about the others becomes that sample's; a
@@ -535,7 +446,6 @@ fn real(root: &Path) -> Result<PathBuf> {
 fn of_sample(key: &str, error: Error) -> Error {
     let Error::Io { source, .. } = &error else { return error };
     let what = match source.kind() {
-        io::ErrorKind::NotFound => MISSING.to_owned(),
         io::ErrorKind::PermissionDenied
         | io::ErrorKind::NotADirectory
         | io::ErrorKind::IsADirectory

@@ -1,5 +1,6 @@
 //! `labels.jsonl` and `fdconvert.json`: what the tree of images alone cannot say.
 use crate::folder::{
+    archive::Archive,
     layout::{META, ROWS, key_of_path, path_of_key},
     table::{Column, Table},
 };
@@ -132,13 +133,29 @@ pub(crate) struct Sidecar {
     pub(crate) rows: Bytes,
 }
 
+/// Returns whether a file right in a folder belongs to this.
+pub(crate) fn is_name(name: &[u8]) -> bool {
+    name == META.as_bytes() || name == ROWS.as_bytes()
+}
+
 /// Reads both files if both are there.
-pub(crate) fn read(root: &Path, limits: &Limits) -> Result<Option<Sidecar>> {
+pub(crate) fn read(
+    root: &Path,
+    archive: Option<&Archive>,
+    limits: &Limits,
+) -> Result<Option<Sidecar>> {
     let (meta_path, rows_path) = (root.join(META), root.join(ROWS));
-    if !is_file(&meta_path)? || !is_file(&rows_path)? {
-        return Ok(None);
-    }
-    let text = read_file(&meta_path, limits.max_file_bytes)?;
+    let (text, rows) = if let Some(archive) = archive {
+        let read = |name: &str| archive.read(name, name.as_bytes(), limits);
+        let Some((text, rows)) = read(META)?.zip(read(ROWS)?) else { return Ok(None) };
+        (text, rows)
+    } else {
+        if !is_file(&meta_path)? || !is_file(&rows_path)? {
+            return Ok(None);
+        }
+        let read = |path| read_file(path, limits.max_file_bytes);
+        (read(&meta_path)?, read(&rows_path)?)
+    };
     let damaged = |what: String| Error::corrupt(FORMAT, &meta_path, 0, what);
     let loose: Json = serde_json::from_slice(&text)
         .map_err(|cause| damaged(format!("not a JSON document: {cause}")))?;
@@ -151,7 +168,6 @@ pub(crate) fn read(root: &Path, limits: &Limits) -> Result<Option<Sidecar>> {
     }
     let meta: Meta = serde_json::from_value(loose).map_err(|cause| damaged(cause.to_string()))?;
     let schema = Schema::new(meta.schema.fields).map_err(|cause| damaged(cause.to_string()))?;
-    let rows = read_file(&rows_path, limits.max_file_bytes)?;
     let table = parse_rows(&rows, &schema)
         .map_err(|(offset, what)| Error::corrupt(FORMAT, &rows_path, offset as u64, what))?;
     if table.len() != meta.samples {

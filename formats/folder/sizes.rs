@@ -69,6 +69,19 @@ impl FolderReader {
         Err(Error::usage(named::LISTING_CACHE, what))
     }
 
+    /// Sizes of the files beside the image of a sample; the largest there is for one that is
+    /// missing, which reading the sample tells.
+    fn sizes_beside(&self, index: u64) -> impl Iterator<Item = Result<u64>> {
+        let first = index.saturating_mul(self.how.beside.len() as u64);
+        (first..).zip(self.paths_beside(index)).map(|(at, path)| {
+            if let Some(sizes) = &self.beside_sizes {
+                return Ok(sizes.get(at).unwrap_or(walk_away::MISSING));
+            }
+            let file = join(&self.root, &path);
+            Ok(place::file_len(&file)?.unwrap_or(walk_away::MISSING))
+        })
+    }
+
     /// The fingerprint, of the sizes that `size` gives.
     pub(crate) fn hashed(&self, size: impl Fn(u64, &[u8]) -> Result<u64>) -> Result<[u8; 16]> {
         let mut hash = Xxh3Default::new();
@@ -80,6 +93,9 @@ impl FolderReader {
             hash.update(&path);
             hash.update(&[0]);
             hash.update(&size.to_le_bytes());
+            for size in self.sizes_beside(index) {
+                hash.update(&size?.to_le_bytes());
+            }
         }
         Ok(hash.digest128().to_le_bytes())
     }

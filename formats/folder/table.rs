@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use fdconvert_core::{Encoded, Value};
+use fdconvert_core::{Encoded, Kind, Value};
 
 /// Samples that are listed in a file: which files they are, and their other values by column.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub(crate) enum Cell<'a> {
     FirstImage,
     /// The image at that path.
     Image(&'a [u8]),
+    /// What the file at that path holds, a value of that kind.
+    Beside(Vec<u8>, &'a Kind),
     Value(Value<Encoded>),
 }
 

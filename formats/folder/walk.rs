@@ -1,7 +1,9 @@
 use crate::folder::{
+    Folder,
+    beside::{self, Role, role},
     cache::{SeenFolder, SeenLink},
     entries::{Entries, Entry},
-    layout::{MACOSX, extensions, is_hidden, join, key_of_path, promised, split_extension},
+    layout::{MACOSX, extensions, is_hidden, join, key_of_path},
     links::Target,
     listing::{Listing, ListingBuilder},
 };
@@ -17,6 +19,9 @@ use std::{
 /// Tables of samples that other tools leave beside the images.
 pub(crate) const TABLES: [&[u8]; 4] =
     [b"metadata.csv", b"metadata.jsonl", b"labels.csv", b"labels.tsv"];
+
+/// What img2dataset calls the file beside a folder of images that says how many they are.
+const STATS: &[u8] = b"_stats.json";
 
 /// A walked folder.
 #[derive(Debug)]
@@ -42,7 +47,8 @@ pub(crate) struct Traces {
 /// With `follow_links`, links may lead anywhere, and every folder is listed once.
 ///
 /// `traces` is filled where the listing is to be kept.
-pub(crate) fn walk(root: &Path, follow_links: bool, traces: Option<&mut Traces>) -> Result<Found> {
+pub(crate) fn walk(root: &Path, how: &Folder, traces: Option<&mut Traces>) -> Result<Found> {
+    let follow_links = how.follow_links;
     let real = fs::canonicalize(root).map_err(Error::io("open", root))?;
     let mut walker = Walker {
         root: root.to_path_buf(),
@@ -50,6 +56,8 @@ pub(crate) fn walk(root: &Path, follow_links: bool, traces: Option<&mut Traces>)
         listing: ListingBuilder::default(),
         ignored: Ignored::default(),
         seen: follow_links.then(BTreeSet::new),
+        beside: &how.beside,
+        counted: BTreeSet::new(),
         traces,
     };
     let mut class_names = Vec::new();
@@ -72,9 +80,10 @@ pub(crate) fn walk(root: &Path, follow_links: bool, traces: Option<&mut Traces>)
             }
         }
     }
-    let Walker { listing, ignored, .. } = walker;
+    walker.count_orphans(&names);
+    let Walker { listing, ignored, counted, .. } = walker;
     let listings = (flat.finish()?, listing.finish()?);
-    found(root, listings, class_names, ignored, follow_links)
+    found(root, listings, without_parts(class_names, &counted), ignored, follow_links)
 }
 
 /// What was found, of images that lie in the folder itself and those of its class folders.
@@ -89,13 +98,31 @@ pub(super) fn found(
     follow_links: bool,
 ) -> Result<Found> {
     ignored.shorten();
-    let listing = match (flat.get(0), class_names.first()) {
+    let listing = match (flat.get(0), classes.get(0)) {
         (None, None) => return Err(no_image(root, &ignored, follow_links)),
-        (Some(_), Some(class_name)) => return Err(mixed(root, &flat, class_name)),
+        (Some(_), Some(other)) => {
+            let folder = first_part(other.folder);
+            return Err(mixed(root, &flat, &key_of_path(folder)));
+        }
         (Some(_), None) => flat,
         (None, Some(_)) => classes,
     };
     Ok(Found { listing, class_names, ignored })
+}
+
+fn first_part(path: &[u8]) -> &[u8] {
+    path.split(|&byte| byte == b'/').next().unwrap_or_default()
+}
+
+/// The name of a folder whose images a file right in the root counts, as img2dataset writes it.
+pub(super) fn counted_folder(name: &[u8]) -> Option<Vec<u8>> {
+    name.strip_suffix(STATS).map(<[u8]>::to_vec)
+}
+
+/// Classes but for folders that only part the images: where img2dataset counted those of each.
+pub(super) fn without_parts(class_names: Vec<String>, counted: &BTreeSet<Vec<u8>>) -> Vec<String> {
+    let is_part = |class_name: &String| counted.contains(class_name.as_bytes());
+    if class_names.iter().all(is_part) { Vec::new() } else { class_names }
 }
 
 struct Walker<'a> {
@@ -106,6 +133,10 @@ struct Walker<'a> {
     ignored: Ignored,
     /// Device and number of every folder that was listed, where links may lead anywhere.
     seen: Option<BTreeSet<(u64, u64)>>,
+    /// Extensions of files that belong to the image beside them.
+    beside: &'a [String],
+    /// Folders whose images img2dataset counted.
+    counted: BTreeSet<Vec<u8>>,
     traces: Option<&'a mut Traces>,
 }
 
@@ -157,7 +188,12 @@ impl Walker<'_> {
                 }
             }
         }
+        self.count_orphans(&names);
         Ok(())
+    }
+
+    fn count_orphans(&mut self, names: &Entries) {
+        names.orphans(self.beside).for_each(|name| beside::count(name, &mut self.ignored));
     }
 
     fn list(&mut self, place: &Place) -> Result<Entries> {
@@ -186,9 +222,13 @@ impl Walker<'_> {
                 if place.path.is_empty() && TABLES.contains(&name) {
                     self.ignored.tables.push(key_of_path(name));
                 }
+                if place.path.is_empty() {
+                    self.counted.extend(counted_folder(name));
+                }
                 match self.judge(place, &entry, name)? {
                     Judged::Ignored => {}
                     Judged::File => names.add_file(name),
+                    Judged::Beside => names.add_beside(name),
                     Judged::Folder => names.add_folder(name),
                     Judged::LinkTo(target) => names.add_link(name, target),
                 }
@@ -233,26 +273,22 @@ impl Walker<'_> {
     }
 
     fn judge_file(&mut self, name: &[u8], regular: bool) -> Judged {
-        if is_image(name, regular, &mut self.ignored) { Judged::File } else { Judged::Ignored }
+        match role(name, self.beside) {
+            Role::Image if regular => Judged::File,
+            Role::Beside(_) if regular => Judged::Beside,
+            _ => {
+                beside::count(name, &mut self.ignored);
+                Judged::Ignored
+            }
+        }
     }
-}
-
-/// Returns whether a file is taken for an image; others are counted.
-pub(crate) fn is_image(name: &[u8], regular: bool, ignored: &mut Ignored) -> bool {
-    if regular && promised(name).is_some() {
-        return true;
-    }
-    let extension = split_extension(name).map_or_else(
-        || "no extension".to_owned(),
-        |(_, extension)| format!(".{}", key_of_path(&extension.to_ascii_lowercase())),
-    );
-    ignored.count_file(extension);
-    false
 }
 
 enum Judged {
     /// A file with the extension of an image.
     File,
+    /// A file that belongs to the image beside it, if there is one.
+    Beside,
     Folder,
     /// A link to that folder.
     LinkTo(PathBuf),
@@ -265,6 +301,8 @@ pub(crate) fn no_image(root: &Path, ignored: &Ignored, follow_links: bool) -> Er
     let saw = if saw.is_empty() { "it is empty".to_owned() } else { saw };
     let cure = if ignored.links > 0 && !follow_links {
         message!("; {} follows links that lead out of it", named::FOLLOW_LINKS)
+    } else if let Some(kind) = ignored.foreign().first() {
+        message!("; {} is not read here, convert the files first: {}", kind.name(), kind.cure())
     } else {
         Message::default()
     };

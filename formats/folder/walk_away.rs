@@ -1,10 +1,11 @@
-//! The walk of a folder of images that lies in a store: by the list of its objects, which has their
-//! sizes and tags, too.
+//! The walk of a folder of images that lies in a store or in a zip: by the list of its objects, which
+//! has their sizes and tags, too.
 use crate::folder::{
+    beside::{self, Role, completes_image, role},
     layout::{MACOSX, is_hidden, key_of_path},
     listing::ListingBuilder,
     objects::{Object, Objects, parts},
-    walk::{self, Found, TABLES, is_image, too_many_folders},
+    walk::{self, Found, TABLES, too_many_folders},
     words::{Words, WordsBuilder},
 };
 use fdconvert_core::{Ignored, Result};
@@ -24,14 +25,19 @@ pub(crate) struct FoundAway {
     pub(crate) stamp: [u8; 16],
 }
 
-/// Finds the images below `root`, in the order and with the classes that the same files on a disk
-/// have.
+/// Finds the images among the objects below `root`, in the order and with the classes that the same
+/// files on a disk have. Files of the extensions `beside` belong to the images beside them;
+/// `ignored` is what was passed over already.
 ///
 /// # Errors
 /// `Usage` for a folder without images, and for images beside class folders; `Io`.
-pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
-    let objects = Objects::list(root)?;
-    let mut ignored = Ignored::default();
+pub(crate) fn walk(
+    root: &Path,
+    objects: &Objects,
+    beside: &[String],
+    mut ignored: Ignored,
+) -> Result<FoundAway> {
+    let mut counted = BTreeSet::new();
     let (mut listing, mut flat) = (ListingBuilder::default(), ListingBuilder::default());
     let flat_folder = flat.add_folder(b"", 0).unwrap_or_default();
     let (mut sizes, mut stamp) = (WordsBuilder::default(), Xxh3Default::new());
@@ -66,8 +72,22 @@ pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
         if folder.is_empty() && TABLES.contains(&name) {
             ignored.tables.push(key_of_path(name));
         }
-        if !is_image(name, true, &mut ignored) {
-            continue;
+        if folder.is_empty() {
+            counted.extend(walk::counted_folder(name));
+        }
+        match role(name, beside) {
+            Role::Image => {}
+            Role::Beside(stem) => {
+                let stem_path = path.get(..path.len() - name.len() + stem.len()).unwrap_or(path);
+                if !objects.beside(stem_path).any(|rest| completes_image(stem, rest, beside)) {
+                    beside::count(name, &mut ignored);
+                }
+                continue;
+            }
+            Role::Other => {
+                beside::count(name, &mut ignored);
+                continue;
+            }
         }
         sizes.push(len)?;
         stamp.update(&tag.to_le_bytes());
@@ -94,20 +114,20 @@ pub(crate) fn walk(root: &Path) -> Result<FoundAway> {
     let class_names: Vec<String> = full.iter().map(|(name, _)| key_of_path(name)).collect();
     ignored.folders.extend(empty.iter().map(|(name, _)| key_of_path(name)));
     let listings = (flat.finish()?, listing.finish()?);
+    let class_names = walk::without_parts(class_names, &counted);
     let found = walk::found(root, listings, class_names, ignored, false)?;
     Ok(FoundAway { found, sizes: sizes.finish()?, stamp: stamp.digest128().to_le_bytes() })
 }
 
-/// Size and stamp of the files of a table, by the list of the store; [`MISSING`] for those that it
+/// Size and stamp of the files of a table, by the list of objects; [`MISSING`] for those that it
 /// does not have.
 ///
 /// # Errors
 /// `Io`.
 pub(crate) fn look_up<'a>(
-    root: &Path,
+    objects: &Objects,
     paths: impl Iterator<Item = Cow<'a, [u8]>>,
 ) -> Result<(Words, [u8; 16])> {
-    let objects = Objects::list(root)?;
     let mut stamp = Xxh3Default::new();
     let sizes = Words::collect(paths.map(|path| {
         let found = objects.find(&path);

@@ -1,14 +1,13 @@
 //! Fields of a schema as members of a sample, and back.
-use crate::wds::{
-    Wds,
-    format::FORMAT,
-    kept,
-    keys::{KeyCodec, Omitted},
-    layout::MAX_NAME_BYTES,
-    names::Name,
-    npy,
+use crate::{
+    members::npy,
+    wds::{
+        Wds, kept,
+        keys::{KeyCodec, Omitted},
+        layout::MAX_NAME_BYTES,
+        names::Name,
+    },
 };
-use bytes::Bytes;
 use fdconvert_core::{
     Common, Encoded, Error, FieldSpec, Kind, Message, Result, Schema, Value, message, named,
 };
@@ -235,48 +234,11 @@ fn float_text(float: f64) -> String {
     }
 }
 
-/// The value that a member's contents stand for.
-pub(crate) fn decode(kind: &Kind, bytes: Bytes) -> Result<Value<Encoded>, String> {
-    let ascii = || std::str::from_utf8(&bytes).map(str::trim).unwrap_or_default();
-    Ok(match kind {
-        Kind::Image => {
-            let header = fdconvert_core::probe::probe(&bytes)?;
-            let (codec, width, height) = (header.codec, header.width, header.height);
-            Value::Image(Encoded::new(codec, width, height, bytes))
-        }
-        Kind::Int => Value::Int(ascii().parse().map_err(|_| "is not an integer of 64 bits")?),
-        Kind::Float => Value::Float(match ascii() {
-            "NaN" => f64::NAN,
-            "Infinity" => f64::INFINITY,
-            "-Infinity" => f64::NEG_INFINITY,
-            text => serde_json::from_str(text).map_err(|_| "is not a number")?,
-        }),
-        Kind::Text => match String::from_utf8(bytes.to_vec()) {
-            Ok(text) => Value::Text(text),
-            Err(_) => return Err("is not text in UTF-8".into()),
-        },
-        Kind::Json => Value::Json(bytes),
-        Kind::Bytes => Value::Bytes(bytes),
-        Kind::Array(expected) => {
-            let (found, start) = npy::parse(&bytes).ok_or("is not an array this build reads")?;
-            if (found.dtype, &found.shape) != (expected.dtype, &expected.shape) {
-                return Err(format!(
-                    "is an array of {} {:?}, not of {} {:?}",
-                    found.dtype.numpy(),
-                    found.shape,
-                    expected.dtype.numpy(),
-                    expected.shape
-                ));
-            }
-            Value::Array(bytes.slice(start..))
-        }
-        _ => return Err(format!("is of a kind that {FORMAT} does not have")),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::members::decode;
+    use bytes::Bytes;
     use fdconvert_core::Codec;
 
     fn schema(fields: &[(&str, Kind)]) -> Schema {

@@ -1,7 +1,10 @@
 use crate::shards::manifest;
-use crate::wds::{WdsReader, fields, layout, npy, open};
 #[cfg(feature = "write")]
 use crate::wds::{complete, existing, writer::Writer};
+use crate::{
+    members::npy,
+    wds::{WdsReader, fields, layout, open},
+};
 use fdconvert_core::{
     Capabilities, Codec, Common, Complete, Create, Error, Existing, Format, FormatOption,
     ImageHeader, Kind, Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result,

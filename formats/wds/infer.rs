@@ -1,7 +1,10 @@
 //! The schema of shards that say nothing about it: by the names in the first sample, as the
 //! decoders of WebDataset go by them.
-use crate::wds::{names::Column, npy, scan::Member};
-use fdconvert_core::{Codec, FieldSpec, Kind, Result, Schema};
+use crate::{
+    members,
+    wds::{names::Column, scan::Member},
+};
+use fdconvert_core::{FieldSpec, Kind, Result, Schema};
 
 /// Fields and, in the same order, what their members are called.
 pub(crate) fn infer(archive: &[u8], members: &[Member]) -> Result<(Schema, Vec<Column>)> {
@@ -12,7 +15,7 @@ pub(crate) fn infer(archive: &[u8], members: &[Member]) -> Result<(Schema, Vec<C
         let full = String::from_utf8_lossy(&member.name).into_owned();
         let (stem, suffix) = full.rsplit_once('.').unwrap_or(("", &full));
         let bytes = archive.get(member.range()).unwrap_or_default();
-        let kind = kind(&suffix.to_ascii_lowercase(), bytes);
+        let kind = members::kind(&suffix.to_ascii_lowercase(), bytes);
         let first_of =
             |seen: &mut bool, name: &str| (!std::mem::replace(seen, true)).then(|| name.to_owned());
         let preferred = match kind {
@@ -31,18 +34,6 @@ pub(crate) fn infer(archive: &[u8], members: &[Member]) -> Result<(Schema, Vec<C
         fields.push(FieldSpec::new(name.unwrap_or_else(|| format!("field {number}")), kind));
     }
     Ok((Schema::new(fields)?, columns))
-}
-
-fn kind(suffix: &str, bytes: &[u8]) -> Kind {
-    match suffix {
-        "img" | "image" => Kind::Image,
-        _ if Codec::from_extension(suffix).is_some() => Kind::Image,
-        "cls" | "cls2" | "class" | "count" | "index" | "inx" | "id" => Kind::Int,
-        "json" | "jsn" => Kind::Json,
-        "txt" | "text" | "transcript" => Kind::Text,
-        "npy" => npy::parse(bytes).map_or(Kind::Bytes, |(spec, _)| Kind::Array(spec)),
-        _ => Kind::Bytes,
-    }
 }
 
 #[cfg(test)]

@@ -55,7 +55,6 @@ mod keys;
 mod layout;
 mod manifest;
 mod names;
-mod npy;
 mod open;
 #[cfg(feature = "write")]
 mod outline;

@@ -1,5 +1,8 @@
-use crate::index::Index;
-use crate::wds::{fields, layout, scan::Scanned};
+use crate::{
+    index::Index,
+    members,
+    wds::{fields, layout, scan::Scanned},
+};
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Encoded, Error, Extent, FieldSpec, Kind, Message, Result, Schema, Value, message, named,
@@ -167,7 +170,7 @@ impl Shard {
             Contents::Scanned(scanned) => {
                 let place = scanned.place(sample, column).ok_or_else(missing)?;
                 let bytes = self.slice(place.start as u64, place.len() as u64)?;
-                Ok(fields::decode(&field.kind, bytes)?)
+                Ok(members::decode(&field.kind, bytes)?)
             }
         }
     }
@@ -221,7 +224,7 @@ impl Shard {
                 return Err(what.into());
             }
             Kind::Array(_) => Value::Array(bytes),
-            kind => fields::decode(kind, bytes)?,
+            kind => members::decode(kind, bytes)?,
         })
     }
 

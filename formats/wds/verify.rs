@@ -1,5 +1,6 @@
 //! Every rule of `SPEC.md`, checked on a dataset as a whole or on one sample.
 use crate::index::Index;
+use crate::members;
 use crate::shards::{combined, manifest::FileFacts, record::read, record_path};
 use crate::wds::{
     WdsReader, fields,
@@ -159,7 +160,7 @@ impl Framing<'_> {
         slot: Slot,
         member: &Member,
     ) -> Result<(), Message> {
-        let stored = || fields::decode(&field.kind, self.archive.slice(member.range()));
+        let stored = || members::decode(&field.kind, self.archive.slice(member.range()));
         match slot {
             Slot::Cell(_) => {
                 let said = self.shard.value(sample, 0, field, slot);

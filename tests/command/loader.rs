@@ -6,6 +6,7 @@ use crate::common::{self, kodak_classes, ok};
 use fdconvert_loader::{
     Access, Crop, Datasets, Failures, Loader, OnError, Options, Output, Shuffle,
 };
+use fdconvert_testkit::zip::{Entry, of_folder, zip};
 use std::{collections::BTreeMap, fs, path::Path};
 
 fn options() -> Options {
@@ -39,10 +40,12 @@ fn every_format_gives_the_same_rows() {
     ok(&[&"pack", &folder, &path("wds"), &"--format", &"wds", &"-q"]);
     ok(&[&"pack", &folder, &path("mds"), &"--format", &"mds", &"-q"]);
     ok(&[&"pack", &folder, &path("mixed"), &"--format", &"mixed", &"-q"]);
+    let entries = of_folder(&folder, "", Entry::deflated);
+    fs::write(path("x.zip"), zip(&entries)).unwrap();
     let expected = rows(&folder, options());
     assert_eq!(expected.len(), 12);
     assert!(expected.values().any(|(label, _)| *label == 1));
-    for name in ["x.beton", "wds", "mds", "mixed"] {
+    for name in ["x.beton", "wds", "mds", "mixed", "x.zip"] {
         assert!(rows(&path(name), options()) == expected, "{name}");
     }
     // Reduced while decoding: large JPEGs, small rows.

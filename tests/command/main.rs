@@ -2,6 +2,8 @@
 //! that write and read images are enough.
 
 mod bad;
+#[cfg(feature = "turbo")]
+mod beside;
 mod cli;
 mod common;
 mod damage;
@@ -64,3 +66,5 @@ mod stored;
 mod stored_beton;
 #[cfg(feature = "stores")]
 mod stores;
+#[cfg(feature = "turbo")]
+mod zips;

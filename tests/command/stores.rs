@@ -6,6 +6,7 @@ use fdconvert_loader::{Datasets, Loader, Options};
 use fdconvert_testkit::{
     compare,
     server::{Fault, Faults, Server},
+    zip,
 };
 use std::{
     ffi::OsStr,
@@ -93,6 +94,28 @@ fn what_is_packed_from_a_bucket_is_what_is_packed_from_a_folder() {
     common::ok(&[&"pack", &root.path().join("stores/bucket/wds"), &here]);
     ok(&server, &[&"pack", &"s3://bucket/wds", &there]);
     assert_eq!(fs::read(here).unwrap(), fs::read(there).unwrap());
+}
+
+#[test]
+fn files_beside_images_come_from_a_bucket_and_zips_do_not() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = root.path().join("stores/bucket/photos");
+    common::tree(&photos, &["a/1.png", "a/2.png", "b/3.png"]);
+    for name in ["a/1.txt", "a/2.txt", "b/3.txt", "b/4.txt"] {
+        fs::write(photos.join(name), name).unwrap();
+    }
+    let zipped = zip::zip(&[zip::Entry::stored("1.png", fdconvert_testkit::fixtures::PNG_RGB)]);
+    fs::write(root.path().join("stores/bucket/p.zip"), zipped).unwrap();
+    let server = Server::start(&root.path().join("stores"));
+    let (here, there) = (root.path().join("here.beton"), root.path().join("there.beton"));
+    common::ok(&[&"pack", &photos, &here, &"--beside", &"txt"]);
+    let said = ok(&server, &[&"pack", &"s3://bucket/photos", &there, &"--beside", &"txt"]);
+    assert!(said.contains("1 file ignored (.txt 1)"), "{said}");
+    assert_eq!(fs::read(here).unwrap(), fs::read(there).unwrap());
+
+    let out = root.path().join("x.beton");
+    let message = fails(&server, &[&"pack", &"s3://bucket/p.zip", &out]);
+    assert!(message.contains("p.zip is a zip in a store") && message.contains("copy it here"));
 }
 
 #[test]

@@ -1,3 +1,4 @@
+use crate::probe::Foreign;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
 
@@ -67,6 +68,17 @@ impl Ignored {
             *self.extensions.entry(extension).or_default() += n;
         }
         self.shorten();
+    }
+
+    /// Kinds of images among the files that are not read, as far as their extensions are told apart.
+    #[must_use]
+    pub fn foreign(&self) -> Vec<Foreign> {
+        let mut kinds = Vec::new();
+        for extension in self.extensions.keys() {
+            let kind = Foreign::from_extension(extension.trim_start_matches('.'));
+            kinds.extend(kind.filter(|kind| !kinds.contains(kind)));
+        }
+        kinds
     }
 
     /// Returns whether nothing was ignored.

@@ -115,6 +115,7 @@ macro_rules! options {
 options! {
     ALPHA: Value "alpha",
     BASELINE: Switch "baseline",
+    BESIDE: Value "beside",
     CLAIM: Switch "claim",
     ENCODE: Value "encode",
     FILTER: Value "filter",

@@ -53,6 +53,7 @@ impl Opening<'_> {
         let mut options = self.options.clone();
         options.no_split_folders = true;
         options.select_splits.clear();
+        options.beside.clear();
         let masks = Opening { options: &options, ..self };
         let mixes = self.options.no_split_folders;
         let joined = if mixes { Concat::mix(sources) } else { Concat::join(sources) };
@@ -75,6 +76,7 @@ impl Opening<'_> {
                 );
                 return Err(Error::usage(named::LABELS, what));
             }
+            self.refuse_beside(path)?;
             return Ok(Box::new(open_recipe(recipe, self.context)?));
         }
         let kind = place::look_at(path)?;
@@ -95,8 +97,21 @@ impl Opening<'_> {
     }
 
     fn reader(self, path: &Path) -> Result<Box<dyn Source>> {
-        let limit = MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0));
-        Ok(fdconvert_reader::open_within(path, limit)?)
+        self.refuse_beside(path)?;
+        Ok(fdconvert_reader::open_within(path, self.max_decompressed())?)
+    }
+
+    /// Samples of what is no folder have all their fields.
+    fn refuse_beside(self, path: &Path) -> Result<()> {
+        if self.options.beside.is_empty() {
+            return Ok(());
+        }
+        let what = format!("{} is not a folder of images; leave it out", path.display());
+        Err(Error::usage(named::BESIDE, what))
+    }
+
+    fn max_decompressed(self) -> MaxDecompressed {
+        MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0))
     }
 
     /// A cache keeps the listing of one folder, and lies outside of it.
@@ -126,7 +141,8 @@ impl Opening<'_> {
         Ok(Some(reader))
     }
 
-    /// The folder of images at `path`; `None` when a table lists them or it is something else.
+    /// The folder of images at `path`, or the zip of one; `None` when a table lists them or it is
+    /// something else.
     fn image_folder(self, path: &Path) -> Result<Option<FolderReader>> {
         let is_one = self.is_image_folder(path)?;
         is_one.then(|| self.folder().open_folder(path)).transpose()
@@ -141,6 +157,8 @@ impl Opening<'_> {
             .follow_links(self.options.follow_links)
             .split_folders(!self.options.no_split_folders)
             .select_splits(self.options.select_splits.clone())
+            .beside(self.options.beside.clone())
+            .max_decompressed(self.max_decompressed())
     }
 
     /// Returns what a plan records of a source, so that other runs need not look again; and the
@@ -196,7 +214,8 @@ impl Opening<'_> {
     }
 }
 
-/// Returns whether nothing in a folder says that it is more than a folder of images.
+/// Returns whether nothing in a folder, or in a zip of one, says that it is more than a folder of
+/// images.
 pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
     if Recipe::in_place_of(path).is_some() {
         return Ok(false);
@@ -205,6 +224,6 @@ pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
     let is_packed =
         |format: &dyn Format| format.capabilities().layout != Layout::Images && format.detect(path);
     let is_packed = formats.iter().any(|format| is_packed(&**format));
-    let is_folder = place::look_at(path)? == Kind::Folder;
-    Ok(!is_packed && is_folder)
+    place::look_at(path)?;
+    Ok(!is_packed && Folder::default().detect(path))
 }

@@ -7,6 +7,7 @@
 //! [`damage`] flips every bit of a dataset and cuts it at every length.
 //! [`server`] serves a folder as a store does, with the failures that networks have.
 //! [`workload`] lists the files of a folder and draws crops as training does.
+//! [`zip`] makes zips, sound ones and others.
 //! [`compare`] tells how far two images or two folders are apart.
 //!
 //! ```
@@ -34,3 +35,4 @@ pub mod fixtures;
 pub mod server;
 mod shared;
 pub mod workload;
+pub mod zip;

@@ -17,12 +17,14 @@
 
 mod bmp;
 mod exif;
+mod foreign;
 mod frames;
 mod jpeg;
 mod other;
 mod png;
 mod scans;
 
+pub use foreign::Foreign;
 pub use frames::is_animated;
 
 use crate::{Codec, ImageHeader};
@@ -52,10 +54,16 @@ pub fn probe(bytes: &[u8]) -> Result<ImageHeader, String> {
         Some(Codec::Bmp) => bmp::header(bytes),
         Some(codec) => other::header(bytes, codec),
         None if bytes.is_empty() => Err("the file is empty".into()),
-        None => Err(format!(
-            "not an image of a known kind (JPEG, PNG, BMP, WebP, TIFF, GIF): it starts with {}",
-            shown(bytes)
-        )),
+        None => Err(match Foreign::sniff(bytes) {
+            Some(foreign) => {
+                let (name, cure) = (foreign.name(), foreign.cure());
+                format!("the file is {name}, which is not read here; convert it first: {cure}")
+            }
+            None => format!(
+                "not an image of a known kind (JPEG, PNG, BMP, WebP, TIFF, GIF): it starts with {}",
+                shown(bytes)
+            ),
+        }),
     }?;
     if header.width == 0 || header.height == 0 {
         let (width, height) = (header.width, header.height);

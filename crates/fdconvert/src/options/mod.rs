@@ -42,6 +42,9 @@ pub struct PackOptions {
     /// Further images of every sample.
     #[serde(with = "text::list")]
     pub pair: Vec<Pair>,
+    /// Extensions of the files beside each image that become fields, such as `txt`.
+    #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
     /// Links in folders are followed, wherever they lead.
     pub follow_links: bool,
     /// Seed of every random choice.
@@ -145,6 +148,7 @@ impl Default for PackOptions {
             format_options: BTreeMap::new(),
             labels: None,
             pair: Vec::new(),
+            beside: Vec::new(),
             follow_links: false,
             seed: 0,
             keys: None,
@@ -265,6 +269,13 @@ impl PackOptions {
     #[must_use]
     pub fn pair(mut self, field: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         self.pair.push(Pair { field: field.into(), path: path.into() });
+        self
+    }
+
+    /// Adds to [`beside`](field@Self::beside).
+    #[must_use]
+    pub fn beside(mut self, extension: impl Into<String>) -> Self {
+        self.beside.push(extension.into());
         self
     }
 

@@ -1,0 +1,188 @@
+//! A zip in the place of a folder: its members by their paths. `SPEC.md`, "Reading a zip".
+mod directory;
+mod inflate;
+mod names;
+
+pub(crate) use directory::looks_like_one;
+
+use crate::folder::objects::Objects;
+use bytes::Bytes;
+use directory::Directory;
+use fdconvert_core::{Error, Ignored, Limits, MaxDecompressed, Message, Result, message, named};
+use fdconvert_storage::{
+    map,
+    place::{self, Kind, is_url},
+};
+use rawzip::{CompressionMethod, ZipArchiveEntryWayfinder, ZipSliceArchive};
+use std::{
+    fmt,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+/// An open zip. Its bytes are mapped; any number of threads may read members at the same time.
+pub(crate) struct Archive {
+    path: PathBuf,
+    zip: ZipSliceArchive<Bytes>,
+    members: Vec<Member>,
+    /// The members below the folder that stands for the zip; the tag is the number of the member.
+    objects: Objects,
+    /// Links, and members that are no files.
+    ignored: Ignored,
+    /// The folder that stands for the zip, if all else lies in one.
+    wrapping: Option<String>,
+    /// Of the central directory: it changes when a member is written again.
+    stamp: [u8; 16],
+    max_decompressed: MaxDecompressed,
+}
+
+/// Where a member lies, and what it takes to read it.
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    place: ZipArchiveEntryWayfinder,
+    method: CompressionMethod,
+    is_encrypted: bool,
+}
+
+impl Archive {
+    /// The zip at `path`; `None` where that is a folder.
+    ///
+    /// # Errors
+    /// `Corrupt` for a zip whose directory breaks a rule, `Usage` for one in a store, `Io`.
+    pub(crate) fn open(path: &Path, max_decompressed: MaxDecompressed) -> Result<Option<Self>> {
+        if is_url(path) {
+            if looks_like_one(path) && place::look(path)? == Some(Kind::File) {
+                return Err(refuse_away(path));
+            }
+            return Ok(None);
+        }
+        if place::look_at(path)? != Kind::File {
+            return Ok(None);
+        }
+        Self::of_bytes(path, map(path)?, max_decompressed).map(Some)
+    }
+
+    /// The zip `bytes`, which messages call `path`.
+    ///
+    /// # Errors
+    /// `Corrupt`, as for [`open`](Self::open).
+    pub(crate) fn of_bytes(
+        path: &Path,
+        bytes: Bytes,
+        max_decompressed: MaxDecompressed,
+    ) -> Result<Self> {
+        let directory = Directory::read(path, bytes)?;
+        let Directory { zip, members, objects, ignored, wrapping, stamp } = directory;
+        let path = path.to_path_buf();
+        Ok(Self { path, zip, members, objects, ignored, wrapping, stamp, max_decompressed })
+    }
+
+    pub(crate) fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    /// What was passed over already: links, and members that are no files.
+    pub(crate) fn ignored(&self) -> &Ignored {
+        &self.ignored
+    }
+
+    pub(crate) fn stamp(&self) -> [u8; 16] {
+        self.stamp
+    }
+
+    /// Returns what a user should know of the folder that stands for the zip.
+    pub(crate) fn remark(&self) -> Option<String> {
+        let wrapping = self.wrapping.as_ref()?;
+        Some(format!(
+            "all of {} lies in its folder {wrapping}, which was taken for the source",
+            self.path.display()
+        ))
+    }
+
+    /// The path of the member that a path through the zip means, such as `photos.zip/labels.csv`.
+    pub(crate) fn member_of(&self, path: &Path) -> Option<Vec<u8>> {
+        let member = path.strip_prefix(&self.path).ok()?;
+        let below = self.wrapping.as_ref().and_then(|folder| member.strip_prefix(folder).ok());
+        Some(below.unwrap_or(member).as_os_str().as_bytes().to_vec())
+    }
+
+    /// The bytes of a member, compared with its checksum; `None` where there is none of that path.
+    /// Those of a stored one are a slice of the map.
+    ///
+    /// # Errors
+    /// `Sample` for a member that cannot be read or is damaged, `Limit` for too large a one.
+    pub(crate) fn read(&self, key: &str, path: &[u8], limits: &Limits) -> Result<Option<Bytes>> {
+        let Some(object) = self.objects.find(path) else { return Ok(None) };
+        let member = usize::try_from(object.tag).ok().and_then(|number| self.members.get(number));
+        let Some(member) = member else { return Ok(None) };
+        let shown = || self.path.join(String::from_utf8_lossy(path).as_ref());
+        let refuse = |what: Message| {
+            Error::sample(key, message!("{} {what}", String::from_utf8_lossy(path)))
+        };
+        if object.len > limits.max_file_bytes {
+            return Err(Error::Limit {
+                what: format!("the size of {}", shown().display()).into(),
+                limit: named::MAX_FILE_BYTES.with(limits.max_file_bytes),
+                asked: object.len,
+            });
+        }
+        if member.is_encrypted {
+            let what = "is encrypted; unpack the zip with its password, e.g. by `7z x`, and pack \
+                        the folder";
+            return Err(refuse(what.into()));
+        }
+        let entry = self.zip.get_entry(member.place).map_err(|cause| {
+            refuse(format!("cannot be found in the zip, which is damaged: {cause}").into())
+        })?;
+        let (start, end) = entry.compressed_data_range();
+        let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+        let Some((start, end)) = range else { return Ok(None) };
+        let stored = self.zip.get_ref().slice(start..end);
+        let n_stored = stored.len() as u64;
+        let bytes = match member.method {
+            CompressionMethod::STORE if n_stored == object.len => stored,
+            CompressionMethod::STORE => {
+                let len = object.len;
+                let what = format!("is damaged: it has {n_stored} bytes and claims {len}");
+                return Err(refuse(what.into()));
+            }
+            CompressionMethod::DEFLATE if object.len > self.max_decompressed.of(n_stored) => {
+                return Err(self.max_decompressed.refuse(&shown(), n_stored, object.len));
+            }
+            CompressionMethod::DEFLATE => {
+                inflate::inflate(&stored, object.len).map_err(|what| refuse(what.into()))?
+            }
+            method => {
+                let what = format!(
+                    "is compressed by method {method}; of zips only stored and deflated files \
+                     are read: unpack it and pack the folder, or zip that by `zip -0 -r`"
+                );
+                return Err(refuse(what.into()));
+            }
+        };
+        let expected = entry.claim_verifier().crc;
+        let found = crc32fast::hash(&bytes);
+        if found != expected {
+            let what = format!(
+                "is damaged: its checksum (CRC-32) is {found:08x}, the zip says {expected:08x}"
+            );
+            return Err(refuse(what.into()));
+        }
+        Ok(Some(bytes))
+    }
+}
+
+impl fmt::Debug for Archive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Archive").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn refuse_away(path: &Path) -> Error {
+    let what = format!(
+        "{} is a zip in a store, and zips are read from a disk only: copy it here, or unpack it in \
+         the store and give the folder",
+        path.display()
+    );
+    Error::usage("source", what)
+}

@@ -1,0 +1,322 @@
+//! Opening a folder, a zip of one, or a folder of objects: what lists its samples, and their fields.
+use crate::folder::{
+    Folder, FolderReader,
+    ahead::Coming,
+    archive::Archive,
+    beside, cache, labels,
+    layout::{join, key_of_path},
+    listing::Listing,
+    objects::Objects,
+    reader::Samples,
+    sidecar::{self, Sidecar},
+    sizes::Cached,
+    split_classes::divide,
+    split_folders::{self, Division},
+    walk::{Found, Traces, walk},
+    walk_away::{self, FoundAway},
+    words::Words,
+};
+
+use fdconvert_core::{
+    Error, FieldSpec, Ignored, Kind, Message, Named, Result, Schema, Source, message, named,
+};
+use fdconvert_storage::place::is_url;
+use std::{
+    borrow::Cow,
+    fs,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+use xxhash_rust::xxh3::xxh3_128;
+
+impl FolderReader {
+    pub(crate) fn open(root: &Path, how: Folder) -> Result<Self> {
+        let archive = Archive::open(root, how.max_decompressed)?;
+        Self::open_in(root, archive, how)
+    }
+
+    /// Opens a folder, or the zip that stands for it.
+    pub(crate) fn open_in(root: &Path, archive: Option<Archive>, how: Folder) -> Result<Self> {
+        match sidecar::read(root, archive.as_ref(), &how.limits)? {
+            Some(table) => Self::of_table(root, how, table, archive),
+            None => Self::of_files(root, how, archive),
+        }
+    }
+
+    /// All images of a folder, a zip, or a folder of objects.
+    fn of_files(root: &Path, how: Folder, archive: Option<Archive>) -> Result<Self> {
+        if archive.is_none() && !is_url(root) {
+            return Self::of_walk(root, how, None)?.with_beside();
+        }
+        let listed = Listed::of(root, archive)?;
+        let FoundAway { found, sizes, stamp } =
+            walk_away::walk(root, listed.objects(), &how.beside, listed.ignored())?;
+        let mut reader = Self::of_walk(root, how, Some(found))?;
+        reader.cached = Some(Cached { sizes, file: None });
+        reader.looked_up(listed, stamp)
+    }
+
+    pub(crate) fn open_cached(
+        root: &Path,
+        cache: &Path,
+        how: Folder,
+    ) -> Result<(Self, Option<Message>)> {
+        let archive = Archive::open(root, how.max_decompressed)?;
+        if let Some(table) = sidecar::read(root, archive.as_ref(), &how.limits)? {
+            let reader = Self::of_table(root, how, table, archive)?;
+            return Ok((reader, Some("the folder has a table".into())));
+        }
+        let unkept = if archive.is_some() {
+            Some("the list of a zip is as quick; nothing was kept".into())
+        } else if is_url(root) {
+            Some("the list of a store is as quick; nothing was kept".into())
+        } else if how.follow_links {
+            Some(message!(
+                "{} was given, and what lies outside may change unseen; nothing was kept",
+                named::FOLLOW_LINKS
+            ))
+        } else if !how.beside.is_empty() {
+            Some(message!("{} needs all files listed; nothing was kept", named::BESIDE))
+        } else {
+            None
+        };
+        if unkept.is_some() {
+            return Ok((Self::of_files(root, how, archive)?, unkept));
+        }
+        let why = match cache::load(cache, root)? {
+            Ok((found, sizes)) => {
+                let mut reader = Self::of_walk(root, how, Some(found))?;
+                reader.cached = Some(Cached { sizes, file: Some(cache.to_path_buf()) });
+                return Ok((reader, None));
+            }
+            Err(why) => why,
+        };
+        let (began, mut traces) = (cache::now(), Traces::default());
+        let found = walk(root, &how, Some(&mut traces))?;
+        let size = |index| {
+            let file = found.listing.get(index).map(|listed| join(root, &listed.path()));
+            let file = file.unwrap_or_default();
+            fs::metadata(&file).map(|it| it.len()).map_err(Error::io("look at", &file))
+        };
+        let sizes = Words::collect((0..found.listing.len()).map(size))?;
+        cache::store(cache, root, began, traces, &found, &sizes)?;
+        let mut reader = Self::of_walk(root, how, Some(found))?;
+        reader.cached = Some(Cached { sizes, file: None });
+        Ok((reader, Some(why.into())))
+    }
+
+    /// A folder that was unpacked with its table.
+    fn of_table(
+        root: &Path,
+        how: Folder,
+        found: Sidecar,
+        archive: Option<Archive>,
+    ) -> Result<Self> {
+        let (table, origin) = (found.table, Named::from("labels.jsonl"));
+        let real = real(root, archive.as_ref())?;
+        let samples = Samples::Listed { table, real, bytes: found.rows, origin };
+        let mut reader = Self::new(root, found.schema, samples, how)?;
+        reader.provenance = Some(found.provenance);
+        reader.division.splits = found.splits;
+        reader.with_table(archive)
+    }
+
+    fn of_walk(root: &Path, how: Folder, found: Option<Found>) -> Result<Self> {
+        beside::check(&how.beside)?;
+        let mut found = found.map_or_else(|| walk(root, &how, None), Ok)?;
+        let only_parts = found.class_names.is_empty() && found.listing.parts_images();
+        let mut division = divide(root, &how, &mut found)?;
+        if only_parts {
+            let root = root.display();
+            division.remarks.push(format!(
+                "folders of {root} only part the images, as img2dataset does: they are no classes"
+            ));
+        }
+        let mut fields = vec![FieldSpec::new("image", Kind::Image)];
+        if !found.class_names.is_empty() {
+            fields.push(FieldSpec::label("label", found.class_names.into()));
+        }
+        let samples = Samples::Walked(found.listing);
+        let mut reader = Self::new(root, Schema::new(fields)?, samples, how)?;
+        (reader.ignored, reader.division) = (found.ignored, division);
+        Ok(reader)
+    }
+
+    pub(crate) fn open_planned(
+        root: &Path,
+        schema: Schema,
+        listing: &[u8],
+        fingerprint: [u8; 16],
+        how: Folder,
+    ) -> Result<Self> {
+        let listing = Listing::from_bytes(listing)?.ok_or_else(|| {
+            Error::usage("plan", format!("the listing of {} is damaged", root.display()))
+        })?;
+        let division =
+            if how.split_folders { listing.division(root)? } else { Division::default() };
+        let mut reader = Self::new(root, schema, Samples::Walked(listing), how)?;
+        reader.fingerprint = OnceLock::from(fingerprint);
+        // Parts may read copies of the source, written at other times.
+        reader.stamp = OnceLock::from(fingerprint);
+        reader.division = division;
+        Ok(reader)
+    }
+
+    pub(crate) fn open_with_labels(root: &Path, file: &Path, how: Folder) -> Result<Self> {
+        beside::check(&how.beside)?;
+        let archive = Archive::open(root, how.max_decompressed)?;
+        let member = archive.as_ref().and_then(|archive| Some((archive, archive.member_of(file)?)));
+        let inside = match member {
+            Some((archive, member)) => {
+                let name = key_of_path(&member);
+                let bytes = archive.read(&name, &member, &how.limits)?;
+                let missing = || {
+                    let what = format!("there is no {name} in {}", root.display());
+                    Error::usage(named::LABELS, what)
+                };
+                Some(bytes.ok_or_else(missing)?)
+            }
+            None => None,
+        };
+        let (mut schema, mut table, bytes) = labels::read(file, &how.limits, inside)?;
+        let walked = match (schema.fields.len(), &archive) {
+            (1, None) if !is_url(root) => walk(root, &how, None).map(Some),
+            (1, Some(zip)) => {
+                let found = walk_away::walk(root, zip.objects(), &how.beside, Ignored::default());
+                found.map(|away| Some(away.found))
+            }
+            (1, None) => {
+                let objects = Objects::list(root)?;
+                let found = walk_away::walk(root, &objects, &how.beside, Ignored::default());
+                found.map(|away| Some(away.found))
+            }
+            _ => Ok(None),
+        };
+        let division = match walked {
+            Ok(Some(mut found)) => {
+                let mut division = divide(root, &how, &mut found)?;
+                let depth = usize::from(!division.splits.is_empty());
+                labels::keep_classes(&mut schema, &mut table, found.class_names, depth)?;
+                if depth == 1 {
+                    division.splits = split_folders::of_paths(&table.paths)?;
+                }
+                division
+            }
+            // Without classes there is nothing to keep; missing files are told one by one.
+            Ok(None) | Err(Error::Usage { .. }) if how.split_folders => {
+                split_folders::of_table(root, &table.paths)?
+            }
+            Ok(None) | Err(Error::Usage { .. }) => Division::default(),
+            Err(error) => return Err(error),
+        };
+        let real = real(root, archive.as_ref())?;
+        let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
+        let mut reader = Self::new(root, schema, samples, how)?;
+        reader.division = division;
+        reader.with_table(archive)
+    }
+
+    /// With what a zip or a store says of the files that a table lists.
+    fn with_table(mut self, archive: Option<Archive>) -> Result<Self> {
+        beside::check(&self.how.beside)?;
+        if archive.is_none() && !self.is_away() {
+            return self.with_beside();
+        }
+        let listed = Listed::of(&self.root, archive)?;
+        let paths = (0..self.len()).map(|index| self.path(index).unwrap_or_default());
+        let (sizes, stamp) = walk_away::look_up(listed.objects(), paths)?;
+        self.cached = Some(Cached { sizes, file: None });
+        self.looked_up(listed, stamp)
+    }
+
+    /// With what the list says of the files beside images; `stamp` is that of the images.
+    fn looked_up(mut self, listed: Listed, mut stamp: [u8; 16]) -> Result<Self> {
+        if !self.how.beside.is_empty() {
+            let paths = (0..self.len()).flat_map(|index| self.paths_beside(index));
+            let (sizes, beside) = walk_away::look_up(listed.objects(), paths.map(Cow::from))?;
+            self.beside_sizes = Some(sizes);
+            stamp = xxh3_128(&[stamp, beside].concat()).to_le_bytes();
+        }
+        if let Listed::Zip(archive) = listed {
+            stamp = archive.stamp();
+            self.division.remarks.extend(archive.remark());
+            self.archive = Some(archive);
+        }
+        self.stamp = OnceLock::from(stamp);
+        self.with_beside()
+    }
+
+    /// With the fields that the files beside images are.
+    fn with_beside(mut self) -> Result<Self> {
+        let read_first = |extension: &str| {
+            let first = self.path(0).unwrap_or_default();
+            let path = beside::path_beside(&first, extension);
+            let bytes = self.read_bytes(&self.key_of(&first), &path, None)?;
+            Ok(bytes.unwrap_or_default())
+        };
+        self.schema = beside::with_fields(&self.schema, &self.how.beside, read_first)?;
+        Ok(self)
+    }
+
+    fn new(root: &Path, schema: Schema, samples: Samples, how: Folder) -> Result<Self> {
+        let name = match root.file_name() {
+            Some(name) => name.to_string_lossy().into_owned(),
+            // `.` and `..` have names only once they are resolved.
+            None => real(root, None)?
+                .file_name()
+                .map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned()),
+        };
+        Ok(Self {
+            root: root.to_path_buf(),
+            name,
+            schema,
+            samples,
+            ignored: Ignored::default(),
+            provenance: None,
+            division: Division::default(),
+            how,
+            coming: Coming::default(),
+            fingerprint: OnceLock::new(),
+            stamp: OnceLock::new(),
+            cached: None,
+            archive: None,
+            beside_sizes: None,
+        })
+    }
+}
+
+/// The list that a zip or a store has of its files.
+enum Listed {
+    Zip(Box<Archive>),
+    Store(Objects),
+}
+
+impl Listed {
+    fn of(root: &Path, archive: Option<Archive>) -> Result<Self> {
+        Ok(match archive {
+            Some(archive) => Self::Zip(Box::new(archive)),
+            None => Self::Store(Objects::list(root)?),
+        })
+    }
+
+    fn objects(&self) -> &Objects {
+        match self {
+            Self::Zip(archive) => archive.objects(),
+            Self::Store(objects) => objects,
+        }
+    }
+
+    fn ignored(&self) -> Ignored {
+        match self {
+            Self::Zip(archive) => archive.ignored().clone(),
+            Self::Store(_) => Ignored::default(),
+        }
+    }
+}
+
+fn real(root: &Path, archive: Option<&Archive>) -> Result<PathBuf> {
+    if archive.is_some() || is_url(root) {
+        return Ok(root.to_path_buf());
+    }
+    fs::canonicalize(root).map_err(Error::io("open", root))
+}
