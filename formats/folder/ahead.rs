@@ -66,7 +66,7 @@ impl FolderReader {
         let file = |cell: &Cell<'_>| match cell {
             Cell::FirstImage => Some((join(&self.root, &own_path), self.known_size(index))),
             Cell::Image(path) => Some((join(&self.root, path), None)),
-            Cell::Value(_) => None,
+            Cell::Value(_) | Cell::Made(..) => None,
         };
         cells.iter().filter_map(file).collect()
     }

@@ -1,6 +1,7 @@
 use crate::folder::{
     Folder,
     ahead::Coming,
+    annotations::{self, Annotated},
     cache,
     details::details,
     labels,
@@ -173,6 +174,9 @@ impl FolderReader {
     }
 
     pub(crate) fn open_with_labels(root: &Path, file: &Path, how: Folder) -> Result<Self> {
+        if let Some(annotated) = annotations::read(root, file, &how)? {
+            return Self::open_annotated(root, annotated, how);
+        }
         let (mut schema, mut table, bytes) = labels::read(file, &how.limits)?;
         let walked = match schema.fields.len() {
             1 if is_url(root) => walk_away::walk(root).map(|away| Some(away.found)),
@@ -199,6 +203,22 @@ impl FolderReader {
         let samples = Samples::Listed { table, real: real(root)?, bytes, origin: named::LABELS };
         let mut reader = Self::new(root, schema, samples, how)?;
         reader.division = division;
+        reader.looked_up()
+    }
+
+    /// Annotations of others, which list the images or belong to those that lie there.
+    fn open_annotated(root: &Path, annotated: Annotated, how: Folder) -> Result<Self> {
+        let Annotated { schema, table, identity, division, remarks, ignored } = annotated;
+        let mut division = match division {
+            Some(division) => division,
+            None if how.split_folders => split_folders::of_table(root, &table.paths)?,
+            None => Division::default(),
+        };
+        division.remarks.extend(remarks);
+        let (real, bytes) = (real(root)?, identity);
+        let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
+        let mut reader = Self::new(root, schema, samples, how)?;
+        (reader.division, reader.ignored) = (division, ignored);
         reader.looked_up()
     }
 
@@ -474,6 +494,7 @@ impl Reader for FolderReader {
     fn get(&self, index: u64) -> Result<Sample<Encoded>> {
         let (key, cells, own_path) = self.cells(index)?;
         let mut values = Vec::with_capacity(cells.len());
+        let mut shown = [0; 2];
         for cell in cells {
             let path = match cell {
                 Cell::FirstImage => &*own_path,
@@ -482,11 +503,19 @@ impl Reader for FolderReader {
                     values.push(value);
                     continue;
                 }
+                Cell::Made(made, row) => {
+                    let document = made.document(row, shown);
+                    values.push(Value::Json(document.map_err(|what| Error::sample(&key, what))?));
+                    continue;
+                }
             };
             let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
             let (header, bytes) = self.read_image(&key, path, size)?;
             self.check_cached(index, &key, bytes.len() as u64)?;
-            let ImageHeader { codec, width, height, .. } = header;
+            let ImageHeader { codec, width, height, orientation, .. } = header;
+            if values.is_empty() {
+                shown = if orientation >= 5 { [height, width] } else { [width, height] };
+            }
             values.push(Value::Image(Encoded::new(codec, width, height, bytes)));
         }
         Ok(Sample { key, values })
@@ -511,7 +540,7 @@ impl Reader for FolderReader {
             let path = match cell {
                 Cell::FirstImage => &*own_path,
                 Cell::Image(path) => path,
-                Cell::Value(_) => continue,
+                Cell::Value(_) | Cell::Made(..) => continue,
             };
             let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
             let (header, bytes) = self.read_image(&key, path, size)?;

@@ -1,3 +1,4 @@
+use crate::folder::annotations::Made;
 use bytes::Bytes;
 use fdconvert_core::{Encoded, Value};
 
@@ -23,6 +24,8 @@ pub(crate) enum Column {
     Json(Vec<Bytes>),
     Bytes(Vec<Bytes>),
     Array(Vec<Bytes>),
+    /// Documents that are made when their sample is read.
+    Made(Made),
 }
 
 /// A value that is in memory, or an image in a file.
@@ -33,6 +36,8 @@ pub(crate) enum Cell<'a> {
     /// The image at that path.
     Image(&'a [u8]),
     Value(Value<Encoded>),
+    /// The document of that row, for which the size of the first image is needed.
+    Made(&'a Made, usize),
 }
 
 impl Table {
@@ -56,6 +61,7 @@ impl Table {
             Column::Json(documents) => Some(Cell::Value(Value::Json(documents.get(i)?.clone()))),
             Column::Bytes(bytes) => Some(Cell::Value(Value::Bytes(bytes.get(i)?.clone()))),
             Column::Array(bytes) => Some(Cell::Value(Value::Array(bytes.get(i)?.clone()))),
+            Column::Made(made) => Some(Cell::Made(made, i)),
         };
         self.columns.iter().map(cell).collect()
     }

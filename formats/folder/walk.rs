@@ -43,6 +43,17 @@ pub(crate) struct Traces {
 ///
 /// `traces` is filled where the listing is to be kept.
 pub(crate) fn walk(root: &Path, follow_links: bool, traces: Option<&mut Traces>) -> Result<Found> {
+    let (listings, class_names, ignored) = everywhere(root, follow_links, traces)?;
+    found(root, listings, class_names, ignored, follow_links)
+}
+
+/// The same, wherever images lie: those right in `root`, those below it, the folders in it that
+/// have any, and what was passed over.
+pub(super) fn everywhere(
+    root: &Path,
+    follow_links: bool,
+    traces: Option<&mut Traces>,
+) -> Result<((Listing, Listing), Vec<String>, Ignored)> {
     let real = fs::canonicalize(root).map_err(Error::io("open", root))?;
     let mut walker = Walker {
         root: root.to_path_buf(),
@@ -73,8 +84,7 @@ pub(crate) fn walk(root: &Path, follow_links: bool, traces: Option<&mut Traces>)
         }
     }
     let Walker { listing, ignored, .. } = walker;
-    let listings = (flat.finish()?, listing.finish()?);
-    found(root, listings, class_names, ignored, follow_links)
+    Ok(((flat.finish()?, listing.finish()?), class_names, ignored))
 }
 
 /// What was found, of images that lie in the folder itself and those of its class folders.
