@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 32;
 /// Images below `root` in the order of their paths, compared part by part, and what was passed
 /// over. Which folders are classes does not matter, so images may lie anywhere.
 pub(super) fn images(root: &Path, how: &Folder) -> Result<(Vec<Box<[u8]>>, Ignored)> {
-    let (mut paths, mut ignored) = if is_url(root) {
+    let (mut paths, mut ignored): (Vec<Box<[u8]>>, _) = if is_url(root) {
         away(root)?
     } else {
         let ((flat, deep), _, ignored) = walk::everywhere(root, how.follow_links, None)?;
@@ -34,7 +34,7 @@ pub(super) fn images(root: &Path, how: &Folder) -> Result<(Vec<Box<[u8]>>, Ignor
     if paths.is_empty() {
         return Err(no_image(root, &ignored, how.follow_links));
     }
-    paths.sort_unstable_by(|a: &Box<[u8]>, b| objects::parts(a).cmp(objects::parts(b)));
+    paths.sort_unstable_by(|a, b| objects::parts(a).cmp(objects::parts(b)));
     Ok((paths, ignored))
 }
 

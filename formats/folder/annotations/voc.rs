@@ -197,7 +197,7 @@ impl Object {
             let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
             number.ok_or_else(|| {
                 let shown: String = text.chars().take(20).collect();
-                format!("its `{name}` is no number: `{shown}`")
+                format!("its `{name}` is not a number: `{shown}`")
             })
         };
         let (left, top) = (side("xmin", bndbox.xmin)?, side("ymin", bndbox.ymin)?);

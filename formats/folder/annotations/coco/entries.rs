@@ -91,7 +91,7 @@ impl<'a> Document<'a> {
             let is_nan = is_nan.iter().any(|name| {
                 near.starts_with(name) || near.get(1..).is_some_and(|it| it.starts_with(name))
             });
-            let cure = if is_nan { "; NaN and Infinity are no numbers in JSON" } else { "" };
+            let cure = if is_nan { "; JSON has no NaN and no Infinity" } else { "" };
             format!("not a JSON document of COCO annotations: {error}{cure}")
         })
     }
@@ -176,7 +176,7 @@ impl Runs {
         let total = match &self.counts {
             // Compressed runs are summed by those who decode them.
             Counts::Text(text) if text.is_ascii() => return Ok(()),
-            Counts::Text(_) => return Err("the run lengths of its mask are no ASCII".to_owned()),
+            Counts::Text(_) => return Err("the run lengths of its mask are not ASCII".to_owned()),
             Counts::Numbers(runs) => {
                 runs.iter().try_fold(0_u64, |total, run| total.checked_add(*run))
             }

@@ -39,7 +39,7 @@ pub(in crate::folder::annotations) fn parse(bytes: &[u8]) -> Result<Data, String
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8")?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Node::Map(keys) = tree(text)? else {
-        return Err("it is no mapping of keys such as `names` and `train`".to_owned());
+        return Err("it is not a mapping of keys such as `names` and `train`".to_owned());
     };
     let get = |name: &str| keys.iter().find(|(key, _)| key == name).map(|(_, node)| node);
     let names = names(get("names").ok_or("it has no `names`")?)?;
@@ -58,7 +58,7 @@ pub(in crate::folder::annotations) fn parse(bytes: &[u8]) -> Result<Data, String
             Some(Node::Text(text)) => vec![text.clone()],
             Some(Node::List(entries)) => texts(entries)
                 .ok_or_else(|| format!("`{split}` is a list of something else than paths"))?,
-            Some(Node::Map(_)) => return Err(format!("`{split}` is no path")),
+            Some(Node::Map(_)) => return Err(format!("`{split}` is not a path")),
         };
         splits.push((split, entries));
     }
@@ -156,7 +156,7 @@ fn tree(text: &str) -> Result<Node, String> {
             Some(Open::Map(entries, key)) => match (key.take(), node) {
                 (Some(key), node) => entries.push((key, node)),
                 (None, Node::Text(text)) => *key = Some(text),
-                (None, _) => return Err(format!("line {line}: a key is no text")),
+                (None, _) => return Err(format!("line {line}: a key is not a text")),
             },
         }
     }
@@ -188,7 +188,7 @@ mod tests {
             assert!(error.contains(part), "{error}");
         };
         check("", "empty");
-        check("- a\n", "no mapping");
+        check("- a\n", "not a mapping");
         check("train: x\n", "no `names`");
         check("names: [a]\n", "none of");
         check("names: {0: a, 2: b}\ntrain: x\n", "0, 1, ...");

@@ -145,24 +145,24 @@ fn class(word: &str) -> Result<u32, String> {
         let (whole, fraction) = word.split_once('.')?;
         fraction.bytes().all(|byte| byte == b'0').then(|| whole.parse().ok())?
     });
-    whole.ok_or_else(|| format!("`{}` is no number of a class", shown(word)))
+    whole.ok_or_else(|| format!("`{}` is not the number of a class", shown(word)))
 }
 
 fn finite(word: &str) -> Result<f64, String> {
     let number = word.parse::<f64>().ok().filter(|number| number.is_finite());
-    number.ok_or_else(|| format!("`{}` is no number", shown(word)))
+    number.ok_or_else(|| format!("`{}` is not a number", shown(word)))
 }
 
 fn shown(word: &str) -> String {
     word.chars().take(20).collect()
 }
 
-/// Refuses what is no share of the image; pixels would be.
+/// Refuses what is not a share of the image; pixels would be.
 fn share(number: f64) -> Result<(), String> {
     if (-OUTSIDE..=1.0 + OUTSIDE).contains(&number) {
         return Ok(());
     }
-    Err(format!("{number} is no share of the image's size, from 0 to 1"))
+    Err(format!("{number} is not a share of the image's size, from 0 to 1"))
 }
 
 /// Left, top, width and height of a box of which center and size are given.

@@ -238,7 +238,7 @@ fn images_of(
     }
     let file: PathBuf = root.join(relative);
     let text = read_if_there(&file, how.limits.max_file_bytes).map_err(Failure::Other)?;
-    let text = text.ok_or_else(|| refuse("is no file there"))?;
+    let text = text.ok_or_else(|| refuse("is not a file there"))?;
     let text = std::str::from_utf8(&text).map_err(|_| refuse("is not UTF-8"))?;
     let known: BTreeSet<&[u8]> = images.iter().map(|it| &**it).collect();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
