@@ -41,6 +41,11 @@ if python3 -m venv "$work/venv" && "$work/venv/bin/pip" install --quiet datasets
   python="$work/venv/bin/python"
   "$work/venv/bin/pip" install --quiet webdataset ||
     echo "webdataset: cannot be installed here"
+  if "$work/venv/bin/pip" install --quiet pycocotools; then
+    "$python" tests/readers/check_annotations.py "$fdconvert" "$work/annotations"
+  else
+    echo "pycocotools: cannot be installed here"
+  fi
 else
   echo "datasets: cannot be installed here, only the standard library judges"
 fi

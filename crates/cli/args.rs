@@ -281,12 +281,17 @@ pub(crate) struct OptionArgs {
     /// Format of OUT [default: by the extension of OUT]
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
-    /// Table that lists the samples: .csv or .tsv with a header, or .jsonl
+    /// Table that lists the samples (.csv, .tsv, .jsonl), or annotations of COCO, YOLO, Pascal VOC
     ///
+    /// A table is .csv or .tsv with a header, or .jsonl.
     /// The column `path` (or `file_name`, `filename`, `image`) is relative to SOURCE; `label`
     /// becomes the class (numbers stay numbers, names are numbered in sorted order); every further
     /// column becomes a field of integers, floats or text. Only the listed files are packed, in
     /// the order listed; a list of paths alone keeps the classes that the folders give.
+    ///
+    /// Annotations are a .json file of COCO (instances, keypoints, captions), the data.yaml of
+    /// YOLO, a folder of .txt files (YOLO), or a folder of .xml files (Pascal VOC). They become the
+    /// field `objects`: JSON lists of boxes, categories and what else there is, in pixels.
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
     /// One more image for every sample, e.g. mask=DIR: the file of the same name in DIR, whatever

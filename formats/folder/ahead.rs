@@ -67,7 +67,7 @@ impl FolderReader {
             Cell::FirstImage => Some((join(&self.root, &own_path), self.known_size(index))),
             Cell::Image(path) => Some((join(&self.root, path), None)),
             Cell::Beside(path, _) => Some((join(&self.root, path), None)),
-            Cell::Value(_) => None,
+            Cell::Value(_) | Cell::Made(..) => None,
         };
         cells.iter().filter_map(file).collect()
     }

@@ -127,6 +127,9 @@ impl Folder {
     /// classes that the folders give; split folders stay splits whatever the columns. Files that
     /// are missing are errors of their samples.
     ///
+    /// Annotations of COCO (`.json`), YOLO (`.yaml`, or a folder of `.txt` files) and Pascal VOC (a
+    /// folder of `.xml` files) take the place of a table, too: they become the field `objects`.
+    ///
     /// # Errors
     /// `Usage`, naming line and column, when the table is not one; `Io` when it cannot be read.
     pub fn open_with_labels(&self, root: &Path, labels: &Path) -> Result<FolderReader> {

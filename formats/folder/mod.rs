@@ -2,7 +2,7 @@
 //!
 //! [`Folder`] is the format; `open` finds the samples of `root/class/**/*.jpg`, of a flat folder,
 //! or of what it has unpacked itself. [`Folder::open_with_labels`] takes exactly the samples that
-//! a CSV or JSON-lines table names. All give a [`FolderReader`], which remembers in
+//! a CSV or JSON-lines table names, or annotations of COCO, YOLO and Pascal VOC. All give a [`FolderReader`], which remembers in
 //! [`Ignored`](fdconvert_core::Ignored) what it saw and did not take.
 //!
 //! ```
@@ -26,6 +26,7 @@
 //! told by its header; no one here decodes it.
 
 mod ahead;
+mod annotations;
 #[cfg(feature = "zip")]
 mod archive;
 #[cfg(not(feature = "zip"))]
@@ -58,6 +59,7 @@ mod words;
 mod writer;
 mod written_splits;
 
+pub use annotations::AnnotationFile;
 pub use format::Folder;
 pub use layout::is_image_name;
 pub use reader::FolderReader;

@@ -2,6 +2,7 @@
 use crate::folder::{
     Folder, FolderReader,
     ahead::Coming,
+    annotations::{self, Annotated},
     archive::Archive,
     beside, cache, labels,
     layout::{join, key_of_path},
@@ -165,6 +166,11 @@ impl FolderReader {
     pub(crate) fn open_with_labels(root: &Path, file: &Path, how: Folder) -> Result<Self> {
         beside::check(&how.beside)?;
         let archive = Archive::open(root, how.max_decompressed)?;
+        if archive.is_none()
+            && let Some(annotated) = annotations::read(root, file, &how)?
+        {
+            return Self::open_annotated(root, annotated, how);
+        }
         let member = archive.as_ref().and_then(|archive| Some((archive, archive.member_of(file)?)));
         let inside = match member {
             Some((archive, member)) => {
@@ -214,6 +220,22 @@ impl FolderReader {
         let mut reader = Self::new(root, schema, samples, how)?;
         reader.division = division;
         reader.with_table(archive)
+    }
+
+    /// Annotations of others, which list the images or belong to those that lie there.
+    fn open_annotated(root: &Path, annotated: Annotated, how: Folder) -> Result<Self> {
+        let Annotated { schema, table, identity, division, remarks, ignored } = annotated;
+        let mut division = match division {
+            Some(division) => division,
+            None if how.split_folders => split_folders::of_table(root, &table.paths)?,
+            None => Division::default(),
+        };
+        division.remarks.extend(remarks);
+        let (real, bytes) = (real(root, None)?, identity);
+        let samples = Samples::Listed { table, real, bytes, origin: named::LABELS };
+        let mut reader = Self::new(root, schema, samples, how)?;
+        (reader.division, reader.ignored) = (division, ignored);
+        reader.with_table(None)
     }
 
     /// With what a zip or a store says of the files that a table lists.

@@ -250,6 +250,7 @@ impl FolderReader {
     ) -> Result<Sample<Encoded>> {
         let (key, cells, own_path) = self.cells(index)?;
         let mut values = Vec::with_capacity(cells.len());
+        let mut shown = [0; 2];
         for cell in cells {
             let path = match cell {
                 Cell::FirstImage => &*own_path,
@@ -268,12 +269,20 @@ impl FolderReader {
                     values.push(value);
                     continue;
                 }
+                Cell::Made(made, row) => {
+                    let document = made.document(row, shown);
+                    values.push(Value::Json(document.map_err(|what| Error::sample(&key, what))?));
+                    continue;
+                }
             };
             let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
             let (header, bytes) = self.read_image(&key, path, size)?;
             self.check_cached(index, &key, bytes.len() as u64)?;
             check(&key, &header, &bytes)?;
-            let ImageHeader { codec, width, height, .. } = header;
+            let ImageHeader { codec, width, height, orientation, .. } = header;
+            if values.is_empty() {
+                shown = if orientation >= 5 { [height, width] } else { [width, height] };
+            }
             values.push(Value::Image(Encoded::new(codec, width, height, bytes)));
         }
         Ok(Sample { key, values })

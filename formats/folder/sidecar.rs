@@ -250,7 +250,8 @@ fn push(column: &mut Column, field: &FieldSpec, row: &mut Map<String, Json>) -> 
         decoded.map(Bytes::from).map_err(|cause| format!("not base64: {cause}"))
     };
     match column {
-        Column::FirstImage => {}
+        // Documents that are made are stored as what they were: JSON.
+        Column::FirstImage | Column::Made(_) => {}
         Column::Image(paths) => {
             paths.push(path_of_key(&take_text(row, &field.name)?)?.into());
         }

@@ -1,3 +1,4 @@
+use crate::folder::annotations::Made;
 use bytes::Bytes;
 use fdconvert_core::{Encoded, Kind, Value};
 
@@ -23,6 +24,8 @@ pub(crate) enum Column {
     Json(Vec<Bytes>),
     Bytes(Vec<Bytes>),
     Array(Vec<Bytes>),
+    /// Documents that are made when their sample is read.
+    Made(Made),
 }
 
 /// A value that is in memory, or an image in a file.
@@ -35,6 +38,8 @@ pub(crate) enum Cell<'a> {
     /// What the file at that path holds, a value of that kind.
     Beside(Vec<u8>, &'a Kind),
     Value(Value<Encoded>),
+    /// The document of that row, for which the size of the first image is needed.
+    Made(&'a Made, usize),
 }
 
 impl Table {
@@ -58,6 +63,7 @@ impl Table {
             Column::Json(documents) => Some(Cell::Value(Value::Json(documents.get(i)?.clone()))),
             Column::Bytes(bytes) => Some(Cell::Value(Value::Bytes(bytes.get(i)?.clone()))),
             Column::Array(bytes) => Some(Cell::Value(Value::Array(bytes.get(i)?.clone()))),
+            Column::Made(made) => Some(Cell::Made(made, i)),
         };
         self.columns.iter().map(cell).collect()
     }

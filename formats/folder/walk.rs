@@ -48,6 +48,17 @@ pub(crate) struct Traces {
 ///
 /// `traces` is filled where the listing is to be kept.
 pub(crate) fn walk(root: &Path, how: &Folder, traces: Option<&mut Traces>) -> Result<Found> {
+    let (listings, class_names, ignored) = everywhere(root, how, traces)?;
+    found(root, listings, class_names, ignored, how.follow_links)
+}
+
+/// The same, wherever images lie: those right in `root`, those below it, the folders in it that
+/// have any, and what was passed over.
+pub(super) fn everywhere(
+    root: &Path,
+    how: &Folder,
+    traces: Option<&mut Traces>,
+) -> Result<((Listing, Listing), Vec<String>, Ignored)> {
     let follow_links = how.follow_links;
     let real = fs::canonicalize(root).map_err(Error::io("open", root))?;
     let mut walker = Walker {
@@ -82,8 +93,8 @@ pub(crate) fn walk(root: &Path, how: &Folder, traces: Option<&mut Traces>) -> Re
     }
     walker.count_orphans(&names);
     let Walker { listing, ignored, counted, .. } = walker;
-    let listings = (flat.finish()?, listing.finish()?);
-    found(root, listings, without_parts(class_names, &counted), ignored, follow_links)
+    let class_names = without_parts(class_names, &counted);
+    Ok(((flat.finish()?, listing.finish()?), class_names, ignored))
 }
 
 /// What was found, of images that lie in the folder itself and those of its class folders.

@@ -1,6 +1,8 @@
 //! The command, run as its users run it: one program, which is compiled once. Without C codecs those
 //! that write and read images are enough.
 
+#[cfg(feature = "turbo")]
+mod annotations;
 mod bad;
 #[cfg(feature = "turbo")]
 mod beside;

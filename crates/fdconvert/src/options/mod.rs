@@ -37,7 +37,8 @@ pub struct PackOptions {
     pub format: Option<String>,
     /// Options of the format by name, e.g. `page-size`; the value of a flag is empty.
     pub format_options: BTreeMap<String, String>,
-    /// Table that lists the samples of a folder: `.csv`, `.tsv` or `.jsonl`.
+    /// Table that lists the samples of a folder: `.csv`, `.tsv` or `.jsonl`; or annotations: `.json`
+    /// (COCO), `.yaml` (YOLO), a folder of `.txt` (YOLO) or `.xml` files (Pascal VOC).
     pub labels: Option<PathBuf>,
     /// Further images of every sample.
     #[serde(with = "text::list")]

@@ -1,0 +1,109 @@
+//! The text of a document: lists of equal length.
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::Number;
+
+/// Integers up to this size survive as a float.
+const EXACT_IN_FLOAT: f64 = 9_007_199_254_740_992.0;
+
+/// Bytes of a category's name: it is written again for every object of the category.
+const MAX_NAME_BYTES: usize = 1000;
+
+/// One list of the document, whose entries are added one after the other.
+#[derive(Debug)]
+pub(super) struct List {
+    name: &'static str,
+    text: String,
+}
+
+impl List {
+    pub(super) fn new(name: &'static str) -> Self {
+        Self { name, text: String::new() }
+    }
+
+    /// Adds a value.
+    pub(super) fn push(&mut self, value: &impl Serialize) {
+        // Numbers, texts and lists of them can always be written.
+        let json = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+        self.push_text(&json);
+    }
+
+    /// Adds a value that is JSON already, without the spaces around its parts.
+    pub(super) fn push_json(&mut self, json: &str) {
+        self.separate();
+        if !json.contains([' ', '\n', '\r', '\t']) {
+            self.text.push_str(json);
+            return;
+        }
+        let (mut in_text, mut escaped) = (false, false);
+        self.text.extend(json.chars().filter(|&char| {
+            let is_kept = in_text || !char.is_ascii_whitespace();
+            match char {
+                '"' if !escaped => in_text = !in_text,
+                _ => {}
+            }
+            escaped = in_text && char == '\\' && !escaped;
+            is_kept
+        }));
+    }
+
+    fn push_text(&mut self, json: &str) {
+        self.separate();
+        self.text.push_str(json);
+    }
+
+    fn separate(&mut self) {
+        if !self.text.is_empty() {
+            self.text.push(',');
+        }
+    }
+}
+
+/// The document of a sample: the size of its image, where that is known, and the lists.
+pub(super) fn document(size: Option<[u64; 2]>, lists: &[List]) -> Bytes {
+    let size = size.map(|[width, height]| format!("\"size\":[{width},{height}]"));
+    let lists = lists.iter().map(|List { name, text }| format!("\"{name}\":[{text}]"));
+    let members: Vec<String> = size.into_iter().chain(lists).collect();
+    format!("{{{}}}", members.join(",")).into()
+}
+
+/// Refuses a name that would make documents many times as large as the annotations.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    if name.len() <= MAX_NAME_BYTES {
+        return Ok(());
+    }
+    Err(format!("the name of a category has {} bytes, over {MAX_NAME_BYTES}", name.len()))
+}
+
+/// A number as people write it: without a fraction where it has none.
+pub(super) fn number(value: f64) -> Number {
+    if value.fract() == 0.0 && value.abs() <= EXACT_IN_FLOAT {
+        return Number::from(value as i64);
+    }
+    // What is not finite never comes here: it is refused where it is read.
+    Number::from_f64(value).unwrap_or_else(|| Number::from(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_go_but_for_those_in_texts() {
+        let mut list = List::new("a");
+        list.push_json("[ 1 ,\n 2.50 ]");
+        list.push_json(r#"{"counts": "a b\" c\\", "size": [1, 2]}"#);
+        list.push(&"x y");
+        let text = document(Some([3, 4]), &[list, List::new("b")]);
+        let expected =
+            r#"{"size":[3,4],"a":[[1,2.50],{"counts":"a b\" c\\","size":[1,2]},"x y"],"b":[]}"#;
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn numbers_without_a_fraction_have_none() {
+        assert_eq!(number(64.0).to_string(), "64");
+        assert_eq!(number(-0.5).to_string(), "-0.5");
+        assert_eq!(number(1e300).to_string(), "1e+300");
+    }
+}

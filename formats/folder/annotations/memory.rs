@@ -1,0 +1,55 @@
+//! Annotations that lie in memory.
+use super::{
+    coco, voc,
+    yolo::{Lines, data},
+};
+use crate::folder::table::{Cell, Column};
+use bytes::Bytes;
+use fdconvert_core::{Error, Result, named};
+
+/// What annotations are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AnnotationFile {
+    /// COCO: JSON, of many images.
+    Coco,
+    /// The lines of YOLO for one image of that width and height. Classes have no names then.
+    YoloText([u32; 2]),
+    /// The file in YAML that comes with YOLO: it has no documents, and only its errors are of use.
+    YoloData,
+    /// Pascal VOC: XML, of one image.
+    Voc,
+}
+
+impl AnnotationFile {
+    /// Makes the JSON documents, one for each image, that packing makes of a file of these bytes.
+    ///
+    /// # Errors
+    /// `Usage` when it is not such a file, or breaks its rules.
+    pub fn documents(self, bytes: &[u8]) -> Result<Vec<Bytes>> {
+        self.made_of(bytes).map_err(|what| Error::usage(named::LABELS, what))
+    }
+
+    fn made_of(self, bytes: &[u8]) -> Result<Vec<Bytes>, String> {
+        match self {
+            Self::Coco => {
+                let table = coco::parse(&Bytes::copy_from_slice(bytes))?.table;
+                let documents =
+                    (0..table.len()).filter_map(|index| match table.columns.last()? {
+                        Column::Json(documents) => documents.get(index as usize).cloned().map(Ok),
+                        _ => match table.row(index)?.pop()? {
+                            Cell::Made(made, row) => Some(made.document(row, [0; 2])),
+                            _ => None,
+                        },
+                    });
+                documents.collect()
+            }
+            Self::YoloText(size) => {
+                let lines = Lines { names: None, keypoints: None };
+                Ok(vec![lines.document(bytes, size)?])
+            }
+            Self::YoloData => data::parse(bytes).map(|_| Vec::new()),
+            Self::Voc => Ok(voc::documents(&[voc::parse(bytes)?])),
+        }
+    }
+}

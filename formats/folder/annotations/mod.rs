@@ -1,0 +1,100 @@
+//! Annotations that other tools wrote beside images: COCO JSON, YOLO and Pascal VOC.
+//!
+//! All become the field `objects`, a JSON document of lists of equal length, one entry for each
+//! object: `docs/guide/annotations.md` specifies it, and says what each kind has and what is
+//! refused. COCO and VOC are checked when the source is opened. Lines of YOLO are shares of the
+//! image's size, so their documents are made when the image is read, whose header is looked at
+//! anyway.
+
+mod coco;
+mod files;
+mod lists;
+mod memory;
+mod voc;
+mod yolo;
+
+pub use memory::AnnotationFile;
+
+use crate::folder::{Folder, split_folders::Division, table::Table};
+use bytes::Bytes;
+use fdconvert_core::{Error, Ignored, Result, Schema, named};
+use fdconvert_storage::place::{self, Kind, is_url};
+use std::path::Path;
+
+/// What annotations say of the images below a folder.
+pub(crate) struct Annotated {
+    pub(crate) schema: Schema,
+    pub(crate) table: Table,
+    /// What tells annotations apart: their bytes, or a hash of them.
+    pub(crate) identity: Bytes,
+    /// Splits that the annotations name; `None` where the folders say what they are.
+    pub(crate) division: Option<Division>,
+    /// What a user should know.
+    pub(crate) remarks: Vec<String>,
+    /// What was passed over in the folder of images.
+    pub(crate) ignored: Ignored,
+}
+
+/// Documents that are made when their samples are read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Made {
+    Coco(coco::Objects),
+    Yolo(yolo::Yolo),
+}
+
+impl Made {
+    /// Makes the document of a row; `size` is that of its image, upright. The error is a text for
+    /// `Error::sample`.
+    pub(crate) fn document(&self, row: usize, size: [u32; 2]) -> Result<Bytes, String> {
+        match self {
+            Self::Coco(coco) => coco.document(row),
+            Self::Yolo(yolo) => yolo.document(row, size),
+        }
+    }
+}
+
+/// Reads the annotations at `labels` of the images below `root`; `None` when the name is that of a
+/// table.
+///
+/// # Errors
+/// `Usage`, naming file and entry, when they are damaged or do not fit each other; `Io`.
+pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<Annotated>> {
+    let extension = labels.extension().unwrap_or_default().to_ascii_lowercase();
+    match extension.to_str() {
+        Some("json") => coco::read(labels, how).map(Some),
+        Some("yaml" | "yml") => yolo::read_data(root, labels, how).map(Some),
+        Some("csv" | "tsv" | "jsonl" | "ndjson") => Ok(None),
+        _ if is_url(labels) => {
+            let what = format!(
+                "{} is none of: .csv, .tsv, .jsonl, .json (COCO); folders of annotations are read \
+                 from this machine, so copy it here first",
+                labels.display()
+            );
+            Err(Error::usage(named::LABELS, what))
+        }
+        _ if place::look_at(labels)? == Kind::Folder => of_folder(root, labels, how).map(Some),
+        _ => {
+            let what = format!(
+                "{} is none of: .csv, .tsv, .jsonl, .json (COCO), .yaml (YOLO), a folder of .txt \
+                 files (YOLO) or of .xml files (Pascal VOC)",
+                labels.display()
+            );
+            Err(Error::usage(named::LABELS, what))
+        }
+    }
+}
+
+/// A folder of files, one for each image.
+fn of_folder(root: &Path, folder: &Path, how: &Folder) -> Result<Annotated> {
+    let found = files::LabelFiles::list(folder)?;
+    let refuse =
+        |what: &str| Err(Error::usage(named::LABELS, format!("{} holds {what}", folder.display())));
+    match (found.text.is_empty(), found.xml.is_empty()) {
+        (false, true) => yolo::read_folder(root, &found, how),
+        (true, false) => voc::read(root, &found.xml, how),
+        (true, true) => refuse("no .txt file (YOLO) and no .xml file (Pascal VOC)"),
+        (false, false) => {
+            refuse("both .txt files (YOLO) and .xml files (Pascal VOC); give a folder of one kind")
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Lines of a YOLO text file: a class, and shares of the image's width and height.
+use crate::folder::annotations::lists::{List, document, number};
+use bytes::Bytes;
+use serde_json::Number;
+
+/// Shares may lie so far outside of the image; Ultralytics refuses what lies farther out, too.
+const OUTSIDE: f64 = 0.01;
+/// Parts of a pixel that coordinates are rounded to: files have six decimals.
+const PER_PIXEL: f64 = 10_000.0;
+
+/// How lines are read.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::folder::annotations) struct Lines {
+    /// What classes are called, by number; `None` where that is not known.
+    pub(in crate::folder::annotations) names: Option<Vec<String>>,
+    /// How many keypoints each object has, and of how many numbers each: two, or three with
+    /// visibility.
+    pub(in crate::folder::annotations) keypoints: Option<[usize; 2]>,
+}
+
+/// An object in shares of the image.
+#[derive(Debug, PartialEq)]
+struct Object {
+    class: u32,
+    /// Left, top, width, height.
+    bbox: [f64; 4],
+    polygon: Vec<f64>,
+    keypoints: Vec<f64>,
+}
+
+impl Lines {
+    /// The document of an image of that size. The error names the line.
+    pub(in crate::folder::annotations) fn document(
+        &self,
+        text: &[u8],
+        size: [u32; 2],
+    ) -> Result<Bytes, String> {
+        let text = std::str::from_utf8(text).map_err(|_| "its annotations are not UTF-8")?;
+        let mut objects = Vec::new();
+        for (line, text) in (1..).zip(text.lines()) {
+            if !text.trim().is_empty() {
+                let object = self.object(text);
+                objects.push(
+                    object.map_err(|what| format!("line {line} of its annotations: {what}"))?,
+                );
+            }
+        }
+        let [mut bbox, mut category, mut category_name, mut segmentation, mut keypoints] =
+            ["bbox", "category", "category_name", "segmentation", "keypoints"].map(List::new);
+        for object in &objects {
+            bbox.push(&pixels(&object.bbox, size));
+            category.push(&object.class);
+            category_name.push(&self.name(object.class).unwrap_or_default());
+            let polygon = pixels(&object.polygon, size);
+            let polygons: Vec<_> = (!polygon.is_empty()).then_some(polygon).into_iter().collect();
+            segmentation.push(&polygons);
+            keypoints.push(&self.placed(&object.keypoints, size));
+        }
+        let has_polygons = objects.iter().any(|object| !object.polygon.is_empty());
+        let lists = [
+            (true, bbox),
+            (true, category),
+            (self.names.is_some(), category_name),
+            (has_polygons, segmentation),
+            (self.keypoints.is_some(), keypoints),
+        ];
+        let lists: Vec<List> =
+            lists.into_iter().filter_map(|(is_there, list)| is_there.then_some(list)).collect();
+        Ok(document(Some(size.map(u64::from)), &lists))
+    }
+
+    fn name(&self, class: u32) -> Option<&str> {
+        Some(self.names.as_ref()?.get(class as usize)?.as_str())
+    }
+
+    fn object(&self, line: &str) -> Result<Object, String> {
+        let mut words = line.split_ascii_whitespace();
+        let class = class(words.next().unwrap_or_default())?;
+        if let Some(names) = &self.names
+            && self.name(class).is_none()
+        {
+            return Err(format!("class {class} of {}, counted from 0", names.len()));
+        }
+        let numbers: Result<Vec<f64>, String> = words.map(finite).collect();
+        let numbers = numbers?;
+        let (bbox, rest) = (numbers.get(..4), numbers.get(4..).unwrap_or_default());
+        if let (Some([n, width]), Some(bbox)) = (self.keypoints, bbox)
+            && n.checked_mul(width) == Some(rest.len())
+        {
+            rest.chunks(width.max(1))
+                .flat_map(|it| it.iter().take(2))
+                .try_for_each(|&it| share(it))?;
+            return Ok(Object {
+                class,
+                bbox: boxed(bbox)?,
+                polygon: Vec::new(),
+                keypoints: rest.to_vec(),
+            });
+        }
+        match (bbox, self.keypoints) {
+            (Some(bbox), _) if rest.is_empty() => {
+                Ok(Object { class, bbox: boxed(bbox)?, polygon: Vec::new(), keypoints: Vec::new() })
+            }
+            (Some(_), None) if numbers.len() >= 6 && numbers.len().is_multiple_of(2) => {
+                numbers.iter().try_for_each(|&number| share(number))?;
+                Ok(Object {
+                    class,
+                    bbox: extent(&numbers),
+                    polygon: numbers,
+                    keypoints: Vec::new(),
+                })
+            }
+            (_, keypoints) => {
+                let also = match keypoints {
+                    Some([n, width]) => format!("a box and {n} keypoints of {width} numbers"),
+                    None => "the corners of a polygon, two numbers each".to_owned(),
+                };
+                Err(format!(
+                    "{} numbers follow the class, which are neither a box (4 numbers) nor {also}",
+                    numbers.len()
+                ))
+            }
+        }
+    }
+
+    /// Keypoints in pixels with their visibility: what has none is visible, unless it lies outside.
+    fn placed(&self, keypoints: &[f64], size: [u32; 2]) -> Vec<Number> {
+        let width = self.keypoints.map_or(3, |[_, width]| width.max(1));
+        let placed = keypoints.chunks(width).flat_map(|point| match point {
+            [x, y, visibility] => [pixel(*x, size[0]), pixel(*y, size[1]), number(*visibility)],
+            [x, y, ..] => {
+                let is_visible = *x >= 0.0 && *y >= 0.0;
+                let visibility = if is_visible { 2.0 } else { 0.0 };
+                [pixel(*x, size[0]), pixel(*y, size[1]), number(visibility)]
+            }
+            _ => [0.0; 3].map(number),
+        });
+        placed.collect()
+    }
+}
+
+/// Programs also write `3.0`.
+fn class(word: &str) -> Result<u32, String> {
+    let whole = word.parse::<u32>().ok().or_else(|| {
+        let (whole, fraction) = word.split_once('.')?;
+        fraction.bytes().all(|byte| byte == b'0').then(|| whole.parse().ok())?
+    });
+    whole.ok_or_else(|| format!("`{}` is not the number of a class", shown(word)))
+}
+
+fn finite(word: &str) -> Result<f64, String> {
+    let number = word.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.ok_or_else(|| format!("`{}` is not a number", shown(word)))
+}
+
+fn shown(word: &str) -> String {
+    word.chars().take(20).collect()
+}
+
+/// Refuses what is not a share of the image; pixels would be.
+fn share(number: f64) -> Result<(), String> {
+    if (-OUTSIDE..=1.0 + OUTSIDE).contains(&number) {
+        return Ok(());
+    }
+    Err(format!("{number} is not a share of the image's size, from 0 to 1"))
+}
+
+/// Left, top, width and height of a box of which center and size are given.
+fn boxed(numbers: &[f64]) -> Result<[f64; 4], String> {
+    numbers.iter().try_for_each(|&number| share(number))?;
+    match *numbers {
+        [x, y, width, height] if width >= 0.0 && height >= 0.0 => {
+            Ok([x - width / 2.0, y - height / 2.0, width, height])
+        }
+        _ => Err("the box has a negative width or height".to_owned()),
+    }
+}
+
+/// The box around a polygon.
+fn extent(polygon: &[f64]) -> [f64; 4] {
+    let of = |first: usize| {
+        let numbers = || polygon.iter().skip(first).step_by(2).copied();
+        (numbers().fold(f64::INFINITY, f64::min), numbers().fold(f64::NEG_INFINITY, f64::max))
+    };
+    let ((left, right), (top, bottom)) = (of(0), of(1));
+    [left, top, right - left, bottom - top]
+}
+
+/// Shares of width and height in turn as pixels.
+fn pixels(shares: &[f64], size: [u32; 2]) -> Vec<Number> {
+    shares.iter().zip(size.into_iter().cycle()).map(|(&share, side)| pixel(share, side)).collect()
+}
+
+fn pixel(share: f64, side: u32) -> Number {
+    number((share * f64::from(side) * PER_PIXEL).round() / PER_PIXEL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document_of(lines: &Lines, text: &str) -> Result<String, String> {
+        let document = lines.document(text.as_bytes(), [640, 480])?;
+        Ok(String::from_utf8(document.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn boxes_polygons_and_keypoints_become_pixels() {
+        let plain = Lines { names: None, keypoints: None };
+        let text = document_of(&plain, "0 0.5 0.5 0.25 0.1\n\n2.0 0 0 .5 0 0.5 0.5\n").unwrap();
+        let expected = r#"{"size":[640,480],"bbox":[[240,216,160,48],[0,0,320,240]],"category":[0,2],"segmentation":[[],[[0,0,320,0,320,240]]]}"#;
+        assert_eq!(text, expected);
+
+        let names = Some(vec!["hand".to_owned()]);
+        let pose = Lines { names, keypoints: Some([2, 3]) };
+        let text = document_of(&pose, "0 0.5 0.5 1 1 0.1 0.25 2 0 0 0").unwrap();
+        let expected = r#"{"size":[640,480],"bbox":[[0,0,640,480]],"category":[0],"category_name":["hand"],"keypoints":[[64,120,2,0,0,0]]}"#;
+        assert_eq!(text, expected);
+        let flat = Lines { keypoints: Some([1, 2]), ..pose };
+        let text = document_of(&flat, "0 0.5 0.5 1 1 0.1 0.25").unwrap();
+        assert!(text.contains(r#""keypoints":[[64,120,2]]"#), "{text}");
+        assert_eq!(
+            document_of(&flat, "").unwrap(),
+            r#"{"size":[640,480],"bbox":[],"category":[],"category_name":[],"keypoints":[]}"#
+        );
+    }
+
+    #[test]
+    fn what_is_no_line_is_refused_by_number() {
+        let lines = Lines { names: Some(vec!["a".to_owned()]), keypoints: None };
+        let check = |text: &str, part: &str| {
+            let error = document_of(&lines, text).unwrap_err();
+            assert!(error.contains("line 2") && error.contains(part), "{error}");
+        };
+        let good = "0 0.5 0.5 1 1\n";
+        for (bad, part) in [
+            ("1 0.5 0.5 1 1", "class 1 of 1"),
+            ("-1 0.5 0.5 1 1", "`-1`"),
+            ("a 0.5 0.5 1 1", "`a`"),
+            ("0 0.5 0.5 1", "3 numbers"),
+            ("0 0.5 0.5 1 1 0.9", "5 numbers"),
+            ("0 0.5 0.5 1 1 0.9 0.1 0.1", "7 numbers"),
+            ("0 nan 0.5 1 1", "`nan`"),
+            ("0 320 240 10 10", "320"),
+            ("0 0.5 0.5 -0.005 1", "negative"),
+            ("0", "0 numbers"),
+        ] {
+            check(&format!("{good}{bad}"), part);
+        }
+    }
+}
