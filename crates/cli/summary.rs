@@ -32,7 +32,8 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
     if n_others > 0 {
         let (n, all) = (output::count(n_others), output::count(source.len()));
         notes.push(format!(
-            "{n} of {all} samples left out by --keys, --select..., --sample or --split"
+            "{n} of {all} samples left out by --keys, --where, --dedup, --select..., --sample or \
+             --split"
         ));
     }
     notes
@@ -82,7 +83,7 @@ impl Summary<'_> {
             };
             line(&split.name, format!("{n} {place}"));
         }
-        let notes = self.samples.split_notes();
+        let notes = [self.samples.split_notes(), self.samples.choice_notes()].concat();
         let notes = notes.iter().map(output::message);
         for note in notes.chain(left_out(dataset.source, dataset.plan)) {
             line("note", note);

@@ -2,6 +2,7 @@
 //! that write and read images are enough.
 
 mod bad;
+mod choose;
 mod cli;
 mod common;
 mod damage;
@@ -60,6 +61,7 @@ mod split_folders;
 mod splits;
 #[cfg(feature = "stores")]
 mod stored;
+mod strip_metadata;
 #[cfg(all(feature = "stores", feature = "turbo"))]
 mod stored_beton;
 #[cfg(feature = "stores")]

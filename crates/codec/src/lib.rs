@@ -42,6 +42,7 @@ mod encode;
 mod guard;
 mod jpeg;
 mod lossless;
+mod metadata;
 mod notes;
 mod orient;
 mod other;
@@ -55,6 +56,9 @@ pub use encode::Encoder;
 pub use fdconvert_jpeg_decode::Region;
 pub use fdconvert_resize::{Filter, Resizer};
 pub use jpeg::{JpegOptions, Subsampling, backend};
+pub use metadata::{
+    FoundMetadata, Metadata, MetadataKind, Stripped, find_metadata, strip_metadata,
+};
 pub use notes::Notes;
 pub use orient::{orient, orientation};
 pub use policy::{Alpha, By, Encode, Form, Gray, Mixture, Nanos, Outcome, Outlook, Policy, Worker};

@@ -116,6 +116,7 @@ options! {
     ALPHA: Value "alpha",
     BASELINE: Switch "baseline",
     CLAIM: Switch "claim",
+    DEDUP: Value "dedup",
     ENCODE: Value "encode",
     FILTER: Value "filter",
     FOLLOW_LINKS: Switch "follow_links",
@@ -143,6 +144,7 @@ options! {
     PARTS: Value "parts",
     PER: Value "per",
     PLAN: Value "plan",
+    PREFIX: Value "prefix",
     RATIO: Value "ratio",
     REPORT: Value "report",
     RUNS: Value "runs",
@@ -160,8 +162,10 @@ options! {
     SPLIT: Value "split",
     STORE_OPTION: Value "store_option",
     STRICT: Switch "strict",
+    STRIP_METADATA: Value "strip_metadata",
     TARGET: Value "target",
     THREADS: Value "threads",
+    WHERE: Value "where",
 
     // Of formats, which have a dash where the others have an underscore.
     COMPACT: Switch "compact",

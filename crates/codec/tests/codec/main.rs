@@ -5,6 +5,7 @@ mod bilevel;
 mod common;
 mod entry_points;
 mod ffcv;
+mod metadata;
 mod mixture;
 mod odd;
 mod pixels;

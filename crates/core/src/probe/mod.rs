@@ -23,6 +23,7 @@ mod other;
 mod png;
 mod scans;
 
+pub use exif::orientation as exif_orientation;
 pub use frames::is_animated;
 
 use crate::{Codec, ImageHeader};
