@@ -252,7 +252,7 @@ pub(crate) struct PlanArgs {
 pub(crate) struct IndexArgs {
     /// Folder of tar shards, or a single one
     pub(crate) dataset: PathBuf,
-    /// fdx, dali, wids, timm, hf, energon, img2dataset [default: fdx,dali,wids]
+    /// fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset [default: fdx,dali,wids]
     #[arg(long, value_name = "LIST")]
     pub(crate) sidecars: Option<String>,
     /// Add where a decoder may start inside each JPEG: on (every 2048 bits), 512, 1024, 2048, 4096

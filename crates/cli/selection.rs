@@ -42,18 +42,12 @@ pub(crate) struct SelectionArgs {
     /// of a value; * /; + -; == != < <= > >=; in ["a", "b"], contains, starts_with, ends_with;
     /// && (and); || (or); parentheses. width and height take the header of every image, so the
     /// source is read once more; codec goes by names, and bytes by sizes of files.
-    #[arg(
-        long = "where",
-        value_name = "EXPR",
-        help_heading = "Samples",
-        hide_short_help = true
-    )]
+    #[arg(long = "where", value_name = "EXPR", help_heading = "Samples", hide_short_help = true)]
     pub(crate) r#where: Option<String>,
     /// Of samples whose images have the same bytes only the first in the source's order: exact
     ///
-    /// Every image is read once more, to be hashed, after --keys, --where, --select and
-    /// --select-labels and before --sample. Those that are left out are counted, and so are labels
-    /// that disagree.
+    /// Every image is read once more, to be hashed, of what the other options leave, before --sample
+    /// takes its share. Those that are left out are counted, and so are labels that disagree.
     #[arg(long, value_name = "HOW", help_heading = "Samples", hide_short_help = true)]
     pub(crate) dedup: Option<Dedup>,
     /// Put a name and a slash in front of the keys of every source, so that those of several sources

@@ -87,9 +87,8 @@ fn fields_of_a_table_are_names() {
     fs::write(&table, rows).unwrap();
     let out = root.join("o.wds");
     let taken = |expression: &str| {
-        let args: [&dyn AsRef<OsStr>; 8] = [
-            &"pack", &source, &out, &"--overwrite", &"--labels", &table, &"--where", &expression,
-        ];
+        let args: [&dyn AsRef<OsStr>; 8] =
+            [&"pack", &source, &out, &"--overwrite", &"--labels", &table, &"--where", &expression];
         ok(&args);
         keys(&out)
     };
@@ -111,7 +110,10 @@ fn errors_in_expressions_point_at_their_place() {
     for (expression, expected) in [
         ("width >= ", "at column 10, behind the ^: a name, a number or a text is missing here"),
         ("widht >= 3", "`widht` is none of: width, height, bytes, codec, label, key, split;"),
-        ("label == 3", "column 10, behind the ^: it has to be a text, and is a number: label == ^3"),
+        (
+            "label == 3",
+            "column 10, behind the ^: it has to be a text, and is a number: label == ^3",
+        ),
         ("label == cat", "`cat` is none of: width"),
         ("width = 3", "column 7, behind the ^: two are compared with =="),
         ("width", "the whole has to be true or false, and is a number; compare it"),
@@ -146,7 +148,15 @@ fn what_cannot_be_looked_at_is_an_error_or_skipped() {
     assert!(said.contains("cat/0.png"), "{said}");
     for (choice, how) in [("--where", "width > 32"), ("--dedup", "exact")] {
         let args: [&dyn AsRef<OsStr>; 9] = [
-            &"pack", &source, &out, &"--overwrite", &choice, &how, &"--on-error", &"skip", &"--json",
+            &"pack",
+            &source,
+            &out,
+            &"--overwrite",
+            &choice,
+            &how,
+            &"--on-error",
+            &"skip",
+            &"--json",
         ];
         let report: Value = serde_json::from_str(&crate::common::expect(1, &args)).unwrap();
         assert_eq!(report["skipped"][0]["key"], "cat/0.png");
@@ -172,7 +182,7 @@ fn the_first_of_equal_images_stays() {
     let path = |name: &str| root.join(name);
     let said = ok(&[&"pack", &source, &path("o.wds"), &"--dedup", &"exact"]);
     assert_eq!(keys(&path("o.wds")), ["a/1.png", "a/2.png", "b/2.png"]);
-    let note = "4 of 7, 2 of them with another label samples left out by --dedup exact: \
+    let note = "4 of 7 samples left out by --dedup exact, 2 of them with another label: \
                 a/3.png = a/1.png, b/1.png = a/1.png, b/3.png = a/2.png, b/4.png = b/2.png";
     assert!(said.contains(note), "{said}");
     let recorded = params(&path("o.wds"));
@@ -193,9 +203,8 @@ fn the_first_of_equal_images_stays() {
     assert_eq!(report["dedup"]["other_label"], 2);
     assert_eq!(report["dedup"]["first"][0], json!({"left_out": "a/3.png", "kept": "a/1.png"}));
     assert_eq!(report["where"], Value::Null);
-    let plan: [&dyn AsRef<OsStr>; 8] = [
-        &"plan", &source, &"-o", &path("plan"), &"--format", &"wds", &"--dedup", &"exact",
-    ];
+    let plan: [&dyn AsRef<OsStr>; 8] =
+        [&"plan", &source, &"-o", &path("plan"), &"--format", &"wds", &"--dedup", &"exact"];
     assert!(ok(&plan).contains("left out by --dedup exact"));
     ok(&[&"pack", &"--plan", &path("plan"), &path("q.wds")]);
     assert_same_tree(&path("o.wds"), &path("q.wds"));
@@ -207,8 +216,7 @@ fn what_is_chosen_before_is_compared_and_shares_are_taken_after() {
     let (root, source) = (root.path(), doubled(root.path()));
     let out = root.join("o.beton");
     let taken = |more: &[&dyn AsRef<OsStr>]| {
-        let mut args: Args<'_> =
-            vec![&"pack", &source, &out, &"--overwrite", &"--dedup", &"exact"];
+        let mut args: Args<'_> = vec![&"pack", &source, &out, &"--overwrite", &"--dedup", &"exact"];
         args.extend(more);
         ok(&args);
         keys(&out)
@@ -259,16 +267,37 @@ fn names_in_front_tell_sources_apart() {
     ok(&[&"pack", &left, &right, &path("n.mds"), &"--prefix", &"l,r"]);
     assert_eq!(keys(&path("n.mds")), ["l/a/1.png", "l/b/1.png", "r/a/1.png", "r/b/1.png"]);
     // By a plan, and one source alone.
-    let plan: [&dyn AsRef<OsStr>; 9] = [
-        &"plan", &left, &right, &"-o", &path("plan"), &"--format", &"wds", &"--prefix", &"auto",
-    ];
+    let plan: [&dyn AsRef<OsStr>; 9] =
+        [&"plan", &left, &right, &"-o", &path("plan"), &"--format", &"wds", &"--prefix", &"auto"];
     ok(&plan);
     ok(&[&"pack", &"--plan", &path("plan"), &path("planned.wds")]);
     assert_same_tree(&path("auto.wds"), &path("planned.wds"));
     ok(&[&"pack", &left, &path("one.beton"), &"--prefix", &"mine"]);
     assert_eq!(keys(&path("one.beton")), ["mine/a/1.png", "mine/b/1.png"]);
-    let refused = |names: &str| fails(&[&"pack", &left, &right, &path("y.wds"), &"--prefix", &names]);
+    let refused =
+        |names: &str| fails(&[&"pack", &left, &right, &path("y.wds"), &"--prefix", &names]);
     assert!(refused("one").contains("it has 1 names for 2 sources"));
     assert!(refused("x,x").contains("two sources are called `x`"));
     assert!(refused("a/b,c").contains("`a/b` is not a name"));
+}
+
+/// As Python's keywords arrive, texts and lists.
+#[test]
+fn options_come_from_json() {
+    let root = tempfile::tempdir().unwrap();
+    let (left, right) = (sized(root.path()), doubled(root.path()));
+    let Value::Object(object) = json!({
+        "where": "width >= 8",
+        "dedup": "exact",
+        "strip_metadata": ["exif", "gps"],
+        "prefix": "l,r",
+    }) else {
+        unreachable!()
+    };
+    let out = root.path().join("o.wds");
+    let pack = fdconvert::Pack::from_json(vec![left, right], out.clone(), object).unwrap();
+    // Three sizes of noise, two seeds, and what is smaller is left out.
+    assert_eq!(pack.run().unwrap().samples, keys(&out).len() as u64);
+    assert!(keys(&out).iter().all(|key| key.starts_with("l/") || key.starts_with("r/")));
+    assert_eq!(params(&out)["strip-metadata"], "exif,gps");
 }

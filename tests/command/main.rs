@@ -61,8 +61,8 @@ mod split_folders;
 mod splits;
 #[cfg(feature = "stores")]
 mod stored;
-mod strip_metadata;
 #[cfg(all(feature = "stores", feature = "turbo"))]
 mod stored_beton;
 #[cfg(feature = "stores")]
 mod stores;
+mod strip_metadata;

@@ -65,9 +65,8 @@ pub(crate) fn settle(
     if let (Some(condition), Some(text)) = (condition, &options.r#where) {
         let asked = indices.len() as u64;
         let steps = context.progress.stage(Stage::Choosing);
-        indices = counted(asked, &*steps, context, |step| {
-            condition.filter(&indices, on_error, step)
-        })?;
+        indices =
+            counted(asked, &*steps, context, |step| condition.filter(&indices, on_error, step))?;
         let left_out = asked - indices.len() as u64;
         let expression = text.clone();
         chosen.by_expression = Some(ByExpression { expression, asked, left_out });
@@ -76,9 +75,8 @@ pub(crate) fn settle(
     if options.dedup.is_some() {
         let hashed = indices.len() as u64;
         let steps = context.progress.stage(Stage::Hashing);
-        let found = counted(hashed, &*steps, context, |step| {
-            dedup(source, &indices, on_error, step)
-        })?;
+        let found =
+            counted(hashed, &*steps, context, |step| dedup(source, &indices, on_error, step))?;
         chosen.dedup = Some(Deduplicated::new(source, hashed, &found)?);
         indices = found.kept;
         settings.plan.selection.listed_by.push(named::DEDUP);
@@ -117,18 +115,18 @@ impl Deduplicated {
         Ok(Self { hashed, left_out: found.pairs.len() as u64, other_label, first })
     }
 
-    /// `12 of 100, 3 of them with another label`.
-    fn counts(&self) -> String {
-        let labels = match self.other_label {
+    /// `, 3 of them with another label`, where labels disagree.
+    fn labels(&self) -> String {
+        match self.other_label {
             0 => String::new(),
             n => format!(", {n} of them with another label"),
-        };
-        format!("{} of {}{labels}", self.left_out, self.hashed)
+        }
     }
 
     /// `b.jpg = a.jpg, ...`: what is left out, and what stays.
     fn pairs(&self) -> String {
-        let pairs = self.first.iter().map(|(gone, first)| format!("{} = {}", Shown(gone), Shown(first)));
+        let pairs =
+            self.first.iter().map(|(gone, first)| format!("{} = {}", Shown(gone), Shown(first)));
         let pairs = pairs.collect::<Vec<_>>().join(", ");
         let more = if self.left_out > self.first.len() as u64 { ", ..." } else { "" };
         format!("{pairs}{more}")
@@ -144,7 +142,17 @@ impl Chosen {
         [
             by.map(|by| ("where", by.expression.clone())),
             by.map(|by| ("where-left-out", format!("{} of {}", by.left_out, by.asked))),
-            dedup.map(|dedup| ("dedup", format!("exact, left out {}", dedup.counts()))),
+            dedup.map(|dedup| {
+                (
+                    "dedup",
+                    format!(
+                        "exact, left out {} of {}{}",
+                        dedup.left_out,
+                        dedup.hashed,
+                        dedup.labels()
+                    ),
+                )
+            }),
             pairs.map(|dedup| ("dedup-pairs", dedup.pairs())),
         ]
         .into_iter()
@@ -176,13 +184,13 @@ impl Chosen {
             notes.push(message!("{n} of {all} samples left out by {condition}"));
         }
         if let Some(dedup) = &self.dedup {
-            let counts = dedup.counts();
-            let pairs = match dedup.left_out {
+            let (n, all, labels) = (dedup.left_out, dedup.hashed, dedup.labels());
+            let pairs = match n {
                 0 => String::new(),
                 _ => format!(": {}", dedup.pairs()),
             };
             let exact = named::DEDUP.with("exact");
-            notes.push(message!("{counts} samples left out by {exact}{pairs}"));
+            notes.push(message!("{n} of {all} samples left out by {exact}{labels}{pairs}"));
         }
         notes
     }

@@ -52,7 +52,15 @@ impl Settings {
         refuse_shards_of_one_file(options, &*format)?;
         let is_default_format =
             options.format.is_none() && format.capabilities().layout == Layout::Images;
-        Ok(Self { format, policy, plan, params, is_default_format, missing_keys: 0, chosen: Chosen::default() })
+        Ok(Self {
+            format,
+            policy,
+            plan,
+            params,
+            is_default_format,
+            missing_keys: 0,
+            chosen: Chosen::default(),
+        })
     }
 
     /// Records what list the samples are of.

@@ -176,7 +176,8 @@ impl Source for Concat {
             // A class, which only reading renumbers.
             return Ok(self.read(index)?.values.into_iter().nth(field));
         }
-        self.locate(index).map_or(Ok(None), |(at, inner)| self.sources[at].plain_value(inner, field))
+        self.locate(index)
+            .map_or(Ok(None), |(at, inner)| self.sources[at].plain_value(inner, field))
     }
 
     fn codec_hint(&self, index: u64) -> Option<Codec> {

@@ -58,7 +58,8 @@ pub fn dedup(
     }
     left_out.sort_unstable();
     let index_at = |position: u64| indices.get(usize::try_from(position).ok()?).copied();
-    let pairs = left_out.iter().filter_map(|&(gone, first)| Some((index_at(gone)?, index_at(first)?)));
+    let pairs =
+        left_out.iter().filter_map(|&(gone, first)| Some((index_at(gone)?, index_at(first)?)));
     let pairs: Vec<_> = pairs.collect();
     let is_gone = |position: u64| left_out.binary_search_by_key(&position, |pair| pair.0).is_ok();
     let positions = (0_u64..).zip(indices);

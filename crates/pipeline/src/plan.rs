@@ -246,7 +246,8 @@ fn stored_codec(hint: Option<Codec>, policy: &Policy, format: &dyn Format) -> Op
         Encode::Keep => {
             let codec = hint?;
             let header = ImageHeader { codec, color: Color::Rgb, ..ImageHeader::raw(1, 1, 3) };
-            let changes = policy.must_decode(codec) || policy.size.is_some() && codec != Codec::Jpeg;
+            let changes =
+                policy.must_decode(codec) || policy.size.is_some() && codec != Codec::Jpeg;
             Some(if format.holds(&header) && !changes { codec } else { format.fallback() })
         }
     }

@@ -7,7 +7,8 @@ pub const TIME: &[u8] = b"2026:02:03 04:05:06\0";
 /// Bytes of a rational number of its latitude.
 pub const LATITUDE: [u8; 4] = [0x4A, 0x3B, 0x2C, 0x1D];
 /// A packet of XMP that names a position.
-pub const XMP_WITH_GPS: &[u8] = b"<x:xmpmeta><exif:GPSLatitude>48,8N</exif:GPSLatitude></x:xmpmeta>";
+pub const XMP_WITH_GPS: &[u8] =
+    b"<x:xmpmeta><exif:GPSLatitude>48,8N</exif:GPSLatitude></x:xmpmeta>";
 /// A packet of XMP that names none.
 pub const XMP: &[u8] = b"<x:xmpmeta><xmp:Rating>5</xmp:Rating></x:xmpmeta>";
 
@@ -86,7 +87,8 @@ pub fn png_with(png: &[u8], chunks: &[(&[u8; 4], Vec<u8>)], at_the_end: bool) ->
 #[must_use]
 pub fn webp_with(webp: &[u8], size: (u32, u32), chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
     let has = |name: &[u8; 4]| chunks.iter().any(|(kind, _)| *kind == name);
-    let flags = u8::from(has(b"ICCP")) << 5 | u8::from(has(b"EXIF")) << 3 | u8::from(has(b"XMP ")) << 2;
+    let flags =
+        u8::from(has(b"ICCP")) << 5 | u8::from(has(b"EXIF")) << 3 | u8::from(has(b"XMP ")) << 2;
     let image = webp.get(12..).unwrap_or_default();
     let mut out = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0".to_vec();
     out.extend([flags, 0, 0, 0]);

@@ -48,9 +48,9 @@ pub(super) fn has_position(tiff: &[u8]) -> bool {
 
 /// Entries that lead to a directory of GPS, each with the directory that it stands in.
 fn pointers(directories: &[Directory]) -> Vec<(&Directory, &Entry)> {
-    let all = directories.iter().flat_map(|directory| {
-        directory.entries.iter().map(move |entry| (directory, entry))
-    });
+    let all = directories
+        .iter()
+        .flat_map(|directory| directory.entries.iter().map(move |entry| (directory, entry)));
     all.filter(|(_, entry)| entry.tag == GPS_DIRECTORY).collect()
 }
 

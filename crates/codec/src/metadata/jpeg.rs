@@ -28,8 +28,10 @@ pub(super) fn walk(jpeg: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize
             continue;
         }
         if let Some((kind, content)) = meaning(segment.marker, body) {
-            let range = segment.at..segment.end;
-            let bytes = jpeg.get(range.clone()).unwrap_or_default();
+            let bytes = jpeg.get(segment.at..segment.end).unwrap_or_default();
+            // Fill bytes go as well: in front of something else they could begin another marker.
+            let n_fill = segment.before.iter().rev().take_while(|byte| **byte == 0xFF).count();
+            let range = segment.at - n_fill..segment.end;
             see(&Block { range, kind, content, frame, bytes });
         }
     }
@@ -59,12 +61,15 @@ fn meaning(marker: u8, body: &[u8]) -> Option<(Metadata, Content<'_>)> {
     })
 }
 
-/// A segment of EXIF; what comes in is never longer than what was there.
-fn frame(_block: &[u8], tiff: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(2 + EXIF_NAME_BYTES + tiff.len()).unwrap_or(u16::MAX);
+/// A segment of EXIF under the name that it had: readers differ in which they accept. The EXIF is
+/// one of a segment, or smaller.
+fn frame(block: &[u8], tiff: &[u8]) -> Vec<u8> {
+    const HEADER_BYTES: usize = 4;
+    let name = block.get(HEADER_BYTES..HEADER_BYTES + EXIF_NAME_BYTES).unwrap_or(b"Exif\0\0");
+    let length = u16::try_from(2 + name.len() + tiff.len()).unwrap_or(u16::MAX);
     let mut out = vec![0xFF, APP1];
     out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(b"Exif\0\0");
+    out.extend_from_slice(name);
     out.extend_from_slice(tiff);
     out
 }

@@ -130,11 +130,7 @@ fn turns(bytes: &[u8], codec: Codec) -> Result<Turns, String> {
 }
 
 /// Walks over the metadata of a file and returns where the image ends.
-fn walk(
-    bytes: &[u8],
-    codec: Codec,
-    see: &mut dyn FnMut(&Block<'_>),
-) -> Result<usize, String> {
+fn walk(bytes: &[u8], codec: Codec, see: &mut dyn FnMut(&Block<'_>)) -> Result<usize, String> {
     match codec {
         Codec::Jpeg => jpeg::walk(bytes, see),
         Codec::Png => png::walk(bytes, see),

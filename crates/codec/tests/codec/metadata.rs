@@ -10,9 +10,7 @@ use fdconvert_codec::{
 use fdconvert_core::{Codec, Encoded, Limits, Pixels, probe::probe};
 use fdconvert_testkit::{
     fake::FILES,
-    metadata::{
-        LATITUDE, MAKER, TIME, XMP, XMP_WITH_GPS, exif, jpeg_with, png_with, webp_with,
-    },
+    metadata::{LATITUDE, MAKER, TIME, XMP, XMP_WITH_GPS, exif, jpeg_with, png_with, webp_with},
 };
 
 const XMP_NAME: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";

@@ -9,8 +9,8 @@ mod text;
 mod values;
 
 pub use values::{
-    ByteCount, ByteRate, Dedup, Encoding, JpegIndex, MissingKeys, Pair, Per, Positions, Prefix, Ratio,
-    Share, SplitShare, TimeSpan,
+    ByteCount, ByteRate, Dedup, Encoding, JpegIndex, MissingKeys, Pair, Per, Positions, Prefix,
+    Ratio, Share, SplitShare, TimeSpan,
 };
 
 use fdconvert_codec::{Alpha, By, Filter, MetadataKind, Mixture, Subsampling};

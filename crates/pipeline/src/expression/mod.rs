@@ -141,13 +141,17 @@ impl Node {
             },
             Self::Not(inner) => Found::Truth(!inner.find(value)?.is_true()),
             Self::Negative(inner) => match inner.find(value)? {
-                Found::Int(int) => int.checked_neg().map_or(Found::Float(-(int as f64)), Found::Int),
+                Found::Int(int) => {
+                    int.checked_neg().map_or(Found::Float(-(int as f64)), Found::Int)
+                }
                 Found::Float(float) => Found::Float(-float),
                 _ => Found::Missing,
             },
             Self::In(inner, list) => {
                 let inner = inner.find(value)?;
-                Found::Truth(list.iter().any(|scalar| inner.order(&scalar.into()) == Some(Ordering::Equal)))
+                Found::Truth(
+                    list.iter().any(|scalar| inner.order(&scalar.into()) == Some(Ordering::Equal)),
+                )
             }
             Self::Both(Operator::And, left, right) => {
                 Found::Truth(left.find(value)?.is_true() && right.find(value)?.is_true())

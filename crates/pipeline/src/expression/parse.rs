@@ -33,8 +33,7 @@ impl Part {
             return Ok(self);
         }
         let cure = if kind == Type::Truth { "; compare it, as in width >= 256" } else { "" };
-        let what =
-            format!("{which} has to be {}, and is {}{cure}", kind.name(), self.kind.name());
+        let what = format!("{which} has to be {}, and is {}{cure}", kind.name(), self.kind.name());
         Err(Problem { at: self.at, what })
     }
 }
