@@ -57,3 +57,4 @@ export HF_HOME="$PWD/$work/hf" HF_HUB_OFFLINE=1
 CROISSANT_CACHE="$PWD/$work/croissant" \
   "$python" tests/readers/check_croissant.py "$work/files" "$work/described"
 "$python" tests/readers/check_card.py "$work/described"
+"$python" tests/readers/check_metadata.py "$fdconvert" tests/fixtures/kodak "$work/metadata"

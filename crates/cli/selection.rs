@@ -46,8 +46,8 @@ pub(crate) struct SelectionArgs {
     pub(crate) r#where: Option<String>,
     /// Of samples whose images have the same bytes only the first in the source's order: exact
     ///
-    /// Every image is read once more, to be hashed, of what the other options leave, before --sample
-    /// takes its share. Those that are left out are counted, and so are labels that disagree.
+    /// Every image that other options leave is read once more, to be hashed; a share is drawn of
+    /// what stays. What is left out is counted, and so are labels that disagree.
     #[arg(long, value_name = "HOW", help_heading = "Samples", hide_short_help = true)]
     pub(crate) dedup: Option<Dedup>,
     /// Put a name and a slash in front of the keys of every source, so that those of several sources

@@ -5,6 +5,7 @@ SHARDS is a folder of tar shards with `croissant.json`, FILES what `fdconvert un
 folder for each class. Skipped where `mlcroissant` is not installed.
 """
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 try:
@@ -15,7 +16,7 @@ except ImportError:
 
 files, shards = Path(sys.argv[1]), Path(sys.argv[2])
 truth = {}
-for path in files.rglob("*"):
+for path in files.glob("*/**/*"):
     if path.is_file():
         relative = path.relative_to(files)
         truth[str(relative.with_suffix(""))] = (path.read_bytes(), relative.parts[0])
@@ -30,4 +31,4 @@ for record in dataset.records("samples"):
     assert record["samples/label"] == classes.index(label), record
     found[text(record["samples/key"])] = (record["samples/image"].fp.getvalue(), label)
 assert found == truth, f"{len(found)} records, {len(truth)} expected, or other bytes"
-print(f"mlcroissant {mlcroissant.__version__}: {len(found)} records, all bytes and labels as packed")
+print(f"mlcroissant {version('mlcroissant')}: {len(found)} records, all bytes and labels as packed")

@@ -175,6 +175,12 @@ impl Chosen {
         [("where".to_owned(), json!(self.by_expression)), ("dedup".to_owned(), json!(dedup))]
     }
 
+    /// Samples that it left out.
+    pub(crate) fn left_out(&self) -> u64 {
+        let by = self.by_expression.as_ref().map_or(0, |by| by.left_out);
+        by + self.dedup.as_ref().map_or(0, |dedup| dedup.left_out)
+    }
+
     /// What there is to say of it, in sentences.
     pub(crate) fn notes(&self) -> Vec<Message> {
         let mut notes = Vec::new();

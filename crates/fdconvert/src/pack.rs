@@ -395,6 +395,12 @@ impl Samples {
         self.settings.chosen.notes()
     }
 
+    /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).
+    #[must_use]
+    pub fn chosen_away(&self) -> u64 {
+        self.settings.chosen.left_out()
+    }
+
     pub(crate) fn chosen(&self) -> &Chosen {
         &self.settings.chosen
     }

@@ -216,6 +216,12 @@ impl Planned {
         self.settings.chosen.notes()
     }
 
+    /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).
+    #[must_use]
+    pub fn chosen_away(&self) -> u64 {
+        self.settings.chosen.left_out()
+    }
+
     /// The plan as a document: `file` is where it was saved, `bytes` its size.
     #[must_use]
     pub fn document(&self, file: &Path, bytes: u64) -> Value {

@@ -76,13 +76,14 @@ pub(super) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
     steps.total(reader.len());
     let schema = reader.schema();
     let (label, image) = (schema.label(), schema.first_image());
-    let mut stats = Stats::default();
-    stats.metadata = (metadata && image.is_some()).then(|| {
+    let counts = || {
         let mut counts = MetadataCounts::default();
         // Zeros are worth knowing.
         counts.add(FoundMetadata::default());
         counts
-    });
+    };
+    let counts = (metadata && image.is_some()).then(counts);
+    let mut stats = Stats { metadata: counts, ..Stats::default() };
     let mut labels: BTreeMap<i64, u64> = BTreeMap::new();
     for start in (0..reader.len()).step_by(CHUNK as usize) {
         if context.cancel.is_cancelled() {
