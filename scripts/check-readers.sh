@@ -17,6 +17,9 @@ fdconvert=${CARGO_TARGET_DIR:-target}/debug/fdconvert
 "$fdconvert" pack "$work/photos" "$work/shards" --format wds --shard-count 5 \
   --jpeg-quality 90 --max-side 256 --quiet
 "$fdconvert" unpack "$work/shards" "$work/files" --quiet
+# Splits, a data card and a description for Croissant, of the same samples.
+"$fdconvert" pack "$work/shards" "$work/described" --format wds --shard-count 5 \
+  --split train=0.75,val=0.25 --sidecars fdx,card,croissant --quiet
 "$fdconvert" pack "$work/photos" "$work/mixed" --format mixed --shard-count 5 \
   --ratio 0.4 --quiet
 "$fdconvert" unpack "$work/mixed" "$work/mixed-files" --quiet
@@ -46,6 +49,8 @@ if python3 -m venv "$work/venv" && "$work/venv/bin/pip" install --quiet datasets
   else
     echo "pycocotools: cannot be installed here"
   fi
+  "$work/venv/bin/pip" install --quiet mlcroissant ||
+    echo "mlcroissant: cannot be installed here"
 else
   echo "datasets: cannot be installed here, only the standard library judges"
 fi
@@ -53,3 +58,8 @@ export HF_HOME="$PWD/$work/hf" HF_HUB_OFFLINE=1
 "$python" tests/readers/check.py "$work/files" "$work/shards"
 "$python" tests/readers/check.py "$work/mixed-files" "$work/mixed/png" "$work/mixed/bmp"
 "$python" tests/readers/check_both.py "$work/both" "$work/both-shards"
+# It unpacks shards into its cache, by their names.
+CROISSANT_CACHE="$PWD/$work/croissant" \
+  "$python" tests/readers/check_croissant.py "$work/files" "$work/described"
+"$python" tests/readers/check_card.py "$work/described"
+"$python" tests/readers/check_metadata.py "$fdconvert" tests/fixtures/kodak "$work/metadata"

@@ -10,6 +10,7 @@ use crate::{
         MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES, REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES,
         TEMPLATE, UNPACK_EXAMPLES, VERIFY_EXAMPLES,
     },
+    metadata::MetadataArgs,
     profile::args::ProfileArgs,
     reproduce::args::ReproduceArgs,
     selection::SelectionArgs,
@@ -251,7 +252,7 @@ pub(crate) struct PlanArgs {
 pub(crate) struct IndexArgs {
     /// Folder of tar shards, or a single one
     pub(crate) dataset: PathBuf,
-    /// fdx, dali, wids, timm, hf, energon, img2dataset [default: fdx,dali,wids]
+    /// fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset [default: fdx,dali,wids]
     #[arg(long, value_name = "LIST")]
     pub(crate) sidecars: Option<String>,
     /// Add where a decoder may start inside each JPEG: on (every 2048 bits), 512, 1024, 2048, 4096
@@ -511,6 +512,8 @@ pub(crate) struct OptionArgs {
     /// Do not turn re-encoded images upright by their EXIF orientation
     #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) no_exif_rotation: bool,
+    #[command(flatten)]
+    pub(crate) metadata: MetadataArgs,
 
     /// Treat a JPEG without its end marker as broken even if all its pixels are there, a
     /// progressive one whose scans leave coefficients out, and an animation of which only the first
@@ -568,7 +571,8 @@ pub(crate) struct InspectArgs {
     pub(crate) samples: u64,
     /// Count classes, codecs and sizes however many samples there are; without it up to 20,000
     ///
-    /// Every sample is looked at: files of a folder are opened, fractals are rendered.
+    /// Images with metadata are counted, too: EXIF, positions (GPS), XMP, comments. Every sample is
+    /// looked at: files of a folder are opened, fractals are rendered.
     #[arg(long)]
     pub(crate) stats: bool,
     /// Hash keys, fields and all values: equal for datasets of the same samples in the same order,

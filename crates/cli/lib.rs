@@ -21,6 +21,7 @@ mod inspect;
 mod jpeg_index;
 mod listen;
 mod man;
+mod metadata;
 mod options;
 mod output;
 mod pack;

@@ -24,6 +24,10 @@ impl OptionArgs {
         options.keys = self.selection.keys.clone();
         options.missing_keys = self.selection.missing_keys;
         options.per = self.selection.per;
+        options.r#where = self.selection.r#where.clone();
+        options.dedup = self.selection.dedup;
+        options.prefix = self.selection.prefix.clone();
+        options.strip_metadata = self.metadata.strip_metadata.clone();
         options.subsampling = self.subsampling.into();
         options.by = self.by.into();
         options.filter = self.filter.into();

@@ -118,9 +118,9 @@ fn dry_run(samples: &Samples, common: Common, session: &Session) -> Result<Outco
             field.kind.name()
         ));
     }
-    let notes = samples.split_notes();
+    let notes = [samples.split_notes(), samples.choice_notes()].concat();
     let notes = notes.iter().map(output::message);
-    for note in notes.chain(summary::left_out(source, plan)) {
+    for note in notes.chain(summary::left_out(source, plan, samples.chosen_away())) {
         text.push_str(&format!("  note     {}\n", Shown(note)));
     }
     if let Some(grid_bits) = dataset.jpeg_index {

@@ -22,9 +22,10 @@ pub(crate) fn run(args: &PlanArgs, options: &OptionValues, session: &Session) ->
     if args.common.json {
         session.print_document(&planned.document(&args.output, bytes))?;
     } else if !args.common.quiet {
-        let notes = planned.split_notes();
+        let notes = [planned.split_notes(), planned.choice_notes()].concat();
         let mut notes: Vec<_> = notes.iter().map(output::message).collect();
-        notes.extend(summary::left_out(planned.source(), planned.plan()));
+        let told = planned.chosen_away();
+        notes.extend(summary::left_out(planned.source(), planned.plan(), told));
         report(args, planned.plan(), bytes, &notes, session)?;
     }
     Ok(Outcome::Complete)

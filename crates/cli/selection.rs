@@ -1,6 +1,6 @@
-//! Flags that choose samples by their keys and classes.
+//! Flags that choose samples by what they are, and tell those of several sources apart.
 use clap::Args;
-use fdconvert::{MissingKeys, Per};
+use fdconvert::{Dedup, MissingKeys, Per, Prefix};
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, Args)]
@@ -34,4 +34,24 @@ pub(crate) struct SelectionArgs {
         hide_short_help = true
     )]
     pub(crate) per: Option<Per>,
+    /// Only samples of which an expression holds, e.g. 'width >= 256 && label == "cat"'
+    ///
+    /// Names: width, height (of the first image as it lies in the source), bytes, codec, label (a
+    /// class by its name), key, split, and the fields of integers, floats and text. Values: numbers,
+    /// and texts in double or single quotes. Operators, those that bind most first: ! and - in front
+    /// of a value; * /; + -; == != < <= > >=; in ["a", "b"], contains, starts_with, ends_with;
+    /// && (and); || (or); parentheses. width and height take the header of every image, so the
+    /// source is read once more; codec goes by names, and bytes by sizes of files.
+    #[arg(long = "where", value_name = "EXPR", help_heading = "Samples", hide_short_help = true)]
+    pub(crate) r#where: Option<String>,
+    /// Of samples whose images have the same bytes only the first in the source's order: exact
+    ///
+    /// Every image that other options leave is read once more, to be hashed; a share is drawn of
+    /// what stays. What is left out is counted, and so are labels that disagree.
+    #[arg(long, value_name = "HOW", help_heading = "Samples", hide_short_help = true)]
+    pub(crate) dedup: Option<Dedup>,
+    /// Put a name and a slash in front of the keys of every source, so that those of several sources
+    /// differ: auto (the names of their folders), or NAME,NAME,...
+    #[arg(long, value_name = "NAMES", help_heading = "Samples", hide_short_help = true)]
+    pub(crate) prefix: Option<Prefix>,
 }

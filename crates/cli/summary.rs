@@ -18,8 +18,9 @@ pub(crate) struct Summary<'a> {
     pub(crate) report: &'a Report,
 }
 
-/// Returns what lies in the source and will not lie in the output, for people.
-pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
+/// Returns what lies in the source and will not lie in the output, for people; `told` samples of it
+/// were left out by what they are, which has notes of its own.
+pub(crate) fn left_out(source: &dyn Source, plan: &Plan, told: u64) -> Vec<String> {
     let mut notes = Vec::new();
     let ignored = source.left_out();
     if !ignored.is_empty() {
@@ -32,7 +33,7 @@ pub(crate) fn left_out(source: &dyn Source, plan: &Plan) -> Vec<String> {
     for table in &ignored.tables {
         notes.push(format!("{table} lies beside the images and was not read; --labels reads it"));
     }
-    let n_others = source.len().saturating_sub(plan.len());
+    let n_others = source.len().saturating_sub(plan.len()).saturating_sub(told);
     if n_others > 0 {
         let (n, all) = (output::count(n_others), output::count(source.len()));
         notes.push(format!(
@@ -86,9 +87,10 @@ impl Summary<'_> {
             };
             line(&split.name, format!("{n} {place}"));
         }
-        let notes = self.samples.split_notes();
+        let notes = [self.samples.split_notes(), self.samples.choice_notes()].concat();
         let notes = notes.iter().map(output::message);
-        for note in notes.chain(left_out(dataset.source, dataset.plan)) {
+        for note in notes.chain(left_out(dataset.source, dataset.plan, self.samples.chosen_away()))
+        {
             line("note", note);
         }
         let was_complete = report.resumed > 0 && report.resumed == report.samples;

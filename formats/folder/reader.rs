@@ -345,6 +345,17 @@ impl Source for FolderReader {
         Some(extension.clone())
     }
 
+    /// Opens no file: tables have it.
+    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        let (_, cells, _) = self.cells(index)?;
+        Ok(match cells.into_iter().nth(field) {
+            Some(Cell::Value(Value::Int(int))) => Some(Value::Int(int)),
+            Some(Cell::Value(Value::Float(float))) => Some(Value::Float(float)),
+            Some(Cell::Value(Value::Text(text))) => Some(Value::Text(text)),
+            _ => None,
+        })
+    }
+
     /// Asks the system; exact for samples of one image.
     fn image_bytes(&self, index: u64) -> Option<u64> {
         let path = self.path(index)?;

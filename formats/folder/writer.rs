@@ -95,9 +95,11 @@ impl Writer {
         let mut fresh = BTreeSet::new();
         for (path, _) in &files {
             if self.written.contains(&xxh3_128(path)) || !fresh.insert(path) {
-                let what = format!(
-                    "its file `{}` was already written; a beton or mds can hold both samples",
-                    key_of_path(path)
+                let what = message!(
+                    "its file `{}` was already written; a beton or mds can hold both samples, and \
+                     {} tells those of several sources apart",
+                    key_of_path(path),
+                    named::PREFIX.with("auto")
                 );
                 return Err(Error::sample(&sample.key, what));
             }

@@ -150,7 +150,11 @@ impl ShardWriter for Writer {
         // Within a codec the shard would say so, too.
         let key = xxh3_128(sample.key.as_bytes());
         if self.seen.contains(&key) {
-            let what = "another sample of the shard has the same key; a beton or mds can hold both";
+            let what = message!(
+                "another sample of the shard has the same key; a beton or mds can hold both, and {} \
+                 tells the samples of several sources apart",
+                named::PREFIX.with("auto")
+            );
             return Err(Error::sample(&sample.key, what));
         }
         self.append(codec, sample)?;

@@ -188,7 +188,9 @@ fn sidecars(
         })
         .collect();
     let out = request.out;
-    let shards = Shards { out, files: &files, schema: request.schema, members, outline };
+    let provenance = Some(request.provenance);
+    let schema = request.schema;
+    let shards = Shards { out, files: &files, schema, members, outline, provenance };
     let mut outputs = Vec::new();
     for kind in format.sidecars.iter().filter_map(|name| Sidecar::from_name(name)) {
         outputs.extend(kind.files(&shards)?);

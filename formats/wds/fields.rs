@@ -60,7 +60,7 @@ fn all_names(
     common: &Common,
     members: &[Option<String>],
 ) -> Result<Vec<Name>> {
-    let one_name = format.sidecars.contains(&"hf");
+    let one_name = ["hf", "card"].iter().any(|kind| format.sidecars.contains(kind));
     let own = |field: usize| members.get(field).and_then(Option::as_deref);
     // The folders of a mixed set have images of the same names.
     let own_image = |field: usize| own(field).filter(|_| !format.one_suffix);

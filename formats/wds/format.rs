@@ -20,8 +20,8 @@ use std::{
 pub(crate) const FORMAT: &str = "wds";
 
 /// What can lie beside the shards, for whom.
-pub(crate) const SIDECARS: [&str; 7] =
-    ["fdx", "dali", "wids", "timm", "hf", "energon", "img2dataset"];
+pub(crate) const SIDECARS: [&str; 9] =
+    ["fdx", "dali", "wids", "timm", "hf", "card", "croissant", "energon", "img2dataset"];
 
 const OPTIONS: &[FormatOption] = &[
     FormatOption {
@@ -32,7 +32,7 @@ const OPTIONS: &[FormatOption] = &[
     FormatOption {
         name: "sidecars",
         kind: OptionKind::Text("LIST"),
-        help: "Files for other readers: fdx, dali, wids, timm, hf, energon, img2dataset, or none [default: fdx,dali,wids]",
+        help: "Files for other readers: fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset, or none [default: fdx,dali,wids]",
     },
 ];
 
@@ -257,6 +257,10 @@ fn parse_sidecars(list: &str) -> Result<Vec<&'static str>> {
         let what = "either `none`, or a list of sidecars";
         return Err(Error::usage(named::SIDECARS, what));
     }
+    if words.contains(&"hf") && words.contains(&"card") {
+        let what = "`card` has what `hf` has, and both are README.md; leave out `hf`";
+        return Err(Error::usage(named::SIDECARS, what));
+    }
     Ok(SIDECARS.into_iter().filter(|kind| words.contains(kind)).collect())
 }
 
@@ -279,7 +283,7 @@ mod tests {
             assert!(with("image-field", name).is_err(), "{name}");
         }
         assert!(with("sidecars", "wids, fdx").is_ok());
-        for list in ["", "fdx,none", "idx"] {
+        for list in ["", "fdx,none", "idx", "hf,card"] {
             assert!(with("sidecars", list).is_err(), "{list}");
         }
         assert_eq!(parse_sidecars("wids,fdx").unwrap(), ["fdx", "wids"]);

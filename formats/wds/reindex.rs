@@ -211,7 +211,8 @@ impl Wds {
             reader.path.parent().unwrap_or(Path::new(""))
         };
         let schema = reader.schema();
-        let shards = Shards { out, files: &files, schema, members: &members, outline: None };
+        let (members, provenance) = (&members[..], reader.provenance());
+        let shards = Shards { out, files: &files, schema, members, outline: None, provenance };
         let mut outputs = Vec::new();
         for kind in self.sidecars.iter().filter_map(|name| Sidecar::from_name(name)) {
             outputs.extend(kind.files(&shards)?);

@@ -11,7 +11,7 @@ use crate::wds::{
 };
 use fdconvert_core::{
     Create, Encoded, Error, Format as _, Provenance, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Value,
+    ShardWriter, Skipped, Value, message, named,
 };
 use fdconvert_storage::{
     Appended, Claim, Folders, Scratch, SourceStamp, partial_path,
@@ -138,9 +138,12 @@ impl Writer {
             headers.push(header.map_err(|error| bad(error.to_string()))?);
         }
         if !self.seen.insert(xxh3_128(key.as_bytes())) {
-            return Err(bad(format!(
-                "another sample of the shard is called `{key}` already; a beton or mds can hold both"
-            )));
+            let what = message!(
+                "another sample of the shard is called `{key}` already; a beton or mds can hold \
+                 both, and {} tells the samples of several sources apart",
+                named::PREFIX.with("auto")
+            );
+            return Err(Error::sample(&sample.key, what));
         }
         let mut regions = vec![None; members.len()];
         for &i in &self.order {

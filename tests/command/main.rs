@@ -6,6 +6,7 @@ mod annotations;
 mod bad;
 #[cfg(feature = "turbo")]
 mod beside;
+mod choose;
 mod cli;
 mod common;
 mod damage;
@@ -70,3 +71,4 @@ mod stored_beton;
 mod stores;
 #[cfg(feature = "turbo")]
 mod zips;
+mod strip_metadata;

@@ -24,6 +24,16 @@ pub(super) fn lines(stats: &Stats) -> Vec<(String, String)> {
             line(name, format!("{min} to {max}, median {median}"));
         }
     }
+    if let Some(counts) = &stats.metadata {
+        let found = counts.kinds.iter().filter(|(_, n)| **n > 0);
+        let mut found: Vec<_> =
+            found.map(|(name, n)| format!("{name} in {}", output::count(*n))).collect();
+        if counts.turned > 0 {
+            found.push(format!("{} turned by their EXIF", output::count(counts.turned)));
+        }
+        let what = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+        line("metadata", what);
+    }
     for (name, n) in stats.classes.iter().take(CLASSES_SHOWN) {
         line("class", format!("{name}: {}", output::counted(*n, "sample")));
     }

@@ -43,6 +43,7 @@ mod guard;
 mod jpeg;
 mod levels;
 mod lossless;
+mod metadata;
 mod notes;
 mod orient;
 mod other;
@@ -57,6 +58,9 @@ pub use fdconvert_jpeg_decode::Region;
 pub use fdconvert_resize::{Filter, Resizer};
 pub use jpeg::{JpegOptions, Subsampling, backend};
 pub use levels::{Levels, is_gray16};
+pub use metadata::{
+    FoundMetadata, Metadata, MetadataKind, Stripped, find_metadata, strip_metadata,
+};
 pub use notes::Notes;
 pub use orient::{orient, orientation};
 pub use policy::{Alpha, By, Encode, Form, Gray, Mixture, Nanos, Outcome, Outlook, Policy, Worker};

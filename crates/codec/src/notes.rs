@@ -3,8 +3,9 @@ use std::{fmt, ops};
 /// What happened to an image on its way, as a set of flags.
 ///
 /// Exactly one of [`KEPT`](Self::KEPT), [`REENCODED`](Self::REENCODED),
-/// [`FELL_BACK`](Self::FELL_BACK), [`MADE`](Self::MADE) and [`BASELINE`](Self::BASELINE) is in what
-/// a policy returns; the others say more.
+/// [`FELL_BACK`](Self::FELL_BACK), [`MADE`](Self::MADE), [`BASELINE`](Self::BASELINE) and
+/// [`STRIPPED`](Self::STRIPPED) is in what a policy returns, but for baseline JPEGs that were
+/// stripped, which have both; the others say more.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Notes(u32);
 
@@ -48,8 +49,19 @@ impl Notes {
     /// An animation of which only the first frame was stored.
     pub const FIRST_FRAME: Self = Self(1 << 17);
 
+    /// Metadata was taken out; the image data is that of the source byte for byte.
+    pub const STRIPPED: Self = Self(1 << 18);
+    /// Of the EXIF that was taken out the orientation stayed.
+    pub const ORIENTATION_KEPT: Self = Self(1 << 19);
+    /// What was taken out said where the image was taken.
+    pub const GPS_REMOVED: Self = Self(1 << 20);
+    /// An EXIF was taken out as a whole, because what was asked for could not be found in it.
+    pub const EXIF_UNREADABLE: Self = Self(1 << 21);
+    /// What lay behind the end of the image was taken off.
+    pub const TAIL_REMOVED: Self = Self(1 << 22);
+
     /// Every note with its name in reports and one line for a person.
-    pub const ALL: [(Self, &'static str, &'static str); 18] = [
+    pub const ALL: [(Self, &'static str, &'static str); 23] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
         (Self::REENCODED, "re-encoded", "decoded and re-encoded"),
         (
@@ -100,6 +112,23 @@ impl Notes {
             "progressive JPEGs whose scans do not send all coefficients (perhaps cut)",
         ),
         (Self::FIRST_FRAME, "first-frame", "animated: only the first frame of each is stored"),
+        (Self::STRIPPED, "stripped", "stored without some metadata, the image data byte for byte"),
+        (
+            Self::ORIENTATION_KEPT,
+            "orientation-kept",
+            "lost their EXIF but for the orientation, which decoders need",
+        ),
+        (Self::GPS_REMOVED, "gps-removed", "had a position (GPS), which was removed"),
+        (
+            Self::EXIF_UNREADABLE,
+            "exif-unreadable",
+            "lost their EXIF as a whole, because the position in it cannot be told apart",
+        ),
+        (
+            Self::TAIL_REMOVED,
+            "tail-removed",
+            "had more behind the end of the image (previews, videos), which was removed",
+        ),
     ];
 
     /// Returns whether every note of `other` is in this set.

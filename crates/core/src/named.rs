@@ -117,6 +117,7 @@ options! {
     BASELINE: Switch "baseline",
     BESIDE: Value "beside",
     CLAIM: Switch "claim",
+    DEDUP: Value "dedup",
     ENCODE: Value "encode",
     FILTER: Value "filter",
     FOLLOW_LINKS: Switch "follow_links",
@@ -144,6 +145,7 @@ options! {
     PARTS: Value "parts",
     PER: Value "per",
     PLAN: Value "plan",
+    PREFIX: Value "prefix",
     RATIO: Value "ratio",
     REPORT: Value "report",
     RUNS: Value "runs",
@@ -161,8 +163,10 @@ options! {
     SPLIT: Value "split",
     STORE_OPTION: Value "store_option",
     STRICT: Switch "strict",
+    STRIP_METADATA: Value "strip_metadata",
     TARGET: Value "target",
     THREADS: Value "threads",
+    WHERE: Value "where",
 
     // Of formats, which have a dash where the others have an underscore.
     COMPACT: Switch "compact",

@@ -60,6 +60,16 @@ pub trait Source: Send + Sync {
         })
     }
 
+    /// The value of a field of integers, floats or texts of sample `index`, `None` for other fields.
+    /// The default reads the sample; sources that know it otherwise override it.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        let value = self.read(index)?.values.into_iter().nth(field);
+        Ok(value.filter(|it| matches!(it, Value::Int(_) | Value::Float(_) | Value::Text(_))))
+    }
+
     /// Returns whether the images of a field are labels, such as masks, whose pixels must stay what
     /// they are whatever becomes of other images.
     fn keeps_pixels(&self, _field: usize) -> bool {

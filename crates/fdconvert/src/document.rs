@@ -36,6 +36,7 @@ impl Samples {
         fields.insert("jpeg_index".into(), json!(dataset.jpeg_index));
         fields.insert("ignored".into(), json!(dataset.source.left_out()));
         fields.insert("missing_keys".into(), json!(self.missing_keys()));
+        fields.extend(self.chosen().document());
         document("plan", fields)
     }
 
@@ -100,7 +101,10 @@ impl Samples {
             "params": dataset.policy.params(),
         });
         match fields {
-            Value::Object(fields) => document(what, fields),
+            Value::Object(mut fields) => {
+                fields.extend(self.chosen().document());
+                document(what, fields)
+            }
             _ => document(what, Map::new()),
         }
     }

@@ -156,6 +156,9 @@ fn refuse_what_needs_images(settings: &Settings) -> Result<()> {
     if policy.alpha != changes.alpha || policy.gray != changes.gray {
         return refuse("converted");
     }
+    if policy.strip != changes.strip {
+        return refuse("stripped of metadata");
+    }
     // A seed alone changes nothing.
     let (plan, none) = (&settings.plan, PlanRequest::default());
     if plan.selection != none.selection

@@ -27,6 +27,7 @@
 //! Deliberately absent: printing, and arguments of a command line. A [`Progress`] listens.
 #![forbid(unsafe_code)]
 
+mod choose;
 mod chunk;
 mod diff;
 mod document;
@@ -41,6 +42,7 @@ mod out;
 mod pack;
 mod page;
 mod planned;
+mod prefix;
 mod profile;
 mod progress;
 mod ratio;
@@ -53,12 +55,14 @@ mod verify;
 pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff, diff_with};
 pub use document::document;
 pub use formula::{FormulaOutput, FormulaReport};
-pub use inspect::{InspectOptions, Inspected, Stats, inspect, inspect_with, spread};
+pub use inspect::{
+    InspectOptions, Inspected, MetadataCounts, Stats, inspect, inspect_with, spread,
+};
 pub use launcher::{FoundPart, PartOf, find_part};
 pub use merge::{Merged, merge, merge_with};
 pub use options::{
-    ByteCount, ByteRate, Encoding, JpegIndex, MissingKeys, PackOptions, Pair, Per, Positions,
-    Ratio, Share, SplitShare, TimeSpan,
+    ByteCount, ByteRate, Dedup, Encoding, JpegIndex, MissingKeys, PackOptions, Pair, Per,
+    Positions, Prefix, Ratio, Share, SplitShare, TimeSpan,
 };
 pub use pack::{Pack, Prepared, Samples, threads, unpack};
 pub use planned::{Planned, check_plan_place, plan, plan_with};
@@ -71,7 +75,7 @@ pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;
 pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};
 
-pub use fdconvert_codec::{Alpha, By, Filter, Policy, Subsampling};
+pub use fdconvert_codec::{Alpha, By, Filter, MetadataKind, Policy, Subsampling};
 pub use fdconvert_core::{
     Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Reader, Result, Sample, Schema,
     Skipped, Source, Value,

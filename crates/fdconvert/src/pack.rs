@@ -1,6 +1,7 @@
 //! Packing: sources and options become a dataset.
 use crate::{
     ByteCount, Context, PackOptions, Stage,
+    choose::{self, Chosen},
     formula::{self, FormulaOutput, FormulaReport},
     keys, leased,
     options::from_object,
@@ -272,6 +273,7 @@ impl Pack {
         if let Some(list) = list {
             keys::settle(&list, options, &*source, &mut settings, context)?;
         }
+        choose::settle(options, &*source, &mut settings, context)?;
         let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
         let largest = settings.format.capabilities().max_sample_bytes;
         if let (Some(page_bytes), OnError::Fail) = (largest, self.how.on_error) {
@@ -385,6 +387,22 @@ impl Samples {
     #[must_use]
     pub fn missing_keys(&self) -> u64 {
         self.settings.missing_keys
+    }
+
+    /// Returns what was left out by what samples are, in sentences.
+    #[must_use]
+    pub fn choice_notes(&self) -> Vec<Message> {
+        self.settings.chosen.notes()
+    }
+
+    /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).
+    #[must_use]
+    pub fn chosen_away(&self) -> u64 {
+        self.settings.chosen.left_out()
+    }
+
+    pub(crate) fn chosen(&self) -> &Chosen {
+        &self.settings.chosen
     }
 
     /// The splits in the order of the plan, as far as this run wrote them.

@@ -1,6 +1,8 @@
 //! One dataset written by several runs: a plan in a file, parts, and what completes them.
 use crate::{
-    Context, PackOptions, PartOf, Stage, TimeSpan, document, find_part,
+    Context, PackOptions, PartOf, Stage, TimeSpan,
+    choose::{self, Chosen},
+    document, find_part,
     keys::{self, ListedKeys},
     leased,
     options::from_object,
@@ -39,6 +41,9 @@ struct Stored {
     /// What the list of keys was, which need not be there any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keys: Option<ListedKeys>,
+    /// What was chosen by what samples are, for which no sample is looked at again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chosen: Option<Chosen>,
 }
 
 /// How several runs share a dataset, as JSON has it.
@@ -104,7 +109,7 @@ pub fn plan_with(
     opening.check_cache(paths)?;
     let described: Result<Vec<_>> = paths.iter().map(|path| opening.describe(path)).collect();
     let (described, opened): (Vec<_>, Vec<_>) = described?.into_iter().unzip();
-    let source = opening.join(opened)?;
+    let source = opening.join(opened, paths)?;
     refuse_without_images(options, source.schema())?;
     settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
     // By key or size it looks at every sample.
@@ -112,9 +117,10 @@ pub fn plan_with(
     let keys = list
         .map(|list| keys::settle(&list, options, &*source, &mut settings, context))
         .transpose()?;
+    let chosen = choose::settle(options, &*source, &mut settings, context)?;
     let plan = Plan::new(&*source, &settings.policy, &*settings.format, &settings.plan)?;
     drop(planning);
-    let stored = Stored { options: options.clone(), ratio, keys };
+    let stored = Stored { options: options.clone(), ratio, keys, chosen };
     let file = PlanFile { options: stored, sources: described, plan };
     let mut spool = Spool::default();
     file.write_to(&mut spool)?;
@@ -147,12 +153,15 @@ impl Planned {
     pub fn load_with(file: &Path, context: Context<'_>) -> Result<Self> {
         let bytes = place::whole(file)?;
         let parsed = parse(&bytes, &file.display().to_string())?;
-        let Stored { options, ratio, keys } = parsed.options;
+        let Stored { options, ratio, keys, chosen } = parsed.options;
         let opening = Opening { options: &options, context, cache: None };
         let source = opening.open_planned(&parsed.sources)?;
         let mut settings = Settings::new(&options, ratio.as_ref(), None)?;
         if let Some(keys) = &keys {
             settings.record_keys(keys);
+        }
+        if let Some(chosen) = chosen {
+            settings.record_choice(chosen);
         }
         let paths = parsed.sources.iter().map(|source| source.path.clone().into()).collect();
         Ok(Self {
@@ -201,6 +210,18 @@ impl Planned {
         splits::notes(&self.paths, &*self.source, &self.plan, &self.settings.plan)
     }
 
+    /// Returns what was left out by what samples are, in sentences.
+    #[must_use]
+    pub fn choice_notes(&self) -> Vec<Message> {
+        self.settings.chosen.notes()
+    }
+
+    /// Samples that were left out by what they are: those of [`choice_notes`](Self::choice_notes).
+    #[must_use]
+    pub fn chosen_away(&self) -> u64 {
+        self.settings.chosen.left_out()
+    }
+
     /// The plan as a document: `file` is where it was saved, `bytes` its size.
     #[must_use]
     pub fn document(&self, file: &Path, bytes: u64) -> Value {
@@ -212,6 +233,7 @@ impl Planned {
         fields.insert("bytes".into(), json!(bytes));
         fields.insert("ignored".into(), json!(self.left_out()));
         fields.insert("missing_keys".into(), json!(self.settings.missing_keys));
+        fields.extend(self.settings.chosen.document());
         fields.insert("splits".into(), splits::planned_json(&self.plan));
         fields.insert("source_splits".into(), json!(split_names(&own)));
         fields.insert("split_notes".into(), json!(self.split_notes()));

@@ -39,6 +39,8 @@ pub enum Stage {
     Opening,
     /// Searches the categories of fractals.
     Searching,
+    /// Asks of which samples an expression holds.
+    Choosing,
     /// Decides which sample goes where.
     Planning,
     /// Measures for a ratio.
@@ -62,6 +64,7 @@ impl Stage {
         match self {
             Self::Opening => "opening",
             Self::Searching => "searching",
+            Self::Choosing => "choosing",
             Self::Planning => "planning",
             Self::Profiling => "profiling",
             Self::Verifying => "verifying",

@@ -2,6 +2,7 @@
 //! expressed.
 use crate::{
     PackOptions,
+    choose::Chosen,
     keys::ListedKeys,
     options::{Encoding, Per, SplitShare},
     ratio::Settled,
@@ -24,6 +25,8 @@ pub(crate) struct Settings {
     pub(crate) is_default_format: bool,
     /// Listed keys that the source does not have.
     pub(crate) missing_keys: u64,
+    /// What was chosen by what samples are.
+    pub(crate) chosen: Chosen,
 }
 
 impl Settings {
@@ -49,13 +52,27 @@ impl Settings {
         refuse_shards_of_one_file(options, &*format)?;
         let is_default_format =
             options.format.is_none() && format.capabilities().layout == Layout::Images;
-        Ok(Self { format, policy, plan, params, is_default_format, missing_keys: 0 })
+        Ok(Self {
+            format,
+            policy,
+            plan,
+            params,
+            is_default_format,
+            missing_keys: 0,
+            chosen: Chosen::default(),
+        })
     }
 
     /// Records what list the samples are of.
     pub(crate) fn record_keys(&mut self, listed: &ListedKeys) {
         self.params.extend(listed.params());
         self.missing_keys = listed.n_missing;
+    }
+
+    /// Records what was chosen by what samples are.
+    pub(crate) fn record_choice(&mut self, chosen: Chosen) {
+        self.params.extend(chosen.params());
+        self.chosen = chosen;
     }
 }
 
@@ -71,6 +88,8 @@ pub(crate) fn refuse_without_images(options: &PackOptions, schema: &Schema) -> R
         (named::SHORT_SIDE, options.short_side.is_some()),
         (named::RATIO, options.ratio.is_some()),
         (named::BASELINE, options.baseline),
+        (named::STRIP_METADATA, !options.strip_metadata.is_empty()),
+        (named::DEDUP, options.dedup.is_some()),
     ];
     let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
     let fields: Vec<_> = schema
@@ -97,11 +116,14 @@ fn plan_request(options: &PackOptions) -> PlanRequest {
         SplitShare::Part(name, share) => Some(Split { name: name.clone(), share: share.get() }),
         SplitShare::DropRest => None,
     };
+    let listed_by = options.keys.iter().map(|_| named::KEYS).collect();
+    let is_chosen = options.keys.is_some() || options.r#where.is_some() || options.dedup.is_some();
     let splits: Vec<Split> = options.split.iter().filter_map(split).collect();
     PlanRequest {
         selection: Selection {
             // None until the source is open.
-            listed: options.keys.is_some().then(Vec::new),
+            listed: is_chosen.then(Vec::new),
+            listed_by,
             ranges: options.select.iter().map(|range| range.start..range.end).collect(),
             labels: options.select_labels.clone(),
             share: options.sample.map(|share| (share.get(), options.seed)),
@@ -166,6 +188,9 @@ fn params(
             balance.bmp_seconds,
         ];
         put("ratio-balance", measured.map(|number| number.to_string()).join(","));
+    }
+    if let Some(prefix) = &options.prefix {
+        put("prefix", prefix.to_string());
     }
     if !options.select.is_empty() {
         put("select", joined(&options.select));
@@ -263,6 +288,7 @@ fn policy(options: &PackOptions) -> Result<Policy> {
         orient: !options.no_exif_rotation,
         baseline: options.baseline,
         strict: options.strict,
+        strip: options.strip_metadata.iter().copied().collect(),
         limits: options.limits(),
     };
     if options.format_options.get("compat").map(String::as_str) == Some("ffcv") {

@@ -1,5 +1,5 @@
 //! Opening what is to be packed.
-use crate::{Context, Event, PackOptions, Stage, out};
+use crate::{Context, Event, PackOptions, Stage, out, prefix};
 use fdconvert_core::{Error, Format, Layout, MaxDecompressed, Result, Source, message, named};
 use fdconvert_formats::folder::{Folder, FolderReader};
 use fdconvert_fractal::{Formula, FractalSource, Recipe};
@@ -44,11 +44,16 @@ impl Opening<'_> {
     pub(crate) fn open(self, paths: &[PathBuf]) -> Result<Box<dyn Source>> {
         self.check_cache(paths)?;
         let sources: Result<Vec<_>> = paths.iter().map(|path| self.open_one(path)).collect();
-        self.join(sources?)
+        self.join(sources?, paths)
     }
 
-    /// Opened sources as one, with the images that the option `pair` names.
-    pub(crate) fn join(self, sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>> {
+    /// Opened sources as one, with the names in front of keys and the images that options name.
+    pub(crate) fn join(
+        self,
+        sources: Vec<Box<dyn Source>>,
+        paths: &[PathBuf],
+    ) -> Result<Box<dyn Source>> {
+        let sources = prefix::put(self.options, sources, paths)?;
         // Only the names of masks matter, not which folder is a class or a split.
         let mut options = self.options.clone();
         options.no_split_folders = true;
@@ -210,7 +215,8 @@ impl Opening<'_> {
             Ok(opened)
         };
         let sources: Result<Vec<_>> = planned.iter().map(open).collect();
-        self.join(sources?)
+        let paths: Vec<_> = planned.iter().map(|source| source.path.clone().into()).collect();
+        self.join(sources?, &paths)
     }
 }
 

@@ -171,6 +171,15 @@ impl Source for Concat {
         })
     }
 
+    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        if self.renumbered.iter().any(|fields| fields.get(field).is_some_and(Option::is_some)) {
+            // A class, which only reading renumbers.
+            return Ok(self.read(index)?.values.into_iter().nth(field));
+        }
+        self.locate(index)
+            .map_or(Ok(None), |(at, inner)| self.sources[at].plain_value(inner, field))
+    }
+
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         self.locate(index).and_then(|(at, inner)| self.sources[at].codec_hint(inner))
     }

@@ -337,9 +337,11 @@ fn read_and_encode(dataset: &Dataset<'_>, position: u64, worker: &mut Worker) ->
     let (mut bytes_in, mut bytes_stored) = (0, 0);
     let key = sample.key.clone();
     let mut fields = image_fields(dataset.source);
+    // Labels keep their pixels, and lose what others lose beside them.
+    let of_labels = Policy { strip: dataset.policy.strip, ..Policy::default() };
     let mut sample = sample.try_map_image(|image| {
         let kept = fields.next().is_some_and(|field| dataset.source.keeps_pixels(field));
-        let policy = if kept { &Policy::default() } else { dataset.policy };
+        let policy = if kept { &of_labels } else { dataset.policy };
         let before = match &image {
             Image::Encoded(encoded) => encoded.bytes.len() as u64,
             Image::Pixels(pixels) => pixels.data.len() as u64,

@@ -105,6 +105,12 @@ impl Source for Paired {
         self.inner.label(index)
     }
 
+    fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
+        // The mask is the last one.
+        let is_mask = field + 1 >= self.schema.fields.len();
+        if is_mask { Ok(None) } else { self.inner.plain_value(index, field) }
+    }
+
     fn keeps_pixels(&self, field: usize) -> bool {
         field + 1 == self.schema.fields.len() || self.inner.keeps_pixels(field)
     }

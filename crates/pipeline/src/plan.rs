@@ -246,8 +246,9 @@ fn stored_codec(hint: Option<Codec>, policy: &Policy, format: &dyn Format) -> Op
         Encode::Keep => {
             let codec = hint?;
             let header = ImageHeader { codec, color: Color::Rgb, ..ImageHeader::raw(1, 1, 3) };
-            let resized = policy.size.is_some() && codec != Codec::Jpeg;
-            Some(if format.holds(&header) && !resized { codec } else { format.fallback() })
+            let changes =
+                policy.must_decode(codec) || policy.size.is_some() && codec != Codec::Jpeg;
+            Some(if format.holds(&header) && !changes { codec } else { format.fallback() })
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Subsets, shuffles and splits. Every random choice is a comparison of keyed hashes (XXH3), so
 //! it is the same on every machine and for every version of every library.
 use crate::{PlanRequest, own_splits};
-use fdconvert_core::{Error, Result, Source, message, named};
+use fdconvert_core::{Error, Named, Result, Source, message, named};
 use std::{collections::BTreeMap, ops::Range};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -10,6 +10,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub struct Selection {
     /// Only these samples, ascending, such as those of a [`KeyList`](crate::KeyList); `None` for all.
     pub listed: Option<Vec<u64>>,
+    /// Options that [`listed`](Self::listed) is the outcome of, for messages.
+    pub listed_by: Vec<Named>,
     /// Only these positions, as half-open ranges; empty for all.
     pub ranges: Vec<Range<u64>>,
     /// Only samples of these classes, by name or number; empty for all.
@@ -33,13 +35,12 @@ impl Selection {
     /// Why nothing was taken of a source of so many samples.
     pub(crate) fn took_nothing(&self, n_samples: u64) -> Error {
         let given = [
-            (named::KEYS, self.listed.is_some()),
             (named::SELECT, !self.ranges.is_empty()),
             (named::SELECT_LABELS, !self.labels.is_empty()),
             (named::SAMPLE, self.share.is_some()),
         ];
-        let given: Vec<_> =
-            given.into_iter().filter_map(|(option, given)| given.then_some(option)).collect();
+        let given = given.into_iter().filter_map(|(option, given)| given.then_some(option));
+        let given: Vec<_> = self.listed_by.iter().cloned().chain(given).collect();
         if n_samples == 0 || given.is_empty() {
             return Error::usage("source", "there is no sample to pack");
         }
@@ -53,9 +54,20 @@ impl Selection {
         Error::usage("source", what)
     }
 
+    /// The indices that are taken before a share of them is, ascending, of these splits alone if any
+    /// are named.
+    ///
+    /// # Errors
+    /// `Usage` for what the source does not have; those of its labels.
+    pub fn candidates(&self, source: &dyn Source, splits: &[String]) -> Result<Vec<u64>> {
+        let all = Self { share: None, ..self.clone() };
+        let taken = all.apply(source, splits)?;
+        Ok(taken.unwrap_or_else(|| (0..source.len()).collect()))
+    }
+
     /// The indices taken, ascending, of these splits alone if any are named; `None` for all.
     pub(crate) fn apply(&self, source: &dyn Source, splits: &[String]) -> Result<Option<Vec<u64>>> {
-        let Self { listed, ranges, labels, share, per_class } = self;
+        let Self { listed, ranges, labels, share, per_class, .. } = self;
         let takes_all =
             listed.is_none() && ranges.is_empty() && labels.is_empty() && share.is_none();
         if takes_all && splits.is_empty() {

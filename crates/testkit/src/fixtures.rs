@@ -293,7 +293,7 @@ fn adler32(bytes: &[u8]) -> u32 {
     b << 16 | a
 }
 
-fn crc32(bytes: &[u8]) -> u32 {
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| {
             if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 }

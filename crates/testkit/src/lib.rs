@@ -32,6 +32,7 @@ pub mod conformance;
 pub mod damage;
 pub mod fake;
 pub mod fixtures;
+pub mod metadata;
 pub mod server;
 mod shared;
 pub mod workload;

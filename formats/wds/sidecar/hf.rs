@@ -2,17 +2,28 @@
 use super::{Output, Shards};
 use fdconvert_core::{Error, FieldSpec, Kind, Result, message, named};
 use fdconvert_storage::read_file;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::PathBuf};
 
 /// Tells our file from one that somebody has written, which is not ours to replace.
-const MARK: &str = "<!-- Written by fdconvert. -->";
+pub(super) const MARK: &str = "<!-- Written by fdconvert. -->";
 const MAX_README_BYTES: u64 = 1 << 30;
 
 pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
+    let path = own_readme(shards, "hf")?;
+    let text = format!(
+        "---\nconfigs:\n{}{}---\n\n{MARK}\n\nImages in WebDataset shards.\n",
+        config(shards)?,
+        features(shards).unwrap_or_default()
+    );
+    Ok(vec![(path, text.into_bytes())])
+}
+
+/// Where the `README.md` of such a dataset is written by the sidecar of that name.
+pub(super) fn own_readme(shards: &Shards<'_>, sidecar: &str) -> Result<PathBuf> {
     if let Some(names) = shards.members.iter().find(|names| names.contains(';')) {
         let what = message!(
             "Hugging Face datasets takes one name for a field, and loses samples of another; here \
-             are {names}: pack again with {}, or leave out `hf`",
+             are {names}: pack again with {}, or leave out `{sidecar}`",
             named::IMAGE_FIELD.with("jpg")
         );
         return Err(Error::usage(named::SIDECARS, what));
@@ -22,23 +33,18 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
         let text = read_file(&path, MAX_README_BYTES)?;
         if !text.windows(MARK.len()).any(|window| window == MARK.as_bytes()) {
             let what = format!(
-                "fdconvert did not write {}: move it away, or leave out `hf`",
+                "fdconvert did not write {}: move it away, or leave out `{sidecar}`",
                 path.display()
             );
             return Err(Error::usage(named::SIDECARS, what));
         }
     }
-    let text = format!(
-        "---\nconfigs:\n{}{}---\n\n{MARK}\n\nImages in WebDataset shards.\n",
-        config(shards)?,
-        features(shards).unwrap_or_default()
-    );
-    Ok(vec![(path, text.into_bytes())])
+    Ok(path)
 }
 
 /// Which files belong to which split. The number must follow, or the files of `train-extra` would
 /// be among those of `train`.
-fn config(shards: &Shards<'_>) -> Result<String> {
+pub(super) fn config(shards: &Shards<'_>) -> Result<String> {
     let mut text = "- config_name: default\n  data_files:\n".to_owned();
     let mut names = BTreeSet::new();
     for (split, _) in shards.by_split() {
@@ -56,7 +62,7 @@ fn config(shards: &Shards<'_>) -> Result<String> {
 
 /// The types of all fields. None where a type depends on the data, as that of JSON does: then
 /// `datasets` looks at the first samples, and class names have no place.
-fn features(shards: &Shards<'_>) -> Option<String> {
+pub(super) fn features(shards: &Shards<'_>) -> Option<String> {
     let mut text = "dataset_info:\n  features:\n".to_owned();
     for (member, field) in shards.members.iter().zip(&shards.schema.fields) {
         let dtype = dtype(field)?;
@@ -91,7 +97,7 @@ fn class_label(field: &FieldSpec) -> Option<String> {
 }
 
 /// A YAML scalar in double quotes, on one line.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for character in text.chars() {

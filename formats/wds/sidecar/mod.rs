@@ -3,6 +3,8 @@
 //! Nothing in them comes from a clock or a machine: the same shards give the same files. Offsets
 //! and names are taken from the shards themselves, by the same walk that reads foreign ones.
 
+mod card;
+mod croissant;
 mod dali;
 mod energon;
 mod hf;
@@ -14,7 +16,7 @@ use crate::wds::{
     outline::{Outline, each_sample},
     tar::Group,
 };
-use fdconvert_core::{Error, Result, Schema};
+use fdconvert_core::{Codec, Error, Provenance, Result, Schema};
 use std::path::{Path, PathBuf};
 
 /// Whom the files are for.
@@ -28,6 +30,10 @@ pub(crate) enum Sidecar {
     Timm,
     /// `README.md`: splits, fields and class names for Hugging Face `datasets`.
     Hf,
+    /// `README.md` with what `hf` has, sizes, and how the dataset was made.
+    Card,
+    /// `croissant.json` and `croissant.csv`: MLCommons Croissant 1.0.
+    Croissant,
     /// `.nv-meta` and `NAME.tar.idx`: Megatron Energon, but for its database `index.sqlite`, whose
     /// layout is Energon's own business: `energon prepare` makes that.
     Energon,
@@ -62,6 +68,8 @@ pub(crate) struct Shards<'a> {
     pub(crate) members: &'a [String],
     /// By which shards in a store are walked, where they have indexes.
     pub(crate) outline: Option<&'a Outline>,
+    /// How it was made, where that is known.
+    pub(crate) provenance: Option<&'a Provenance>,
 }
 
 /// A file to write, and its contents. Its folder may not exist yet.
@@ -69,8 +77,16 @@ pub(crate) type Output = (PathBuf, Vec<u8>);
 
 impl Sidecar {
     /// Every kind, in a fixed order.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Dali, Self::Wids, Self::Timm, Self::Hf, Self::Energon, Self::Img2dataset];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Dali,
+        Self::Wids,
+        Self::Timm,
+        Self::Hf,
+        Self::Card,
+        Self::Croissant,
+        Self::Energon,
+        Self::Img2dataset,
+    ];
 
     /// The name on the command line.
     pub(crate) fn name(self) -> &'static str {
@@ -79,6 +95,8 @@ impl Sidecar {
             Self::Wids => "wids",
             Self::Timm => "timm",
             Self::Hf => "hf",
+            Self::Card => "card",
+            Self::Croissant => "croissant",
             Self::Energon => "energon",
             Self::Img2dataset => "img2dataset",
         }
@@ -100,6 +118,8 @@ impl Sidecar {
             Self::Wids => lists::wids(shards),
             Self::Timm => lists::timm(shards),
             Self::Hf => hf::files(shards),
+            Self::Card => card::files(shards),
+            Self::Croissant => croissant::files(shards),
             Self::Energon => energon::files(shards),
             Self::Img2dataset => lists::img2dataset(shards),
         }
@@ -144,6 +164,19 @@ fn walk(
         return Err(Error::corrupt("tar", file.path, 0, what));
     }
     Ok(())
+}
+
+/// The media type of images of that name.
+fn by_image(name: &str) -> &'static str {
+    match name.rsplit('.').next().and_then(Codec::from_extension) {
+        Some(Codec::Jpeg) => "image/jpeg",
+        Some(Codec::Png) => "image/png",
+        Some(Codec::Webp) => "image/webp",
+        Some(Codec::Bmp) => "image/bmp",
+        Some(Codec::Gif) => "image/gif",
+        Some(Codec::Tiff) => "image/tiff",
+        _ => "image/*",
+    }
 }
 
 /// A JSON document for people, too.

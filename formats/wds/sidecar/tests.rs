@@ -1,5 +1,5 @@
 use super::{Output, ShardFile, Shards, Sidecar};
-use fdconvert_core::{Error, FieldSpec, Kind, Result, Schema};
+use fdconvert_core::{Error, FieldSpec, Kind, Provenance, Result, Schema};
 use std::{fs, path::Path};
 
 /// A USTAR archive of files with a byte each.
@@ -52,7 +52,15 @@ fn files(kind: Sidecar, out: &Path, schema: &Schema, members: &[String]) -> Resu
             bytes: *bytes,
         })
         .collect();
-    kind.files(&Shards { out, files: &shards, schema, members, outline: None })
+    let params = [("encode".to_owned(), "keep | all".to_owned())].into();
+    let made = Provenance {
+        tool: "fdconvert 0".into(),
+        source: "photos".into(),
+        params,
+        ..Provenance::default()
+    };
+    let provenance = Some(&made);
+    kind.files(&Shards { out, files: &shards, schema, members, outline: None, provenance })
 }
 
 fn check(kind: Sidecar, expected: &[(&str, &str)]) {
@@ -160,6 +168,50 @@ fn hf() {
 }
 
 #[test]
+fn a_card_has_sizes_and_how_it_was_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = files(Sidecar::Card, folder.path(), &schema(), &members()).unwrap();
+    assert_eq!(found[0].0, folder.path().join("README.md"));
+    let text = String::from_utf8_lossy(&found[0].1).into_owned();
+    let (front, body) = text.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
+    for part in [
+        "size_categories:\n- n<1K\ntask_categories:\n- image-classification\n",
+        "    path: \"train-[0-9]*.tar\"\n",
+        "          '1': \"a: \\\"dog\\\"\"\n",
+        "  splits:\n  - name: \"train\"\n    num_bytes: 8192\n    num_examples: 3\n",
+        "  - name: \"validation\"\n    num_bytes: 3072\n    num_examples: 1\n",
+    ] {
+        assert!(front.contains(part), "{part}: {front}");
+    }
+    assert!(body.contains("| train | 3 | 2 | 8192 |"), "{body}");
+    assert!(body.contains("Packed by fdconvert 0 from photos"), "{body}");
+    assert!(body.contains(r"| encode | keep \| all |"), "{body}");
+}
+
+#[test]
+fn croissant() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = files(Sidecar::Croissant, folder.path(), &schema(), &members()).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&found[0].1).unwrap();
+    let tar = fs::read(folder.path().join("train-000000.tar")).unwrap();
+    let first = &document["distribution"][0];
+    assert_eq!(first["contentUrl"], "train-000000.tar");
+    assert_eq!(first["sha256"], fdconvert_testkit::compare::sha256(&tar));
+    assert_eq!(document["distribution"][4]["includes"], serde_json::json!(["*.jpg"]));
+    let fields = document["recordSet"][0]["field"].as_array().unwrap();
+    let names: Vec<_> = fields.iter().map(|field| field["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["key", "image", "split", "label", "label_name"]);
+    let table = String::from_utf8_lossy(&found[1].1).into_owned();
+    let expected = "key,split,label,label_name\r\na/1,train,7,\r\na/2,train,7,\r\nb,train,7,\r\n\
+                    c,validation,7,\r\n";
+    assert_eq!(table, expected);
+    let two = [schema().fields, vec![FieldSpec::new("mask", Kind::Image)]].concat();
+    let members = [members(), vec!["mask.png".into()]].concat();
+    let two = Schema::new(two).unwrap();
+    assert!(files(Sidecar::Croissant, folder.path(), &two, &members).is_err());
+}
+
+#[test]
 fn hf_leaves_types_that_depend_on_the_data_to_the_reader() {
     let folder = tempfile::tempdir().unwrap();
     let mut schema = schema();
@@ -214,6 +266,7 @@ fn shards_that_are_not_what_was_written_are_refused() {
             schema: &schema,
             members: &members,
             outline: None,
+            provenance: None,
         };
         let error = Sidecar::Dali.files(&shards).unwrap_err();
         assert!(matches!(error, Error::Corrupt { .. }), "{error}");

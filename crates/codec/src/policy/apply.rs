@@ -10,6 +10,7 @@ use crate::{
     claim::{claim, claim_pixels},
     convert,
     jpeg::to_baseline,
+    metadata::strip_metadata,
     orient::orient_into,
 };
 use fdconvert_core::probe::{Ending, check_complete, is_animated};
@@ -109,6 +110,9 @@ impl Policy {
 
     /// Returns whether the bytes of such an image need no change, if its size needs none.
     pub(super) fn keeps(&self, header: &ImageHeader) -> bool {
+        if self.must_decode(header.codec) {
+            return false;
+        }
         let codec = match self.encode {
             Encode::Keep => return true,
             Encode::Png => Codec::Png,
@@ -120,6 +124,13 @@ impl Policy {
         let turn = self.orient && header.orientation > 1;
         let gray = matches!(header.color, Color::Gray | Color::GrayAlpha);
         header.codec == codec && !turn && !(gray && self.gray == Gray::Expand)
+    }
+
+    /// Returns whether images of that codec are re-encoded because what is to go cannot be taken out
+    /// of their bytes.
+    #[must_use]
+    pub fn must_decode(&self, codec: Codec) -> bool {
+        !self.strip.is_empty() && codec == Codec::Tiff
     }
 
     /// Passes the bytes on, after the checks that need no decoding.
@@ -153,12 +164,24 @@ impl Policy {
                 Error::sample(key, format!("it cannot be rewritten as baseline JPEG: {what}"))
             })?;
             let encoded = Encoded { bytes: bytes.into(), xxh3: None, ..encoded };
-            return Ok(Outcome {
-                encoded,
-                notes: notes.without(Notes::KEPT) | Notes::BASELINE,
-                nanos,
-            });
+            let notes = notes.without(Notes::KEPT) | Notes::BASELINE;
+            return self.strip(key, Outcome { encoded, notes, nanos });
         }
+        self.strip(key, Outcome { encoded, notes, nanos })
+    }
+
+    /// Takes out of an image whose bytes stay what is not to stay with them.
+    fn strip(&self, key: &str, kept: Outcome) -> Result<Outcome> {
+        let Outcome { encoded, notes, nanos } = kept;
+        let stripped = strip_metadata(&encoded.bytes, encoded.codec, self.strip);
+        let stripped = stripped.map_err(|what| {
+            let what = message!("{what}; {} stores it without", named::ENCODE.with("jpeg"));
+            Error::sample(key, what)
+        })?;
+        let Some(stripped) = stripped else { return Ok(Outcome { encoded, notes, nanos }) };
+        let bytes = stripped.bytes.into();
+        let encoded = Encoded { bytes, entry_points: None, xxh3: None, ..encoded };
+        let notes = notes.without(Notes::KEPT) | Notes::STRIPPED | stripped.notes;
         Ok(Outcome { encoded, notes, nanos })
     }
 

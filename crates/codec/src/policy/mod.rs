@@ -10,7 +10,7 @@ mod worker;
 pub use mixture::{By, Form, Mixture, Outlook};
 pub use worker::{Nanos, Outcome, Worker};
 
-use crate::{Filter, JpegOptions, Size, backend};
+use crate::{Filter, JpegOptions, Metadata, Size, backend};
 use fdconvert_core::{Error, Limits, Result, named};
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
@@ -141,6 +141,8 @@ pub struct Policy {
     /// A JPEG without its end marker is an error even if all its pixels are there, and so is a
     /// progressive one that leaves coefficients out, and an animation that would lose its frames.
     pub strict: bool,
+    /// Metadata that images lose whose bytes could stay. What is re-encoded has none.
+    pub strip: Metadata,
     /// What no image may exceed.
     pub limits: Limits,
 }
@@ -158,6 +160,7 @@ impl Default for Policy {
             orient: true,
             baseline: false,
             strict: false,
+            strip: Metadata::NONE,
             limits: Limits::DEFAULT,
         }
     }
@@ -262,6 +265,9 @@ impl Policy {
         put("strict", self.strict.to_string());
         if self.baseline {
             put("baseline", "true".into());
+        }
+        if !self.strip.is_empty() {
+            put("strip-metadata", self.strip.to_string());
         }
         // Even bytes that are kept by rule are decoded where a format cannot hold them.
         put("jpeg-library", backend().into());

@@ -92,6 +92,7 @@ impl Policy {
                 Some(header) if resize && matches!(header.codec, Codec::Jpeg | Codec::Png) => {
                     Goal::Prefer(header.codec)
                 }
+                Some(header) if self.must_decode(header.codec) => Goal::Prefer(Codec::Png),
                 Some(header) if !resize && header.color == Color::Cmyk => {
                     let name = format.name();
                     let what = message!(

@@ -6,6 +6,7 @@ mod common;
 mod entry_points;
 mod ffcv;
 mod levels;
+mod metadata;
 mod mixture;
 mod odd;
 mod pixels;

@@ -8,7 +8,8 @@ const SHORT: u16 = 3;
 type At<T> = fn(&[u8], usize) -> Option<T>;
 
 /// The orientation, 1 to 8, of the first image directory; `None` when absent or malformed.
-pub(crate) fn orientation(tiff: &[u8]) -> Option<u8> {
+#[must_use]
+pub fn orientation(tiff: &[u8]) -> Option<u8> {
     let (short, long): (At<u16>, At<u32>) = match tiff.get(..4)? {
         [b'I', b'I', 42, 0] => (u16_at, u32_at),
         [b'M', b'M', 0, 42] => (u16_be_at, u32_be_at),

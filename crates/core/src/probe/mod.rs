@@ -25,6 +25,7 @@ mod png;
 mod scans;
 
 pub use foreign::Foreign;
+pub use exif::orientation as exif_orientation;
 pub use frames::is_animated;
 
 use crate::{Codec, ImageHeader};

@@ -1,7 +1,7 @@
 //! What is in a dataset, and how it was made.
 mod stats;
 
-pub use stats::{Stats, spread};
+pub use stats::{MetadataCounts, Stats, spread};
 
 use crate::{ByteCount, Context, RootHash, document, options::from_object, root_hash_with};
 use fdconvert_core::{Encoded, MaxDecompressed, Reader, Result, Sample, Value, split_names};
@@ -17,7 +17,8 @@ use std::path::Path;
 pub struct InspectOptions {
     /// The number of of the first samples are listed.
     pub samples: u64,
-    /// Classes, codecs and sizes are counted however many samples there are; else up to 20,000.
+    /// Classes, codecs and sizes are counted however many samples there are, else up to 20,000; and
+    /// images with metadata, for which the bytes of all of them are read.
     pub stats: bool,
     /// The root hash is computed, for which every sample is read as a whole.
     pub hash: bool,
@@ -72,7 +73,7 @@ pub fn inspect_with(
     let first = (0..options.samples.min(reader.len())).map(|index| reader.get(index));
     let first = first.collect::<Result<Vec<_>>>()?;
     let is_counted = options.stats || reader.len() <= stats::UNASKED;
-    let stats = is_counted.then(|| stats::count(&*reader, context)).transpose()?;
+    let stats = is_counted.then(|| stats::count(&*reader, options.stats, context)).transpose()?;
     let root_hash = options.hash.then(|| root_hash_with(&*reader, context)).transpose()?;
     Ok(Inspected { reader, first, stats, root_hash })
 }

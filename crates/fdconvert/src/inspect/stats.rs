@@ -1,5 +1,6 @@
 //! What the samples of a dataset are, in numbers: classes, codecs and sizes.
 use crate::{Context, Stage};
+use fdconvert_codec::{FoundMetadata, Metadata, MetadataKind, find_metadata};
 use fdconvert_core::{Error, Reader, Result, Value};
 use rayon::prelude::*;
 use serde_json::{Map, Value as Json, json};
@@ -25,8 +26,40 @@ pub struct Stats {
     pub widths: Vec<u64>,
     /// Heights of the images, sorted.
     pub heights: Vec<u64>,
+    /// Samples whose first image has metadata, where that was asked for: it takes the bytes of every
+    /// image, and not only what is recorded of them.
+    pub metadata: Option<MetadataCounts>,
     /// Samples that cannot be read.
     pub n_unreadable: u64,
+}
+
+/// Images with metadata of each kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MetadataCounts {
+    /// Images of each kind, by its name; zeros too. A position counts wherever it stands.
+    pub kinds: BTreeMap<String, u64>,
+    /// Images that an EXIF turns.
+    pub turned: u64,
+}
+
+impl MetadataCounts {
+    const KINDS: [MetadataKind; 6] = [
+        MetadataKind::Exif,
+        MetadataKind::Gps,
+        MetadataKind::Xmp,
+        MetadataKind::Iptc,
+        MetadataKind::Comments,
+        MetadataKind::Icc,
+    ];
+
+    fn add(&mut self, found: FoundMetadata) {
+        for kind in Self::KINDS {
+            let has = found.kinds.contains(Metadata::from(kind));
+            *self.kinds.entry(kind.to_string()).or_default() += u64::from(has);
+        }
+        self.turned += u64::from(found.is_turned);
+    }
 }
 
 /// What one sample is.
@@ -34,15 +67,23 @@ struct Looked {
     label: Option<i64>,
     /// Codec, bytes, width and height of its first image.
     image: Option<(&'static str, [u64; 3])>,
+    metadata: Option<FoundMetadata>,
 }
 
-/// Looks at every sample.
-pub(super) fn count(reader: &dyn Reader, context: Context<'_>) -> Result<Stats> {
+/// Looks at every sample, and with `metadata` at what its image says beside the pixels.
+pub(super) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -> Result<Stats> {
     let steps = context.progress.stage(Stage::Counting);
     steps.total(reader.len());
     let schema = reader.schema();
     let (label, image) = (schema.label(), schema.first_image());
-    let mut stats = Stats::default();
+    let counts = || {
+        let mut counts = MetadataCounts::default();
+        // Zeros are worth knowing.
+        counts.add(FoundMetadata::default());
+        counts
+    };
+    let counts = (metadata && image.is_some()).then(counts);
+    let mut stats = Stats { metadata: counts, ..Stats::default() };
     let mut labels: BTreeMap<i64, u64> = BTreeMap::new();
     for start in (0..reader.len()).step_by(CHUNK as usize) {
         if context.cancel.is_cancelled() {
@@ -53,7 +94,14 @@ pub(super) fn count(reader: &dyn Reader, context: Context<'_>) -> Result<Stats> 
             let sample = reader.get(index).ok()?;
             let label = label.and_then(|field| sample.values.get(field));
             let image = image.and_then(|field| sample.values.get(field));
+            let found = match image {
+                Some(Value::Image(image)) if metadata => {
+                    Some(find_metadata(&image.bytes, image.codec))
+                }
+                _ => None,
+            };
             Some(Looked {
+                metadata: found,
                 label: if let Some(Value::Int(label)) = label { Some(*label) } else { None },
                 image: image.and_then(|value| {
                     let Value::Image(image) = value else { return None };
@@ -72,6 +120,9 @@ pub(super) fn count(reader: &dyn Reader, context: Context<'_>) -> Result<Stats> 
             };
             if let Some(label) = looked.label {
                 *labels.entry(label).or_default() += 1;
+            }
+            if let (Some(counts), Some(found)) = (&mut stats.metadata, looked.metadata) {
+                counts.add(found);
             }
             if let Some((codec, [bytes, width, height])) = looked.image {
                 *stats.codecs.entry(codec).or_default() += 1;
@@ -116,6 +167,13 @@ impl Stats {
         fields.insert("bytes".into(), bytes);
         fields.insert("width".into(), json!(spread(&self.widths)));
         fields.insert("height".into(), json!(spread(&self.heights)));
+        let metadata = self.metadata.as_ref().map(|counts| {
+            let mut fields: Map<String, Json> =
+                counts.kinds.iter().map(|(name, n)| (name.clone(), json!(n))).collect();
+            fields.insert("turned".into(), json!(counts.turned));
+            fields
+        });
+        fields.insert("metadata".into(), json!(metadata));
         fields.insert("unreadable".into(), json!(self.n_unreadable));
         Json::Object(fields)
     }

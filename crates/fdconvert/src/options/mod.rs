@@ -9,11 +9,11 @@ mod text;
 mod values;
 
 pub use values::{
-    ByteCount, ByteRate, Encoding, JpegIndex, MissingKeys, Pair, Per, Positions, Ratio, Share,
-    SplitShare, TimeSpan,
+    ByteCount, ByteRate, Dedup, Encoding, JpegIndex, MissingKeys, Pair, Per, Positions, Prefix,
+    Ratio, Share, SplitShare, TimeSpan,
 };
 
-use fdconvert_codec::{Alpha, By, Filter, Mixture, Subsampling};
+use fdconvert_codec::{Alpha, By, Filter, MetadataKind, Mixture, Subsampling};
 use fdconvert_core::{Error, Limits, OptionKind, Result};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -50,6 +50,9 @@ pub struct PackOptions {
     pub follow_links: bool,
     /// Seed of every random choice.
     pub seed: u64,
+    /// Names in front of the keys of several sources.
+    #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<Prefix>,
 
     /// Only samples whose keys this file lists, one a line.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +60,12 @@ pub struct PackOptions {
     /// What becomes of listed keys that the source does not have.
     #[serde(with = "text", skip_serializing_if = "MissingKeys::is_fail")]
     pub missing_keys: MissingKeys,
+    /// Only samples of which this expression holds, e.g. `width >= 256`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r#where: Option<String>,
+    /// Of samples with the same images only the first; `None` for all.
+    #[serde(with = "text::option", skip_serializing_if = "Option::is_none")]
+    pub dedup: Option<Dedup>,
     /// Only samples at these positions; empty for all.
     #[serde(with = "text::list")]
     pub select: Vec<Positions>,
@@ -130,6 +139,9 @@ pub struct PackOptions {
     pub gray_to_rgb: bool,
     /// Re-encoded images are not turned upright by their EXIF orientation.
     pub no_exif_rotation: bool,
+    /// Metadata that images lose which keep their bytes otherwise; what is re-encoded has none.
+    #[serde(with = "text::list", skip_serializing_if = "Vec::is_empty")]
+    pub strip_metadata: Vec<MetadataKind>,
 
     /// JPEGs without their end marker, and progressive ones that leave coefficients out, are errors.
     pub strict: bool,
@@ -152,8 +164,11 @@ impl Default for PackOptions {
             beside: Vec::new(),
             follow_links: false,
             seed: 0,
+            prefix: None,
             keys: None,
             missing_keys: MissingKeys::Fail,
+            r#where: None,
+            dedup: None,
             select: Vec::new(),
             select_labels: Vec::new(),
             select_splits: Vec::new(),
@@ -183,6 +198,7 @@ impl Default for PackOptions {
             alpha: Alpha::Drop,
             gray_to_rgb: false,
             no_exif_rotation: false,
+            strip_metadata: Vec::new(),
             strict: false,
             max_pixels: Limits::DEFAULT.max_pixels,
             max_file_bytes: ByteCount(Limits::DEFAULT.max_file_bytes),
@@ -217,6 +233,8 @@ impl PackOptions {
     setters! {
         labels: Option<PathBuf>,
         keys: Option<PathBuf>,
+        prefix: Option<Prefix>,
+        dedup: Option<Dedup>,
         sample: Option<Share>,
         per: Option<Per>,
         shard_count: Option<u64>,
@@ -277,6 +295,20 @@ impl PackOptions {
     #[must_use]
     pub fn beside(mut self, extension: impl Into<String>) -> Self {
         self.beside.push(extension.into());
+        self
+    }
+
+    /// Sets [`where`](field@Self::where), e.g. `width >= 256 && label == "cat"`.
+    #[must_use]
+    pub fn r#where(mut self, expression: impl Into<String>) -> Self {
+        self.r#where = Some(expression.into());
+        self
+    }
+
+    /// Adds to [`strip_metadata`](field@Self::strip_metadata).
+    #[must_use]
+    pub fn strip_metadata(mut self, kind: MetadataKind) -> Self {
+        self.strip_metadata.push(kind);
         self
     }
 

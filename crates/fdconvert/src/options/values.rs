@@ -193,6 +193,72 @@ impl fmt::Display for MissingKeys {
     }
 }
 
+/// Which samples count as the same, so that only the first of them is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dedup {
+    /// Those whose images have the same bytes in the source.
+    Exact,
+}
+
+impl FromStr for Dedup {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "exact" => Ok(Self::Exact),
+            _ => Err(format!("`{text}` is not exact")),
+        }
+    }
+}
+
+impl fmt::Display for Dedup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact => f.write_str("exact"),
+        }
+    }
+}
+
+/// What stands in front of the keys of each of several sources, with a slash behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prefix {
+    /// The name of the source's folder or file.
+    Auto,
+    /// These names, one for each source.
+    Names(Vec<String>),
+}
+
+impl FromStr for Prefix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let is_name = |name: &&str| {
+            let legal = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+            !name.is_empty() && !name.starts_with('.') && name.chars().all(legal)
+        };
+        match text.split(',').find(|name| !is_name(name)) {
+            None => Ok(Self::Names(text.split(',').map(str::to_owned).collect())),
+            Some(name) => Err(format!(
+                "`{name}` is not a name; write auto, or a name for each source (letters, digits, \
+                 `-`, `_`, `.`)"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Names(names) => f.write_str(&names.join(",")),
+        }
+    }
+}
+
 /// Of what a share of the samples is taken by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -473,6 +539,8 @@ mod tests {
         check::<SplitShare>(&["train=0.9", "val=10%", "rest=drop"]);
         check::<MissingKeys>(&["fail", "skip"]);
         check::<Per>(&["class"]);
+        check::<Dedup>(&["exact"]);
+        check::<Prefix>(&["auto", "left", "cats,more-dogs,v1.5"]);
         check::<Pair>(&["mask=annotations"]);
         check::<Encoding>(&["keep", "jpeg", "png", "bmp", "raw", "smart", "mix:0.5"]);
         check::<Ratio>(&["0.3", "30%", "3:7", "auto", "p.json"]);
@@ -493,6 +561,9 @@ mod tests {
         }
         for text in ["mix:2", "mix:", "gif"] {
             assert!(text.parse::<Encoding>().is_err(), "{text}");
+        }
+        for text in ["", "a,", "a/b", "..", "a b"] {
+            assert!(text.parse::<Prefix>().is_err(), "{text}");
         }
         for text in ["1:", "0:0", "2", "half"] {
             assert!(text.parse::<Ratio>().is_err(), "{text}");

@@ -1,0 +1,75 @@
+//! JPEG: marker segments, from the first to the end marker.
+use super::{Block, Content, Metadata};
+use fdconvert_jpeg::{
+    marker::{APP0, APP1, APP14, APP15, COM, EOI, stands_alone},
+    marker_segments,
+};
+
+const EXIF: &[u8] = b"Exif\0";
+/// The name and a byte that fills it up to six.
+const EXIF_NAME_BYTES: usize = 6;
+const XMP: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
+/// Parts of a packet that is too long for one segment; a name may be cut between two.
+const XMP_PART: &[u8] = b"http://ns.adobe.com/xmp/extension/\0";
+const ICC: &[u8] = b"ICC_PROFILE\0";
+const APP2: u8 = 0xE2;
+const APP13: u8 = 0xED;
+
+pub(super) fn walk(jpeg: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize, String> {
+    for segment in marker_segments(jpeg) {
+        if segment.marker == EOI {
+            return Ok(segment.end);
+        }
+        let body = segment.body.map_err(|_| {
+            let at = segment.at;
+            format!("the JPEG segment at byte {at} has a bad length, so that metadata behind it could not be seen")
+        })?;
+        if stands_alone(segment.marker) {
+            continue;
+        }
+        if let Some((kind, content)) = meaning(segment.marker, body) {
+            let bytes = jpeg.get(segment.at..segment.end).unwrap_or_default();
+            // Fill bytes go as well: in front of something else they could begin another marker.
+            let n_fill = segment.before.iter().rev().take_while(|byte| **byte == 0xFF).count();
+            let range = segment.at - n_fill..segment.end;
+            see(&Block { range, kind, content, frame, bytes });
+        }
+    }
+    // Without its end marker it ends with its bytes.
+    Ok(jpeg.len())
+}
+
+/// Returns what a segment is if the image can be shown without it.
+fn meaning(marker: u8, body: &[u8]) -> Option<(Metadata, Content<'_>)> {
+    Some(match marker {
+        APP1 if body.starts_with(EXIF) => {
+            let tiff = body.get(EXIF_NAME_BYTES..).unwrap_or_default();
+            (Metadata::EXIF, Content::Exif(tiff))
+        }
+        APP1 if body.starts_with(XMP) => {
+            (Metadata::XMP, Content::Xmp(body.get(XMP.len()..).unwrap_or_default()))
+        }
+        APP1 if body.starts_with(XMP_PART) => (Metadata::XMP, Content::Opaque),
+        APP13 => (Metadata::IPTC, Content::Other),
+        APP2 if body.starts_with(ICC) => (Metadata::ICC, Content::Other),
+        COM => (Metadata::COMMENTS, Content::Other),
+        // How the pixels are to be understood.
+        APP0 if body.starts_with(b"JFIF\0") => return None,
+        APP14 if body.starts_with(b"Adobe") => return None,
+        APP0..=APP15 => (Metadata::OTHER, Content::Other),
+        _ => return None,
+    })
+}
+
+/// A segment of EXIF under the name that it had: readers differ in which they accept. The EXIF is
+/// one of a segment, or smaller.
+fn frame(block: &[u8], tiff: &[u8]) -> Vec<u8> {
+    const HEADER_BYTES: usize = 4;
+    let name = block.get(HEADER_BYTES..HEADER_BYTES + EXIF_NAME_BYTES).unwrap_or(b"Exif\0\0");
+    let length = u16::try_from(2 + name.len() + tiff.len()).unwrap_or(u16::MAX);
+    let mut out = vec![0xFF, APP1];
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(name);
+    out.extend_from_slice(tiff);
+    out
+}

@@ -1,0 +1,233 @@
+//! What image files say beside their pixels: found, and taken out of them without touching a byte of
+//! the image data.
+//!
+//! Files are taken apart at their own borders (marker segments, chunks, blocks), and what is not
+//! asked for goes as a whole. Two rules hold for all of them:
+//!
+//! - The orientation stays. It changes what the pixels show, so where an EXIF goes that turns the
+//!   image, one that holds nothing else takes its place.
+//! - In doubt more goes than was asked for: an EXIF that cannot be read, a packet of XMP that names
+//!   a position, and what lies behind the end of the image, which may be a whole second image with
+//!   metadata of its own.
+//!
+//! Deliberately absent: TIFF, in which metadata and pixels share one directory. Such images have to
+//! be re-encoded.
+
+mod edits;
+mod exif;
+mod gif;
+mod jpeg;
+mod kinds;
+mod png;
+mod webp;
+
+pub use kinds::{Metadata, MetadataKind};
+
+use crate::Notes;
+use edits::Edits;
+use fdconvert_core::{Codec, probe::exif_orientation};
+
+/// What was found beside the pixels of an image.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FoundMetadata {
+    /// Kinds of metadata that there are. A position counts as [`Metadata::GPS`] wherever it stands,
+    /// and a directory that holds no more than its version as none.
+    pub kinds: Metadata,
+    /// True if an EXIF turns the image.
+    pub is_turned: bool,
+}
+
+/// An image without some of its metadata.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stripped {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// What happened to it.
+    pub notes: Notes,
+}
+
+/// Returns what there is, as far as the file can be followed. TIFFs are looked at for EXIF alone.
+#[must_use]
+pub fn find_metadata(bytes: &[u8], codec: Codec) -> FoundMetadata {
+    let mut found = FoundMetadata::default();
+    let mut see = |block: &Block<'_>| {
+        found.kinds = found.kinds | block.kind;
+        match block.content {
+            Content::Exif(tiff) => {
+                found.is_turned |= exif_orientation(tiff).is_some_and(|turn| turn > 1);
+                found.kinds = found.kinds | Metadata::GPS.when(exif::has_position(tiff));
+            }
+            Content::Xmp(packet) => {
+                found.kinds = found.kinds | Metadata::GPS.when(names_position(packet));
+            }
+            Content::Opaque | Content::Other => {}
+        }
+    };
+    // Damage ends the walk; what was found before it counts.
+    let _ = walk(bytes, codec, &mut see);
+    if codec == Codec::Tiff {
+        found.is_turned = exif_orientation(bytes).is_some_and(|turn| turn > 1);
+        found.kinds = found.kinds | Metadata::GPS.when(exif::has_position(bytes));
+    }
+    found
+}
+
+/// Takes metadata out of an image; `None` when it has none of these kinds. The pixels of what comes
+/// back are those of `bytes`, and so is the orientation.
+///
+/// # Errors
+/// A text for a sample's error: the file cannot be followed to its end, or is of a codec whose
+/// metadata cannot be taken out.
+pub fn strip_metadata(
+    bytes: &[u8],
+    codec: Codec,
+    kinds: Metadata,
+) -> Result<Option<Stripped>, String> {
+    let mut edits = Edits::default();
+    let mut notes = Notes::NONE;
+    if kinds.is_empty() || matches!(codec, Codec::Bmp | Codec::Raw) {
+        return Ok(None);
+    }
+    let turns = turns(bytes, codec)?;
+    let mut judge = |block: &Block<'_>| match verdict(block, kinds, turns, &mut notes) {
+        Verdict::Stays => {}
+        Verdict::Goes => edits.cut(block.range.clone()),
+        Verdict::Becomes(tiff) => edits.replace(block.range.clone(), block.framed(&tiff)),
+    };
+    let end = walk(bytes, codec, &mut judge)?;
+    if end < bytes.len() && kinds.reach_behind_the_end() {
+        edits.cut(end..bytes.len());
+        notes |= Notes::TAIL_REMOVED;
+    }
+    if edits.is_empty() {
+        return Ok(None);
+    }
+    let mut bytes = edits.apply(bytes);
+    if codec == Codec::Webp {
+        webp::mend_header(&mut bytes);
+    }
+    Ok(Some(Stripped { bytes, notes }))
+}
+
+/// Which EXIFs of a file have to leave an orientation behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turns {
+    /// Those that turn the image.
+    Turned,
+    /// All of several, of which one turns the image: readers differ in which of them they believe.
+    All,
+}
+
+fn turns(bytes: &[u8], codec: Codec) -> Result<Turns, String> {
+    let (mut n_exifs, mut is_turned) = (0, false);
+    walk(bytes, codec, &mut |block| {
+        if let Content::Exif(tiff) = block.content {
+            n_exifs += 1;
+            is_turned |= exif_orientation(tiff).is_some_and(|turn| turn > 1);
+        }
+    })?;
+    Ok(if n_exifs > 1 && is_turned { Turns::All } else { Turns::Turned })
+}
+
+/// Walks over the metadata of a file and returns where the image ends.
+fn walk(bytes: &[u8], codec: Codec, see: &mut dyn FnMut(&Block<'_>)) -> Result<usize, String> {
+    match codec {
+        Codec::Jpeg => jpeg::walk(bytes, see),
+        Codec::Png => png::walk(bytes, see),
+        Codec::Webp => webp::walk(bytes, see),
+        Codec::Gif => gif::walk(bytes, see),
+        Codec::Bmp | Codec::Raw => Ok(bytes.len()),
+        other => Err(format!("metadata cannot be taken out of a {}", other.extension())),
+    }
+}
+
+/// A piece of a file that can go without the image.
+struct Block<'a> {
+    /// What goes with it, framing included.
+    range: std::ops::Range<usize>,
+    kind: Metadata,
+    content: Content<'a>,
+    /// Puts another EXIF into the same kind of block.
+    frame: fn(&[u8], &[u8]) -> Vec<u8>,
+    /// The block itself.
+    bytes: &'a [u8],
+}
+
+/// What is known of the inside of a block.
+#[derive(Clone, Copy)]
+enum Content<'a> {
+    /// A TIFF structure.
+    Exif(&'a [u8]),
+    /// A packet of XMP, or a part of one.
+    Xmp(&'a [u8]),
+    /// An EXIF or XMP in another wrapping, which is not looked into.
+    Opaque,
+    /// Anything else.
+    Other,
+}
+
+enum Verdict {
+    Stays,
+    Goes,
+    /// The EXIF becomes this one.
+    Becomes(Vec<u8>),
+}
+
+impl Block<'_> {
+    fn framed(&self, tiff: &[u8]) -> Vec<u8> {
+        (self.frame)(self.bytes, tiff)
+    }
+}
+
+/// Frames nothing: for blocks that hold no EXIF.
+fn no_frame(_block: &[u8], _tiff: &[u8]) -> Vec<u8> {
+    Vec::new()
+}
+
+fn verdict(block: &Block<'_>, kinds: Metadata, turns: Turns, notes: &mut Notes) -> Verdict {
+    let is_asked = kinds.contains(block.kind);
+    let asks_gps = kinds.contains(Metadata::GPS);
+    match block.content {
+        Content::Exif(tiff) if is_asked => {
+            *notes |= Notes::GPS_REMOVED.when(exif::has_position(tiff));
+            only_orientation(tiff, turns, notes)
+        }
+        Content::Exif(tiff) if asks_gps => match exif::without_gps(tiff) {
+            Ok(None) => Verdict::Stays,
+            Ok(Some(rest)) => {
+                *notes |= Notes::GPS_REMOVED.when(exif::has_position(tiff));
+                Verdict::Becomes(rest)
+            }
+            Err(exif::Damaged) => {
+                *notes |= Notes::EXIF_UNREADABLE;
+                only_orientation(tiff, turns, notes)
+            }
+        },
+        Content::Xmp(packet) => {
+            let position = names_position(packet);
+            let goes = is_asked || asks_gps && position;
+            *notes |= Notes::GPS_REMOVED.when(goes && position);
+            if goes { Verdict::Goes } else { Verdict::Stays }
+        }
+        Content::Opaque if asks_gps => Verdict::Goes,
+        _ if is_asked => Verdict::Goes,
+        _ => Verdict::Stays,
+    }
+}
+
+/// Returns what stays of an EXIF when all else goes.
+fn only_orientation(tiff: &[u8], turns: Turns, notes: &mut Notes) -> Verdict {
+    let turn = exif_orientation(tiff).unwrap_or(1);
+    if turn == 1 && turns == Turns::Turned {
+        return Verdict::Goes;
+    }
+    *notes |= Notes::ORIENTATION_KEPT.when(turn > 1);
+    let minimal = exif::minimal(turn);
+    if minimal == tiff { Verdict::Stays } else { Verdict::Becomes(minimal) }
+}
+
+/// Returns whether a packet of XMP may say where an image was taken: names of the properties begin
+/// with `GPS`.
+fn names_position(packet: &[u8]) -> bool {
+    packet.windows(3).any(|word| word == b"GPS")
+}

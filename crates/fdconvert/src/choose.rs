@@ -1,0 +1,203 @@
+//! The options `where` and `dedup`: samples that are chosen by what they are, and a record of it.
+use crate::{Context, PackOptions, Stage, Steps, settings::Settings};
+use fdconvert_core::{Message, Result, Shown, Source, message, named};
+use fdconvert_pipeline::{Condition, Deduped, dedup};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Pairs of equal samples that are shown and recorded.
+const SHOWN: usize = 5;
+
+/// What outputs and plans record of such a choice.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Chosen {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) by_expression: Option<ByExpression>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) dedup: Option<Deduplicated>,
+}
+
+/// Samples by an expression.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ByExpression {
+    /// The expression.
+    pub(crate) expression: String,
+    /// Samples that it was asked about.
+    pub(crate) asked: u64,
+    /// Of these, samples of which it does not hold.
+    pub(crate) left_out: u64,
+}
+
+/// Samples without those whose images are there already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Deduplicated {
+    /// Samples that were hashed.
+    pub(crate) hashed: u64,
+    /// Of these, samples whose images an earlier one has.
+    pub(crate) left_out: u64,
+    /// Of these, samples whose label is another than that of the earlier one.
+    pub(crate) other_label: u64,
+    /// The first of them, each with the key of the one that stays.
+    pub(crate) first: Vec<(String, String)>,
+}
+
+/// Lets the settings take the samples that the options choose, and gives what is recorded of it.
+pub(crate) fn settle(
+    options: &PackOptions,
+    source: &dyn Source,
+    settings: &mut Settings,
+    context: Context<'_>,
+) -> Result<Option<Chosen>> {
+    if options.r#where.is_none() && options.dedup.is_none() {
+        return Ok(None);
+    }
+    let mut chosen = Chosen::default();
+    let condition = options.r#where.as_ref();
+    let condition = condition.map(|text| Condition::parse(text, source)).transpose()?;
+    let selection = &mut settings.plan.selection;
+    if options.keys.is_none() {
+        // What stood for the choice until now.
+        selection.listed = None;
+    }
+    let mut indices = selection.candidates(source, &options.select_splits)?;
+    let on_error = settings.plan.on_error;
+    if let (Some(condition), Some(text)) = (condition, &options.r#where) {
+        let asked = indices.len() as u64;
+        let steps = context.progress.stage(Stage::Choosing);
+        indices =
+            counted(asked, &*steps, context, |step| condition.filter(&indices, on_error, step))?;
+        let left_out = asked - indices.len() as u64;
+        let expression = text.clone();
+        chosen.by_expression = Some(ByExpression { expression, asked, left_out });
+        settings.plan.selection.listed_by.push(named::WHERE);
+    }
+    if options.dedup.is_some() {
+        let hashed = indices.len() as u64;
+        let steps = context.progress.stage(Stage::Hashing);
+        let found =
+            counted(hashed, &*steps, context, |step| dedup(source, &indices, on_error, step))?;
+        chosen.dedup = Some(Deduplicated::new(source, hashed, &found)?);
+        indices = found.kept;
+        settings.plan.selection.listed_by.push(named::DEDUP);
+    }
+    settings.plan.selection.listed = Some(indices);
+    settings.record_choice(chosen.clone());
+    Ok(Some(chosen))
+}
+
+/// Does `work`, and tells how far it is.
+fn counted<T>(
+    total: u64,
+    steps: &dyn Steps,
+    context: Context<'_>,
+    work: impl FnOnce(&dyn Fn(u64) -> bool) -> Result<T>,
+) -> Result<T> {
+    steps.total(total);
+    let done = AtomicU64::new(0);
+    work(&|n| {
+        steps.done(done.fetch_add(n, Ordering::Relaxed) + n);
+        !context.cancel.is_cancelled()
+    })
+}
+
+impl Deduplicated {
+    fn new(source: &dyn Source, hashed: u64, found: &Deduped) -> Result<Self> {
+        let mut other_label = 0;
+        if source.schema().label().is_some() {
+            for &(gone, first) in &found.pairs {
+                // What cannot be read was not found to be equal.
+                other_label += u64::from(source.label(gone)? != source.label(first)?);
+            }
+        }
+        let first = found.pairs.iter().take(SHOWN);
+        let first = first.map(|&(gone, first)| (source.key(gone), source.key(first))).collect();
+        Ok(Self { hashed, left_out: found.pairs.len() as u64, other_label, first })
+    }
+
+    /// `, 3 of them with another label`, where labels disagree.
+    fn labels(&self) -> String {
+        match self.other_label {
+            0 => String::new(),
+            n => format!(", {n} of them with another label"),
+        }
+    }
+
+    /// `b.jpg = a.jpg, ...`: what is left out, and what stays.
+    fn pairs(&self) -> String {
+        let pairs =
+            self.first.iter().map(|(gone, first)| format!("{} = {}", Shown(gone), Shown(first)));
+        let pairs = pairs.collect::<Vec<_>>().join(", ");
+        let more = if self.left_out > self.first.len() as u64 { ", ..." } else { "" };
+        format!("{pairs}{more}")
+    }
+}
+
+impl Chosen {
+    /// Parameters to record, by name.
+    pub(crate) fn params(&self) -> impl Iterator<Item = (String, String)> {
+        let by = self.by_expression.as_ref();
+        let dedup = self.dedup.as_ref();
+        let pairs = dedup.filter(|dedup| dedup.left_out > 0);
+        [
+            by.map(|by| ("where", by.expression.clone())),
+            by.map(|by| ("where-left-out", format!("{} of {}", by.left_out, by.asked))),
+            dedup.map(|dedup| {
+                (
+                    "dedup",
+                    format!(
+                        "exact, left out {} of {}{}",
+                        dedup.left_out,
+                        dedup.hashed,
+                        dedup.labels()
+                    ),
+                )
+            }),
+            pairs.map(|dedup| ("dedup-pairs", dedup.pairs())),
+        ]
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.to_owned(), value))
+    }
+
+    /// What JSON documents have of it: null for an option that was not given.
+    pub(crate) fn document(&self) -> [(String, Value); 2] {
+        let dedup = self.dedup.as_ref().map(|dedup| {
+            let pairs = dedup.first.iter();
+            let pairs = pairs.map(|(gone, first)| json!({"left_out": gone, "kept": first}));
+            json!({
+                "hashed": dedup.hashed,
+                "left_out": dedup.left_out,
+                "other_label": dedup.other_label,
+                "first": pairs.collect::<Vec<_>>(),
+            })
+        });
+        [("where".to_owned(), json!(self.by_expression)), ("dedup".to_owned(), json!(dedup))]
+    }
+
+    /// Samples that it left out.
+    pub(crate) fn left_out(&self) -> u64 {
+        let by = self.by_expression.as_ref().map_or(0, |by| by.left_out);
+        by + self.dedup.as_ref().map_or(0, |dedup| dedup.left_out)
+    }
+
+    /// What there is to say of it, in sentences.
+    pub(crate) fn notes(&self) -> Vec<Message> {
+        let mut notes = Vec::new();
+        if let Some(by) = &self.by_expression {
+            let (n, all) = (by.left_out, by.asked);
+            let condition = named::WHERE.with(&by.expression);
+            notes.push(message!("{n} of {all} samples left out by {condition}"));
+        }
+        if let Some(dedup) = &self.dedup {
+            let (n, all, labels) = (dedup.left_out, dedup.hashed, dedup.labels());
+            let pairs = match n {
+                0 => String::new(),
+                _ => format!(": {}", dedup.pairs()),
+            };
+            let exact = named::DEDUP.with("exact");
+            notes.push(message!("{n} of {all} samples left out by {exact}{labels}{pairs}"));
+        }
+        notes
+    }
+}

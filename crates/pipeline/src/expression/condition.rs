@@ -1,0 +1,213 @@
+//! Expressions over the samples of a source.
+use crate::{
+    OnError,
+    expression::{Expression, Scalar, Type},
+    failure::Failure,
+};
+use fdconvert_core::{Error, Image, Kind, Result, Sample, Schema, Source, Splits, Value, named};
+use rayon::prelude::*;
+use std::cell::OnceCell;
+
+/// Samples between two looks at the cancel switch.
+const CHUNK: usize = 4096;
+
+/// An expression over what the samples of one source are.
+///
+/// Looking is as cheap as the names in it allow: keys, splits and labels are known, codecs go by
+/// the names of files and bytes by their sizes, and only width, height and the fields of packed
+/// datasets take the sample itself.
+pub struct Condition<'a> {
+    expression: Expression,
+    source: &'a dyn Source,
+    splits: Splits,
+    names: Vec<Meaning>,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Width,
+    Height,
+    Bytes,
+    Codec,
+    Label,
+    Key,
+    Split,
+    Field(usize),
+}
+
+impl<'a> Condition<'a> {
+    /// Parses an expression over the names that the source has.
+    ///
+    /// # Errors
+    /// `Usage`, naming the column, and for an unknown name those that there are.
+    pub fn parse(text: &str, source: &'a dyn Source) -> Result<Self> {
+        let known = names(source.schema());
+        let typed: Vec<_> = known.iter().map(|(name, kind, _)| (name.clone(), *kind)).collect();
+        let expression =
+            Expression::parse(text, &typed).map_err(|what| Error::usage(named::WHERE, what))?;
+        let names = known.into_iter().map(|(.., meaning)| meaning).collect();
+        Ok(Self { expression, source, splits: source.splits(), names })
+    }
+
+    /// The samples of which it holds, in the same order. One that cannot be looked at stays among
+    /// them where samples are skipped or that is left to the runs, which will say why.
+    ///
+    /// # Errors
+    /// `Cancelled` when `step`, called with how many more were looked at, says so; the first sample
+    /// that cannot be looked at under [`OnError::Fail`].
+    pub fn filter(
+        &self,
+        indices: &[u64],
+        on_error: Option<OnError>,
+        step: &dyn Fn(u64) -> bool,
+    ) -> Result<Vec<u64>> {
+        let mut kept = Vec::new();
+        for chunk in indices.chunks(CHUNK) {
+            let looked: Vec<Result<bool>> =
+                chunk.par_iter().map(|&index| self.holds(index)).collect();
+            for (index, holds) in chunk.iter().zip(looked) {
+                if spared(holds, on_error)?.unwrap_or(true) {
+                    kept.push(*index);
+                }
+            }
+            if !step(chunk.len() as u64) {
+                return Err(Error::Cancelled);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn holds(&self, index: u64) -> Result<bool> {
+        // Read once, whatever asks for it first.
+        let read = OnceCell::new();
+        let sample = || -> Result<&Sample<Image>> {
+            match read.get() {
+                Some(sample) => Ok(sample),
+                None => {
+                    let sample = self.source.read(index)?;
+                    Ok(read.get_or_init(|| sample))
+                }
+            }
+        };
+        let image = || -> Result<Option<&Image>> {
+            let image = self.source.schema().first_image();
+            Ok(match image.and_then(|image| sample().map(|it| it.values.get(image)).transpose()) {
+                Some(Ok(Value::Image(image))) => Some(image),
+                Some(Err(error)) => return Err(error),
+                _ => None,
+            })
+        };
+        self.expression.holds(&|name| {
+            let Some(meaning) = self.names.get(name) else { return Ok(None) };
+            Ok(match meaning {
+                Meaning::Width => image()?.map(|image| Scalar::Int(size_of(image).0.into())),
+                Meaning::Height => image()?.map(|image| Scalar::Int(size_of(image).1.into())),
+                Meaning::Bytes => {
+                    let bytes = match self.source.planned_bytes(index)? {
+                        Some(bytes) => bytes,
+                        None => image_bytes(sample()?),
+                    };
+                    Some(Scalar::Int(i64::try_from(bytes).unwrap_or(i64::MAX)))
+                }
+                Meaning::Codec => match self.source.codec_hint(index) {
+                    Some(codec) => Some(Scalar::Text(codec.extension().to_owned())),
+                    None => image()?.and_then(codec_of).map(Scalar::Text),
+                },
+                Meaning::Label => self.label(index)?,
+                Meaning::Key => Some(Scalar::Text(self.source.key(index))),
+                Meaning::Split => {
+                    let own = self.splits.iter().find(|(_, range)| range.contains(&index));
+                    own.map(|(name, _)| Scalar::Text(name.clone()))
+                }
+                Meaning::Field(field) => match self.source.plain_value(index, *field)? {
+                    Some(Value::Int(int)) => Some(Scalar::Int(int)),
+                    Some(Value::Float(float)) => Some(Scalar::Float(float)),
+                    Some(Value::Text(text)) => Some(Scalar::Text(text)),
+                    _ => None,
+                },
+            })
+        })
+    }
+
+    /// A class by its name where classes have names.
+    fn label(&self, index: u64) -> Result<Option<Scalar>> {
+        let Some(number) = self.source.label(index)? else { return Ok(None) };
+        let schema = self.source.schema();
+        let names = schema.label().and_then(|at| schema.fields.get(at)?.class_names.as_ref());
+        Ok(match names {
+            None => Some(Scalar::Int(number)),
+            Some(names) => {
+                let name = usize::try_from(number).ok().and_then(|number| names.get(number));
+                name.map(|name| Scalar::Text(name.clone()))
+            }
+        })
+    }
+}
+
+/// Every name with its type. A field that is called as something else is `field.NAME`.
+fn names(schema: &Schema) -> Vec<(String, Type, Meaning)> {
+    let mut names = Vec::new();
+    let mut name = |name: &str, kind, meaning| names.push((name.to_owned(), kind, meaning));
+    if schema.first_image().is_some() {
+        name("width", Type::Number, Meaning::Width);
+        name("height", Type::Number, Meaning::Height);
+        name("bytes", Type::Number, Meaning::Bytes);
+        name("codec", Type::Text, Meaning::Codec);
+    }
+    let label = schema.label();
+    if let Some(field) = label.and_then(|label| schema.fields.get(label)) {
+        let kind = if field.class_names.is_some() { Type::Text } else { Type::Number };
+        name("label", kind, Meaning::Label);
+    }
+    name("key", Type::Text, Meaning::Key);
+    name("split", Type::Text, Meaning::Split);
+    for (at, field) in schema.fields.iter().enumerate() {
+        let kind = match field.kind {
+            Kind::Int | Kind::Float => Type::Number,
+            Kind::Text => Type::Text,
+            _ => continue,
+        };
+        let is_taken = names.iter().any(|(known, ..)| *known == field.name);
+        match is_taken {
+            true if Some(at) == label => {}
+            true => names.push((format!("field.{}", field.name), kind, Meaning::Field(at))),
+            false => names.push((field.name.clone(), kind, Meaning::Field(at))),
+        }
+    }
+    names
+}
+
+/// Returns what was found out of a sample; `None` for one that is left to the run.
+pub(crate) fn spared<T>(looked: Result<T>, on_error: Option<OnError>) -> Result<Option<T>> {
+    match (looked, on_error) {
+        (Ok(found), _) => Ok(Some(found)),
+        (Err(error), Some(OnError::Fail)) => Err(error),
+        (Err(error), _) => Failure::of_reading(error).skipped().map(|_| None),
+    }
+}
+
+fn size_of(image: &Image) -> (u32, u32) {
+    match image {
+        Image::Encoded(image) => (image.width, image.height),
+        Image::Pixels(image) => (image.width, image.height),
+        Image::Bilevel(image) => (image.width, image.height),
+    }
+}
+
+fn codec_of(image: &Image) -> Option<String> {
+    match image {
+        Image::Encoded(image) => Some(image.codec.extension().to_owned()),
+        Image::Pixels(_) | Image::Bilevel(_) => None,
+    }
+}
+
+fn image_bytes(sample: &Sample<Image>) -> u64 {
+    let bytes = sample.values.iter().map(|value| match value {
+        Value::Image(Image::Encoded(image)) => image.bytes.len(),
+        Value::Image(Image::Pixels(image)) => image.data.len(),
+        Value::Image(Image::Bilevel(image)) => image.bits.len(),
+        _ => 0,
+    });
+    bytes.sum::<usize>() as u64
+}

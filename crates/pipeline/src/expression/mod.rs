@@ -1,0 +1,242 @@
+//! Expressions over what samples are, such as `width >= 256 && label == "cat"`.
+//!
+//! ```text
+//! or      := and { "||" and }              compare := sum [ operator sum | "in" "[" values "]" ]
+//! and     := compare { "&&" compare }      sum     := product { ("+" | "-") product }
+//! product := unary { ("*" | "/") unary }   unary   := { "!" | "-" } value | name | "(" or ")"
+//! ```
+//!
+//! Types are checked when an expression is parsed, so that a run of hours does not end at a text that
+//! is compared with a number. Division is that of real numbers; whole numbers that become too large
+//! go on as real ones. What a sample does not have, such as a label, equals nothing, and every other
+//! comparison with it is false.
+
+mod condition;
+mod parse;
+mod tokens;
+
+pub use condition::Condition;
+pub(crate) use condition::spared;
+
+use fdconvert_core::Result;
+use std::{borrow::Cow, cmp::Ordering};
+
+/// The type of a name or of a part of an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    /// Whole or real.
+    Number,
+    /// In UTF-8.
+    Text,
+    /// True or false: what an expression as a whole is.
+    Truth,
+}
+
+impl Type {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Number => "a number",
+            Self::Text => "a text",
+            Self::Truth => "true or false",
+        }
+    }
+}
+
+/// What a name stands for in one sample.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scalar {
+    /// A whole number.
+    Int(i64),
+    /// A real number.
+    Float(f64),
+    /// A text.
+    Text(String),
+}
+
+/// An expression that was checked against the names there are.
+///
+/// ```
+/// use fdconvert_pipeline::{Expression, Scalar, Type};
+///
+/// let names = [("width".to_owned(), Type::Number), ("key".to_owned(), Type::Text)];
+/// let wide = Expression::parse(r#"width / 2 >= 100 && !(key contains "raw")"#, &names)?;
+/// let of = |name| Ok(Some([Scalar::Int(200), Scalar::Text("a.jpg".into())][name].clone()));
+/// assert!(wide.holds(&of)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expression {
+    root: Node,
+}
+
+/// An operator between two parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Or,
+    And,
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Contains,
+    StartsWith,
+    EndsWith,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Node {
+    Value(Scalar),
+    /// By its position among the names.
+    Name(usize),
+    Not(Box<Self>),
+    Negative(Box<Self>),
+    Both(Operator, Box<Self>, Box<Self>),
+    In(Box<Self>, Vec<Scalar>),
+}
+
+/// What a part is in one sample.
+enum Found<'a> {
+    Missing,
+    Int(i64),
+    Float(f64),
+    Text(Cow<'a, str>),
+    Truth(bool),
+}
+
+impl Expression {
+    /// Parses and checks an expression over these names.
+    ///
+    /// # Errors
+    /// A text that names the column and shows the expression with a `^` in front of it.
+    pub fn parse(text: &str, names: &[(String, Type)]) -> Result<Self, String> {
+        let parsed = parse::parse(text, names);
+        parsed.map(|root| Self { root }).map_err(|problem| problem.shown(text))
+    }
+
+    /// Returns whether it holds for a sample, whose names `value` tells. Names are asked for when they
+    /// are needed: not behind an `&&` whose left side is false.
+    ///
+    /// # Errors
+    /// The first of `value`.
+    pub fn holds(&self, value: &dyn Fn(usize) -> Result<Option<Scalar>>) -> Result<bool> {
+        Ok(matches!(self.root.find(value)?, Found::Truth(true)))
+    }
+}
+
+impl Node {
+    fn find<'a>(&'a self, value: &dyn Fn(usize) -> Result<Option<Scalar>>) -> Result<Found<'a>> {
+        Ok(match self {
+            Self::Value(scalar) => scalar.into(),
+            Self::Name(name) => match value(*name)? {
+                None => Found::Missing,
+                Some(Scalar::Int(int)) => Found::Int(int),
+                Some(Scalar::Float(float)) => Found::Float(float),
+                Some(Scalar::Text(text)) => Found::Text(Cow::Owned(text)),
+            },
+            Self::Not(inner) => Found::Truth(!inner.find(value)?.is_true()),
+            Self::Negative(inner) => match inner.find(value)? {
+                Found::Int(int) => {
+                    int.checked_neg().map_or(Found::Float(-(int as f64)), Found::Int)
+                }
+                Found::Float(float) => Found::Float(-float),
+                _ => Found::Missing,
+            },
+            Self::In(inner, list) => {
+                let inner = inner.find(value)?;
+                Found::Truth(
+                    list.iter().any(|scalar| inner.order(&scalar.into()) == Some(Ordering::Equal)),
+                )
+            }
+            Self::Both(Operator::And, left, right) => {
+                Found::Truth(left.find(value)?.is_true() && right.find(value)?.is_true())
+            }
+            Self::Both(Operator::Or, left, right) => {
+                Found::Truth(left.find(value)?.is_true() || right.find(value)?.is_true())
+            }
+            Self::Both(operator, left, right) => {
+                operator.of(&left.find(value)?, &right.find(value)?)
+            }
+        })
+    }
+}
+
+impl Operator {
+    fn of(self, left: &Found<'_>, right: &Found<'_>) -> Found<'static> {
+        let order = || left.order(right);
+        let texts = |test: fn(&str, &str) -> bool| match (left, right) {
+            (Found::Text(left), Found::Text(right)) => test(left, right),
+            _ => false,
+        };
+        Found::Truth(match self {
+            Self::Or | Self::And => left.is_true() && right.is_true(),
+            Self::Equal => order() == Some(Ordering::Equal),
+            Self::Unequal => order() != Some(Ordering::Equal),
+            Self::Less => order() == Some(Ordering::Less),
+            Self::LessOrEqual => order().is_some_and(Ordering::is_le),
+            Self::Greater => order() == Some(Ordering::Greater),
+            Self::GreaterOrEqual => order().is_some_and(Ordering::is_ge),
+            Self::Contains => texts(|left, right| left.contains(right)),
+            Self::StartsWith => texts(|left, right| left.starts_with(right)),
+            Self::EndsWith => texts(|left, right| left.ends_with(right)),
+            Self::Add => return left.sum(right, i64::checked_add, |a, b| a + b),
+            Self::Subtract => return left.sum(right, i64::checked_sub, |a, b| a - b),
+            Self::Multiply => return left.sum(right, i64::checked_mul, |a, b| a * b),
+            Self::Divide => return left.sum(right, |_, _| None, |a, b| a / b),
+        })
+    }
+}
+
+impl Found<'_> {
+    fn is_true(&self) -> bool {
+        matches!(self, Self::Truth(true))
+    }
+
+    fn float(&self) -> Option<f64> {
+        match self {
+            Self::Int(int) => Some(*int as f64),
+            Self::Float(float) => Some(*float),
+            _ => None,
+        }
+    }
+
+    /// `None` where one of them is missing, or not a number.
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Int(left), Self::Int(right)) => Some(left.cmp(right)),
+            (Self::Text(left), Self::Text(right)) => Some(left.cmp(right)),
+            _ => self.float()?.partial_cmp(&other.float()?),
+        }
+    }
+
+    /// Whole numbers as long as they stay so.
+    fn sum(
+        &self,
+        other: &Self,
+        whole: fn(i64, i64) -> Option<i64>,
+        real: fn(f64, f64) -> f64,
+    ) -> Found<'static> {
+        if let (Self::Int(left), Self::Int(right)) = (self, other)
+            && let Some(int) = whole(*left, *right)
+        {
+            return Found::Int(int);
+        }
+        let numbers = self.float().zip(other.float());
+        numbers.map_or(Found::Missing, |(left, right)| Found::Float(real(left, right)))
+    }
+}
+
+impl<'a> From<&'a Scalar> for Found<'a> {
+    fn from(scalar: &'a Scalar) -> Self {
+        match scalar {
+            Scalar::Int(int) => Self::Int(*int),
+            Scalar::Float(float) => Self::Float(*float),
+            Scalar::Text(text) => Self::Text(Cow::Borrowed(text)),
+        }
+    }
+}

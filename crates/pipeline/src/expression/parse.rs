@@ -1,0 +1,231 @@
+//! From words to a tree, by the powers with which operators bind, and the check of types.
+use crate::expression::{
+    Node, Operator, Scalar, Type,
+    tokens::{Problem, Token, tokens},
+};
+
+/// Parentheses and signs inside one another.
+const MAX_DEPTH: usize = 64;
+/// Operators of one expression: each lies inside the next, and a stack is finite.
+const MAX_OPERATORS: usize = 256;
+
+pub(super) fn parse(text: &str, names: &[(String, Type)]) -> Result<Node, Problem> {
+    let tokens = tokens(text)?;
+    let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, n_operators: 0, names };
+    let whole = parser.part(0)?;
+    let (at, token) = parser.next();
+    match token {
+        Token::End => whole.expect(Type::Truth, "the whole").map(|part| part.node),
+        _ => Err(Problem { at, what: "an operator is missing in front of it".to_owned() }),
+    }
+}
+
+/// A part of the tree with its type and place.
+struct Part {
+    node: Node,
+    kind: Type,
+    at: usize,
+}
+
+impl Part {
+    fn expect(self, kind: Type, which: &str) -> Result<Self, Problem> {
+        if self.kind == kind {
+            return Ok(self);
+        }
+        let cure = if kind == Type::Truth { "; compare it, as in width >= 256" } else { "" };
+        let what = format!("{which} has to be {}, and is {}{cure}", kind.name(), self.kind.name());
+        Err(Problem { at: self.at, what })
+    }
+}
+
+impl Operator {
+    /// Which of two operators takes the part between them.
+    fn power(self) -> u8 {
+        match self {
+            Self::Or => 1,
+            Self::And => 2,
+            Self::Add | Self::Subtract => 4,
+            Self::Multiply | Self::Divide => 5,
+            _ => COMPARISON,
+        }
+    }
+
+    /// Returns what both sides have to be; `None` for the same of either.
+    fn operands(self) -> Option<Type> {
+        match self {
+            Self::Or | Self::And => Some(Type::Truth),
+            Self::Contains | Self::StartsWith | Self::EndsWith => Some(Type::Text),
+            Self::Add | Self::Subtract | Self::Multiply | Self::Divide => Some(Type::Number),
+            _ => None,
+        }
+    }
+
+    fn result(self) -> Type {
+        match self {
+            Self::Add | Self::Subtract | Self::Multiply | Self::Divide => Type::Number,
+            _ => Type::Truth,
+        }
+    }
+}
+
+/// The power of comparisons, and of `in`.
+const COMPARISON: u8 = 3;
+
+struct Parser<'a> {
+    tokens: &'a [(usize, Token)],
+    at: usize,
+    depth: usize,
+    n_operators: usize,
+    names: &'a [(String, Type)],
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> (usize, Token) {
+        let last = || self.tokens.last().map_or(0, |(at, _)| *at);
+        self.tokens.get(self.at).cloned().unwrap_or_else(|| (last(), Token::End))
+    }
+
+    fn next(&mut self) -> (usize, Token) {
+        let token = self.peek();
+        self.at += 1;
+        token
+    }
+
+    /// A part whose operators bind with more than `least`.
+    fn part(&mut self, least: u8) -> Result<Part, Problem> {
+        let mut left = self.operand()?;
+        loop {
+            let (at, token) = self.peek();
+            self.n_operators += 1;
+            if self.n_operators > MAX_OPERATORS {
+                let what = format!("it has more than {MAX_OPERATORS} parts; a list is shorter");
+                return Err(Problem { at, what });
+            }
+            left = match token {
+                Token::Operator(operator) if operator.power() > least => {
+                    self.next();
+                    let right = self.part(operator.power())?;
+                    join(left, operator, right, at)?
+                }
+                Token::In if COMPARISON > least => {
+                    self.next();
+                    self.list(left)?
+                }
+                _ => return Ok(left),
+            };
+        }
+    }
+
+    fn operand(&mut self) -> Result<Part, Problem> {
+        let (at, token) = self.next();
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            let what = format!("more than {MAX_DEPTH} parts lie inside one another");
+            return Err(Problem { at, what });
+        }
+        let part = match token {
+            Token::Value(scalar) => Part { kind: scalar.kind(), node: Node::Value(scalar), at },
+            Token::Name(name) => self.name(&name, at)?,
+            Token::Not => {
+                let inner = self.operand()?.expect(Type::Truth, "what ! turns round")?;
+                Part { node: Node::Not(Box::new(inner.node)), kind: Type::Truth, at }
+            }
+            Token::Operator(Operator::Subtract) => {
+                let inner = self.operand()?.expect(Type::Number, "what - stands before")?;
+                Part { node: Node::Negative(Box::new(inner.node)), kind: Type::Number, at }
+            }
+            Token::Open => {
+                let inner = self.part(0)?;
+                match self.next() {
+                    (_, Token::Close) => Part { at, ..inner },
+                    (at, _) => return Err(Problem { at, what: "a ) is missing here".to_owned() }),
+                }
+            }
+            Token::End => {
+                let what = "a name, a number or a text is missing here".to_owned();
+                return Err(Problem { at, what });
+            }
+            _ => {
+                let what = "a name, a number or a text is missing in front of it".to_owned();
+                return Err(Problem { at, what });
+            }
+        };
+        self.depth -= 1;
+        Ok(part)
+    }
+
+    fn name(&self, name: &str, at: usize) -> Result<Part, Problem> {
+        let found = self.names.iter().position(|(known, _)| known == name);
+        if let Some((found, (_, kind))) = found.and_then(|at| Some((at, self.names.get(at)?))) {
+            return Ok(Part { node: Node::Name(found), kind: *kind, at });
+        }
+        let what = match name {
+            "and" => "both are asked for with &&".to_owned(),
+            "or" => "one of two is asked for with ||".to_owned(),
+            "not" => "the contrary is asked for with !".to_owned(),
+            _ => {
+                let names: Vec<_> = self.names.iter().map(|(name, _)| name.as_str()).collect();
+                format!("`{name}` is none of: {}; texts stand in quotes", names.join(", "))
+            }
+        };
+        Err(Problem { at, what })
+    }
+
+    /// `[1, 2, 3]`, all of the type of what is looked for.
+    fn list(&mut self, wanted: Part) -> Result<Part, Problem> {
+        let wrong = |at, what: &str| Err(Problem { at, what: what.to_owned() });
+        let (Type::Number | Type::Text) = wanted.kind else {
+            return wrong(wanted.at, "what is looked for in a list is a number or a text");
+        };
+        match self.next() {
+            (_, Token::OpenList) => {}
+            (at, _) => return wrong(at, "a list in [ ] is missing here"),
+        }
+        let mut values = Vec::new();
+        loop {
+            let value = self.operand()?.expect(wanted.kind, "it")?;
+            match value.node {
+                Node::Value(scalar) => values.push(scalar),
+                Node::Negative(inner) => match *inner {
+                    Node::Value(Scalar::Int(int)) => values.push(Scalar::Int(int.wrapping_neg())),
+                    Node::Value(Scalar::Float(float)) => values.push(Scalar::Float(-float)),
+                    _ => return wrong(value.at, "a list holds numbers or texts"),
+                },
+                _ => return wrong(value.at, "a list holds numbers or texts"),
+            }
+            match self.next() {
+                (_, Token::Comma) => {}
+                (_, Token::CloseList) => break,
+                (at, _) => return wrong(at, "a , or ] is missing here"),
+            }
+        }
+        let node = Node::In(Box::new(wanted.node), values);
+        Ok(Part { node, kind: Type::Truth, at: wanted.at })
+    }
+}
+
+fn join(left: Part, operator: Operator, right: Part, at: usize) -> Result<Part, Problem> {
+    let (left, right) = match operator.operands() {
+        Some(kind) => (left.expect(kind, "its left side")?, right.expect(kind, "its right side")?),
+        None if left.kind == Type::Truth => {
+            let what = "this compares numbers or texts, and its left side is true or false";
+            return Err(Problem { at, what: what.to_owned() });
+        }
+        None => {
+            let kind = left.kind;
+            (left, right.expect(kind, "it")?)
+        }
+    };
+    let (kind, at) = (operator.result(), left.at);
+    let node = Node::Both(operator, Box::new(left.node), Box::new(right.node));
+    Ok(Part { node, kind, at })
+}
+
+impl Scalar {
+    fn kind(&self) -> Type {
+        match self {
+            Self::Int(_) | Self::Float(_) => Type::Number,
+            Self::Text(_) => Type::Text,
+        }
+    }
+}
