@@ -54,7 +54,8 @@ pub struct SampleSpool {
     /// Where each record begins.
     starts: Vec<u64>,
     len: u64,
-    hash: Xxh3,
+    /// In a box: it is aligned to 64 bytes, which not every owner of a spool is.
+    hash: Box<Xxh3>,
     /// Fields whose images are labels.
     masks: Vec<usize>,
 }
@@ -69,7 +70,7 @@ impl SampleSpool {
     pub fn new(schema: Schema, folder: &Path) -> Result<Self> {
         let file = tempfile::tempfile_in(folder);
         let file = file.map_err(Error::io("create a temporary file in", folder))?;
-        let mut hash = Xxh3::new();
+        let mut hash = Box::new(Xxh3::new());
         hash.update(&serde_json::to_vec(&schema).unwrap_or_default());
         Ok(Self {
             schema,

@@ -95,8 +95,13 @@ def of_sample(sample: Any) -> Fields:
                 " need no names: give a schema, whose fields they become in order, or dicts"
             )
         named = dict(zip(("image", "label"), sample, strict=True))
-    else:
+    elif _kind("image", sample) == "image":
         named = {"image": sample}
+    else:
+        raise UsageError(
+            "schema: a sample is a dict of its fields, a pair of image and label, or an image, and"
+            f" the first one is {described(sample)}"
+        )
     if not named:
         raise UsageError("schema: the first sample has no fields")
     return of_schema({str(name): _kind(name, it) for name, it in named.items()}, takes_some=False)

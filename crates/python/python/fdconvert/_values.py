@@ -137,8 +137,8 @@ def described(value: Any) -> str:
     if isinstance(value, (bytes, bytearray)):
         return f"{len(value)} bytes"
     if isinstance(value, (list, tuple, Mapping)):
-        return f"a {kind} of {len(value)}"
+        return f"{kind} of {len(value)}"
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is not None and dtype is not None:
-        return f"a {kind} of {dtype} and shape {tuple(shape)}"
-    return f"a {kind}"
+        return f"{kind} of {dtype} and shape {tuple(shape)}"
+    return kind
