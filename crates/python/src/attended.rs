@@ -1,7 +1,7 @@
 //! Work on a thread of its own, while Python's thread listens: to Ctrl-C, for the caller who wants
 //! to know how far it is, and to requests that only Python can answer.
-use fdconvert::{Cancel, Observer, Progress, Result, Skipped, Stage, Steps};
-use fdconvert_core::{Error, Image, Sample};
+use crate::desk::{Desk, Next};
+use fdconvert::{Cancel, Error, Image, Observer, Progress, Result, Sample, Skipped, Stage, Steps};
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::Value;
 use std::{
@@ -10,7 +10,6 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
-        mpsc::{self, RecvTimeoutError, SyncSender},
     },
     thread,
     time::{Duration, Instant},
@@ -19,35 +18,7 @@ use std::{
 /// How long Ctrl-C and the progress callback may have to wait.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Events that may wait for Python's thread; who has more to say waits, too.
-const EVENTS: usize = 16;
-
-/// What Python's thread is told.
-pub(crate) enum Event {
-    /// A sample is asked for.
-    Fetch(Fetch),
-    /// The work is done.
-    Done(Result<Value>),
-}
-
-/// The request of a sample, and where the answer goes.
-pub(crate) struct Fetch {
-    index: u64,
-    reply: SyncSender<Result<Sample<Image>>>,
-}
-
-/// Asks Python's thread for sample `index`.
-///
-/// # Errors
-/// What it answers; `Cancelled` when it does not listen any more.
-pub(crate) fn ask(asked: &SyncSender<Event>, index: u64) -> Result<Sample<Image>> {
-    let (reply, answer) = mpsc::sync_channel(1);
-    let sent = asked.send(Event::Fetch(Fetch { index, reply }));
-    // Requests that no one will answer are dropped, and their end of the answer with them.
-    sent.ok().and_then(|()| answer.recv().ok()).unwrap_or(Err(Error::Cancelled))
-}
-
-/// Does `work`, which is given what it may ask Python's thread by, and returns what it comes to.
+/// Does `work` and returns what it comes to. It may ask for samples at the desk that it is given;
 /// `fetch` answers.
 ///
 /// `progress` is called in this thread, at most ten times a second, with how many samples are done
@@ -56,19 +27,15 @@ pub(crate) fn ask(asked: &SyncSender<Event>, index: u64) -> Result<Sample<Image>
 pub(crate) fn attended(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&Meter, SyncSender<Event>) -> Result<Value> + Send + 'static,
+    work: impl FnOnce(&Meter, &Arc<Desk>) -> Result<Value> + Send + 'static,
     mut fetch: impl FnMut(u64) -> PyResult<Result<Sample<Image>>>,
 ) -> PyResult<Result<Value>> {
     let meter = Arc::new(Meter::default());
-    let (send, mut events) = mpsc::sync_channel(EVENTS);
+    let desk = Arc::new(Desk::default());
     // The work has a thread of its own, because signals only reach Python code in this one.
     let work = {
-        let meter = Arc::clone(&meter);
-        move || {
-            let result = in_pool(|| work(&meter, send.clone()));
-            // When this thread no longer listens it has panicked.
-            let _ = send.send(Event::Done(result));
-        }
+        let (meter, desk) = (Arc::clone(&meter), Arc::clone(&desk));
+        move || desk.finish(in_pool(|| work(&meter, &desk)))
     };
     let worker = thread::Builder::new().name("fdconvert".into()).spawn(work)?;
     let mut shown = None;
@@ -84,20 +51,11 @@ pub(crate) fn attended(
     };
     let mut looked = Instant::now();
     let ended = loop {
-        let event;
-        // A receiver is not to be shared, but it may be lent to the one who waits.
-        (event, events) = py.detach(move || (events.recv_timeout(POLL), events));
-        let answered = match event {
-            Ok(Event::Done(result)) => break Ok(result),
-            Ok(Event::Fetch(Fetch { index, reply })) => fetch(index).map(|sample| {
-                // Who has asked may have ended meanwhile.
-                let _ = reply.send(sample);
-            }),
-            Err(RecvTimeoutError::Timeout) => Ok(()),
-            Err(RecvTimeoutError::Disconnected) => match py.detach(|| worker.join()) {
-                Err(panic) => resume_unwind(panic),
-                Ok(()) => return Err(PyRuntimeError::new_err("the work left no result")),
-            },
+        let answered = match py.detach(|| desk.next(POLL)) {
+            Next::Done(result) => break Ok(result),
+            Next::Fetch(index) => fetch(index).map(|sample| desk.answer(index, sample)),
+            Next::Nothing if worker.is_finished() => break Err(died()),
+            Next::Nothing => Ok(()),
         };
         let mut look = || -> PyResult<()> {
             py.check_signals()?;
@@ -114,16 +72,22 @@ pub(crate) fn attended(
     if ended.is_err() {
         meter.cancel.cancel();
     }
-    // Whoever still waits for an answer is told that there is none.
-    drop(events);
+    desk.close();
     // A thread that is still ending would be missing in a child that is forked now. What it comes
     // to after an exception is no longer asked for.
-    let _ = py.detach(|| worker.join());
+    if let Err(panic) = py.detach(|| worker.join()) {
+        resume_unwind(panic);
+    }
     let result = ended?;
     if result.is_ok() {
         show(true)?;
     }
     Ok(result)
+}
+
+/// The work has ended without a result, which joining its thread explains.
+fn died() -> PyErr {
+    PyRuntimeError::new_err("the work left no result")
 }
 
 /// The work, with threads that end with it: those of Rayon's global pool would be missing in a

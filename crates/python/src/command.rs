@@ -1,16 +1,17 @@
 //! What the command does, as functions, and the command itself in this process.
 use crate::{
     attended::{Meter, attended},
+    desk::Desk,
     error::raise,
 };
 use fdconvert::{
-    Context, DiffOptions, InspectOptions, Pack, PackOptions, Planned, Prepared, ProfileOptions,
+    Context, DiffOptions, Error, InspectOptions, Pack, PackOptions, Planned, Prepared, ProfileOptions,
     Result, VerifyOptions, check_plan_place, diff_with, document, inspect_with, merge_with,
     plan_with, profile_document, profile_with, verify_with,
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::{Map, Value};
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 /// Run the command as a process of its own would and return its exit status.
 ///
@@ -36,12 +37,12 @@ pub(crate) fn call(
 ) -> PyResult<String> {
     let options: Map<String, Value> = serde_json::from_str(options)
         .map_err(|cause| PyRuntimeError::new_err(format!("options are no object: {cause}")))?;
-    let work = move |meter: &Meter, _| {
+    let work = move |meter: &Meter, _: &Arc<Desk>| {
         let context = Context { cancel: &meter.cancel, progress: meter };
         carry_out(&command, paths, options, context)
     };
     // What has a path is read without Python.
-    let fetch = |_| Ok(Err(fdconvert::Error::Cancelled));
+    let fetch = |_| Ok(Err(Error::Cancelled));
     let found = attended(py, progress.as_ref(), work, fetch)?;
     Ok(found.map_err(|error| raise(&error))?.to_string())
 }

@@ -2,7 +2,7 @@
 //!
 //! `dataset` is the map-style dataset, `decode` images that are of none, `loader` the source of batches, `array` the pixels that both
 //! hand out, `command` the command in this process, `writer` datasets of what Python has, `attended`
-//! work beside which Python's thread listens, `error` who raises what. The rest of the package is
+//! work beside which Python's thread listens, `desk` where it is asked, `error` who raises what. The rest of the package is
 //! Python, in `python/`.
 //!
 //! Three rules hold everywhere. The interpreter is released around everything that reads, decodes
@@ -16,6 +16,7 @@ mod attended;
 mod command;
 mod dataset;
 mod decode;
+mod desk;
 mod error;
 mod loader;
 mod sample;

@@ -86,14 +86,14 @@ def test_shuffles_splits_and_shards_are_those_of_pack(tmp_path: Path) -> None:
     for index, key in enumerate(keys):
         assert np.array_equal(np.asarray(read[index]["image"]), images[int(key[:8])])
     with fdconvert.Writer(tmp_path / "written", **options) as writer:
-        for sample in dataset:
-            writer.write(sample)
+        for index in range(len(dataset)):
+            writer.write(dataset[index])
     again = fdconvert.Dataset(tmp_path / "written")
     assert [again.key(index) for index in range(60)] == keys
 
 
 def test_every_kind_of_value(tmp_path: Path) -> None:
-    sample = {
+    sample: dict[str, Any] = {
         "image": np.full((8, 9), 7, np.uint8),
         "caption": "ein Bär",
         "score": 1.5,

@@ -12,7 +12,7 @@ from fdconvert._errors import UsageError
 from fdconvert._options import Option, Progress, given
 from fdconvert._paths import StrPath
 from fdconvert._samples import Sequenced, Streamed, fields_of
-from fdconvert._schema import Fields, SchemaLike, of_sample, of_schema
+from fdconvert._schema import SchemaLike, of_sample, of_schema
 
 
 class Writer:
@@ -69,15 +69,8 @@ class Writer:
         self._name = type(self).__name__
         # What cannot be is said now, and not after hours of writing.
         _fdconvert.check_pack(self._path, self._options)
+        self._fields = None if schema is None else of_schema(schema)
         self._is_open = True
-        if schema is not None:
-            self._begin(of_schema(schema))
-
-    def _begin(self, fields: Fields) -> _fdconvert.SampleWriter:
-        self._writer = _fdconvert.SampleWriter(
-            fields.document, fields.masks, fields.takes_some, self._path, self._options, self._name
-        )
-        return self._writer
 
     def write(self, sample: Any, key: str | None = None) -> None:
         """Take a sample, which may be changed afterwards.
@@ -86,8 +79,17 @@ class Writer:
         """
         if not self._is_open:
             raise UsageError("write: the writer is closed")
-        writer = self._writer or self._begin(of_sample(sample))
-        writer.write(sample, key)
+        if self._writer is None:
+            fields = self._fields or of_sample(sample)
+            self._writer = _fdconvert.SampleWriter(
+                fields.document,
+                fields.masks,
+                fields.takes_some,
+                self._path,
+                self._options,
+                self._name,
+            )
+        self._writer.write(sample, key)
 
     def close(self) -> dict[str, Any]:
         """Pack what was written and return the report, as ``pack`` does."""
@@ -138,8 +140,8 @@ def pack_samples(
 ) -> dict[str, Any]:
     """Pack samples and return the report."""
     if isinstance(found, Streamed):
-        # The options are checked before anything is asked of the iterable's owner again.
         writer = Writer(out, schema=schema or found.schema, progress=progress, **options)  # type: ignore[arg-type]
+        # What is recorded as the source is what was given.
         writer._name = found.name
         with writer:
             for sample in found.samples:

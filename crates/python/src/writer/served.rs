@@ -6,17 +6,18 @@ use super::{
     noted, text_of,
 };
 use crate::{
-    attended::{Event, Meter, ask, attended},
+    attended::{Meter, attended},
     command::carry_out_pack,
+    desk::Desk,
     error::raise,
 };
 use fdconvert::{Context, Error, OnError, Result, fingerprint_of};
-use fdconvert_core::{Image, Sample, Schema, Source};
+use fdconvert_core::{Ahead, Image, Sample, Schema, Source, Value};
 use pyo3::{exceptions::PyException, prelude::*};
 use std::{
     collections::BTreeMap,
     path::PathBuf,
-    sync::{Arc, mpsc::SyncSender},
+    sync::Arc,
 };
 
 /// The samples of a sequence. Threads that read them ask Python's, which alone looks at objects.
@@ -27,7 +28,9 @@ struct Served {
     extension: String,
     name: String,
     fingerprint: [u8; 16],
-    asked: SyncSender<Event>,
+    /// About what a sample takes in memory.
+    sample_bytes: u64,
+    desk: Arc<Desk>,
 }
 
 impl Source for Served {
@@ -40,7 +43,19 @@ impl Source for Served {
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
-        ask(&self.asked, index)
+        self.desk.ask(index)
+    }
+
+    fn reads_ahead(&self) -> bool {
+        true
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        self.desk.announce(indices)
+    }
+
+    fn ahead_bytes(&self, _index: u64) -> u64 {
+        self.sample_bytes
     }
 
     fn key(&self, index: u64) -> String {
@@ -143,11 +158,28 @@ pub(crate) fn pack_samples(
     let extension = keys.extension(ends.first().map_or(&[], |first| &first.values));
     sequence.extension.clone_from(&extension);
     let fingerprint = fingerprint_of(&schema, len, &ends);
-    let work = move |meter: &Meter, asked| {
-        let source = Served { schema, masks, len, extension, name, fingerprint, asked };
+    // That of the ends is as good a guess as any.
+    let sample_bytes = ends.iter().map(bytes_of).max().unwrap_or(0);
+    let work = move |meter: &Meter, desk: &Arc<Desk>| {
+        let desk = Arc::clone(desk);
+        let source =
+            Served { schema, masks, len, extension, name, fingerprint, sample_bytes, desk };
         let context = Context { cancel: &meter.cancel, progress: meter };
         carry_out_pack(&pack.source(Arc::new(source)), "packed", is_dry, context)
     };
     let found = attended(py, progress.as_ref(), work, |index| sequence.fetch(index))?;
     Ok(found.map_err(|error| sequence.exception(&error))?.to_string())
+}
+
+/// Bytes of a sample in memory, about.
+fn bytes_of(sample: &Sample<Image>) -> u64 {
+    let bytes = sample.values.iter().map(|value| match value {
+        Value::Image(Image::Encoded(image)) => image.bytes.len(),
+        Value::Image(Image::Pixels(pixels)) => pixels.data.len(),
+        Value::Image(Image::Bilevel(image)) => image.bits.len(),
+        Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes.len(),
+        Value::Text(text) => text.len(),
+        _ => size_of::<u64>(),
+    });
+    (size_of::<Sample<Image>>() + bytes.sum::<usize>()) as u64
 }

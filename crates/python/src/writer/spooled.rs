@@ -8,12 +8,13 @@ use super::{
 use crate::{
     attended::{Meter, attended},
     command::carry_out_pack,
+    desk::Desk,
     error::raise,
 };
 use fdconvert::{Context, Error, OnError, SampleSpool};
 use fdconvert_core::Sample;
 use pyo3::{exceptions::PyException, prelude::*};
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 /// Takes samples until all are there, and then packs them.
 #[pyclass(module = "fdconvert._fdconvert")]
@@ -98,7 +99,7 @@ impl SampleWriter {
     fn close(&mut self, py: Python<'_>, progress: Option<Bound<'_, PyAny>>) -> PyResult<String> {
         let (spool, Request { pack, is_dry, .. }) = self.open.take().ok_or_else(closed)?;
         let name = self.name.clone();
-        let work = move |meter: &Meter, _| {
+        let work = move |meter: &Meter, _: &Arc<Desk>| {
             let context = Context { cancel: &meter.cancel, progress: meter };
             carry_out_pack(&pack.source(spool.finish(name)?), "packed", is_dry, context)
         };
