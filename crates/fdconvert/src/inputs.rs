@@ -76,7 +76,8 @@ impl Pack {
     /// # Errors
     /// `Usage`, as [`run`](Self::run) has it; `Io`.
     pub fn check(&self) -> Result<()> {
-        let (inputs, out, overwrite) = (self.inputs.paths(), self.out.as_path(), self.how.overwrite);
+        let (inputs, out, overwrite) =
+            (self.inputs.paths(), self.out.as_path(), self.how.overwrite);
         out::check_place("OUT", out, inputs.iter(), overwrite)?;
         let settings = Settings::new(&self.options, None, Some(out))?;
         let format = &*settings.format;

@@ -94,8 +94,7 @@ fn died() -> PyErr {
 /// child of a later fork.
 fn in_pool(work: impl FnOnce() -> Result<Value> + Send) -> Result<Value> {
     let pool = rayon::ThreadPoolBuilder::new().build();
-    let pool =
-        pool.map_err(|cause| Error::io("start", "threads")(io::Error::other(cause)))?;
+    let pool = pool.map_err(|cause| Error::io("start", "threads")(io::Error::other(cause)))?;
     pool.install(work)
 }
 

@@ -5,9 +5,9 @@ use crate::{
     error::raise,
 };
 use fdconvert::{
-    Context, DiffOptions, Error, InspectOptions, Pack, PackOptions, Planned, Prepared, ProfileOptions,
-    Result, VerifyOptions, check_plan_place, diff_with, document, inspect_with, merge_with,
-    plan_with, profile_document, profile_with, verify_with,
+    Context, DiffOptions, Error, InspectOptions, Pack, PackOptions, Planned, Prepared,
+    ProfileOptions, Result, VerifyOptions, check_plan_place, diff_with, document, inspect_with,
+    merge_with, plan_with, profile_document, profile_with, verify_with,
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::{Map, Value};

@@ -70,7 +70,8 @@ impl Desk {
         self.state().coming.extend(indices);
         self.asked.notify_one();
         let mut ahead = Ahead::default();
-        ahead.hold(Announced { desk: Arc::clone(self), indices: indices.iter().copied().collect() });
+        ahead
+            .hold(Announced { desk: Arc::clone(self), indices: indices.iter().copied().collect() });
         ahead
     }
 

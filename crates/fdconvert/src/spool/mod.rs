@@ -156,9 +156,9 @@ impl SampleSpool {
         let Self { schema, mut file, folder, starts, len, hash, masks } = self;
         let flushed = file.flush();
         flushed.map_err(Error::io("write a temporary file in", &folder))?;
-        let file = file.into_inner().map_err(|error| {
-            Error::io("write a temporary file in", &folder)(error.into_error())
-        })?;
+        let file = file
+            .into_inner()
+            .map_err(|error| Error::io("write a temporary file in", &folder)(error.into_error()))?;
         let fingerprint = hash.digest128().to_le_bytes();
         let name = name.into();
         Ok(Arc::new(SpooledSamples { schema, file, folder, starts, len, name, fingerprint, masks }))

@@ -205,7 +205,8 @@ impl Fields {
     /// An integer; of a label with class names one of them, or -1 for none.
     fn number(&self, field: &FieldSpec, object: &Bound<'_, PyAny>) -> Option<i64> {
         // NumPy's booleans are no integers to Python.
-        let number = object.extract().ok().or_else(|| object.extract::<bool>().ok().map(i64::from))?;
+        let number =
+            object.extract().ok().or_else(|| object.extract::<bool>().ok().map(i64::from))?;
         let n_classes = field.class_names.as_ref().map(|names| names.len() as i64);
         let is_class = n_classes.is_none_or(|n| (-1..n).contains(&number));
         is_class.then_some(number)

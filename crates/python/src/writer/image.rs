@@ -90,9 +90,8 @@ fn of_row(row: &Bound<'_, PyDict>) -> Result<Option<Image>, Unfit> {
     if !is_raw {
         return of_memory(&bytes);
     }
-    let side = |name: &str| -> PyResult<u32> {
-        row.get_item(name)?.map_or(Ok(0), |side| side.extract())
-    };
+    let side =
+        |name: &str| -> PyResult<u32> { row.get_item(name)?.map_or(Ok(0), |side| side.extract()) };
     let (width, height) = (side("width")?, side("height")?);
     let image = Encoded::new(Codec::Raw, width, height, shared(&bytes)?);
     Ok(Some(Image::Encoded(image)))

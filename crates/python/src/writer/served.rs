@@ -14,11 +14,7 @@ use crate::{
 use fdconvert::{Context, Error, OnError, Result, fingerprint_of};
 use fdconvert_core::{Ahead, Image, Sample, Schema, Source, Value};
 use pyo3::{exceptions::PyException, prelude::*};
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 /// The samples of a sequence. Threads that read them ask Python's, which alone looks at objects.
 struct Served {
