@@ -54,7 +54,11 @@ pub(crate) fn attended(
         let answered = match py.detach(|| desk.next(POLL)) {
             Next::Done(result) => break Ok(result),
             Next::Fetch(index) => fetch(index).map(|sample| desk.answer(index, sample)),
-            Next::Nothing if worker.is_finished() => break Err(died()),
+            // It may have ended since, with a result or by a panic.
+            Next::Nothing if worker.is_finished() => match desk.next(Duration::ZERO) {
+                Next::Done(result) => break Ok(result),
+                _ => break Err(PyRuntimeError::new_err("the work left no result")),
+            },
             Next::Nothing => Ok(()),
         };
         let mut look = || -> PyResult<()> {
@@ -83,11 +87,6 @@ pub(crate) fn attended(
         show(true)?;
     }
     Ok(result)
-}
-
-/// The work has ended without a result, which joining its thread explains.
-fn died() -> PyErr {
-    PyRuntimeError::new_err("the work left no result")
 }
 
 /// The work, with threads that end with it: those of Rayon's global pool would be missing in a

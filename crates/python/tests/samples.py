@@ -22,6 +22,7 @@ class TorchLike:
 
     def __init__(self, images: Any, labels: Any) -> None:
         self.images, self.labels = images, labels
+        self.classes: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.images)

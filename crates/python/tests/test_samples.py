@@ -168,6 +168,13 @@ def test_tensors_by_their_protocol(tmp_path: Path) -> None:
     check(tmp_path / "set.beton", images, labels)
 
 
+def test_pairs_have_the_classes_of_their_dataset(tmp_path: Path) -> None:
+    dataset = TorchLike(*samples.cifar_like(5))
+    dataset.classes = CLASSES
+    fdconvert.pack(dataset, tmp_path / "set.beton")
+    assert fdconvert.Dataset(tmp_path / "set.beton").classes == CLASSES
+
+
 def test_hugging_face_by_its_features(photos: Path, tmp_path: Path) -> None:
     files = sorted(photos.rglob("*.png"))
     rows = [

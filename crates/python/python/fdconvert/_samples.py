@@ -97,4 +97,12 @@ def fields_of(found: Sequenced | Streamed, schema: SchemaLike | None, first: Any
         return of_schema(schema)
     if found.schema is not None:
         return of_schema(found.schema, takes_some=False)
-    return of_sample(first)
+    return of_sample(first, _classes_of(found.samples))
+
+
+def _classes_of(samples: Any) -> list[str]:
+    """The class names that a dataset of torchvision has."""
+    classes = getattr(samples, "classes", None)
+    if not isinstance(classes, (list, tuple)) or not all(isinstance(it, str) for it in classes):
+        return []
+    return list(classes)

@@ -84,8 +84,9 @@ def _field(name: str, kind: FieldKind) -> dict[str, Any]:
     return {"kind": "int", "class_names": names}
 
 
-def of_sample(sample: Any) -> Fields:
-    """The fields that a sample has: names and kinds, in its order."""
+def of_sample(sample: Any, classes: Sequence[str] = ()) -> Fields:
+    """The fields that a sample has: names and kinds, in its order. The label of a pair is one of
+    ``classes``, where there are any."""
     if isinstance(sample, Mapping):
         named = {name: it for name, it in sample.items() if not str(name).startswith("__")}
     elif isinstance(sample, (tuple, list)):
@@ -104,7 +105,10 @@ def of_sample(sample: Any) -> Fields:
         )
     if not named:
         raise UsageError("schema: the first sample has no fields")
-    return of_schema({str(name): _kind(name, it) for name, it in named.items()}, takes_some=False)
+    kinds = {str(name): _kind(name, it) for name, it in named.items()}
+    if classes and isinstance(sample, (tuple, list)) and kinds["label"] == "int":
+        kinds["label"] = list(classes)
+    return of_schema(kinds, takes_some=False)
 
 
 def _kind(name: str, value: Any) -> FieldKind:

@@ -22,10 +22,10 @@ pub(super) fn image(
     if let Some(image) = of_memory(object)? {
         return Ok(image);
     }
-    if let Ok(dict) = object.cast::<PyDict>() {
-        if let Some(image) = of_row(dict)? {
-            return Ok(image);
-        }
+    if let Ok(dict) = object.cast::<PyDict>()
+        && let Some(image) = of_row(dict)?
+    {
+        return Ok(image);
     }
     let py = object.py();
     // Images of Pillow, tensors, paths: what is there to be looked at in Python.
