@@ -5,7 +5,8 @@
 //! (`fractal:fractaldb?classes=1000`). [`Pack`] writes sources into a dataset as [`PackOptions`]
 //! say; [`open`] reads one; [`plan`], [`Planned`] and [`merge`] write one with several machines;
 //! [`profile`](fn@profile) finds the share of BMP images that a machine reads fastest; [`Loader`]
-//! makes batches.
+//! makes batches. What is no path is packed by [`Pack::from_source`]: any [`Source`], or samples that
+//! come one after another, by a [`SampleSpool`].
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -32,6 +33,7 @@ mod chunk;
 mod diff;
 mod document;
 mod formula;
+mod inputs;
 mod inspect;
 mod keys;
 mod launcher;
@@ -50,6 +52,7 @@ mod root_hash;
 mod settings;
 mod sources;
 mod splits;
+mod spool;
 mod verify;
 
 pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff, diff_with};
@@ -73,12 +76,13 @@ pub use progress::{Context, Event, Progress, Stage, Steps};
 pub use root_hash::{RootHash, root_hash, root_hash_with};
 pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;
+pub use spool::{SampleSpool, SpooledSamples, fingerprint_of};
 pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};
 
 pub use fdconvert_codec::{Alpha, By, Filter, MetadataKind, Policy, Subsampling};
 pub use fdconvert_core::{
-    Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Reader, Result, Sample, Schema,
-    Skipped, Source, Value,
+    Codec, Encoded, Error, FieldSpec, Format, Ignored, Image, Kind, Pixels, Reader, Result, Sample,
+    Schema, Skipped, Source, Value,
 };
 pub use fdconvert_loader::{Batch, Datasets, Loader, Options as LoaderOptions};
 pub use fdconvert_pipeline::{Cancel, Dataset, LeaseCounts, Observer, OnError, Part, Plan, Report};

@@ -3,6 +3,7 @@ use crate::{
     ByteCount, Context, PackOptions, Stage,
     choose::{self, Chosen},
     formula::{self, FormulaOutput, FormulaReport},
+    inputs::{Inputs, no_recipe},
     keys, leased,
     options::from_object,
     out, page, ratio,
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
     time::Duration,
 };
@@ -34,10 +36,10 @@ use std::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct Pack {
-    sources: Vec<PathBuf>,
-    out: PathBuf,
-    options: PackOptions,
-    how: How,
+    pub(crate) inputs: Inputs,
+    pub(crate) out: PathBuf,
+    pub(crate) options: PackOptions,
+    pub(crate) how: How,
     listing_cache: Option<PathBuf>,
     dry: bool,
     unpacks: bool,
@@ -150,8 +152,9 @@ impl Pack {
         sources: impl IntoIterator<Item = P>,
         out: impl AsRef<Path>,
     ) -> Self {
+        let paths = sources.into_iter().map(|path| path.as_ref().to_owned()).collect();
         Self {
-            sources: sources.into_iter().map(|path| path.as_ref().to_owned()).collect(),
+            inputs: Inputs::Paths(paths),
             out: out.as_ref().to_owned(),
             options: PackOptions::default(),
             how: How::default(),
@@ -159,6 +162,68 @@ impl Pack {
             dry: false,
             unpacks: false,
         }
+    }
+
+    /// Packs the samples of any other [`Source`] into `out`: of one that a program has made, or of a
+    /// [`SampleSpool`](crate::SampleSpool). Options that say how folders are read mean nothing here
+    /// and are refused.
+    ///
+    /// Many threads read it, in the plan's order but for those that are faster. A run that was
+    /// interrupted is continued where the source's [fingerprint](Source::fingerprint), the options
+    /// and the version are the same; that its samples then are the same, too, is the source's
+    /// promise.
+    ///
+    /// ```
+    /// use fdconvert::{FieldSpec, Image, Kind, Pack, Pixels, Result, Sample, Schema, Source, Value};
+    /// use std::sync::Arc;
+    ///
+    /// /// Gray squares, each a little brighter than the one before.
+    /// struct Squares(Schema);
+    ///
+    /// impl Source for Squares {
+    ///     fn schema(&self) -> &Schema {
+    ///         &self.0
+    ///     }
+    ///
+    ///     fn len(&self) -> u64 {
+    ///         256
+    ///     }
+    ///
+    ///     fn read(&self, index: u64) -> Result<Sample<Image>> {
+    ///         let data = vec![index as u8; 16 * 16 * 3];
+    ///         let pixels = Pixels { width: 16, height: 16, channels: 3, data };
+    ///         Ok(Sample { key: self.key(index), values: vec![Value::Image(Image::Pixels(pixels))] })
+    ///     }
+    ///
+    ///     fn key(&self, index: u64) -> String {
+    ///         format!("{index:08}.png")
+    ///     }
+    ///
+    ///     fn name(&self) -> String {
+    ///         "squares".into()
+    ///     }
+    ///
+    ///     fn fingerprint(&self) -> [u8; 16] {
+    ///         *b"squares, 256 v1 "
+    ///     }
+    /// }
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let out = folder.path().join("squares.beton");
+    /// let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image)])?;
+    /// let report = Pack::from_source(Arc::new(Squares(schema)), &out).threads(2).run()?;
+    /// assert_eq!(report.samples, 256);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_source(source: Arc<dyn Source>, out: impl AsRef<Path>) -> Self {
+        Self::new([] as [&Path; 0], out).source(source)
+    }
+
+    /// Packs this source in place of paths, as [`from_source`](Self::from_source) does.
+    #[must_use]
+    pub fn source(mut self, source: Arc<dyn Source>) -> Self {
+        self.inputs = Inputs::Source(source);
+        self
     }
 
     /// As [`new`](Self::new), with all options from one JSON object: those of [`PackOptions`], and
@@ -249,25 +314,31 @@ impl Pack {
     /// As for [`run`](Self::run), before anything is written.
     pub fn prepare(&self, context: Context<'_>) -> Result<Prepared> {
         let masks = self.options.pair.iter().map(|pair| &pair.path);
-        out::check_place("OUT", &self.out, self.sources.iter().chain(masks), self.how.overwrite)?;
+        let paths = self.inputs.paths();
+        out::check_place("OUT", &self.out, paths.iter().chain(masks), self.how.overwrite)?;
         if self.unpacks {
             return self.prepare_unpacking();
         }
         let left = (!self.dry).then_some(&*self.out);
         let options = &self.options;
-        let ratio = ratio::settle(options, &self.sources, left, self.how.overwrite, context)?;
+        let cache = self.listing_cache.as_deref();
+        let opening = Opening { options, context, cache };
+        let uncached = || self.inputs.open(Opening { cache: None, ..opening });
+        let ratio = ratio::settle(options, &uncached, left, self.how.overwrite, context)?;
         let mut settings = Settings::new(options, ratio.as_ref(), Some(&self.out))?;
         out::check_name(&self.out, &*settings.format)?;
         if settings.format.capabilities().formulas_only {
-            let formula = formula::prepare(&self.sources, &self.out, &settings, &self.how)?;
+            if matches!(self.inputs, Inputs::Source(_)) {
+                return Err(no_recipe(&self.out));
+            }
+            let formula = formula::prepare(paths, &self.out, &settings, &self.how)?;
             return Ok(Prepared::Formula(formula));
         }
         let list = keys::read(options)?;
-        let opening = Opening { options, context, cache: self.listing_cache.as_deref() };
-        let source = opening.open(&self.sources)?;
+        let source = self.inputs.open(opening)?;
         refuse_without_images(options, source.schema())?;
         settings.plan.on_error = Some(self.how.on_error);
-        settings.plan.only_split = splits::only_split(&self.sources, &*source, &*settings.format);
+        settings.plan.only_split = splits::only_split(paths, &*source, &*settings.format);
         // By key or size it looks at every sample.
         let planning = context.progress.stage(Stage::Planning);
         if let Some(list) = list {
@@ -282,7 +353,7 @@ impl Pack {
         drop(planning);
         let jpeg_index = options.jpeg_index.bits();
         let masks = options.pair.iter().map(|pair| &pair.path);
-        let paths = self.sources.iter().chain(masks).cloned().collect();
+        let paths = paths.iter().chain(masks).cloned().collect();
         let how = self.how.clone();
         Samples::new((paths, source), plan, settings, jpeg_index, &self.out, how)
             .map(Prepared::Samples)
@@ -292,11 +363,12 @@ impl Pack {
 impl Pack {
     /// The samples of one dataset on their way into one folder.
     fn prepare_unpacking(&self) -> Result<Prepared> {
-        let [dataset] = &self.sources[..] else {
+        let [dataset] = self.inputs.paths() else {
             return Err(Error::usage("source", "one dataset is unpacked at a time"));
         };
         let limit = MaxDecompressed(self.options.max_decompressed.map(|bytes| bytes.0));
         let source: Box<dyn Source> = fdconvert_reader::open_within(dataset, limit)?;
+        let source: Arc<dyn Source> = source.into();
         let mut settings = Settings::new(&self.options, None, Some(&self.out))?;
         let splits = source.splits();
         let is_divided = split_names(&splits).len() > 1;
@@ -322,7 +394,7 @@ pub enum Prepared {
 /// Samples on their way into a dataset.
 pub struct Samples {
     paths: Vec<PathBuf>,
-    source: Box<dyn Source>,
+    source: Arc<dyn Source>,
     plan: Plan,
     settings: Settings,
     jpeg_index: Option<u32>,
@@ -334,7 +406,7 @@ pub struct Samples {
 
 impl Samples {
     pub(crate) fn new(
-        (paths, source): (Vec<PathBuf>, Box<dyn Source>),
+        (paths, source): (Vec<PathBuf>, Arc<dyn Source>),
         plan: Plan,
         settings: Settings,
         jpeg_index: Option<u32>,

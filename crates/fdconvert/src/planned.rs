@@ -26,6 +26,7 @@ use serde_json::{Map, Value, json};
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -102,7 +103,10 @@ pub fn plan_with(
     listing_cache: Option<&Path>,
     context: Context<'_>,
 ) -> Result<Planned> {
-    let ratio = ratio::settle(options, paths, None, false, context)?;
+    let open = || -> Result<Arc<dyn Source>> {
+        Ok(Opening { options, context, cache: None }.open(paths)?.into())
+    };
+    let ratio = ratio::settle(options, &open, None, false, context)?;
     let mut settings = Settings::new(options, ratio.as_ref(), None)?;
     let list = keys::read(options)?;
     let opening = Opening { options, context, cache: listing_cache };
@@ -343,7 +347,7 @@ impl Planned {
     /// Its samples, written to `out` that way.
     pub(crate) fn samples(self, out: &Path, how: How) -> Result<Samples> {
         let Self { source, paths, plan, settings, jpeg_index, .. } = self;
-        Samples::new((paths, source), plan, settings, jpeg_index, out, how)
+        Samples::new((paths, source.into()), plan, settings, jpeg_index, out, how)
     }
 }
 

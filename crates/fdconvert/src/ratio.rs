@@ -3,10 +3,9 @@ use crate::{
     Context, Event, PackOptions,
     options::{Encoding, Ratio},
     profile::{self, ProfileOptions},
-    sources::Opening,
 };
 use fdconvert_codec::By;
-use fdconvert_core::{Codec, Error, Result, named};
+use fdconvert_core::{Codec, Error, Result, Source, named};
 use fdconvert_pipeline::Balance;
 use fdconvert_profile::{Machine, Model, Report};
 use fdconvert_storage::{
@@ -17,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// What the option has become.
@@ -36,11 +36,12 @@ const COPY: &str = ".fdconvert/profile.json";
 /// Of a profile.
 const MAX_PROFILE_BYTES: u64 = 64 << 20;
 
-/// The number that the option asks for. `out` is the dataset that will be written, where that is
+/// The number that the option asks for; `open` opens the source, where that has to be measured.
+/// `out` is the dataset that will be written, where that is
 /// known already; nothing is left there on a dry run.
 pub(crate) fn settle(
     options: &PackOptions,
-    paths: &[PathBuf],
+    open: &dyn Fn() -> Result<Arc<dyn Source>>,
     out: Option<&Path>,
     overwrite: bool,
     context: Context<'_>,
@@ -62,7 +63,7 @@ pub(crate) fn settle(
             let report = match kept {
                 Some(copy) => read(copy)?,
                 None => {
-                    let report = quick(options, paths, out, context)?;
+                    let report = quick(options, &*open()?, out, context)?;
                     if let Some(copy) = &copy {
                         leave(&report, copy)?;
                     }
@@ -90,11 +91,10 @@ pub(crate) fn settle(
 /// after seconds.
 fn quick(
     options: &PackOptions,
-    paths: &[PathBuf],
+    source: &dyn Source,
     out: Option<&Path>,
     context: Context<'_>,
 ) -> Result<Report> {
-    let source = Opening { options, context, cache: None }.open(paths)?;
     let encoded = match options.encode {
         Some(Encoding::Png) => Some(Codec::Png),
         Some(Encoding::Webp) => Some(Codec::Webp),
@@ -114,7 +114,7 @@ fn quick(
         max_file_bytes: options.max_file_bytes,
         ..ProfileOptions::default()
     };
-    profile::measure(&*source, &setup, &current(), context)
+    profile::measure(source, &setup, &current(), context)
 }
 
 fn current() -> PathBuf {

@@ -120,7 +120,7 @@ def test_errors_have_classes(photos: Path, beton: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError):
         fdconvert.pack(photos, tmp_path / "x.beton", jpeg_quality=1000)
     with pytest.raises(TypeError):
-        fdconvert.pack(3, tmp_path / "x.beton")  # type: ignore[arg-type]
+        fdconvert.pack(3, tmp_path / "x.beton")
     assert issubclass(fdconvert.UsageError, fdconvert.Error)
     assert issubclass(fdconvert.DataError, fdconvert.Error)
     again = pickle.loads(pickle.dumps(unknown.value))

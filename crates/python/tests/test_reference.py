@@ -21,6 +21,7 @@ DOCUMENTED: dict[str, Callable[..., Any]] = {
     "verify": fdconvert.verify,
     "diff": fdconvert.diff,
     "profile": fdconvert.profile,
+    "Writer": fdconvert.Writer,
     "Dataset": fdconvert.Dataset,
     "decode": fdconvert.decode,
     "Loader": fdconvert.Loader,

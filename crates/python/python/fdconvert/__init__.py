@@ -3,7 +3,8 @@
 ``pack``, ``plan``, ``merge``, ``unpack``, ``inspect``, ``verify``, ``diff`` and ``profile`` are the
 commands of the same names, run in this process, and ``pack_plan`` is ``pack`` with a plan.
 ``Dataset`` opens what was packed, or a folder of images, as a sequence, and ``Loader`` makes batches
-of it for training. ``decode`` makes arrays of images that are in no dataset.
+of it for training. ``decode`` makes arrays of images that are in no dataset. ``pack`` takes samples
+that the program has, too, and ``Writer`` those that come one after another.
 A path may be a URL of a store (``s3://``, ``gs://``, ``az://``, ``https://``, ``hf://``), as text;
 ``set_store_options`` says more about stores than the environment does.
 ``TorchIterable`` is the loader for torch's ``DataLoader``; it alone needs torch.
@@ -35,6 +36,7 @@ from fdconvert._fdconvert import (
     set_store_options,
 )
 from fdconvert._loader import Batch, Geometry, Loader, Objects
+from fdconvert._writer import Writer
 
 if TYPE_CHECKING:
     from fdconvert._torch import TorchIterable as TorchIterable
@@ -52,6 +54,7 @@ __all__ = [
     "Loader",
     "Objects",
     "UsageError",
+    "Writer",
     "__version__",
     "decode",
     "diff",

@@ -2,25 +2,23 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from fdconvert import _fdconvert
+from fdconvert._errors import UsageError
+from fdconvert._options import Option, Progress, given
 from fdconvert._paths import StrPath
-
-Scalar: TypeAlias = str | int | float | os.PathLike[str]
-Option: TypeAlias = Scalar | Iterable[Scalar] | Mapping[str, Scalar] | None
-"""``True`` gives a flag, ``None`` leaves an option out, a list repeats it, and a mapping gives
-``NAME=VALUE`` for each of its items."""
-
-Progress: TypeAlias = Callable[[int, int], object]
-"""Called with how many samples are done and how many there are."""
+from fdconvert._samples import found_in
+from fdconvert._schema import SchemaLike
+from fdconvert._writer import pack_samples
 
 
 def pack(
-    sources: StrPath | Iterable[StrPath],
+    sources: Any,
     out: StrPath,
     *,
+    schema: SchemaLike | None = None,
     format: str | None = None,
     labels: StrPath | None = None,
     encode: str | None = None,
@@ -38,14 +36,18 @@ def pack(
     progress: Progress | None = None,
     **options: Option,
 ) -> dict[str, Any]:
-    """Pack sources into a dataset and return the report.
+    """Pack sources, or samples that the program has, into a dataset and return the report.
 
     This is ``fdconvert pack SOURCES... OUT``; ``fdconvert pack --help`` explains every option, and
     ``docs/json.md`` the report. Options that are not named here are given as ``options``, with
     ``_`` for ``-``: ``page_size="16MiB"``, ``compact=True``, ``pair={"mask": "annotations"}``.
     The report's ``skipped`` lists samples that were left out with ``on_error="skip"``.
+
+    ``sources`` is a path or several; or samples: a sequence of dictionaries or of pairs of image
+    and label, such as a dataset of torch or Hugging Face, a mapping of columns such as arrays, or
+    any other iterable. ``schema`` names their fields and what they hold; without it the dataset or
+    the first sample does.
     """
-    paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     named: dict[str, Option] = {
         "format": format,
         "labels": labels,
@@ -62,7 +64,12 @@ def pack(
         "overwrite": overwrite,
         "threads": threads,
     }
-    return _run("pack", [*paths, out], named | options, progress)
+    found = found_in(sources)
+    if not isinstance(found, list):
+        return pack_samples(found, out, schema, named | options, progress)
+    if schema is not None:
+        raise UsageError("schema: it is for samples; what has a path has fields of its own")
+    return _run("pack", [*found, out], named | options, progress)
 
 
 def plan(
@@ -231,20 +238,8 @@ def _run(
     options: Mapping[str, Option],
     progress: Progress | None,
 ) -> dict[str, Any]:
-    given = {name: _plain(value) for name, value in options.items() if value is not None}
     paths = [os.fspath(path) for path in paths]
     document: dict[str, Any] = json.loads(
-        _fdconvert.call(command, paths, json.dumps(given), progress)
+        _fdconvert.call(command, paths, json.dumps(given(options)), progress)
     )
     return document
-
-
-def _plain(value: Option) -> object:
-    """The value as JSON has it."""
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, (str, int, float)) or value is None:
-        return value
-    return [_plain(part) for part in value]

@@ -4,7 +4,21 @@ from typing import Any, Final, Self, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, disjoint_base
 
-__all__ = ["Array", "BatchSource", "Dataset", "DeviceArray", "__version__", "call", "decode", "main", "set_store_options"]
+__all__ = [
+    "Array",
+    "BatchSource",
+    "Dataset",
+    "DeviceArray",
+    "SampleWriter",
+    "__version__",
+    "call",
+    "check_pack",
+    "decode",
+    "is_image",
+    "main",
+    "pack_samples",
+    "set_store_options",
+]
 
 __version__: Final[str]
 
@@ -14,6 +28,18 @@ def call(
     command: str,
     paths: Sequence[str | os.PathLike[str]],
     options: str,
+    progress: Callable[[int, int], object] | None = None,
+) -> str: ...
+def check_pack(out: str | os.PathLike[str], options: str) -> None: ...
+def is_image(content: bytes) -> bool: ...
+def pack_samples(
+    samples: Any,
+    schema: str,
+    masks: Sequence[int],
+    takes_some: bool,
+    out: str | os.PathLike[str],
+    options: str,
+    name: str,
     progress: Callable[[int, int], object] | None = None,
 ) -> str: ...
 @overload
@@ -114,6 +140,22 @@ class BatchSource:
     def stats(self) -> dict[str, Any]: ...
     def reset_stats(self) -> None: ...
     def close(self) -> None: ...
+
+@final
+class SampleWriter:
+    def __new__(
+        cls,
+        schema: str,
+        masks: Sequence[int],
+        takes_some: bool,
+        out: str | os.PathLike[str],
+        options: str,
+        name: str,
+    ) -> Self: ...
+    def write(self, sample: Any, key: str | None = None) -> None: ...
+    def close(self, progress: Callable[[int, int], object] | None = None) -> str: ...
+    def discard(self) -> None: ...
+    def __len__(self) -> int: ...
 
 @disjoint_base
 class Dataset:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import fdconvert
-from fdconvert._commands import Progress
+from fdconvert._options import Progress
 from fdconvert._paths import StrPath, absolute
 
 try:

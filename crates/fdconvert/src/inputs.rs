@@ -1,0 +1,132 @@
+//! What a run packs: paths that it opens, or a source that the program made.
+use crate::{Pack, out, pack::threads, settings::Settings, sources::Opening};
+use fdconvert_codec::Encode;
+use fdconvert_core::{Codec, Error, Layout, Result, Source, message, named};
+use fdconvert_storage::place;
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Where samples come from.
+#[derive(Clone)]
+pub(crate) enum Inputs {
+    /// Folders of images, packed datasets, recipes.
+    Paths(Vec<PathBuf>),
+    /// Anything else.
+    Source(Arc<dyn Source>),
+}
+
+impl fmt::Debug for Inputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Paths(paths) => f.debug_tuple("Paths").field(paths).finish(),
+            Self::Source(source) => f.debug_tuple("Source").field(&source.name()).finish(),
+        }
+    }
+}
+
+impl Inputs {
+    /// The paths that are read, of which a program's own source has none.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        match self {
+            Self::Paths(paths) => paths,
+            Self::Source(_) => &[],
+        }
+    }
+
+    /// All of them, joined.
+    pub(crate) fn open(&self, opening: Opening<'_>) -> Result<Arc<dyn Source>> {
+        match self {
+            Self::Paths(paths) => opening.open(paths).map(Arc::from),
+            Self::Source(source) => {
+                refuse_options_of_folders(opening)?;
+                Ok(Arc::clone(source))
+            }
+        }
+    }
+}
+
+/// Refuses what says how folders are read: it would be ignored.
+fn refuse_options_of_folders(opening: Opening<'_>) -> Result<()> {
+    let options = opening.options;
+    let given = [
+        (named::LABELS, options.labels.is_some()),
+        (named::PAIR, !options.pair.is_empty()),
+        (named::FOLLOW_LINKS, options.follow_links),
+        (named::LISTING_CACHE, opening.cache.is_some()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let what = "it is about folders of images, and the samples come from the program; \
+                        leave it out, and give what it says as fields of the samples";
+            Err(Error::usage(option, what))
+        }
+    }
+}
+
+impl Pack {
+    /// Checks options and output before there is a source, for programs that take hours to make
+    /// their samples: what [`run`](Self::run) would refuse for other reasons than the samples. An
+    /// output of one file that exists is refused without `overwrite`, and so is a complete dataset
+    /// of shards.
+    ///
+    /// # Errors
+    /// `Usage`, as [`run`](Self::run) has it; `Io`.
+    pub fn check(&self) -> Result<()> {
+        let (inputs, out, overwrite) =
+            (self.inputs.paths(), self.out.as_path(), self.how.overwrite);
+        out::check_place("OUT", out, inputs.iter(), overwrite)?;
+        let settings = Settings::new(&self.options, None, Some(out))?;
+        let format = &*settings.format;
+        out::check_name(out, format)?;
+        settings.policy.check_format(format)?;
+        threads(self.how.threads)?;
+        if format.capabilities().formulas_only {
+            return Err(no_recipe(out));
+        }
+        if overwrite {
+            return Ok(());
+        }
+        let is_file = format.capabilities().layout == Layout::File;
+        if is_file && place::exists(out)? {
+            let what = message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
+            return Err(Error::usage("OUT", what));
+        }
+        // No run has this fingerprint: a manifest is of another one.
+        if format.is_sharded() {
+            format.completed(out, [0; 16])?;
+        }
+        Ok(())
+    }
+
+    /// The codec that an image becomes which is `stored` as such in the source, or that is made of
+    /// pixels: for sources that have to name their samples. Where only the image decides, the
+    /// likely one. Raw pixels count as PNG, which they are unpacked as.
+    ///
+    /// # Errors
+    /// `Usage` for options that cannot be.
+    pub fn likely_codec(&self, stored: Option<Codec>) -> Result<Codec> {
+        let settings = Settings::new(&self.options, None, Some(&self.out))?;
+        let codec = match settings.policy.encode {
+            Encode::Jpeg | Encode::Smart { .. } | Encode::Mix { .. } => Codec::Jpeg,
+            Encode::Png => Codec::Png,
+            Encode::Bmp => Codec::Bmp,
+            Encode::Webp => Codec::Webp,
+            Encode::Raw => Codec::Raw,
+            Encode::Keep => stored.unwrap_or_else(|| settings.format.fallback()),
+        };
+        Ok(if codec == Codec::Raw { Codec::Png } else { codec })
+    }
+}
+
+/// The refusal of samples for a format that keeps recipes.
+pub(crate) fn no_recipe(out: &Path) -> Error {
+    let what = format!(
+        "{} would keep a recipe and no samples; give a recipe, or choose another format",
+        out.display()
+    );
+    Error::usage(named::FORMAT.with("formula"), what)
+}

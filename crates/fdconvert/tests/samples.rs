@@ -1,0 +1,160 @@
+//! Samples that a program has: sources of its own, and spools.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use fdconvert::{
+    DiffOptions, Error, FieldSpec, Image, Kind, OnError, Pack, PackOptions, Pixels, Result, Sample,
+    SampleSpool, Schema, Source, SpooledSamples, Value, diff, fingerprint_of,
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Squares in two classes; sample 3 cannot be read.
+struct Squares {
+    schema: Schema,
+    broken: bool,
+}
+
+impl Squares {
+    fn new(broken: bool) -> Arc<Self> {
+        let classes: Arc<[String]> = ["dark", "light"].map(String::from).into();
+        let fields = vec![
+            FieldSpec::new("image", Kind::Image),
+            FieldSpec::label("label", classes),
+            FieldSpec::new("text", Kind::Text),
+        ];
+        Arc::new(Self { schema: Schema::new(fields).unwrap(), broken })
+    }
+}
+
+impl Source for Squares {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        40
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        if self.broken && index == 3 {
+            return Err(Error::sample(self.key(index), "it was never made"));
+        }
+        let data = vec![index as u8 * 5; 16 * 16 * 3];
+        let image = Image::Pixels(Pixels { width: 16, height: 16, channels: 3, data });
+        let values = vec![
+            Value::Image(image),
+            Value::Int(i64::from(index >= 20)),
+            Value::Text(format!("square {index}")),
+        ];
+        Ok(Sample { key: self.key(index), values })
+    }
+
+    fn key(&self, index: u64) -> String {
+        format!("{index:08}.png")
+    }
+
+    fn name(&self) -> String {
+        "squares".into()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        fingerprint_of(&self.schema, self.len(), &[])
+    }
+}
+
+/// The same samples, in a spool.
+fn spooled(source: &Squares, folder: &Path) -> Arc<SpooledSamples> {
+    let mut spool = SampleSpool::new(source.schema().clone(), folder).unwrap();
+    for index in 0..source.len() {
+        match source.read(index) {
+            Ok(sample) => spool.push(&sample).unwrap(),
+            Err(error) => {
+                spool.push_unreadable(&source.key(index), "it was never made").unwrap();
+                assert!(error.to_string().contains("it was never made"));
+            }
+        }
+    }
+    assert_eq!((spool.len(), spool.is_empty()), (40, false));
+    spool.finish("squares").unwrap()
+}
+
+#[test]
+fn sources_of_the_program_are_packed_as_folders_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Squares::new(false);
+    for format in ["beton", "wds", "mds", "mixed"] {
+        let options = PackOptions::default().format(format).shuffle(true).seed(4);
+        let made = [("made-1", 1), ("made-4", 4)].map(|(name, threads)| {
+            let out = folder.path().join(format!("{format}-{name}"));
+            let pack = Pack::from_source(source.clone(), &out).options(options.clone());
+            let report = pack.threads(threads).run().unwrap();
+            assert_eq!((report.samples, report.skipped.len()), (40, 0));
+            out
+        });
+        let out = folder.path().join(format!("{format}-spooled"));
+        let spool = spooled(&source, folder.path());
+        assert_eq!(spool.key(7), "00000007.png");
+        assert_eq!(spool.label(30).unwrap(), Some(1));
+        Pack::from_source(spool, &out).options(options).threads(2).run().unwrap();
+        for other in [&made[1], &out] {
+            assert_eq!(diff(&made[0], other, &DiffOptions::default()).unwrap().same, 40);
+        }
+        let dataset = fdconvert::open(&out).unwrap();
+        let sample = dataset.get(0).unwrap();
+        let number: u64 = sample.key[..8].parse().unwrap();
+        assert!(sample.values.contains(&Value::Text(format!("square {number}"))));
+    }
+}
+
+#[test]
+fn what_a_source_cannot_give_is_left_out_or_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Squares::new(true);
+    let sources: [Arc<dyn Source>; 2] = [source.clone(), spooled(&source, folder.path())];
+    for (number, source) in sources.into_iter().enumerate() {
+        let out = folder.path().join(format!("{number}.beton"));
+        let failed = Pack::from_source(source.clone(), &out).run().unwrap_err();
+        assert_eq!(failed.to_string(), "sample `00000003.png`: it was never made");
+        assert!(!out.exists());
+        let report = Pack::from_source(source, &out).on_error(OnError::Skip).run().unwrap();
+        assert_eq!((report.samples, report.skipped[0].index), (39, 3));
+    }
+}
+
+#[test]
+fn options_of_folders_mean_nothing_to_a_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.beton");
+    let refused = |pack: Pack| pack.run().unwrap_err().to_string();
+    let pack = || Pack::from_source(Squares::new(false), &out);
+    let labels = PackOptions::default().labels(PathBuf::from("labels.csv"));
+    assert!(refused(pack().options(labels)).starts_with("labels: it is about folders of images"));
+    let cache = pack().listing_cache(folder.path().join("cache"));
+    assert!(refused(cache).starts_with("listing_cache: it is about folders"));
+    let formula = PackOptions::default().format("formula");
+    assert!(refused(pack().options(formula)).contains("would keep a recipe and no samples"));
+    pack().check().unwrap();
+    pack().run().unwrap();
+    let exists = pack().check().unwrap_err().to_string();
+    assert!(exists.ends_with("out.beton exists; replace it with `overwrite`"), "{exists}");
+    pack().overwrite(true).check().unwrap();
+}
+
+#[test]
+fn samples_that_do_not_fit_leave_a_spool_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Squares::new(false);
+    let mut spool = SampleSpool::beside(&folder.path().join("a/b"), source.schema.clone()).unwrap();
+    let good = source.read(0).unwrap();
+    spool.push(&good).unwrap();
+    let short = Sample { key: "short".into(), values: good.values[..2].to_vec() };
+    let refused = spool.push(&short).unwrap_err().to_string();
+    assert_eq!(refused, "sample `short`: has 2 values for 3 fields");
+    let spool = spool.finish("one").unwrap();
+    assert_eq!((spool.len(), spool.read(0).unwrap().values.len()), (1, 3));
+    assert!(spool.read(1).is_err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,144 @@
+"""Looks at values of other libraries, none of which is imported: by what they have and do.
+
+The compiled module asks here for what is no ``bytes`` and no buffer of them.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Pixels: TypeAlias = tuple[int, int, int, bytes]
+"""Columns, rows, channels, and the values of the channels."""
+
+
+class Unfit(ValueError):
+    """A value cannot be what it is asked for; the text says what to do."""
+
+
+def is_pillow(value: Any) -> bool:
+    """Whether it is an image of Pillow."""
+    kinds = type(value).__mro__
+    return any(kind.__name__ == "Image" and kind.__module__ == "PIL.Image" for kind in kinds)
+
+
+def image(value: Any) -> bytes | Pixels | Any:
+    """The bytes of an image file, or pixels, or an array of them."""
+    if isinstance(value, Mapping):
+        path = value.get("path")
+        if path is None:
+            raise Unfit("a dict of an image has `bytes` or `path`")
+        return Path(path).read_bytes()
+    if isinstance(value, (str, os.PathLike)):
+        return Path(value).read_bytes()
+    if is_pillow(value):
+        return _file_of(value) or _pixels_of(value)
+    array = _array_of(value)
+    if array is None:
+        raise Unfit(
+            "an image is the bytes of a file, its path, a Pillow image, or a uint8 array of"
+            " height, width and channels"
+        )
+    if _dtype_of(array) != "|u1":
+        raise Unfit("pixels are uint8; of numbers from 0 to 1: (array * 255).round().astype('uint8')")
+    return array
+
+
+def _file_of(value: Any) -> bytes | None:
+    """The file of an image that Pillow has opened and not decoded yet: nothing of it is changed."""
+    file = getattr(value, "fp", None)
+    # Decoding empties `tile`, and so does everything that changes an image in its place.
+    if file is None or not getattr(value, "tile", None) or getattr(value, "tell", int)() != 0:
+        return None
+    try:
+        at = file.tell()
+        file.seek(0)
+        try:
+            content: bytes = file.read()
+        finally:
+            file.seek(at)
+    except (OSError, ValueError):
+        return None
+    return content
+
+
+def _pixels_of(value: Any) -> Pixels:
+    channels = {"L": 1, "RGB": 3, "RGBA": 4}
+    if value.mode == "1":
+        value = value.convert("L")
+    elif value.mode == "P":
+        value = value.convert("RGBA" if "transparency" in value.info else "RGB")
+    elif value.mode == "LA":
+        value = value.convert("RGBA")
+    if value.mode not in channels:
+        raise Unfit(f"mode {value.mode}: convert it to L, RGB or RGBA, as it should look")
+    width, height = value.size
+    return width, height, channels[value.mode], value.tobytes()
+
+
+def _array_of(value: Any) -> Any:
+    """An array that NumPy's protocols describe; ``None`` for anything else."""
+    if hasattr(value, "__array_interface__"):
+        return value
+    # Of tensors that require a gradient or lie on a GPU, their own error says what to do.
+    convert = getattr(value, "__array__", None)
+    return None if convert is None or isinstance(value, type) else convert()
+
+
+def _dtype_of(array: Any) -> str:
+    name: str = array.__array_interface__["typestr"]
+    return name
+
+
+def array(value: Any, dtype: str, shape: tuple[int, ...]) -> bytes:
+    """The elements of an array of that type and shape, row by row."""
+    found = _array_of(value)
+    if found is None:
+        raise Unfit("a list becomes one by numpy.asarray(value, dtype)")
+    if _dtype_of(found) != dtype:
+        raise Unfit("array.astype(dtype) converts it")
+    if tuple(found.__array_interface__["shape"]) != shape:
+        raise Unfit("all samples have one shape; others are what json is for")
+    content: bytes = found.tobytes()
+    return content
+
+
+def content(value: Any) -> bytes:
+    """Bytes of anything that lends a buffer of them."""
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    raise Unfit("text.encode() makes bytes of text, array.tobytes() of an array")
+
+
+def json_text(value: Any) -> bytes:
+    """The value as JSON."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError) as cause:
+        raise Unfit(str(cause)) from None
+
+
+def as_dict(value: Any) -> dict[Any, Any] | None:
+    """A mapping as a dictionary; ``None`` for anything else."""
+    return dict(value) if isinstance(value, Mapping) else None
+
+
+def described(value: Any) -> str:
+    """What a value is, in a few words."""
+    if value is None:
+        return "None"
+    kind = type(value).__name__
+    if is_pillow(value):
+        return f"a Pillow image of mode {value.mode} and size {value.size}"
+    if isinstance(value, (bool, int, float, str)):
+        text = repr(value)
+        return f"{kind} {text if len(text) <= 40 else text[:37] + '...'}"
+    if isinstance(value, (bytes, bytearray)):
+        return f"{len(value)} bytes"
+    if isinstance(value, (list, tuple, Mapping)):
+        return f"{kind} of {len(value)}"
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    if shape is not None and dtype is not None:
+        return f"{kind} of {dtype} and shape {tuple(shape)}"
+    return kind

@@ -1,0 +1,164 @@
+"""Datasets of samples that the program has."""
+
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from fdconvert import _fdconvert
+from fdconvert._errors import UsageError
+from fdconvert._options import Option, Progress, given
+from fdconvert._paths import StrPath
+from fdconvert._samples import Sequenced, Streamed, fields_of
+from fdconvert._schema import SchemaLike, of_sample, of_schema
+
+
+class Writer:
+    """Writes a dataset of samples that come one after another.
+
+    ``write`` takes a sample: a dictionary of its fields, or a tuple of them. ``schema`` names the
+    fields and what they hold; without it the first sample does. ``close`` packs what was written,
+    and no output is there before it has; leaving a ``with`` block by an exception forgets it.
+    All other options are those of ``pack``. The samples wait in a file without a name beside
+    ``path``, images as their bytes or as pixels, until their number is known.
+    """
+
+    def __init__(
+        self,
+        path: StrPath,
+        *,
+        schema: SchemaLike | None = None,
+        format: str | None = None,
+        encode: str | None = None,
+        jpeg_quality: int | None = None,
+        max_side: int | None = None,
+        short_side: int | None = None,
+        shuffle: bool = False,
+        seed: int | None = None,
+        split: Mapping[str, float | str] | None = None,
+        shard_size: int | str | None = None,
+        shards: int | None = None,
+        on_error: str | None = None,
+        overwrite: bool = False,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        **options: Option,
+    ) -> None:
+        self._writer: _fdconvert.SampleWriter | None = None
+        self._is_open = False
+        named: dict[str, Option] = {
+            "format": format,
+            "encode": encode,
+            "jpeg_quality": jpeg_quality,
+            "max_side": max_side,
+            "short_side": short_side,
+            "shuffle": shuffle,
+            "seed": seed,
+            "split": split,
+            "shard_size": shard_size,
+            "shards": shards,
+            "on_error": on_error,
+            "overwrite": overwrite,
+            "threads": threads,
+        }
+        self._path = os.fspath(path)
+        self._options = json.dumps(given(named | options))
+        self._progress = progress
+        self._name = type(self).__name__
+        # What cannot be is said now, and not after hours of writing.
+        _fdconvert.check_pack(self._path, self._options)
+        self._fields = None if schema is None else of_schema(schema)
+        self._is_open = True
+
+    def write(self, sample: Any, key: str | None = None) -> None:
+        """Take a sample, which may be changed afterwards.
+
+        Without a ``key``, the sample's ``__key__`` or its number names it.
+        """
+        if not self._is_open:
+            raise UsageError("write: the writer is closed")
+        if self._writer is None:
+            fields = self._fields or of_sample(sample)
+            self._writer = _fdconvert.SampleWriter(
+                fields.document,
+                fields.masks,
+                fields.takes_some,
+                self._path,
+                self._options,
+                self._name,
+            )
+        self._writer.write(sample, key)
+
+    def close(self) -> dict[str, Any]:
+        """Pack what was written and return the report, as ``pack`` does."""
+        if not self._is_open:
+            raise UsageError("close: the writer is closed")
+        self._is_open = False
+        if self._writer is None or len(self._writer) == 0:
+            raise UsageError("write: there is no sample to pack")
+        report: dict[str, Any] = json.loads(self._writer.close(self._progress))
+        return report
+
+    def discard(self) -> None:
+        """Forget what was written. A closed writer has nothing to forget."""
+        self._is_open = False
+        if self._writer is not None:
+            self._writer.discard()
+
+    def __len__(self) -> int:
+        """How many samples were written so far."""
+        return 0 if self._writer is None else len(self._writer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if exception is not None:
+            self.discard()
+        elif self._is_open:
+            self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_is_open", False) and len(self) > 0:
+            what = f"{self._path} was not written: close the Writer, or use it in a `with` block"
+            warnings.warn(what, ResourceWarning, stacklevel=2, source=self)
+
+
+def pack_samples(
+    found: Sequenced | Streamed,
+    out: StrPath,
+    schema: SchemaLike | None,
+    options: Mapping[str, Option],
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Pack samples and return the report."""
+    if isinstance(found, Streamed):
+        writer = Writer(out, schema=schema or found.schema, progress=progress, **options)  # type: ignore[arg-type]
+        # What is recorded as the source is what was given.
+        writer._name = found.name
+        with writer:
+            for sample in found.samples:
+                writer.write(sample)
+            return writer.close()
+    first = found.samples[0] if schema is None and found.schema is None else None
+    fields = fields_of(found, schema, first)
+    report: dict[str, Any] = json.loads(
+        _fdconvert.pack_samples(
+            found.samples,
+            fields.document,
+            fields.masks,
+            fields.takes_some,
+            os.fspath(out),
+            json.dumps(given(options)),
+            found.name,
+            progress,
+        )
+    )
+    return report

@@ -1,0 +1,255 @@
+//! From a Python object to the values of a sample, as a schema has them.
+use super::image::{image, shared};
+use fdconvert_core::{ArraySpec, DType, FieldSpec, Image, Kind, Schema, Value};
+use pyo3::{
+    exceptions::PyRuntimeError,
+    intern,
+    prelude::*,
+    types::{PyBytes, PyDict, PyList, PyModule, PyString, PyTuple},
+};
+use std::collections::BTreeMap;
+
+/// Why an object is no sample.
+pub(crate) enum Unfit {
+    /// It does not fit the schema.
+    Said(String),
+    /// What looking at it has raised.
+    Raised(PyErr),
+}
+
+impl From<PyErr> for Unfit {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+/// The fields that samples have.
+pub(crate) struct Fields {
+    pub(crate) schema: Schema,
+    /// Fields whose images are labels.
+    pub(crate) masks: Vec<usize>,
+    names: Vec<Py<PyString>>,
+    /// Numbers of classes by name, of fields that have such.
+    classes: Vec<BTreeMap<String, i64>>,
+    /// Samples may have more fields, which are left out.
+    takes_some: bool,
+    /// What is written in Python: looking at objects of other libraries.
+    helper: Py<PyModule>,
+}
+
+/// A sample's values, and its name if it says one.
+pub(crate) struct Values {
+    pub(crate) key: Option<String>,
+    pub(crate) values: Vec<Value<Image>>,
+}
+
+impl Fields {
+    /// Of a schema as JSON documents have it.
+    pub(crate) fn new(
+        py: Python<'_>,
+        schema: &str,
+        masks: Vec<usize>,
+        takes_some: bool,
+    ) -> PyResult<Self> {
+        let schema: Schema = serde_json::from_str(schema)
+            .map_err(|cause| PyRuntimeError::new_err(format!("no schema: {cause}")))?;
+        let schema = Schema::new(schema.fields).map_err(|error| crate::error::raise(&error))?;
+        let name = |field: &FieldSpec| PyString::intern(py, &field.name).unbind();
+        let numbers = |field: &FieldSpec| {
+            let names = field.class_names.as_deref().unwrap_or_default();
+            names.iter().cloned().zip(0..).collect()
+        };
+        Ok(Self {
+            names: schema.fields.iter().map(name).collect(),
+            classes: schema.fields.iter().map(numbers).collect(),
+            helper: py.import("fdconvert._values")?.unbind(),
+            schema,
+            masks,
+            takes_some,
+        })
+    }
+
+    /// The values of a sample: a dictionary of its fields, a tuple of them in their order, or the
+    /// value of the only field.
+    pub(crate) fn values(&self, object: &Bound<'_, PyAny>) -> Result<Values, Unfit> {
+        let py = object.py();
+        if let Ok(dict) = object.cast::<PyDict>() {
+            return self.of_dict(dict);
+        }
+        let n_given = match (object.cast::<PyTuple>(), object.cast::<PyList>()) {
+            (Ok(tuple), _) => Some(tuple.len()),
+            (_, Ok(list)) => Some(list.len()),
+            _ => None,
+        };
+        let objects = match n_given {
+            Some(n_given) if n_given == self.names.len() => {
+                object.try_iter()?.collect::<PyResult<Vec<_>>>()?
+            }
+            Some(n_given) => {
+                let what = format!("it has {n_given} values for the fields {}", self.listed());
+                return Err(Unfit::Said(what));
+            }
+            None => {
+                let dict = self.helper.bind(py).call_method1(intern!(py, "as_dict"), (object,))?;
+                if let Ok(dict) = dict.cast::<PyDict>() {
+                    return self.of_dict(dict);
+                }
+                if self.names.len() > 1 {
+                    let what = format!(
+                        "a sample is a dict or a tuple of its fields {}, not {}",
+                        self.listed(),
+                        self.described(object)
+                    );
+                    return Err(Unfit::Said(what));
+                }
+                vec![object.clone()]
+            }
+        };
+        let values = objects.iter().enumerate().map(|(at, object)| self.value(at, object));
+        Ok(Values { key: None, values: values.collect::<Result<_, _>>()? })
+    }
+
+    fn of_dict(&self, dict: &Bound<'_, PyDict>) -> Result<Values, Unfit> {
+        let py = dict.py();
+        let mut values = Vec::with_capacity(self.names.len());
+        for (at, name) in self.names.iter().enumerate() {
+            let Some(object) = dict.get_item(name)? else {
+                let what = format!("it has no field `{}`, only {}", name.bind(py), names_of(dict));
+                return Err(Unfit::Said(what));
+            };
+            values.push(self.value(at, &object)?);
+        }
+        if dict.len() > self.names.len() && !self.takes_some {
+            for name in dict.keys() {
+                let name = name.str()?.to_string();
+                // As in WebDataset, what describes the sample and is none of its fields.
+                if !name.starts_with("__") && self.schema.position(&name).is_none() {
+                    let what = format!(
+                        "it has a field `{name}`, and the others have only {}; a schema says which \
+                         are taken",
+                        self.listed()
+                    );
+                    return Err(Unfit::Said(what));
+                }
+            }
+        }
+        let key = match dict.get_item(intern!(py, "__key__"))? {
+            Some(key) => Some(key.extract().map_err(|_| {
+                Unfit::Said(format!("its `__key__` is no text but {}", self.described(&key)))
+            })?),
+            None => None,
+        };
+        Ok(Values { key, values })
+    }
+
+    fn value(&self, at: usize, object: &Bound<'_, PyAny>) -> Result<Value<Image>, Unfit> {
+        let Some(field) = self.schema.fields.get(at) else {
+            return Err(Unfit::Said(format!("there is no field {at}")));
+        };
+        let helper = self.helper.bind(object.py());
+        let unfit = |cure: &str| {
+            let expected = expected(field);
+            let got = self.described(object);
+            Unfit::Said(format!("field `{}`: expected {expected}, got {got}{cure}", field.name))
+        };
+        // The helper says by an exception of its own what cannot be; all others are the object's.
+        let said = |error: PyErr| match helper.getattr(intern!(helper.py(), "Unfit")) {
+            Ok(kind) if error.matches(helper.py(), &kind).unwrap_or(false) => {
+                unfit(&format!("; {}", error.value(helper.py())))
+            }
+            _ => Unfit::Raised(error),
+        };
+        if object.is_none() {
+            return Err(unfit("; every sample needs a value"));
+        }
+        Ok(match &field.kind {
+            Kind::Image => Value::Image(image(object, helper).map_err(|error| match error {
+                Unfit::Said(what) => unfit(&what),
+                Unfit::Raised(error) => said(error),
+            })?),
+            Kind::Int => Value::Int(match (object.cast::<PyString>(), self.classes.get(at)) {
+                (Ok(name), Some(classes)) if !classes.is_empty() => {
+                    let name = name.to_string();
+                    *classes.get(&name).ok_or_else(|| unfit(""))?
+                }
+                _ => self.number(field, object).ok_or_else(|| unfit(""))?,
+            }),
+            Kind::Float => Value::Float(object.extract().map_err(|_| unfit(""))?),
+            Kind::Text => {
+                let text = object.cast::<PyString>().map_err(|_| unfit(""))?;
+                Value::Text(text.to_str().map_err(|_| unfit("; it is not Unicode"))?.to_owned())
+            }
+            Kind::Bytes => Value::Bytes(match object.is_instance_of::<PyBytes>() {
+                true => shared(object)?,
+                false => helper
+                    .call_method1("content", (object,))
+                    .and_then(|bytes| shared(&bytes))
+                    .map_err(said)?,
+            }),
+            Kind::Json => {
+                let text = helper.call_method1("json_text", (object,));
+                Value::Json(text.and_then(|text| shared(&text)).map_err(said)?)
+            }
+            Kind::Array(spec) => {
+                let shape = PyTuple::new(helper.py(), &spec.shape)?;
+                let found = helper.call_method1("array", (object, spec.dtype.numpy(), shape));
+                Value::Array(found.and_then(|bytes| shared(&bytes)).map_err(said)?)
+            }
+            other => {
+                let what = format!("field `{}`: a {} cannot be written", field.name, other.name());
+                return Err(Unfit::Said(what));
+            }
+        })
+    }
+
+    /// An integer; of a label with class names one of them, or -1 for none.
+    fn number(&self, field: &FieldSpec, object: &Bound<'_, PyAny>) -> Option<i64> {
+        // NumPy's booleans are no integers to Python.
+        let number =
+            object.extract().ok().or_else(|| object.extract::<bool>().ok().map(i64::from))?;
+        let n_classes = field.class_names.as_ref().map(|names| names.len() as i64);
+        let is_class = n_classes.is_none_or(|n| (-1..n).contains(&number));
+        is_class.then_some(number)
+    }
+
+    /// The names, for people.
+    fn listed(&self) -> String {
+        let names: Vec<_> =
+            self.schema.fields.iter().map(|field| format!("`{}`", field.name)).collect();
+        names.join(", ")
+    }
+
+    fn described(&self, object: &Bound<'_, PyAny>) -> String {
+        let helper = self.helper.bind(object.py());
+        let text = helper.call_method1(intern!(object.py(), "described"), (object,));
+        text.map(|text| text.to_string()).unwrap_or_else(|_| object.get_type().to_string())
+    }
+}
+
+fn names_of(dict: &Bound<'_, PyDict>) -> String {
+    let names: Vec<_> = dict.keys().iter().map(|name| format!("`{name}`")).collect();
+    if names.is_empty() { "none at all".to_owned() } else { names.join(", ") }
+}
+
+/// What a field holds, for people.
+fn expected(field: &FieldSpec) -> String {
+    match &field.kind {
+        Kind::Image => "an image".to_owned(),
+        Kind::Int => match &field.class_names {
+            Some(names) => format!("one of {} classes, by number or name", names.len()),
+            None => "an integer of 64 bits".to_owned(),
+        },
+        Kind::Float => "a number".to_owned(),
+        Kind::Text => "a text".to_owned(),
+        Kind::Json => "what JSON holds".to_owned(),
+        Kind::Bytes => "bytes".to_owned(),
+        Kind::Array(ArraySpec { dtype, shape, .. }) => array_text(*dtype, shape),
+        other => format!("a value of kind {}", other.name()),
+    }
+}
+
+fn array_text(dtype: DType, shape: &[u64]) -> String {
+    let sides: Vec<_> = shape.iter().map(ToString::to_string).collect();
+    let comma = if sides.len() == 1 { "," } else { "" };
+    format!("an array of {} and shape ({}{comma})", dtype.name(), sides.join(", "))
+}

@@ -1,0 +1,75 @@
+//! Datasets of samples that Python has: objects become samples (`fields`, `image`), those of a
+//! sequence are fetched when they are packed (`served`), and others are spooled until all are there
+//! (`spooled`).
+//!
+//! Objects are looked at in the thread that called, one at a time, so that whoever makes them needs
+//! no locks; all else is done by threads of Rust without the interpreter.
+
+mod fields;
+mod image;
+mod keys;
+mod served;
+mod spooled;
+
+pub(crate) use served::pack_samples;
+pub(crate) use spooled::SampleWriter;
+
+use crate::error::raise;
+use fdconvert::{OnError, Pack};
+use fdconvert_core::probe::probe;
+use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// What is to be packed into what, but for the samples.
+pub(crate) struct Request {
+    pub(crate) pack: Pack,
+    pub(crate) on_error: OnError,
+    pub(crate) is_dry: bool,
+}
+
+impl Request {
+    /// Of an output and a JSON object of options by name.
+    pub(crate) fn new(out: PathBuf, options: &str) -> PyResult<Self> {
+        let options: Map<String, Value> = serde_json::from_str(options)
+            .map_err(|cause| PyRuntimeError::new_err(format!("options are no object: {cause}")))?;
+        let skips = options.get("on_error").is_some_and(|value| value == "skip");
+        let is_dry = options.get("dry_run").is_some_and(|value| value == true);
+        let pack = Pack::from_json(Vec::new(), out, options).map_err(|error| raise(&error))?;
+        let on_error = if skips { OnError::Skip } else { OnError::Fail };
+        Ok(Self { pack, on_error, is_dry })
+    }
+}
+
+/// Check what can be checked of a pack before there is a sample.
+#[pyfunction]
+pub(crate) fn check_pack(py: Python<'_>, out: PathBuf, options: &str) -> PyResult<()> {
+    let Request { pack, is_dry, .. } = Request::new(out, options)?;
+    if is_dry {
+        return Ok(());
+    }
+    py.detach(|| pack.check()).map_err(|error| raise(&error))
+}
+
+/// Return whether bytes start as those of an image file do.
+#[pyfunction]
+pub(crate) fn is_image(content: &Bound<'_, PyBytes>) -> bool {
+    probe(content.as_bytes()).is_ok()
+}
+
+/// The exception, with the sample that it is about, where tracebacks show it.
+fn noted(py: Python<'_>, error: PyErr, key: &str) -> PyErr {
+    // An exception that takes no notes is raised without.
+    let _ = error.value(py).call_method1("add_note", (format!("fdconvert: sample `{key}`"),));
+    error
+}
+
+/// `ValueError: what it says`, as reports have it.
+fn text_of(py: Python<'_>, error: &PyErr) -> String {
+    let kind = error.get_type(py).name().map(|name| name.to_string());
+    let kind = kind.unwrap_or_else(|_| "exception".to_owned());
+    match error.value(py).str().map(|text| text.to_string()) {
+        Ok(text) if !text.is_empty() => format!("{kind}: {text}"),
+        _ => kind,
+    }
+}
