@@ -48,3 +48,13 @@ export HF_HOME="$PWD/$work/hf" HF_HUB_OFFLINE=1
 "$python" tests/readers/check.py "$work/files" "$work/shards"
 "$python" tests/readers/check.py "$work/mixed-files" "$work/mixed/png" "$work/mixed/bmp"
 "$python" tests/readers/check_both.py "$work/both" "$work/both-shards"
+# Parquet, there and back: what datasets wrote is read as well.
+"$fdconvert" pack "$work/both" "$work/both.parquet" --quiet
+"$python" tests/readers/check_parquet.py "$work/both" "$work/both.parquet" \
+  "$work/theirs.parquet" "$work/ours"
+if [ -e "$work/theirs.parquet" ]; then
+  "$fdconvert" verify "$work/theirs.parquet" --deep --quiet
+  "$fdconvert" unpack "$work/theirs.parquet" "$work/ours" --quiet
+  "$python" tests/readers/check_parquet.py "$work/both" "$work/both.parquet" \
+    "$work/theirs.parquet" "$work/ours"
+fi

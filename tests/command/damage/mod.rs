@@ -55,6 +55,7 @@ const SETS: [(&str, &str, &[&str]); 12] = [
     ("mds", "all.beton", &["--format", "mds"]),
     ("mds, no hashes", "photos", &["--format", "mds", "--hashes", "none", "--shard-count", "2"]),
     ("mds, zstd", "all.beton", &["--format", "mds", "--compression", "zstd"]),
+    ("parquet", "all.beton", &["--format", "parquet"]),
     ("mixed", "photos", &["--format", "mixed", "--ratio", "0.5"]),
     ("formula", RECIPE, &["--format", "formula"]),
 ];
