@@ -1,7 +1,7 @@
 //! One file: its footer, and the places of its pages.
 use super::{
     features::{self, Features},
-    layout::{ENCRYPTED, FORMAT, KEY, MAGIC, Note, TAIL_LEN, VERSION, footer_len},
+    layout::{CREATED_BY, ENCRYPTED, FORMAT, KEY, MAGIC, Note, TAIL_LEN, VERSION, footer_len},
     leaf::{Leaf, Node},
     thrift::{PageHeader, PageKind},
     values::{Encoded, Rows},
@@ -139,7 +139,11 @@ impl File {
 
     /// The index block, of a file of ours; or why it cannot be used.
     pub(crate) fn index(&self) -> Result<Result<Option<Index>, String>> {
-        let Some(note) = &self.note else { return Ok(Ok(None)) };
+        let is_ours = || self.created_by.as_ref().is_some_and(|by| by.starts_with(CREATED_BY));
+        let Some(note) = &self.note else {
+            let what = "it does not say where its index block is, which fdconvert has written";
+            return Ok(if is_ours() { Err(what.to_owned()) } else { Ok(None) });
+        };
         let bytes = self.data.read(note.index.offset, note.index.len)?;
         let Some(bytes) = bytes else {
             return Ok(Err("its index block is outside the file".to_owned()));

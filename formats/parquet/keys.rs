@@ -21,10 +21,18 @@ impl Keys {
         let Some(path) = path.flatten() else { return Self::default() };
         let mut keys = BTreeMap::new();
         let mut taken = BTreeMap::new();
-        for index in 0..reader.n_samples {
-            let Ok(Cell::Text(text)) = reader.flat(index, path) else { continue };
-            if let Some(key) = std::str::from_utf8(&text).ok().and_then(safe) {
-                keys.insert(index, unique(key, &mut taken).into_boxed_str());
+        let mut index = 0;
+        while index < reader.n_samples {
+            match reader.flat(index, path) {
+                Ok(Cell::Text(text)) => {
+                    if let Some(key) = std::str::from_utf8(&text).ok().and_then(safe) {
+                        keys.insert(index, unique(key, &mut taken).into_boxed_str());
+                    }
+                    index += 1;
+                }
+                Ok(_) => index += 1,
+                // Its row group is damaged: to try each of its rows would take long.
+                Err(_) => index = reader.group_end(index),
             }
         }
         if keys.len() as u64 != reader.n_samples {

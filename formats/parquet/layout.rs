@@ -10,6 +10,8 @@ pub(crate) const MAGIC: [u8; 4] = *b"PAR1";
 pub(crate) const ENCRYPTED: [u8; 4] = *b"PARE";
 /// Length of the footer and magic.
 pub(crate) const TAIL_LEN: u64 = 8;
+/// How the name of the writer begins in files of this tool.
+pub(crate) const CREATED_BY: &str = "fdconvert version ";
 /// The key of what this tool says.
 pub(crate) const KEY: &str = "fdconvert";
 /// Version of what it says.

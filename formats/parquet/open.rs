@@ -144,6 +144,8 @@ impl ParquetReader {
         }
         let fields = self.columns.iter().map(|column| column.field.clone()).collect();
         self.schema = Schema { fields };
+        // An error may have asked for them before it was known which columns are images.
+        self.keys = OnceLock::new();
         Ok(())
     }
 

@@ -91,6 +91,16 @@ impl ParquetReader {
         Ok((rows, at))
     }
 
+    /// The first sample behind the row group of a sample.
+    pub(crate) fn group_end(&self, index: u64) -> u64 {
+        let end = self.part_of(index).ok().and_then(|(_, part, row)| {
+            let (group, _) = part.file.group_of(row)?;
+            let group = part.file.groups.get(group)?;
+            Some(part.first + group.first_row + group.n_rows)
+        });
+        end.unwrap_or(self.n_samples).max(index + 1)
+    }
+
     /// The value of a column in a sample where no list is around it.
     pub(crate) fn flat(&self, index: u64, leaf: usize) -> Result<Cell> {
         let (rows, at) = self.rows(index, leaf)?;

@@ -1,5 +1,8 @@
 //! What is checked of a sample before it is kept for its row group, and the columns of a schema.
-use super::{features::stored, layout::MAX_VALUE_BYTES};
+use super::{
+    features::stored,
+    layout::{CREATED_BY, IMAGE_PAGE_BYTES, MAX_VALUE_BYTES, PAGE_ROWS},
+};
 use ::parquet::{
     basic::{
         Compression, ConvertedType, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel,
@@ -12,8 +15,6 @@ use fdconvert_core::{
     ArraySpec, Codec, DType, Encoded, Error, FieldSpec, Kind, Result, Sample, Schema, Value,
 };
 use std::sync::Arc;
-
-use super::layout::{IMAGE_PAGE_BYTES, PAGE_ROWS};
 
 /// The refusal of a sample that cannot be stored.
 pub(crate) fn check(schema: &Schema, sample: &Sample<Encoded>) -> Result<()> {
@@ -152,7 +153,7 @@ fn array(name: &str, spec: &ArraySpec) -> Result<Type, ParquetError> {
 pub(crate) fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)
-        .set_created_by(concat!("fdconvert version ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_created_by(format!("{CREATED_BY}{}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_dictionary_enabled(false)
         .set_encoding(Encoding::PLAIN)
