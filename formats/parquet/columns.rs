@@ -1,6 +1,7 @@
 //! Which field a column becomes.
 use super::{
-    features::{Feature, Features, stored},
+    features::{Feature, stored},
+    file::File,
     leaf::{Leaf, LeafKind, Node, Shape},
 };
 use fdconvert_core::{ArraySpec, DType, FieldSpec, Kind};
@@ -52,24 +53,32 @@ pub(crate) enum How {
     },
 }
 
-/// The columns of a schema, where `documents` are texts that this tool has written as JSON.
-pub(crate) fn columns(
-    roots: Vec<(Arc<str>, Node)>,
-    leaves: &[Leaf],
-    features: &Features,
-    documents: &[String],
-) -> Vec<Column> {
-    let column = |(name, node): (Arc<str>, Node)| {
-        let feature = features.of(&name);
-        let is_document = documents.iter().any(|document| **document == *name);
-        let (kind, how) = kind(&name, &node, leaves, feature, is_document);
+/// The columns of a file, where `documents` are texts that this tool has written as JSON.
+pub(crate) fn columns(file: &File, documents: &[String]) -> Vec<Column> {
+    let column = |(name, node): &(Arc<str>, Node)| {
+        let feature = file.features.of(name);
+        let is_document = documents.iter().any(|document| **document == **name);
+        let (kind, how) = match kind(name, node, &file.leaves, feature, is_document) {
+            (Kind::Json, how) => fixed_list(file, name, node).unwrap_or((Kind::Json, how)),
+            known => known,
+        };
         let class_names = match kind {
             Kind::Int => feature.and_then(Feature::class_names),
             _ => None,
         };
-        Column { field: FieldSpec { name: name.to_string(), kind, class_names }, node, how }
+        let field = FieldSpec { name: name.to_string(), kind, class_names };
+        Column { field, node: node.clone(), how }
     };
-    roots.into_iter().map(column).collect()
+    file.roots.iter().map(column).collect()
+}
+
+/// An array, if the column holds lists of a fixed length of numbers.
+fn fixed_list(file: &File, name: &str, node: &Node) -> Option<(Kind, How)> {
+    let (_, shape) = file.fixed_lists.iter().find(|(list, _)| list == name)?;
+    let leaf = file.leaves.get(node.leaves().start)?;
+    let spec = ArraySpec { dtype: leaf.dtype()?, shape: shape.clone(), torch: false };
+    spec.byte_len()?;
+    array(node, &file.leaves, spec)
 }
 
 fn kind(

@@ -1,20 +1,18 @@
-//! One file: its footer, and the places of its pages.
+//! One file: its footer, and the rows of its pages.
 use super::{
+    arrow,
     features::{self, Features},
     layout::{CREATED_BY, ENCRYPTED, FORMAT, KEY, MAGIC, Note, TAIL_LEN, VERSION, footer_len},
     leaf::{Leaf, Node},
-    thrift::{PageHeader, PageKind},
+    pages::{Claims, Table, indexed, walked},
     values::{Encoded, Rows},
 };
 use crate::index::Index;
 use ::parquet::{
     basic::Compression,
-    file::{
-        metadata::{
-            ColumnChunkMetaData, KeyValue, ParquetMetaData, ParquetMetaDataOptions,
-            ParquetMetaDataReader, ParquetStatisticsPolicy, RowGroupMetaData,
-        },
-        page_index::index_reader::decode_offset_index,
+    file::metadata::{
+        ColumnChunkMetaData, KeyValue, ParquetMetaData, ParquetMetaDataOptions,
+        ParquetMetaDataReader, ParquetStatisticsPolicy, RowGroupMetaData,
     },
 };
 use bytes::Bytes;
@@ -44,6 +42,8 @@ pub(crate) struct File {
     pub(crate) groups: Vec<Group>,
     pub(crate) n_rows: u64,
     pub(crate) features: Features,
+    /// Columns of lists of a fixed length, which the features need not name.
+    pub(crate) fixed_lists: Vec<(String, Vec<u64>)>,
     /// What this tool says of it.
     pub(crate) note: Option<Note>,
     /// Of the footer.
@@ -71,24 +71,6 @@ pub(crate) struct Chunk {
     pub(crate) compression: Compression,
     /// Place of its offset index.
     pub(crate) offset_index: Option<(u64, u64)>,
-}
-
-/// Where the pages of a column of a row group lie.
-#[derive(Debug)]
-pub(crate) struct Table {
-    /// Place of the dictionary's page.
-    dictionary: Option<(u64, u64)>,
-    pages: Vec<Page>,
-}
-
-/// Rows that are decoded together: those of a page, or all of them where pages do not say where rows
-/// begin.
-#[derive(Debug, Clone, Copy)]
-struct Page {
-    offset: u64,
-    len: u64,
-    first_row: u64,
-    n_rows: u64,
 }
 
 impl File {
@@ -124,6 +106,7 @@ impl File {
         let n_tables = groups.len().saturating_mul(leaves.len());
         Ok(Self {
             path: path.into(),
+            fixed_lists: value(arrow::KEY).map(arrow::fixed_lists).unwrap_or_default(),
             features: value(features::KEY).map(Features::parse).unwrap_or_default(),
             note: note(value(KEY), path)?,
             xxh3: xxh3_128(&footer),
@@ -238,37 +221,15 @@ impl File {
                 ([&first[..], &bytes[..]].concat().into(), len)
             }
         };
-        let n_values = self.check_sizes(&bytes, limit, failed)?;
-        let (compression, n_rows) = (chunk.compression, page.n_rows);
-        let encoded = Encoded { bytes, dictionary, compression, n_values, n_rows };
-        Rows::decode(leaf, &encoded).map_err(failed)
-    }
-
-    /// Looks at the headers of pages before they are decompressed; gives the values of all.
-    fn check_sizes(
-        &self,
-        bytes: &[u8],
-        limit: MaxDecompressed,
-        failed: impl Fn(String) -> Error,
-    ) -> Result<u64> {
-        let (mut at, mut raw, mut n_values) = (0_usize, 0_u64, 0_u64);
-        while at < bytes.len() {
-            let header = bytes.get(at..).and_then(PageHeader::parse);
-            let header = header.ok_or_else(|| failed("the header of a page is damaged".into()))?;
-            raw = raw.saturating_add(header.raw_bytes);
-            n_values = n_values.saturating_add(header.n_values);
-            let next = usize::try_from(header.len.saturating_add(header.stored_bytes)).ok();
-            at = next
-                .and_then(|len| at.checked_add(len))
-                .filter(|&end| end <= bytes.len())
-                .ok_or_else(|| failed("a page is longer than its place".into()))?;
-        }
-        let stored = bytes.len() as u64;
-        let asked = raw.max(n_values.saturating_mul(VALUE_BYTES));
+        let claims = Claims::of(&bytes).map_err(failed)?;
+        let (stored, n_values) = (bytes.len() as u64, claims.n_values);
+        let asked = claims.raw_bytes.max(n_values.saturating_mul(VALUE_BYTES));
         if asked > limit.of(stored) {
             return Err(limit.refuse(&self.path, stored, asked));
         }
-        Ok(n_values)
+        let (compression, n_rows) = (chunk.compression, page.n_rows);
+        let encoded = Encoded { bytes, dictionary, compression, n_values, n_rows };
+        Rows::decode(leaf, &encoded).map_err(failed)
     }
 }
 
@@ -383,76 +344,4 @@ fn refuse_codecs(groups: &[Group], leaves: &[Leaf], path: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The pages that an offset index names.
-fn indexed(bytes: &[u8], chunk: &Chunk, n_rows: u64) -> Result<Table, String> {
-    let decode = AssertUnwindSafe(|| decode_offset_index(bytes));
-    let index = match catch_unwind(decode) {
-        Ok(Ok(index)) => index,
-        Ok(Err(error)) => return Err(format!("its offset index: {error}")),
-        Err(_) => return Err("its offset index cannot be decoded".to_owned()),
-    };
-    let wrong = || "its offset index names pages that cannot be".to_owned();
-    let mut pages: Vec<Page> = Vec::with_capacity(index.page_locations().len());
-    let mut end = chunk.start;
-    for location in index.page_locations() {
-        let offset = u64::try_from(location.offset).map_err(|_| wrong())?;
-        let len = u64::try_from(location.compressed_page_size).map_err(|_| wrong())?;
-        let first_row = u64::try_from(location.first_row_index).map_err(|_| wrong())?;
-        let is_next = match pages.last_mut() {
-            None => first_row == 0,
-            Some(last) => {
-                last.n_rows = first_row.saturating_sub(last.first_row);
-                first_row > last.first_row
-            }
-        };
-        let in_chunk = offset >= end && first_row < n_rows;
-        end = offset.checked_add(len).ok_or_else(wrong)?;
-        if !is_next || !in_chunk || end > chunk.start.saturating_add(chunk.len) {
-            return Err(wrong());
-        }
-        pages.push(Page { offset, len, first_row, n_rows: n_rows - first_row });
-    }
-    let first = pages.first().map_or(chunk.start, |page| page.offset);
-    let dictionary = (first > chunk.start).then(|| (chunk.start, first - chunk.start));
-    match pages.is_empty() && n_rows > 0 {
-        true => Err("its offset index names no page".to_owned()),
-        false => Ok(Table { dictionary, pages }),
-    }
-}
-
-/// The pages that follow each other in a column chunk.
-fn walked(bytes: &[u8], chunk: &Chunk, n_rows: u64, is_flat: bool) -> Result<Table, String> {
-    let (mut at, mut first_row, mut dictionary) = (0_usize, 0_u64, None);
-    let mut pages = Vec::new();
-    while at < bytes.len() && (first_row < n_rows || !is_flat) {
-        let header = bytes.get(at..).and_then(PageHeader::parse);
-        let header = header.ok_or("the header of a page is damaged")?;
-        let len = header.len.saturating_add(header.stored_bytes);
-        let end = usize::try_from(len).ok().and_then(|len| at.checked_add(len));
-        let end = end.filter(|&end| end <= bytes.len()).ok_or("a page leaves its column")?;
-        let offset = chunk.start + at as u64;
-        match header.kind {
-            PageKind::Dictionary if pages.is_empty() => dictionary = Some((offset, len)),
-            PageKind::Data if is_flat => {
-                let rows = header.n_rows.unwrap_or(header.n_values);
-                if rows > 0 {
-                    pages.push(Page { offset, len, first_row, n_rows: rows });
-                }
-                first_row = first_row.saturating_add(rows);
-            }
-            _ => {}
-        }
-        at = end;
-    }
-    if !is_flat {
-        // Pages do not say where rows begin: all of them are decoded together.
-        let pages = vec![Page { offset: chunk.start, len: chunk.len, first_row: 0, n_rows }];
-        return Ok(Table { dictionary: None, pages });
-    }
-    if first_row != n_rows {
-        return Err(format!("its pages hold {first_row} rows, not {n_rows}"));
-    }
-    Ok(Table { dictionary, pages })
 }

@@ -4,6 +4,7 @@ use ::parquet::{
     basic::{ConvertedType, LogicalType, Repetition, Type as Physical},
     schema::types::{BasicTypeInfo, ColumnDescPtr, Type},
 };
+use fdconvert_core::DType;
 use std::sync::Arc;
 
 /// Deeper columns would let a schema exhaust the stack.
@@ -56,6 +57,40 @@ impl Leaf {
             _ => LeafKind::Bytes,
         };
         Self { descr, kind }
+    }
+}
+
+impl Leaf {
+    /// The type of an element, where the values are numbers of one size.
+    pub(crate) fn dtype(&self) -> Option<DType> {
+        use ConvertedType::{INT_8, INT_16, UINT_8, UINT_16};
+        let is_wide = self.descr.physical_type() == Physical::INT64;
+        Some(match (self.kind, self.descr.converted_type()) {
+            (LeafKind::Bool, _) => DType::Bool,
+            (LeafKind::Int, INT_8) => DType::I8,
+            (LeafKind::Int, INT_16) => DType::I16,
+            (LeafKind::Int, _) if self.descr.physical_type() == Physical::INT96 => return None,
+            (LeafKind::Int, _) => {
+                if is_wide {
+                    DType::I64
+                } else {
+                    DType::I32
+                }
+            }
+            (LeafKind::Unsigned, UINT_8) => DType::U8,
+            (LeafKind::Unsigned, UINT_16) => DType::U16,
+            (LeafKind::Unsigned, _) => {
+                if is_wide {
+                    DType::U64
+                } else {
+                    DType::U32
+                }
+            }
+            (LeafKind::Half, _) => DType::F16,
+            (LeafKind::Single, _) => DType::F32,
+            (LeafKind::Double, _) => DType::F64,
+            _ => return None,
+        })
     }
 }
 

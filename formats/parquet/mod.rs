@@ -10,6 +10,7 @@
 //!
 //! Deliberately absent: Arrow, whose memory layout nothing here needs.
 
+mod arrow;
 mod cache;
 mod cell;
 mod columns;
@@ -23,6 +24,7 @@ mod keys;
 mod layout;
 mod leaf;
 mod open;
+mod pages;
 mod reader;
 #[cfg(feature = "write")]
 mod sink;

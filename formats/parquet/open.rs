@@ -188,7 +188,7 @@ pub(crate) fn is_cell(kind: &Kind) -> bool {
 
 fn columns_of(file: &File) -> Vec<Column> {
     let documents = file.note.as_ref().map_or(&[][..], |note| &note.json);
-    columns(file.roots.clone(), &file.leaves, &file.features, documents)
+    columns(file, documents)
 }
 
 /// Refuses a file whose columns are not those of the first.

@@ -32,6 +32,8 @@ pub(crate) struct PageHeader {
     pub(crate) n_values: u64,
     /// Rows, where that is said.
     pub(crate) n_rows: Option<u64>,
+    /// Values are numbers of values in the dictionary.
+    pub(crate) needs_dictionary: bool,
 }
 
 impl PageHeader {
@@ -39,7 +41,7 @@ impl PageHeader {
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut input = Input { bytes, at: 0 };
         let (mut kind, mut raw, mut stored) = (None, None, None);
-        let (mut n_values, mut n_rows) = (0, None);
+        let (mut n_values, mut n_rows, mut encoding) = (0, None, 0);
         let mut field = 0;
         while let Some(wire) = input.field(&mut field)? {
             match (field, wire) {
@@ -60,6 +62,7 @@ impl PageHeader {
                         match (inner, wire, field) {
                             (1, Wire::Int, _) => n_values = input.size()?,
                             (3, Wire::Int, 8) => n_rows = Some(input.size()?),
+                            (2, Wire::Int, 5) | (4, Wire::Int, 8) => encoding = input.int()?,
                             _ => input.skip(wire, 1)?,
                         }
                     }
@@ -74,6 +77,8 @@ impl PageHeader {
             raw_bytes: raw?,
             n_values,
             n_rows,
+            // PLAIN_DICTIONARY and RLE_DICTIONARY.
+            needs_dictionary: matches!(encoding, 2 | 8),
         })
     }
 }

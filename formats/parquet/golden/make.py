@@ -89,6 +89,17 @@ datasets.Dataset.from_dict(
     features=features,
 ).to_parquet(out / "arrays.parquet")
 
+# The same without features: only the schema of Arrow tells that lists have one length.
+fixed = pa.table(
+    dict(
+        image=pa.array(images[:2], pa.binary()),
+        vector=pa.array([[1, -2, 3], [4, 5, 6]], pa.list_(pa.int16(), 3)),
+        grid=pa.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], pa.list_(pa.list_(pa.float64(), 2), 2)),
+        loose=pa.array([[1], [2]], pa.list_(pa.int16())),
+    )
+)
+pq.write_table(fixed, out / "fixed.parquet")
+
 # Plain tables of pyarrow, without a word about features.
 plain = pa.table(
     dict(

@@ -127,6 +127,23 @@ fn lists_of_one_shape_are_arrays_and_others_documents() {
 }
 
 #[test]
+fn lists_of_a_fixed_length_are_arrays_without_features() {
+    let reader = open("fixed.parquet");
+    let array = |dtype, shape: &[u64]| {
+        Kind::Array(ArraySpec { dtype, shape: shape.to_vec(), torch: false })
+    };
+    let fields = [
+        ("image", Kind::Image),
+        ("vector", array(DType::I16, &[3])),
+        ("grid", array(DType::F64, &[2, 2])),
+        ("loose", Kind::Json),
+    ];
+    assert_eq!(names(&reader), fields);
+    let grid: Vec<u8> = [5.0_f64, 6.0, 7.0, 8.0].iter().flat_map(|it| it.to_le_bytes()).collect();
+    assert_eq!(value(&reader, 1, "grid"), Value::Array(grid.into()));
+}
+
+#[test]
 fn every_compression_holds_the_same_table() {
     for name in ["none", "snappy", "gzip", "lz4", "zstd"] {
         plain(&open(&format!("plain-{name}.parquet")));

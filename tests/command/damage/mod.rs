@@ -23,7 +23,7 @@ use std::{
 const RECIPE: &str = "fractal:fractaldb?classes=1&instances=100&size=16&points=500";
 
 /// Name, source, and options of every kind of dataset.
-const SETS: [(&str, &str, &[&str]); 12] = [
+const SETS: [(&str, &str, &[&str]); 13] = [
     ("beton", "photos", &["--format", "beton", "--page-size", "2MiB"]),
     ("beton, compact", "all.beton", &["--format", "beton", "--compact"]),
     (
