@@ -31,7 +31,7 @@ use std::{
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of zeros that stand where the index block will be, written at once.
-const ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// Keeps the samples of a row group in memory, and per sample its index entries. A run that was
 /// killed begins the file again.
