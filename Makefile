@@ -86,7 +86,7 @@ clippy: ## Check the code, also without C codecs, without the GPU, and as a read
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy $(LIGHT) --all-targets -- -D warnings
 	$(CARGO) clippy -p fdconvert-loader -p fdconvert-store --no-default-features --lib -- -D warnings
-	$(CARGO) clippy -p fdconvert-formats --no-default-features --features beton,wds,mixed,mds -- -D warnings
+	$(CARGO) clippy -p fdconvert-formats --no-default-features --features beton,wds,mixed,mds,parquet -- -D warnings
 
 doc: ## Check the documentation and its links.
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

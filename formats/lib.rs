@@ -46,6 +46,7 @@ formats! {
     #[cfg(feature = "wds")] wds: wds::Wds::default(),
     #[cfg(feature = "mixed")] mixed: mixed::Mixed::default(),
     #[cfg(feature = "mds")] mds: mds::Mds::default(),
+    #[cfg(feature = "parquet")] parquet: parquet::Parquet,
     #[cfg(feature = "formula")] formula: formula::FormulaFormat,
     // Last: any folder is one.
     #[cfg(feature = "folder")] folder: folder::Folder::default(),

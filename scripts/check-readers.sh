@@ -63,3 +63,13 @@ CROISSANT_CACHE="$PWD/$work/croissant" \
   "$python" tests/readers/check_croissant.py "$work/files" "$work/described"
 "$python" tests/readers/check_card.py "$work/described"
 "$python" tests/readers/check_metadata.py "$fdconvert" tests/fixtures/kodak "$work/metadata"
+# Parquet, there and back: what datasets wrote is read as well.
+"$fdconvert" pack "$work/both" "$work/both.parquet" --quiet
+"$python" tests/readers/check_parquet.py "$work/both" "$work/both.parquet" \
+  "$work/theirs.parquet" "$work/ours"
+if [ -e "$work/theirs.parquet" ]; then
+  "$fdconvert" verify "$work/theirs.parquet" --deep --quiet
+  "$fdconvert" unpack "$work/theirs.parquet" "$work/ours" --quiet
+  "$python" tests/readers/check_parquet.py "$work/both" "$work/both.parquet" \
+    "$work/theirs.parquet" "$work/ours"
+fi

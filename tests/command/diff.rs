@@ -16,7 +16,7 @@ fn all_formats_of_a_source_are_the_same() {
     let root = tempfile::tempdir().unwrap();
     let source = kodak_classes(root.path());
     let mut made = vec![source.clone()];
-    for format in ["wds", "mds", "mixed", "folder"] {
+    for format in ["wds", "mds", "parquet", "mixed", "folder"] {
         let out = root.path().join(format);
         ok(&[
             &"pack",

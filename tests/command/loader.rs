@@ -40,12 +40,13 @@ fn every_format_gives_the_same_rows() {
     ok(&[&"pack", &folder, &path("wds"), &"--format", &"wds", &"-q"]);
     ok(&[&"pack", &folder, &path("mds"), &"--format", &"mds", &"-q"]);
     ok(&[&"pack", &folder, &path("mixed"), &"--format", &"mixed", &"-q"]);
+    ok(&[&"pack", &folder, &path("x.parquet"), &"-q"]);
     let entries = of_folder(&folder, "", Entry::deflated);
     fs::write(path("x.zip"), zip(&entries)).unwrap();
     let expected = rows(&folder, options());
     assert_eq!(expected.len(), 12);
     assert!(expected.values().any(|(label, _)| *label == 1));
-    for name in ["x.beton", "wds", "mds", "mixed", "x.zip"] {
+    for name in ["x.beton", "wds", "mds", "x.parquet", "mixed", "x.zip"] {
         assert!(rows(&path(name), options()) == expected, "{name}");
     }
     // Reduced while decoding: large JPEGs, small rows.

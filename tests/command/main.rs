@@ -49,6 +49,8 @@ mod options;
 #[cfg(feature = "turbo")]
 mod overwrite;
 #[cfg(feature = "turbo")]
+mod parquet;
+#[cfg(feature = "turbo")]
 mod parts;
 #[cfg(feature = "turbo")]
 mod profile;

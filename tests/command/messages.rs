@@ -154,7 +154,9 @@ fn an_empty_cell_among_numbers_is_named() {
 fn names_of_other_tools_are_understood() {
     let root = tempfile::tempdir().unwrap();
     let photos = photos(root.path());
-    for (alias, format) in [("ffcv", "beton"), ("webdataset", "wds"), ("streaming", "mds")] {
+    for (alias, format) in
+        [("ffcv", "beton"), ("webdataset", "wds"), ("streaming", "mds"), ("datasets", "parquet")]
+    {
         let out = root.path().join(alias);
         let said = ok(&[&"pack", &photos, &out, &"--format", &alias, &"-j", &"1"]);
         assert!(said.contains(&format!("format    {format}")), "{said}");

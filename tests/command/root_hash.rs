@@ -31,7 +31,7 @@ fn the_same_samples_have_the_same_hash_in_every_format() {
     let expected = root_hash(&source);
     assert_eq!(expected.len(), 32);
     let path = |name: &str| root.path().join(name);
-    for format in ["beton", "wds", "mds", "mixed", "folder"] {
+    for format in ["beton", "wds", "mds", "parquet", "mixed", "folder"] {
         let out = path(&format!("out.{format}"));
         let mut args: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &source, &out, &"--format", &format];
         if format == "mixed" {

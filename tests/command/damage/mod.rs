@@ -23,7 +23,7 @@ use std::{
 const RECIPE: &str = "fractal:fractaldb?classes=1&instances=100&size=16&points=500";
 
 /// Name, source, and options of every kind of dataset.
-const SETS: [(&str, &str, &[&str]); 12] = [
+const SETS: [(&str, &str, &[&str]); 13] = [
     ("beton", "photos", &["--format", "beton", "--page-size", "2MiB"]),
     ("beton, compact", "all.beton", &["--format", "beton", "--compact"]),
     (
@@ -55,6 +55,7 @@ const SETS: [(&str, &str, &[&str]); 12] = [
     ("mds", "all.beton", &["--format", "mds"]),
     ("mds, no hashes", "photos", &["--format", "mds", "--hashes", "none", "--shard-count", "2"]),
     ("mds, zstd", "all.beton", &["--format", "mds", "--compression", "zstd"]),
+    ("parquet", "all.beton", &["--format", "parquet"]),
     ("mixed", "photos", &["--format", "mixed", "--ratio", "0.5"]),
     ("formula", RECIPE, &["--format", "formula"]),
 ];

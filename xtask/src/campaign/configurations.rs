@@ -42,6 +42,7 @@ pub(super) const ALL: &[Configuration] = &[
         "mds-zstd",
         "pack SOURCE OUT/x --format mds --shard-count 4 --compression zstd --threads THREADS",
     ),
+    Configuration::alone("parquet", "pack SOURCE OUT/x.parquet --threads THREADS"),
     Configuration::alone(
         "mixed",
         "pack SOURCE OUT/x --format mixed --ratio 0.5 --shard-count 4 --threads THREADS",

@@ -1,0 +1,164 @@
+//! What Hugging Face `datasets` writes about the columns, under the key `huggingface`.
+use fdconvert_core::{ArraySpec, DType, FieldSpec, Kind, Schema};
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+
+/// The key in the metadata of a file.
+pub(crate) const KEY: &str = "huggingface";
+
+/// The features of a file, by the names of their columns.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Features(Map<String, Json>);
+
+impl Features {
+    /// The features that the value of [`KEY`] has; none where it is not understood.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut document: Json = serde_json::from_str(text).unwrap_or_default();
+        match document.pointer_mut("/info/features").map(Json::take) {
+            Some(Json::Object(features)) => Self(features),
+            _ => Self::default(),
+        }
+    }
+
+    pub(crate) fn of(&self, column: &str) -> Option<Feature<'_>> {
+        self.0.get(column).map(Feature)
+    }
+
+    /// The features of a schema that is written, as the text of [`KEY`].
+    pub(crate) fn text(schema: &Schema) -> String {
+        let features = schema.fields.iter().map(|field| (field.name.clone(), feature(field)));
+        let features: Map<String, Json> = features.collect();
+        json!({ "info": { "features": features } }).to_string()
+    }
+}
+
+/// What is said of one column, or of a part of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Feature<'a>(&'a Json);
+
+impl<'a> Feature<'a> {
+    /// The name of its class: `Image`, `ClassLabel`, `Value`.
+    pub(crate) fn class(self) -> Option<&'a str> {
+        self.0.get("_type")?.as_str()
+    }
+
+    /// The names of the classes of a label.
+    pub(crate) fn class_names(self) -> Option<Arc<[String]>> {
+        if self.class() != Some("ClassLabel") {
+            return None;
+        }
+        let names = self.0.get("names")?.as_array()?.iter();
+        names.map(|name| Some(name.as_str()?.to_owned())).collect()
+    }
+
+    /// The shape and the type of an array that is the same in every row.
+    pub(crate) fn array(self) -> Option<ArraySpec> {
+        let (mut shape, mut inner) = (Vec::new(), self);
+        loop {
+            match inner.class() {
+                Some("Array2D" | "Array3D" | "Array4D" | "Array5D") => {
+                    let sizes = inner.0.get("shape")?.as_array()?.iter();
+                    shape.extend(sizes.map(Json::as_u64).collect::<Option<Vec<_>>>()?);
+                    return spec(shape, inner.0.get("dtype")?.as_str()?);
+                }
+                Some("Sequence" | "List" | "LargeList") => {
+                    // Minus one where every row has its own.
+                    shape.push(inner.0.get("length")?.as_u64()?);
+                    inner = Self(inner.0.get("feature")?);
+                }
+                Some("Value") if !shape.is_empty() => {
+                    return spec(shape, inner.0.get("dtype")?.as_str()?);
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// What is said of a member of a struct, or of the structs in a list.
+    pub(crate) fn member(self, name: &str) -> Option<Self> {
+        let structure = match self.class() {
+            Some("Sequence" | "List" | "LargeList") => self.0.get("feature")?,
+            _ => self.0,
+        };
+        // Before lists were classes they were lists of one element.
+        let structure = structure.get(0).unwrap_or(structure);
+        structure.get(name).map(Self)
+    }
+
+    /// What is said of the elements of a list.
+    pub(crate) fn element(self) -> Option<Self> {
+        self.0.get("feature").or_else(|| self.0.get(0)).map(Self)
+    }
+}
+
+fn spec(shape: Vec<u64>, name: &str) -> Option<ArraySpec> {
+    let dtype = DType::ALL.into_iter().find(|dtype| dtype.name() == name)?;
+    let spec = ArraySpec { dtype, shape, torch: false };
+    spec.byte_len().is_some().then_some(spec)
+}
+
+fn feature(field: &FieldSpec) -> Json {
+    let value = |dtype: &str| json!({ "dtype": dtype, "_type": "Value" });
+    match (&field.kind, &field.class_names) {
+        (Kind::Image, _) => json!({ "_type": "Image" }),
+        (Kind::Int, Some(names)) => json!({ "names": names, "_type": "ClassLabel" }),
+        (Kind::Int, None) => value("int64"),
+        (Kind::Float, _) => value("float64"),
+        (Kind::Bytes, _) => value("binary"),
+        (Kind::Array(spec), _) => array_feature(spec),
+        _ => value("string"),
+    }
+}
+
+fn array_feature(spec: &ArraySpec) -> Json {
+    let (shape, name) = stored(spec);
+    if let 2..=5 = shape.len() {
+        return json!({
+            "shape": shape,
+            "dtype": name,
+            "_type": format!("Array{}D", shape.len()),
+        });
+    }
+    let element = json!({ "dtype": name, "_type": "Value" });
+    shape.iter().rev().fold(
+        element,
+        |feature, length| json!({ "feature": feature, "length": length, "_type": "Sequence" }),
+    )
+}
+
+/// The shape and the type that an array has in the file: complex numbers are pairs, and a number
+/// alone is a list of one.
+pub(crate) fn stored(spec: &ArraySpec) -> (Vec<u64>, &'static str) {
+    let mut shape = spec.shape.clone();
+    let name = match spec.dtype {
+        DType::C64 => {
+            shape.push(2);
+            DType::F32.name()
+        }
+        DType::C128 => {
+            shape.push(2);
+            DType::F64.name()
+        }
+        dtype => dtype.name(),
+    };
+    if shape.is_empty() {
+        shape.push(1);
+    }
+    (shape, name)
+}
+
+/// The repetition level of element `number` of an array: how many of its dimensions go on there.
+pub(crate) fn repetition(shape: &[u64], number: u64) -> i16 {
+    if number == 0 {
+        return 0;
+    }
+    let (mut rep, mut rest) = (shape.len() as i16, number);
+    for &size in shape.iter().rev() {
+        if rest % size.max(1) != 0 {
+            break;
+        }
+        rest /= size.max(1);
+        rep -= 1;
+    }
+    rep
+}

@@ -1,0 +1,347 @@
+//! One file: its footer, and the rows of its pages.
+use super::{
+    arrow,
+    features::{self, Features},
+    layout::{CREATED_BY, ENCRYPTED, FORMAT, KEY, MAGIC, Note, TAIL_LEN, VERSION, footer_len},
+    leaf::{Leaf, Node},
+    pages::{Claims, Table, indexed, walked},
+    values::{Encoded, Rows},
+};
+use crate::index::Index;
+use ::parquet::{
+    basic::Compression,
+    file::metadata::{
+        ColumnChunkMetaData, KeyValue, ParquetMetaData, ParquetMetaDataOptions,
+        ParquetMetaDataReader, ParquetStatisticsPolicy, RowGroupMetaData,
+    },
+};
+use bytes::Bytes;
+use fdconvert_core::{Error, MaxDecompressed, Message, Result};
+use fdconvert_storage::Blob;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The last bytes of a file that are read at once: most footers are shorter.
+const TAIL_BYTES: u64 = 64 << 10;
+/// Rows that a byte of a file may stand for: more than any run of equal values takes.
+const ROWS_PER_BYTE: u64 = 4096;
+/// Bytes that a value takes once it is decoded, its levels included.
+const VALUE_BYTES: u64 = 48;
+
+/// An open file.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(crate) path: Arc<Path>,
+    pub(crate) data: Blob,
+    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) roots: Vec<(Arc<str>, Node)>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) n_rows: u64,
+    pub(crate) features: Features,
+    /// Columns of lists of a fixed length, which the features need not name.
+    pub(crate) fixed_lists: Vec<(String, Vec<u64>)>,
+    /// What this tool says of it.
+    pub(crate) note: Option<Note>,
+    /// Of the footer.
+    pub(crate) xxh3: u128,
+    /// Who wrote it.
+    pub(crate) created_by: Option<String>,
+    /// The pages of each column of each row group, once they were looked for.
+    tables: Vec<OnceLock<Arc<Table>>>,
+}
+
+/// A row group.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// Rows of the file before it.
+    pub(crate) first_row: u64,
+    pub(crate) n_rows: u64,
+    pub(crate) chunks: Vec<Chunk>,
+}
+
+/// A column of a row group.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pub(crate) start: u64,
+    pub(crate) len: u64,
+    pub(crate) compression: Compression,
+    /// Place of its offset index.
+    pub(crate) offset_index: Option<(u64, u64)>,
+}
+
+impl File {
+    /// Opens a file: its end is read.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        Self::new(Blob::open(path)?, path)
+    }
+
+    pub(crate) fn new(data: Blob, path: &Path) -> Result<Self> {
+        let corrupt = |offset: u64, what: String| Error::corrupt(FORMAT, path, offset, what);
+        let footer = footer(&data, path)?;
+        let metadata = parse(&footer).map_err(|what| corrupt(data.len() - TAIL_LEN, what))?;
+        let footer_at = data.len() - TAIL_LEN - footer.len() as u64;
+        let schema = metadata.file_metadata().schema_descr();
+        let leaves: Vec<Leaf> = schema.columns().iter().cloned().map(Leaf::new).collect();
+        let roots = Node::roots(schema.root_schema());
+        let roots = roots.map_err(|what| corrupt(footer_at, what))?;
+        let (mut groups, mut n_rows) = (Vec::new(), 0_u64);
+        for (number, group) in metadata.row_groups().iter().enumerate() {
+            let group = group_of(group, n_rows, footer_at, leaves.len())
+                .map_err(|what| corrupt(footer_at, format!("row group {number}: {what}")))?;
+            n_rows = n_rows.saturating_add(group.n_rows);
+            groups.push(group);
+        }
+        if n_rows > data.len().saturating_mul(ROWS_PER_BYTE) {
+            let what = format!("{n_rows} rows do not fit {} bytes", data.len());
+            return Err(corrupt(footer_at, what));
+        }
+        refuse_codecs(&groups, &leaves, path)?;
+        let pairs = metadata.file_metadata().key_value_metadata();
+        let pairs: &[KeyValue] = pairs.map_or(&[], Vec::as_slice);
+        let value = |key: &str| pairs.iter().find(|pair| pair.key == key)?.value.as_deref();
+        let n_tables = groups.len().saturating_mul(leaves.len());
+        Ok(Self {
+            path: path.into(),
+            fixed_lists: value(arrow::KEY).map(arrow::fixed_lists).unwrap_or_default(),
+            features: value(features::KEY).map(Features::parse).unwrap_or_default(),
+            note: note(value(KEY), path)?,
+            xxh3: xxh3_128(&footer),
+            created_by: metadata.file_metadata().created_by().map(str::to_owned),
+            tables: std::iter::repeat_with(OnceLock::new).take(n_tables).collect(),
+            data,
+            leaves,
+            roots,
+            groups,
+            n_rows,
+        })
+    }
+
+    /// The index block, of a file of ours; or why it cannot be used.
+    pub(crate) fn index(&self) -> Result<Result<Option<Index>, String>> {
+        let is_ours = || self.created_by.as_ref().is_some_and(|by| by.starts_with(CREATED_BY));
+        let Some(note) = &self.note else {
+            let what = "it does not say where its index block is, which fdconvert has written";
+            return Ok(if is_ours() { Err(what.to_owned()) } else { Ok(None) });
+        };
+        let bytes = self.data.read(note.index.offset, note.index.len)?;
+        let Some(bytes) = bytes else {
+            return Ok(Err("its index block is outside the file".to_owned()));
+        };
+        let index = match Index::parse(bytes) {
+            Ok(index) => index,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let is_own = index.n_samples() == self.n_rows && index.data_len() <= note.index.offset;
+        Ok(if is_own { Ok(Some(index)) } else { Err("its index block is of another file".into()) })
+    }
+
+    /// The row group of a row, and the row in it.
+    pub(crate) fn group_of(&self, row: u64) -> Option<(usize, u64)> {
+        let after = self.groups.partition_point(|group| group.first_row <= row);
+        let number = after.checked_sub(1)?;
+        let group = self.groups.get(number)?;
+        let row = row - group.first_row;
+        (row < group.n_rows).then_some((number, row))
+    }
+
+    pub(crate) fn corrupt(&self, offset: u64, what: impl Into<Message>) -> Error {
+        Error::corrupt(FORMAT, &*self.path, offset, what)
+    }
+
+    fn chunk(&self, group: usize, leaf: usize) -> Result<(&Group, &Chunk, &Leaf)> {
+        let found = self
+            .groups
+            .get(group)
+            .and_then(|group| Some((group, group.chunks.get(leaf)?, self.leaves.get(leaf)?)));
+        found.ok_or_else(|| self.corrupt(0, format!("there is no column {leaf}")))
+    }
+
+    /// The pages of a column of a row group.
+    pub(crate) fn table(&self, group: usize, leaf: usize) -> Result<Arc<Table>> {
+        let number = group.saturating_mul(self.leaves.len()).saturating_add(leaf);
+        let slot = self.tables.get(number);
+        if let Some(table) = slot.and_then(OnceLock::get) {
+            return Ok(table.clone());
+        }
+        let table = Arc::new(self.make_table(group, leaf)?);
+        Ok(slot.map_or_else(|| table.clone(), |slot| slot.get_or_init(|| table.clone()).clone()))
+    }
+
+    fn make_table(&self, group: usize, leaf: usize) -> Result<Table> {
+        let (group, chunk, leaf) = self.chunk(group, leaf)?;
+        let failed = |what: String| {
+            let column = leaf.descr.path().string();
+            self.corrupt(chunk.start, format!("column `{column}`: {what}"))
+        };
+        if let Some((offset, len)) = chunk.offset_index {
+            let bytes = self.data.read(offset, len)?;
+            let bytes = bytes.ok_or_else(|| failed("its offset index is outside".into()))?;
+            return indexed(&bytes, chunk, group.n_rows).map_err(failed);
+        }
+        let bytes = self.data.read(chunk.start, chunk.len)?;
+        let bytes = bytes.ok_or_else(|| failed("it is outside the file".into()))?;
+        let is_flat = leaf.descr.max_rep_level() == 0;
+        walked(&bytes, chunk, group.n_rows, is_flat).map_err(failed)
+    }
+
+    /// The number of the page with a row of a row group, and where its rows begin.
+    pub(crate) fn page_of(&self, group: usize, leaf: usize, row: u64) -> Result<(usize, u64)> {
+        let table = self.table(group, leaf)?;
+        let after = table.pages.partition_point(|page| page.first_row <= row);
+        let page = after.checked_sub(1).and_then(|at| Some((at, table.pages.get(at)?.first_row)));
+        page.ok_or_else(|| self.corrupt(0, format!("no page holds row {row}")))
+    }
+
+    /// Decodes the rows of a page.
+    pub(crate) fn rows(
+        &self,
+        group: usize,
+        leaf: usize,
+        page: usize,
+        limit: MaxDecompressed,
+    ) -> Result<Rows> {
+        let table = self.table(group, leaf)?;
+        let (_, chunk, leaf) = self.chunk(group, leaf)?;
+        let page = table.pages.get(page).copied();
+        let page = page.ok_or_else(|| self.corrupt(chunk.start, "there is no such page"))?;
+        let failed = |what: String| {
+            let column = leaf.descr.path().string();
+            self.corrupt(page.offset, format!("column `{column}`: {what}"))
+        };
+        let outside = || failed("a page is outside the file".to_owned());
+        let bytes = self.data.read(page.offset, page.len)?.ok_or_else(outside)?;
+        let (bytes, dictionary) = match table.dictionary {
+            None => (bytes, 0),
+            Some((offset, len)) => {
+                let first = self.data.read(offset, len)?.ok_or_else(outside)?;
+                ([&first[..], &bytes[..]].concat().into(), len)
+            }
+        };
+        let claims = Claims::of(&bytes).map_err(failed)?;
+        let (stored, n_values) = (bytes.len() as u64, claims.n_values);
+        let asked = claims.raw_bytes.max(n_values.saturating_mul(VALUE_BYTES));
+        if asked > limit.of(stored) {
+            return Err(limit.refuse(&self.path, stored, asked));
+        }
+        let (compression, n_rows) = (chunk.compression, page.n_rows);
+        let encoded = Encoded { bytes, dictionary, compression, n_values, n_rows };
+        Rows::decode(leaf, &encoded).map_err(failed)
+    }
+}
+
+/// The footer of a file.
+fn footer(data: &Blob, path: &Path) -> Result<Bytes> {
+    let corrupt = |offset: u64, what: String| Error::corrupt(FORMAT, path, offset, what);
+    let len = data.len();
+    let tail_at = len.saturating_sub(TAIL_BYTES);
+    let tail = data.read(tail_at, len - tail_at)?.unwrap_or_default();
+    let start = data.read(0, MAGIC.len() as u64)?.unwrap_or_default();
+    if start[..] == ENCRYPTED || tail.ends_with(&ENCRYPTED) {
+        let what = "it is encrypted, and encrypted files are not read".into();
+        return Err(Error::Unsupported { format: FORMAT, path: path.into(), what });
+    }
+    let footer_len = (tail.len() as u64)
+        .checked_sub(TAIL_LEN)
+        .and_then(|at| usize::try_from(at).ok())
+        .and_then(|at| footer_len(tail.get(at..)?));
+    let Some(footer_len) = footer_len.filter(|_| start[..] == MAGIC) else {
+        let what = "it does not begin and end as such a file does: it is unfinished or cut short";
+        return Err(corrupt(len.saturating_sub(TAIL_LEN), what.into()));
+    };
+    let from = len.checked_sub(TAIL_LEN).and_then(|end| end.checked_sub(footer_len));
+    let Some(from) = from.filter(|&from| from >= MAGIC.len() as u64) else {
+        return Err(corrupt(len - TAIL_LEN, format!("a footer of {footer_len} bytes")));
+    };
+    if let Some(at) = from.checked_sub(tail_at) {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let end = tail.len().saturating_sub(TAIL_LEN as usize);
+        return Ok(if at <= end { tail.slice(at..end) } else { Bytes::new() });
+    }
+    Ok(data.read(from, footer_len)?.unwrap_or_default())
+}
+
+fn parse(footer: &Bytes) -> Result<ParquetMetaData, String> {
+    let mut options = ParquetMetaDataOptions::new();
+    options.set_column_stats_policy(ParquetStatisticsPolicy::SkipAll);
+    options.set_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll);
+    options.set_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
+    let decode = || ParquetMetaDataReader::decode_metadata_with_options(footer, Some(&options));
+    match catch_unwind(AssertUnwindSafe(decode)) {
+        Ok(Ok(metadata)) => Ok(metadata),
+        Ok(Err(error)) => Err(format!("its footer: {error}")),
+        Err(_) => Err("its footer cannot be decoded".to_owned()),
+    }
+}
+
+/// What this tool says of the file, if it has written it.
+fn note(text: Option<&str>, path: &Path) -> Result<Option<Note>> {
+    let Some(text) = text else { return Ok(None) };
+    let version = serde_json::from_str::<serde_json::Value>(text).ok();
+    let version = version.and_then(|note| note.get("version")?.as_u64());
+    if let Some(found) = version.filter(|&version| version > VERSION) {
+        let (format, path) = (FORMAT, path.to_path_buf());
+        return Err(Error::Version { format, path, found, supported: "1" });
+    }
+    // Another program may have put something of its own there.
+    Ok(serde_json::from_str(text).ok())
+}
+
+fn group_of(
+    group: &RowGroupMetaData,
+    first_row: u64,
+    footer_at: u64,
+    n_leaves: usize,
+) -> Result<Group, String> {
+    let n_rows = u64::try_from(group.num_rows()).map_err(|_| "a negative number of rows")?;
+    if group.columns().len() != n_leaves {
+        return Err(format!("{} columns, not {n_leaves}", group.columns().len()));
+    }
+    let chunk = |chunk: &ColumnChunkMetaData| {
+        let what = |what: &str| format!("column `{}`: {what}", chunk.column_path().string());
+        let number = |number: i64| u64::try_from(number).map_err(|_| what("a negative place"));
+        let data = number(chunk.data_page_offset())?;
+        // Some writers say 0 where there is no dictionary.
+        let dictionary = chunk.dictionary_page_offset().map(number).transpose()?;
+        let start = dictionary.filter(|&at| at > 0 && at < data).unwrap_or(data);
+        let len = number(chunk.compressed_size())?;
+        let end = start.checked_add(len).filter(|&end| end <= footer_at);
+        if end.is_none() || start < MAGIC.len() as u64 {
+            return Err(what("it is outside the file"));
+        }
+        let index = chunk.offset_index_offset().zip(chunk.offset_index_length());
+        let index = index.and_then(|(offset, len)| {
+            Some((u64::try_from(offset).ok()?, u64::try_from(len).ok()?))
+        });
+        Ok(Chunk { start, len, compression: chunk.compression(), offset_index: index })
+    };
+    let chunks = group.columns().iter().map(chunk).collect::<Result<_, _>>()?;
+    Ok(Group { first_row, n_rows, chunks })
+}
+
+/// Refuses what no page could be decompressed of.
+fn refuse_codecs(groups: &[Group], leaves: &[Leaf], path: &Path) -> Result<()> {
+    for group in groups {
+        for (chunk, leaf) in group.chunks.iter().zip(leaves) {
+            let name = match chunk.compression {
+                Compression::BROTLI(_) => "brotli",
+                Compression::LZO => "lzo",
+                _ => continue,
+            };
+            let what = format!(
+                "column `{}` is compressed with {name}, which is not read; write the file again \
+                 with zstd, snappy, gzip or lz4",
+                leaf.descr.path().string()
+            );
+            return Err(Error::Unsupported {
+                format: FORMAT,
+                path: path.into(),
+                what: what.into(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Keys of samples in files of others: the path beside the image, or the number of the row. The
+//! latter has no extension: that would take a look into every image.
+use super::{ParquetReader, cell::Cell, columns::How};
+use fdconvert_core::Codec;
+use std::collections::BTreeMap;
+
+/// Longer paths are no names.
+const MAX_KEY_BYTES: usize = 1024;
+
+/// The keys that are not the number of their row.
+#[derive(Debug, Default)]
+pub(crate) struct Keys(BTreeMap<u64, Box<str>>);
+
+impl Keys {
+    /// Reads the paths of all samples. Where one cannot be read, its number is its key.
+    pub(crate) fn read(reader: &ParquetReader) -> Self {
+        let path = reader.columns.iter().find_map(|column| match column.how {
+            How::Image { path, .. } => Some(path),
+            _ => None,
+        });
+        let Some(path) = path.flatten() else { return Self::default() };
+        let mut keys = BTreeMap::new();
+        let mut taken = BTreeMap::new();
+        let mut index = 0;
+        while index < reader.n_samples {
+            match reader.flat(index, path) {
+                Ok(Cell::Text(text)) => {
+                    if let Some(key) = std::str::from_utf8(&text).ok().and_then(safe) {
+                        keys.insert(index, unique(key, &mut taken).into_boxed_str());
+                    }
+                    index += 1;
+                }
+                Ok(_) => index += 1,
+                // Its row group is damaged: to try each of its rows would take long.
+                Err(_) => index = reader.group_end(index),
+            }
+        }
+        if keys.len() as u64 != reader.n_samples {
+            // A number could be that of a row that has no name.
+            let stem = |key: &str| Codec::strip_extension(key).unwrap_or(key).to_owned();
+            keys.retain(|_, key| !stem(key).bytes().all(|byte| byte.is_ascii_digit()));
+        }
+        Self(keys)
+    }
+
+    pub(crate) fn get(&self, index: u64) -> Option<&str> {
+        self.0.get(&index).map(AsRef::as_ref)
+    }
+}
+
+/// The key that a path is, without what leads elsewhere.
+fn safe(path: &str) -> Option<String> {
+    let is_name = |part: &&str| !part.is_empty() && !matches!(*part, "." | "..");
+    let parts: Vec<&str> = path.split(['/', '\\']).filter(is_name).collect();
+    let key = parts.join("/");
+    let is_safe = !key.is_empty() && key.len() <= MAX_KEY_BYTES && !key.contains(char::is_control);
+    is_safe.then_some(key)
+}
+
+/// The key, or the first that no sample has: `a-1.jpg`, `a-2.jpg`. Beside each key that is taken
+/// stands the number to begin with.
+fn unique(key: String, taken: &mut BTreeMap<String, u64>) -> String {
+    let Some(next) = taken.get(&key).copied() else {
+        taken.insert(key.clone(), 1);
+        return key;
+    };
+    let stem = Codec::strip_extension(&key).unwrap_or(&key);
+    let extension = key.get(stem.len()..).unwrap_or_default();
+    let mut number = next;
+    let free = loop {
+        let name = format!("{stem}-{number}{extension}");
+        number += 1;
+        if !taken.contains_key(&name) {
+            break name;
+        }
+    };
+    taken.insert(key, number);
+    taken.insert(free.clone(), 1);
+    free
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_keys_that_lead_nowhere_else() {
+        let keys = [
+            ("a/b.jpg", Some("a/b.jpg")),
+            ("/root/../etc/x.png", Some("root/etc/x.png")),
+            ("C:\\images\\x.png", Some("C:/images/x.png")),
+            ("./x", Some("x")),
+            ("../..", None),
+            ("", None),
+            ("a\0b", None),
+        ];
+        for (path, key) in keys {
+            assert_eq!(safe(path).as_deref(), key, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_same_path_twice_gives_two_keys() {
+        let mut taken = BTreeMap::new();
+        let paths = ["a.jpg", "a-2.jpg", "a.jpg", "a.jpg", "a-1.jpg"];
+        let keys = paths.map(|path| unique(path.to_owned(), &mut taken));
+        assert_eq!(keys, ["a.jpg", "a-2.jpg", "a-1.jpg", "a-3.jpg", "a-1-1.jpg"]);
+    }
+}

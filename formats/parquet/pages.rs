@@ -1,0 +1,135 @@
+//! Where the pages of a column lie, and what their headers claim.
+use super::{
+    file::Chunk,
+    thrift::{PageHeader, PageKind},
+};
+use ::parquet::file::page_index::index_reader::decode_offset_index;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Where the pages of a column of a row group lie.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// Place of the dictionary's page.
+    pub(crate) dictionary: Option<(u64, u64)>,
+    pub(crate) pages: Vec<Page>,
+}
+
+/// Rows that are decoded together: those of a page, or all of them where pages do not say where rows
+/// begin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Page {
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
+    pub(crate) first_row: u64,
+    pub(crate) n_rows: u64,
+}
+
+/// What pages that follow each other claim.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Claims {
+    /// Bytes once they are decompressed.
+    pub(crate) raw_bytes: u64,
+    /// Values, nulls among them.
+    pub(crate) n_values: u64,
+}
+
+impl Claims {
+    /// Adds up what the headers of pages say, before anything is decompressed.
+    pub(crate) fn of(bytes: &[u8]) -> Result<Self, String> {
+        let (mut at, mut claims) = (0_usize, Self::default());
+        let mut has_dictionary = false;
+        while at < bytes.len() {
+            let header = bytes.get(at..).and_then(PageHeader::parse);
+            let header = header.ok_or("the header of a page is damaged")?;
+            has_dictionary |= header.kind == PageKind::Dictionary;
+            if header.needs_dictionary && !has_dictionary {
+                return Err("a page needs a dictionary, and there is none".to_owned());
+            }
+            claims.raw_bytes = claims.raw_bytes.saturating_add(header.raw_bytes);
+            claims.n_values = claims.n_values.saturating_add(header.n_values);
+            let next = usize::try_from(header.len.saturating_add(header.stored_bytes)).ok();
+            at = next
+                .and_then(|len| at.checked_add(len))
+                .filter(|&end| end <= bytes.len())
+                .ok_or("a page is longer than its place")?;
+        }
+        Ok(claims)
+    }
+}
+
+/// The pages that an offset index names.
+pub(crate) fn indexed(bytes: &[u8], chunk: &Chunk, n_rows: u64) -> Result<Table, String> {
+    let decode = AssertUnwindSafe(|| decode_offset_index(bytes));
+    let index = match catch_unwind(decode) {
+        Ok(Ok(index)) => index,
+        Ok(Err(error)) => return Err(format!("its offset index: {error}")),
+        Err(_) => return Err("its offset index cannot be decoded".to_owned()),
+    };
+    let wrong = || "its offset index names pages that cannot be".to_owned();
+    let mut pages: Vec<Page> = Vec::with_capacity(index.page_locations().len());
+    let mut end = chunk.start;
+    for location in index.page_locations() {
+        let offset = u64::try_from(location.offset).map_err(|_| wrong())?;
+        let len = u64::try_from(location.compressed_page_size).map_err(|_| wrong())?;
+        let first_row = u64::try_from(location.first_row_index).map_err(|_| wrong())?;
+        let is_next = match pages.last_mut() {
+            None => first_row == 0,
+            Some(last) => {
+                last.n_rows = first_row.saturating_sub(last.first_row);
+                first_row > last.first_row
+            }
+        };
+        let in_chunk = offset >= end && first_row < n_rows;
+        end = offset.checked_add(len).ok_or_else(wrong)?;
+        if !is_next || !in_chunk || end > chunk.start.saturating_add(chunk.len) {
+            return Err(wrong());
+        }
+        pages.push(Page { offset, len, first_row, n_rows: n_rows - first_row });
+    }
+    let first = pages.first().map_or(chunk.start, |page| page.offset);
+    let dictionary = (first > chunk.start).then(|| (chunk.start, first - chunk.start));
+    match pages.is_empty() && n_rows > 0 {
+        true => Err("its offset index names no page".to_owned()),
+        false => Ok(Table { dictionary, pages }),
+    }
+}
+
+/// The pages that follow each other in a column chunk.
+pub(crate) fn walked(
+    bytes: &[u8],
+    chunk: &Chunk,
+    n_rows: u64,
+    is_flat: bool,
+) -> Result<Table, String> {
+    let (mut at, mut first_row, mut dictionary) = (0_usize, 0_u64, None);
+    let mut pages = Vec::new();
+    while at < bytes.len() && (first_row < n_rows || !is_flat) {
+        let header = bytes.get(at..).and_then(PageHeader::parse);
+        let header = header.ok_or("the header of a page is damaged")?;
+        let len = header.len.saturating_add(header.stored_bytes);
+        let end = usize::try_from(len).ok().and_then(|len| at.checked_add(len));
+        let end = end.filter(|&end| end <= bytes.len()).ok_or("a page leaves its column")?;
+        let offset = chunk.start + at as u64;
+        match header.kind {
+            PageKind::Dictionary if pages.is_empty() => dictionary = Some((offset, len)),
+            PageKind::Data if is_flat => {
+                let rows = header.n_rows.unwrap_or(header.n_values);
+                if rows > 0 {
+                    pages.push(Page { offset, len, first_row, n_rows: rows });
+                }
+                first_row = first_row.saturating_add(rows);
+            }
+            _ => {}
+        }
+        at = end;
+    }
+    if !is_flat {
+        // Pages do not say where rows begin: all of them are decoded together.
+        let pages = vec![Page { offset: chunk.start, len: chunk.len, first_row: 0, n_rows }];
+        return Ok(Table { dictionary: None, pages });
+    }
+    if first_row != n_rows {
+        return Err(format!("its pages hold {first_row} rows, not {n_rows}"));
+    }
+    Ok(Table { dictionary, pages })
+}

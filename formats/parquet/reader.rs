@@ -1,0 +1,446 @@
+use super::{
+    cell::{Cell, objects, utf8},
+    columns::{Column, How},
+    features::repetition,
+    keys::Keys,
+    layout::FORMAT,
+    leaf::{Cursor, Node},
+    open::{Part, is_cell},
+    splits,
+    values::Rows,
+};
+use crate::index::{ImageFacts, Index, Region};
+use bytes::Bytes;
+use fdconvert_core::{
+    Ahead, Codec, Encoded, Error, Extent, Image, Kind, MaxDecompressed, Provenance, Reader, Result,
+    Sample, Schema, Source, Splits, Value, message,
+};
+use fdconvert_storage::sigbus;
+use serde_json::Map;
+use std::{
+    collections::BTreeMap,
+    fmt::Display,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// An open dataset of one file or of several. Many threads may read at the same time.
+///
+/// In a file of ours an index block leads to every image, which is a slice of the map; in files of
+/// others the page with a row is decoded, and kept for the rows beside it.
+#[derive(Debug)]
+pub struct ParquetReader {
+    pub(crate) path: Arc<Path>,
+    /// True if the bytes are those of the files or objects at `path`.
+    pub(crate) is_stored: bool,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) schema: Schema,
+    pub(crate) n_samples: u64,
+    pub(crate) limit: MaxDecompressed,
+    pub(crate) cache: super::cache::Cache,
+    pub(crate) keys: OnceLock<Keys>,
+}
+
+impl ParquetReader {
+    /// The file with a sample, its number, and the row in it.
+    pub(crate) fn part_of(&self, index: u64) -> Result<(usize, &Part, u64)> {
+        let missing = || {
+            let what = format!("there is no sample {index}, only {}", self.n_samples);
+            Error::usage("sample", what)
+        };
+        if index >= self.n_samples {
+            return Err(missing());
+        }
+        let after = self.parts.partition_point(|part| part.first <= index);
+        let number = after.checked_sub(1).ok_or_else(missing)?;
+        let part = self.parts.get(number).ok_or_else(missing)?;
+        Ok((number, part, index - part.first))
+    }
+
+    /// An error about one sample that says in which file it lies.
+    pub(crate) fn bad(&self, index: u64, what: impl Display) -> Error {
+        let place = self.part_of(index).map(|(_, part, row)| (part.file.path.clone(), row));
+        let key = self.key(index);
+        match place {
+            Ok((path, row)) => {
+                Error::sample(key, message!("{what} (row {row} of {})", path.display()))
+            }
+            Err(_) => Error::sample(key, message!("{what}")),
+        }
+    }
+
+    /// The rows of the page of a column with a sample, and which of them it is.
+    fn rows(&self, index: u64, leaf: usize) -> Result<(Arc<Rows>, usize)> {
+        let (number, part, row) = self.part_of(index)?;
+        let group = part.file.group_of(row);
+        let (group, row) = group.ok_or_else(|| part.file.corrupt(0, "no row group has the row"))?;
+        let (page, first) = part.file.page_of(group, leaf, row)?;
+        let at = usize::try_from(row - first).unwrap_or(usize::MAX);
+        let place = (number, group, leaf, page);
+        if let Some(rows) = self.cache.get(place) {
+            return Ok((rows, at));
+        }
+        let (rows, is_sound) =
+            sigbus::watched(|| part.file.rows(group, leaf, page, self.limit).map(Arc::new));
+        let rows = rows?;
+        if is_sound {
+            self.cache.put(place, &rows);
+        }
+        Ok((rows, at))
+    }
+
+    /// The first sample behind the row group of a sample.
+    pub(crate) fn group_end(&self, index: u64) -> u64 {
+        let end = self.part_of(index).ok().and_then(|(_, part, row)| {
+            let (group, _) = part.file.group_of(row)?;
+            let group = part.file.groups.get(group)?;
+            Some(part.first + group.first_row + group.n_rows)
+        });
+        end.unwrap_or(self.n_samples).max(index + 1)
+    }
+
+    /// The value of a column in a sample where no list is around it.
+    pub(crate) fn flat(&self, index: u64, leaf: usize) -> Result<Cell> {
+        let (rows, at) = self.rows(index, leaf)?;
+        let (_, part, _) = self.part_of(index)?;
+        let leaf = part.file.leaves.get(leaf);
+        let cell = leaf.and_then(|leaf| Some(rows.cell(leaf, rows.levels(at)?.start)));
+        let cell = cell.ok_or_else(|| part.file.corrupt(0, "a row has no value"))?;
+        cell.map_err(|what| Error::corrupt(FORMAT, &*part.file.path, 0, what))
+    }
+
+    /// A value that is put together from several columns, or from lists.
+    fn nested(&self, index: u64, node: &Node) -> Result<Cell> {
+        let (_, part, _) = self.part_of(index)?;
+        let failed = |what: String| part.file.corrupt(0, what);
+        let leaves = node.leaves();
+        let rows = leaves.clone().map(|leaf| self.rows(index, leaf)).collect::<Result<Vec<_>>>()?;
+        let mut cursors = Vec::with_capacity(rows.len());
+        for (leaf, (rows, at)) in leaves.clone().zip(&rows) {
+            let found = part.file.leaves.get(leaf).zip(rows.levels(*at));
+            let (leaf, levels) = found.ok_or_else(|| failed("a row has no levels".to_owned()))?;
+            cursors.push(Cursor { leaf, rows, at: levels.start, end: levels.end });
+        }
+        node.read(&mut cursors, leaves.start).map_err(failed)
+    }
+
+    /// The value of a field.
+    pub(crate) fn value(&self, index: u64, column: &Column) -> Result<Value<Encoded>> {
+        let name = &column.field.name;
+        let wrong = |what: &str| self.bad_value(index, name, what);
+        Ok(match &column.how {
+            How::Image { bytes, path } => {
+                let bytes = match self.flat(index, *bytes)? {
+                    Cell::Bytes(bytes) => bytes,
+                    _ => return Err(self.no_image(index, name, *path)),
+                };
+                let header = fdconvert_core::probe::probe(&bytes).map_err(|what| wrong(&what))?;
+                let (codec, width, height) = (header.codec, header.width, header.height);
+                Value::Image(Encoded::new(codec, width, height, bytes))
+            }
+            How::Bytes { bytes, .. } => match self.flat(index, *bytes)? {
+                Cell::Bytes(bytes) => Value::Bytes(bytes),
+                _ => return Err(self.null(index, name)),
+            },
+            How::Int(leaf) => match self.flat(index, *leaf)? {
+                Cell::Int(int) => Value::Int(int),
+                Cell::Bool(truth) => Value::Int(truth.into()),
+                Cell::UInt(int) => Value::Int(i64::try_from(int).map_err(|_| {
+                    wrong(&format!("{int} is over the largest integer of 64 bits with a sign"))
+                })?),
+                _ => return Err(self.null(index, name)),
+            },
+            How::Float(leaf) => match self.flat(index, *leaf)? {
+                Cell::Float(float) => Value::Float(float),
+                Cell::Single(single) => Value::Float(single.into()),
+                _ => Value::Float(f64::NAN),
+            },
+            How::Text(leaf) => match self.flat(index, *leaf)? {
+                Cell::Text(text) => Value::Text(utf8(&text).map_err(|what| wrong(&what))?),
+                _ => return Err(self.null(index, name)),
+            },
+            How::JsonText(leaf) => match self.flat(index, *leaf)? {
+                Cell::Text(text) => Value::Json(text),
+                _ => Value::Json(Bytes::from_static(b"null")),
+            },
+            How::Json { objects: is_objects, categories } => {
+                let document = self.nested(index, &column.node)?.to_json();
+                let document = document.map_err(|what| wrong(&what))?;
+                let document = match is_objects {
+                    true => objects(document, categories.as_deref()),
+                    false => document,
+                };
+                Value::Json(document.to_string().into())
+            }
+            How::Array { leaf, shape, size } => {
+                Value::Array(self.array(index, name, *leaf, shape, *size)?)
+            }
+        })
+    }
+
+    fn array(
+        &self,
+        index: u64,
+        name: &str,
+        leaf: usize,
+        shape: &[u64],
+        size: u64,
+    ) -> Result<Bytes> {
+        let (rows, at) = self.rows(index, leaf)?;
+        let levels = rows.levels(at).unwrap_or_default();
+        let n_elements: u64 = shape.iter().product();
+        if n_elements == 0 {
+            return Ok(Bytes::new());
+        }
+        let has_shape = levels.len() as u64 == n_elements
+            && levels
+                .clone()
+                .zip(0_u64..)
+                .all(|(level, number)| rows.rep(level) == repetition(shape, number));
+        let numbers = if has_shape { rows.numbers(levels, size) } else { None };
+        numbers.ok_or_else(|| {
+            let what = format!("it is not an array of {shape:?} numbers");
+            self.bad_value(index, name, &what)
+        })
+    }
+
+    fn bad_value(&self, index: u64, field: &str, what: &str) -> Error {
+        self.bad(index, format_args!("field `{field}`: {what}"))
+    }
+
+    #[cold]
+    fn null(&self, index: u64, field: &str) -> Error {
+        self.bad_value(index, field, "its value is null, and there is none that could stand for it")
+    }
+
+    #[cold]
+    fn no_image(&self, index: u64, field: &str, path: Option<usize>) -> Error {
+        let named = path.map(|path| self.flat(index, path));
+        match named {
+            Some(Ok(Cell::Text(path))) => {
+                let path = String::from_utf8_lossy(&path).into_owned();
+                let what = format!(
+                    "only the path `{path}` is stored and not the image; write the file again \
+                     with the images in it"
+                );
+                self.bad_value(index, field, &what)
+            }
+            _ => self.bad_value(index, field, "its image is null"),
+        }
+    }
+
+    /// A sample by what its columns say, as other readers read it.
+    pub(crate) fn sample(&self, index: u64) -> Result<Sample<Encoded>> {
+        let mut values = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            values.push(self.value(index, column).map_err(|error| self.of_sample(index, error))?);
+        }
+        Ok(Sample { key: self.key(index), values })
+    }
+
+    /// Damage of a page costs the samples in it, and not the dataset.
+    fn of_sample(&self, index: u64, error: Error) -> Error {
+        match error {
+            Error::Corrupt { what, .. } => self.bad(index, what),
+            error => error,
+        }
+    }
+
+    /// A sample by the index block of its file: of an image nothing is looked at.
+    fn indexed(&self, part: &Part, block: &Index, index: u64) -> Result<Sample<Encoded>> {
+        let row = index - part.first;
+        let refuse = |what: &str| self.bad(index, what);
+        let damaged = |error: crate::index::IndexError| refuse(&error.to_string());
+        let key = block.key(row).map_err(damaged)?.ok_or_else(|| refuse("it has no key"))?;
+        let cells = block.row(row).map_err(damaged)?.unwrap_or_default();
+        let (mut cells, mut position) = (cells.as_chunks::<8>().0.iter(), 0);
+        let mut values = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            let kind = &column.field.kind;
+            if is_cell(kind) {
+                let cell = *cells.next().ok_or_else(|| refuse("its row is cut short"))?;
+                values.push(match kind {
+                    Kind::Int => Value::Int(i64::from_le_bytes(cell)),
+                    _ => Value::Float(f64::from_le_bytes(cell)),
+                });
+                continue;
+            }
+            let region = block.region(row, position).map_err(damaged)?;
+            position += 1;
+            values.push(match (kind, region.image) {
+                (Kind::Image, Some(ImageFacts { codec, width, height })) => {
+                    let bytes = part.file.data.read(region.offset, region.len)?;
+                    let bytes = bytes.ok_or_else(|| refuse("its image is outside the file"))?;
+                    Value::Image(Encoded::new(codec, width, height, bytes))
+                }
+                (Kind::Image, None) => return Err(refuse("its index has no image")),
+                (_, Some(_)) => return Err(refuse("its index has an image where none is")),
+                (_, None) => {
+                    self.value(index, column).map_err(|error| self.of_sample(index, error))?
+                }
+            });
+        }
+        Ok(Sample { key: key.to_owned(), values })
+    }
+
+    /// Where the images of a sample lie, where an index block tells.
+    fn image_regions(&self, index: u64) -> Option<impl Iterator<Item = Region>> {
+        let (_, part, row) = self.part_of(index).ok()?;
+        let block = part.index.as_ref()?;
+        let regions =
+            (0..block.regions_per_sample()).map_while(move |at| block.region(row, at).ok());
+        Some(regions.filter(|region| region.image.is_some()))
+    }
+}
+
+impl Source for ParquetReader {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> u64 {
+        self.n_samples
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        self.verify_row(index)?;
+        super::verify::compared(self, index).map(Into::into)
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.parts.iter().any(|part| part.file.data.here().is_none())
+    }
+
+    fn read_ahead(&self, indices: &[u64]) -> Ahead {
+        if !self.reads_ahead() {
+            return Ahead::default();
+        }
+        let mut by_part: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
+        for &index in indices {
+            let Ok((number, _, _)) = self.part_of(index) else { continue };
+            let Some(regions) = self.image_regions(index) else { continue };
+            let places = by_part.entry(number).or_default();
+            places.extend(regions.map(|region| (region.offset, region.len)));
+        }
+        let mut ahead = Ahead::default();
+        for (number, places) in by_part {
+            if let Some(part) = self.parts.get(number) {
+                ahead.add(part.file.data.read_ahead(places));
+            }
+        }
+        ahead
+    }
+
+    fn key(&self, index: u64) -> String {
+        let Ok((_, part, row)) = self.part_of(index) else { return format!("{index:08}") };
+        if let Some(block) = &part.index {
+            if let Ok(Some(key)) = block.key(row) {
+                return key.to_owned();
+            }
+            return format!("{index:08}");
+        }
+        self.keys().get(index).map_or_else(|| format!("{index:08}"), str::to_owned)
+    }
+
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        let Some(field) = self.schema.label() else { return Ok(None) };
+        let (_, part, row) = self.part_of(index)?;
+        if let Some(block) = &part.index {
+            let before = self.schema.fields.iter().take(field);
+            let at = before.filter(|field| is_cell(&field.kind)).count() * 8;
+            let cells = block.row(row).ok().flatten();
+            let cell = cells.and_then(|cells| cells.get(at..)?.first_chunk::<8>());
+            return Ok(cell.map(|cell| i64::from_le_bytes(*cell)));
+        }
+        let Some(column) = self.columns.get(field) else { return Ok(None) };
+        match self.value(index, column).map_err(|error| self.of_sample(index, error))? {
+            Value::Int(label) => Ok(Some(label)),
+            _ => Ok(None),
+        }
+    }
+
+    fn codec_hint(&self, index: u64) -> Option<Codec> {
+        if let Some(mut regions) = self.image_regions(index) {
+            return Some(regions.next()?.image?.codec);
+        }
+        let key = self.keys().get(index)?;
+        Codec::from_extension(key.rsplit_once('.')?.1)
+    }
+
+    fn image_bytes(&self, index: u64) -> Option<u64> {
+        Some(self.image_regions(index)?.map(|region| region.len).sum())
+    }
+
+    fn splits(&self) -> Splits {
+        splits::of(self)
+    }
+
+    fn name(&self) -> String {
+        let real = || std::fs::canonicalize(&self.path).ok()?.file_name().map(ToOwned::to_owned);
+        let name = self.path.file_name().map(ToOwned::to_owned).or_else(real);
+        name.unwrap_or_else(|| FORMAT.into()).to_string_lossy().into_owned()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        let mut hash = Xxh3::new();
+        for part in &self.parts {
+            // The root stands for every key and every checksum.
+            hash.update(&part.index.as_ref().map_or(0, Index::root).to_le_bytes());
+            hash.update(&part.file.xxh3.to_le_bytes());
+            hash.update(&part.file.data.len().to_le_bytes());
+        }
+        hash.digest128().to_le_bytes()
+    }
+}
+
+impl Reader for ParquetReader {
+    fn get(&self, index: u64) -> Result<Sample<Encoded>> {
+        let (_, part, _) = self.part_of(index)?;
+        match &part.index {
+            Some(block) => self.indexed(part, block, index),
+            None => self.sample(index),
+        }
+    }
+
+    fn image_extent(&self, index: u64) -> Result<Option<Extent>> {
+        let (_, part, _) = self.part_of(index)?;
+        let region = self.image_regions(index).and_then(|mut regions| regions.next());
+        let Some(region) = region.filter(|_| self.is_stored) else { return Ok(None) };
+        let (offset, len, xxh3) = (region.offset, region.len, Some(region.xxh3));
+        Ok(Some(Extent { path: part.file.path.clone(), offset, len, xxh3 }))
+    }
+
+    fn provenance(&self) -> Option<&Provenance> {
+        match &self.parts[..] {
+            [only] => only.index.as_ref().map(|index| &index.meta().provenance),
+            _ => None,
+        }
+    }
+
+    fn details(&self) -> Map<String, serde_json::Value> {
+        super::details::of(self)
+    }
+
+    fn verify_layout(&self) -> Vec<Error> {
+        super::verify::layout(self)
+    }
+
+    fn verify_sample(&self, index: u64) -> Result<()> {
+        super::verify::sample(self, index)
+    }
+
+    fn verify_row(&self, index: u64) -> Result<()> {
+        let (_, part, _) = self.part_of(index)?;
+        if let Some(problem) = &part.problem {
+            return Err(self.bad(index, problem));
+        }
+        let checked = part.index.as_ref().map_or(Ok(()), Index::check_tables);
+        checked.map_err(|error| self.bad(index, error))
+    }
+
+    fn has_checksums(&self) -> bool {
+        self.parts.iter().all(|part| part.index.is_some())
+    }
+}

@@ -1,0 +1,44 @@
+//! The suite every format passes.
+use crate::parquet::Parquet;
+use fdconvert_core::{ArraySpec, DType, Kind};
+use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};
+
+mod on_disk {
+    fdconvert_testkit::conformance_tests!(super::Parquet, super::profile());
+}
+
+#[cfg(feature = "stores")]
+mod in_a_store {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: super::Parquet, super::profile().at(Location::Store));
+}
+
+#[cfg(feature = "stores")]
+mod on_the_web {
+    use super::Location;
+    fdconvert_testkit::conformance_tests!(elsewhere: super::Parquet, super::profile().at(Location::Web));
+}
+
+fn profile() -> Profile {
+    let array = ArraySpec { dtype: DType::F32, shape: vec![2, 3], torch: true };
+    Profile {
+        out: "packed.parquet",
+        kinds: vec![
+            Kind::Image,
+            Kind::Int,
+            Kind::Float,
+            Kind::Bytes,
+            Kind::Text,
+            Kind::Json,
+            Kind::Array(array),
+        ],
+        keys: Keys::Kept,
+        keeps_order: true,
+        keeps_class_names: true,
+        opaque_images: false,
+        replaces: true,
+        finds_truncation: true,
+        ranges: ends_of_files,
+        location: Location::Disk,
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests through the boundary of the format.
+
+mod conformance;
+mod golden;

@@ -1,0 +1,276 @@
+//! The values of some rows of one column, decoded, and the levels that say where they belong.
+use super::{
+    cell::Cell,
+    leaf::{Leaf, LeafKind},
+};
+use ::parquet::{
+    basic::Compression,
+    column::reader::{ColumnReader, get_column_reader},
+    data_type::{ByteArray, FixedLenByteArray, Int96},
+    file::{metadata::ColumnChunkMetaData, serialized_reader::SerializedPageReader},
+};
+use bytes::Bytes;
+use half::f16;
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+/// Values that are not null, in order.
+#[derive(Debug)]
+enum Values {
+    Bool(Vec<bool>),
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    Int96(Vec<Int96>),
+    Single(Vec<f32>),
+    Double(Vec<f64>),
+    Bytes(Vec<ByteArray>),
+    Fixed(Vec<FixedLenByteArray>),
+}
+
+/// The rows of a page, or of a column chunk whose pages do not say where rows begin.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    n_rows: usize,
+    max_def: i16,
+    defs: Vec<i16>,
+    reps: Vec<i16>,
+    /// For each level the number of its value, if it has one.
+    slots: Vec<u32>,
+    /// Where the levels of each row begin, and where the last end; empty where a row has one.
+    starts: Vec<u32>,
+    values: Values,
+    /// Bytes of the pages behind it.
+    bytes: usize,
+}
+
+/// Pages to decode: the dictionary and the data pages, headers in front of each.
+pub(crate) struct Encoded {
+    pub(crate) bytes: Bytes,
+    /// Bytes of the dictionary's page at the start.
+    pub(crate) dictionary: u64,
+    pub(crate) compression: Compression,
+    pub(crate) n_values: u64,
+    pub(crate) n_rows: u64,
+}
+
+impl Rows {
+    /// Decodes pages. A panic of the library that does it is an error, too.
+    pub(crate) fn decode(leaf: &Leaf, encoded: &Encoded) -> Result<Self, String> {
+        let decode = AssertUnwindSafe(|| decode(leaf, encoded));
+        catch_unwind(decode).unwrap_or_else(|_| {
+            Err("its decoder fails, which is a fault of the decoder".to_owned())
+        })
+    }
+
+    /// Bytes it takes, about.
+    pub(crate) fn cost(&self) -> usize {
+        let levels = self.defs.len() * 2 + self.reps.len() * 2 + self.slots.len() * 4;
+        self.bytes + levels + self.starts.len() * 4 + 64
+    }
+
+    /// The levels of a row.
+    pub(crate) fn levels(&self, row: usize) -> Option<Range<usize>> {
+        if self.starts.is_empty() {
+            return (row < self.n_rows).then_some(row..row + 1);
+        }
+        let (start, end) = (*self.starts.get(row)?, *self.starts.get(row + 1)?);
+        Some(start as usize..end as usize)
+    }
+
+    pub(crate) fn def(&self, level: usize) -> i16 {
+        self.defs.get(level).copied().unwrap_or(self.max_def)
+    }
+
+    pub(crate) fn rep(&self, level: usize) -> i16 {
+        self.reps.get(level).copied().unwrap_or(0)
+    }
+
+    /// The value at a level; null where it has none.
+    pub(crate) fn cell(&self, leaf: &Leaf, level: usize) -> Result<Cell, String> {
+        if self.def(level) < self.max_def {
+            return Ok(Cell::Null);
+        }
+        let at = self.slots.get(level).map_or(level, |&slot| slot as usize);
+        self.values.cell(leaf.kind, at).ok_or_else(|| "a value is missing".to_owned())?
+    }
+
+    /// The numbers at all these levels as little-endian elements of `size` bytes each; `None` where
+    /// one is null or of another type.
+    pub(crate) fn numbers(&self, levels: Range<usize>, size: u64) -> Option<Bytes> {
+        if levels.clone().any(|level| self.def(level) < self.max_def) {
+            return None;
+        }
+        let at = |level: usize| self.slots.get(level).map_or(level, |&slot| slot as usize);
+        let range = match levels.is_empty() {
+            true => 0..0,
+            // No null is between them.
+            false => at(levels.start)..at(levels.end - 1) + 1,
+        };
+        let size = usize::try_from(size).ok()?;
+        let mut out = Vec::with_capacity(range.len().saturating_mul(size));
+        match &self.values {
+            Values::Bool(values) => out.extend(values.get(range)?.iter().map(|&it| u8::from(it))),
+            Values::Int32(values) => {
+                for value in values.get(range)? {
+                    out.extend_from_slice(value.to_le_bytes().get(..size)?);
+                }
+            }
+            Values::Int64(values) => {
+                values.get(range)?.iter().for_each(|it| out.extend_from_slice(&it.to_le_bytes()));
+            }
+            Values::Single(values) => {
+                values.get(range)?.iter().for_each(|it| out.extend_from_slice(&it.to_le_bytes()));
+            }
+            Values::Double(values) => {
+                values.get(range)?.iter().for_each(|it| out.extend_from_slice(&it.to_le_bytes()));
+            }
+            Values::Fixed(values) => {
+                values.get(range)?.iter().for_each(|it| out.extend_from_slice(it.data()));
+            }
+            Values::Int96(_) | Values::Bytes(_) => return None,
+        }
+        Some(out.into())
+    }
+}
+
+impl Values {
+    fn cell(&self, kind: LeafKind, at: usize) -> Option<Result<Cell, String>> {
+        Some(Ok(match (self, kind) {
+            (Self::Bool(values), _) => Cell::Bool(*values.get(at)?),
+            (Self::Int32(values), LeafKind::Unsigned) => {
+                Cell::Int(i64::from(values.get(at)?.cast_unsigned()))
+            }
+            (Self::Int32(values), LeafKind::Decimal(scale)) => {
+                Cell::Decimal(decimal(i128::from(*values.get(at)?), scale))
+            }
+            (Self::Int32(values), _) => Cell::Int(i64::from(*values.get(at)?)),
+            (Self::Int64(values), LeafKind::Unsigned) => {
+                Cell::UInt(values.get(at)?.cast_unsigned())
+            }
+            (Self::Int64(values), LeafKind::Decimal(scale)) => {
+                Cell::Decimal(decimal(i128::from(*values.get(at)?), scale))
+            }
+            (Self::Int64(values), _) => Cell::Int(*values.get(at)?),
+            (Self::Int96(values), _) => Cell::Int(values.get(at)?.to_nanos()),
+            (Self::Single(values), _) => Cell::Single(*values.get(at)?),
+            (Self::Double(values), _) => Cell::Float(*values.get(at)?),
+            (Self::Bytes(values), _) => return Some(bytes_cell(slice(values.get(at)?), kind)),
+            (Self::Fixed(values), _) => return Some(bytes_cell(slice(values.get(at)?), kind)),
+        }))
+    }
+}
+
+fn bytes_cell(bytes: Option<Bytes>, kind: LeafKind) -> Result<Cell, String> {
+    let bytes = bytes.ok_or("a value is missing")?;
+    Ok(match kind {
+        LeafKind::Text => Cell::Text(bytes),
+        LeafKind::Half => match bytes[..] {
+            [low, high] => Cell::Single(f16::from_le_bytes([low, high]).to_f32()),
+            _ => return Err("a half float is not of two bytes".to_owned()),
+        },
+        LeafKind::Decimal(scale) => {
+            if bytes.len() > 16 {
+                return Err("a decimal of more than 16 bytes is not read".to_owned());
+            }
+            let negative = bytes.first().is_some_and(|byte| byte >> 7 == 1);
+            let start = if negative { -1_i128 } else { 0 };
+            let value = bytes.iter().fold(start, |value, &byte| value << 8 | i128::from(byte));
+            Cell::Decimal(decimal(value, scale))
+        }
+        _ => Cell::Bytes(bytes),
+    })
+}
+
+/// The bytes of a value, which are a slice of its page.
+fn slice(value: &ByteArray) -> Option<Bytes> {
+    // The library lends them only; what it lends is not freed before its last slice.
+    Some(Bytes::from_owner(value.clone()))
+}
+
+/// `-12.05` of -1205 with two decimals.
+fn decimal(value: i128, scale: u32) -> String {
+    let digits = format!("{:0width$}", value.unsigned_abs(), width = scale as usize + 1);
+    let (whole, rest) = digits.split_at(digits.len().saturating_sub(scale as usize));
+    let sign = if value < 0 { "-" } else { "" };
+    if rest.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") }
+}
+
+fn decode(leaf: &Leaf, encoded: &Encoded) -> Result<Rows, String> {
+    let failed = |error: ::parquet::errors::ParquetError| error.to_string();
+    let descr = leaf.descr.clone();
+    let (max_def, max_rep) = (descr.max_def_level(), descr.max_rep_level());
+    let dictionary = i64::try_from(encoded.dictionary).unwrap_or(i64::MAX);
+    let chunk = ColumnChunkMetaData::builder(descr.clone())
+        .set_compression(encoded.compression)
+        .set_num_values(i64::try_from(encoded.n_values).unwrap_or(i64::MAX))
+        .set_total_compressed_size(encoded.bytes.len() as i64)
+        .set_total_uncompressed_size(encoded.bytes.len() as i64)
+        .set_dictionary_page_offset((dictionary > 0).then_some(0))
+        .set_data_page_offset(dictionary)
+        .build()
+        .map_err(failed)?;
+    let n_rows = usize::try_from(encoded.n_rows).map_err(|_| "too many rows".to_owned())?;
+    let bytes = Arc::new(encoded.bytes.clone());
+    let pages = SerializedPageReader::new(bytes, &chunk, n_rows, None).map_err(failed)?;
+    let (mut defs, mut reps) = (Vec::new(), Vec::new());
+    macro_rules! read {
+        ($reader:expr, $variant:ident) => {{
+            let mut values = Vec::new();
+            let mut n_read = 0;
+            while n_read < n_rows {
+                let (def, rep) = (Some(&mut defs), Some(&mut reps));
+                let read = $reader.read_records(n_rows - n_read, def, rep, &mut values);
+                match read.map_err(failed)? {
+                    (0, ..) => break,
+                    (n, ..) => n_read += n,
+                }
+            }
+            (Values::$variant(values), n_read)
+        }};
+    }
+    let (values, n_read) = match get_column_reader(descr, Box::new(pages)) {
+        ColumnReader::BoolColumnReader(mut reader) => read!(reader, Bool),
+        ColumnReader::Int32ColumnReader(mut reader) => read!(reader, Int32),
+        ColumnReader::Int64ColumnReader(mut reader) => read!(reader, Int64),
+        ColumnReader::Int96ColumnReader(mut reader) => read!(reader, Int96),
+        ColumnReader::FloatColumnReader(mut reader) => read!(reader, Single),
+        ColumnReader::DoubleColumnReader(mut reader) => read!(reader, Double),
+        ColumnReader::ByteArrayColumnReader(mut reader) => read!(reader, Bytes),
+        ColumnReader::FixedLenByteArrayColumnReader(mut reader) => read!(reader, Fixed),
+    };
+    if n_read != n_rows {
+        return Err(format!("its pages hold {n_read} rows, not {n_rows}"));
+    }
+    let slots = slots(&defs, max_def);
+    let starts = if max_rep == 0 { Vec::new() } else { starts(&reps) };
+    if max_rep > 0 && starts.len() != n_rows + 1 {
+        return Err("its repetition levels are not those of its rows".to_owned());
+    }
+    let bytes = encoded.bytes.len();
+    Ok(Rows { n_rows, max_def, defs, reps, slots, starts, values, bytes })
+}
+
+/// For each level the number of its value.
+fn slots(defs: &[i16], max_def: i16) -> Vec<u32> {
+    let mut next = 0;
+    let slot = |&def: &i16| {
+        let slot = next;
+        next += u32::from(def == max_def);
+        slot
+    };
+    // Where nothing is null the number is that of the level.
+    if defs.iter().all(|&def| def == max_def) {
+        Vec::new()
+    } else {
+        defs.iter().map(slot).collect()
+    }
+}
+
+fn starts(reps: &[i16]) -> Vec<u32> {
+    let starts = reps.iter().enumerate().filter(|(_, rep)| **rep == 0);
+    let starts = starts.map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX));
+    starts.chain([u32::try_from(reps.len()).unwrap_or(u32::MAX)]).collect()
+}

@@ -1,0 +1,148 @@
+//! Every rule of `SPEC.md`, checked on a dataset as a whole or on one sample.
+use super::{ParquetReader, file::File, layout::FORMAT, open::Part};
+use crate::index::{Index, Range};
+use fdconvert_core::{Encoded, Error, Result, Sample, Value};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Problems listed before the rest is left out.
+const MAX_LISTED: usize = 100;
+
+pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
+    let mut problems = Vec::new();
+    for part in &reader.parts {
+        if let Some(problem) = &part.problem {
+            problems.push(part.file.corrupt(0, problem.clone()));
+        }
+        tables(&part.file, &mut problems);
+        if let Some(index) = &part.index {
+            let errors = index.verify().into_iter();
+            problems.extend(errors.map(|error| part.file.corrupt(0, error.to_string())));
+            ranges(part, index, &mut problems);
+        }
+        if problems.len() >= MAX_LISTED {
+            let what = "there may be more problems: not all files were looked at";
+            problems.push(Error::corrupt(FORMAT, &*reader.path, 0, what));
+            break;
+        }
+    }
+    problems
+}
+
+/// The pages of all columns can be found.
+fn tables(file: &File, problems: &mut Vec<Error>) {
+    for group in 0..file.groups.len() {
+        for leaf in 0..file.leaves.len() {
+            if problems.len() >= MAX_LISTED {
+                return;
+            }
+            problems.extend(file.table(group, leaf).err());
+        }
+    }
+}
+
+/// What lies between the images is what was written, and no byte of the file is without a checksum.
+fn ranges(part: &Part, index: &Index, problems: &mut Vec<Error>) {
+    let file = &part.file;
+    let mut images = Vec::new();
+    for row in 0..index.n_samples() {
+        let regions = (0..index.regions_per_sample()).filter_map(|at| index.region(row, at).ok());
+        let places = regions.filter(|region| region.image.is_some());
+        images.extend(places.map(|region| (region.offset, region.len)));
+    }
+    images.sort_unstable();
+    let block = file.note.as_ref().map(|note| note.index);
+    let mut end = 0;
+    for range in index.ranges() {
+        if let Some(block) = block.filter(|block| block.offset == end) {
+            end = block.offset.saturating_add(block.len);
+        }
+        if range.offset != end {
+            problems.push(file.corrupt(end, "bytes that no checksum is about"));
+        }
+        end = range.offset.saturating_add(range.len);
+        let from = images.partition_point(|&(offset, _)| offset < range.offset);
+        let to = images.partition_point(|&(offset, _)| offset < end);
+        match between(file, range, images.get(from..to).unwrap_or_default()) {
+            Ok(Some(xxh3)) if xxh3 == range.xxh3 => {}
+            Ok(_) => problems.push(file.corrupt(
+                range.offset,
+                format!("the checksum of what lies in these {} bytes does not match", range.len),
+            )),
+            Err(error) => problems.push(error),
+        }
+        if problems.len() >= MAX_LISTED {
+            return;
+        }
+    }
+    if end != file.data.len() {
+        problems.push(file.corrupt(end, "bytes that no checksum is about"));
+    }
+}
+
+/// XXH3 of the bytes of a range that are of no image; `None` where images overlap or leave it.
+fn between(file: &File, range: Range, images: &[(u64, u64)]) -> Result<Option<u64>> {
+    let (mut at, end) = (range.offset, range.offset.saturating_add(range.len));
+    let mut hash = Xxh3::new();
+    for &(offset, len) in images.iter().chain([&(end, 0)]) {
+        let gap = offset.checked_sub(at).map(|len| file.data.read(at, len)).transpose()?;
+        let Some(gap) = gap.flatten() else { return Ok(None) };
+        hash.update(&gap);
+        at = offset.saturating_add(len);
+    }
+    Ok((at == end).then(|| hash.digest()))
+}
+
+/// A sample, and of a file of ours its checksums; the header of each image is what is said of it.
+pub(crate) fn sample(reader: &ParquetReader, index: u64) -> Result<()> {
+    for value in compared(reader, index)?.values {
+        if let Value::Image(image) = value {
+            let header = fdconvert_core::probe::probe(&image.bytes);
+            let header = header.map_err(|what| reader.bad(index, what))?;
+            let found = (header.codec, header.width, header.height);
+            if found != (image.codec, image.width, image.height) {
+                return Err(reader.bad(index, "its image is another one than the index says"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads a sample and compares its values with their checksums.
+pub(crate) fn compared(reader: &ParquetReader, index: u64) -> Result<Sample<Encoded>> {
+    use fdconvert_core::Reader as _;
+    let (_, part, row) = reader.part_of(index)?;
+    let Some(block) = &part.index else { return reader.get(index) };
+    let mut read = reader.get(index)?;
+    if check(block, row, &mut read).is_ok() {
+        return Ok(read);
+    }
+    // What was decoded earlier may have been damaged for a while only.
+    reader.cache.clear();
+    let mut read = reader.get(index)?;
+    check(block, row, &mut read).map_err(|what| reader.bad(index, what))?;
+    Ok(read)
+}
+
+fn check(block: &Index, row: u64, sample: &mut Sample<Encoded>) -> Result<(), String> {
+    let mut position = 0;
+    for value in &mut sample.values {
+        if matches!(value, Value::Int(_) | Value::Float(_)) {
+            continue;
+        }
+        let region = block.region(row, position).map_err(|error| error.to_string())?;
+        position += 1;
+        let bytes: &[u8] = match &*value {
+            Value::Image(image) => &image.bytes,
+            Value::Text(text) => text.as_bytes(),
+            Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes,
+            _ => return Err("a kind of value that is not known".to_owned()),
+        };
+        if xxh3_64(bytes) != region.xxh3 {
+            return Err(format!("the checksum of {} bytes does not match", bytes.len()));
+        }
+        if let Value::Image(image) = value {
+            image.xxh3 = Some(region.xxh3);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,314 @@
+use super::{
+    ParquetReader,
+    features::{self, Features},
+    group::{between, cells, places, write},
+    layout::{FORMAT, GROUP_BYTES, GROUP_IMAGES, GROUP_ROWS, KEY, Note, Place, VERSION},
+    open::is_cell,
+    sink::Sink,
+    stage::{check, message, properties},
+};
+use crate::index::{Builder, ImageFacts, Meta, Range, Region};
+use ::parquet::{
+    errors::ParquetError,
+    file::{metadata::KeyValue, writer::SerializedFileWriter},
+};
+use fdconvert_core::{
+    Create, Encoded, Error, Kind, Provenance, Reader as _, Result, Sample, Schema, ShardSummary,
+    ShardWriter, Skipped, Source as _, Value, message, named,
+};
+use fdconvert_storage::{
+    Claim, Scratch, fingerprint_hex, partial_path,
+    place::{exists, file_len, is_object_of_run, is_url},
+    refuse_foreign_partial,
+};
+use std::{
+    ffi::OsString,
+    fs, mem,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes of zeros that stand where the index block will be, written at once.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// Keeps the samples of a row group in memory, and per sample its index entries. A run that was
+/// killed begins the file again.
+pub(crate) struct ParquetWriter {
+    out: PathBuf,
+    overwrite: bool,
+    fingerprint: [u8; 16],
+    file: SerializedFileWriter<Sink>,
+    schema: Schema,
+    provenance: Provenance,
+    pending: Vec<Sample<Encoded>>,
+    pending_bytes: u64,
+    max_pending: usize,
+    index: Builder,
+    ranges: Vec<Range>,
+    /// Where the row group begins that is filled.
+    group_start: u64,
+    // After the file, whose unfinished form it stands for.
+    claim: Claim,
+}
+
+/// Where the claim of a file lies, without its last extension.
+fn claim_of(out: &Path) -> PathBuf {
+    let mut name = OsString::from(out.as_os_str());
+    name.push(".claim");
+    name.into()
+}
+
+/// The file that this very run has written before it was killed.
+pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
+    if request.overwrite || !exists(request.out)? {
+        return Ok(None);
+    }
+    let claim = Claim::open(&claim_of(request.out), request.stamp, false);
+    let Ok(claim) = claim else { return Ok(None) };
+    if !claim.resumes() {
+        return Ok(None);
+    }
+    let reader = ParquetReader::open(request.out);
+    let hex = fingerprint_hex(request.fingerprint);
+    let is_ours = |reader: &ParquetReader| {
+        let note = reader.parts.first().and_then(|part| part.file.note.as_ref());
+        note.is_some_and(|note| note.fingerprint == hex)
+    };
+    let Some(reader) = reader.ok().filter(is_ours) else {
+        claim.leave();
+        return Ok(None);
+    };
+    claim.remove();
+    let skipped = reader.provenance().map_or_else(Vec::new, |it| it.skipped.clone());
+    let bytes = file_len(request.out)?.unwrap_or_default();
+    let (path, samples) = (request.out.to_owned(), reader.len());
+    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
+}
+
+impl ParquetWriter {
+    pub(crate) fn create(request: &Create<'_>) -> Result<Self> {
+        if request.shard.of != 1 {
+            return Err(Error::usage("shards", "a Parquet file is one file"));
+        }
+        let schema = request.schema;
+        let unfit = |error: ParquetError| Error::usage("schema", error.to_string());
+        let (message, properties) =
+            (message(schema).map_err(unfit)?, properties(schema).map_err(unfit)?);
+        refuse_existing(request)?;
+        let claim = Claim::open(&claim_of(request.out), request.stamp, request.overwrite)?;
+        if !claim.stands_for_leftovers() {
+            refuse_foreign_partial(request.out)?;
+        }
+        claim.hold()?;
+        let scratch = Scratch::start(&partial_path(request.out), claim.stands_for_leftovers())?;
+        let sink = Sink::new(scratch.marked(request.stamp));
+        let file = SerializedFileWriter::new(sink, message, Arc::new(properties));
+        let file = file.map_err(|error| failed(request.out, &error))?;
+        let n_regions = schema.fields.iter().filter(|field| !is_cell(&field.kind)).count();
+        let has_images = schema.first_image().is_some();
+        Ok(Self {
+            out: request.out.to_owned(),
+            overwrite: request.overwrite,
+            fingerprint: request.fingerprint,
+            file,
+            schema: schema.clone(),
+            provenance: request.provenance.clone(),
+            pending: Vec::new(),
+            pending_bytes: 0,
+            max_pending: if has_images { GROUP_IMAGES } else { GROUP_ROWS },
+            index: Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX)),
+            ranges: Vec::new(),
+            group_start: 0,
+            claim,
+        })
+    }
+
+    /// The error of the disk, where that is behind it.
+    fn failed(&mut self, error: &ParquetError) -> Error {
+        let failure = self.file.inner_mut().take_failure();
+        failure.unwrap_or_else(|| failed(&self.out, error))
+    }
+
+    fn write_group(&mut self) -> Result<()> {
+        let samples = mem::take(&mut self.pending);
+        self.pending_bytes = 0;
+        if samples.is_empty() {
+            return Ok(());
+        }
+        let written = write(&mut self.file, &self.schema, &samples);
+        let written = written.and_then(|written| {
+            self.file.flush()?;
+            Ok(written)
+        });
+        let written = written.map_err(|error| self.failed(&error))?;
+        let sink = self.file.inner();
+        let lost = || failed(&self.out, &ParquetError::General("pages are not as expected".into()));
+        let places = places(sink, &self.schema, &samples, &written)?.ok_or_else(lost)?;
+        let mut images = Vec::new();
+        for (number, sample) in samples.iter().enumerate() {
+            let mut columns = places.iter();
+            let mut regions = Vec::new();
+            for value in &sample.values {
+                let place = match value {
+                    Value::Image(_) => columns.next().and_then(|column| column.get(number)),
+                    _ => None,
+                };
+                regions.extend(region(value, place.copied()));
+            }
+            images.extend(regions.iter().filter(|region| region.image.is_some()).copied());
+            self.index.push(&sample.key, &regions);
+            self.index.push_row(&cells(sample));
+        }
+        images.sort_unstable_by_key(|region| region.offset);
+        let end = sink.at;
+        self.ranges.push(between(sink, (self.group_start, end), &images)?);
+        self.group_start = end;
+        Ok(())
+    }
+
+    /// Leaves room for the index block, and writes the rest of the file behind it.
+    fn write_tail(&mut self) -> Result<(Vec<u8>, Place)> {
+        let at = self.group_start.next_multiple_of(8);
+        let padding = at - self.group_start;
+        if padding > 0 {
+            let zeros = ZEROS.get(..padding as usize).unwrap_or_default();
+            let (offset, xxh3) = (self.group_start, xxh3_64(zeros));
+            self.ranges.push(Range { offset, len: padding, xxh3 });
+        }
+        let provenance = mem::take(&mut self.provenance);
+        let meta = Meta { schema: self.schema.clone(), provenance }.to_json();
+        // One range more: that of what is behind the block.
+        let len = self.index.block_len(&meta, self.ranges.len() + 1);
+        let place = Place { offset: at, len };
+        let fields = self.schema.fields.iter();
+        let documents = fields.filter(|field| field.kind == Kind::Json);
+        let note = Note {
+            version: VERSION,
+            fingerprint: fingerprint_hex(self.fingerprint),
+            json: documents.map(|field| field.name.clone()).collect(),
+            index: place,
+        };
+        // Strings and numbers: nothing that JSON cannot hold.
+        let note = serde_json::to_string(&note).unwrap_or_default();
+        let features = Features::text(&self.schema);
+        let written = self.zeros(padding + len).and_then(|()| {
+            self.file.inner_mut().start_hash();
+            self.file.append_key_value_metadata(KeyValue::new(features::KEY.to_owned(), features));
+            self.file.append_key_value_metadata(KeyValue::new(KEY.to_owned(), note));
+            self.file.finish().map(drop)
+        });
+        written.map_err(|error| self.failed(&error))?;
+        Ok((meta, place))
+    }
+
+    fn zeros(&mut self, len: u64) -> Result<(), ParquetError> {
+        let mut left = len;
+        while left > 0 {
+            let n_bytes = left.min(ZEROS.len() as u64);
+            self.file.write_all(ZEROS.get(..n_bytes as usize).unwrap_or_default())?;
+            left -= n_bytes;
+        }
+        self.file.flush()?;
+        Ok(())
+    }
+}
+
+impl ShardWriter for ParquetWriter {
+    fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
+        check(&self.schema, sample)?;
+        let bytes = sample.values.iter().map(|value| match value {
+            Value::Image(image) => image.bytes.len() as u64,
+            Value::Text(text) => text.len() as u64,
+            Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes.len() as u64,
+            _ => 8,
+        });
+        self.pending_bytes += bytes.sum::<u64>();
+        self.pending.push(sample.clone());
+        let is_full = self.pending.len() >= self.max_pending || self.pending_bytes >= GROUP_BYTES;
+        if is_full { self.write_group() } else { Ok(()) }
+    }
+
+    fn skip(&mut self, skipped: Skipped) -> Result<()> {
+        self.provenance.skipped.push(skipped);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<ShardSummary> {
+        self.write_group()?;
+        if self.index.n_samples() == 0 {
+            return Err(Error::usage("source", "there is no sample to write"));
+        }
+        let skipped = self.provenance.skipped.clone();
+        let (meta, place) = self.write_tail()?;
+        let sink = self.file.inner_mut();
+        let (behind, bytes) = (place.offset + place.len, sink.at);
+        let (xxh3, scratch) = (sink.hash(), sink.take());
+        let lost = || failed(&self.out, &ParquetError::General("it is gone".into()));
+        let scratch = scratch.ok_or_else(lost)?;
+        self.ranges.push(Range { offset: behind, len: bytes - behind, xxh3 });
+        let mut at = place.offset;
+        self.index.emit(&meta, place.offset, &self.ranges, |part| {
+            scratch.write_all_at(part, at)?;
+            at += part.len() as u64;
+            Ok::<_, Error>(())
+        })?;
+        let Self { out, overwrite, index, claim, .. } = *self;
+        commit(scratch, &out, overwrite, claim)?;
+        Ok(ShardSummary { path: out, samples: index.n_samples(), bytes, skipped })
+    }
+}
+
+/// Gives the file its name.
+fn commit(file: Scratch, out: &Path, overwrite: bool, claim: Claim) -> Result<()> {
+    let identity = file.identity();
+    let commit = if overwrite { Scratch::commit } else { Scratch::commit_new };
+    if let Err(error) = commit(file, out) {
+        let named = fs::symlink_metadata(out);
+        if !is_url(out) && named.is_ok_and(|named| (named.dev(), named.ino()) == identity) {
+            // Only the sync of the folder failed: the same command finds it complete.
+            claim.leave();
+        }
+        return Err(error);
+    }
+    claim.remove();
+    Ok(())
+}
+
+/// What the index block says of a value that is no integer and no float.
+fn region(value: &Value<Encoded>, place: Option<u64>) -> Option<Region> {
+    let hashed = |bytes: &[u8]| Region { offset: 0, len: 0, xxh3: xxh3_64(bytes), image: None };
+    Some(match value {
+        Value::Image(image) => Region {
+            offset: place.unwrap_or(0),
+            len: image.bytes.len() as u64,
+            xxh3: image.xxh3.unwrap_or_else(|| xxh3_64(&image.bytes)),
+            image: Some(ImageFacts {
+                codec: image.codec,
+                width: image.width,
+                height: image.height,
+            }),
+        },
+        Value::Text(text) => hashed(text.as_bytes()),
+        Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => hashed(bytes),
+        _ => return None,
+    })
+}
+
+fn failed(out: &Path, error: &ParquetError) -> Error {
+    Error::io("write", out)(std::io::Error::other(format!("{FORMAT}: {error}")))
+}
+
+/// An object that another process of the run of that stamp has written is the same.
+fn refuse_existing(request: &Create<'_>) -> Result<()> {
+    let out = request.out;
+    if !request.overwrite
+        && exists(out)?
+        && is_object_of_run(out, None, &fingerprint_hex(request.stamp))? != Some(true)
+    {
+        let what = message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
+        return Err(Error::usage("output", what));
+    }
+    Ok(())
+}

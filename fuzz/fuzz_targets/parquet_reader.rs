@@ -1,0 +1,38 @@
+//! Any bytes as a Parquet file: an error or well-formed samples.
+#![no_main]
+use bytes::Bytes;
+use fdconvert_core::{MaxDecompressed, Reader, Source, Value};
+use fdconvert_formats::parquet::ParquetReader;
+use libfuzzer_sys::fuzz_target;
+use std::path::Path;
+
+/// More than the seeds need, and little enough for a fuzzer's memory.
+const LIMIT: MaxDecompressed = MaxDecompressed(Some(16 << 20));
+
+fuzz_target!(|data: &[u8]| {
+    let bytes = Bytes::copy_from_slice(data);
+    let Ok(reader) = ParquetReader::from_bytes(bytes, Path::new("x.parquet"), LIMIT) else {
+        return;
+    };
+    let (details, fingerprint) = (reader.details(), reader.fingerprint());
+    assert!(!details.is_empty() && fingerprint == reader.fingerprint());
+    let _ = reader.verify_layout();
+    let n_samples = reader.len();
+    for i in (0..n_samples.min(64)).chain(n_samples.saturating_sub(2)..n_samples + 2) {
+        let key = reader.key(i);
+        let _ = (reader.codec_hint(i), reader.image_bytes(i), reader.label(i));
+        let verified = reader.verify_sample(i);
+        match reader.get(i) {
+            Ok(sample) => {
+                assert!(i < n_samples && sample.key == key);
+                reader.schema().check(&sample).unwrap_or_else(|error| panic!("{error}"));
+                for value in sample.values {
+                    if let Value::Image(image) = value {
+                        assert!(image.width > 0 && image.height > 0);
+                    }
+                }
+            }
+            Err(error) => assert!(verified.is_err() && !error.to_string().is_empty()),
+        }
+    }
+});
