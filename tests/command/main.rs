@@ -71,6 +71,6 @@ mod stored;
 mod stored_beton;
 #[cfg(feature = "stores")]
 mod stores;
+mod strip_metadata;
 #[cfg(feature = "turbo")]
 mod zips;
-mod strip_metadata;

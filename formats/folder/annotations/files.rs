@@ -2,6 +2,7 @@
 //! together.
 use crate::folder::{
     Folder,
+    beside::{self, Role},
     layout::{is_hidden, key_of_path, split_extension},
     objects::{self, Objects},
     walk::{self, no_image},
@@ -46,8 +47,11 @@ fn away(root: &Path) -> Result<(Vec<Box<[u8]>>, Ignored)> {
         let name = objects::parts(object.path).last().unwrap_or_default();
         if objects::parts(object.path).any(is_passed_over) {
             ignored.hidden += 1;
-        } else if !name.is_empty() && walk::is_image(name, true, &mut ignored) {
-            paths.push(object.path.into());
+        } else if !name.is_empty() {
+            match beside::role(name, &[]) {
+                Role::Image => paths.push(object.path.into()),
+                _ => beside::count(name, &mut ignored),
+            }
         }
     }
     Ok((paths, ignored))

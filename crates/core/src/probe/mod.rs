@@ -24,8 +24,8 @@ mod other;
 mod png;
 mod scans;
 
-pub use foreign::Foreign;
 pub use exif::orientation as exif_orientation;
+pub use foreign::Foreign;
 pub use frames::is_animated;
 
 use crate::{Codec, ImageHeader};

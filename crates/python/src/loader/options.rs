@@ -3,8 +3,8 @@ use super::exchange::PyExchange;
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange,
-    Failures, Label, Last, Layout, Mix, Normalise, ObjectOptions, OnError, Options, Output, Shuffle,
-    Throttle, World, research::LIQUID,
+    Failures, Label, Last, Layout, Mix, Normalise, ObjectOptions, OnError, Options, Output,
+    Shuffle, Throttle, World, research::LIQUID,
 };
 use pyo3::{
     conversion::FromPyObjectOwned,
