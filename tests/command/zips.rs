@@ -88,6 +88,15 @@ fn a_zip_is_inspected_verified_unpacked_and_planned() {
 }
 
 #[test]
+fn a_zip_that_is_called_as_a_split_gives_shards_of_it() {
+    let root = tempfile::tempdir().unwrap();
+    let source = write(root.path(), "val.zip", &[image("a/1.png"), image("b/2.png")]);
+    let out = root.path().join("o.wds");
+    ok(&[&"pack", &source, &out]);
+    assert!(names(&out).contains(&"val-000000.tar".to_owned()), "{:?}", names(&out));
+}
+
+#[test]
 fn several_zips_are_packed_one_after_the_other() {
     let root = tempfile::tempdir().unwrap();
     let zips = ["a", "b"].map(|part| {

@@ -28,8 +28,12 @@ pub(crate) fn only_split(
     folder_split(path).map(str::to_owned)
 }
 
-/// The split that a folder is by its name.
+/// The split that a folder, or a zip of one, is by its name.
 fn folder_split(path: &Path) -> Option<&'static str> {
+    let is_zip = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+    if is_zip && path.is_file() {
+        return split_named(path.file_stem()?.to_str()?);
+    }
     if !path.is_dir() {
         return None;
     }

@@ -4,3 +4,5 @@ mod conformance;
 mod listing_cache;
 mod reading;
 mod unpacking;
+#[cfg(feature = "zip")]
+mod zips;
