@@ -33,6 +33,9 @@ Examples:
   Labels and other columns from a table instead of folder names:
       fdconvert pack photos photos.beton --labels labels.csv
 
+  Without positions and doubles, and only images that are large enough:
+      fdconvert pack photos photos.wds --strip-metadata gps --dedup exact --where 'width >= 256'
+
   A dataset of fractals, as shards of 1-bit PNG, or as a formula of a few hundred KB:
       fdconvert pack 'fractal:fractaldb?classes=1000&instances=1000' shards/ --format wds
       fdconvert pack 'fractal:fractaldb?sampler=lanes64-v1' fractals.formula";

@@ -117,8 +117,8 @@ impl<'a> Condition<'a> {
                 Meaning::Label => self.label(index)?,
                 Meaning::Key => Some(Scalar::Text(self.source.key(index))),
                 Meaning::Split => {
-                    let own = self.splits.iter().find(|(_, range)| range.contains(&index));
-                    own.map(|(name, _)| Scalar::Text(name.clone()))
+                    let at = self.splits.partition_point(|(_, range)| range.end <= index);
+                    self.splits.get(at).map(|(name, _)| Scalar::Text(name.clone()))
                 }
                 Meaning::Field(field) => match self.source.plain_value(index, *field)? {
                     Some(Value::Int(int)) => Some(Scalar::Int(int)),
