@@ -118,7 +118,7 @@ impl Desk {
         self.asked.notify_one();
     }
 
-    /// Whoever waits for an answer, now or later, is told that there is none.
+    /// Threads that wait for an answer, now or later, are told that there is none.
     pub(crate) fn close(&self) {
         self.state().is_closed = true;
         self.answered.notify_all();

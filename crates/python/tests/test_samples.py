@@ -273,6 +273,22 @@ def test_an_exception_of_a_sample_is_raised_or_skipped(tmp_path: Path) -> None:
     assert skipped["reason"] == "sample `00000005.png`: ZeroDivisionError: five"
 
 
+def test_the_first_and_the_last_sample_may_be_broken(tmp_path: Path) -> None:
+    class Broken(TorchLike):
+        def __getitem__(self, index: int) -> tuple[Any, int]:
+            if index in (0, 59):
+                raise ZeroDivisionError(index)
+            return super().__getitem__(index)
+
+    broken, out = Broken(*samples.cifar_like()), tmp_path / "x.beton"
+    with pytest.raises(ZeroDivisionError):
+        fdconvert.pack(broken, out, on_error="skip")
+    report = fdconvert.pack(broken, out, on_error="skip", schema=SCHEMA)
+    assert [skipped["index"] for skipped in report["skipped"]] == [0, 59]
+    with pytest.raises(fdconvert.DataError, match="more samples failed than max_failures=1"):
+        fdconvert.pack(broken, tmp_path / "y.beton", on_error="skip", schema=SCHEMA, max_failures=1)
+
+
 def test_samples_that_do_not_fit_are_skipped_by_a_writer(tmp_path: Path) -> None:
     image = samples.cifar_like(1)[0][0]
     out = tmp_path / "x.beton"

@@ -63,9 +63,7 @@ def found_in(sources: Any) -> list[StrPath] | Sequenced | Streamed:
     if _is_sequence(sources):
         if features is not None:
             return Sequenced(undecoded(sources), name, of_features(features))
-        if len(sources) > 0 and not _is_path(sources[0]):
-            return Sequenced(sources, name)
-        return list(sources)
+        return list(sources) if _begins_with_a_path(sources) else Sequenced(sources, name)
     if features is not None:
         return Streamed(iter(undecoded(sources)), name, of_features(features))
     samples = iter(sources)
@@ -79,6 +77,17 @@ def _features_of(samples: Any) -> Mapping[str, Any] | None:
     """The features of a dataset of Hugging Face."""
     features = getattr(samples, "features", None)
     return features if isinstance(features, Mapping) else None
+
+
+def _begins_with_a_path(sources: Any) -> bool:
+    """Whether a sequence is one of paths; an empty one is."""
+    if len(sources) == 0:
+        return True
+    try:
+        return _is_path(sources[0])
+    except Exception:
+        # It is said, or skipped, when samples are packed.
+        return False
 
 
 def _is_path(value: Any) -> bool:

@@ -2,8 +2,8 @@
 //! sequence are fetched when they are packed (`served`), and others are spooled until all are there
 //! (`spooled`).
 //!
-//! Objects are looked at in the thread that called, one at a time, so that whoever makes them needs
-//! no locks; all else is done by threads of Rust without the interpreter.
+//! Objects are looked at in the thread that called, one at a time, so that the code that makes them
+//! needs no locks; all else is done by threads of Rust without the interpreter.
 
 mod fields;
 mod image;
