@@ -75,7 +75,7 @@ fn rendered(pixels: &[u8], options: &Options, sample: u64) -> Vec<u8> {
     let region = Region { pixels, area, channels: 3, denominator: 1 };
     // Whether a row is flipped depends on its key alone.
     let flip = Geometry::of(Crop::None, options.flip, (width, height), (9, 9), key(sample)).flip;
-    let geometry = Geometry { rect: area.into(), needed: area, flip };
+    let geometry = Geometry { rect: area.into(), needed: area, flip, inset: None };
     let mut row = vec![0; options.output.n_bytes()];
     let mut renderer = Renderer::new(options.output, options.augment).unwrap();
     renderer.render("x", &region, &geometry, key(sample), &mut row).unwrap();
