@@ -95,8 +95,8 @@ impl Fields {
             return Err(Error::usage("mixup", what));
         }
         if options.device.is_some() && fields.follow() {
-            let what = "masks, further images and objects follow the image on the CPU only: take \
-                        batches in the host's memory (no `device`)";
+            let what = "further images follow the first one on the CPU only: take batches in the \
+                        host's memory (no `device`)";
             return Err(Error::usage("device", what));
         }
         Ok(fields)

@@ -266,11 +266,6 @@ impl Options {
         if let Some(objects) = &self.objects {
             objects.check()?;
         }
-        if self.device.is_some() && (self.geometry || matches!(self.crop, Crop::Letterbox { .. })) {
-            let what = "neither letterboxes nor the geometry of rows are made on a GPU: take \
-                        batches in the host's memory (no `device`)";
-            return refuse("device", what.into());
-        }
         self.check_locality()?;
         self.crop.check()?;
         self.output.check()?;
@@ -359,6 +354,12 @@ impl Options {
         let excluded = self.cache_policy.method().excludes_device_cache();
         if let Some(what) = excluded.filter(|_| device.store_bytes > 0) {
             return Err(Error::usage("store_bytes", what));
+        }
+        let follows = !self.masks.is_empty() || self.objects.is_some() || self.geometry;
+        if follows || matches!(self.crop, Crop::Letterbox { .. }) {
+            let what = "masks, objects, letterboxes and the geometry of rows are made on the CPU only: \
+                        take batches in the host's memory (no `device`)";
+            return Err(Error::usage("device", what));
         }
         Ok(())
     }

@@ -7,8 +7,9 @@ use common::{Memory, loader, options, random_crop};
 use fdconvert_core::Error;
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use fdconvert_loader::{
-    Batch, Column, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Last, Layout,
-    Loader, Memory as Where, Normalise, OnError, Options, Shuffle, World, research::LIQUID,
+    Batch, Column, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Last,
+    Layout, Loader, Memory as Where, Normalise, ObjectOptions, OnError, Options, Shuffle, World,
+    research::LIQUID,
 };
 use std::sync::Arc;
 
@@ -311,6 +312,19 @@ fn what_cannot_be_is_refused() {
         matches!(&error, Error::Usage { option, .. } if option.name() == "store_bytes"),
         "{error}"
     );
+    let letterbox = Crop::Letterbox { fill: [0; 3] };
+    for options in [
+        Options { crop: letterbox, ..random_crop() },
+        Options { masks: vec!["mask".into()], ..random_crop() },
+        Options { objects: Some(ObjectOptions::of("objects")), ..random_crop() },
+        Options { geometry: true, ..random_crop() },
+    ] {
+        let said = refuse(options, device()).to_string();
+        assert!(
+            said.contains("are made on the CPU only") && said.contains("no `device`"),
+            "{said}"
+        );
+    }
     let error = refuse(random_crop(), DeviceOptions { driver: Some("/none".into()), ..device() });
     assert!(error.chain().contains("no CUDA driver"), "{}", error.chain());
     let error = refuse(random_crop(), DeviceOptions { ordinal: 3, ..device() });
