@@ -4,11 +4,12 @@
 mod common;
 
 use common::{Memory, loader, options, random_crop};
-use fdconvert_core::Error;
+use fdconvert_core::{Error, Value};
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use fdconvert_loader::{
-    Batch, Column, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Last,
-    Layout, Loader, Memory as Where, Normalise, ObjectOptions, OnError, Options, Shuffle, World,
+    Batch, Column, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Label,
+    Last, Layout, Loader, Memory as Where, Mix, Normalise, ObjectOptions, OnError, Options, Shuffle,
+    World,
     research::LIQUID,
 };
 use std::sync::Arc;
@@ -111,6 +112,27 @@ fn columns_are_in_the_hosts_memory_and_follow_their_rows() {
         assert!(stats.reads < 100, "{stats:?}");
         assert_eq!(n_zero + stats.substituted, 6);
     }
+}
+
+#[test]
+fn labels_of_other_kinds_follow_their_rows() {
+    let _fake = FakeDriver::take().unwrap();
+    let reader = Memory::new(50).with_entry_points().broken(&[3, 31]);
+    let reader = reader.with_fields(&[("score", Value::Float(0.5))]);
+    let options = Options {
+        label: Label::Field("score".into()),
+        failures: Failures { policy: OnError::Skip, ..Failures::default() },
+        ..random_crop()
+    };
+    let mut gpu = on_device(&reader, options, DeviceOptions { store_bytes: 1 << 20, ..device() });
+    let mut n_zero = 0;
+    for batch in (0..2).flat_map(|_| gpu.by_ref().collect::<Vec<_>>()).map(Result::unwrap) {
+        let Some(Column::Float(labels)) = batch.label_column() else { panic!() };
+        let expected = batch.valid().iter().map(|valid| if *valid { 0.5 } else { 0.0 });
+        assert!(labels.iter().copied().eq(expected));
+        n_zero += batch.valid().iter().filter(|valid| !**valid).count();
+    }
+    assert_eq!(n_zero, 4);
 }
 
 #[test]
@@ -325,6 +347,9 @@ fn what_cannot_be_is_refused() {
             "{said}"
         );
     }
+    let mix = Some(Mix { mixup: 0.2, ..Mix::default() });
+    let error = refuse(Options { mix, ..random_crop() }, device());
+    assert!(error.to_string().contains("mixup: batches on a GPU are not mixed"), "{error}");
     let error = refuse(random_crop(), DeviceOptions { driver: Some("/none".into()), ..device() });
     assert!(error.chain().contains("no CUDA driver"), "{}", error.chain());
     let error = refuse(random_crop(), DeviceOptions { ordinal: 3, ..device() });

@@ -73,7 +73,8 @@ def test_any_field_may_be_the_label(table: Path, shards: Path) -> None:
 
 
 def test_labels_are_soft_where_batches_are_mixed(beton: Path, shards: Path) -> None:
-    for options in [{"mixup": 0.2}, {"cutmix": 1.0}, {"mixup": 1, "cutmix": 1, "mix_prob": 0.5}]:
+    ways: list[dict[str, Any]] = [{"mixup": 0.2}, {"cutmix": 1.0}]
+    for options in [*ways, {"mixup": 1, "cutmix": 1, "mix_prob": 0.5}]:
         for images, labels in small(beton, **options):
             assert images.dtype == np.uint8
             assert labels.shape == (4, 2) and labels.dtype == np.float32
@@ -88,7 +89,7 @@ def test_labels_are_soft_where_batches_are_mixed(beton: Path, shards: Path) -> N
 
 
 def test_what_cannot_be_mixed_is_said(beton: Path, table: Path) -> None:
-    for path, options, said in [
+    refused: list[tuple[Path, dict[str, Any], str]] = [
         (beton, {"mixup": -1.0}, "mixup: -1"),
         (beton, {"cutmix": 1.0, "switch_prob": 2.0}, "switch_prob: 2"),
         (beton, {"num_classes": 5}, "num_classes: it is for `mixup` and `cutmix`"),
@@ -96,7 +97,8 @@ def test_what_cannot_be_mixed_is_said(beton: Path, table: Path) -> None:
         (table, {"mixup": 0.2, "label": "score"}, "label: `score` is of kind float"),
         (table, {"mixup": 0.2, "label": "id"}, "num_classes: .*say how many"),
         (beton, {"mixup": 0.2, "device": "cuda", "output": "array"}, "mixup: batches on a GPU"),
-    ]:
+    ]
+    for path, options, said in refused:
         with pytest.raises(ValueError, match=f"^{said}"):
             Loader(path, **options)
     with pytest.raises(ValueError, match=r"num_classes: sample \d+ has the label \d+, which"):
@@ -116,9 +118,10 @@ class TestTorchvision:
         import torch
         from torchvision.transforms import v2
 
-        options = {"label": "id", "dtype": "f32", "layout": "nchw", "size": (17, 23)}
-        options |= {"output": "torch", "prefetch": 8, "batch_size": batch_size}
-        mixed = small(table, **options, **{kind.lower(): 0.7}, num_classes=12)
+        options: dict[str, Any] = {"label": "id", "dtype": "f32", "layout": "nchw"}
+        options |= {"size": (17, 23), "output": "torch", "batch_size": batch_size}
+        ways: dict[str, Any] = {kind.lower(): 0.7, "num_classes": 12}
+        mixed = small(table, **options | ways)
         plain = small(table, **options)
         transform = getattr(v2, kind)(num_classes=12)
         n_boxes, n_batches = 0, 0
