@@ -168,8 +168,8 @@ impl Pack {
     /// [`SampleSpool`](crate::SampleSpool). Options that say how folders are read mean nothing here
     /// and are refused.
     ///
-    /// Many threads read it, in the plan's order but for those that are faster. A run that was
-    /// interrupted is continued where the source's [fingerprint](Source::fingerprint), the options
+    /// Many threads read it at the same time, about in the plan's order. A run that was interrupted
+    /// is continued where the source's [fingerprint](Source::fingerprint), the options
     /// and the version are the same; that its samples then are the same, too, is the source's
     /// promise.
     ///
