@@ -72,7 +72,9 @@ pub(crate) fn read(root: &Path, labels: &Path, how: &Folder) -> Result<Option<An
             );
             Err(Error::usage(named::LABELS, what))
         }
-        _ if place::look_at(labels)? == Kind::Folder => of_folder(root, labels, how).map(Some),
+        _ if place::is_folder(labels) => of_folder(root, labels, how).map(Some),
+        // It was meant as a folder: that it is missing says more than which names there are.
+        _ if extension.is_empty() && place::look_at(labels)? == Kind::Folder => Ok(None),
         _ => {
             let what = format!(
                 "{} is none of: .csv, .tsv, .jsonl, .json (COCO), .yaml (YOLO), a folder of .txt \
