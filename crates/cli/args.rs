@@ -5,6 +5,7 @@ use crate::{
     clean::CleanArgs,
     diff::DiffArgs,
     fractal::args::FractalArgs,
+    gpu::GpuArgs,
     help::{
         BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES, EXIT_STATUS, INDEX_EXAMPLES, MAN_EXAMPLES,
         MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES, REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES,
@@ -582,28 +583,6 @@ pub(crate) struct InspectArgs {
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct GpuArgs {
-    #[command(subcommand)]
-    pub(crate) command: GpuCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum GpuCommand {
-    /// Show the driver, the GPUs, and what would decode JPEGs and why; no GPU is not an error
-    #[command(after_help = "Example:\n  fdconvert gpu probe --json")]
-    Probe(ProbeArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ProbeArgs {
-    /// Library to load as the CUDA driver, instead of the one that is installed
-    #[arg(long, value_name = "FILE")]
-    pub(crate) driver: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

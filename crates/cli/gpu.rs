@@ -1,13 +1,32 @@
 //! `fdconvert gpu`.
-use crate::{
-    Outcome, Session,
-    args::{GpuArgs, GpuCommand, ProbeArgs},
-    output,
-};
+use crate::{Outcome, Session, args::Common, output};
+use clap::{Args, Subcommand};
 use fdconvert_core::{Result, Shown};
 use fdconvert_gpu::{Backend, Device, EngineFound, GpuError, Probe, engines, probe};
 use serde_json::{Map, Value, json};
-use std::fmt::Write;
+use std::{fmt::Write, path::PathBuf};
+
+#[derive(Debug, Args)]
+pub(crate) struct GpuArgs {
+    #[command(subcommand)]
+    pub(crate) command: GpuCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GpuCommand {
+    /// Show the driver, the GPUs, and what would decode JPEGs and why; no GPU is not an error
+    #[command(after_help = "Example:\n  fdconvert gpu probe --json")]
+    Probe(ProbeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    /// Library to load as the CUDA driver, instead of the one that is installed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) driver: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
 
 pub(crate) fn run(args: &GpuArgs, session: &Session) -> Result<Outcome> {
     match &args.command {

@@ -90,6 +90,7 @@ impl Fields {
         }
         let fields = Self { specs, shown, roles, n_asked: names.len(), label };
         if options.mix.is_some() && fields.follow() {
+            // Half a mask is none, and boxes of two images are no boxes of their mixture.
             let what = "masks, further images and objects belong to one image, and rows that are \
                         mixed show two: leave those fields out, or do not mix";
             return Err(Error::usage("mixup", what));

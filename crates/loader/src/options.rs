@@ -270,7 +270,7 @@ impl Options {
         self.crop.check()?;
         self.output.check()?;
         if let Some(mix) = &self.mix {
-            mix.check_with(self)?;
+            mix.check()?;
         }
         let row = self.output.n_bytes() as u64;
         if row.checked_mul(self.batch.into()).is_none_or(|bytes| bytes > 1 << 40) {

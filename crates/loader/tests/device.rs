@@ -8,9 +8,8 @@ use fdconvert_core::{Error, Value};
 use fdconvert_gpu_emul::{FakeDriver, FakeMachine, FakeNvJpeg};
 use fdconvert_loader::{
     Batch, Column, Crop, DType, Datasets, Decoded, DeviceDecoder, DeviceOptions, Failures, Label,
-    Last, Layout, Loader, Memory as Where, Mix, Normalise, ObjectOptions, OnError, Options, Shuffle,
-    World,
-    research::LIQUID,
+    Last, Layout, Loader, Memory as Where, Mix, Normalise, ObjectOptions, OnError, Options,
+    Shuffle, World, research::LIQUID,
 };
 use std::sync::Arc;
 

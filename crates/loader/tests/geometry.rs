@@ -10,8 +10,8 @@ use common::{
 };
 use fdconvert_core::{DType, Encoded, Reader, Value};
 use fdconvert_loader::{
-    Area, Batch, Column, Crop, Datasets, Failures, Label, Loader, ObjectOptions, Objects, OnError,
-    Options, Rect, RowGeometry, ThreadExchange, World,
+    Area, Batch, Column, Crop, Datasets, Failures, Label, Loader, Mix, ObjectOptions, Objects,
+    OnError, Options, Rect, RowGeometry, ThreadExchange, World,
 };
 use fdconvert_testkit::fixtures;
 use png::{BitDepth, ColorType};
@@ -568,6 +568,21 @@ fn roles_that_cannot_be_are_refused_by_name() {
         (said(|it| it.masks = vec!["label".into()]), "masks: `label` is of kind int"),
         (said(|it| it.masks = vec!["image".into()]), "`image` of a.wds is the image"),
         (said(|it| it.masks = vec!["maks".into()]), "has no field `maks`"),
+        (
+            said(|it| {
+                it.masks = vec!["mask".into()];
+                it.label = Label::Field("label".into());
+                it.mix = Some(Mix { mixup: 0.2, num_classes: Some(9), ..Mix::default() });
+            }),
+            "mixup: masks, further images and objects belong to one image",
+        ),
+        (
+            said(|it| {
+                it.objects = Some(ObjectOptions::of("objects"));
+                it.label = Label::Field("objects".into());
+            }),
+            "label: `objects` tells of objects",
+        ),
         (
             said(|it| it.objects = Some(ObjectOptions::of("mask"))),
             "objects: `mask` is of kind image",

@@ -103,16 +103,6 @@ impl Mix {
         }
         Ok(())
     }
-
-    /// Refuses options that mixed batches cannot have.
-    ///
-    /// # Errors
-    /// `Usage`, naming the option.
-    pub(crate) fn check_with(&self, _options: &Options) -> Result<()> {
-        self.check()
-        // Fields that move with the image (masks, boxes) are to be refused here by name: half a mask
-        // is none, and boxes of two images are no boxes of their mixture.
-    }
 }
 
 /// What mixes the batches of a loader.
