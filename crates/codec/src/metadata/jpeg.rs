@@ -16,7 +16,9 @@ const APP2: u8 = 0xE2;
 const APP13: u8 = 0xED;
 
 pub(super) fn walk(jpeg: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize, String> {
-    for segment in marker_segments(jpeg) {
+    let n_fill = |before: &[u8]| before.iter().rev().take_while(|byte| **byte == 0xFF).count();
+    let mut segments = marker_segments(jpeg).peekable();
+    while let Some(segment) = segments.next() {
         if segment.marker == EOI {
             return Ok(segment.end);
         }
@@ -30,8 +32,11 @@ pub(super) fn walk(jpeg: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize
         if let Some((kind, content)) = meaning(segment.marker, body) {
             let bytes = jpeg.get(segment.at..segment.end).unwrap_or_default();
             // Fill bytes go as well: in front of something else they could begin another marker.
-            let n_fill = segment.before.iter().rev().take_while(|byte| **byte == 0xFF).count();
-            let range = segment.at - n_fill..segment.end;
+            let begin = segment.at - n_fill(segment.before);
+            // What a damaged file has up to the next marker belongs to nothing else, and readers
+            // that look for that marker would not find the image behind it.
+            let next = segments.peek().map(|next| next.at - n_fill(next.before));
+            let range = begin..next.unwrap_or(segment.end).max(segment.end);
             see(&Block { range, kind, content, frame, bytes });
         }
     }

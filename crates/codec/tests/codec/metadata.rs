@@ -262,6 +262,17 @@ fn damaged_exif_goes_as_a_whole() {
     assert!(dropped > 100, "{dropped}");
 }
 
+/// Found by fuzzing: the image began with the junk then, and no reader took it for a JPEG.
+#[test]
+fn junk_behind_a_segment_goes_with_it() {
+    let image = small(Codec::Jpeg);
+    let (start, rest) = image.bytes.split_at(2);
+    let damaged = [start, b"\xFF\xFE\0\x04hi", b"junk", rest].concat();
+    let stripped = strip(&damaged, "comments").unwrap();
+    assert_eq!(stripped.bytes, image.bytes);
+    assert_eq!(probe(&stripped.bytes), probe(&damaged));
+}
+
 #[test]
 fn a_directory_that_shares_its_bytes_is_not_overwritten() {
     let image = small(Codec::Jpeg);
