@@ -25,7 +25,10 @@ pub use kinds::{Metadata, MetadataKind};
 
 use crate::Notes;
 use edits::Edits;
-use fdconvert_core::{Codec, probe::exif_orientation};
+use fdconvert_core::{
+    Codec,
+    probe::{exif_orientation, probe},
+};
 
 /// What was found beside the pixels of an image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -102,11 +105,29 @@ pub fn strip_metadata(
     if edits.is_empty() {
         return Ok(None);
     }
-    let mut bytes = edits.apply(bytes);
+    let mut stripped = edits.apply(bytes);
     if codec == Codec::Webp {
-        webp::mend_header(&mut bytes);
+        webp::mend_header(&mut stripped);
     }
-    Ok(Some(Stripped { bytes, notes }))
+    check_header(bytes, &stripped, notes)?;
+    Ok(Some(Stripped { bytes: stripped, notes }))
+}
+
+/// Refuses what a reader would take for another image, or for none, as it may be with damaged files:
+/// what lay behind metadata lies somewhere else now.
+fn check_header(bytes: &[u8], stripped: &[u8], notes: Notes) -> Result<(), String> {
+    let Ok(before) = probe(bytes) else { return Ok(()) };
+    let is_same = probe(stripped).is_ok_and(|mut after| {
+        // Behind the end some look for an EXIF, too.
+        if notes.contains(Notes::TAIL_REMOVED) {
+            after.orientation = before.orientation;
+        }
+        after == before
+    });
+    if is_same {
+        return Ok(());
+    }
+    Err("the file is damaged: without its metadata its header would say something else".to_owned())
 }
 
 /// Which EXIFs of a file have to leave an orientation behind.

@@ -16,6 +16,10 @@ pub(super) fn walk(webp: &[u8], see: &mut dyn FnMut(&Block<'_>)) -> Result<usize
     let mut at = RIFF_BYTES;
     while at < end {
         let (kind, data, next) = chunk(webp, at).ok_or_else(cut)?;
+        let is_head = matches!(&kind, b"VP8X" | b"VP8 " | b"VP8L");
+        if (at == RIFF_BYTES && !is_head) || (at != RIFF_BYTES && kind == *b"VP8X") {
+            return Err(format!("the WebP is damaged: its chunk at byte {at} belongs elsewhere"));
+        }
         let found = match &kind {
             b"EXIF" => Some((Metadata::EXIF, Content::Exif(tiff(data)))),
             b"XMP " => Some((Metadata::XMP, Content::Xmp(data))),

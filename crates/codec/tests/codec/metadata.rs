@@ -273,6 +273,16 @@ fn junk_behind_a_segment_goes_with_it() {
     assert_eq!(probe(&stripped.bytes), probe(&damaged));
 }
 
+/// Found by fuzzing: readers of what was left saw no image, or another header.
+#[test]
+fn a_webp_whose_chunks_are_out_of_order_is_refused() {
+    let image = small(Codec::Webp);
+    let exif = [b"EXIF\x06\0\0\0".as_slice(), b"II*\0\0\0"].concat();
+    let damaged = [&image.bytes[..12], &exif, &image.bytes[12..]].concat();
+    let error = strip_metadata(&damaged, Codec::Webp, Metadata::ALL).unwrap_err();
+    assert!(error.contains("its chunk at byte 12 belongs elsewhere"), "{error}");
+}
+
 #[test]
 fn a_directory_that_shares_its_bytes_is_not_overwritten() {
     let image = small(Codec::Jpeg);
