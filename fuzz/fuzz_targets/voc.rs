@@ -5,7 +5,9 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     match AnnotationFile::Voc.documents(data) {
-        Ok(documents) => assert!(documents.len() == 1 && std::str::from_utf8(&documents[0]).is_ok()),
+        Ok(documents) => {
+            assert!(documents.len() == 1 && std::str::from_utf8(&documents[0]).is_ok())
+        }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 });
