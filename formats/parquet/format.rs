@@ -43,7 +43,13 @@ impl Format for Parquet {
         match place::look(path) {
             Ok(Some(place::Kind::File)) => is_parquet(path),
             Ok(Some(place::Kind::Folder)) => {
-                files(path).is_ok_and(|files| files.first().is_some_and(|first| is_parquet(first)))
+                // Beside folders of images img2dataset writes tables that are called as they are.
+                let is_of_folder = |file: &Path| {
+                    matches!(place::look(&file.with_extension("")), Ok(Some(place::Kind::Folder)))
+                };
+                files(path).is_ok_and(|files| {
+                    files.first().is_some_and(|first| is_parquet(first) && !is_of_folder(first))
+                })
             }
             _ => false,
         }
