@@ -60,7 +60,7 @@ pub enum Scalar {
 ///
 /// let names = [("width".to_owned(), Type::Number), ("key".to_owned(), Type::Text)];
 /// let wide = Expression::parse(r#"width / 2 >= 100 && !(key contains "raw")"#, &names)?;
-/// let of = |name| Ok(Some([Scalar::Int(200), Scalar::Text("a.jpg".into())][name].clone()));
+/// let of = |name: usize| Ok(Some([Scalar::Int(200), Scalar::Text("a.jpg".into())][name].clone()));
 /// assert!(wide.holds(&of)?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
