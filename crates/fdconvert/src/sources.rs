@@ -230,6 +230,10 @@ pub(crate) fn is_plain_folder(path: &Path) -> Result<bool> {
     let is_packed =
         |format: &dyn Format| format.capabilities().layout != Layout::Images && format.detect(path);
     let is_packed = formats.iter().any(|format| is_packed(&**format));
-    place::look_at(path)?;
-    Ok(!is_packed && Folder::default().detect(path))
+    // One that cannot be looked at is an error, not another kind of source.
+    let is_folder = match place::look_at(path)? {
+        Kind::Folder => true,
+        _ => Folder::default().detect(path),
+    };
+    Ok(!is_packed && is_folder)
 }
