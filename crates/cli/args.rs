@@ -148,7 +148,7 @@ pub(crate) struct PackArgs {
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
     /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
     /// while planning and checked when the files are read: a file that was rewritten in place with
-    /// another size is an error then. With --follow-links, --beside and --labels there is no cache.
+    /// another size is an error then. --follow-links, --beside and --labels turn the cache off.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
@@ -240,7 +240,7 @@ pub(crate) struct PlanArgs {
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
     /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
     /// while planning and checked when the files are read: a file that was rewritten in place with
-    /// another size is an error then. With --follow-links, --beside and --labels there is no cache.
+    /// another size is an error then. --follow-links, --beside and --labels turn the cache off.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]

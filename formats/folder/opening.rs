@@ -130,7 +130,7 @@ impl FolderReader {
         if only_parts {
             let root = root.display();
             division.remarks.push(format!(
-                "folders of {root} only part the images, as img2dataset does: they are no classes"
+                "folders of {root} only part the images, as img2dataset does: they are not classes"
             ));
         }
         let mut fields = vec![FieldSpec::new("image", Kind::Image)];
@@ -177,7 +177,7 @@ impl FolderReader {
                 let name = key_of_path(&member);
                 let bytes = archive.read(&name, &member, &how.limits)?;
                 let missing = || {
-                    let what = format!("there is no {name} in {}", root.display());
+                    let what = format!("{name} is missing in {}", root.display());
                     Error::usage(named::LABELS, what)
                 };
                 Some(bytes.ok_or_else(missing)?)

@@ -185,7 +185,7 @@ impl FolderReader {
         let name = key_of_path(path);
         let bytes = self.read_bytes(key, path, None)?.ok_or_else(|| {
             let skip = named::ON_ERROR.with("skip");
-            let what = message!("there is no {name} beside it; {skip} leaves out such samples");
+            let what = message!("{name} is missing beside it; {skip} leaves out such samples");
             Error::sample(key, what)
         })?;
         members::decode(kind, bytes).map_err(|what| {

@@ -233,7 +233,7 @@ impl ShardWriter for Writer {
 
     fn finish(self: Box<Self>) -> Result<ShardSummary> {
         if self.samples == 0 {
-            return Err(Error::usage("source", "there is no sample to write"));
+            return Err(Error::usage("source", "no sample was given"));
         }
         if self.folder.resumed() {
             self.remove_stale(self.folder.path(), b"")?;

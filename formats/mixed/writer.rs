@@ -175,7 +175,7 @@ impl ShardWriter for Writer {
         let stem = wds::stem(&run.shard)?;
         if order.len() == 0 {
             let what = match run.shard.of {
-                1 => "there is no sample to write".to_owned(),
+                1 => "no sample was given".to_owned(),
                 _ => format!(
                     "all samples of shard {stem} were left out, and readers of shards stumble over \
                      empty ones: make shards larger, or leave the samples out of the source"

@@ -114,7 +114,7 @@ fn kind(
     if let Some((bytes, path)) = file_struct(node, leaves) {
         return match class {
             Some("Image") => (Kind::Image, How::Image { bytes, path: Some(path) }),
-            // Sounds and films are stored alike, and are no images.
+            // Sounds and films are stored alike, and are not images.
             Some(_) => (Kind::Bytes, How::Bytes { bytes, path: Some(path), may_be_image: false }),
             None => (Kind::Bytes, How::Bytes { bytes, path: Some(path), may_be_image: true }),
         };

@@ -157,7 +157,7 @@ impl File {
             .groups
             .get(group)
             .and_then(|group| Some((group, group.chunks.get(leaf)?, self.leaves.get(leaf)?)));
-        found.ok_or_else(|| self.corrupt(0, format!("there is no column {leaf}")))
+        found.ok_or_else(|| self.corrupt(0, format!("column {leaf} is missing")))
     }
 
     /// The pages of a column of a row group.
@@ -207,7 +207,7 @@ impl File {
         let table = self.table(group, leaf)?;
         let (_, chunk, leaf) = self.chunk(group, leaf)?;
         let page = table.pages.get(page).copied();
-        let page = page.ok_or_else(|| self.corrupt(chunk.start, "there is no such page"))?;
+        let page = page.ok_or_else(|| self.corrupt(chunk.start, "the page does not exist"))?;
         let failed = |what: String| {
             let column = leaf.descr.path().string();
             self.corrupt(page.offset, format!("column `{column}`: {what}"))

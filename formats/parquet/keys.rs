@@ -4,7 +4,7 @@ use super::{ParquetReader, cell::Cell, columns::How};
 use fdconvert_core::Codec;
 use std::collections::BTreeMap;
 
-/// Longer paths are no names.
+/// Longer paths are not names.
 const MAX_KEY_BYTES: usize = 1024;
 
 /// The keys that are not the number of their row.

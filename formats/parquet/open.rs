@@ -20,7 +20,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// What tables of a folder of images are called, which are no datasets.
+/// What tables of a folder of images are called, which are not datasets.
 const METADATA: &str = "metadata.parquet";
 /// Folders that datasets have their files in, beside those that are called after splits.
 const FOLDERS: [&str; 2] = ["data", "default"];
@@ -92,7 +92,7 @@ impl ParquetReader {
             n_samples = n_samples.saturating_add(n_rows);
         }
         let Some(first) = parts.first() else {
-            return Err(Error::corrupt(FORMAT, path, 0, "there is no file in it"));
+            return Err(Error::corrupt(FORMAT, path, 0, "it holds no .parquet file"));
         };
         let columns = columns_of(&first.file);
         if columns.is_empty() {

@@ -47,7 +47,7 @@ impl ParquetReader {
     /// The file with a sample, its number, and the row in it.
     pub(crate) fn part_of(&self, index: u64) -> Result<(usize, &Part, u64)> {
         let missing = || {
-            let what = format!("there is no sample {index}, only {}", self.n_samples);
+            let what = format!("sample {index} does not exist, only {} do", self.n_samples);
             Error::usage("sample", what)
         };
         if index >= self.n_samples {

@@ -47,7 +47,7 @@ pub(crate) fn check(schema: &Schema, sample: &Sample<Encoded>) -> Result<()> {
 /// Readers tell codec and size by the content: it has to be what it is said to be.
 fn check_image(image: &Encoded) -> Result<(), String> {
     if image.codec == Codec::Raw {
-        return Err("raw pixels are no image that other readers could name".to_owned());
+        return Err("other readers cannot name raw pixels".to_owned());
     }
     let header = fdconvert_core::probe::probe(&image.bytes)?;
     let said = (image.codec, image.width, image.height);

@@ -238,7 +238,7 @@ impl ShardWriter for ParquetWriter {
     fn finish(mut self: Box<Self>) -> Result<ShardSummary> {
         self.write_group()?;
         if self.index.n_samples() == 0 {
-            return Err(Error::usage("source", "there is no sample to write"));
+            return Err(Error::usage("source", "no sample was given"));
         }
         let skipped = self.provenance.skipped.clone();
         let (meta, place) = self.write_tail()?;
@@ -276,7 +276,7 @@ fn commit(file: Scratch, out: &Path, overwrite: bool, claim: Claim) -> Result<()
     Ok(())
 }
 
-/// What the index block says of a value that is no integer and no float.
+/// What the index block says of a value that is neither an integer nor a float.
 fn region(value: &Value<Encoded>, place: Option<u64>) -> Option<Region> {
     let hashed = |bytes: &[u8]| Region { offset: 0, len: 0, xxh3: xxh3_64(bytes), image: None };
     Some(match value {

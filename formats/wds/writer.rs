@@ -195,7 +195,7 @@ impl ShardWriter for Writer {
         let samples = index.n_samples();
         if samples == 0 {
             let what = match self.n_shards {
-                1 => "there is no sample to write".to_owned(),
+                1 => "no sample was given".to_owned(),
                 _ => format!(
                     "all samples of shard {stem} were left out, and readers of shards stumble over \
                      empty ones: make shards larger, or leave the samples out of the source"

@@ -1,4 +1,4 @@
-//! Any bytes as an XML file of Pascal VOC: an error, or a document without what is no number.
+//! Any bytes as an XML file of Pascal VOC: an error, or a document without what is not a number.
 #![no_main]
 use fdconvert_formats::folder::AnnotationFile;
 use libfuzzer_sys::fuzz_target;

@@ -44,7 +44,7 @@ fn folders_of_img2dataset_become_what_its_shards_are() {
     let out = root.path().join("out.wds");
     let said = ok(&[&"pack", &source, &out, &"--beside", &"json,txt"]);
     assert!(said.contains("4 files ignored (.json 2, .parquet 2)"), "{said}");
-    assert!(said.contains("they are no classes"), "{said}");
+    assert!(said.contains("they are not classes"), "{said}");
     let expected = [("image", "image"), ("json", "json"), ("txt", "text")];
     assert_eq!(fields(&out), expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
     let tar = fs::read(out.join("train-000000.tar")).unwrap();
@@ -102,7 +102,7 @@ fn a_sample_without_its_file_is_named_or_left_out() {
     let out = root.path().join("o.wds");
     let pack: [&dyn AsRef<std::ffi::OsStr>; 5] = [&"pack", &source, &out, &"--beside", &".txt"];
     let message = fails(&pack);
-    assert!(message.contains("a/2.png") && message.contains("there is no a/2.txt"), "{message}");
+    assert!(message.contains("a/2.png") && message.contains("a/2.txt is missing"), "{message}");
     assert!(message.contains("--on-error skip"), "{message}");
     let skip: [&dyn AsRef<std::ffi::OsStr>; 2] = [&"--on-error", &"skip"];
     let said = expect(1, &[&pack[..], &skip].concat());

@@ -120,7 +120,7 @@ fn tables_lie_beside_a_zip_or_in_it() {
     let message = fails(&[&"pack", &source, &out("i.wds"), &"--labels", &inside]);
     assert!(message.contains("b.png") && message.contains("missing"), "{message}");
     let message = fails(&[&"pack", &source, &out("n.wds"), &"--labels", &source.join("no.csv")]);
-    assert!(message.contains("there is no no.csv"), "{message}");
+    assert!(message.contains("no.csv is missing"), "{message}");
 
     // What was unpacked with its table, and zipped.
     let back = root.path().join("back");

@@ -13,7 +13,7 @@ pub(super) struct Consumer {
     free_at: Instant,
 }
 
-/// A year, which is as good as for ever: what a rate close to 0 takes is no span of time.
+/// A year, which is as good as for ever: what a rate close to 0 takes is not a span of time.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Waiting looks that often whether the user has had enough.
 const LOOK: Duration = Duration::from_millis(100);

@@ -98,7 +98,7 @@ fn decode_png(
     }
     let (color, depth) = reader.output_color_type();
     if !matches!(color, ColorType::Grayscale | ColorType::Indexed) {
-        return Err(format!("{} channels are no single values: {CURE}", color.samples()));
+        return Err(format!("{} channels are not single values: {CURE}", color.samples()));
     }
     let bits = depth as usize;
     let row_bytes = (width as usize * bits).div_ceil(8);

@@ -24,7 +24,7 @@ pub struct Ignored {
     pub repeats: u64,
     /// Folders called `__MACOSX`, which archives made on macOS leave beside their content.
     pub macosx: u64,
-    /// First-level folders without any image: they are no classes.
+    /// First-level folders without any image: they are not classes.
     pub folders: Vec<String>,
     /// The most frequent extensions among `others`, and how often each was seen.
     pub extensions: BTreeMap<String, u64>,

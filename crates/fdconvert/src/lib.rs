@@ -5,7 +5,7 @@
 //! (`fractal:fractaldb?classes=1000`). [`Pack`] writes sources into a dataset as [`PackOptions`]
 //! say; [`open`] reads one; [`plan`], [`Planned`] and [`merge`] write one with several machines;
 //! [`profile`](fn@profile) finds the share of BMP images that a machine reads fastest; [`Loader`]
-//! makes batches. What is no path is packed by [`Pack::from_source`]: any [`Source`], or samples that
+//! makes batches. What is not a path is packed by [`Pack::from_source`]: any [`Source`], or samples that
 //! come one after another, by a [`SampleSpool`].
 //!
 //! ```

@@ -106,7 +106,7 @@ impl Opening<'_> {
         Ok(fdconvert_reader::open_within(path, self.max_decompressed())?)
     }
 
-    /// Samples of what is no folder have all their fields.
+    /// Samples of what is not a folder have all their fields.
     fn refuse_beside(self, path: &Path) -> Result<()> {
         if self.options.beside.is_empty() {
             return Ok(());

@@ -154,7 +154,7 @@ impl Batch {
 
     /// The label of each row, 0 for rows without a sample, which are not
     /// [`valid`](Self::valid); `None` where [`Label::None`](crate::Label::None) was asked for, and
-    /// where labels are no integers, which [`label_column`](Self::label_column) has.
+    /// where labels are not integers, which [`label_column`](Self::label_column) has.
     #[must_use]
     pub fn labels(&self) -> Option<&[i64]> {
         match self.label_column() {

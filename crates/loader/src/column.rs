@@ -167,7 +167,7 @@ impl Columns {
         self.fields.names().zip(&self.columns)
     }
 
-    /// The column of the label, where that is no integer.
+    /// The column of the label, where that is not an integer.
     pub(crate) fn label(&self) -> Option<&Column> {
         self.columns.get(self.fields.label()?.0)
     }

@@ -172,7 +172,7 @@ impl Datasets {
         })
     }
 
-    /// The fields that batches show beside images and labels, and a label that is no integer.
+    /// The fields that batches show beside images and labels, and a label that is not an integer.
     pub(crate) fn fields(&self) -> &Arc<Fields> {
         &self.fields
     }

@@ -36,7 +36,7 @@ impl MaybeStored for Image {
 /// What a row tells of its sample beside the image.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RowValues {
-    /// 0 where no labels are asked for, and where they are no integers, which `fields` holds.
+    /// 0 where no labels are asked for, and where they are not integers, which `fields` holds.
     pub(crate) label: i64,
     /// In the order in which the fields were asked for; `None` where there are none, so that a
     /// row of a loader without fields allocates nothing for them.
@@ -82,7 +82,7 @@ impl Fields {
             && *role != Role::Value
         {
             let what = format!(
-                "`{}` tells of objects, which come as a field and are no label: name another field, \
+                "`{}` tells of objects, which come as a field and are not a label: name another field, \
                  or none",
                 specs.get(label).map_or("", |field| &field.name)
             );
@@ -90,7 +90,7 @@ impl Fields {
         }
         let fields = Self { specs, shown, roles, n_asked: names.len(), label };
         if options.mix.is_some() && fields.follow() {
-            // Half a mask is none, and boxes of two images are no boxes of their mixture.
+            // Half a mask is not a mask, and boxes of two images are not boxes of their mixture.
             let what = "masks, further images and objects belong to one image, and rows that are \
                         mixed show two: leave those fields out, or do not mix";
             return Err(Error::usage("mixup", what));
@@ -168,7 +168,7 @@ impl Fields {
         self.specs.iter().take(self.n_asked).map(|field| &*field.name)
     }
 
-    /// Which one is the label, where that is no integer.
+    /// Which one is the label, where that is not an integer.
     pub(crate) fn label(&self) -> Option<(usize, &FieldSpec)> {
         self.label.and_then(|number| Some((number, self.specs.get(number)?)))
     }

@@ -36,7 +36,7 @@ pub enum Label {
     #[default]
     Auto,
     /// The field of that name, of any kind but images, which every dataset has to have in the same
-    /// kind. See [`Batch::label_column`](crate::Batch::label_column) for those that are no integers.
+    /// kind. See [`Batch::label_column`](crate::Batch::label_column) for those that are not integers.
     Field(String),
     /// None: batches have no labels.
     None,

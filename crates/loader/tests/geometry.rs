@@ -480,12 +480,12 @@ fn what_does_not_fit_is_a_broken_sample() {
     let cases = [
         (1, Value::Image(levels((30, 31), gray, BitDepth::Eight, &[7; 930])), "it is 30x31 beside"),
         (3, Value::Image(fixtures::png(30, 31, 5)), "store both at the same size"),
-        (1, Value::Image(fixtures::png(size.0, size.1, 5)), "3 channels are no single values"),
+        (1, Value::Image(fixtures::png(size.0, size.1, 5)), "3 channels are not single values"),
         (1, Value::Image(levels(size, gray, BitDepth::Sixteen, &vec![7; n_pixels])), "16 bits"),
         (3, Value::Image(levels(size, gray, BitDepth::Sixteen, &vec![7; n_pixels])), "16 bits"),
-        (2, Value::Image(fixtures::png(size.0, size.1, 5)), "3 channels are no single values"),
+        (2, Value::Image(fixtures::png(size.0, size.1, 5)), "3 channels are not single values"),
         (4, json("{\"bbox\":[[0,0,9,9]],\"category\":[1,2]}"), "`category` has 2 entries for 1"),
-        (4, json("{\"bbox\":[[0,0,9,9e300]]}"), "no coordinate"),
+        (4, json("{\"bbox\":[[0,0,9,9e300]]}"), "not a coordinate"),
         (4, json("{\"bbox\": 7}"), "cannot be read"),
         (4, json(crowd), "run lengths"),
     ];

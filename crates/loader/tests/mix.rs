@@ -396,8 +396,8 @@ fn labels_that_cannot_be_mixed_are_refused_by_name() {
     };
     let memory = Memory::new(8);
     for (mix, part) in [
-        (Mix { mixup: -0.1, ..BOTH }, "mixup: -0.1 is no parameter"),
-        (Mix { cutmix: f64::NAN, ..BOTH }, "cutmix: NaN is no parameter"),
+        (Mix { mixup: -0.1, ..BOTH }, "mixup: -0.1 is not a parameter"),
+        (Mix { cutmix: f64::NAN, ..BOTH }, "cutmix: NaN is not a parameter"),
         (Mix { mixup: 0.0, cutmix: 0.0, ..BOTH }, "mixup: neither it nor `cutmix`"),
         (Mix { mix_prob: 1.5, ..BOTH }, "mix_prob: 1.5"),
         (Mix { switch_prob: -1.0, ..BOTH }, "switch_prob: -1"),

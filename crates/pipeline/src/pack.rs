@@ -180,7 +180,7 @@ pub(crate) fn check(dataset: &Dataset<'_>) -> Result<()> {
     dataset.policy.validate()?;
     entry_points::check(dataset)?;
     if dataset.plan.is_empty() {
-        return Err(Error::usage("source", "there is no sample to pack"));
+        return Err(Error::usage("source", "no sample was written"));
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ impl Selection {
         let given = given.into_iter().filter_map(|(option, given)| given.then_some(option));
         let given: Vec<_> = self.listed_by.iter().cloned().chain(given).collect();
         if n_samples == 0 || given.is_empty() {
-            return Error::usage("source", "there is no sample to pack");
+            return Error::usage("source", "no sample was written");
         }
         if let ([_], Some((share, _))) = (&given[..], self.share) {
             let what = format!("a share of {share} of {n_samples} samples is none; take more");

@@ -36,7 +36,7 @@ pub(crate) fn call(
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let options: Map<String, Value> = serde_json::from_str(options)
-        .map_err(|cause| PyRuntimeError::new_err(format!("options are no object: {cause}")))?;
+        .map_err(|cause| PyRuntimeError::new_err(format!("options are not an object: {cause}")))?;
     let work = move |meter: &Meter, _: &Arc<Desk>| {
         let context = Context { cancel: &meter.cancel, progress: meter };
         carry_out(&command, paths, options, context)

@@ -1,7 +1,7 @@
 //! Where threads of Rust ask Python's thread for samples, and find its answers.
 //!
 //! Samples that will be asked for are announced, and fetched while nothing else is to be done, so
-//! that a thread mostly finds its sample there and waits for no one.
+//! that a thread mostly finds its sample there and does not wait.
 use fdconvert::Result;
 use fdconvert_core::{Ahead, Error, Image, Sample};
 use serde_json::Value;

@@ -108,7 +108,7 @@ impl LabelFiles {
         Ok(())
     }
 
-    /// `classes.txt` is no image's annotation, wherever tools leave it.
+    /// `classes.txt` is not the annotation of an image, wherever tools leave it.
     fn find_classes(&mut self, folder: &Path) {
         let own = self.text.remove(&b"classes"[..]);
         let beside = || {

@@ -50,7 +50,7 @@ impl Directory {
     /// Reads the directory of the zip `bytes`, which messages call `path`.
     ///
     /// # Errors
-    /// `Corrupt` for what is no zip, and for one whose members overlap, lead out of it, or have one
+    /// `Corrupt` for what is not a zip, and for one whose members overlap, lead out of it, or have one
     /// name; `Io`.
     pub(super) fn read(path: &Path, bytes: Bytes) -> Result<Self> {
         let len = bytes.len() as u64;
@@ -233,7 +233,7 @@ fn stamp(zip: &ZipSliceArchive<Bytes>) -> [u8; 16] {
 fn no_zip(path: &Path, len: u64, cause: &rawzip::Error) -> Error {
     let what = match cause.kind() {
         ErrorKind::MissingEndOfCentralDirectory | ErrorKind::Eof => {
-            "there is no whole record at its end: it was cut, or is no zip".to_owned()
+            "the record at its end is missing or cut: the file was cut, or is not a zip".to_owned()
         }
         _ => format!("the record at its end is damaged: {cause}"),
     };

@@ -27,7 +27,7 @@ pub(crate) struct Archive {
     members: Vec<Member>,
     /// The members below the folder that stands for the zip; the tag is the number of the member.
     objects: Objects,
-    /// Links, and members that are no files.
+    /// Links, and members that are not files.
     ignored: Ignored,
     /// The folder that stands for the zip, if all else lies in one.
     wrapping: Option<String>,
@@ -81,7 +81,7 @@ impl Archive {
         &self.objects
     }
 
-    /// What was passed over already: links, and members that are no files.
+    /// What was passed over already: links, and members that are not files.
     pub(crate) fn ignored(&self) -> &Ignored {
         &self.ignored
     }

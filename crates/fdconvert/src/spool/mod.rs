@@ -1,4 +1,4 @@
-//! Samples that come one after another, and whose number no one knows: they are written into a file
+//! Samples that come one after another, and whose number is not known: they are written into a file
 //! without a name, and then they are a source.
 //!
 //! Formats need a plan, and a plan needs the number of the samples, their keys and sizes: shards

@@ -30,7 +30,7 @@ impl SpooledSamples {
     /// A record, or as much of it as there is within `most` bytes.
     fn record(&self, index: u64, most: u64) -> Result<Bytes> {
         let Some((start, end)) = self.bounds(index) else {
-            let what = format!("there is no sample {index}, only {}", self.starts.len());
+            let what = format!("sample {index} does not exist, only {} do", self.starts.len());
             return Err(Error::usage("sample", what));
         };
         let n_bytes = usize::try_from((end - start).min(most)).unwrap_or(usize::MAX);

@@ -120,7 +120,7 @@ impl Annotations {
         })
     }
 
-    /// Refuses numbers that are no coordinates.
+    /// Refuses numbers that are not coordinates.
     fn checked(self) -> Result<Self, String> {
         let is_size = |side: &f64| (1.0..=MAX_COORDINATE).contains(side);
         if let Some(size) = self.size.filter(|size| !size.iter().all(is_size)) {
@@ -132,7 +132,7 @@ impl Annotations {
         // Comparisons with what is not a number are false.
         let is_sound = |value: &&f64| value.abs() <= MAX_COORDINATE;
         match boxes.chain(points).chain(polygons).find(|value| !is_sound(value)) {
-            Some(value) => Err(format!("{value} is no coordinate: they are within 1e9")),
+            Some(value) => Err(format!("{value} is not a coordinate: they are within 1e9")),
             None => Ok(self),
         }
     }
@@ -246,7 +246,7 @@ mod tests {
             ("{\"bbox\":[[1,2,3]]}", "cannot be read"),
             ("{\"bbox\":[[1,2,3,NaN]]}", "cannot be read"),
             ("{\"bbox\":[[1,2,3,1e999]]}", "out of range"),
-            ("{\"bbox\":[[1,2,3,1e300]]}", "is no coordinate"),
+            ("{\"bbox\":[[1,2,3,1e300]]}", "is not a coordinate"),
             ("{\"bbox\":[[1,2,3,4]],\"category\":[]}", "`category` has 0 entries for 1 of `bbox`"),
             ("{\"bbox\":[],\"category_name\":[1]}", "`category_name` has 1 entries"),
             ("{\"bbox\":[],\"size\":[0,5]}", "`size` [0.0, 5.0]"),

@@ -31,7 +31,7 @@ impl ObjectOptions {
     /// `Usage`, naming the option.
     pub(crate) fn check(&self) -> Result<()> {
         if !(self.min_box >= 0.0 && self.min_box.is_finite()) {
-            let what = format!("{} is no side of a box", self.min_box);
+            let what = format!("{} is not the side of a box", self.min_box);
             return Err(Error::usage("min_box", what));
         }
         let mut sorted = self.keypoint_flip.clone();

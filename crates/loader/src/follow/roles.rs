@@ -30,7 +30,7 @@ impl Role {
     /// The role of a field that all datasets have.
     ///
     /// # Errors
-    /// `Usage` for a mask that is no image, and objects that are no JSON.
+    /// `Usage` for a mask that is not an image, and objects that are not JSON.
     pub(crate) fn of<'a>(
         FieldSpec { name, kind, .. }: &FieldSpec,
         options: &Options,

@@ -61,7 +61,7 @@ impl SoftLabels {
     /// The mixed labels of a batch.
     ///
     /// # Errors
-    /// `Usage`, naming sample and label, for a label that is no class.
+    /// `Usage`, naming sample and label, for a label that is not a class.
     pub(super) fn mixed<'a>(
         &self,
         blend: &Blend,
@@ -153,7 +153,7 @@ fn of_arrays(name: &str, kind: &Kind, mix: &Mix) -> Result<(DType, usize)> {
     };
     if matches!(spec.dtype, DType::C64 | DType::C128) || n_elements == 0 {
         return refuse(format!(
-            "`{name}` holds {n_elements} numbers of {}, which are no shares of classes",
+            "`{name}` holds {n_elements} numbers of {}, which are not shares of classes",
             spec.dtype.name()
         ));
     }

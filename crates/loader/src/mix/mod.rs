@@ -86,7 +86,7 @@ impl Mix {
         for (option, alpha) in [("mixup", self.mixup), ("cutmix", self.cutmix)] {
             if !(0.0..=1e6).contains(&alpha) {
                 let what =
-                    format!("{alpha} is no parameter of a beta distribution; take 0.1 to 10");
+                    format!("{alpha} is not a parameter of a beta distribution; take 0.1 to 10");
                 return refuse(option, what);
             }
         }
@@ -135,7 +135,7 @@ impl Mixing {
     /// The mixed labels of all rows of a batch.
     ///
     /// # Errors
-    /// `Usage`, naming sample and label, for a label that is no class.
+    /// `Usage`, naming sample and label, for a label that is not a class.
     pub(crate) fn labels<'a>(
         &self,
         blend: &Blend,

@@ -55,7 +55,7 @@ def of_schema(schema: SchemaLike, takes_some: bool = True) -> Fields:
         raise UsageError("schema: it is a dict of names and kinds")
     for position, (name, kind) in enumerate(schema.items()):
         if not isinstance(name, str) or name.startswith("__"):
-            raise UsageError(f"schema: `{name}` is no name of a field")
+            raise UsageError(f"schema: `{name}` is not the name of a field")
         if kind == "mask":
             masks.append(position)
         fields.append({"name": name} | _field(name, kind))
@@ -78,7 +78,7 @@ def _field(name: str, kind: FieldKind) -> dict[str, Any]:
         return {"kind": {"array": {"dtype": dtype, "shape": shape, "torch": False}}}
     names = list(kind)
     if not names or not all(isinstance(it, str) for it in names):
-        raise UsageError(f"schema: the class names of `{name}` are no texts")
+        raise UsageError(f"schema: the class names of `{name}` are not texts")
     if len(set(names)) < len(names):
         raise UsageError(f"schema: a class name of `{name}` is there twice")
     return {"kind": "int", "class_names": names}

@@ -1,6 +1,6 @@
 """Looks at values of other libraries, none of which is imported: by what they have and do.
 
-The compiled module asks here for what is no ``bytes`` and no buffer of them.
+The compiled module asks here for what is neither ``bytes`` nor a buffer of them.
 """
 
 import json

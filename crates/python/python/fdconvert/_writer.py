@@ -97,7 +97,7 @@ class Writer:
             raise UsageError("close: the writer is closed")
         self._is_open = False
         if self._writer is None or len(self._writer) == 0:
-            raise UsageError("write: there is no sample to pack")
+            raise UsageError("write: no sample was written")
         report: dict[str, Any] = json.loads(self._writer.close(self._progress))
         return report
 

@@ -9,7 +9,7 @@ use pyo3::{
 };
 use std::collections::BTreeMap;
 
-/// Why an object is no sample.
+/// Why an object is not a sample.
 pub(crate) enum Unfit {
     /// It does not fit the schema.
     Said(String),
@@ -135,7 +135,7 @@ impl Fields {
         }
         let key = match dict.get_item(intern!(py, "__key__"))? {
             Some(key) => Some(key.extract().map_err(|_| {
-                Unfit::Said(format!("its `__key__` is no text but {}", self.described(&key)))
+                Unfit::Said(format!("its `__key__` is not text but {}", self.described(&key)))
             })?),
             None => None,
         };
@@ -144,7 +144,7 @@ impl Fields {
 
     fn value(&self, at: usize, object: &Bound<'_, PyAny>) -> Result<Value<Image>, Unfit> {
         let Some(field) = self.schema.fields.get(at) else {
-            return Err(Unfit::Said(format!("there is no field {at}")));
+            return Err(Unfit::Said(format!("field {at} is missing")));
         };
         let helper = self.helper.bind(object.py());
         let unfit = |cure: &str| {
@@ -204,7 +204,7 @@ impl Fields {
 
     /// An integer; of a label with class names one of them, or -1 for none.
     fn number(&self, field: &FieldSpec, object: &Bound<'_, PyAny>) -> Option<i64> {
-        // NumPy's booleans are no integers to Python.
+        // Python does not take NumPy's booleans for integers.
         let number =
             object.extract().ok().or_else(|| object.extract::<bool>().ok().map(i64::from))?;
         let n_classes = field.class_names.as_ref().map(|names| names.len() as i64);

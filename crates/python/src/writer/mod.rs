@@ -31,8 +31,9 @@ pub(crate) struct Request {
 impl Request {
     /// Of an output and a JSON object of options by name.
     pub(crate) fn new(out: PathBuf, options: &str) -> PyResult<Self> {
-        let options: Map<String, Value> = serde_json::from_str(options)
-            .map_err(|cause| PyRuntimeError::new_err(format!("options are no object: {cause}")))?;
+        let options: Map<String, Value> = serde_json::from_str(options).map_err(|cause| {
+            PyRuntimeError::new_err(format!("options are not an object: {cause}"))
+        })?;
         let skips = options.get("on_error").is_some_and(|value| value == "skip");
         let is_dry = options.get("dry_run").is_some_and(|value| value == true);
         let pack = Pack::from_json(Vec::new(), out, options).map_err(|error| raise(&error))?;

@@ -82,7 +82,7 @@ struct Sequence<'py> {
 }
 
 impl Sequence<'_> {
-    /// Sample `index`, or why it is none. An exception that is no matter of the sample, such as
+    /// Sample `index`, or why it is none. An exception that does not concern the sample, such as
     /// that of Ctrl-C, ends the run.
     fn fetch(&mut self, index: u64) -> PyResult<Result<Sample<Image>>> {
         let py = self.samples.py();

@@ -22,7 +22,7 @@ pub(crate) struct SampleWriter {
     fields: Fields,
     keys: Keys,
     name: String,
-    /// `None` after closing, and after an error that is no sample's.
+    /// `None` after closing, and after an error that is not a sample's.
     open: Option<(SampleSpool, Request)>,
 }
 
