@@ -86,6 +86,23 @@ pub fn strip_metadata(
     codec: Codec,
     kinds: Metadata,
 ) -> Result<Option<Stripped>, String> {
+    let Some(mut all) = strip_once(bytes, codec, kinds)? else { return Ok(None) };
+    for _ in 0..MAX_PASSES {
+        let Some(Stripped { bytes: rest, notes }) = strip_once(&all.bytes, codec, kinds)? else {
+            check_header(bytes, &all.bytes, all.notes)?;
+            return Ok(Some(all));
+        };
+        // Of a damaged file more may come to light behind what was cut.
+        all = Stripped { bytes: rest, notes: all.notes | notes };
+    }
+    Err("the file is damaged: behind metadata that is taken out there is always more".to_owned())
+}
+
+/// How often a damaged file is looked through before it is given up.
+const MAX_PASSES: usize = 4;
+
+/// Takes out what one walk over the file finds.
+fn strip_once(bytes: &[u8], codec: Codec, kinds: Metadata) -> Result<Option<Stripped>, String> {
     let mut edits = Edits::default();
     let mut notes = Notes::NONE;
     if kinds.is_empty() || matches!(codec, Codec::Bmp | Codec::Raw) {
@@ -109,7 +126,6 @@ pub fn strip_metadata(
     if codec == Codec::Webp {
         webp::mend_header(&mut stripped);
     }
-    check_header(bytes, &stripped, notes)?;
     Ok(Some(Stripped { bytes: stripped, notes }))
 }
 
