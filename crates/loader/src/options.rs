@@ -158,7 +158,7 @@ pub struct Options {
     /// decoding threads read.
     pub fetch_threads: usize,
     /// Bytes of encoded images that are fetched before a thread reads them, from datasets in stores:
-    /// near ones with one request, and up to 64 requests of the process in flight, whatever the
+    /// near ones with one request, and up to 128 requests of the process in flight, whatever the
     /// threads. 0 for none. With `exchange` as many of those that other ranks send, and, in a round,
     /// of those that are sent to them.
     pub ahead_bytes: u64,

@@ -32,7 +32,7 @@ use tokio::{
 const THREADS: usize = 2;
 
 /// Requests in flight for what is read ahead; those that somebody waits for are not counted.
-const AHEAD: usize = 64;
+const AHEAD: usize = 128;
 
 /// The clients of this process. A forked child has the memory of the threads that make requests but
 /// not the threads, so it begins with none.

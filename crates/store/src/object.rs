@@ -122,7 +122,7 @@ impl Object {
     /// read of one of them takes what was fetched, and waits for it if need be. Any other read is
     /// what it is without, and so is one of a range that could not be fetched.
     ///
-    /// At most 64 such requests of a process are in flight, and those that a read waits for. How
+    /// At most 128 such requests of a process are in flight, and those that a read waits for. How
     /// many bytes are announced is the caller's business: they are kept until the result is dropped.
     pub fn announce(
         self: &Arc<Self>,

@@ -69,7 +69,7 @@ pub struct WholesAhead {
 }
 
 impl Wholes {
-    /// Begins to fetch objects of at most `max_bytes` each. At most 64 requests of a process that
+    /// Begins to fetch objects of at most `max_bytes` each. At most 128 requests of a process that
     /// read ahead are in flight, and those that a read waits for; how many objects are announced is
     /// the caller's business.
     pub fn announce(

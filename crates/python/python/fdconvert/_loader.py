@@ -162,7 +162,7 @@ class Loader:
 
     ``threads`` decode, by default one per core. ``fetch_threads`` only read, for storage that
     takes its time. Of a dataset in a store, ``ahead_bytes`` of images are fetched before they are
-    read, near ones together, with up to 64 requests in flight whatever the threads.
+    read, near ones together, with up to 128 requests in flight whatever the threads.
     ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``.
     ``access="direct"`` reads past the page cache. ``throttle`` (bytes/s) and ``latency`` (seconds
     before every read) play slower storage, to see there what ``fetch_threads`` bring. ``cache_bytes`` of images stay in memory, the
