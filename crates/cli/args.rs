@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     /// Complete a dataset whose parts are all packed
     Merge(MergeArgs),
-    /// Give up what killed runs have sent of objects that they did not finish (S3)
+    /// Abort the unfinished uploads that killed runs left (S3)
     #[command(after_help = CLEAN_EXAMPLES)]
     Clean(CleanArgs),
     /// Make indexes and files for other readers beside existing tar shards
@@ -232,7 +232,7 @@ pub(crate) struct PlanArgs {
     /// Plan to write
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Replace the plan if it exists
+    /// Overwrite the plan if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again

@@ -16,7 +16,7 @@ pub(crate) struct ReproduceArgs {
     /// Page to write; its numbers are written beside it as .json [default: paper-PAPER.html]
     #[arg(long, short, value_name = "FILE.html")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace page and numbers if they exist
+    /// Overwrite page and numbers if they exist
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Folder in which data is made, and removed at the end [default: that of the page]
