@@ -97,7 +97,7 @@ mod writeback;
 pub use blob::Blob;
 pub use cache_folder::CacheFolder;
 pub use direct::{AlignedBuffer, DIRECT_ALIGNMENT, DirectFile};
-pub use map::map;
+pub use map::{map, map_open};
 pub use parallel::{any_of, open_all};
 pub use read::{hash_file, name_of, read_file, read_if_there};
 pub use record::{check_record, fingerprint_hex, is_of_run, seal_record};

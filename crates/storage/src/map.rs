@@ -21,8 +21,11 @@ pub fn map(path: &Path) -> Result<Bytes> {
     map_open(&File::open(path).map_err(Error::io("open", path))?, path)
 }
 
-/// Maps an open file, which messages call `path`; see [`map`].
-pub(crate) fn map_open(file: &File, path: &Path) -> Result<Bytes> {
+/// Maps an open file, such as one without a name, which messages call `path`; see [`map`].
+///
+/// # Errors
+/// `Io` when the file cannot be mapped, or is not a regular file.
+pub fn map_open(file: &File, path: &Path) -> Result<Bytes> {
     let metadata = file.metadata().map_err(Error::io("look at", path))?;
     if !metadata.is_file() {
         let cause = std::io::Error::other("it is not a regular file");

@@ -13,7 +13,7 @@ mod source;
 pub use source::SpooledSamples;
 
 use fdconvert_core::{Error, Image, Result, Sample, Schema};
-use fdconvert_storage::place::is_url;
+use fdconvert_storage::{map_open, place::is_url};
 use record::{Head, Writing};
 use std::{
     fs::File,
@@ -151,17 +151,17 @@ impl SampleSpool {
     /// The samples as a source. `name` is what a dataset made of them records as its source.
     ///
     /// # Errors
-    /// `Io` when what is left cannot be written.
+    /// `Io` when what is left cannot be written, or the file cannot be mapped.
     pub fn finish(self, name: impl Into<String>) -> Result<Arc<SpooledSamples>> {
-        let Self { schema, mut file, folder, starts, len, hash, masks } = self;
+        let Self { schema, mut file, folder, starts, hash, masks, .. } = self;
         let flushed = file.flush();
         flushed.map_err(Error::io("write a temporary file in", &folder))?;
         let file = file
             .into_inner()
             .map_err(|error| Error::io("write a temporary file in", &folder)(error.into_error()))?;
         let fingerprint = hash.digest128().to_le_bytes();
-        let name = name.into();
-        Ok(Arc::new(SpooledSamples { schema, file, folder, starts, len, name, fingerprint, masks }))
+        let (bytes, name) = (map_open(&file, &folder)?, name.into());
+        Ok(Arc::new(SpooledSamples { schema, bytes, folder, starts, name, fingerprint, masks }))
     }
 }
 

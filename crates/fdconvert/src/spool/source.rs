@@ -2,46 +2,40 @@
 use super::record::{self, HEAD_BYTES, Head};
 use bytes::Bytes;
 use fdconvert_core::{Codec, Error, Image, Result, Sample, Schema, Source};
-use std::{fs::File, io, os::unix::fs::FileExt, path::PathBuf};
-
-/// Bytes that a first look takes: a head and most keys.
-const LOOK_BYTES: u64 = 256;
+use std::{io, path::PathBuf};
 
 /// The samples of a [`SampleSpool`](crate::SampleSpool), all of them.
 pub struct SpooledSamples {
     pub(super) schema: Schema,
-    pub(super) file: File,
+    /// The file, mapped: samples are slices of it.
+    pub(super) bytes: Bytes,
     pub(super) folder: PathBuf,
     pub(super) starts: Vec<u64>,
-    pub(super) len: u64,
     pub(super) name: String,
     pub(super) fingerprint: [u8; 16],
     pub(super) masks: Vec<usize>,
 }
 
 impl SpooledSamples {
-    /// Where a record begins and ends.
-    fn bounds(&self, index: u64) -> Option<(u64, u64)> {
-        let at = usize::try_from(index).ok()?;
-        let end = self.starts.get(at + 1).copied().unwrap_or(self.len);
-        Some((*self.starts.get(at)?, end))
-    }
-
-    /// A record, or as much of it as there is within `most` bytes.
-    fn record(&self, index: u64, most: u64) -> Result<Bytes> {
-        let Some((start, end)) = self.bounds(index) else {
+    fn record(&self, index: u64) -> Result<Bytes> {
+        let bounds = || {
+            let at = usize::try_from(index).ok()?;
+            let end =
+                self.starts.get(at + 1).map_or(Some(self.bytes.len()), |&end| end.try_into().ok());
+            Some((usize::try_from(*self.starts.get(at)?).ok()?, end?))
+        };
+        let Some((start, end)) = bounds() else {
             let what = format!("sample {index} does not exist, only {} do", self.starts.len());
             return Err(Error::usage("sample", what));
         };
-        let n_bytes = usize::try_from((end - start).min(most)).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; n_bytes];
-        let read = self.file.read_exact_at(&mut bytes, start);
-        read.map_err(Error::io("read a temporary file in", &self.folder))?;
-        Ok(bytes.into())
+        if start > end || end > self.bytes.len() {
+            return Err(self.damaged());
+        }
+        Ok(self.bytes.slice(start..end))
     }
 
     fn head(&self, index: u64) -> Option<Head> {
-        Head::parse(&self.record(index, HEAD_BYTES as u64).ok()?)
+        Head::parse(&self.record(index).ok()?)
     }
 
     fn damaged(&self) -> Error {
@@ -65,7 +59,7 @@ impl Source for SpooledSamples {
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
-        let record = self.record(index, u64::MAX)?;
+        let record = self.record(index)?;
         let head = Head::parse(&record).ok_or_else(|| self.damaged())?;
         let key = key_of(&record, &head).ok_or_else(|| self.damaged())?;
         let rest = record.slice(head.len()..);
@@ -77,11 +71,11 @@ impl Source for SpooledSamples {
     }
 
     fn key(&self, index: u64) -> String {
-        let key = |most| {
-            let record = self.record(index, most).ok()?;
+        let key = || {
+            let record = self.record(index).ok()?;
             key_of(&record, &Head::parse(&record)?)
         };
-        key(LOOK_BYTES).or_else(|| key(u64::MAX)).unwrap_or_default()
+        key().unwrap_or_default()
     }
 
     fn label(&self, index: u64) -> Result<Option<i64>> {
