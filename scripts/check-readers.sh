@@ -56,6 +56,11 @@ else
 fi
 export HF_HOME="$PWD/$work/hf" HF_HUB_OFFLINE=1
 "$python" tests/readers/check.py "$work/files" "$work/shards"
+# Readers that cannot be installed beside these (FFCV, MosaicML Streaming): OTHER_PYTHONS names the
+# Pythons of their environments.
+for other in "$python" ${OTHER_PYTHONS:-}; do
+  "$other" tests/readers/check_fields.py "$fdconvert" "$work/fields"
+done
 "$python" tests/readers/check.py "$work/mixed-files" "$work/mixed/png" "$work/mixed/bmp"
 "$python" tests/readers/check_both.py "$work/both" "$work/both-shards"
 # It unpacks shards into its cache, by their names.

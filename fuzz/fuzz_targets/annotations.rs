@@ -1,5 +1,5 @@
 //! Any bytes as the objects of an image: an error in words, or lists of one length whose numbers are
-//! coordinates.
+//! coordinates, and masks whose run lengths add up to their size.
 #![no_main]
 use fdconvert_loader::Annotations;
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,9 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     for segmentations in [false, true] {
         match Annotations::parse(data, segmentations) {
-            Ok(Annotations { size, boxes, category, area, iscrowd, id, keypoints, polygons }) => {
+            Ok(found) => {
+                let Annotations { size, boxes, category, area, iscrowd, id, keypoints, .. } = found;
+                let (polygons, run_lengths) = (found.polygons, found.run_lengths);
                 let n_objects = boxes.len();
                 let lens = [
                     category.map(|list| list.len()),
@@ -16,9 +18,15 @@ fuzz_target!(|data: &[u8]| {
                     id.map(|list| list.len()),
                     keypoints.as_ref().map(Vec::len),
                     polygons.as_ref().map(Vec::len),
+                    run_lengths.as_ref().map(Vec::len),
                 ];
                 assert!(lens.iter().flatten().all(|len| *len == n_objects));
-                assert!(polygons.is_none() || segmentations);
+                assert!((polygons.is_none() && run_lengths.is_none()) || segmentations);
+                for mask in run_lengths.iter().flatten().flatten() {
+                    let total: u64 = mask.counts().iter().copied().map(u64::from).sum();
+                    let [height, width] = mask.size().map(u64::from);
+                    assert_eq!(total, height * width);
+                }
                 let is_sound = |value: &f64| value.abs() <= 1e9;
                 assert!(boxes.iter().flatten().all(is_sound));
                 assert!(keypoints.iter().flatten().flatten().flatten().all(is_sound));

@@ -53,7 +53,7 @@ fn coco() -> serde_json::Value {
             {"id": 2, "image_id": 3, "category_id": 1, "bbox": [0, 0, 20, 15], "area": 300,
              "iscrowd": 1, "segmentation": {"size": [15, 20], "counts": [200, 100]}},
             {"id": 1, "image_id": 4, "category_id": 1, "bbox": [0.125, 0, 1, 1], "area": 1,
-             "iscrowd": 1, "segmentation": {"size": [15, 20], "counts": "x y\\0"},
+             "iscrowd": 1, "segmentation": {"size": [15, 20], "counts": "\\5P4"},
              "keypoints": [1, 2, 2, 0, 0, 0], "num_keypoints": 1}
         ],
         "images": [
@@ -78,7 +78,7 @@ fn coco_becomes_lists_of_objects() {
     let expected = [
         (
             "b/2.png",
-            r#"{"size":[20,15],"bbox":[[1.5,2,3,4.25],[0.125,0,1,1]],"category":[1,0],"category_name":["dog","person"],"area":[7.5,1],"iscrowd":[0,1],"segmentation":[[[1,2,3,4,5,6.5],[0,0,1,1,2,0]],{"size":[15,20],"counts":"x y\\0"}],"keypoints":[[],[1,2,2,0,0,0]],"id":[9,1]}"#,
+            r#"{"size":[20,15],"bbox":[[1.5,2,3,4.25],[0.125,0,1,1]],"category":[1,0],"category_name":["dog","person"],"area":[7.5,1],"iscrowd":[0,1],"segmentation":[[[1,2,3,4,5,6.5],[0,0,1,1,2,0]],{"size":[15,20],"counts":"\\5P4"}],"keypoints":[[],[1,2,2,0,0,0]],"id":[9,1]}"#,
         ),
         (
             "1.png",
@@ -161,7 +161,9 @@ fn coco_that_does_not_fit_is_refused_by_entry() {
     check(entry(|it| it["segmentation"] = json!([[1, 2, 3]])), &["3 numbers"]);
     check(entry(|it| it["segmentation"]["counts"] = json!([200, 99])), &["add up to 20x15"]);
     let large = |it: &mut serde_json::Value| it["segmentation"]["size"] = json!([u64::MAX, 3]);
-    check(entry(large), &["2^64"]);
+    check(entry(large), &["beyond 2^32 - 1 pixels"]);
+    check(entry(|it| it["segmentation"]["counts"] = json!("\\5P5")), &["add up to 20x15"]);
+    check(entry(|it| it["segmentation"]["counts"] = json!("x y")), &["in their text"]);
     check(entry(|it| it["keypoints"] = json!([1, 2])), &["triples"]);
     check(entry(|it| it["area"] = json!("x")), &["`area`"]);
     check(entry(|it| it["iscrowd"] = json!(2)), &["`iscrowd`"]);

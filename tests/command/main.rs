@@ -27,6 +27,8 @@ mod convert;
 mod datasets;
 mod diff;
 #[cfg(feature = "turbo")]
+mod follow;
+#[cfg(feature = "turbo")]
 mod fractal;
 #[cfg(feature = "turbo")]
 mod golden;

@@ -79,7 +79,9 @@ pub use engine::{Loader, Waited};
 pub use exchange::{Exchange, ThreadExchange};
 pub use failure::{Failures, OnError};
 pub use fdconvert_storage::Throttle;
-pub use follow::{Annotations, Keypoints, ObjectOptions, Objects, Polygons, RowGeometry};
+pub use follow::{
+    Annotations, Keypoints, ObjectOptions, Objects, Polygons, RowGeometry, RunLengthMasks,
+};
 pub use mix::{Blend, Mix};
 pub use options::{Access, Label, Options};
 pub use order::{

@@ -1,5 +1,7 @@
 """Masks, further images and objects move as the image of their sample does: as in torchvision."""
 
+import contextlib
+import importlib
 import io
 import json
 import pickle
@@ -64,10 +66,42 @@ def sample(generator: Any, number: int) -> Sample:
         "boxes": np.concatenate([corner, sides], axis=1),
         "keypoints": generator.uniform(0, 1, (n_objects, 3, 2)) * (width, height),
         "polygons": generator.uniform(-0.1, 1.1, (n_objects, 2, 4, 2)) * (width, height),
+        "crowds": crowds(generator, n_objects, (height * scale[1], width * scale[0])),
     }
 
 
-def document(sample: Sample) -> bytes:
+def crowds(generator: Any, n_objects: int, size: tuple[int, int]) -> Any:
+    """Masks in large pieces and in single pixels."""
+    masks = generator.random((n_objects, *size)) < generator.choice([0.0, 0.001, 0.3])
+    for mask in masks:
+        top, bottom = sorted(generator.integers(0, size[0] + 1, 2))
+        left, right = sorted(generator.integers(0, size[1] + 1, 2))
+        mask[top:bottom, left:right] ^= True
+    return masks
+
+
+def run_lengths(mask: Any) -> list[int]:
+    flat = mask.flatten(order="F")
+    edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    counts = np.diff([0, *edges, flat.size]).tolist()
+    return [0, *counts] if flat[0] else counts
+
+
+def compressed(counts: list[int]) -> str:
+    """COCO's text of run lengths."""
+    text = ""
+    for at, count in enumerate(counts):
+        left = count - (counts[at - 2] if at > 2 else 0)
+        while True:
+            bits, left = left & 31, left >> 5
+            is_last = left == (-1 if bits & 16 else 0)
+            text += chr(48 + bits + (0 if is_last else 32))
+            if is_last:
+                break
+    return text
+
+
+def document(sample: Sample, as_runs: bool = False) -> bytes:
     x, y = sample["scale"]
     height, width = sample["mask"].shape
     n_objects = len(sample["boxes"])
@@ -82,6 +116,12 @@ def document(sample: Sample) -> bytes:
         "keypoints": keypoints.reshape(n_objects, 9).tolist(),
         "segmentation": (sample["polygons"] * (x, y)).reshape(n_objects, 2, 8).tolist(),
     }
+    if as_runs:
+        objects["segmentation"] = []
+        for number, mask in enumerate(sample["crowds"]):
+            counts = run_lengths(mask)
+            told = compressed(counts) if number % 2 else counts
+            objects["segmentation"].append({"size": mask.shape, "counts": told})
     if (x, y) != (1, 1):
         objects["size"] = [width * x, height * y]
     return json.dumps(objects).encode()
@@ -95,6 +135,7 @@ def shard(folder: Path, samples: list[Sample]) -> Path:
                 "mask.png": png(it["mask"], *it["stored"]),
                 "depth.png": png(it["depth"], GRAY, 16),
                 "objects.json": document(it),
+                "crowds.json": document(it, as_runs=True),
                 "label.cls": str(number).encode(),
             }
             for name, content in members.items():
@@ -134,7 +175,7 @@ def test_stored_values_come_where_nothing_is_resized(tmp_path: Path) -> None:
     for it in samples:
         for name in ("image", "mask", "depth"):
             it[name] = it[name][:8, :8]
-        it["boxes"] = it["boxes"][:0]
+        it["boxes"], it["crowds"] = it["boxes"][:0], it["crowds"][:0]
         it["keypoints"], it["polygons"] = it["keypoints"][:0], it["polygons"][:0]
     path = shard(tmp_path, samples)
     for batch in follow(path, crop=None, size=8, output="numpy").batches():
@@ -162,7 +203,7 @@ def test_a_loop_gets_masks_and_objects(few: tuple[Path, list[Sample]]) -> None:
             one = objects.of_row(row)
             assert (one["id"] == one["category"] + 100).all()
             assert len(one["boxes"]) <= len(samples[label]["boxes"])
-    assert loader.stats()["fields_left_out"] == []
+    assert loader.stats()["fields_left_out"] == ["crowds"]
     again = pickle.loads(pickle.dumps(follow(path)))
     assert MASK in next(again.batches()).fields
 
@@ -228,6 +269,23 @@ class TestTorchvision:
         assert n_rows == 1000 and n_objects > 1000
         assert abs(n_flipped - 1000 * options["flip"]) < 100
 
+    @pytest.mark.parametrize("name", CASES)
+    def test_run_lengths_are_what_v2_makes_of_their_masks(
+        self, many: tuple[Path, list[Sample]], name: str
+    ) -> None:
+        path, samples = many
+        options = {"objects": "crowds", "fields": [], "masks": [], **CASES[name]}
+        n_masks = 0
+        one = follow(path, threads=1, output="numpy", **options).batches()
+        four = follow(path, threads=4, output="torch", **options).batches()
+        for batch, other in zip(one, four, strict=True):
+            found, others = batch.fields["crowds"], other.fields["crowds"]
+            for row, number in enumerate(batch.samples.tolist()):
+                masks = found.run_lengths(row)
+                assert masks == others.run_lengths(row)
+                n_masks += compare_masks(batch, row, samples[number], options, masks)
+        assert n_masks > 1000
+
 
 def same(batch: fdconvert.Batch, other: fdconvert.Batch) -> None:
     assert (batch.samples == other.samples).all() and (batch.images == other.images).all()
@@ -238,10 +296,8 @@ def same(batch: fdconvert.Batch, other: fdconvert.Batch) -> None:
         assert (getattr(objects, name) == getattr(others, name)).all()
 
 
-def compare(batch: fdconvert.Batch, row: int, sample: Sample, options: dict[str, Any]) -> int:
-    """Compare a row with what torchvision makes of it; how many objects it shows."""
-    torch = pytest.importorskip("torch")
-    tv_tensors = pytest.importorskip("torchvision.tv_tensors")
+def mover(batch: fdconvert.Batch, row: int, options: dict[str, Any]) -> Any:
+    """The steps of torchvision that lead to a row."""
     functional = pytest.importorskip("torchvision.transforms.v2.functional")
     geometry = batch.geometry
     assert geometry is not None
@@ -263,6 +319,43 @@ def compare(batch: fdconvert.Batch, row: int, sample: Sample, options: dict[str,
             it = functional.resize(it, size)
         return functional.horizontal_flip(it) if geometry.flipped[row] else it
 
+    return moved
+
+
+def compare_masks(
+    batch: fdconvert.Batch,
+    row: int,
+    sample: Sample,
+    options: dict[str, Any],
+    masks: list[dict[str, Any] | None],
+) -> int:
+    """Compare run lengths with what torchvision makes of the masks; how many there are."""
+    torch = pytest.importorskip("torch")
+    tv_tensors = pytest.importorskip("torchvision.tv_tensors")
+    functional = pytest.importorskip("torchvision.transforms.v2.functional")
+    moved = mover(batch, row, options)
+    objects = batch.fields["crowds"].of_row(row)
+    assert len(masks) == len(objects["boxes"])
+    for mask, number in zip(masks, objects["category"].tolist(), strict=True):
+        stored = torch.from_numpy(sample["crowds"][number].astype(np.uint8))[None]
+        # Told of a larger image, it is brought to the size of the stored one first.
+        given = functional.resize(tv_tensors.Mask(stored), list(sample["mask"].shape))
+        expected = moved(given)[0].numpy()
+        assert mask == {"size": list(batch.images.shape[1:3]), "counts": run_lengths(expected)}
+    if masks:
+        with contextlib.suppress(ImportError):
+            coco = importlib.import_module("pycocotools.mask")
+            decoded = coco.decode(coco.frPyObjects(masks, *batch.images.shape[1:3]))
+            assert (decoded[..., -1] == expected).all() and decoded.shape[2] == len(masks)
+    return len(masks)
+
+
+def compare(batch: fdconvert.Batch, row: int, sample: Sample, options: dict[str, Any]) -> int:
+    """Compare a row with what torchvision makes of it; how many objects it shows."""
+    torch = pytest.importorskip("torch")
+    tv_tensors = pytest.importorskip("torchvision.tv_tensors")
+    functional = pytest.importorskip("torchvision.transforms.v2.functional")
+    size, moved = list(batch.images.shape[1:3]), mover(batch, row, options)
     fill = options.get("mask_fill", 0)
     for name, stored in ((MASK, sample["mask"]), (DEPTH, sample["depth"])):
         mask = tv_tensors.Mask(torch.from_numpy(stored.astype(np.int32))[None])

@@ -8,9 +8,10 @@
 //!
 //! Lists of equal length, of which all but `bbox` may be missing; what else there is, such as
 //! `category_name`, is not looked at. Bytes from outside: nothing is taken for granted.
+use fdconvert_core::{RunLengths, StoredRunLengths};
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{IgnoredAny, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
 };
 use std::fmt;
 
@@ -33,6 +34,9 @@ pub struct Annotations {
     pub keypoints: Option<Vec<Vec<[f64; 3]>>>,
     /// Of each object its polygons.
     pub polygons: Option<Vec<Vec<Vec<[f64; 2]>>>>,
+    /// Of each object its mask, where that is told as run lengths and not as polygons. All have one
+    /// size: that of the document, if it tells one.
+    pub run_lengths: Option<Vec<Option<RunLengths>>>,
 }
 
 /// Documents of more bytes are refused: what is made of one takes several times as much memory.
@@ -74,22 +78,27 @@ impl Annotations {
     ///
     /// # Errors
     /// What is wrong with it, in words: text that is not such a document, lists of other lengths,
-    /// numbers that are not finite or no coordinates, and masks as run lengths.
+    /// numbers that are not finite or no coordinates, and run lengths that do not add up or are of
+    /// another size.
     pub fn parse(json: &[u8], segmentations: bool) -> Result<Self, String> {
         if json.len() > MAX_BYTES {
             return Err(format!("{} bytes of JSON, more than {MAX_BYTES}", json.len()));
         }
         if segmentations {
             let Some(document) = read::<Segmentation>(json)? else { return Ok(Self::default()) };
-            let polygons = document.segmentation.as_deref().map(polygons).transpose()?;
-            Self { polygons, ..Self::of(&document)? }.checked()
+            let (found, segmentations) = Self::of(document)?;
+            let shapes = segmentations.map(shapes).transpose()?;
+            let (polygons, run_lengths) = shapes.unzip();
+            let run_lengths = run_lengths.filter(|masks| masks.iter().any(Option::is_some));
+            Self { polygons, run_lengths, ..found }.checked()
         } else {
             let Some(document) = read::<IgnoredAny>(json)? else { return Ok(Self::default()) };
-            Self::of(&document)?.checked()
+            Self::of(document)?.0.checked()
         }
     }
 
-    fn of<S>(document: &Document<S>) -> Result<Self, String> {
+    /// All but the segmentations, and these beside it.
+    fn of<S>(document: Document<S>) -> Result<(Self, Option<Vec<S>>), String> {
         let n_objects = document.bbox.len();
         let check = |name: &str, len: Option<usize>| match len {
             Some(len) if len != n_objects => {
@@ -108,23 +117,37 @@ impl Annotations {
             Flag::Bool(is) => i64::from(is),
             Flag::Int(flag) => flag,
         };
-        Ok(Self {
+        let found = Self {
             size: document.size,
-            boxes: document.bbox.clone(),
-            category: document.category.clone(),
-            area: document.area.clone(),
-            iscrowd: document.iscrowd.as_ref().map(|flags| flags.iter().map(flag).collect()),
-            id: document.id.clone(),
+            boxes: document.bbox,
+            category: document.category,
+            area: document.area,
+            iscrowd: document.iscrowd.map(|flags| flags.iter().map(flag).collect()),
+            id: document.id,
             keypoints: document.keypoints.as_deref().map(keypoints).transpose()?,
             polygons: None,
-        })
+            run_lengths: None,
+        };
+        Ok((found, document.segmentation))
     }
 
-    /// Refuses numbers that are not coordinates.
+    /// Refuses numbers that are not coordinates, and masks of different sizes.
     fn checked(self) -> Result<Self, String> {
         let is_size = |side: &f64| (1.0..=MAX_COORDINATE).contains(side);
         if let Some(size) = self.size.filter(|size| !size.iter().all(is_size)) {
             return Err(format!("`size` {size:?} is none of an image"));
+        }
+        let masks = self.run_lengths.iter().flatten().zip(0..);
+        let mut masks = masks.filter_map(|(mask, object)| Some((mask.as_ref()?.size(), object)));
+        if let Some(first) = masks.clone().map(|(size, _)| size).next() {
+            let [width, height] = self.size.unwrap_or([first[1].into(), first[0].into()]);
+            let differs = |size: [u32; 2]| size.map(f64::from) != [height, width];
+            if let Some(([high, wide], object)) = masks.find(|(size, _)| differs(*size)) {
+                return Err(format!(
+                    "object {object:?} has run lengths of {wide}x{high} pixels, and coordinates are of \
+                     {width}x{height}: write all of them for one image"
+                ));
+            }
         }
         let boxes = self.boxes.iter().flatten();
         let points = self.keypoints.iter().flatten().flatten().flatten();
@@ -161,20 +184,28 @@ fn keypoints(lists: &[Vec<f64>]) -> Result<Vec<Vec<[f64; 3]>>, String> {
 /// The shape of an object.
 enum Segmentation {
     Polygons(Vec<Vec<f64>>),
-    RunLengths,
+    RunLengths(StoredRunLengths),
 }
 
-fn polygons(segmentations: &[Segmentation]) -> Result<Vec<Vec<Vec<[f64; 2]>>>, String> {
+type Shapes = (Vec<Vec<Vec<[f64; 2]>>>, Vec<Option<RunLengths>>);
+
+/// The polygons of each object, and its run lengths.
+fn shapes(segmentations: Vec<Segmentation>) -> Result<Shapes, String> {
     let points = |object: usize, list: &Vec<f64>| match list.as_chunks::<2>() {
         (points, []) => Ok(points.to_vec()),
         _ => Err(format!("object {object} has a polygon of {} numbers: no pairs", list.len())),
     };
-    let each = segmentations.iter().enumerate().map(|(object, segmentation)| match segmentation {
-        Segmentation::Polygons(lists) => lists.iter().map(|list| points(object, list)).collect(),
-        Segmentation::RunLengths => Err(format!(
-            "object {object} has a mask of run lengths as `segmentation`, and only polygons are \
-             moved: ask for no segmentations, or store such masks as a field of images"
-        )),
+    let each = segmentations.into_iter().enumerate().map(|(object, segmentation)| {
+        Ok(match segmentation {
+            Segmentation::Polygons(lists) => {
+                let polygons = lists.iter().map(|list| points(object, list));
+                (polygons.collect::<Result<_, String>>()?, None)
+            }
+            Segmentation::RunLengths(stored) => {
+                let mask = stored.decode().map_err(|what| format!("object {object}: {what}"))?;
+                (Vec::new(), Some(mask))
+            }
+        })
     });
     each.collect()
 }
@@ -201,9 +232,9 @@ impl<'de> Deserialize<'de> for Segmentation {
                 Ok(Segmentation::Polygons(polygons))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Segmentation, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Segmentation::RunLengths)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Segmentation, A::Error> {
+                let stored = StoredRunLengths::deserialize(MapAccessDeserializer::new(map));
+                stored.map(Segmentation::RunLengths)
             }
         }
         deserializer.deserialize_any(Either)
@@ -252,13 +283,33 @@ mod tests {
             ("{\"bbox\":[],\"size\":[0,5]}", "`size` [0.0, 5.0]"),
             ("{\"bbox\":[[1,2,3,4]],\"keypoints\":[[1,2]]}", "no multiple of three"),
             ("{\"bbox\":[[1,2,3,4]],\"segmentation\":[[[1,2,3]]]}", "no pairs"),
-            ("{\"bbox\":[[1,2,3,4]],\"segmentation\":[{\"counts\":\"a\"}]}", "run lengths"),
+            (
+                "{\"bbox\":[[1,2,3,4]],\"segmentation\":[{\"counts\":\"a\"}]}",
+                "missing field `size`",
+            ),
         ] {
             let found = refused(json);
             assert!(found.contains(part), "{json}: {found}");
         }
         let uneven = "{\"bbox\":[[1,2,3,4],[1,2,3,4]],\"keypoints\":[[1,2,0],[1,2,0,3,4,0]]}";
         assert!(refused(uneven).contains("object 0 has 3 numbers in `keypoints`, another one 6"));
+        let masks = |size: &str, masks: &str| {
+            let json = "{\"bbox\":[[1,2,3,4],[1,2,3,4]]".to_owned();
+            refused(&(json + size + ",\"segmentation\":[" + masks + "]}"))
+        };
+        let (small, lying) =
+            ("{\"size\":[3,4],\"counts\":[12]}", "{\"size\":[3,4],\"counts\":[1,2]}");
+        let said = masks("", &format!("null,{lying}"));
+        assert!(
+            said.contains("object 1: the run lengths of its mask do not add up to 4x3"),
+            "{said}"
+        );
+        let said = masks("", &format!("{small},{{\"counts\":\"<\",\"size\":[4,3]}}"));
+        assert!(said.contains("object 1 has run lengths of 3x4 pixels"), "{said}");
+        let said = masks(",\"size\":[8,6]", &format!("{small},null"));
+        assert!(said.contains("object 0 has run lengths of 4x3 pixels") && said.contains("8x6"));
+        let said = masks("", "null,{\"size\":[1e9,1e9],\"counts\":[1]}");
+        assert!(said.contains("cannot be read"), "{said}");
         let deep = "[".repeat(100_000);
         assert!(refused(&format!("{{\"bbox\":{deep}")).contains("cannot be read"));
         let crowd = b"{\"bbox\":[[1,2,3,4]],\"segmentation\":[{\"counts\":[1,2],\"size\":[3,4]}]}";

@@ -75,7 +75,7 @@ impl Follower {
                 (Value::Json(json), Role::Objects) => {
                     if let Some(options) = &options.objects {
                         let objects = Annotations::parse(json, options.segmentations)
-                            .and_then(|objects| objects.shown(&geometry, options));
+                            .and_then(|objects| objects.shown((&geometry, &self.nearest), options));
                         followed.objects = Some(objects.map_err(|what| named.error(&what))?);
                     }
                     Value::Json(json.clone())

@@ -6,6 +6,7 @@
 //!              of them each pixel of the row shows, by the nearest neighbour (Nearest)
 //! annotations  the JSON of a sample's objects, checked
 //! objects      the same in the pixels of the row, and the objects of all rows of a batch
+//! runs         masks of objects that are told as run lengths, by the same nearest neighbour
 //! follower     puts them together for one row; each thread that decodes has one
 //! ```
 //!
@@ -19,9 +20,11 @@ mod follower;
 mod objects;
 mod placement;
 mod roles;
+mod runs;
 
 pub use annotations::Annotations;
 pub(crate) use follower::{Followed, Follower, Leader};
 pub use objects::{Keypoints, ObjectOptions, Objects, Polygons};
 pub use placement::RowGeometry;
 pub(crate) use roles::Role;
+pub use runs::RunLengthMasks;

@@ -1,6 +1,6 @@
 //! Objects in the pixels of the rows that show them.
-use super::{Annotations, RowGeometry};
-use fdconvert_core::{Error, Result};
+use super::{Annotations, RowGeometry, RunLengthMasks, placement::Nearest};
+use fdconvert_core::{Error, Result, RunLengths};
 
 /// Which field tells the objects of a sample's image, and what becomes of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub struct ObjectOptions {
     /// Which keypoint takes the place of each one when left and right are exchanged: left and right
     /// eyes, for example. Empty where they keep their order.
     pub keypoint_flip: Vec<usize>,
-    /// Polygons are shown, too. Masks of run lengths are an error of the sample then.
+    /// Polygons are shown, and masks that are told as run lengths.
     pub segmentations: bool,
 }
 
@@ -66,6 +66,8 @@ pub struct Objects {
     pub keypoints: Option<Keypoints>,
     /// The polygons of all of them.
     pub polygons: Option<Polygons>,
+    /// The masks of those that tell run lengths.
+    pub run_lengths: Option<RunLengthMasks>,
 }
 
 /// As many keypoints for each object.
@@ -103,6 +105,7 @@ impl Default for Objects {
             id: None,
             keypoints: None,
             polygons: None,
+            run_lengths: None,
         }
     }
 }
@@ -117,10 +120,11 @@ impl Annotations {
     /// The objects as a row shows them: the one row of what comes back.
     ///
     /// # Errors
-    /// Why they cannot be shown: other keypoints than those that are to be exchanged.
+    /// Why they cannot be shown: other keypoints than those that are to be exchanged, and masks that
+    /// are not of the image.
     pub(super) fn shown(
         self,
-        row: &RowGeometry,
+        (row, nearest): (&RowGeometry, &Nearest),
         options: &ObjectOptions,
     ) -> Result<Objects, String> {
         let (width, height) = (f64::from(row.source.0), f64::from(row.source.1));
@@ -140,6 +144,15 @@ impl Annotations {
             Some(lists) => Some(moved.keypoints(&only(lists, &kept), &options.keypoint_flip)?),
             None => None,
         };
+        let run_lengths = match self.run_lengths {
+            Some(masks) => {
+                if self.size.is_none() {
+                    check_size(&masks, row.source)?;
+                }
+                Some(RunLengthMasks::of_row(&only(masks, &kept), nearest, row.source)?)
+            }
+            None => None,
+        };
         Ok(Objects {
             offsets: vec![0, n_kept as i64],
             boxes: only(boxes, &kept),
@@ -151,7 +164,19 @@ impl Annotations {
             id: self.id.map(|ids| only(ids, &kept)),
             keypoints,
             polygons: self.polygons.map(|polygons| moved.polygons(&only(polygons, &kept))),
+            run_lengths,
         })
+    }
+}
+
+/// Refuses masks of another size than the image, whose pixels they are.
+fn check_size(masks: &[Option<RunLengths>], (width, height): (u32, u32)) -> Result<(), String> {
+    match masks.iter().flatten().map(RunLengths::size).find(|size| *size != [height, width]) {
+        Some([high, wide]) => Err(format!(
+            "it has run lengths of {wide}x{high} pixels beside an image of {width}x{height}: if the \
+             image was resized, tell the size that its coordinates are of as `size`"
+        )),
+        None => Ok(()),
     }
 }
 
@@ -294,6 +319,10 @@ impl Objects {
             all.points.extend(&row.points);
             all.offsets.extend(row.offsets.iter().skip(1).map(|at| at + begin));
             all.objects.extend(row.objects.iter().map(|object| object + n_before as i64));
+        }
+        if let Some(row) = &row.run_lengths {
+            let empty = || RunLengthMasks::empty(row.size);
+            self.run_lengths.get_or_insert_with(empty).push(row, n_before);
         }
         self.boxes.extend(&row.boxes);
     }

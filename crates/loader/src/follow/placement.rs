@@ -51,6 +51,23 @@ pub(crate) struct Nearest {
 const NOTHING: u32 = u32::MAX;
 
 impl Nearest {
+    /// Height and width of the row.
+    pub(super) fn size(&self) -> [u32; 2] {
+        [self.rows.len() as u32, self.columns.len() as u32]
+    }
+
+    /// For each column of a row the one that it shows of a mask of that size, and the same for rows.
+    /// A mask of another size than the image is resized to the image's size first.
+    pub(super) fn lines(&self, source: (u32, u32), mask: (u32, u32)) -> [Vec<Option<u32>>; 2] {
+        let lines = |places: &[u32], source: u32, mask: u32| {
+            let axis = Axis::of_part(0.0, mask.into(), source);
+            let of_mask = |place| if mask == source { place } else { axis.place(place) };
+            let lines = places.iter().map(|place| (*place != NOTHING).then(|| of_mask(*place)));
+            lines.collect()
+        };
+        [lines(&self.columns, source.0, mask.0), lines(&self.rows, source.1, mask.1)]
+    }
+
     /// Computes them for a row.
     pub(crate) fn set(&mut self, crop: Crop, row: &RowGeometry) {
         let RowGeometry { source, crop: rect, area, size, flipped } = *row;
@@ -125,18 +142,20 @@ impl Axis {
 
     /// The place in the image for each place of a row, of which an area shows it.
     fn places(&self, (begin, n_shown): (u32, u32), size: u32, places: &mut Vec<u32>) {
+        places.clear();
+        places.extend((0..size).map(|at| match at.checked_sub(begin) {
+            Some(at) if at < n_shown => self.place(at),
+            _ => NOTHING,
+        }));
+    }
+
+    /// The place in the image for one that is shown.
+    fn place(&self, at: u32) -> u32 {
         // In single precision, as torch computes it: a product of double precision would be on the
         // other side of some integers.
         let scale = self.length as f32 / self.resized as f32;
-        let (offset, last) = (self.offset as f32, self.length as u32);
-        let last = last.saturating_sub(1);
-        places.clear();
-        places.extend((0..size).map(|at| match at.checked_sub(begin) {
-            Some(at) if at < n_shown => {
-                let place = ((at as f32 + offset) * scale).floor() as u32;
-                (self.from as u32).saturating_add(place.min(last))
-            }
-            _ => NOTHING,
-        }));
+        let last = (self.length as u32).saturating_sub(1);
+        let place = ((at as f32 + self.offset as f32) * scale).floor() as u32;
+        (self.from as u32).saturating_add(place.min(last))
     }
 }

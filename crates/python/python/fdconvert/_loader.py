@@ -3,6 +3,7 @@
 import os
 import sys
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
@@ -31,6 +32,8 @@ class Objects:
     ``category`` and ``id`` -1, ``iscrowd`` 0, ``area`` not a number, and keypoints of visibility 0.
     ``keypoints`` have x, y and visibility, which is 0 outside of the row. ``points`` are those of all
     polygons, ``polygon_offsets`` say where each begins, and ``polygon_objects`` which box it belongs to.
+    ``runs`` are those of all masks that are told as run lengths, ``run_offsets`` and ``run_objects``
+    likewise, and ``run_size`` is height and width of each.
     """
 
     boxes: Any
@@ -43,9 +46,28 @@ class Objects:
     points: Any = None
     polygon_offsets: Any = None
     polygon_objects: Any = None
+    runs: Any = None
+    run_offsets: Any = None
+    run_objects: Any = None
+    run_size: Any = None
+
+    def run_lengths(self, row: int) -> list[dict[str, Any] | None]:
+        """The mask of each object of one row as COCO has it, ``{"size": ..., "counts": [...]}``.
+
+        ``None`` for objects without run lengths. ``pycocotools.mask.frPyObjects`` takes them.
+        """
+        begin, end = int(self.offsets[row]), int(self.offsets[row + 1])
+        masks: list[dict[str, Any] | None] = [None] * (end - begin)
+        if self.runs is not None:
+            size, objects = self.run_size.tolist(), self.run_objects.tolist()
+            first, last = bisect_left(objects, begin), bisect_left(objects, end)
+            offsets = self.run_offsets[first : last + 1].tolist()
+            for at, start, stop in zip(objects[first:last], offsets, offsets[1:], strict=False):
+                masks[at - begin] = {"size": size, "counts": self.runs[start:stop].tolist()}
+        return masks
 
     def of_row(self, row: int) -> dict[str, Any]:
-        """What there is of the objects of one row, but for polygons, by name."""
+        """What there is of the objects of one row, but for polygons and run lengths, by name."""
         begin, end = int(self.offsets[row]), int(self.offsets[row + 1])
         names = ("boxes", "category", "area", "iscrowd", "id", "keypoints")
         lists = {name: getattr(self, name) for name in names}
@@ -122,10 +144,11 @@ class Loader:
     - ``masks``: names of fields of images that hold labels of pixels, in ``fields`` or not: one array
       of ``(rows, height, width)`` with the stored values, by the nearest neighbour; ``mask_fill``
       where a letterbox leaves nothing.
-    - ``objects``: the field of JSON that tells boxes, keypoints and polygons: an ``Objects`` with
-      coordinates in the row. Boxes with a side under ``min_box`` pixels are left out.
+    - ``objects``: the field of JSON that tells boxes, keypoints, polygons and run lengths: an
+      ``Objects`` with coordinates in the row. Boxes with a side under ``min_box`` pixels are left out.
       ``keypoint_flip`` says which keypoint takes the place of each when left and right change, and
-      ``segmentations=False`` leaves polygons out. ``geometry``: batches tell how rows show their images.
+      ``segmentations=False`` leaves polygons and run lengths out. ``geometry``: batches tell how
+      rows show their images.
     - ``batch_size``: rows on this rank; ``seed`` draws the order, crops, flips and augmentations.
     - ``shuffle``: ``True``, ``False`` for the dataset's order, or ``(chunk, window)`` for storage
       that reads in large pieces: chunks in a random order, shuffled within a window.

@@ -2,7 +2,7 @@
 use super::numbers;
 use crate::array::Array;
 use fdconvert_core::{ArraySpec, DType};
-use fdconvert_loader::{Batch, Column, Keypoints, Objects, Polygons, RowGeometry};
+use fdconvert_loader::{Batch, Column, Keypoints, Objects, Polygons, RowGeometry, RunLengthMasks};
 use pyo3::{
     exceptions::PyRuntimeError,
     prelude::*,
@@ -73,7 +73,8 @@ pub(super) fn geometry<'py>(py: Python<'py>, rows: &[RowGeometry]) -> PyResult<B
 }
 
 fn objects_to_dict<'py>(py: Python<'py>, objects: &Objects) -> PyResult<Bound<'py, PyDict>> {
-    let Objects { offsets, boxes, category, area, iscrowd, id, keypoints, polygons } = objects;
+    let Objects { offsets, boxes, category, area, iscrowd, id, keypoints, polygons, run_lengths } =
+        objects;
     let dict = PyDict::new(py);
     dict.set_item("boxes", singles(boxes.iter().flatten(), &[boxes.len(), 4])?)?;
     dict.set_item("offsets", numbers(offsets.iter().copied())?)?;
@@ -94,6 +95,12 @@ fn objects_to_dict<'py>(py: Python<'py>, objects: &Objects) -> PyResult<Bound<'p
         dict.set_item("points", singles(points.iter().flatten(), &[points.len(), 2])?)?;
         dict.set_item("polygon_offsets", numbers(offsets.iter().copied())?)?;
         dict.set_item("polygon_objects", numbers(objects.iter().copied())?)?;
+    }
+    if let Some(RunLengthMasks { size, counts, offsets, objects }) = run_lengths {
+        dict.set_item("runs", numbers(counts.iter().copied().map(i64::from))?)?;
+        dict.set_item("run_offsets", numbers(offsets.iter().copied())?)?;
+        dict.set_item("run_objects", numbers(objects.iter().copied())?)?;
+        dict.set_item("run_size", numbers(size.iter().copied().map(i64::from))?)?;
     }
     Ok(dict)
 }

@@ -1,5 +1,6 @@
 //! What stands in a file of COCO annotations, entry by entry, and what it has to be.
 use crate::folder::annotations::lists::number;
+use fdconvert_core::StoredRunLengths;
 use serde::{
     Deserialize,
     de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor},
@@ -134,8 +135,8 @@ impl<'a> Annotation<'a> {
     pub(super) fn segmentation(&self) -> Result<Option<&'a str>, String> {
         let Some(raw) = self.segmentation else { return Ok(None) };
         if raw.get().starts_with('{') {
-            let runs: Runs = parsed("segmentation", "run lengths", raw)?;
-            runs.check()?;
+            let runs: StoredRunLengths = parsed("segmentation", "run lengths", raw)?;
+            runs.decode()?;
         } else {
             let polygons: Vec<Length> = parsed("segmentation", "lists of numbers", raw)?;
             if let Some(Length(odd)) = polygons.iter().find(|Length(len)| len % 2 == 1) {
@@ -152,39 +153,6 @@ impl<'a> Annotation<'a> {
             return Err(format!("its `keypoints` are {n_numbers} numbers, no triples"));
         }
         Ok(Some(raw.get()))
-    }
-}
-
-/// Run lengths, compressed to a text or not.
-#[derive(Deserialize)]
-struct Runs {
-    size: [u64; 2],
-    counts: Counts,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Counts {
-    Text(String),
-    Numbers(Vec<u64>),
-}
-
-impl Runs {
-    fn check(&self) -> Result<(), String> {
-        let [height, width] = self.size;
-        let n_pixels = height.checked_mul(width).ok_or("its mask has more than 2^64 pixels")?;
-        let total = match &self.counts {
-            // Compressed runs are summed by those who decode them.
-            Counts::Text(text) if text.is_ascii() => return Ok(()),
-            Counts::Text(_) => return Err("the run lengths of its mask are not ASCII".to_owned()),
-            Counts::Numbers(runs) => {
-                runs.iter().try_fold(0_u64, |total, run| total.checked_add(*run))
-            }
-        };
-        match total {
-            Some(total) if total == n_pixels => Ok(()),
-            _ => Err(format!("the run lengths of its mask do not add up to {width}x{height}")),
-        }
     }
 }
 
