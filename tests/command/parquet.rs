@@ -1,7 +1,11 @@
 //! Parquet files through the command: packed, inspected, verified, unpacked, compared and repeated.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 use crate::common::{self, fails, ok};
-use fdconvert_testkit::{compare::assert_same_tree, server::Server};
+use fdconvert_testkit::{
+    compare::assert_same_tree,
+    server::Server,
+    zip::{Entry, of_folder, zip},
+};
 use std::{
     ffi::OsStr,
     fs,
@@ -185,4 +189,36 @@ fn a_description_is_written_into_a_store() {
         assert!(fs::read(bucket.join(name)).unwrap() == fs::read(root.path().join(name)).unwrap());
     }
     run(&["verify", url]);
+}
+
+#[test]
+fn what_has_no_shards_gets_no_index() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let source = source(root);
+    for (name, options, what) in [
+        ("x.parquet", "", "is a parquet, which has its index inside where fdconvert wrote it"),
+        ("x.beton", "", "fdconvert pack"),
+        ("mds", "--format=mds", "is a dataset of the format mds, which has its indexes"),
+        ("mixed", "--format=mixed --ratio=0.5", "is a dataset of the format mixed"),
+    ] {
+        let out = root.join(name);
+        let mut pack: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &source, &out];
+        let options: Vec<&str> = options.split_whitespace().collect();
+        pack.extend(options.iter().map(|option| option as &dyn AsRef<OsStr>));
+        ok(&pack);
+        let before = common::names(root);
+        let said = fails(&[&"index", &out]);
+        assert!(said.contains(what) && said.contains("--format "), "{said}");
+        assert_eq!(common::names(root), before);
+    }
+    let zipped = root.join("x.zip");
+    fs::write(&zipped, zip(&of_folder(&source, "", Entry::stored))).unwrap();
+    for path in [&source, &zipped] {
+        let said = fails(&[&"index", path]);
+        assert!(said.contains("has images that are files, which have no index"), "{said}");
+    }
+    // A damaged shard is still one.
+    fs::write(root.join("x.tar"), vec![1; 2048]).unwrap();
+    assert!(fails(&[&"index", &root.join("x.tar")]).contains("tar"));
 }
