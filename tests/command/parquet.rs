@@ -191,6 +191,21 @@ fn a_description_is_written_into_a_store() {
     run(&["verify", url]);
 }
 
+/// The library's decoder panics at the paths of this file, which are then called by their numbers.
+#[test]
+fn a_panic_that_is_caught_is_not_printed() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("x.parquet");
+    let mut bytes = fs::read(golden("arrays.parquet")).unwrap();
+    bytes[770] = 17;
+    fs::write(&path, bytes).unwrap();
+    let output = common::fdconvert().arg("verify").arg(&path).output().unwrap();
+    let err = common::text(&output.stderr);
+    assert!(!err.contains("panicked") && !err.contains("backtrace"), "{err}");
+    let keys = fdconvert_reader::open(&path).unwrap();
+    assert_eq!((keys.key(0), keys.key(1)), ("00000000".into(), "00000001".into()));
+}
+
 #[test]
 fn what_has_no_shards_gets_no_index() {
     let root = tempfile::tempdir().unwrap();
