@@ -2,8 +2,8 @@
 //!
 //! [`open`] finds by its content which format a dataset has; [`formats`] is the list, and the one
 //! place where a format is registered. What formats share lies beside them: [`index`], the block
-//! of keys, checksums and entry points that several of them store, and what all datasets of
-//! shards do alike, in `shards`.
+//! of keys, checksums and entry points that several of them store, what all datasets of shards do
+//! alike, in `shards`, and files for other readers that several have, in `sidecars`.
 //!
 //! ```no_run
 //! let dataset = fdconvert_formats::open("train.beton")?;
@@ -22,6 +22,8 @@ mod list;
 #[cfg(any(feature = "wds", feature = "folder"))]
 mod members;
 mod shards;
+#[cfg(any(feature = "wds", feature = "parquet"))]
+mod sidecars;
 
 pub mod index;
 
@@ -46,7 +48,7 @@ formats! {
     #[cfg(feature = "wds")] wds: wds::Wds::default(),
     #[cfg(feature = "mixed")] mixed: mixed::Mixed::default(),
     #[cfg(feature = "mds")] mds: mds::Mds::default(),
-    #[cfg(feature = "parquet")] parquet: parquet::Parquet,
+    #[cfg(feature = "parquet")] parquet: parquet::Parquet::default(),
     #[cfg(feature = "formula")] formula: formula::FormulaFormat,
     // Last: any folder is one.
     #[cfg(feature = "folder")] folder: folder::Folder::default(),

@@ -66,6 +66,8 @@ done
 # It unpacks shards into its cache, by their names.
 CROISSANT_CACHE="$PWD/$work/croissant" \
   "$python" tests/readers/check_croissant.py "$work/files" "$work/described"
+CROISSANT_CACHE="$PWD/$work/croissant" \
+  "$python" tests/readers/check_croissant_parquet.py "$fdconvert" "$work/both" "$work/by-croissant"
 "$python" tests/readers/check_card.py "$work/described"
 "$python" tests/readers/check_metadata.py "$fdconvert" tests/fixtures/kodak "$work/metadata"
 # Parquet, there and back: what datasets wrote is read as well.

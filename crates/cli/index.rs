@@ -2,7 +2,7 @@
 use crate::{Outcome, Session, args::IndexArgs, jpeg_index, output};
 use bytes::Bytes;
 use fdconvert::JpegIndex;
-use fdconvert_core::{Error, Format as _, Result};
+use fdconvert_core::{Error, Format as _, Layout, Result, shell_word};
 use fdconvert_formats::wds::{AddEntryPoints, Wds};
 use serde_json::{Map, json};
 
@@ -12,6 +12,7 @@ pub(crate) fn run(args: &IndexArgs, session: &Session) -> Result<Outcome> {
         None => Wds::default(),
     };
     refuse_others(args, &wds)?;
+    refuse_without_shards(args, &wds)?;
     let make = args.jpeg_index.bits().map(|grid_bits| {
         (grid_bits, move |jpegs: &[Bytes]| jpeg_index::make_all(jpegs, grid_bits))
     });
@@ -51,4 +52,36 @@ fn refuse_others(args: &IndexArgs, wds: &Wds) -> Result<()> {
         name = found.name()
     );
     Err(Error::usage("--jpeg-index", what))
+}
+
+/// What is a dataset of another format: it has its index inside, or none at all.
+fn refuse_without_shards(args: &IndexArgs, wds: &Wds) -> Result<()> {
+    let path = &args.dataset;
+    if wds.detect(path) {
+        return Ok(());
+    }
+    let formats = fdconvert_reader::formats();
+    let Some(found) = formats.iter().find(|format| format.detect(path)) else { return Ok(()) };
+    let (name, capabilities) = (found.name(), found.capabilities());
+    let pack = |format: &str| {
+        let path = shell_word(&path.to_string_lossy());
+        format!("fdconvert pack {path} NEW --format {format}")
+    };
+    let what = match capabilities.layout {
+        _ if capabilities.formulas_only => "is a formula, which needs no index".to_owned(),
+        Layout::File => format!(
+            "is a {name}, which has its index inside where fdconvert wrote it; for one of another \
+             tool, pack it: {}",
+            pack(name)
+        ),
+        Layout::Shards => format!(
+            "is a dataset of the format {name}, which has its indexes where fdconvert wrote it; for \
+             one of another tool, pack it: {}",
+            pack(name)
+        ),
+        Layout::Images => {
+            format!("has images that are files, which have no index; pack it: {}", pack("wds"))
+        }
+    };
+    Err(Error::usage("index", format!("{} {what}", path.display())))
 }

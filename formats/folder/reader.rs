@@ -346,6 +346,10 @@ impl Source for FolderReader {
     }
 
     /// Opens no file: tables have it.
+    fn knows_plain_values(&self) -> bool {
+        true
+    }
+
     fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         let (_, cells, _) = self.cells(index)?;
         Ok(match cells.into_iter().nth(field) {

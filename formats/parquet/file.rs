@@ -16,10 +16,9 @@ use ::parquet::{
     },
 };
 use bytes::Bytes;
-use fdconvert_core::{Error, MaxDecompressed, Message, Result};
+use fdconvert_core::{Error, MaxDecompressed, Message, Result, caught};
 use fdconvert_storage::Blob;
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::{Arc, OnceLock},
 };
@@ -270,7 +269,7 @@ fn parse(footer: &Bytes) -> Result<ParquetMetaData, String> {
     options.set_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll);
     options.set_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
     let decode = || ParquetMetaDataReader::decode_metadata_with_options(footer, Some(&options));
-    match catch_unwind(AssertUnwindSafe(decode)) {
+    match caught(decode) {
         Ok(Ok(metadata)) => Ok(metadata),
         Ok(Err(error)) => Err(format!("its footer: {error}")),
         Err(_) => Err("its footer cannot be decoded".to_owned()),

@@ -5,16 +5,22 @@ use super::{
     layout::{FORMAT, MAX_VALUE_BYTES},
     open::{files, is_parquet},
 };
+use crate::sidecars;
 use fdconvert_core::{
-    Capabilities, Codec, Create, Format, ImageHeader, MaxDecompressed, OptionValues, Reader,
-    Result, ShardSummary, ShardWriter,
+    Capabilities, Codec, Create, Error, Format, FormatOption, ImageHeader, MaxDecompressed,
+    OptionValues, Reader, Result, ShardSummary, ShardWriter, named,
 };
 use fdconvert_storage::place;
 use std::{ffi::OsStr, path::Path};
 
-/// The format. It has no options.
+const OPTIONS: &[FormatOption] = &[sidecars::OPTION];
+
+/// The format, with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Parquet;
+pub struct Parquet {
+    /// A description in Croissant is written beside each file.
+    pub(crate) croissant: bool,
+}
 
 impl Format for Parquet {
     fn name(&self) -> &'static str {
@@ -29,13 +35,21 @@ impl Format for Parquet {
         "A table as Hugging Face `datasets` writes and reads it"
     }
 
+    fn options(&self) -> &'static [FormatOption] {
+        OPTIONS
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { max_sample_bytes: Some(MAX_VALUE_BYTES), ..Capabilities::default() }
     }
 
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {
-        values.check(FORMAT, &[])?;
-        Ok(Box::new(*self))
+        values.check(FORMAT, OPTIONS)?;
+        let mut parquet = *self;
+        if let Some(list) = values.choice(sidecars::OPTION.name) {
+            parquet.croissant = has_croissant(list)?;
+        }
+        Ok(Box::new(parquet))
     }
 
     /// A file that begins as such files do, or a folder with files that are called so.
@@ -74,7 +88,7 @@ impl Format for Parquet {
 
     #[cfg(feature = "write")]
     fn create(&self, request: &Create<'_>) -> Result<Box<dyn ShardWriter>> {
-        Ok(Box::new(ParquetWriter::create(request)?))
+        Ok(Box::new(ParquetWriter::create(request, self.croissant)?))
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn Reader>> {
@@ -84,4 +98,23 @@ impl Format for Parquet {
     fn open_within(&self, path: &Path, limit: MaxDecompressed) -> Result<Box<dyn Reader>> {
         Ok(Box::new(ParquetReader::open_within(path, limit)?))
     }
+}
+
+/// Returns whether a list of sidecars names the only one that there is for such files.
+fn has_croissant(list: &str) -> Result<bool> {
+    let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    match words[..] {
+        ["none"] => return Ok(false),
+        ["croissant"] => return Ok(true),
+        _ => {}
+    }
+    let what = match words.iter().find(|word| !["croissant", "none"].contains(word)) {
+        Some(&word @ ("card" | "hf")) => format!(
+            "`{word}` is for tar shards: Hugging Face datasets finds the classes and sizes of a \
+             Parquet file in the file; leave it out"
+        ),
+        Some(word) => format!("`{word}` is none of croissant, none, which Parquet files can have"),
+        None => "either `none`, or `croissant`".to_owned(),
+    };
+    Err(Error::usage(named::SIDECARS, what))
 }

@@ -14,6 +14,8 @@ mod arrow;
 mod cache;
 mod cell;
 mod columns;
+#[cfg(feature = "write")]
+mod croissant;
 mod details;
 mod features;
 mod file;

@@ -4,7 +4,7 @@ use super::{
     thrift::{PageHeader, PageKind},
 };
 use ::parquet::file::page_index::index_reader::decode_offset_index;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use fdconvert_core::caught;
 
 /// Where the pages of a column of a row group lie.
 #[derive(Debug)]
@@ -59,8 +59,7 @@ impl Claims {
 
 /// The pages that an offset index names.
 pub(crate) fn indexed(bytes: &[u8], chunk: &Chunk, n_rows: u64) -> Result<Table, String> {
-    let decode = AssertUnwindSafe(|| decode_offset_index(bytes));
-    let index = match catch_unwind(decode) {
+    let index = match caught(|| decode_offset_index(bytes)) {
         Ok(Ok(index)) => index,
         Ok(Err(error)) => return Err(format!("its offset index: {error}")),
         Err(_) => return Err("its offset index cannot be decoded".to_owned()),

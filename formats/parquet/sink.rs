@@ -1,6 +1,7 @@
 //! Where the library writes to: the unfinished file.
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::Scratch;
+use sha2::{Digest, Sha256};
 use std::{io, mem};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -14,16 +15,73 @@ pub(crate) struct Sink {
     hash: Xxh3,
     /// Why the last write failed: the library would tell less.
     failed: Option<Error>,
+    /// Of all bytes, where somebody asked for it.
+    whole: Option<Whole>,
+}
+
+/// A hash of a file whose index block is only known when all else is written.
+pub(crate) struct Whole {
+    sha256: Sha256,
+    place: Place,
+}
+
+/// Where the next bytes lie.
+enum Place {
+    Before,
+    /// They stand for the block.
+    Block,
+    /// Behind it, and so far these.
+    Behind(Vec<u8>),
+}
+
+impl Whole {
+    /// Adds the next part of the block, when all else is written.
+    pub(crate) fn add_block(&mut self, part: &[u8]) {
+        self.sha256.update(part);
+    }
+
+    /// The hash, when the whole block was added.
+    pub(crate) fn finish(mut self) -> [u8; 32] {
+        if let Place::Behind(bytes) = self.place {
+            self.sha256.update(bytes);
+        }
+        self.sha256.finalize().into()
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        match &mut self.place {
+            Place::Before => self.sha256.update(bytes),
+            Place::Block => {}
+            Place::Behind(behind) => behind.extend_from_slice(bytes),
+        }
+    }
 }
 
 impl Sink {
-    pub(crate) fn new(file: Scratch) -> Self {
-        Self { file: Some(file), at: 0, hash: Xxh3::new(), failed: None }
+    /// A file; with `is_hashed` all of it is hashed, for [`take_whole`](Self::take_whole).
+    pub(crate) fn new(file: Scratch, is_hashed: bool) -> Self {
+        let whole = is_hashed.then(|| Whole { sha256: Sha256::new(), place: Place::Before });
+        Self { file: Some(file), at: 0, hash: Xxh3::new(), failed: None, whole }
     }
 
-    /// Begins a checksum with the next byte.
-    pub(crate) fn start_hash(&mut self) {
+    /// Says that the next bytes stand for the index block.
+    pub(crate) fn start_block(&mut self) {
+        if let Some(whole) = &mut self.whole {
+            whole.place = Place::Block;
+        }
+    }
+
+    /// Says that the block ends, and begins a checksum with the next byte.
+    pub(crate) fn end_block(&mut self) {
         self.hash = Xxh3::new();
+        if let Some(whole) = &mut self.whole {
+            whole.place = Place::Behind(Vec::new());
+        }
+    }
+
+    /// The hash of the whole file, which lacks the index block; none if it was not asked for.
+    pub(crate) fn take_whole(&mut self) -> Option<Whole> {
+        self.whole.take()
     }
 
     /// The checksum of what was written since.
@@ -57,6 +115,9 @@ impl io::Write for Sink {
             return Err(io::Error::other("the file cannot be written"));
         }
         self.hash.update(bytes);
+        if let Some(whole) = &mut self.whole {
+            whole.write(bytes);
+        }
         self.at += bytes.len() as u64;
         Ok(bytes.len())
     }

@@ -10,12 +10,9 @@ use ::parquet::{
     file::{metadata::ColumnChunkMetaData, serialized_reader::SerializedPageReader},
 };
 use bytes::Bytes;
+use fdconvert_core::caught;
 use half::f16;
-use std::{
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::{ops::Range, sync::Arc};
 
 /// Values that are not null, in order.
 #[derive(Debug)]
@@ -59,8 +56,7 @@ pub(crate) struct Encoded {
 impl Rows {
     /// Decodes pages. A panic of the library that does it is an error, too.
     pub(crate) fn decode(leaf: &Leaf, encoded: &Encoded) -> Result<Self, String> {
-        let decode = AssertUnwindSafe(|| decode(leaf, encoded));
-        catch_unwind(decode).unwrap_or_else(|_| {
+        caught(|| decode(leaf, encoded)).unwrap_or_else(|_| {
             Err("its decoder fails, which is a fault of the decoder".to_owned())
         })
     }

@@ -19,6 +19,8 @@ pub(crate) fn layout(reader: &ParquetReader) -> Vec<Error> {
             problems.extend(errors.map(|error| part.file.corrupt(0, error.to_string())));
             ranges(part, index, &mut problems);
         }
+        #[cfg(feature = "write")]
+        problems.extend(super::croissant::problem(reader, part));
         if problems.len() >= MAX_LISTED {
             let what = "there may be more problems: not all files were looked at";
             problems.push(Error::corrupt(FORMAT, &*reader.path, 0, what));

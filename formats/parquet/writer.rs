@@ -1,5 +1,6 @@
 use super::{
     ParquetReader,
+    croissant::{self, Described},
     features::{self, Features},
     group::{between, cells, places, write},
     layout::{FORMAT, GROUP_BYTES, GROUP_IMAGES, GROUP_ROWS, KEY, Note, Place, VERSION},
@@ -19,7 +20,7 @@ use fdconvert_core::{
 use fdconvert_storage::{
     Claim, Scratch, fingerprint_hex, partial_path,
     place::{exists, file_len, is_object_of_run, is_url},
-    refuse_foreign_partial,
+    refuse_foreign_partial, take_back, write_partial,
 };
 use std::{
     ffi::OsString,
@@ -49,6 +50,8 @@ pub(crate) struct ParquetWriter {
     ranges: Vec<Range>,
     /// Where the row group begins that is filled.
     group_start: u64,
+    /// A run of the same stamp may have left its description.
+    resumes: bool,
     // After the file, whose unfinished form it stands for.
     claim: Claim,
 }
@@ -88,7 +91,8 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
 }
 
 impl ParquetWriter {
-    pub(crate) fn create(request: &Create<'_>) -> Result<Self> {
+    /// Starts a file, with a description in Croissant beside it if that is wanted.
+    pub(crate) fn create(request: &Create<'_>, croissant: bool) -> Result<Self> {
         if request.shard.of != 1 {
             return Err(Error::usage("shards", "a Parquet file is one file"));
         }
@@ -100,10 +104,13 @@ impl ParquetWriter {
         let claim = Claim::open(&claim_of(request.out), request.stamp, request.overwrite)?;
         if !claim.stands_for_leftovers() {
             refuse_foreign_partial(request.out)?;
+            if croissant {
+                refuse_description(request)?;
+            }
         }
         claim.hold()?;
         let scratch = Scratch::start(&partial_path(request.out), claim.stands_for_leftovers())?;
-        let sink = Sink::new(scratch.marked(request.stamp));
+        let sink = Sink::new(scratch.marked(request.stamp), croissant);
         let file = SerializedFileWriter::new(sink, message, Arc::new(properties));
         let file = file.map_err(|error| failed(request.out, &error))?;
         let n_regions = schema.fields.iter().filter(|field| !is_cell(&field.kind)).count();
@@ -121,6 +128,7 @@ impl ParquetWriter {
             index: Builder::new(u32::try_from(n_regions).unwrap_or(u32::MAX)),
             ranges: Vec::new(),
             group_start: 0,
+            resumes: claim.stands_for_leftovers(),
             claim,
         })
     }
@@ -177,7 +185,7 @@ impl ParquetWriter {
             let (offset, xxh3) = (self.group_start, xxh3_64(zeros));
             self.ranges.push(Range { offset, len: padding, xxh3 });
         }
-        let provenance = mem::take(&mut self.provenance);
+        let provenance = self.provenance.clone();
         let meta = Meta { schema: self.schema.clone(), provenance }.to_json();
         // One range more: that of what is behind the block.
         let len = self.index.block_len(&meta, self.ranges.len() + 1);
@@ -193,8 +201,10 @@ impl ParquetWriter {
         // Strings and numbers: nothing that JSON cannot hold.
         let note = serde_json::to_string(&note).unwrap_or_default();
         let features = Features::text(&self.schema);
-        let written = self.zeros(padding + len).and_then(|()| {
-            self.file.inner_mut().start_hash();
+        let written = self.zeros(padding).and_then(|()| {
+            self.file.inner_mut().start_block();
+            self.zeros(len)?;
+            self.file.inner_mut().end_block();
             self.file.append_key_value_metadata(KeyValue::new(features::KEY.to_owned(), features));
             self.file.append_key_value_metadata(KeyValue::new(KEY.to_owned(), note));
             self.file.finish().map(drop)
@@ -240,24 +250,50 @@ impl ShardWriter for ParquetWriter {
         if self.index.n_samples() == 0 {
             return Err(Error::usage("source", "no sample was given"));
         }
-        let skipped = self.provenance.skipped.clone();
         let (meta, place) = self.write_tail()?;
         let sink = self.file.inner_mut();
         let (behind, bytes) = (place.offset + place.len, sink.at);
-        let (xxh3, scratch) = (sink.hash(), sink.take());
+        let (xxh3, scratch, mut whole) = (sink.hash(), sink.take(), sink.take_whole());
         let lost = || failed(&self.out, &ParquetError::General("it is gone".into()));
         let scratch = scratch.ok_or_else(lost)?;
         self.ranges.push(Range { offset: behind, len: bytes - behind, xxh3 });
         let mut at = place.offset;
         self.index.emit(&meta, place.offset, &self.ranges, |part| {
             scratch.write_all_at(part, at)?;
+            if let Some(whole) = &mut whole {
+                whole.add_block(part);
+            }
             at += part.len() as u64;
             Ok::<_, Error>(())
         })?;
-        let Self { out, overwrite, index, claim, .. } = *self;
-        commit(scratch, &out, overwrite, claim)?;
-        Ok(ShardSummary { path: out, samples: index.n_samples(), bytes, skipped })
+        let Self { out, overwrite, index, claim, provenance, schema, resumes, .. } = *self;
+        let described = whole.map(|whole| {
+            let (path, sha256) = (&*out, whole.finish());
+            Described { path, bytes, sha256, schema: &schema, made: &provenance }.document()
+        });
+        let description = described.map(|bytes| describe(&out, &bytes, overwrite || resumes));
+        let description = description.transpose()?;
+        commit(scratch, &out, overwrite, claim).inspect_err(|_| {
+            if let Some((path, identity)) = description.filter(|_| !exists(&out).unwrap_or(true)) {
+                // What stays of it is replaced by the next run, or refused by it.
+                let _ = take_back(&path, identity);
+            }
+        })?;
+        let (samples, skipped) = (index.n_samples(), provenance.skipped);
+        Ok(ShardSummary { path: out, samples, bytes, skipped })
     }
+}
+
+/// Writes the description of a file before the file gets its name, so that a file that is there has
+/// all that it is to have. Returns what tells it from others of its name.
+fn describe(out: &Path, bytes: &[u8], replaces: bool) -> Result<(PathBuf, (u64, u64))> {
+    let path = croissant::path_of(out);
+    let scratch = write_partial(&path, bytes)?;
+    let identity = scratch.identity();
+    // In a store another process of this run may have written the same.
+    let replaces = replaces || is_url(out);
+    if replaces { scratch.commit(&path) } else { scratch.commit_new(&path) }?;
+    Ok((path, identity))
 }
 
 /// Gives the file its name.
@@ -311,4 +347,20 @@ fn refuse_existing(request: &Create<'_>) -> Result<()> {
         return Err(Error::usage("output", what));
     }
     Ok(())
+}
+
+/// A description that is there is of another file.
+fn refuse_description(request: &Create<'_>) -> Result<()> {
+    let path = croissant::path_of(request.out);
+    // In a store another process of this run may have written it.
+    if request.overwrite || is_url(&path) || !exists(&path)? {
+        return Ok(());
+    }
+    let what = message!(
+        "{} exists; move it away, replace it with {}, or choose other {}",
+        path.display(),
+        named::OVERWRITE,
+        named::SIDECARS
+    );
+    Err(Error::usage("output", what))
 }

@@ -1,10 +1,10 @@
-use crate::shards::manifest;
 #[cfg(feature = "write")]
 use crate::wds::{complete, existing, writer::Writer};
 use crate::{
     members::npy,
     wds::{WdsReader, fields, layout, open},
 };
+use crate::{shards::manifest, sidecars};
 use fdconvert_core::{
     Capabilities, Codec, Common, Complete, Create, Error, Existing, Format, FormatOption,
     ImageHeader, Kind, Layout, MaxDecompressed, Message, OptionKind, OptionValues, Reader, Result,
@@ -29,11 +29,7 @@ const OPTIONS: &[FormatOption] = &[
         kind: OptionKind::Text("NAME"),
         help: "Name of the images in the tar: small letters, digits, `_`, `-` and dots [default: the extension of each image's codec]",
     },
-    FormatOption {
-        name: "sidecars",
-        kind: OptionKind::Text("LIST"),
-        help: "Files for other readers: fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset, or none [default: fdx,dali,wids]",
-    },
+    sidecars::OPTION,
 ];
 
 /// The format, with its options.

@@ -9,7 +9,7 @@ use crate::wds::{
 use bytes::Bytes;
 use fdconvert_core::{
     Ahead, Codec, Encoded, Error, Extent, FieldSpec, Image, Kind, Message, Provenance, Reader,
-    Result, Sample, Schema, Source, Splits, message,
+    Result, Sample, Schema, Source, Splits, Value, message,
 };
 use fdconvert_jpeg::grid_of;
 use serde_json::{Map, json};
@@ -165,6 +165,25 @@ impl Source for WdsReader {
     fn key(&self, index: u64) -> String {
         let key = self.locate(index).ok().and_then(|(shard, i)| self.key_in(shard, i).ok());
         key.unwrap_or_else(|| format!("#{index}"))
+    }
+
+    /// Of a shard with an index the row of the index has it.
+    fn label(&self, index: u64) -> Result<Option<i64>> {
+        let Some(field) = self.schema.label() else { return Ok(None) };
+        let (shard, sample) = self.locate(index)?;
+        if let (Contents::Indexed(block), Some(&Slot::Cell(at))) =
+            (&shard.contents, self.slots.get(field))
+        {
+            self.verify_row(index)?;
+            let row = block.row(sample).ok().flatten();
+            if let Some(cell) = row.and_then(|row| row.get(at..)?.first_chunk::<8>()) {
+                return Ok(Some(i64::from_le_bytes(*cell)));
+            }
+        }
+        Ok(match self.read(index)?.values.get(field) {
+            Some(Value::Int(label)) => Some(*label),
+            _ => None,
+        })
     }
 
     fn codec_hint(&self, index: u64) -> Option<Codec> {

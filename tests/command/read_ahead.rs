@@ -352,3 +352,50 @@ fn masks_beside_images_are_fetched_and_faults_change_nothing() {
         assert_eq!(fs::read(here.join(file)).unwrap(), fs::read(there.join(file)).unwrap());
     }
 }
+
+/// What is looked at to choose samples is announced, and nothing else.
+#[test]
+fn samples_are_chosen_with_many_requests_in_flight() {
+    let _alone = alone();
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    folder_in_bucket(root);
+    let many = root.join("stores/bucket/many");
+    for (name, format) in [("wds", "wds"), ("p.parquet", "parquet")] {
+        let out = root.join("stores/bucket").join(name);
+        common::ok(&[&"pack", &many, &out, &"--format", &format]);
+    }
+    let latency = Duration::from_millis(30);
+    let server = |name: &str, args: &[&str]| {
+        let faults = Faults { latency, ..Faults::default() };
+        let server = Server::with_faults(&root.join("stores"), faults);
+        let (url, plan) = (format!("s3://bucket/{name}"), root.join("plan"));
+        let _ = fs::remove_file(&plan);
+        let fixed = ["plan", &url, "--format", "beton", "-o", plan.to_str().unwrap()];
+        let mut command = common::fdconvert();
+        let output = command.args(fixed).args(args).envs(server.variables()).output().unwrap();
+        assert!(output.status.success(), "{}", common::text(&output.stderr));
+        server
+    };
+    let all = ["--where", "width >= 1 && height >= 1"];
+    let some = ["--where", "label == \"class-03\" && width >= 1"];
+    for args in [&all[..], &["--dedup", "exact"]] {
+        let served = server("many", args);
+        let by_path = served.by_path();
+        let photos = by_path.iter().filter(|(path, _)| path.ends_with(".jpg"));
+        assert!(photos.clone().all(|(_, &n)| n == 1) && photos.count() == 240, "{by_path:#?}");
+        assert!((16..=70).contains(&served.served().most_in_flight), "{:?}", served.served());
+        for name in ["wds", "p.parquet"] {
+            // Merged: some of 4 MiB in the place of one for each sample.
+            let requests = server(name, args).served().requests;
+            assert!(requests <= 12, "{name}: {requests}");
+        }
+    }
+    let served = server("many", &some);
+    let photos = served.by_path().into_iter().filter(|(path, _)| path.ends_with(".jpg"));
+    assert_eq!(photos.count(), 12);
+    for name in ["wds", "p.parquet"] {
+        let (whole, part) = (server(name, &all).served(), server(name, &some).served());
+        assert!(part.bytes < whole.bytes / 2, "{name}: {part:?} of {whole:?}");
+    }
+}

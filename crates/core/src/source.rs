@@ -70,6 +70,11 @@ pub trait Source: Send + Sync {
         Ok(value.filter(|it| matches!(it, Value::Int(_) | Value::Float(_) | Value::Text(_))))
     }
 
+    /// Returns whether [`plain_value`](Self::plain_value) is known without reading the sample.
+    fn knows_plain_values(&self) -> bool {
+        false
+    }
+
     /// Returns whether the images of a field are labels, such as masks, whose pixels must stay what
     /// they are whatever becomes of other images.
     fn keeps_pixels(&self, _field: usize) -> bool {

@@ -77,7 +77,7 @@ pub(crate) fn settle(
         let steps = context.progress.stage(Stage::Hashing);
         let found =
             counted(hashed, &*steps, context, |step| dedup(source, &indices, on_error, step))?;
-        chosen.dedup = Some(Deduplicated::new(source, hashed, &found)?);
+        chosen.dedup = Some(Deduplicated::new(source, hashed, &found));
         indices = found.kept;
         settings.plan.selection.listed_by.push(named::DEDUP);
     }
@@ -102,17 +102,11 @@ fn counted<T>(
 }
 
 impl Deduplicated {
-    fn new(source: &dyn Source, hashed: u64, found: &Deduped) -> Result<Self> {
-        let mut other_label = 0;
-        if source.schema().label().is_some() {
-            for &(gone, first) in &found.pairs {
-                // What cannot be read was not found to be equal.
-                other_label += u64::from(source.label(gone)? != source.label(first)?);
-            }
-        }
+    fn new(source: &dyn Source, hashed: u64, found: &Deduped) -> Self {
         let first = found.pairs.iter().take(SHOWN);
         let first = first.map(|&(gone, first)| (source.key(gone), source.key(first))).collect();
-        Ok(Self { hashed, left_out: found.pairs.len() as u64, other_label, first })
+        let (left_out, other_label) = (found.pairs.len() as u64, found.other_label);
+        Self { hashed, left_out, other_label, first }
     }
 
     /// `, 3 of them with another label`, where labels disagree.

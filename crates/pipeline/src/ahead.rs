@@ -1,6 +1,7 @@
-//! The samples that a shard is filled with are announced to sources in stores before they are read.
+//! The samples that a shard is filled with, or that are looked at, are announced to sources in stores
+//! before they are read.
 use crate::{Dataset, pack::Run};
-use fdconvert_core::{Coming, Window};
+use fdconvert_core::{Ahead, Coming, Source, Window};
 use std::ops::Range;
 
 /// A window over these positions of the plan, of which the first is read number 0; `None` where the
@@ -22,4 +23,55 @@ pub(crate) fn window<'a>(
         Coming { what: Some(index), bytes: source.ahead_bytes(index) }
     });
     Some(Window::new(run.budget_bytes / 2, reads, |indices| source.read_ahead(indices)))
+}
+
+/// Samples that are looked at between two looks at the cancel switch.
+pub(crate) const PIECE: usize = 4096;
+/// About how many bytes of a source in a store a piece has.
+const PIECE_BYTES: u64 = 16 << 20;
+
+/// Cuts samples into pieces that threads look at side by side. While one is looked at, it and the
+/// one after it are announced.
+pub(crate) struct Pieces<'a> {
+    source: &'a dyn Source,
+    left: &'a [u64],
+    next: Option<(&'a [u64], Ahead)>,
+}
+
+impl<'a> Pieces<'a> {
+    pub(crate) fn new(source: &'a dyn Source, indices: &'a [u64]) -> Self {
+        let mut pieces = Self { source, left: indices, next: None };
+        pieces.next = pieces.cut();
+        pieces
+    }
+
+    fn cut(&mut self) -> Option<(&'a [u64], Ahead)> {
+        let longest = self.left.len().min(PIECE);
+        if !self.source.reads_ahead() {
+            let (piece, left) = self.left.split_at(longest);
+            self.left = left;
+            return (!piece.is_empty()).then(|| (piece, Ahead::default()));
+        }
+        let (mut n_samples, mut bytes) = (0, 0_u64);
+        for &index in self.left.iter().take(longest) {
+            if bytes >= PIECE_BYTES {
+                break;
+            }
+            bytes = bytes.saturating_add(self.source.ahead_bytes(index));
+            n_samples += 1;
+        }
+        let (piece, left) = self.left.split_at(n_samples);
+        self.left = left;
+        (!piece.is_empty()).then(|| (piece, self.source.read_ahead(piece)))
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = (&'a [u64], Ahead);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let piece = self.next.take()?;
+        self.next = self.cut();
+        Some(piece)
+    }
 }

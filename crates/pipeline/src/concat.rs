@@ -171,6 +171,10 @@ impl Source for Concat {
         })
     }
 
+    fn knows_plain_values(&self) -> bool {
+        self.sources.iter().all(|source| source.knows_plain_values())
+    }
+
     fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         if self.renumbered.iter().any(|fields| fields.get(field).is_some_and(Option::is_some)) {
             // A class, which only reading renumbers.

@@ -105,6 +105,10 @@ impl Source for Paired {
         self.inner.label(index)
     }
 
+    fn knows_plain_values(&self) -> bool {
+        self.inner.knows_plain_values()
+    }
+
     fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         // The mask is the last one.
         let is_mask = field + 1 >= self.schema.fields.len();

@@ -60,6 +60,10 @@ impl Source for Prefixed {
         self.inner.label(index)
     }
 
+    fn knows_plain_values(&self) -> bool {
+        self.inner.knows_plain_values()
+    }
+
     fn plain_value(&self, index: u64, field: usize) -> Result<Option<Value<Image>>> {
         self.inner.plain_value(index, field)
     }

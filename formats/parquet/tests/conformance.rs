@@ -4,19 +4,19 @@ use fdconvert_core::{ArraySpec, DType, Kind};
 use fdconvert_testkit::conformance::{Keys, Location, Profile, ends_of_files};
 
 mod on_disk {
-    fdconvert_testkit::conformance_tests!(super::Parquet, super::profile());
+    fdconvert_testkit::conformance_tests!(super::Parquet::default(), super::profile());
 }
 
 #[cfg(feature = "stores")]
 mod in_a_store {
     use super::Location;
-    fdconvert_testkit::conformance_tests!(elsewhere: super::Parquet, super::profile().at(Location::Store));
+    fdconvert_testkit::conformance_tests!(elsewhere: super::Parquet::default(), super::profile().at(Location::Store));
 }
 
 #[cfg(feature = "stores")]
 mod on_the_web {
     use super::Location;
-    fdconvert_testkit::conformance_tests!(elsewhere: super::Parquet, super::profile().at(Location::Web));
+    fdconvert_testkit::conformance_tests!(elsewhere: super::Parquet::default(), super::profile().at(Location::Web));
 }
 
 fn profile() -> Profile {

@@ -13,7 +13,7 @@ fn golden(name: &str) -> PathBuf {
 
 fn open(name: &str) -> ParquetReader {
     let path = golden(name);
-    assert!(Parquet.detect(&path), "{name} is not recognised");
+    assert!(Parquet::default().detect(&path), "{name} is not recognised");
     let reader = ParquetReader::open(&path).unwrap();
     assert!(reader.verify_layout().is_empty(), "{name}: {:?}", reader.verify_layout());
     reader

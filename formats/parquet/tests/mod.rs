@@ -2,3 +2,5 @@
 
 mod conformance;
 mod golden;
+#[cfg(feature = "stores")]
+mod pages;

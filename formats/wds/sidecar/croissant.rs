@@ -2,8 +2,11 @@
 //!
 //! Croissant takes fields from the files of an archive by their names, but joins one set of files with
 //! one table at most, so labels and other values are a column each of `croissant.csv`.
-use super::{Output, Shards, by_image, json};
-use crate::wds::tar::groups;
+use super::{Output, Shards, by_image};
+use crate::{
+    sidecars::croissant::{data_type, document, field, object, record_set},
+    wds::tar::groups,
+};
 use fdconvert_core::{Error, FieldSpec, Kind, Result, named};
 use fdconvert_storage::Blob;
 use serde_json::{Value, json};
@@ -50,24 +53,11 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     let table = table.into_bytes();
     distribution.push(object(TABLE, "text/csv", table.len() as u64, &Sha256::digest(&table)));
     distribution.push(images(shards)?);
-    let made = shards.provenance.map(|made| format!(", made by {} of {}", made.tool, made.source));
-    let document = json!({
-        "@context": context(),
-        "@type": "sc:Dataset",
-        "name": shards.provenance.map_or("images", |made| &made.source),
-        "description": format!("Images in WebDataset shards{}.", made.unwrap_or_default()),
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "distribution": distribution,
-        "recordSet": [{
-            "@type": "cr:RecordSet",
-            "@id": "samples",
-            "name": "samples",
-            "key": {"@id": "samples/key"},
-            "field": fields(&columns),
-        }],
-    });
+    let samples = record_set("samples", Some("key"), &fields(&columns));
+    let what = "Images in WebDataset shards";
+    let document = document(what, shards.provenance, &distribution, &[samples]);
     let path = |name: &str| shards.out.join(name);
-    Ok(vec![(path("croissant.json"), json(&document)), (path(TABLE), table)])
+    Ok(vec![(path("croissant.json"), document), (path(TABLE), table)])
 }
 
 /// A column of the table.
@@ -127,19 +117,6 @@ fn put(table: &mut String, text: &str) {
     }
 }
 
-fn object(name: &str, format: &str, bytes: u64, sha256: &[u8]) -> Value {
-    let sha256: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
-    json!({
-        "@type": "cr:FileObject",
-        "@id": name,
-        "name": name,
-        "contentUrl": name,
-        "contentSize": format!("{bytes} B"),
-        "encodingFormat": format,
-        "sha256": sha256,
-    })
-}
-
 /// The images in all shards.
 fn images(shards: &Shards<'_>) -> Result<Value> {
     let names = shards.schema.first_image().and_then(|at| shards.members.get(at));
@@ -156,15 +133,6 @@ fn images(shards: &Shards<'_>) -> Result<Value> {
 }
 
 fn fields(columns: &[Column<'_>]) -> Vec<Value> {
-    let field = |name: &str, kind: Value, source: Value| {
-        json!({
-            "@type": "cr:Field",
-            "@id": format!("samples/{name}"),
-            "name": name,
-            "dataType": kind,
-            "source": source,
-        })
-    };
     let of_files = |property: &str| json!({"fileSet": {"@id": "images"}, "extract": {"fileProperty": property}});
     let of_table =
         |column: &str| json!({"fileObject": {"@id": TABLE}, "extract": {"column": column}});
@@ -174,6 +142,7 @@ fn fields(columns: &[Column<'_>]) -> Vec<Value> {
         let regex = json!({"regex": r"^((?:.*/)?[^/.]+)\.[^/]*$"});
         of_key.insert("transform".to_owned(), regex);
     }
+    let field = |name: &str, kind: Value, source: Value| field("samples", name, &kind, &source);
     let mut key = field("key", json!("sc:Text"), of_key);
     if let Value::Object(key) = &mut key {
         key.insert("references".to_owned(), of_table("key"));
@@ -184,11 +153,7 @@ fn fields(columns: &[Column<'_>]) -> Vec<Value> {
         field("split", json!(["sc:Text", "cr:Split"]), of_table("split")),
     ];
     for column in columns {
-        let kind = match column.field.kind {
-            Kind::Int => "sc:Integer",
-            Kind::Float => "sc:Float",
-            _ => "sc:Text",
-        };
+        let kind = data_type(&column.field.kind).unwrap_or("sc:Text");
         all.push(field(&column.name, json!(kind), of_table(&column.name)));
         if column.field.class_names.is_some() {
             let name = column.class_column();
@@ -196,52 +161,4 @@ fn fields(columns: &[Column<'_>]) -> Vec<Value> {
         }
     }
     all
-}
-
-/// The context that version 1.0 prescribes.
-fn context() -> Value {
-    let cr = |name: &str| (name.to_owned(), json!(format!("cr:{name}")));
-    let with = |name: &str, kind: &str| {
-        (name.to_owned(), json!({"@id": format!("cr:{name}"), "@type": kind}))
-    };
-    let pair = |name: &str, value: &str| (name.to_owned(), json!(value));
-    let entries = [
-        pair("@language", "en"),
-        pair("@vocab", "https://schema.org/"),
-        cr("citeAs"),
-        cr("column"),
-        pair("conformsTo", "dct:conformsTo"),
-        pair("cr", "http://mlcommons.org/croissant/"),
-        pair("rai", "http://mlcommons.org/croissant/RAI/"),
-        with("data", "@json"),
-        with("dataType", "@vocab"),
-        pair("dct", "http://purl.org/dc/terms/"),
-        cr("equivalentProperty"),
-        with("examples", "@json"),
-        cr("extract"),
-        cr("field"),
-        cr("fileProperty"),
-        cr("fileObject"),
-        cr("fileSet"),
-        cr("format"),
-        cr("includes"),
-        cr("isLiveDataset"),
-        cr("jsonPath"),
-        cr("key"),
-        cr("md5"),
-        cr("parentField"),
-        cr("path"),
-        cr("recordSet"),
-        cr("references"),
-        cr("regex"),
-        cr("repeated"),
-        cr("replace"),
-        cr("samplingRate"),
-        pair("sc", "https://schema.org/"),
-        cr("separator"),
-        cr("source"),
-        cr("subField"),
-        cr("transform"),
-    ];
-    Value::Object(entries.into_iter().collect())
 }

@@ -12,6 +12,7 @@ mod lists;
 #[cfg(test)]
 mod tests;
 
+use crate::sidecars::json;
 use crate::wds::{
     outline::{Outline, each_sample},
     tar::Group,
@@ -177,9 +178,4 @@ fn by_image(name: &str) -> &'static str {
         Some(Codec::Tiff) => "image/tiff",
         _ => "image/*",
     }
-}
-
-/// A JSON document for people, too.
-fn json(document: &serde_json::Value) -> Vec<u8> {
-    format!("{document:#}\n").into_bytes()
 }

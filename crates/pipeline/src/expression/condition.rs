@@ -1,15 +1,13 @@
 //! Expressions over the samples of a source.
 use crate::{
     OnError,
+    ahead::{PIECE, Pieces},
     expression::{Expression, Scalar, Type},
     failure::Failure,
 };
 use fdconvert_core::{Error, Image, Kind, Result, Sample, Schema, Source, Splits, Value, named};
 use rayon::prelude::*;
-use std::cell::OnceCell;
-
-/// Samples between two looks at the cancel switch.
-const CHUNK: usize = 4096;
+use std::cell::{Cell, OnceCell};
 
 /// An expression over what the samples of one source are.
 ///
@@ -63,28 +61,57 @@ impl<'a> Condition<'a> {
         step: &dyn Fn(u64) -> bool,
     ) -> Result<Vec<u64>> {
         let mut kept = Vec::new();
-        for chunk in indices.chunks(CHUNK) {
-            let looked: Vec<Result<bool>> =
-                chunk.par_iter().map(|&index| self.holds(index)).collect();
+        for chunk in indices.chunks(PIECE) {
+            // Only what has to be read is announced: `label == "cat" && width > 9` reads cats.
+            let mut looked: Vec<Option<Result<bool>>> = match self.source.reads_ahead() {
+                true => chunk.par_iter().map(|&index| self.known(index)).collect(),
+                false => chunk.iter().map(|_| None).collect(),
+            };
+            let unread = chunk.iter().zip(&looked).filter(|(_, known)| known.is_none());
+            let unread: Vec<u64> = unread.map(|(index, _)| *index).collect();
+            let mut unfilled = looked.iter_mut().filter(|known| known.is_none());
+            for (piece, _ahead) in Pieces::new(self.source, &unread) {
+                let read: Vec<_> = piece.par_iter().map(|&index| self.look(index, None)).collect();
+                for (holds, slot) in read.into_iter().zip(unfilled.by_ref()) {
+                    *slot = Some(holds);
+                }
+                if !step(piece.len() as u64) {
+                    return Err(Error::Cancelled);
+                }
+            }
             for (index, holds) in chunk.iter().zip(looked) {
+                let Some(holds) = holds else { continue };
                 if spared(holds, on_error)?.unwrap_or(true) {
                     kept.push(*index);
                 }
             }
-            if !step(chunk.len() as u64) {
+            if !step((chunk.len() - unread.len()) as u64) {
                 return Err(Error::Cancelled);
             }
         }
         Ok(kept)
     }
 
-    fn holds(&self, index: u64) -> Result<bool> {
+    /// What is known of a sample without reading it; `None` where it has to be read.
+    fn known(&self, index: u64) -> Option<Result<bool>> {
+        let is_missing = Cell::new(false);
+        let holds = self.look(index, Some(&is_missing));
+        (!is_missing.get()).then_some(holds)
+    }
+
+    /// Returns whether it holds of a sample. Where that cannot be told without reading it, and
+    /// `is_missing` is given, that is set, and the result means nothing.
+    fn look(&self, index: u64, is_missing: Option<&Cell<bool>>) -> Result<bool> {
         // Read once, whatever asks for it first.
         let read = OnceCell::new();
         let sample = || -> Result<&Sample<Image>> {
-            match read.get() {
-                Some(sample) => Ok(sample),
-                None => {
+            match (read.get(), is_missing) {
+                (Some(sample), _) => Ok(sample),
+                (None, Some(is_missing)) => {
+                    is_missing.set(true);
+                    Err(Error::Cancelled)
+                }
+                (None, None) => {
                     let sample = self.source.read(index)?;
                     Ok(read.get_or_init(|| sample))
                 }
@@ -120,12 +147,18 @@ impl<'a> Condition<'a> {
                     let at = self.splits.partition_point(|(_, range)| range.end <= index);
                     self.splits.get(at).map(|(name, _)| Scalar::Text(name.clone()))
                 }
-                Meaning::Field(field) => match self.source.plain_value(index, *field)? {
-                    Some(Value::Int(int)) => Some(Scalar::Int(int)),
-                    Some(Value::Float(float)) => Some(Scalar::Float(float)),
-                    Some(Value::Text(text)) => Some(Scalar::Text(text)),
-                    _ => None,
-                },
+                Meaning::Field(field) => {
+                    let value = match self.source.knows_plain_values() {
+                        true => self.source.plain_value(index, *field)?,
+                        false => sample()?.values.get(*field).cloned(),
+                    };
+                    match value {
+                        Some(Value::Int(int)) => Some(Scalar::Int(int)),
+                        Some(Value::Float(float)) => Some(Scalar::Float(float)),
+                        Some(Value::Text(text)) => Some(Scalar::Text(text)),
+                        _ => None,
+                    }
+                }
             })
         })
     }

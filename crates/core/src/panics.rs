@@ -1,0 +1,57 @@
+//! Panics of libraries that are caught, and become errors.
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook},
+    sync::Once,
+    thread,
+};
+
+thread_local! {
+    /// What this thread panics with is caught.
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what may panic and whose panic becomes an error, without a message on the terminal. Panics
+/// of other threads are reported as ever.
+///
+/// What `run` was in the middle of when it panicked must not matter later.
+///
+/// # Errors
+/// What it panicked with.
+pub fn caught<T>(run: impl FnOnce() -> T) -> thread::Result<T> {
+    quieten();
+    let outer = CAUGHT.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(run));
+    CAUGHT.set(outer);
+    result
+}
+
+/// Puts a hook in front of the one that reports panics, once: it passes on all others.
+fn quieten() {
+    static ONCE: Once = Once::new();
+    // A thread that is panicking cannot change the hook; the next call does.
+    if ONCE.is_completed() || thread::panicking() {
+        return;
+    }
+    ONCE.call_once(|| {
+        let report = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !CAUGHT.try_with(Cell::get).unwrap_or(false) {
+                report(panic);
+            }
+        }));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_result_and_the_mark_is_taken_away() {
+        let outcome: thread::Result<()> = caught(|| panic!("first"));
+        assert!(outcome.is_err_and(|panic| panic.downcast_ref() == Some(&"first")));
+        assert!(!CAUGHT.get());
+        assert!(caught(|| CAUGHT.get()).is_ok_and(|marked| marked));
+    }
+}

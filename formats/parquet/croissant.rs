@@ -1,0 +1,166 @@
+//! `NAME.croissant.json` beside a file: its description in MLCommons Croissant 1.0.
+//!
+//! It is a function of the file alone, so that `verify` finds what was changed in either.
+use super::{ParquetReader, layout::FORMAT, open::Part};
+use crate::sidecars::croissant::{data_type, document, field, object, record_set};
+use fdconvert_core::{Error, FieldSpec, Kind, Provenance, Result, Schema, message};
+use fdconvert_storage::{Blob, read_if_there};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// Of a description with the names of very many classes.
+const MAX_BYTES: u64 = 1 << 30;
+/// Bytes of a file that are hashed at once.
+const PIECE_BYTES: u64 = 4 << 20;
+/// The records of samples.
+const SAMPLES: &str = "samples";
+
+/// A complete file.
+pub(crate) struct Described<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) bytes: u64,
+    pub(crate) sha256: [u8; 32],
+    pub(crate) schema: &'a Schema,
+    pub(crate) made: &'a Provenance,
+}
+
+/// Where the description of a file lies: beside it, under its whole name, so that those of several
+/// files in a folder differ.
+pub(crate) fn path_of(file: &Path) -> PathBuf {
+    let mut name = OsString::from(file.as_os_str());
+    name.push(".croissant.json");
+    name.into()
+}
+
+impl Described<'_> {
+    /// The bytes of the description.
+    pub(crate) fn document(&self) -> Vec<u8> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let file = object(&name, "application/x-parquet", self.bytes, &self.sha256);
+        let mut names = Names(Vec::new());
+        let (mut fields, mut record_sets) = (Vec::new(), Vec::new());
+        let column = |column: &str, member: Option<&str>| {
+            let mut source = json!({"fileObject": {"@id": &*name}, "extract": {"column": column}});
+            if let (Some(member), Value::Object(source)) = (member, &mut source) {
+                source.insert("transform".to_owned(), json!({"jsonPath": member}));
+            }
+            source
+        };
+        let first = self.schema.first_image().and_then(|at| self.schema.fields.get(at));
+        if let Some(image) = first {
+            let of_path = column(&image.name, Some("path"));
+            fields.push(field(SAMPLES, &names.free("key"), &json!("sc:Text"), &of_path));
+        }
+        for spec in &self.schema.fields {
+            let (kind, member) = match data_type(&spec.kind) {
+                Some(kind) => (kind, None),
+                None if spec.kind == Kind::Image => ("sc:ImageObject", Some("bytes")),
+                None => continue,
+            };
+            let name = names.free(&spec.name);
+            let source = column(&spec.name, member);
+            let mut described = field(SAMPLES, &name, &json!(kind), &source);
+            if let (Some(classes), Value::Object(described)) =
+                (classes(&name, spec), &mut described)
+            {
+                let number = json!({"@id": format!("{name}_classes/number")});
+                described.insert("references".to_owned(), json!({ "field": number }));
+                record_sets.push(classes);
+            }
+            fields.push(described);
+        }
+        record_sets.insert(0, record_set(SAMPLES, first.map(|_| "key"), &fields));
+        document("Images in a Parquet file", Some(self.made), &[file], &record_sets)
+    }
+}
+
+/// Names of fields so far.
+struct Names(Vec<String>);
+
+impl Names {
+    /// The name, with `_` behind it where it is taken.
+    fn free(&mut self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while self.0.contains(&name) {
+            name.push('_');
+        }
+        self.0.push(name.clone());
+        name
+    }
+}
+
+/// The names of the classes of a label, by their numbers.
+fn classes(name: &str, spec: &FieldSpec) -> Option<Value> {
+    let names = spec.class_names.as_ref()?;
+    let id = format!("{name}_classes");
+    let rows = names.iter().enumerate().map(
+        |(number, class)| json!({format!("{id}/number"): number, format!("{id}/name"): class}),
+    );
+    let column = |column: &str, kind: &str| {
+        let id = format!("{id}/{column}");
+        json!({"@type": "cr:Field", "@id": id, "name": column, "dataType": kind})
+    };
+    let fields = [column("number", "sc:Integer"), column("name", "sc:Text")];
+    let mut classes = record_set(&id, Some("number"), &fields);
+    if let Value::Object(classes) = &mut classes {
+        classes.insert("dataType".to_owned(), json!("sc:Enumeration"));
+        classes.insert("data".to_owned(), rows.collect());
+    }
+    Some(classes)
+}
+
+/// What is wrong with the description that lies beside a file of ours, if one does.
+pub(crate) fn problem(reader: &ParquetReader, part: &Part) -> Option<Error> {
+    if !reader.is_stored {
+        return None;
+    }
+    let made = &part.index.as_ref()?.meta().provenance;
+    let path = path_of(&part.file.path);
+    match compare(&reader.schema, part, made, &path) {
+        Ok(None) => None,
+        Ok(Some(what)) => {
+            let cure = "pack again, or move the description away";
+            Some(Error::corrupt(FORMAT, &path, 0, message!("{what}; {cure}")))
+        }
+        Err(error) => Some(error),
+    }
+}
+
+fn compare(
+    schema: &Schema,
+    part: &Part,
+    made: &Provenance,
+    path: &Path,
+) -> Result<Option<&'static str>> {
+    let Some(found) = read_if_there(path, MAX_BYTES)? else { return Ok(None) };
+    let (file, bytes) = (&part.file, part.file.data.len());
+    let sha256 = sha256(&file.data)?;
+    let described = Described { path: &file.path, bytes, sha256, schema, made };
+    // As documents: another build may have its members in another order.
+    let parse = |text: &[u8]| serde_json::from_slice::<Value>(text).ok();
+    let (found, wanted) = (parse(&found), parse(&described.document()));
+    if found.is_some() && found == wanted {
+        return Ok(None);
+    }
+    let hash_of = |document: Option<Value>| document?.pointer("/distribution/0/sha256").cloned();
+    if hash_of(found) != hash_of(wanted) {
+        return Ok(Some("it describes another file than the one beside it"));
+    }
+    // Another version may have written other words.
+    let is_of_this_version = made.tool == concat!("fdconvert ", env!("CARGO_PKG_VERSION"));
+    Ok(is_of_this_version.then_some("it is not what was written with the file"))
+}
+
+fn sha256(data: &Blob) -> Result<[u8; 32]> {
+    let (mut hash, mut at) = (Sha256::new(), 0);
+    while at < data.len() {
+        let piece = data.read(at, PIECE_BYTES.min(data.len() - at))?.unwrap_or_default();
+        hash.update(&piece);
+        at += PIECE_BYTES;
+    }
+    Ok(hash.finalize().into())
+}
