@@ -361,6 +361,10 @@ impl Source for ParquetReader {
         }
     }
 
+    fn keeps_pixels(&self, field: usize) -> bool {
+        self.provenance().is_some_and(|made| made.keeps_pixels(self.schema(), field))
+    }
+
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         if let Some(mut regions) = self.image_regions(index) {
             return Some(regions.next()?.image?.codec);

@@ -138,14 +138,19 @@ fn paused_in_a_shard(planned: &Planned, name: &str, lease: &str) -> (Child, Path
     caught.unwrap()
 }
 
-/// Pauses a worker as soon as it has a place to write in; none where it was faster.
+/// Pauses a worker as soon as it writes in its place; none where it was faster. One that has made the
+/// place, and nothing in it, has not taken the shard yet.
 fn pause_in_a_shard(mut worker: Child, out: &Path) -> Option<Child> {
     let records = out.join(".fdconvert");
-    let has = |folder: &Path, wanted: &str| {
-        let names = fs::read_dir(folder).into_iter().flatten().flatten();
-        names.into_iter().any(|entry| entry.path().extension().is_some_and(|it| it == wanted))
+    let within = |folder: &Path, wanted: &str| -> Vec<PathBuf> {
+        let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        paths.filter(|path| path.extension().is_some_and(|it| it == wanted)).collect()
     };
-    let writes = || has(&records.join("leases"), "place");
+    let has = |folder: &Path, wanted: &str| !within(folder, wanted).is_empty();
+    let writes = || {
+        let places = within(&records.join("leases"), "place");
+        places.iter().any(|place| place.join("shard").exists())
+    };
     while worker.try_wait().unwrap().is_none() {
         if writes() {
             signal(&worker, "-STOP");

@@ -184,6 +184,11 @@ impl Source for Concat {
             .map_or(Ok(None), |(at, inner)| self.sources[at].plain_value(inner, field))
     }
 
+    /// Labels of one source are labels of all: what is kept too much can be seen.
+    fn keeps_pixels(&self, field: usize) -> bool {
+        self.sources.iter().any(|source| source.keeps_pixels(field))
+    }
+
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         self.locate(index).and_then(|(at, inner)| self.sources[at].codec_hint(inner))
     }

@@ -71,8 +71,8 @@ pub fn dedup(
     Ok(Deduped { kept: kept.collect(), pairs, other_label })
 }
 
-/// The images of a sample and, to be compared, its label; `None` if it has no images. Raw pixels have no header, so size and codec are
-/// part of it.
+/// The images of a sample and, to be compared, its label; `None` if it has no images. Raw pixels
+/// have no header, so size and codec are part of it.
 fn hash(source: &dyn Source, index: u64) -> Result<Option<(u128, u64)>> {
     let sample = source.read(index)?;
     let mut hash = Xxh3Default::new();
