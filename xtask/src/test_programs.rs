@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let cores = available_parallelism().map_or(1, NonZero::get);
     shell::each_beside(&programs, N_BESIDE, |program| {
         let heading = format!("     Running {} of {}", program.name, program.folder.display());
-        let n_threads = if program.name == WAITING { 2 * cores } else { cores.div_ceil(N_BESIDE) };
+        let n_threads = if program.name == WAITING { cores } else { cores.div_ceil(N_BESIDE) };
         let mut command = Command::new(&program.path);
         command.current_dir(&program.folder).env("RUST_TEST_THREADS", n_threads.to_string());
         shell::run_beside(&mut command, &heading)
