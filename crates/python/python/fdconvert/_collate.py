@@ -27,5 +27,6 @@ def collate(batch: Sequence[Array], *, collate_fn_map: Any = None) -> Any:
         )
         raise TypeError(what)
     import torch
+    from torch.utils.dlpack import from_dlpack
 
-    return torch.stack([torch.from_dlpack(array) for array in batch])
+    return torch.stack([from_dlpack(array) for array in batch])

@@ -77,7 +77,8 @@ class _Group:
             return [bytes(part.numpy()) for part in received.split(due)]
 
     def _run(self, *call: Any) -> None:
-        work = self._torch.distributed.all_to_all_single(*call, group=self._group, async_op=True)
+        all_to_all: Any = self._torch.distributed.all_to_all_single
+        work = all_to_all(*call, group=self._group, async_op=True)
         while not self._is_over:
             try:
                 work.wait(PIECE)

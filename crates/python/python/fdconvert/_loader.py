@@ -682,9 +682,9 @@ def _to_numpy() -> Callable[[Any], Any]:
 
 
 def _to_torch() -> Callable[[Any], Any]:
-    import torch
+    from torch.utils.dlpack import from_dlpack
 
-    convert: Callable[[Any], Any] = torch.from_dlpack
+    convert: Callable[[Any], Any] = from_dlpack
     return convert
 
 
