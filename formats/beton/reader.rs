@@ -259,10 +259,6 @@ impl Source for BetonReader {
         Ok(u64_at(self.row(index)?, column.offset).map(u64::cast_signed))
     }
 
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.provenance().is_some_and(|made| made.keeps_pixels(self.schema(), field))
-    }
-
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         let column = self.first_image()?;
         match ImageCell::parse(self.row(index).ok()?, column.offset)?.mode {

@@ -330,10 +330,6 @@ impl Source for MdsReader {
         label.map(Some).map_err(|what| bad(stored.shard, index, None, &what))
     }
 
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.provenance().is_some_and(|made| made.keeps_pixels(self.schema(), field))
-    }
-
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         let position = self.fields.schema.first_image()?;
         if let Some(region) = self.image_regions(index).and_then(|mut regions| regions.next()) {

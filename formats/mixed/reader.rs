@@ -194,10 +194,6 @@ impl Source for MixedReader {
         found.map_or_else(|_| format!("#{index}"), |(part, position)| part.key(position))
     }
 
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.provenance().is_some_and(|made| made.keeps_pixels(self.schema(), field))
-    }
-
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         self.place(index).map(|(codec, _)| codec)
     }

@@ -1,18 +1,25 @@
 //! Keys of samples in files of others: the path beside the image, or the number of the row. The
 //! latter has no extension: that would take a look into every image.
 use super::{ParquetReader, cell::Cell, columns::How};
-use fdconvert_core::Codec;
-use std::collections::BTreeMap;
+use fdconvert_core::{Codec, Result};
+use std::{collections::BTreeMap, ops::Range};
 
 /// Longer paths are not names.
 const MAX_KEY_BYTES: usize = 1024;
 
 /// The keys that are not the number of their row.
 #[derive(Debug, Default)]
-pub(crate) struct Keys(BTreeMap<u64, Box<str>>);
+pub(crate) struct Keys {
+    by_index: BTreeMap<u64, Box<str>>,
+    /// The column of the paths.
+    path: usize,
+    /// Samples whose paths could not be read.
+    pub(crate) unread: Vec<Range<u64>>,
+}
 
 impl Keys {
-    /// Reads the paths of all samples. Where one cannot be read, its number is its key.
+    /// Reads the paths of all samples. Where one cannot be read, its number stands for it, and
+    /// reading the sample is [an error](Self::check).
     pub(crate) fn read(reader: &ParquetReader) -> Self {
         let path = reader.columns.iter().find_map(|column| match column.how {
             How::Image { path, .. } => Some(path),
@@ -21,7 +28,7 @@ impl Keys {
         let Some(path) = path.flatten() else { return Self::default() };
         let mut keys = BTreeMap::new();
         let mut taken = BTreeMap::new();
-        let mut index = 0;
+        let (mut index, mut unread) = (0, Vec::new());
         while index < reader.n_samples {
             match reader.flat(index, path) {
                 Ok(Cell::Text(text)) => {
@@ -32,7 +39,11 @@ impl Keys {
                 }
                 Ok(_) => index += 1,
                 // Its row group is damaged: to try each of its rows would take long.
-                Err(_) => index = reader.group_end(index),
+                Err(_) => {
+                    let end = reader.group_end(index);
+                    unread.push(index..end);
+                    index = end;
+                }
             }
         }
         if keys.len() as u64 != reader.n_samples {
@@ -40,11 +51,24 @@ impl Keys {
             let stem = |key: &str| Codec::strip_extension(key).unwrap_or(key).to_owned();
             keys.retain(|_, key| !stem(key).bytes().all(|byte| byte.is_ascii_digit()));
         }
-        Self(keys)
+        Self { by_index: keys, path, unread }
     }
 
     pub(crate) fn get(&self, index: u64) -> Option<&str> {
-        self.0.get(&index).map(AsRef::as_ref)
+        self.by_index.get(&index).map(AsRef::as_ref)
+    }
+
+    /// Refuses a sample whose path could not be read: under its number it would be another one.
+    ///
+    /// # Errors
+    /// What is wrong with the path, or that something was.
+    pub(crate) fn check(&self, reader: &ParquetReader, index: u64) -> Result<()> {
+        if !self.unread.iter().any(|range| range.contains(&index)) {
+            return Ok(());
+        }
+        reader.flat(index, self.path)?;
+        // A file in a store that was not to be had for a while, or a row behind the damaged one.
+        Err(reader.bad(index, "paths of its row group could not be read, so its name is not known"))
     }
 }
 

@@ -361,10 +361,6 @@ impl Source for ParquetReader {
         }
     }
 
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.provenance().is_some_and(|made| made.keeps_pixels(self.schema(), field))
-    }
-
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         if let Some(mut regions) = self.image_regions(index) {
             return Some(regions.next()?.image?.codec);
@@ -404,7 +400,11 @@ impl Reader for ParquetReader {
         let (_, part, _) = self.part_of(index)?;
         match &part.index {
             Some(block) => self.indexed(part, block, index),
-            None => self.sample(index),
+            None => {
+                let checked = self.keys().check(self, index);
+                checked.map_err(|error| self.of_sample(index, error))?;
+                self.sample(index)
+            }
         }
     }
 

@@ -186,10 +186,6 @@ impl Source for WdsReader {
         })
     }
 
-    fn keeps_pixels(&self, field: usize) -> bool {
-        self.provenance().is_some_and(|made| made.keeps_pixels(self.schema(), field))
-    }
-
     fn codec_hint(&self, index: u64) -> Option<Codec> {
         let (shard, sample) = self.locate(index).ok()?;
         let image = self.schema.first_image()?;

@@ -1,4 +1,4 @@
-use crate::{Message, Schema};
+use crate::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -15,28 +15,6 @@ pub struct Provenance {
     /// Samples of the source that are not in the dataset, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-}
-
-/// The parameter that names the fields whose images are labels, as a JSON list.
-const MASKS: &str = "masks";
-
-impl Provenance {
-    /// Records which fields hold images that are labels, if any do.
-    pub fn set_masks(&mut self, names: &[&str]) {
-        if !names.is_empty() {
-            let names = serde_json::Value::from(names.to_vec());
-            self.params.insert(MASKS.into(), names.to_string());
-        }
-    }
-
-    /// Returns whether the images of a field were labels when the dataset was made, so that
-    /// [their pixels stay](crate::Source::keeps_pixels) when it is packed again.
-    #[must_use]
-    pub fn keeps_pixels(&self, schema: &Schema, field: usize) -> bool {
-        let names = self.params.get(MASKS).and_then(|names| serde_json::from_str(names).ok());
-        let names: Vec<String> = names.unwrap_or_default();
-        schema.fields.get(field).is_some_and(|field| names.contains(&field.name))
-    }
 }
 
 /// A sample that was left out.

@@ -236,16 +236,12 @@ impl Dataset<'_> {
             params.insert("jpeg-index".into(), grid_bits.to_string());
         }
         params.extend(self.params.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let mut provenance = Provenance {
+        Provenance {
             tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
             source: self.source.name(),
             params,
             skipped: Vec::new(),
-        };
-        let fields = self.source.schema().fields.iter().enumerate();
-        let masks = fields.filter(|(at, _)| self.source.keeps_pixels(*at));
-        provenance.set_masks(&masks.map(|(_, field)| &*field.name).collect::<Vec<_>>());
-        provenance
+        }
     }
 }
 
