@@ -27,6 +27,7 @@ def collate(batch: Sequence[Array], *, collate_fn_map: Any = None) -> Any:
         )
         raise TypeError(what)
     import torch
-    from torch.utils.dlpack import from_dlpack
 
-    return torch.stack([from_dlpack(array) for array in batch])
+    # What torch has, and does not declare as exported.
+    undeclared: Any = torch
+    return torch.stack([undeclared.from_dlpack(array) for array in batch])

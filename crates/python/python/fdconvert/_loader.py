@@ -682,9 +682,11 @@ def _to_numpy() -> Callable[[Any], Any]:
 
 
 def _to_torch() -> Callable[[Any], Any]:
-    from torch.utils.dlpack import from_dlpack
+    import torch
 
-    convert: Callable[[Any], Any] = from_dlpack
+    # What torch has, and does not declare as exported.
+    undeclared: Any = torch
+    convert: Callable[[Any], Any] = undeclared.from_dlpack
     return convert
 
 
