@@ -14,6 +14,7 @@ itself.
 
 from typing import TYPE_CHECKING
 
+from fdconvert._batch import Batch, Geometry, Objects
 from fdconvert._commands import (
     diff,
     inspect,
@@ -35,7 +36,7 @@ from fdconvert._fdconvert import (
     decode,
     set_store_options,
 )
-from fdconvert._loader import Batch, Geometry, Loader, Objects
+from fdconvert._loader import Loader
 from fdconvert._writer import Writer
 
 if TYPE_CHECKING:
