@@ -15,7 +15,7 @@ pub(crate) struct Sink {
     hash: Xxh3,
     /// Why the last write failed: the library would tell less.
     failed: Option<Error>,
-    /// Of all bytes, where somebody asked for it.
+    /// Of all bytes, if a description of the file is written.
     whole: Option<Whole>,
 }
 
