@@ -65,10 +65,9 @@ stores: ## Serve STORES as S3 does, slowly, and by s3s-fs: make stores STORES=DI
 	$(XTASK) stores "$(STORES)" --latency $(or $(LATENCY),65) --faults $(or $(FAULTS),0) \
 	  $(if $(filter none,$(OTHERS)),,--s3s-fs)
 
-guide: ## Run what the README and the guide show (and build the book, if mdbook is installed).
+guide: ## Run what the README and the guide show.
 	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver
 	$(XTASK) guide
-	@if command -v mdbook >/dev/null; then mdbook build docs; else echo "guide: no book, mdbook is not installed"; fi
 
 lint: setup lock fmt clippy doc deny ## Everything that is checked without running the code.
 
