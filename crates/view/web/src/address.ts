@@ -82,9 +82,19 @@ export function whole(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** `256-512` as two numbers; either may be missing. */
-export function range(text: string): [number | null, number | null] {
-  const found = /^(-?[\d.]+(?:e[-+]?\d+)?)?-(-?[\d.]+(?:e[-+]?\d+)?)?$/i.exec(text);
-  const end = (part: string | undefined) => (part === undefined ? null : Number(part));
-  return found ? [end(found[1]), end(found[2])] : [null, null];
+/** The ends of a range such as `256-512`; either may be missing. Fields may be below 0. */
+export function range(name: string, text: string): [number | null, number | null] {
+  const end = (part: string) => (part === "" || !Number.isFinite(Number(part)) ? null : Number(part));
+  const signed = name.startsWith("f.");
+  if (!signed && text.startsWith("-")) return [null, end(text.slice(1))];
+  // A sign, or that of an exponent, divides nothing.
+  for (let at = 1; at < text.length; at += 1) {
+    if (text[at] === "-" && !/e/i.test(text[at - 1] ?? "")) return [end(text.slice(0, at)), end(text.slice(at + 1))];
+  }
+  return [end(text), end(text)];
+}
+
+/** The range of two ends as the server reads it, where an empty text is no end. */
+export function rangeText(name: string, from: string, to: string): string {
+  return from === "" && name.startsWith("f.") ? `-inf-${to}` : `${from}-${to}`;
 }

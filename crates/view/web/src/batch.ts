@@ -21,7 +21,7 @@ const CHOICES: Choice[] = [
   { name: "epoch", title: "Epoch", value: "0", most: 1e9 },
   { name: "seed", title: "Seed", value: "0", most: 1e15 },
   { name: "rows", title: "Rows", value: "16", least: 1, most: 64 },
-  { name: "side", title: "Side", value: "224", least: 16, most: 1024 },
+  { name: "side", title: "Side", value: "224", least: 16, most: 512 },
   { name: "crop", title: "Crop", value: "random", options: [["random", "Random"], ["center", "Centre"], ["letterbox", "Letterbox"]] },
   { name: "flip", title: "Flip", value: "1", options: [["1", "At random"], ["0", "Never"]] },
   {
@@ -128,6 +128,8 @@ export class BatchView implements Page {
       URL.revokeObjectURL(this.blob);
       this.blob = URL.createObjectURL(picture);
       fill(this.problem);
+      const last = this.inputs.get("step");
+      if (batch.steps !== undefined && last instanceof HTMLInputElement) last.max = String(Math.max(0, batch.steps - 1));
       fill(this.result, ...batch.rows.map((row, at) => this.tile(row, at, batch.rows.length, batch.side)));
     } catch (error) {
       if (isQuiet(error)) return;
@@ -146,7 +148,7 @@ export class BatchView implements Page {
     picture.style.backgroundImage = `url("${this.blob}")`;
     picture.style.backgroundSize = `100% ${rows * 100}%`;
     picture.style.backgroundPosition = `0 ${rows > 1 ? (at / (rows - 1)) * 100 : 0}%`;
-    const caption = h("span", { class: "caption" }, [name || `#${count(row.sample)}`, tail(row.key)].join("\n"));
+    const caption = h("span", { class: "caption" }, [row.failed ? "failed" : name || `#${count(row.sample)}`, tail(row.key)].join("\n"));
     const link = { href: address.format(address.sample(row.sample)), title: row.key, "aria-label": `Row ${at}: ${[name, row.key].filter(Boolean).join(", ")}` };
     return h("div", { role: "listitem" }, h("a", link, picture, caption));
   }

@@ -132,7 +132,7 @@ export class CompareView implements Page {
         if (shown === SHOWN) break;
       }
       if (shown < SHOWN && answer.rows.length === 0) {
-        if (answer.scanned >= this.n || at < answer.total) return this.ended(shown);
+        if (answer.scanned >= this.app.dataset.samples) return this.ended(shown);
         await new Promise((wake) => setTimeout(wake, POLL_MS));
         if (signal.aborted) return;
       }
@@ -141,12 +141,6 @@ export class CompareView implements Page {
     fill(this.progress);
     this.next.href = address.format(this.address(at));
     this.next.hidden = false;
-  }
-
-  /** How many samples both have to be looked at for. */
-  private get n(): number {
-    const { samples, second } = this.app.dataset;
-    return Math.min(samples, second?.samples ?? 0);
   }
 
   private looking(at: number, total: number): void {

@@ -55,12 +55,14 @@ export class DamageCheck {
     });
   }
 
-  private show({ checked, samples, damaged }: Damage): void {
+  private show({ checked, samples, found: n, damaged }: Damage): void {
     const done = checked >= samples;
     this.bar.max = Math.max(1, samples);
     this.bar.value = checked;
     this.bar.hidden = done;
-    const found = damaged.length === 0 ? "none damaged" : `${plural(damaged.length, "sample")} damaged`;
+    const total = n ?? damaged.length;
+    const first = total > damaged.length ? `, of which the first ${count(damaged.length)} are listed` : "";
+    const found = total === 0 ? "none damaged" : `${plural(total, "sample")} damaged${first}`;
     // A screen reader need not hear each step.
     this.said.setAttribute("aria-live", done ? "polite" : "off");
     say(this.said, done ? `${plural(samples, "sample")} checked, ${found}.` : `${count(checked)} of ${count(samples)} checked, ${found} so far.`);

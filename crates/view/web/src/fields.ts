@@ -64,11 +64,11 @@ function pretty(text: string): string {
   }
 }
 
-function numbers(all: number[], shape: number[] | null): string {
+function numbers(all: (number | boolean | null)[], shape: number[] | null): string {
   const columns = shape && shape.length > 1 ? Math.max(1, shape.at(-1) ?? 8) : 8;
   const lines: string[] = [];
   for (let at = 0; at < all.length; at += columns) {
-    lines.push(all.slice(at, at + columns).map(plain).join(", "));
+    lines.push(all.slice(at, at + columns).map((value) => (typeof value === "number" ? plain(value) : String(value ?? "nan"))).join(", "));
   }
   return lines.join("\n");
 }

@@ -202,6 +202,7 @@ export class GridView implements Page {
 
   private async jumpTo(sample: number, byHand: boolean): Promise<void> {
     this.coming?.abort();
+    if (sample >= this.app.dataset.samples) return this.complain(this.notThere(sample));
     const coming = new AbortController();
     this.coming = coming;
     try {

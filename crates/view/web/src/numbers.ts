@@ -1,6 +1,6 @@
 // A facet of numbers: a histogram in which a range can be drawn, and two fields for its ends.
 
-import { type Filter, range, values, without } from "./address";
+import { type Filter, range, rangeText, values, without } from "./address";
 import { h, s, say, set } from "./dom";
 import { count, number } from "./format";
 import type { Bin, Facet } from "./types";
@@ -93,12 +93,12 @@ export class NumbersBody {
 
   private range(): [number | null, number | null] {
     const text = values(this.filters(), this.name).at(-1);
-    return text === undefined ? [null, null] : range(text);
+    return text === undefined ? [null, null] : range(this.name, text);
   }
 
   private set(from: string, to: string): void {
     const rest = without(this.filters(), this.name);
-    this.choose(from === "" && to === "" ? rest : [...rest, [this.name, `${from}-${to}`]]);
+    this.choose(from === "" && to === "" ? rest : [...rest, [this.name, rangeText(this.name, from, to)]]);
   }
 
   private binAt(event: PointerEvent): number {

@@ -144,7 +144,9 @@ export class SampleView implements Page {
     if (objects === null && first && masks.length > 0 && size !== null) objects = { size, items: [] };
     this.over = objects === null ? null : overlay(objects, masks);
     const label = `Image ${image.name} of ${sample.key}`;
-    this.stage = new Stage(`image/${sample.sample}/${at}${this.set}`, label, objects?.size ?? size, this.over?.root ?? null);
+    // Coordinates may be of the image as it is stored, or of the upright one.
+    const asStored = objects !== null && size !== null && objects.size[0] === size[0] && objects.size[1] === size[1];
+    this.stage = new Stage(`image/${sample.sample}/${at}${this.set}`, label, objects?.size ?? size, this.over?.root ?? null, asStored);
     return [this.stage.root, h("div", { class: "under" }, this.stage.tools, this.over?.controls ?? "")];
   }
 
@@ -156,10 +158,12 @@ export class SampleView implements Page {
       fact("Offset", `${count(place.offset)}, ${bytes(place.bytes)} long`),
       place.xxh3 === null ? null : fact("XXH3", place.xxh3, true),
     ];
-    const verified = sample.verified === null ? "not checked" : sample.verified ? "as stored" : "DAMAGED: the bytes are not those that were stored";
+    const damaged = `DAMAGED: ${sample.cause ?? "the bytes are not those that were stored"}`;
+    const verified = sample.verified === null ? "none is stored" : sample.verified ? "fits the bytes" : damaged;
     return h(
       "div",
       { class: "facts" },
+      sample.objects_error !== undefined && h("p", { class: "failure" }, `Objects cannot be drawn: ${sample.objects_error}`),
       h("section", null, h("h2", null, "Fields"), fieldsTable(sample, this.set)),
       h("section", null, h("h2", null, "Stored"), h("dl", null, ...flat([split, ...(stored ?? []), fact("Checksum", verified)]))),
       sample.exif.length > 0 &&

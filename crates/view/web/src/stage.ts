@@ -19,22 +19,23 @@ export class Stage {
   private size: [number, number] | null = null;
   private fitted = true;
   private blob = "";
+  private readonly isGiven: boolean;
 
   constructor(
     url: string,
     label: string,
     size: [number, number] | null,
     over: HTMLElement | null,
+    /** Shows the image as it is stored, and not as its EXIF turns it. */
+    asStored: boolean,
   ) {
     this.size = size;
     this.image.alt = label;
     this.room.setAttribute("aria-label", label);
     this.toggle.addEventListener("click", () => this.swap());
-    if (over !== null) {
-      // Objects count in pixels as they are stored, which an orientation would turn.
-      this.frame.classList.add("stored");
-      this.frame.append(over);
-    }
+    this.frame.classList.toggle("stored", asStored);
+    if (over !== null) this.frame.append(over);
+    this.isGiven = over !== null && size !== null;
     this.observer.observe(this.room);
     this.fit();
     void this.load(url);
@@ -58,8 +59,8 @@ export class Stage {
       if (this.request.signal.aborted) return URL.revokeObjectURL(this.blob);
       this.image.src = this.blob;
       await this.image.decode();
-      const over = this.frame.classList.contains("stored");
-      if (this.size === null || !over) this.size = [this.image.naturalWidth, this.image.naturalHeight];
+      // Without anything drawn over it, the image knows best.
+      if (!this.isGiven) this.size = [this.image.naturalWidth, this.image.naturalHeight];
       this.fit();
     } catch (error) {
       if (isQuiet(error) || this.request.signal.aborted) return;

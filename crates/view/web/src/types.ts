@@ -97,7 +97,7 @@ export interface Value {
   dtype?: string | null;
   shape?: number[] | null;
   hex?: string | null;
-  numbers?: number[] | null;
+  numbers?: (number | boolean | null)[] | null;
 }
 
 export interface Item {
@@ -124,16 +124,22 @@ export interface Sample {
   objects: Objects | null;
   verified: boolean | null;
   python: string;
+  /** Why it is not as it was stored. */
+  cause?: string;
+  objects_error?: string;
 }
 
 export interface Batch {
-  rows: { sample: number; key: string; label: number | null }[];
+  rows: { sample: number; key: string; label: number | null; failed?: boolean }[];
   side: number;
+  steps?: number;
 }
 
 export interface Damage {
   checked: number;
   samples: number;
+  /** How many are damaged; those below are the first of them. */
+  found?: number;
   damaged: { sample: number; key: string; cause: string }[];
 }
 

@@ -36,7 +36,7 @@ column["f.score"] = (i) => (mix(i + 5) % 1000) / 1000;
 const NUMBERS = ["width", "height", "bytes", "aspect", "f.score"];
 
 function inRange(text, value) {
-  const [, from, to] = /^(-?[\d.]*)-(-?[\d.]*)$/.exec(text) ?? [];
+  const [, from, to] = /^(-?[\d.]*)-(-?[\d.]*)$/.exec(text.replace(/^-inf/, "")) ?? [];
   return (!from || value >= Number(from)) && (!to || value <= Number(to));
 }
 
