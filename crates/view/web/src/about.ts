@@ -3,7 +3,7 @@
 import * as address from "./address";
 import type { App, Page } from "./app";
 import { DamageCheck } from "./damage";
-import { h } from "./dom";
+import { h, longText } from "./dom";
 import { count, plural, short } from "./format";
 import type { Dataset, Field } from "./types";
 
@@ -59,10 +59,10 @@ function summary(dataset: Dataset): HTMLElement {
 }
 
 function schema(fields: Field[]): HTMLElement {
-  const classes = ({ classes }: Field) => {
+  const classes = ({ name, classes }: Field) => {
     if (!Array.isArray(classes) || classes.length === 0) return "";
-    const names = classes.map((name, label) => `${label}: ${name}`).join("\n");
-    return h("details", null, h("summary", null, plural(classes.length, "class", "classes")), h("pre", { tabindex: "0", "aria-label": "Classes" }, names));
+    const names = classes.map((text, label) => `${label}: ${text}`).join("\n");
+    return h("details", null, h("summary", null, plural(classes.length, "class", "classes")), longText(`Classes of ${name}`, names));
   };
   const rows = fields.map((field) => h("tr", null, h("th", { scope: "row" }, field.name), h("td", null, field.kind), h("td", null, classes(field))));
   return table(["Field", "Kind", "Classes"], rows);

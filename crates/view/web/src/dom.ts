@@ -50,6 +50,11 @@ export function add(element: Element, children: Child[]): void {
   }
 }
 
+/** A long text in a box that scrolls, which keyboards must reach then. */
+export function longText(label: string, text: string, className = ""): HTMLPreElement {
+  return h("pre", { class: className || null, role: "group", tabindex: "0", "aria-label": label }, text);
+}
+
 /** Puts the children in place of all that the element has. */
 export function fill(element: Element, ...children: Child[]): void {
   element.replaceChildren();

@@ -14,8 +14,13 @@ export function exportMenu(filters: () => readonly Filter[]): Menu {
   const root = h("details", { class: "menu" }, summary);
   let body: HTMLElement | null = null;
 
+  const outside = (event: Event) => {
+    if (event.target instanceof Node && !root.contains(event.target)) root.open = false;
+  };
   root.addEventListener("toggle", () => {
     body?.remove();
+    if (root.open) document.addEventListener("pointerdown", outside);
+    else document.removeEventListener("pointerdown", outside);
     body = root.open ? contents(filters()) : null;
     if (body !== null) root.append(body);
   });

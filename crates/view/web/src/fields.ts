@@ -1,6 +1,6 @@
 // The values of a sample, each as its kind is read best.
 
-import { h } from "./dom";
+import { h, longText } from "./dom";
 import { bytes, count, number } from "./format";
 import type { Sample, Value } from "./types";
 
@@ -30,16 +30,16 @@ function contents(value: Value, place: string): (Node | string)[] {
       const shape = value.shape ? ` [${value.shape.join(", ")}]` : "";
       const facts = [`${value.dtype ?? ""}${shape}`.trim(), value.bytes == null ? "" : bytes(value.bytes)].filter(Boolean);
       const parts: Node[] = [];
-      if (value.numbers) parts.push(h("pre", { tabindex: "0", "aria-label": `Numbers of ${value.name}` }, numbers(value.numbers, value.shape ?? null)));
-      if (value.hex) parts.push(h("pre", { class: "hex", tabindex: "0", "aria-label": `First bytes of ${value.name}` }, hexDump(value.hex)));
+      if (value.numbers) parts.push(longText(`Numbers of ${value.name}`, numbers(value.numbers, value.shape ?? null)));
+      if (value.hex) parts.push(longText(`First bytes of ${value.name}`, hexDump(value.hex), "hex"));
       return [facts.join(", "), h("div", { class: "line" }, download("Download")), ...parts];
     }
     case "json": {
       const text = typeof value.value === "string" ? pretty(value.value) : JSON.stringify(value.value, null, 2);
-      return [h("pre", { tabindex: "0", "aria-label": value.name }, text ?? ""), ...cut(value, download)];
+      return [longText(value.name, text ?? ""), ...cut(value, download)];
     }
     case "text":
-      return [h("div", { class: "text" }, String(value.value ?? "")), ...cut(value, download)];
+      return [longText(value.name, String(value.value ?? ""), "text"), ...cut(value, download)];
     default: {
       const its = typeof value.value === "number" ? plain(value.value) : String(value.value ?? "");
       return value.class == null ? [its] : [h("strong", null, value.class), ` ${its}`];

@@ -32,6 +32,8 @@ export class Grid {
   private cell = 160;
   private pitch = 200;
   private captions = true;
+  /** Sizes are known as soon as the grid is in the page. */
+  private measured = false;
   private drawnTop = 0;
   private flying = 0;
   private stopListening: () => void = () => undefined;
@@ -73,6 +75,7 @@ export class Grid {
 
   /** Puts a place at the top, with the focus on it. */
   jump(index: number, takeFocus: boolean): void {
+    if (!this.measured) this.layout();
     this.focus = this.clamp(index);
     this.scroll.to(Math.floor(this.focus / this.columns) * this.pitch);
     if (takeFocus) this.takeFocus();
@@ -87,8 +90,9 @@ export class Grid {
   }
 
   takeFocus(): void {
+    if (!this.measured) this.layout();
     this.reveal(this.focus);
-    this.shown.get(this.focus)?.root.focus({ preventScroll: true });
+    (this.shown.get(this.focus)?.root ?? this.tiles).focus({ preventScroll: true });
   }
 
   key(event: KeyboardEvent): boolean {
@@ -167,6 +171,7 @@ export class Grid {
   private layout(): void {
     const width = this.root.clientWidth - 2 * GAP;
     if (width <= 0) return;
+    this.measured = true;
     const place = this.scroll.top > 0 ? this.place : 0;
     const before = [this.columns, this.pitch, this.captions].join();
     this.measure(width);

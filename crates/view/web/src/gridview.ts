@@ -49,6 +49,7 @@ export class GridView implements Page {
   private noteTimer = 0;
   private typing = 0;
   private coming: AbortController | null = null;
+  private focusThere = false;
 
   constructor(
     private readonly app: App,
@@ -108,7 +109,9 @@ export class GridView implements Page {
 
   /** Brings the keyboard to the tiles. */
   takeFocus(): void {
-    this.grid.takeFocus();
+    // On the way to a place, the focus follows there.
+    if (this.coming === null) this.grid.takeFocus();
+    else this.focusThere = true;
   }
 
   stop(): void {
@@ -213,8 +216,9 @@ export class GridView implements Page {
       if (this.selection.total === null) await this.selection.find(place, coming.signal);
       if (coming.signal.aborted) return;
       this.changed();
-      this.grid.jump(place, byHand);
       this.coming = null;
+      this.grid.jump(place, byHand || this.focusThere);
+      this.focusThere = false;
     } catch (error) {
       if (!coming.signal.aborted && !isQuiet(error)) this.complain(error instanceof Error ? error.message : String(error));
     }

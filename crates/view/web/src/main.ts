@@ -75,11 +75,14 @@ function note(to: address.Address): void {
   if (hash !== location.hash) history.replaceState(null, "", hash);
 }
 
+/** Kinds of inputs into which no letter goes. */
+const NO_TEXT = new Set(["checkbox", "range"]);
+
 function key(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (document.querySelector("dialog") !== null) return;
   const { target } = event;
-  const types = target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
+  const types = target instanceof HTMLSelectElement || (target instanceof HTMLInputElement && !NO_TEXT.has(target.type));
   if (types && event.key !== "Escape") return;
   if (page?.key?.(event) === true) return event.preventDefault();
   if (event.key === "?") showKeys();

@@ -38,7 +38,7 @@ export class NumbersBody {
   ) {
     this.clear.addEventListener("click", () => this.set("", ""));
     for (const input of [this.from, this.to]) {
-      input.addEventListener("change", () => this.set(input === this.from ? input.value : this.from.value, this.to.value));
+      input.addEventListener("change", () => this.set(this.from.value, this.to.value));
     }
     this.picture.addEventListener("pointerdown", (event) => this.press(event));
     this.picture.addEventListener("pointermove", (event) => this.move(event));

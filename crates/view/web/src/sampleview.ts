@@ -2,7 +2,7 @@
 
 import * as address from "./address";
 import type { App, Page } from "./app";
-import { failure, fill, h } from "./dom";
+import { failure, fill, h, longText } from "./dom";
 import { fieldsTable } from "./fields";
 import { bytes, count, short, tail } from "./format";
 import { type Overlay, overlay } from "./overlay";
@@ -173,7 +173,7 @@ export class SampleView implements Page {
   }
 
   private python(text: string): HTMLElement {
-    const code = h("pre", { tabindex: "0", "aria-label": "Python" }, text);
+    const code = longText("Python", text);
     const said = h("span", { role: "status", class: "muted" });
     const copy = async () => {
       try {
