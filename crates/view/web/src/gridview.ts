@@ -217,6 +217,7 @@ export class GridView implements Page {
       if (coming.signal.aborted) return;
       this.changed();
       this.coming = null;
+      this.jump.value = "";
       this.grid.jump(place, byHand || this.focusThere);
       this.focusThere = false;
     } catch (error) {

@@ -81,7 +81,7 @@ export class SampleView implements Page {
   private async load(): Promise<void> {
     try {
       const sample = await ask<Sample>(`api/sample/${this.at.sample}${this.set}`, this.asking.signal);
-      this.show(sample);
+      this.draw(sample);
     } catch (error) {
       if (!isQuiet(error)) fill(this.body, failure(`Sample #${count(this.at.sample)} cannot be read`, error, () => this.retry()));
     }
@@ -118,20 +118,20 @@ export class SampleView implements Page {
     }
   }
 
-  private show(sample: Sample): void {
+  private draw(sample: Sample): void {
     this.title = `${tail(sample.key)} · #${sample.sample} · ${this.app.dataset.name}`;
     this.app.retitle(this.title);
     fill(this.heading, h("span", { class: "muted" }, `#${count(sample.sample)} `), sample.key);
     const images = sample.values.flatMap((value, at) => (value.kind === "image" && !value.mask ? [{ value, at }] : []));
     const room = h("div", { class: "pictures" });
-    const draw = (chosen: number) => {
+    const choose = (chosen: number) => {
       const image = images[chosen];
       if (image !== undefined) fill(room, ...this.picture(sample, image.value, image.at, chosen === 0));
     };
     if (images.length === 0) fill(room, h("p", { class: "empty" }, "The sample has no image."));
-    draw(0);
+    choose(0);
     const choice = h("select", { "aria-label": "Image field" }, ...images.map(({ value }, at) => h("option", { value: at }, value.name)));
-    choice.addEventListener("change", () => draw(Number(choice.value)));
+    choice.addEventListener("change", () => choose(Number(choice.value)));
     fill(this.body, h("div", { class: "main" }, images.length > 1 && choice, room), this.facts(sample));
   }
 
