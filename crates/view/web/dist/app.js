@@ -649,8 +649,9 @@
       picture.style.backgroundImage = `url("${this.blob}")`;
       picture.style.backgroundSize = `100% ${rows * 100}%`;
       picture.style.backgroundPosition = `0 ${rows > 1 ? at / (rows - 1) * 100 : 0}%`;
-      const caption = h("span", { class: "caption" }, [row.failed ? "failed" : name2 || `#${count(row.sample)}`, tail(row.key)].join("\n"));
-      const link = { href: format(sample(row.sample)), title: row.key, "aria-label": `Row ${at}: ${[name2, row.key].filter(Boolean).join(", ")}` };
+      const lines = [row.failed ? "failed" : name2 || `#${count(row.sample)}`, tail(row.key)];
+      const caption = h("span", { class: "caption" }, lines.join("\n"));
+      const link = { href: format(sample(row.sample)), title: row.key, "aria-label": `Row ${at}: ${lines.join(" ")}` };
       return h("div", { role: "listitem" }, h("a", link, picture, caption));
     }
   };
@@ -669,7 +670,7 @@
   function side(letter, sample2, second) {
     if (sample2 === null) return h("div", { class: `none ${letter}` }, `not in ${letter}`);
     const image = h("img", { src: `image/${sample2}?side=${SIDE}${second ? "&set=b" : ""}`, loading: "lazy", alt: "" });
-    const link = { class: letter, href: format(sample(sample2, [], second)), "aria-label": `${letter}, sample ${count(sample2)}` };
+    const link = { class: letter, href: format(sample(sample2, [], second)), "aria-label": `${letter} #${count(sample2)}` };
     const its = h("a", link, image, h("span", { class: "letter" }, `${letter} #${count(sample2)}`));
     image.addEventListener("error", () => image.replaceWith(h("span", { class: "none" }, "cannot be shown; open it for the cause")));
     return its;
@@ -1036,11 +1037,13 @@
       const name2 = row?.label == null ? "" : this.app.className(row.label);
       const key2 = row === null ? "" : tail(row.key);
       const number2 = sample2 === null ? "" : `#${count(sample2)}`;
-      this.caption.textContent = row === null ? number2 : [name2 || number2, key2].join("\n");
+      const lines = row === null ? [number2] : [name2 || number2, key2];
+      this.caption.textContent = lines.join("\n");
       set(this.root, {
         "aria-setsize": total,
         "aria-posinset": this.index + 1,
-        "aria-label": [name2, row?.key ?? "", number2].filter(Boolean).join(", ") || "not read yet",
+        // What is seen stands in it as it is seen, for those who speak to their computer.
+        "aria-label": number2 === "" ? "not read yet" : `${lines.join(" ")}${name2 === "" ? "" : `, ${number2}`}`,
         title: row === null ? null : `${row.key}
 ${number2}`,
         href: sample2 === null ? null : format(sample(sample2, selection.filters)),
@@ -1058,9 +1061,7 @@ ${number2}`,
       this.request = request;
       load(url, request.signal).then(
         (blob) => {
-          if (request.signal.aborted) return;
-          this.image.src = blob;
-          delete this.root.dataset.error;
+          if (!request.signal.aborted) this.image.src = blob;
         },
         (error) => {
           if (isAbort(error) || request.signal.aborted) return;
@@ -2052,17 +2053,20 @@ ${number2}`,
     group.style.setProperty("--class", colour(item.class).fill);
     if (item.mask) group.append(maskImage(item.mask, size));
     for (const polygon of item.polygons ?? []) {
-      group.append(s("polygon", { class: "polygons", points: polygon.join(" ") }));
+      group.append(...edged("polygon", "polygons", { points: polygon.join(" ") }));
     }
     if (item.box) {
       const [x0, y0, x1, y1] = item.box;
       const box = { x: Math.min(x0, x1), y: Math.min(y0, y1), width: Math.abs(x1 - x0), height: Math.abs(y1 - y0) };
-      group.append(s("rect", { class: "boxes", ...box }));
+      group.append(...edged("rect", "boxes", box));
     }
     for (const [x, y, visible] of item.keypoints ?? []) {
-      if (visible > 0) group.append(s("path", { class: visible > 1 ? "keypoints" : "keypoints covered", d: `M${x} ${y}h0.001` }));
+      if (visible > 0) group.append(...edged("path", visible > 1 ? "keypoints" : "keypoints covered", { d: `M${x} ${y}h0.001` }));
     }
     return group;
+  }
+  function edged(tag, kind, at) {
+    return [s(tag, { class: `edge ${kind}`, ...at }), s(tag, { class: kind, ...at })];
   }
   function name(item, [width, height]) {
     const first = item.polygons?.[0];
@@ -2475,6 +2479,7 @@ ${number2}`,
     try {
       const dataset = await ask("api/dataset");
       app = new App(dataset, go, note, (title) => document.title = title);
+      brand.setAttribute("aria-label", dataset.name);
       fill(brand, ...brand.querySelectorAll("img"), h("span", { title: dataset.path }, dataset.name));
       drawPages(dataset);
       show(parse(location.hash));

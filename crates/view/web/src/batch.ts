@@ -148,8 +148,9 @@ export class BatchView implements Page {
     picture.style.backgroundImage = `url("${this.blob}")`;
     picture.style.backgroundSize = `100% ${rows * 100}%`;
     picture.style.backgroundPosition = `0 ${rows > 1 ? (at / (rows - 1)) * 100 : 0}%`;
-    const caption = h("span", { class: "caption" }, [row.failed ? "failed" : name || `#${count(row.sample)}`, tail(row.key)].join("\n"));
-    const link = { href: address.format(address.sample(row.sample)), title: row.key, "aria-label": `Row ${at}: ${[name, row.key].filter(Boolean).join(", ")}` };
+    const lines = [row.failed ? "failed" : name || `#${count(row.sample)}`, tail(row.key)];
+    const caption = h("span", { class: "caption" }, lines.join("\n"));
+    const link = { href: address.format(address.sample(row.sample)), title: row.key, "aria-label": `Row ${at}: ${lines.join(" ")}` };
     return h("div", { role: "listitem" }, h("a", link, picture, caption));
   }
 }

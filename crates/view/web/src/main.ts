@@ -134,6 +134,7 @@ async function start(): Promise<void> {
   try {
     const dataset = await ask<Dataset>("api/dataset");
     app = new App(dataset, go, note, (title) => (document.title = title));
+    brand.setAttribute("aria-label", dataset.name);
     fill(brand, ...brand.querySelectorAll("img"), h("span", { title: dataset.path }, dataset.name));
     drawPages(dataset);
     show(address.parse(location.hash));

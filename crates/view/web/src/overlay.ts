@@ -56,18 +56,23 @@ function shape(item: Item, size: [number, number]): SVGElement {
   group.style.setProperty("--class", colour(item.class).fill);
   if (item.mask) group.append(maskImage(item.mask, size));
   for (const polygon of item.polygons ?? []) {
-    group.append(s("polygon", { class: "polygons", points: polygon.join(" ") }));
+    group.append(...edged("polygon", "polygons", { points: polygon.join(" ") }));
   }
   if (item.box) {
     const [x0, y0, x1, y1] = item.box;
     const box = { x: Math.min(x0, x1), y: Math.min(y0, y1), width: Math.abs(x1 - x0), height: Math.abs(y1 - y0) };
-    group.append(s("rect", { class: "boxes", ...box }));
+    group.append(...edged("rect", "boxes", box));
   }
   for (const [x, y, visible] of item.keypoints ?? []) {
     // A line without a length: its round ends are a point of the same size at every scale.
-    if (visible > 0) group.append(s("path", { class: visible > 1 ? "keypoints" : "keypoints covered", d: `M${x} ${y}h0.001` }));
+    if (visible > 0) group.append(...edged("path", visible > 1 ? "keypoints" : "keypoints covered", { d: `M${x} ${y}h0.001` }));
   }
   return group;
+}
+
+/** A line and the dark edge below it. */
+function edged(tag: "rect" | "polygon" | "path", kind: string, at: Record<string, unknown>): SVGElement[] {
+  return [s(tag, { class: `edge ${kind}`, ...at }), s(tag, { class: kind, ...at })];
 }
 
 function name(item: Item, [width, height]: [number, number]): HTMLElement | null {

@@ -20,7 +20,7 @@ export function pairRow(pair: Pair): HTMLElement {
 function side(letter: string, sample: number | null, second: boolean): HTMLElement {
   if (sample === null) return h("div", { class: `none ${letter}` }, `not in ${letter}`);
   const image = h("img", { src: `image/${sample}?side=${SIDE}${second ? "&set=b" : ""}`, loading: "lazy", alt: "" });
-  const link = { class: letter, href: address.format(address.sample(sample, [], second)), "aria-label": `${letter}, sample ${count(sample)}` };
+  const link = { class: letter, href: address.format(address.sample(sample, [], second)), "aria-label": `${letter} #${count(sample)}` };
   const its = h("a", link, image, h("span", { class: "letter" }, `${letter} #${count(sample)}`));
   image.addEventListener("error", () => image.replaceWith(h("span", { class: "none" }, "cannot be shown; open it for the cause")));
   return its;

@@ -41,11 +41,13 @@ export class Tile {
     const name = row?.label == null ? "" : this.app.className(row.label);
     const key = row === null ? "" : tail(row.key);
     const number = sample === null ? "" : `#${count(sample)}`;
-    this.caption.textContent = row === null ? number : [name || number, key].join("\n");
+    const lines = row === null ? [number] : [name || number, key];
+    this.caption.textContent = lines.join("\n");
     set(this.root, {
       "aria-setsize": total,
       "aria-posinset": this.index + 1,
-      "aria-label": [name, row?.key ?? "", number].filter(Boolean).join(", ") || "not read yet",
+      // What is seen stands in it as it is seen, for those who speak to their computer.
+      "aria-label": number === "" ? "not read yet" : `${lines.join(" ")}${name === "" ? "" : `, ${number}`}`,
       title: row === null ? null : `${row.key}\n${number}`,
       href: sample === null ? null : format(sampleAddress(sample, selection.filters)),
       "data-sample": sample,
@@ -63,9 +65,7 @@ export class Tile {
     this.request = request;
     load(url, request.signal).then(
       (blob) => {
-        if (request.signal.aborted) return;
-        this.image.src = blob;
-        delete this.root.dataset.error;
+        if (!request.signal.aborted) this.image.src = blob;
       },
       (error: unknown) => {
         if (isAbort(error) || request.signal.aborted) return;
