@@ -12,7 +12,7 @@ fail() {
 }
 
 command -v npm >/dev/null || fail "npm is missing; install Node 20 or later"
-node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)' ||
+node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' ||
   fail "node is $(node --version); 20 is the least"
 npm ci --no-audit --no-fund --ignore-scripts --loglevel=error ||
   fail "npm cannot install what package-lock.json names; is the registry within reach?"
