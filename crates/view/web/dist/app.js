@@ -1514,16 +1514,19 @@ ${number2}`,
     all() {
       const all = this.known.map(({ value, title, n }) => ({ value: String(value), title, n }));
       const have = new Set(all.map(({ value }) => value));
-      const chosen = values(this.filters(), this.name).filter((value) => !have.has(value));
       const titleOf = (value) => this.name === "class" ? this.app.className(Number(value)) : value;
-      const first = chosen.map((value) => ({ value, title: titleOf(value), n: null }));
-      for (const value of chosen) have.add(value);
+      const chosen = new Set(values(this.filters(), this.name));
+      for (const value of chosen) {
+        if (!have.has(value)) all.push({ value, title: titleOf(value), n: null });
+        have.add(value);
+      }
       if (this.name === "class" && this.find.value !== "") {
         for (const [value, title] of this.app.classes().entries()) {
           if (!have.has(String(value))) all.push({ value: String(value), title, n: null });
         }
       }
-      return [...first, ...all];
+      const isChosen = ({ value }) => chosen.has(value);
+      return all.length <= AT_ONCE2 ? all : [...all.filter(isChosen), ...all.filter((value) => !isChosen(value))];
     }
     button({ value, title, n }, most) {
       let button = this.buttons.get(value);

@@ -77,16 +77,20 @@ export class ValuesBody {
   private all(): Shown[] {
     const all: Shown[] = this.known.map(({ value, title, n }) => ({ value: String(value), title, n }));
     const have = new Set(all.map(({ value }) => value));
-    const chosen = values(this.filters(), this.name).filter((value) => !have.has(value));
     const titleOf = (value: string) => (this.name === "class" ? this.app.className(Number(value)) : value);
-    const first = chosen.map((value) => ({ value, title: titleOf(value), n: null }));
-    for (const value of chosen) have.add(value);
+    const chosen = new Set(values(this.filters(), this.name));
+    for (const value of chosen) {
+      if (!have.has(value)) all.push({ value, title: titleOf(value), n: null });
+      have.add(value);
+    }
     if (this.name === "class" && this.find.value !== "") {
       for (const [value, title] of this.app.classes().entries()) {
         if (!have.has(String(value))) all.push({ value: String(value), title, n: null });
       }
     }
-    return [...first, ...all];
+    // Of many, those that are chosen must not be looked for.
+    const isChosen = ({ value }: Shown) => chosen.has(value);
+    return all.length <= AT_ONCE ? all : [...all.filter(isChosen), ...all.filter((value) => !isChosen(value))];
   }
 
   private button({ value, title, n }: Shown, most: number): HTMLButtonElement {
