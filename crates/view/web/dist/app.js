@@ -1025,6 +1025,7 @@
     caption = h("span", { class: "caption" });
     request = null;
     url = "";
+    isFocus = false;
     described = "";
     /** Says what is known of the sample. */
     describe(selection) {
@@ -1076,6 +1077,8 @@ ${number2}`,
       this.request = null;
     }
     select(isFocus) {
+      if (isFocus === this.isFocus) return;
+      this.isFocus = isFocus;
       set(this.root, { tabindex: isFocus ? 0 : -1, "aria-selected": String(isFocus) });
     }
     fail(cause2) {

@@ -18,6 +18,7 @@ export class Tile {
   private readonly caption = h("span", { class: "caption" });
   private request: AbortController | null = null;
   private url = "";
+  private isFocus = false;
   private described = "";
 
   constructor(
@@ -82,6 +83,8 @@ export class Tile {
   }
 
   select(isFocus: boolean): void {
+    if (isFocus === this.isFocus) return;
+    this.isFocus = isFocus;
     set(this.root, { tabindex: isFocus ? 0 : -1, "aria-selected": String(isFocus) });
   }
 
