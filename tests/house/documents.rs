@@ -242,7 +242,8 @@ fn below(folder: &Path, extension: &str) -> Vec<PathBuf> {
         for entry in fs::read_dir(&folder).unwrap() {
             let entry = entry.unwrap();
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-            let is_left_behind = matches!(name.as_str(), "target" | "corpus" | "artifacts");
+            let is_left_behind =
+                matches!(name.as_str(), "target" | "corpus" | "artifacts" | "node_modules");
             if entry.file_type().unwrap().is_dir() && !name.starts_with('.') && !is_left_behind {
                 folders.push(path);
             } else if path.extension().is_some_and(|it| it == extension) {

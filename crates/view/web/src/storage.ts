@@ -1,0 +1,20 @@
+// What outlives the page: the theme and the size of the thumbnails, and nothing else.
+
+type Name = "theme" | "side";
+
+export function stored(name: Name): string | null {
+  try {
+    return localStorage.getItem(`fdconvert.${name}`);
+  } catch {
+    // Browsers may forbid it; the page does without.
+    return null;
+  }
+}
+
+export function store(name: Name, value: string): void {
+  try {
+    localStorage.setItem(`fdconvert.${name}`, value);
+  } catch {
+    // As above.
+  }
+}
