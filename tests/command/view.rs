@@ -72,10 +72,16 @@ fn it_compares_and_prints_a_document() {
         assert!(out.read_line(&mut document).unwrap() > 0, "{document}");
     }
     let document: Value = serde_json::from_str(&document).unwrap();
-    assert_eq!((&document["document"], &document["version"]), (&"fdconvert-view".into(), &1.into()));
+    assert_eq!(
+        (&document["document"], &document["version"]),
+        (&"fdconvert-view".into(), &1.into())
+    );
     let address = document["address"].as_str().unwrap();
     let dataset: Value = serde_json::from_str(&get(address, "api/dataset")).unwrap();
-    assert_eq!((&dataset["second"]["samples"], &dataset["second"]["path"]), (&2.into(), &packed.into()));
+    assert_eq!(
+        (&dataset["second"]["samples"], &dataset["second"]["path"]),
+        (&2.into(), &packed.into())
+    );
     let second: Value = serde_json::from_str(&get(address, "api/dataset?set=b")).unwrap();
     assert_eq!(second["format"], "wds");
     assert_eq!(stop(child, out), (Some(0), String::new()));

@@ -115,8 +115,7 @@ impl Answer {
         if let Some(tag) = &self.tag {
             set(header::ETAG, tag);
         }
-        let is_known = |tag: &str| has.is_some_and(|has| has.split(',').any(|it| it.trim() == tag));
-        if self.tag.as_deref().is_some_and(is_known) {
+        if self.tag.as_deref().is_some_and(|tag| has.is_some_and(|has| is_among(has, tag))) {
             return (StatusCode::NOT_MODIFIED, headers).into_response();
         }
         set(header::CONTENT_TYPE, self.content.mime());
@@ -125,6 +124,11 @@ impl Answer {
         }
         (headers, Body::from(self.body)).into_response()
     }
+}
+
+/// Returns whether a tag is one of those that a browser names.
+pub(crate) fn is_among(has: &str, tag: &str) -> bool {
+    has.split(',').any(|known| known.trim().trim_start_matches("W/") == tag)
 }
 
 /// Why there is no answer.

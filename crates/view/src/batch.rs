@@ -150,7 +150,7 @@ fn make(dataset: &Dataset, wanted: &Wanted) -> Result<Made, Failure> {
             "key": dataset.reader().key(*sample),
             "label": label,
         });
-        if let (false, Some(row)) = (is_valid, row.as_object_mut()) {
+        if let (false, Some(row)) = (*is_valid, row.as_object_mut()) {
             row.insert("failed".into(), json!(true));
         }
         row

@@ -41,9 +41,7 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
     damage.begin(&shared.ended);
     let checked = damage.checked.load(Ordering::Acquire);
     let (found, reader) = (damage.found(), dataset.reader());
-    let told = |(index, cause): &(u64, String)| {
-        json!({"sample": index, "key": reader.key(*index), "cause": cause})
-    };
+    let told = |(index, cause): &(u64, String)| json!({"sample": index, "key": reader.key(*index), "cause": cause});
     let told: Vec<Json> = found.causes.iter().map(told).collect();
     Ok(Answer::json(&json!({
         "checked": checked,

@@ -116,9 +116,7 @@ impl Dataset {
         sample.try_map_image(|image| match image {
             Image::Encoded(encoded) => Ok(encoded),
             Image::Pixels(pixels) => encoder.encode(&key, &pixels, Codec::Png, &options, None),
-            Image::Bilevel(bilevel) => {
-                encoder.encode_bilevel(&key, &bilevel, Codec::Png, &options)
-            }
+            Image::Bilevel(bilevel) => encoder.encode_bilevel(&key, &bilevel, Codec::Png, &options),
         })
     }
 

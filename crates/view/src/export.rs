@@ -26,7 +26,8 @@ pub(crate) fn keys(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
     for index in selection.page(0, u64::MAX) {
         let key = dataset.reader().key(index);
         if key.is_empty() || key.contains(['\n', '\r']) {
-            let what = format!("the key of sample {index} has a line break, which no list can hold");
+            let what =
+                format!("the key of sample {index} has a line break, which no list can hold");
             return Err(Failure::unreadable(what));
         }
         if seen.insert(xxh3_128(key.as_bytes())) {

@@ -1,6 +1,6 @@
 //! Images: the stored bytes, which the browser decodes, or a smaller one where that spares much.
 use crate::{
-    answer::{Answer, Content, Failure, Shown},
+    answer::{Answer, Content, Failure, Shown, is_among},
     dataset::Dataset,
     request::Asked,
     server::Shared,
@@ -72,7 +72,7 @@ fn known(
     let extent = sigbus::caught(|| dataset.reader().image_extent(index)).ok()??;
     let hash = extent.xxh3?;
     let tags = [tag(hash, None), tag(hash, Some(side))];
-    let tag = tags.into_iter().find(|tag| has.contains(tag.as_str()))?;
+    let tag = tags.into_iter().find(|tag| is_among(has, tag))?;
     Some(Answer::new(Content::Opaque, "").tagged(tag))
 }
 
@@ -91,7 +91,8 @@ pub(crate) fn image_of(
     index: u64,
     field: usize,
 ) -> Result<(String, Encoded), Failure> {
-    let sample = dataset.checked_sample(index).map_err(|error| Failure::unreadable(error.chain()))?;
+    let sample =
+        dataset.checked_sample(index).map_err(|error| Failure::unreadable(error.chain()))?;
     match sample.values.into_iter().nth(field) {
         Some(Value::Image(image)) => Ok((sample.key, image)),
         _ => Err(Failure::missing("this field holds no images")),
@@ -123,14 +124,8 @@ pub(crate) fn upright(name: &str, image: &Encoded, side: Option<u32>) -> Result<
     let shrink = u8::try_from(scale_for(rect, target)).unwrap_or(1);
     let pixels = sigbus::caught(|| {
         let mut data = Vec::new();
-        let part = Decoder::new().decode_part(
-            name,
-            image,
-            &Limits::DEFAULT,
-            whole,
-            shrink,
-            &mut data,
-        )?;
+        let part =
+            Decoder::new().decode_part(name, image, &Limits::DEFAULT, whole, shrink, &mut data)?;
         let Region { width, height, .. } = part.region;
         Ok(Pixels { width, height, channels: part.channels, data })
     })?;

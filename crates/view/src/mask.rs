@@ -72,7 +72,8 @@ fn filled(mask: &RunLengths, color: [u8; 4]) -> Result<Pixels, Failure> {
     let [height, width] = mask.size();
     let n_pixels = u64::from(height) * u64::from(width);
     if n_pixels == 0 || n_pixels > MOST_PIXELS {
-        let what = format!("its mask of {width}x{height} is not drawn: at most {MOST_PIXELS} pixels");
+        let what =
+            format!("its mask of {width}x{height} is not drawn: at most {MOST_PIXELS} pixels");
         return Err(Failure::unreadable(what));
     }
     let mut data = vec![0; n_pixels as usize * 4];

@@ -30,14 +30,14 @@ pub(crate) fn of_sample(
     query: &str,
 ) -> Option<Result<Json, String>> {
     let fields = dataset.schema().fields.iter().zip(&sample.values).enumerate();
-    let documents = fields.filter_map(|(at, (field, value))| match (&field.kind, value) {
+    let mut documents = fields.filter_map(|(at, (field, value))| match (&field.kind, value) {
         (Kind::Json, Value::Json(json)) => Some((at, field.name.as_str(), json)),
         _ => None,
     });
     let is_it = |(_, name, json): &(usize, &str, &bytes::Bytes)| {
         *name == NAME || serde_json::from_slice::<Claim>(json).is_ok()
     };
-    let (field, _, json) = documents.into_iter().find(is_it)?;
+    let (field, _, json) = documents.find(is_it)?;
     let image = dataset.schema().first_image().and_then(|at| sample.values.get(at));
     let shown = match image {
         Some(Value::Image(image)) => Some([image.width, image.height].map(f64::from)),

@@ -46,7 +46,8 @@ pub(crate) fn position(shared: &Shared, asked: &Asked) -> Result<Answer, Failure
 /// What the grid shows of a sample: what the catalog knows, or else what the sample itself says.
 fn row(dataset: &Dataset, index: u64) -> Map<String, Json> {
     let reader = &**dataset.reader();
-    let known = dataset.catalog.facts(index).map_or_else(|| dataset.catalog.look(reader, index), Ok);
+    let known =
+        dataset.catalog.facts(index).map_or_else(|| dataset.catalog.look(reader, index), Ok);
     let mut row = Map::new();
     row.insert("sample".into(), json!(index));
     row.insert("key".into(), json!(reader.key(index)));

@@ -75,7 +75,8 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
 pub(crate) fn field(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
     let dataset = shared.dataset(asked)?;
     let (index, (position, _)) = (dataset.sample(asked)?, dataset.field(asked)?);
-    let sample = dataset.checked_sample(index).map_err(|error| Failure::unreadable(error.chain()))?;
+    let sample =
+        dataset.checked_sample(index).map_err(|error| Failure::unreadable(error.chain()))?;
     let value = sample.values.into_iter().nth(position);
     let bytes = match value.ok_or_else(|| Failure::missing("there is no such field"))? {
         Value::Image(image) => image.bytes,
@@ -205,7 +206,8 @@ fn value_document(
 
 /// The beginning of a text, cut between two letters.
 fn beginning(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(TEXT_BYTES)).unwrap_or(text)
+    let end = (0..=TEXT_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    end.and_then(|end| text.get(..end)).unwrap_or_default()
 }
 
 fn opaque(bytes: &Bytes) -> Map<String, Json> {

@@ -111,9 +111,9 @@ impl Server {
             dataset.scan(&shared.ended);
         }
         let app = router(shared.clone());
-        let served = runtime.block_on(async {
+        let served: std::io::Result<()> = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener)?;
-            let serving = tokio::spawn(async { axum::serve(listener, app).await });
+            let serving = tokio::spawn(async move { axum::serve(listener, app).await });
             while !is_stopped() && !serving.is_finished() {
                 tokio::time::sleep(LOOK).await;
             }

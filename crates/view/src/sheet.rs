@@ -60,7 +60,8 @@ pub(crate) fn picture(shared: &Shared, asked: &Asked) -> Result<Answer, Failure>
     let length = |n_images: u32| GAP + n_images * (sheet.side + GAP);
     let (width, height) = (length(columns), length(rows));
     if u64::from(width) * u64::from(height) > MOST_PIXELS {
-        let what = format!("{width}x{height} pixels are too many: take fewer images or a smaller side");
+        let what =
+            format!("{width}x{height} pixels are too many: take fewer images or a smaller side");
         return Err(Failure::asked_wrong(what));
     }
     let data = GAP_COLOR.repeat(width as usize * height as usize);

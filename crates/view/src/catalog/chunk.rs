@@ -65,7 +65,8 @@ impl Chunk {
 
     /// Appends a sample; `None` for one that cannot be read.
     pub(super) fn push(&mut self, facts: Option<&Facts>, texts: &mut [Texts]) {
-        let known = facts.cloned().unwrap_or_default();
+        let nothing = Facts::default();
+        let known = facts.unwrap_or(&nothing);
         let label = known.label.and_then(|label| i32::try_from(label).ok());
         self.labels.push(label.unwrap_or(NO_LABEL));
         self.codecs.push(match (facts, known.codec) {

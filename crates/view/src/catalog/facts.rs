@@ -54,9 +54,9 @@ impl How {
     /// The facts of a sample.
     pub(crate) fn facts(self, reader: &dyn Reader, index: u64, fields: &[Field]) -> Result<Facts> {
         match self {
-            Self::Stored => {
-                sigbus::caught(|| reader.get(index).map(|sample| of_sample(reader, &sample, fields)))
-            }
+            Self::Stored => sigbus::caught(|| {
+                reader.get(index).map(|sample| of_sample(reader, &sample, fields))
+            }),
             Self::Tables { labels } => sigbus::caught(|| of_tables(reader, index, labels, fields)),
         }
     }

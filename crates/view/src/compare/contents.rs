@@ -23,6 +23,9 @@ impl<'a> Contents<'a> {
     /// Has stores send what is compared next. Images with checksums are not needed.
     pub(super) fn announce(&self, matched: &[(u64, u32)]) -> [Ahead; 2] {
         let [a, b] = self.readers;
+        if !a.reads_ahead() && !b.reads_ahead() {
+            return Default::default();
+        }
         let both = matched.iter().filter(|(_, partner)| *partner != super::NONE);
         let both = both.filter(|(a, b)| !self.is_told_by_tables(*a, (*b).into()));
         let (of_a, of_b): (Vec<u64>, Vec<u64>) = both.map(|(a, b)| (*a, u64::from(*b))).unzip();

@@ -73,8 +73,7 @@ pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> 
         let is_in = |index: u64| base.position(index).is_some();
         let facets = count(dataset, &published, &filter, scanned, is_in);
         let facets: Vec<Json> = facets.iter().filter_map(|it| it.document(dataset)).collect();
-        let document =
-            json!({"scanned": scanned, "samples": dataset.len(), "facets": facets});
+        let document = json!({"scanned": scanned, "samples": dataset.len(), "facets": facets});
         dataset.facets.put(key, &document);
         document
     });
@@ -112,9 +111,8 @@ fn count(
             (piece.start..piece.end()).map(|index| is_all || is_in(index)).collect();
         for facet in &mut facets {
             let condition = facet.condition;
-            let counts = |at: usize| {
-                is_here.get(at) == Some(&true) && verdicts.keeps_but(at, condition)
-            };
+            let counts =
+                |at: usize| is_here.get(at) == Some(&true) && verdicts.keeps_but(at, condition);
             facet.counts.add(&piece, &columns, dataset, counts);
         }
     }
@@ -232,7 +230,8 @@ impl Counts {
             }
             Self::Splits(values) => {
                 let split = |index: u64| {
-                    let holds = |(_, range): &(String, std::ops::Range<u64>)| range.contains(&index);
+                    let holds =
+                        |(_, range): &(String, std::ops::Range<u64>)| range.contains(&index);
                     dataset.splits().iter().position(holds).map_or(-1, |at| at as i64)
                 };
                 values.add((piece.start..piece.end()).map(split), counts);
@@ -259,7 +258,8 @@ impl Facet {
     fn document(&self, dataset: &Dataset) -> Option<Json> {
         let (name, title) = (&self.name, &self.title);
         let published = dataset.catalog.published();
-        let (values, named): (&Values, Box<dyn Fn(i64) -> Option<Named> + '_>) = match &self.counts {
+        let (values, named): (&Values, Box<dyn Fn(i64) -> Option<Named> + '_>) = match &self.counts
+        {
             Counts::Numbers(_, numbers) => {
                 let mut document = json!({"name": name, "title": title, "kind": "numbers"});
                 let object = document.as_object_mut()?;

@@ -1,5 +1,7 @@
 //! A server at a free port, a client of a few lines, and datasets to show.
-use fdconvert::{Encoded, Error, FieldSpec, Image, Kind, Pack, PackOptions, Reader, Result, Sample};
+use fdconvert::{
+    Encoded, Error, FieldSpec, Image, Kind, Pack, PackOptions, Reader, Result, Sample,
+};
 use fdconvert::{Schema, Source, Value};
 use fdconvert_testkit::fixtures;
 use fdconvert_view::{Opened, Server};

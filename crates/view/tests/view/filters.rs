@@ -8,7 +8,10 @@ use std::time::Duration;
 #[track_caller]
 fn facet<'a>(facets: &'a Json, name: &str) -> &'a Json {
     let facets = facets.as_array().unwrap();
-    facets.iter().find(|facet| facet["name"] == name).unwrap_or_else(|| panic!("{name}: {facets:?}"))
+    facets
+        .iter()
+        .find(|facet| facet["name"] == name)
+        .unwrap_or_else(|| panic!("{name}: {facets:?}"))
 }
 
 fn counts(facet: &Json) -> Vec<(Json, u64)> {

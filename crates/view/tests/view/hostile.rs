@@ -5,8 +5,7 @@ use fdconvert_testkit::fixtures;
 use serde_json::json;
 
 const HTML: &[u8] = b"<!doctype html><script>alert(1)</script>";
-const SVG: &[u8] =
-    b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
+const SVG: &[u8] = b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
 
 const KEYS: [&str; 6] = [
     "<script>alert(1)</script>.png",
@@ -87,7 +86,10 @@ fn names_are_texts_wherever_they_stand() {
         assert_eq!(found["python"].as_str().unwrap().lines().count(), 4, "{found}");
     }
     let field = "f.%3Cimg+src%3Dx+onerror%3Dalert(1)%3E";
-    assert_eq!(viewer.kept(&format!("{field}=%3C/script%3E%3Cscript%3Ealert(1)%3C/script%3E")).len(), 6);
+    assert_eq!(
+        viewer.kept(&format!("{field}=%3C/script%3E%3Cscript%3Ealert(1)%3C/script%3E")).len(),
+        6
+    );
     assert_eq!(viewer.kept("text=%3CSCRIPT"), [0]);
     let page = viewer.ok("sheet.html").text();
     assert!(!page.contains("<script") && page.contains("&lt;script&gt;"), "{page}");
@@ -103,7 +105,8 @@ fn requests_that_were_made_to_hurt_are_refused() {
     let viewer = Viewer::of_samples(hostile());
     let many = "class=1&".repeat(1001);
     assert!(viewer.fails(400, &format!("api/samples?{many}")).contains("more than 1000"));
-    for path in ["image/18446744073709551616", "image/..%2f..%2fetc", "image/0/99999999999999999999"]
+    for path in
+        ["image/18446744073709551616", "image/..%2f..%2fetc", "image/0/99999999999999999999"]
     {
         viewer.fails(404, path);
     }

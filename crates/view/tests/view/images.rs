@@ -22,7 +22,8 @@ fn stored_bytes_come_unchanged_and_once() {
         let file = fs::read(folder.path().join("photos").join(&key)).unwrap();
         assert!(reply.body == file && reply.kind() == "image/png", "{key}");
         let tag = &reply.headers["etag"];
-        let again = viewer.ask("GET", &format!("image/{index}"), &format!("If-None-Match: {tag}\r\n"));
+        let again =
+            viewer.ask("GET", &format!("image/{index}"), &format!("If-None-Match: {tag}\r\n"));
         assert_eq!((again.status, again.body.len(), &again.headers["etag"]), (304, 0, tag));
         let other = viewer.ask("GET", &format!("image/{index}"), "If-None-Match: \"0\"\r\n");
         assert_eq!(other.status, 200);
@@ -68,8 +69,10 @@ fn large_images_are_made_smaller_where_that_spares_much() {
         )
         .unwrap();
     let images = [large.clone(), small.clone(), with_alpha];
-    let samples =
-        images.into_iter().enumerate().map(|(n, it)| sample(&n.to_string(), vec![Value::Image(it)]));
+    let samples = images
+        .into_iter()
+        .enumerate()
+        .map(|(n, it)| sample(&n.to_string(), vec![Value::Image(it)]));
     let viewer = Viewer::of_samples(Memory::new(vec![("image", Kind::Image)], samples.collect()));
 
     let reply = viewer.ok("image/0?side=256");

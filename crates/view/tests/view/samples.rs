@@ -17,7 +17,10 @@ fn a_dataset_tells_what_it_is() {
     let fields = found["schema"].as_array().unwrap();
     let image = found["image"].as_u64().unwrap() as usize;
     let label = found["label"].as_u64().unwrap() as usize;
-    assert_eq!((&fields[image]["kind"], &fields[image]["classes"]), (&json!("image"), &json!(null)));
+    assert_eq!(
+        (&fields[image]["kind"], &fields[image]["classes"]),
+        (&json!("image"), &json!(null))
+    );
     assert_eq!(fields[label]["classes"], json!(["cat", "dog", "fox"]));
     assert!(found["provenance"]["tool"].as_str().unwrap().starts_with("fdconvert"));
     assert_eq!(found["version"], env!("CARGO_PKG_VERSION"));
@@ -37,11 +40,10 @@ fn a_sample_tells_all_its_values_and_where_it_lies() {
     assert!(python.contains(key));
     let values = found["values"].as_array().unwrap();
     let image = values.iter().find(|value| value["kind"] == "image").unwrap();
-    assert_eq!((&image["codec"], &image["height"], &image["mask"]), (
-        &json!("raw"),
-        &json!(30),
-        &json!(false)
-    ));
+    assert_eq!(
+        (&image["codec"], &image["height"], &image["mask"]),
+        (&json!("raw"), &json!(30), &json!(false))
+    );
     let label = values.iter().find(|value| value["kind"] == "int").unwrap();
     assert_eq!((&label["value"], &label["class"]), (&json!(1), &json!("dog")));
     let place = &found["place"];
@@ -82,10 +84,10 @@ fn values_of_every_kind_are_told() {
     assert_eq!(found[2]["value"].as_str().unwrap().len(), 64 << 10);
     assert_eq!((&found[2]["cut"], &found[3]["cut"]), (&json!(true), &json!(null)));
     assert_eq!((&found[3]["value"], &found[4]["value"]), (&json!({"a": [1, 2]}), &json!("{")));
-    assert_eq!((&found[5]["bytes"], found[5]["hex"].as_str().unwrap()), (
-        &json!(1000),
-        "ab".repeat(256).as_str()
-    ));
+    assert_eq!(
+        (&found[5]["bytes"], found[5]["hex"].as_str().unwrap()),
+        (&json!(1000), "ab".repeat(256).as_str())
+    );
     assert_eq!((&found[6]["dtype"], &found[6]["shape"]), (&json!("float32"), &json!([2, 2])));
     assert_eq!(found[6]["numbers"], json!([1.0, 0.5, -2.0, 4.0]));
     assert!(found[7]["numbers"].is_null() && found[7]["bytes"] == json!(5000));
