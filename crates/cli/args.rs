@@ -9,7 +9,7 @@ use crate::{
     help::{
         BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES, EXIT_STATUS, INDEX_EXAMPLES, MAN_EXAMPLES,
         MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES, REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES,
-        TEMPLATE, UNPACK_EXAMPLES, VERIFY_EXAMPLES,
+        TEMPLATE, UNPACK_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES,
     },
     metadata::MetadataArgs,
     profile::args::ProfileArgs,
@@ -17,6 +17,7 @@ use crate::{
     selection::SelectionArgs,
     stores::name_and_value,
     verify::VerifyArgs,
+    view::ViewArgs,
 };
 use clap::{Args, Parser, Subcommand};
 use fdconvert::{
@@ -72,6 +73,9 @@ pub(crate) enum Command {
     /// Show what is in a dataset and how it was made
     #[command(aliases = ["info", "ls"])]
     Inspect(InspectArgs),
+    /// Show a dataset, or two side by side, in a browser on this machine
+    #[command(after_help = VIEW_EXAMPLES)]
+    View(ViewArgs),
     /// Check a dataset for damage
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArgs),

@@ -12,7 +12,8 @@ pub(crate) const EXIT_STATUS: &str = exit_status!();
 /// All commands on a screen of 24 lines: no empty line between its parts. Options of stores are in the
 /// help of each command.
 pub(crate) const TEMPLATE: &str = concat!(
-    "{about}\n{usage-heading} {usage}; commands:\n{subcommands}\nOptions:\n{options}\n",
+    "{about}\n{usage-heading} {usage}; commands:\n{subcommands}\n",
+    "Options: -h, --help (a short and a long help, also of each command), -V, --version\n",
     exit_status!()
 );
 
@@ -127,6 +128,14 @@ pub(crate) const DIFF_EXAMPLES: &str = "\
 Examples:
   fdconvert diff train.beton s3://bucket/train     are they the same samples?
   fdconvert diff photos.wds raw.beton --pixels     do they show the same?";
+
+pub(crate) const VIEW_EXAMPLES: &str = "\
+Examples:
+  fdconvert view train.beton                          print the address, and open it on a terminal
+  fdconvert view s3://bucket/train --no-open          of a dataset in a store
+  fdconvert view photos.wds --compare photos.beton    two side by side, by keys
+
+Only browsers on this machine are answered, and nothing is written. Ctrl-C ends it, with status 0.";
 
 pub(crate) const MAN_EXAMPLES: &str = "\
 Examples:

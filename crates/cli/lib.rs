@@ -40,6 +40,7 @@ mod summary;
 mod terminal;
 mod unpack;
 mod verify;
+mod view;
 
 pub use run::main;
 use session::Session;

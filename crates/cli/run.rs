@@ -3,7 +3,7 @@ use crate::{
     Outcome, Session,
     args::{Cli, Command},
     arguments, bench, clean, diff, format_options, fractal, gpu, index, inspect, man, output, pack,
-    parents, plan, profile, reproduce, sample, unpack, verify,
+    parents, plan, profile, reproduce, sample, unpack, verify, view,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use fdconvert_core::{Class, Result};
@@ -26,7 +26,7 @@ where
     };
     let session = Session::default();
     session.set_command(&args);
-    stop_on_signals(&session);
+    stop_on_signals(&cli.command, &session);
     let ended = carry_out(&cli, &matches, &session);
     for left in fdconvert_storage::left_files() {
         session.say(&format!("warning: {left}"));
@@ -64,6 +64,7 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
         Command::Reproduce(args) => reproduce::run(args, session),
         Command::Unpack(args) => unpack::run(args, session),
         Command::Inspect(args) => inspect::run(args, session),
+        Command::View(args) => view::run(args, session),
         Command::Verify(args) => verify::run(args, session),
         Command::Diff(args) => diff::run(args, session),
         Command::Gpu(args) => gpu::run(args, session),
@@ -80,16 +81,20 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
 }
 
 /// The first signal asks to stop, the second stops.
-fn stop_on_signals(session: &Session) {
+fn stop_on_signals(command: &Command, session: &Session) {
     let (cancel, screen) = (session.cancel().clone(), session.screen().clone());
+    // A viewer stops at once, and leaves nothing behind.
+    let says = !matches!(command, Command::View(_));
     let installed = ctrlc::set_handler(move || {
         if cancel.is_cancelled() {
             std::process::exit(130);
         }
         cancel.cancel();
-        let hint = "stopping; once more to stop at once and leave the unfinished file behind";
-        // Above the bar, which would overwrite it.
-        screen.say(hint);
+        if says {
+            let hint = "stopping; once more to stop at once and leave the unfinished file behind";
+            // Above the bar, which would overwrite it.
+            screen.say(hint);
+        }
     });
     if let Err(cause) = installed {
         session.say(&format!("warning: no handler for Ctrl-C: {}", io::Error::other(cause)));

@@ -74,5 +74,7 @@ mod stored_beton;
 #[cfg(feature = "stores")]
 mod stores;
 mod strip_metadata;
+#[cfg(all(unix, feature = "view"))]
+mod view;
 #[cfg(feature = "turbo")]
 mod zips;

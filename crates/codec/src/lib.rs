@@ -59,7 +59,7 @@ pub use fdconvert_resize::{Filter, Resizer};
 pub use jpeg::{JpegOptions, Subsampling, backend};
 pub use levels::{Levels, is_gray16};
 pub use metadata::{
-    FoundMetadata, Metadata, MetadataKind, Stripped, find_metadata, strip_metadata,
+    FoundMetadata, Metadata, MetadataKind, Stripped, find_exif, find_metadata, strip_metadata,
 };
 pub use notes::Notes;
 pub use orient::{orient, orientation};

@@ -75,6 +75,22 @@ pub fn find_metadata(bytes: &[u8], codec: Codec) -> FoundMetadata {
     found
 }
 
+/// The first EXIF of an image, a TIFF structure; `None` where there is none.
+#[must_use]
+pub fn find_exif(bytes: &[u8], codec: Codec) -> Option<Vec<u8>> {
+    if codec == Codec::Tiff {
+        return Some(bytes.to_vec());
+    }
+    let mut found = None;
+    // Damage ends the walk; what was found before it counts.
+    let _ = walk(bytes, codec, &mut |block| {
+        if let (Content::Exif(tiff), None) = (block.content, &found) {
+            found = Some(tiff.to_vec());
+        }
+    });
+    found
+}
+
 /// Takes metadata out of an image; `None` when it has none of these kinds. The pixels of what comes
 /// back are those of `bytes`, and so is the orientation.
 ///

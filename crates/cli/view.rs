@@ -1,0 +1,81 @@
+//! `fdconvert view`.
+use crate::{Outcome, Session, args::Common};
+use clap::Args;
+use fdconvert::ByteCount;
+use fdconvert_core::Result;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[cfg_attr(not(feature = "view"), expect(dead_code, reason = "there is no viewer in this build"))]
+pub(crate) struct ViewArgs {
+    /// Folder of images, packed dataset or recipe; a path or a URL
+    pub(crate) dataset: PathBuf,
+    /// Show another one beside it; samples are matched by their keys
+    #[arg(long, value_name = "OTHER")]
+    pub(crate) compare: Option<PathBuf>,
+    /// Port of this machine [default: one that is free]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+    /// Only print the address, even on a terminal
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    pub(crate) max_decompressed: Option<ByteCount>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[cfg(not(feature = "view"))]
+pub(crate) fn run(_args: &ViewArgs, _session: &Session) -> Result<Outcome> {
+    let what = "this build has no viewer: build fdconvert with the feature `view`, which it has by \
+                default";
+    Err(fdconvert_core::Error::usage("view", what))
+}
+
+#[cfg(feature = "view")]
+pub(crate) fn run(args: &ViewArgs, session: &Session) -> Result<Outcome> {
+    use std::io::{self, IsTerminal};
+
+    let first = served::open(&args.dataset, args.max_decompressed)?;
+    let second = args.compare.as_ref().map(|other| served::open(other, args.max_decompressed));
+    let server = fdconvert_view::Server::bind(first, second.transpose()?, args.port)?;
+    let address = server.address();
+    // First of all, for those who read it to open it.
+    if args.common.json {
+        let mut fields = serde_json::Map::new();
+        fields.insert("address".into(), serde_json::json!(address));
+        session.print_json("view", fields)?;
+    } else {
+        session.print(&format!("{address}\n"))?;
+    }
+    if io::stdout().is_terminal() && !args.no_open && !args.common.json {
+        if !args.common.quiet {
+            session.say("opened in the browser; Ctrl-C ends it");
+        }
+        if let Err(cause) = open::that_detached(&address) {
+            session.say(&format!("warning: no browser could be started: {cause}"));
+        }
+    }
+    let cancel = session.cancel();
+    server.serve(|| cancel.is_cancelled())?;
+    Ok(Outcome::Complete)
+}
+
+#[cfg(feature = "view")]
+mod served {
+    use fdconvert::ByteCount;
+    use fdconvert_core::{MaxDecompressed, Result};
+    use fdconvert_view::Opened;
+    use std::path::Path;
+
+    /// Opens a dataset, and says of which format it is.
+    pub(super) fn open(path: &Path, limit: Option<ByteCount>) -> Result<Opened> {
+        let limit = MaxDecompressed(limit.map(|bytes| bytes.0));
+        let reader = fdconvert_reader::open_within(path, limit)?.into();
+        let formats = fdconvert_reader::formats();
+        let recognised = formats.iter().find(|it| it.is_recipe(path) || it.detect(path));
+        let format = recognised.map_or("unknown", |format| format.name()).to_owned();
+        Ok(Opened { reader, path: path.display().to_string(), format })
+    }
+}

@@ -1,0 +1,201 @@
+//! What is sent back: a body of a known kind, or why there is none.
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use fdconvert_core::{Class, Codec, Error};
+use serde_json::{Value as Json, json};
+
+/// The kinds of bodies there are. Nothing of a dataset is ever sent as a kind that a browser runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// The page itself.
+    Html,
+    Script,
+    Style,
+    Icon,
+    /// Texts of a dataset only ever stand in these.
+    Json,
+    Text,
+    /// What is only to be saved.
+    Opaque,
+    Image(Shown),
+}
+
+/// Images that browsers show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    Jpeg,
+    Png,
+    Bmp,
+    Webp,
+    Gif,
+}
+
+impl Shown {
+    /// The kind that images of a codec are sent as; `None` for those that browsers do not show.
+    pub(crate) fn of(codec: Codec) -> Option<Self> {
+        Some(match codec {
+            Codec::Jpeg => Self::Jpeg,
+            Codec::Png => Self::Png,
+            Codec::Bmp => Self::Bmp,
+            Codec::Webp => Self::Webp,
+            Codec::Gif => Self::Gif,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn mime(self) -> &'static str {
+        match self {
+            Self::Jpeg => "image/jpeg",
+            Self::Png => "image/png",
+            Self::Bmp => "image/bmp",
+            Self::Webp => "image/webp",
+            Self::Gif => "image/gif",
+        }
+    }
+}
+
+impl Content {
+    fn mime(self) -> &'static str {
+        match self {
+            Self::Html => "text/html; charset=utf-8",
+            Self::Script => "text/javascript; charset=utf-8",
+            Self::Style => "text/css; charset=utf-8",
+            Self::Icon => "image/svg+xml",
+            Self::Json => "application/json",
+            Self::Text => "text/plain; charset=utf-8",
+            Self::Opaque => "application/octet-stream",
+            Self::Image(shown) => shown.mime(),
+        }
+    }
+}
+
+/// A body, and what is known of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) content: Content,
+    pub(crate) body: Bytes,
+    /// Changes when the body does; bodies that have one are kept by the browser.
+    pub(crate) tag: Option<String>,
+    /// The name under which it is to be saved, without anything from outside in it.
+    pub(crate) save_as: Option<&'static str>,
+}
+
+impl Answer {
+    pub(crate) fn new(content: Content, body: impl Into<Bytes>) -> Self {
+        Self { content, body: body.into(), tag: None, save_as: None }
+    }
+
+    pub(crate) fn json(value: &Json) -> Self {
+        Self::new(Content::Json, value.to_string())
+    }
+
+    pub(crate) fn tagged(self, tag: String) -> Self {
+        Self { tag: Some(tag), ..self }
+    }
+
+    pub(crate) fn saved_as(self, name: &'static str) -> Self {
+        Self { save_as: Some(name), ..self }
+    }
+
+    /// The response to a browser that may have the body already.
+    pub(crate) fn respond(self, has: Option<&str>) -> Response {
+        let mut headers = HeaderMap::new();
+        let mut set = |name: HeaderName, value: &str| {
+            // Tags and names are of our own letters.
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        };
+        let keeping = if self.tag.is_some() { "private, max-age=3600" } else { "no-store" };
+        set(header::CACHE_CONTROL, keeping);
+        if let Some(tag) = &self.tag {
+            set(header::ETAG, tag);
+        }
+        if self.tag.as_deref().is_some_and(|tag| has.is_some_and(|has| is_among(has, tag))) {
+            return (StatusCode::NOT_MODIFIED, headers).into_response();
+        }
+        set(header::CONTENT_TYPE, self.content.mime());
+        if let Some(name) = self.save_as {
+            set(header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{name}\""));
+        }
+        (headers, Body::from(self.body)).into_response()
+    }
+}
+
+/// Returns whether a tag is one of those that a browser names.
+pub(crate) fn is_among(has: &str, tag: &str) -> bool {
+    has.split(',').any(|known| known.trim().trim_start_matches("W/") == tag)
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    status: StatusCode,
+    what: String,
+}
+
+impl Failure {
+    /// Parameters that mean nothing.
+    pub(crate) fn asked_wrong(what: impl Into<String>) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, what: what.into() }
+    }
+
+    pub(crate) fn forbidden(what: &str) -> Self {
+        Self { status: StatusCode::FORBIDDEN, what: what.into() }
+    }
+
+    pub(crate) fn missing(what: impl Into<String>) -> Self {
+        Self { status: StatusCode::NOT_FOUND, what: what.into() }
+    }
+
+    pub(crate) fn method() -> Self {
+        Self {
+            status: StatusCode::METHOD_NOT_ALLOWED,
+            what: "nothing is written here: only GET and HEAD are answered".into(),
+        }
+    }
+
+    /// A sample that cannot be read or shown.
+    pub(crate) fn unreadable(what: impl Into<String>) -> Self {
+        Self { status: StatusCode::UNPROCESSABLE_ENTITY, what: what.into() }
+    }
+
+    /// What is not found out yet.
+    pub(crate) fn not_yet(what: impl Into<String>) -> Self {
+        Self { status: StatusCode::SERVICE_UNAVAILABLE, what: what.into() }
+    }
+
+    /// A mistake of ours.
+    pub(crate) fn broken(what: impl Into<String>) -> Self {
+        Self { status: StatusCode::INTERNAL_SERVER_ERROR, what: what.into() }
+    }
+
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let what = error.chain();
+        match error.class() {
+            Class::Usage => Self::asked_wrong(what),
+            _ => Self::unreadable(what),
+        }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut response = Answer::json(&json!({"error": self.what})).respond(None);
+        *response.status_mut() = self.status;
+        if self.status == StatusCode::METHOD_NOT_ALLOWED {
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        }
+        response
+    }
+}

@@ -1,0 +1,123 @@
+//! What the catalog knows of one sample, and how it is found without decoding.
+use crate::fields::Field;
+use fdconvert_core::{Codec, Encoded, Reader, Result, Sample, Value};
+use fdconvert_storage::sigbus;
+
+/// Facts of a sample. What is not known is 0 or missing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Facts {
+    pub(crate) label: Option<i64>,
+    pub(crate) codec: Option<Codec>,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) bytes: u64,
+    /// One for each further field.
+    pub(super) further: Vec<Cell>,
+}
+
+/// The value of a further field.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    Missing,
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+/// How facts are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// Samples are taken as they are stored; of most formats that touches their tables alone.
+    Stored,
+    /// From names and tables alone: of images that are drawn, and of large datasets in stores, which
+    /// would have to be fetched as a whole. Sizes and further fields mostly stay unknown.
+    Tables {
+        /// Labels take no request of their own.
+        labels: bool,
+    },
+}
+
+/// Images in a store that are fetched to learn their sizes, all together.
+const AFFORDABLE: u64 = 64 << 20;
+
+impl How {
+    pub(crate) fn of(reader: &dyn Reader) -> Self {
+        if reader.drawn().is_some() {
+            return Self::Tables { labels: true };
+        }
+        if !reader.reads_ahead() || is_affordable(reader) {
+            return Self::Stored;
+        }
+        Self::Tables { labels: reader.has_checksums() || reader.knows_plain_values() }
+    }
+
+    /// The facts of a sample.
+    pub(crate) fn facts(self, reader: &dyn Reader, index: u64, fields: &[Field]) -> Result<Facts> {
+        match self {
+            Self::Stored => sigbus::caught(|| {
+                reader.get(index).map(|sample| of_sample(reader, &sample, fields))
+            }),
+            Self::Tables { labels } => sigbus::caught(|| of_tables(reader, index, labels, fields)),
+        }
+    }
+}
+
+fn is_affordable(reader: &dyn Reader) -> bool {
+    let mut bytes = Some(0_u64);
+    for index in 0..reader.len() {
+        bytes = bytes.zip(reader.image_bytes(index)).map(|(sum, bytes)| sum.saturating_add(bytes));
+        if bytes.is_none_or(|sum| sum > AFFORDABLE) {
+            return false;
+        }
+    }
+    true
+}
+
+fn of_sample(reader: &dyn Reader, sample: &Sample<Encoded>, fields: &[Field]) -> Facts {
+    let schema = reader.schema();
+    let value = |at: usize| sample.values.get(at);
+    let mut facts = Facts::default();
+    if let Some(Value::Int(label)) = schema.label().and_then(value) {
+        facts.label = Some(*label);
+    }
+    if let Some(Value::Image(image)) = schema.first_image().and_then(value) {
+        facts.codec = Some(image.codec);
+        (facts.width, facts.height) = (image.width, image.height);
+        facts.bytes = image.bytes.len() as u64;
+    }
+    let cell = |field: &Field| match value(field.position) {
+        Some(Value::Int(int)) => Cell::Int(*int),
+        Some(Value::Float(float)) => Cell::Float(*float),
+        Some(Value::Text(text)) => Cell::Text(text.clone()),
+        _ => Cell::Missing,
+    };
+    facts.further = fields.iter().map(cell).collect();
+    facts
+}
+
+fn of_tables(reader: &dyn Reader, index: u64, labels: bool, fields: &[Field]) -> Result<Facts> {
+    let mut facts = Facts {
+        label: if labels { reader.label(index)? } else { None },
+        codec: reader.codec_hint(index),
+        bytes: reader.image_bytes(index).unwrap_or(0),
+        ..Facts::default()
+    };
+    if let Some(drawn) = reader.drawn() {
+        // They are shown as PNG, and stored as nothing.
+        facts.codec = Some(Codec::Png);
+        (facts.width, facts.height) = (drawn.side, drawn.side);
+    }
+    for field in fields {
+        let value = match reader.knows_plain_values() {
+            true => reader.plain_value(index, field.position)?,
+            false => None,
+        };
+        facts.further.push(match value {
+            Some(Value::Int(int)) => Cell::Int(int),
+            Some(Value::Float(float)) => Cell::Float(float),
+            Some(Value::Text(text)) => Cell::Text(text),
+            _ => Cell::Missing,
+        });
+    }
+    Ok(facts)
+}

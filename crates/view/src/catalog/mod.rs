@@ -1,0 +1,164 @@
+//! Label, codec and sizes of every sample, and its numbers and short texts, in columns.
+//!
+//! One thread collects them, in the order of the samples, while requests are answered: those see the
+//! chunks that are complete. A chunk is published when it is full or a fifth of a second old, so that
+//! a slow dataset shows how far it is. Nothing is kept on disk: of a million samples it takes about a
+//! second, and what is not written need not be invalidated.
+
+mod chunk;
+mod facts;
+mod texts;
+
+pub(crate) use chunk::{Cells, Chunk, NO_INT, NO_LABEL, codec_number};
+pub(crate) use facts::{Facts, How};
+pub(crate) use texts::{NO_TEXT, Texts};
+
+use crate::{
+    fields::{self, Field},
+    worker::Ended,
+};
+use fdconvert_core::{Ahead, Reader};
+use std::{
+    sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard},
+    time::{Duration, Instant},
+};
+
+/// Samples of a full chunk.
+pub(crate) const CHUNK: usize = 1 << 14;
+
+/// A chunk that has taken so long is published as it is.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Samples between two looks at the clock, which are also announced together.
+const BLOCK: u64 = 64;
+
+/// What was collected so far.
+pub(crate) struct Catalog {
+    fields: Vec<Field>,
+    /// Samples that it will have; filters hold positions in 32 bits.
+    len: u64,
+    how: OnceLock<How>,
+    published: RwLock<Published>,
+}
+
+/// The chunks that are complete.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Published {
+    chunks: Vec<Arc<Chunk>>,
+    /// One for each further field; only those of texts are used.
+    texts: Vec<Arc<Texts>>,
+}
+
+impl Catalog {
+    pub(crate) fn new(reader: &dyn Reader) -> Self {
+        let fields = fields::of(reader.schema());
+        let texts = fields.iter().map(|_| Arc::default()).collect();
+        Self {
+            len: reader.len().min(u64::from(u32::MAX)),
+            how: OnceLock::new(),
+            published: RwLock::new(Published { chunks: Vec::new(), texts }),
+            fields,
+        }
+    }
+
+    pub(crate) fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Samples that it will have in the end.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// What is complete by now.
+    pub(crate) fn published(&self) -> Published {
+        self.read().clone()
+    }
+
+    pub(crate) fn scanned(&self) -> u64 {
+        self.read().scanned()
+    }
+
+    /// What is known of a sample that was scanned.
+    pub(crate) fn facts(&self, index: u64) -> Option<Facts> {
+        self.read().chunk_of(index)?.facts(index)
+    }
+
+    /// The same of a sample that was not scanned yet, or could not be read then.
+    pub(crate) fn look(&self, reader: &dyn Reader, index: u64) -> fdconvert_core::Result<Facts> {
+        self.how(reader).facts(reader, index, &self.fields)
+    }
+
+    fn how(&self, reader: &dyn Reader) -> How {
+        *self.how.get_or_init(|| How::of(reader))
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Published> {
+        self.published.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Collects all samples, unless the server ends before.
+    pub(crate) fn scan(&self, reader: &dyn Reader, ended: &Ended) {
+        let how = self.how(reader);
+        let announces = how == How::Stored && reader.reads_ahead();
+        let mut texts: Vec<Texts> = self.fields.iter().map(|_| Texts::default()).collect();
+        let mut start = 0;
+        while start < self.len && !ended.is_set() {
+            let began = Instant::now();
+            let mut chunk = Chunk::new(start, &self.fields);
+            while chunk.len() < CHUNK && chunk.end() < self.len {
+                let block = chunk.end()..self.len.min(chunk.end() + BLOCK);
+                let ahead = match announces {
+                    true => reader.read_ahead(&block.clone().collect::<Vec<_>>()),
+                    false => Ahead::default(),
+                };
+                for index in block {
+                    let facts = how.facts(reader, index, &self.fields);
+                    chunk.push(facts.ok().as_ref(), &mut texts);
+                }
+                drop(ahead);
+                if ended.is_set() {
+                    return;
+                }
+                if began.elapsed() > PATIENCE {
+                    break;
+                }
+            }
+            start = chunk.end();
+            self.publish(chunk, &texts);
+        }
+    }
+
+    fn publish(&self, chunk: Chunk, texts: &[Texts]) {
+        let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
+        for (known, texts) in published.texts.iter_mut().zip(texts) {
+            let has_more = known.all().len() != texts.all().len();
+            if has_more || known.is_given_up() != texts.is_given_up() {
+                *known = Arc::new(texts.clone());
+            }
+        }
+        published.chunks.push(Arc::new(chunk));
+    }
+}
+
+impl Published {
+    /// Samples that were scanned: those below this number.
+    pub(crate) fn scanned(&self) -> u64 {
+        self.chunks.last().map_or(0, |chunk| chunk.end())
+    }
+
+    pub(crate) fn chunks(&self) -> &[Arc<Chunk>] {
+        &self.chunks
+    }
+
+    /// The texts of a further field.
+    pub(crate) fn texts(&self, field: usize) -> Option<&Texts> {
+        self.texts.get(field).map(|texts| &**texts)
+    }
+
+    /// The chunk that has a sample.
+    pub(crate) fn chunk_of(&self, index: u64) -> Option<&Arc<Chunk>> {
+        let at = self.chunks.partition_point(|chunk| chunk.end() <= index);
+        self.chunks.get(at)
+    }
+}

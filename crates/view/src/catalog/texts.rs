@@ -1,0 +1,77 @@
+//! Texts of a field, each once.
+use std::{collections::HashMap, sync::Arc};
+
+/// More different texts than this are names or captions, and nothing to choose by.
+const MOST: usize = 10_000;
+
+/// The same of longer texts, in bytes.
+const LONGEST: usize = 256;
+
+/// No text: the sample cannot be read, or the field was given up.
+pub(crate) const NO_TEXT: u32 = u32::MAX;
+
+/// The different texts of a field, by number.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Texts {
+    numbers: HashMap<Arc<str>, u32>,
+    texts: Vec<Arc<str>>,
+    is_given_up: bool,
+}
+
+impl Texts {
+    /// The number of a text.
+    pub(super) fn intern(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        if self.is_given_up || text.len() > LONGEST || self.texts.len() == MOST {
+            *self = Self { is_given_up: true, ..Self::default() };
+            return NO_TEXT;
+        }
+        let (number, text) = (self.texts.len() as u32, Arc::<str>::from(text));
+        self.texts.push(text.clone());
+        self.numbers.insert(text, number);
+        number
+    }
+
+    /// The number of a text that was seen.
+    pub(crate) fn number(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+
+    /// The texts in the order of their numbers.
+    pub(crate) fn all(&self) -> &[Arc<str>] {
+        &self.texts
+    }
+
+    /// There are too many, or they are too long: numbers mean nothing.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_numbered_until_they_are_too_many() {
+        let mut texts = Texts::default();
+        assert_eq!([texts.intern("a"), texts.intern("b"), texts.intern("a")], [0, 1, 0]);
+        assert_eq!((texts.number("b"), texts.number("c")), (Some(1), None));
+        for number in 2..MOST {
+            texts.intern(&number.to_string());
+        }
+        assert!(!texts.is_given_up());
+        assert_eq!((texts.intern("one more"), texts.intern("a")), (NO_TEXT, NO_TEXT));
+        assert!(texts.is_given_up() && texts.all().is_empty());
+    }
+
+    #[test]
+    fn long_texts_are_not_kept() {
+        let mut texts = Texts::default();
+        assert_eq!(texts.intern(&"x".repeat(LONGEST)), 0);
+        assert_eq!(texts.intern(&"x".repeat(LONGEST + 1)), NO_TEXT);
+        assert!(texts.is_given_up());
+    }
+}

@@ -1,0 +1,111 @@
+//! The checksums of all samples, compared by one thread in the order of the samples.
+use crate::{
+    answer::{Answer, Failure},
+    request::Asked,
+    server::Shared,
+    worker::{self, Ended},
+};
+use fdconvert_core::{Ahead, Reader};
+use fdconvert_storage::sigbus;
+use serde_json::{Value as Json, json};
+use std::sync::{
+    Arc, Mutex, MutexGuard, Once, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// Damaged samples that are told with their cause.
+const TOLD: usize = 1000;
+
+/// Samples that are announced together, of a dataset in a store.
+const BLOCK: u64 = 64;
+
+/// What was found so far.
+pub(crate) struct Damage {
+    reader: Arc<dyn Reader>,
+    begun: Once,
+    checked: AtomicU64,
+    found: Mutex<Found>,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    /// In ascending order.
+    damaged: Arc<Vec<u32>>,
+    causes: Vec<(u64, String)>,
+}
+
+/// `api/damage`.
+pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
+    let dataset = shared.dataset(asked)?;
+    let damage = &dataset.damage;
+    damage.begin(&shared.ended);
+    let checked = damage.checked.load(Ordering::Acquire);
+    let (found, reader) = (damage.found(), dataset.reader());
+    let told = |(index, cause): &(u64, String)| json!({"sample": index, "key": reader.key(*index), "cause": cause});
+    let told: Vec<Json> = found.causes.iter().map(told).collect();
+    Ok(Answer::json(&json!({
+        "checked": checked,
+        "samples": dataset.len(),
+        "found": found.damaged.len(),
+        "damaged": told,
+    })))
+}
+
+impl Damage {
+    pub(crate) fn new(reader: Arc<dyn Reader>) -> Self {
+        let (checked, found) = (AtomicU64::new(0), Mutex::default());
+        Self { reader, begun: Once::new(), checked, found }
+    }
+
+    /// How many samples were checked, and those of them that are damaged.
+    pub(crate) fn damaged(&self) -> (u64, Arc<Vec<u32>>) {
+        let checked = self.checked.load(Ordering::Acquire);
+        (checked, self.found().damaged.clone())
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins the check, once.
+    fn begin(self: &Arc<Self>, ended: &Ended) {
+        self.begun.call_once(|| {
+            let (damage, ended) = (self.clone(), ended.clone());
+            worker::start("damage", move || damage.check(&ended));
+        });
+    }
+
+    fn check(&self, ended: &Ended) {
+        let reader = &*self.reader;
+        let mut start = 0;
+        while start < reader.len() && !ended.is_set() {
+            let block = start..reader.len().min(start + BLOCK);
+            let ahead = match reader.reads_ahead() {
+                true => reader.read_ahead(&block.clone().collect::<Vec<_>>()),
+                false => Ahead::default(),
+            };
+            start = block.end;
+            for index in block {
+                if ended.is_set() {
+                    return;
+                }
+                if let Err(error) = sigbus::caught(|| reader.verify_sample(index)) {
+                    self.add(index, error.chain());
+                }
+                // Behind what was found, so that no one sees a sample as checked before.
+                self.checked.store(index + 1, Ordering::Release);
+            }
+            drop(ahead);
+        }
+    }
+
+    fn add(&self, index: u64, cause: String) {
+        let mut found = self.found();
+        if let Ok(index) = u32::try_from(index) {
+            Arc::make_mut(&mut found.damaged).push(index);
+        }
+        if found.causes.len() < TOLD {
+            found.causes.push((index, cause));
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! A dataset that is shown: its reader, and what was found out about it so far.
+use crate::{
+    answer::{Answer, Failure},
+    catalog::Catalog,
+    damage::Damage,
+    facets::FacetCache,
+    filter::Selections,
+    request::Asked,
+    server::Shared,
+    worker::Ended,
+};
+use fdconvert_codec::{Encoder, JpegOptions};
+use fdconvert_core::{
+    Codec, Encoded, FieldSpec, Image, Kind, Reader, Result, Sample, Schema, Splits, split_names,
+};
+use fdconvert_storage::sigbus;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// A dataset to be shown.
+pub struct Opened {
+    /// What reads it.
+    pub reader: Arc<dyn Reader>,
+    /// The path, URL or recipe that it was opened by.
+    pub path: String,
+    /// The name of its format.
+    pub format: String,
+}
+
+/// The same with all that was found out about it.
+pub(crate) struct Dataset {
+    reader: Arc<dyn Reader>,
+    path: String,
+    format: String,
+    splits: Splits,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) selections: Selections,
+    pub(crate) facets: FacetCache,
+    pub(crate) damage: Arc<Damage>,
+}
+
+impl Dataset {
+    pub(crate) fn new(Opened { reader, path, format }: Opened) -> Self {
+        Self {
+            splits: reader.splits(),
+            catalog: Arc::new(Catalog::new(&*reader)),
+            selections: Selections::default(),
+            facets: FacetCache::default(),
+            damage: Arc::new(Damage::new(reader.clone())),
+            reader,
+            path,
+            format,
+        }
+    }
+
+    pub(crate) fn reader(&self) -> &Arc<dyn Reader> {
+        &self.reader
+    }
+
+    pub(crate) fn schema(&self) -> &Schema {
+        self.reader.schema()
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.reader.len()
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    pub(crate) fn splits(&self) -> &Splits {
+        &self.splits
+    }
+
+    /// Begins to collect the catalog.
+    pub(crate) fn scan(&self, ended: &Ended) {
+        let (reader, catalog, ended) = (self.reader.clone(), self.catalog.clone(), ended.clone());
+        crate::worker::start("catalog", move || catalog.scan(&*reader, &ended));
+    }
+
+    /// The number of a sample that was asked for.
+    pub(crate) fn sample(&self, asked: &Asked) -> Result<u64, Failure> {
+        let text = asked.part(1).unwrap_or_default();
+        let index = text.parse().ok();
+        let index = index.ok_or_else(|| Failure::missing("samples are named by their number"))?;
+        self.check(index).map(|()| index)
+    }
+
+    /// Refuses samples that are not there.
+    pub(crate) fn check(&self, index: u64) -> Result<(), Failure> {
+        if index < self.len() {
+            return Ok(());
+        }
+        Err(Failure::missing(format!("there is no sample {index}, only {}", self.len())))
+    }
+
+    /// The field that was asked for, by its number or its name, or else the first one of images.
+    pub(crate) fn field(&self, asked: &Asked) -> Result<(usize, &FieldSpec), Failure> {
+        let schema = self.schema();
+        let position = match asked.part(2) {
+            Some(name) => name.parse().ok().or_else(|| schema.position(name)),
+            None => schema.first_image(),
+        };
+        let field = position.and_then(|at| Some((at, schema.fields.get(at)?)));
+        field.ok_or_else(|| Failure::missing("there is no such field"))
+    }
+
+    /// A sample whose bytes were compared with their checksums, where there are any. Images that are
+    /// drawn are made a PNG.
+    pub(crate) fn checked_sample(&self, index: u64) -> Result<Sample<Encoded>> {
+        let sample = sigbus::caught(|| self.reader.read(index))?;
+        let key = sample.key.clone();
+        let mut encoder = Encoder::new();
+        let options = JpegOptions::default();
+        sample.try_map_image(|image| match image {
+            Image::Encoded(encoded) => Ok(encoded),
+            Image::Pixels(pixels) => encoder.encode(&key, &pixels, Codec::Png, &options, None),
+            Image::Bilevel(bilevel) => encoder.encode_bilevel(&key, &bilevel, Codec::Png, &options),
+        })
+    }
+
+    /// A sample as it is stored, for what is told of it: nothing of it is compared, nor drawn twice.
+    pub(crate) fn stored_sample(&self, index: u64) -> Result<Sample<Encoded>> {
+        if self.reader.drawn().is_some() {
+            return self.checked_sample(index);
+        }
+        sigbus::caught(|| self.reader.get(index))
+    }
+
+    /// The name of a class, where it has one.
+    pub(crate) fn class_name(&self, class: i64) -> Option<&str> {
+        let label = self.schema().fields.get(self.schema().label()?)?;
+        let names = label.class_names.as_ref()?;
+        names.get(usize::try_from(class).ok()?).map(String::as_str)
+    }
+
+    fn document(&self) -> Json {
+        let reader = &*self.reader;
+        let n_samples = |name: &str| -> u64 {
+            let ranges = self.splits.iter().filter(|(other, _)| other == name);
+            ranges.map(|(_, range)| range.end.saturating_sub(range.start)).sum()
+        };
+        let splits: Vec<Json> = split_names(&self.splits)
+            .into_iter()
+            .map(|name| json!({"name": name, "samples": n_samples(name)}))
+            .collect();
+        let schema: Vec<Json> = self.schema().fields.iter().map(field_document).collect();
+        json!({
+            "name": reader.name(),
+            "path": self.path,
+            "samples": self.len(),
+            "format": self.format,
+            "schema": schema,
+            "splits": splits,
+            "details": reader.details(),
+            "provenance": reader.provenance(),
+            "checksums": reader.has_checksums(),
+            "image": self.schema().first_image(),
+            "label": self.schema().label(),
+        })
+    }
+}
+
+fn field_document(field: &FieldSpec) -> Json {
+    let mut document = json!({
+        "name": field.name,
+        "kind": field.kind.name(),
+        "classes": field.class_names.as_deref(),
+    });
+    if let (Kind::Array(spec), Some(document)) = (&field.kind, document.as_object_mut()) {
+        document.insert("dtype".into(), json!(spec.dtype.name()));
+        document.insert("shape".into(), json!(spec.shape));
+    }
+    document
+}
+
+/// `api/dataset`.
+pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
+    let mut document = shared.dataset(asked)?.document();
+    let second = shared.second().map(|second| {
+        json!({"name": second.reader.name(), "path": second.path, "samples": second.len()})
+    });
+    if let Some(document) = document.as_object_mut() {
+        document.insert("second".into(), json!(second));
+        document.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
+    }
+    Ok(Answer::json(&document))
+}

@@ -1,0 +1,39 @@
+//! What the filters keep, to be taken along.
+use crate::{
+    answer::{Answer, Content, Failure},
+    filter::{Filter, complete},
+    request::Asked,
+    server::Shared,
+};
+use std::{collections::HashSet, time::Duration};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// How long it is waited for the catalog.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// `keys.txt`: the list that `pack --keys` takes, which has every key once.
+pub(crate) fn keys(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
+    let dataset = shared.dataset(asked)?;
+    let filter = Filter::parse(asked, dataset)?;
+    let selection = complete(shared, dataset, &filter, PATIENCE);
+    if !selection.is_complete() {
+        // A part of the list would look like all of it.
+        let (scanned, samples) = (selection.scanned, dataset.len());
+        let what = format!("{scanned} of {samples} samples were looked at; ask again later");
+        return Err(Failure::not_yet(what));
+    }
+    let (mut text, mut seen) = (String::new(), HashSet::new());
+    for index in selection.page(0, u64::MAX) {
+        let key = dataset.reader().key(index);
+        if key.is_empty() || key.contains(['\n', '\r']) {
+            let what =
+                format!("the key of sample {index} has a line break, which no list can hold");
+            return Err(Failure::unreadable(what));
+        }
+        if seen.insert(xxh3_128(key.as_bytes())) {
+            text.push_str(&key);
+            text.push('\n');
+        }
+    }
+    Ok(Answer::new(Content::Text, text).saved_as("keys.txt"))
+}

@@ -1,0 +1,310 @@
+//! The counts beside the filters: for each facet, of the samples that all other filters keep.
+//!
+//! One pass over the columns serves all facets: a sample that fails no condition counts everywhere,
+//! and one that fails a single one counts in that one's facet.
+
+mod bins;
+mod values;
+
+use crate::{
+    answer::{Answer, Failure},
+    catalog::{Cells, Chunk, NO_INT, Published},
+    dataset::Dataset,
+    fields::Further,
+    filter::{Filter, Piece, Verdicts},
+    request::Asked,
+    server::Shared,
+};
+use bins::Numbers;
+use fdconvert_core::Codec;
+use serde_json::{Value as Json, json};
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+};
+use values::Values;
+
+/// Answers that are remembered: a page asks for them again whenever one goes back.
+const REMEMBERED: usize = 8;
+
+/// The last few answers, by all that they depend on.
+#[derive(Debug, Default)]
+pub(crate) struct FacetCache(Mutex<VecDeque<(String, Json)>>);
+
+/// One facet, while it is counted.
+struct Facet {
+    /// Of its parameter.
+    name: String,
+    title: String,
+    /// The number of its condition in the filter.
+    condition: Option<u8>,
+    counts: Counts,
+}
+
+enum Counts {
+    Classes(Values),
+    Codecs(Values),
+    Splits(Values),
+    Texts(usize, Values),
+    Numbers(Number, Numbers),
+}
+
+/// A column of numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Number {
+    Width,
+    Height,
+    Bytes,
+    Aspect,
+    Further(usize),
+}
+
+/// `api/facets`.
+pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
+    let dataset = shared.dataset(asked)?;
+    let filter = Filter::parse(asked, dataset)?;
+    let published = dataset.catalog.published();
+    // What is found by keys or by checksums is a list; all else are conditions of the pass.
+    let base = Filter { conditions: Vec::new(), ..filter.clone() };
+    let base = dataset.select(&base);
+    let scanned = published.scanned().min(base.scanned);
+    let key = format!("{scanned} {} {}", base.len(), filter.key());
+    let document = dataset.facets.get(&key).unwrap_or_else(|| {
+        let is_in = |index: u64| base.position(index).is_some();
+        let facets = count(dataset, &published, &filter, scanned, is_in);
+        let facets: Vec<Json> = facets.iter().filter_map(|it| it.document(dataset)).collect();
+        let document = json!({"scanned": scanned, "samples": dataset.len(), "facets": facets});
+        dataset.facets.put(key, &document);
+        document
+    });
+    Ok(Answer::json(&document))
+}
+
+impl FacetCache {
+    fn get(&self, key: &str) -> Option<Json> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(other, _)| other == key).map(|(_, document)| document.clone())
+    }
+
+    fn put(&self, key: String, document: &Json) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.push_front((key, document.clone()));
+        known.truncate(REMEMBERED);
+    }
+}
+
+fn count(
+    dataset: &Dataset,
+    published: &Published,
+    filter: &Filter,
+    scanned: u64,
+    is_in: impl Fn(u64) -> bool,
+) -> Vec<Facet> {
+    let mut facets = facets(dataset, published, filter);
+    let is_all = filter.texts.is_empty() && !filter.damaged;
+    let mut start = 0;
+    while let Some(piece) = Piece::at(start, scanned, Some(published)) {
+        start = piece.end();
+        let Some(columns) = piece.columns.clone() else { break };
+        let verdicts = Verdicts::of(&piece, &filter.conditions, dataset, published);
+        let is_here: Vec<bool> =
+            (piece.start..piece.end()).map(|index| is_all || is_in(index)).collect();
+        for facet in &mut facets {
+            let condition = facet.condition;
+            let counts =
+                |at: usize| is_here.get(at) == Some(&true) && verdicts.keeps_but(at, condition);
+            facet.counts.add(&piece, &columns, dataset, counts);
+        }
+    }
+    facets
+}
+
+/// The facets that a dataset has.
+fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Facet> {
+    let schema = dataset.schema();
+    let mut facets = Vec::new();
+    let mut add = |name: String, title: &str, counts: Counts| {
+        let condition = filter.conditions.iter().position(|condition| condition.name == name);
+        let condition = condition.and_then(|at| u8::try_from(at).ok());
+        facets.push(Facet { name, title: title.to_owned(), condition, counts });
+    };
+    if let Some(label) = schema.label().and_then(|label| schema.fields.get(label)) {
+        add("class".into(), &label.name, Counts::Classes(Values::default()));
+    }
+    if !dataset.splits().is_empty() {
+        add("split".into(), "split", Counts::Splits(Values::default()));
+    }
+    let mut numbers = vec![];
+    if schema.first_image().is_some() {
+        add("codec".into(), "codec", Counts::Codecs(Values::default()));
+        numbers.extend([
+            (Number::Width, "width"),
+            (Number::Height, "height"),
+            (Number::Bytes, "bytes"),
+            (Number::Aspect, "aspect"),
+        ]);
+    }
+    for (number, name) in numbers {
+        let spans = Numbers::spanning(published.chunks().iter().map(|chunk| number.span(chunk)));
+        let is_whole = number != Number::Aspect;
+        if let Some(spans) = spans {
+            add(name.into(), name, Counts::Numbers(number, spans.bins(is_whole)));
+        }
+    }
+    for (at, field) in dataset.catalog.fields().iter().enumerate() {
+        let name = format!("f.{}", field.name);
+        if field.kind == Further::Text {
+            if published.texts(at).is_some_and(|texts| !texts.is_given_up()) {
+                add(name, &field.name, Counts::Texts(at, Values::default()));
+            }
+            continue;
+        }
+        let number = Number::Further(at);
+        let spans = Numbers::spanning(published.chunks().iter().map(|chunk| number.span(chunk)));
+        if let Some(spans) = spans {
+            let bins = spans.bins(field.kind == Further::Int);
+            add(name, &field.name, Counts::Numbers(number, bins));
+        }
+    }
+    facets
+}
+
+impl Number {
+    /// The numbers of a chunk that are known.
+    fn each(self, chunk: &Chunk, places: std::ops::Range<usize>, mut see: impl FnMut(usize, f64)) {
+        let known = |value: u32| if value > 0 { f64::from(value) } else { f64::NAN };
+        let mut see_all = |value: &dyn Fn(usize) -> f64| {
+            for at in places.clone() {
+                let value = value(at);
+                if value.is_finite() {
+                    see(at, value);
+                }
+            }
+        };
+        let of = |column: &[u32], at: usize| column.get(at).map_or(f64::NAN, |it| known(*it));
+        match self {
+            Self::Width => see_all(&|at| of(&chunk.widths, at)),
+            Self::Height => see_all(&|at| of(&chunk.heights, at)),
+            Self::Bytes => see_all(&|at| of(&chunk.bytes, at)),
+            Self::Aspect => see_all(&|at| chunk.aspect(at)),
+            Self::Further(field) => match chunk.further.get(field) {
+                Some(Cells::Ints(column)) => see_all(&|at| match column.get(at) {
+                    Some(&int) if int != NO_INT => int as f64,
+                    _ => f64::NAN,
+                }),
+                Some(Cells::Floats(column)) => {
+                    see_all(&|at| column.get(at).copied().unwrap_or(f64::NAN));
+                }
+                _ => {}
+            },
+        }
+    }
+
+    /// The least and the largest number of a chunk.
+    fn span(self, chunk: &Chunk) -> Option<[f64; 2]> {
+        let mut span: Option<[f64; 2]> = None;
+        self.each(chunk, 0..chunk.len(), |_, value| {
+            let [least, most] = span.unwrap_or([value, value]);
+            span = Some([least.min(value), most.max(value)]);
+        });
+        span
+    }
+}
+
+impl Counts {
+    fn add(
+        &mut self,
+        piece: &Piece,
+        columns: &Chunk,
+        dataset: &Dataset,
+        counts: impl Fn(usize) -> bool,
+    ) {
+        match self {
+            Self::Classes(values) => {
+                let labels = piece.part(&columns.labels).iter().map(|label| i64::from(*label));
+                values.add(labels, counts);
+            }
+            Self::Codecs(values) => {
+                let codecs = piece.part(&columns.codecs).iter().map(|codec| i64::from(*codec));
+                values.add(codecs, counts);
+            }
+            Self::Splits(values) => {
+                let split = |index: u64| {
+                    let holds =
+                        |(_, range): &(String, std::ops::Range<u64>)| range.contains(&index);
+                    dataset.splits().iter().position(holds).map_or(-1, |at| at as i64)
+                };
+                values.add((piece.start..piece.end()).map(split), counts);
+            }
+            Self::Texts(field, values) => {
+                if let Some(Cells::Texts(column)) = columns.further.get(*field) {
+                    let texts = piece.part(column).iter().map(|text| i64::from(*text));
+                    values.add(texts, counts);
+                }
+            }
+            Self::Numbers(number, numbers) => {
+                let places = piece.offset..piece.offset + piece.len;
+                number.each(columns, places, |at, value| {
+                    if counts(at - piece.offset) {
+                        numbers.add(value);
+                    }
+                });
+            }
+        }
+    }
+}
+
+impl Facet {
+    fn document(&self, dataset: &Dataset) -> Option<Json> {
+        let (name, title) = (&self.name, &self.title);
+        let published = dataset.catalog.published();
+        let (values, named): (&Values, Box<dyn Fn(i64) -> Option<Named> + '_>) = match &self.counts
+        {
+            Counts::Numbers(_, numbers) => {
+                let mut document = json!({"name": name, "title": title, "kind": "numbers"});
+                let object = document.as_object_mut()?;
+                object.extend(numbers.document());
+                return Some(document);
+            }
+            Counts::Classes(values) => (values, Box::new(|class| class_named(dataset, class))),
+            Counts::Codecs(values) => (values, Box::new(codec_named)),
+            Counts::Splits(values) => {
+                let named = |at: i64| {
+                    let (name, _) = dataset.splits().get(usize::try_from(at).ok()?)?;
+                    Some(Named { value: json!(name), title: name.clone() })
+                };
+                (values, Box::new(named))
+            }
+            Counts::Texts(field, values) => {
+                let field = *field;
+                let named = move |at: i64| {
+                    let text = published.texts(field)?.all().get(usize::try_from(at).ok()?)?;
+                    Some(Named { value: json!(&**text), title: (**text).to_owned() })
+                };
+                (values, Box::new(named))
+            }
+        };
+        let (listed, more) = values.document(&*named);
+        Some(json!({
+            "name": name, "title": title, "kind": "values", "values": listed, "more": more,
+        }))
+    }
+}
+
+/// A value as the parameter has it, and as people read it.
+struct Named {
+    value: Json,
+    title: String,
+}
+
+fn class_named(dataset: &Dataset, class: i64) -> Option<Named> {
+    // No label at all.
+    let class = i32::try_from(class).ok().filter(|class| *class != crate::catalog::NO_LABEL)?;
+    let name = dataset.class_name(class.into()).map(str::to_owned);
+    Some(Named { value: json!(class), title: name.unwrap_or_else(|| class.to_string()) })
+}
+
+fn codec_named(number: i64) -> Option<Named> {
+    let codec = Codec::ALL.get(usize::try_from(number).ok()?)?.extension();
+    Some(Named { value: json!(codec), title: codec.to_owned() })
+}

@@ -1,0 +1,36 @@
+//! Which columns the catalog has beside label, codec and sizes: one for each further number or text.
+use fdconvert_core::{Kind, Schema};
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Further {
+    Int,
+    Float,
+    Text,
+}
+
+/// A field with a column of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Field {
+    /// Where it stands in the schema.
+    pub(crate) position: usize,
+    pub(crate) name: String,
+    pub(crate) kind: Further,
+}
+
+/// The fields with columns of their own, in the order of the schema.
+pub(crate) fn of(schema: &Schema) -> Vec<Field> {
+    let label = schema.label();
+    let fields = schema.fields.iter().enumerate();
+    let fields = fields.filter(|(position, _)| Some(*position) != label);
+    let column = |(position, field): (usize, &fdconvert_core::FieldSpec)| {
+        let kind = match field.kind {
+            Kind::Int => Further::Int,
+            Kind::Float => Further::Float,
+            Kind::Text => Further::Text,
+            _ => return None,
+        };
+        Some(Field { position, name: field.name.clone(), kind })
+    };
+    fields.filter_map(column).collect()
+}

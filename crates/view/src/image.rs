@@ -1,0 +1,160 @@
+//! Images: the stored bytes, which the browser decodes, or a smaller one where that spares much.
+use crate::{
+    answer::{Answer, Content, Failure, Shown, is_among},
+    dataset::Dataset,
+    request::Asked,
+    server::Shared,
+};
+use fdconvert_codec::{
+    Decoder, Encoder, Filter, JpegOptions, Region, Resizer, Size, orient, orientation,
+};
+use fdconvert_core::{Codec, Encoded, Limits, Pixels, Result, Value, probe};
+use fdconvert_loader::{Rect, scale_for};
+use fdconvert_storage::sigbus;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Sides of small images.
+const SIDES: std::ops::RangeInclusive<u32> = 16..=4096;
+
+/// Images below both are sent as they are: decoding them here would take longer than there.
+const FEW_BYTES: usize = 64 << 10;
+const FEW_PIXELS: u64 = 1_000_000;
+
+/// Of small images: no artefact of it is seen at this size.
+const QUALITY: u8 = 85;
+
+/// `image/I` and `image/I/FIELD`.
+pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
+    let dataset = shared.dataset(asked)?;
+    let (index, (field, _)) = (dataset.sample(asked)?, dataset.field(asked)?);
+    let side: Option<u32> = asked.number("side")?;
+    if let Some(side) = side.filter(|side| !SIDES.contains(side)) {
+        let (least, most) = (SIDES.start(), SIDES.end());
+        let what = format!("`side={side}` is not within {least} to {most}");
+        return Err(Failure::asked_wrong(what));
+    }
+    if let Some(answer) = known(dataset, asked, index, field, side) {
+        return Ok(answer);
+    }
+    let key = (asked.is_second()?, index, field, side.unwrap_or(0));
+    if let Some(answer) = shared.thumbnails.get(key) {
+        return Ok(answer);
+    }
+    let (name, image) = image_of(dataset, index, field)?;
+    let hash = image.xxh3.unwrap_or_else(|| xxh3_64(&image.bytes));
+    match as_stored(&name, &image)? {
+        Some(shown) if side.is_none_or(|side| is_small(&image, side)) => {
+            let answer = Answer::new(Content::Image(shown), image.bytes.clone());
+            Ok(answer.tagged(tag(hash, None)))
+        }
+        _ => {
+            let pixels = upright(&name, &image, side)?;
+            let answer = encoded(&name, &pixels, side.is_some())?.tagged(tag(hash, Some(side)));
+            shared.thumbnails.put(key, &answer);
+            Ok(answer)
+        }
+    }
+}
+
+/// Of a browser that has the image already, the answer without its bytes: where a checksum is
+/// recorded, nothing needs to be read.
+fn known(
+    dataset: &Dataset,
+    asked: &Asked,
+    index: u64,
+    field: usize,
+    side: Option<u32>,
+) -> Option<Answer> {
+    let has = asked.has.as_deref()?;
+    if dataset.schema().first_image() != Some(field) {
+        return None;
+    }
+    let extent = sigbus::caught(|| dataset.reader().image_extent(index)).ok()??;
+    let hash = extent.xxh3?;
+    let tags = [tag(hash, None), tag(hash, Some(side))];
+    let tag = tags.into_iter().find(|tag| is_among(has, tag))?;
+    Some(Answer::new(Content::Opaque, "").tagged(tag))
+}
+
+/// The checksum of the stored bytes, and what was made of them.
+fn tag(hash: u64, made: Option<Option<u32>>) -> String {
+    match made {
+        None => format!("\"{hash:016x}\""),
+        Some(None) => format!("\"{hash:016x}-png\""),
+        Some(Some(side)) => format!("\"{hash:016x}-{side}\""),
+    }
+}
+
+/// The image of a field, compared with its checksum, and the sample's key.
+pub(crate) fn image_of(
+    dataset: &Dataset,
+    index: u64,
+    field: usize,
+) -> Result<(String, Encoded), Failure> {
+    let sample =
+        dataset.checked_sample(index).map_err(|error| Failure::unreadable(error.chain()))?;
+    match sample.values.into_iter().nth(field) {
+        Some(Value::Image(image)) => Ok((sample.key, image)),
+        _ => Err(Failure::missing("this field holds no images")),
+    }
+}
+
+/// The kind as which the stored bytes may be sent: what they are, not what the dataset says.
+fn as_stored(name: &str, image: &Encoded) -> Result<Option<Shown>, Failure> {
+    if image.codec == Codec::Raw {
+        return Ok(None);
+    }
+    let header = probe::probe(&image.bytes)
+        .map_err(|what| Failure::unreadable(format!("sample `{name}`: {what}")))?;
+    Ok(Shown::of(header.codec))
+}
+
+fn is_small(image: &Encoded, side: u32) -> bool {
+    let longer = image.width.max(image.height);
+    let n_pixels = u64::from(image.width) * u64::from(image.height);
+    longer <= side.saturating_mul(2) || (image.bytes.len() < FEW_BYTES && n_pixels < FEW_PIXELS)
+}
+
+/// The pixels of an image as a browser shows them, at most that large.
+pub(crate) fn upright(name: &str, image: &Encoded, side: Option<u32>) -> Result<Pixels> {
+    let (width, height) = (image.width, image.height);
+    let target = side.map_or((width, height), |side| Size::MaxSide(side).target(width, height));
+    let whole = Region { x: 0, y: 0, width, height };
+    let rect = Rect { x: 0.0, y: 0.0, width: width.into(), height: height.into() };
+    let shrink = u8::try_from(scale_for(rect, target)).unwrap_or(1);
+    let pixels = sigbus::caught(|| {
+        let mut data = Vec::new();
+        let part =
+            Decoder::new().decode_part(name, image, &Limits::DEFAULT, whole, shrink, &mut data)?;
+        let Region { width, height, .. } = part.region;
+        Ok(Pixels { width, height, channels: part.channels, data })
+    })?;
+    let turn = orientation(image);
+    if (pixels.width, pixels.height) == target {
+        return Ok(orient(pixels, turn));
+    }
+    let mut data = Vec::new();
+    Resizer::new().resize(name, &pixels, target, Filter::Area, &mut data)?;
+    let (width, height) = target;
+    Ok(orient(Pixels { width, height, channels: pixels.channels, data }, turn))
+}
+
+/// As JPEG where that is enough, else as PNG.
+fn encoded(name: &str, pixels: &Pixels, may_lose: bool) -> Result<Answer> {
+    let is_jpeg = may_lose && pixels.channels != 4;
+    let codec = if is_jpeg { Codec::Jpeg } else { Codec::Png };
+    let shown = if is_jpeg { Shown::Jpeg } else { Shown::Png };
+    let options = JpegOptions { quality: QUALITY, ..JpegOptions::default() };
+    let image = Encoder::new().encode(name, pixels, codec, &options, None)?;
+    Ok(Answer::new(Content::Image(shown), image.bytes))
+}
+
+/// A small image for a page that has it inside.
+pub(crate) fn small(name: &str, image: &Encoded, side: u32) -> Result<Answer> {
+    encoded(name, &upright(name, image, Some(side))?, true)
+}
+
+/// Pixels as a PNG.
+pub(crate) fn png(name: &str, pixels: &Pixels) -> Result<Answer> {
+    encoded(name, pixels, false)
+}

@@ -1,0 +1,109 @@
+//! Images of labels, and masks of objects, in colours.
+use crate::{
+    answer::{Answer, Failure},
+    image::{image_of, png},
+    objects,
+    request::Asked,
+    server::Shared,
+};
+use fdconvert_codec::Decoder;
+use fdconvert_core::{Kind, Limits, Pixels, Result, RunLengths};
+use fdconvert_storage::sigbus;
+
+/// Masks of objects have the size that a document claims; nothing larger is drawn.
+const MOST_PIXELS: u64 = 100_000_000;
+
+/// `mask/I/FIELD`, and of a field of objects `mask/I/FIELD?object=N`.
+pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
+    let dataset = shared.dataset(asked)?;
+    let (index, (field, spec)) = (dataset.sample(asked)?, dataset.field(asked)?);
+    let pixels = match spec.kind {
+        Kind::Image => {
+            let (name, image) = image_of(dataset, index, field)?;
+            sigbus::caught(|| {
+                let mut levels = Vec::new();
+                let mut decoder = Decoder::new();
+                let size =
+                    decoder.decode_levels_into(&name, &image, &Limits::DEFAULT, &mut levels)?;
+                let data = match size.n_bytes {
+                    2 => levels
+                        .as_chunks::<2>()
+                        .0
+                        .iter()
+                        .flat_map(|level| color(u16::from_le_bytes(*level)))
+                        .collect(),
+                    _ => levels.iter().flat_map(|level| color(u16::from(*level))).collect(),
+                };
+                Ok(Pixels { width: size.width, height: size.height, channels: 4, data })
+            })
+            .map_err(|error| Failure::unreadable(error.chain()))?
+        }
+        Kind::Json => {
+            let object = asked.number("object")?;
+            let object: usize =
+                object.ok_or_else(|| Failure::asked_wrong("`object` is missing"))?;
+            let mask = objects::mask(dataset, index, field, object)?;
+            filled(&mask, color(u16::try_from(object + 1).unwrap_or(1)))?
+        }
+        _ => return Err(Failure::missing("this field holds no masks")),
+    };
+    Ok(png("the mask", &pixels)?)
+}
+
+/// The colour of a label: neighbours are far apart on the circle, and 0 is transparent.
+pub(crate) fn color(label: u16) -> [u8; 4] {
+    if label == 0 {
+        return [0; 4];
+    }
+    // Steps of the golden angle come close to no earlier colour for long.
+    const GOLDEN: f32 = 0.618_034;
+    let hue = (f32::from(label) * GOLDEN).fract() * 6.0;
+    let value = if label % 2 == 0 { 0.95 } else { 0.75 };
+    let channel = |shift: f32| {
+        let at = (hue + shift) % 6.0;
+        let level = (at - 3.0).abs() - 1.0;
+        (255.0 * value * (0.25 + 0.75 * level.clamp(0.0, 1.0))) as u8
+    };
+    [channel(0.0), channel(4.0), channel(2.0), 255]
+}
+
+/// The pixels of a mask that is told as run lengths, down its columns.
+fn filled(mask: &RunLengths, color: [u8; 4]) -> Result<Pixels, Failure> {
+    let [height, width] = mask.size();
+    let n_pixels = u64::from(height) * u64::from(width);
+    if n_pixels == 0 || n_pixels > MOST_PIXELS {
+        let what =
+            format!("its mask of {width}x{height} is not drawn: at most {MOST_PIXELS} pixels");
+        return Err(Failure::unreadable(what));
+    }
+    let mut data = vec![0; n_pixels as usize * 4];
+    let (mut at, mut is_inside) = (0_u64, false);
+    for run in mask.counts() {
+        let end = at + u64::from(*run);
+        if is_inside {
+            for place in at..end {
+                let (column, row) = (place / u64::from(height), place % u64::from(height));
+                let pixel = (row * u64::from(width) + column) as usize * 4;
+                if let Some(pixel) = data.get_mut(pixel..pixel + 4) {
+                    pixel.copy_from_slice(&color);
+                }
+            }
+        }
+        (at, is_inside) = (end, !is_inside);
+    }
+    Ok(Pixels { width, height, channels: 4, data })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::color;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn labels_have_colours_of_their_own() {
+        assert_eq!(color(0), [0; 4]);
+        let colors: BTreeSet<[u8; 4]> = (1..=64).map(color).collect();
+        assert_eq!(colors.len(), 64);
+        assert!(colors.iter().all(|color| color[3] == 255));
+    }
+}

@@ -1,0 +1,136 @@
+//! What is known of the things in an image, in pixels of the image that is shown.
+use crate::{answer::Failure, dataset::Dataset};
+use fdconvert_core::{Encoded, Kind, RunLengths, Sample, Value};
+use fdconvert_loader::Annotations;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+/// The field that tells of objects where there are several of JSON.
+const NAME: &str = "objects";
+
+/// Names of the classes of objects, which the loader has no use for.
+#[derive(Deserialize)]
+struct Names {
+    #[serde(default)]
+    category_name: Option<Vec<Json>>,
+}
+
+/// Returns whether a document is one of objects.
+#[derive(Deserialize)]
+struct Claim {
+    #[allow(dead_code, reason = "that it is there is what is asked")]
+    bbox: Vec<serde::de::IgnoredAny>,
+}
+
+/// The first document of objects among the values, or why it cannot be shown.
+pub(crate) fn of_sample(
+    dataset: &Dataset,
+    index: u64,
+    sample: &Sample<Encoded>,
+    query: &str,
+) -> Option<Result<Json, String>> {
+    let fields = dataset.schema().fields.iter().zip(&sample.values).enumerate();
+    let mut documents = fields.filter_map(|(at, (field, value))| match (&field.kind, value) {
+        (Kind::Json, Value::Json(json)) => Some((at, field.name.as_str(), json)),
+        _ => None,
+    });
+    let is_it = |(_, name, json): &(usize, &str, &bytes::Bytes)| {
+        *name == NAME || serde_json::from_slice::<Claim>(json).is_ok()
+    };
+    let (field, _, json) = documents.find(is_it)?;
+    let image = dataset.schema().first_image().and_then(|at| sample.values.get(at));
+    let shown = match image {
+        Some(Value::Image(image)) => Some([image.width, image.height].map(f64::from)),
+        _ => None,
+    };
+    let mask = |object: usize| format!("mask/{index}/{field}?object={object}{query}");
+    Some(document(json, shown, &mask))
+}
+
+fn document(
+    json: &[u8],
+    shown: Option<[f64; 2]>,
+    mask: &dyn Fn(usize) -> String,
+) -> Result<Json, String> {
+    let found = Annotations::parse(json, true)?;
+    let names: Option<Names> = serde_json::from_slice(json).ok();
+    let names = names.and_then(|names| names.category_name).unwrap_or_default();
+    let Some(size) = shown.or(found.size) else {
+        return Err("there is no image, and the document has no `size`".into());
+    };
+    let of = found.size.unwrap_or(size);
+    // EXIF turns some images on their side: coordinates are of the upright one then.
+    let is_turned = of[0] != of[1] && of == [size[1], size[0]];
+    let size = if is_turned { of } else { size };
+    let [x_scale, y_scale] = [size[0] / of[0], size[1] / of[1]];
+    let item = |(object, [x, y, width, height]): (usize, &[f64; 4])| {
+        let flat = |polygon: &Vec<[f64; 2]>| -> Vec<f64> {
+            polygon.iter().flat_map(|[x, y]| [x * x_scale, y * y_scale]).collect()
+        };
+        let polygons = found.polygons.as_ref().and_then(|all| all.get(object));
+        let polygons: Vec<_> = polygons.into_iter().flatten().map(flat).collect();
+        let keypoints = found.keypoints.as_ref().and_then(|all| all.get(object));
+        let keypoints = keypoints.into_iter().flatten();
+        let keypoints: Vec<_> =
+            keypoints.map(|[x, y, visible]| [x * x_scale, y * y_scale, *visible]).collect();
+        let runs = found.run_lengths.as_ref().and_then(|all| all.get(object)?.as_ref());
+        json!({
+            "class": found.category.as_ref().and_then(|all| all.get(object)),
+            "name": names.get(object).and_then(Json::as_str),
+            "box": [x * x_scale, y * y_scale, (x + width) * x_scale, (y + height) * y_scale],
+            "polygons": polygons,
+            "keypoints": keypoints,
+            "mask": runs.map(|_| mask(object)),
+        })
+    };
+    let items: Vec<Json> = found.boxes.iter().enumerate().map(item).collect();
+    Ok(json!({"size": size, "items": items}))
+}
+
+/// The mask of an object that is told as run lengths.
+pub(crate) fn mask(
+    dataset: &Dataset,
+    index: u64,
+    field: usize,
+    object: usize,
+) -> Result<RunLengths, Failure> {
+    let unreadable = |what: String| Failure::unreadable(what);
+    let sample = dataset.checked_sample(index).map_err(|error| unreadable(error.chain()))?;
+    let Some(Value::Json(json)) = sample.values.get(field) else {
+        return Err(Failure::missing("this field holds no objects"));
+    };
+    let found = Annotations::parse(json, true).map_err(unreadable)?;
+    let mask = found.run_lengths.and_then(|all| all.into_iter().nth(object)).flatten();
+    mask.ok_or_else(|| Failure::missing(format!("object {object} has no mask of run lengths")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::document;
+    use serde_json::json;
+
+    #[test]
+    fn coordinates_are_those_of_the_image_that_is_shown() {
+        let json = br#"{"size":[640,480],"bbox":[[64,48,320,240]],"category":[3],
+            "category_name":["cat"],"keypoints":[[0,0,0,640,480,2]],
+            "segmentation":[{"size":[480,640],"counts":[307200]}]}"#;
+        let found = document(json, Some([320.0, 240.0]), &|object| format!("m{object}")).unwrap();
+        assert_eq!(found["size"], json!([320.0, 240.0]));
+        let item = &found["items"][0];
+        assert_eq!(item["box"], json!([32.0, 24.0, 192.0, 144.0]));
+        assert_eq!((&item["class"], &item["name"]), (&json!(3), &json!("cat")));
+        assert_eq!(item["keypoints"], json!([[0.0, 0.0, 0.0], [320.0, 240.0, 2.0]]));
+        assert_eq!((&item["mask"], &item["polygons"]), (&json!("m0"), &json!([])));
+    }
+
+    #[test]
+    fn a_turned_image_and_a_damaged_document() {
+        let json = br#"{"size":[480,640],"bbox":[[0,0,480,640]],"segmentation":[[[0,0,1,1,2,2]]]}"#;
+        let found = document(json, Some([640.0, 480.0]), &|_| String::new()).unwrap();
+        assert_eq!(found["size"], json!([480.0, 640.0]));
+        assert_eq!(found["items"][0]["box"], json!([0.0, 0.0, 480.0, 640.0]));
+        assert_eq!(found["items"][0]["polygons"], json!([[0.0, 0.0, 1.0, 1.0, 2.0, 2.0]]));
+        assert!(document(b"{\"bbox\":[[1]]}", None, &|_| String::new()).is_err());
+        assert!(document(b"{\"bbox\":[]}", None, &|_| String::new()).is_err());
+    }
+}

@@ -1,0 +1,93 @@
+//! Which function answers which path.
+use crate::{
+    answer::{Answer, Failure},
+    batch, compare, damage, dataset, export, facets, image, mask, page,
+    request::Asked,
+    rows, sample,
+    security::add_headers,
+    server::Shared,
+    sheet,
+};
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{HeaderMap, Uri},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use std::sync::Arc;
+
+/// Answers a request; it may wait for the disk or the network.
+type Handler = fn(&Shared, &Asked) -> Result<Answer, Failure>;
+
+/// Paths behind the token.
+const ROUTES: [(&str, Handler); 20] = [
+    ("", page::index),
+    ("app.js", page::script),
+    ("app.css", page::style),
+    ("icon.svg", page::icon),
+    ("api/dataset", dataset::answer),
+    ("api/facets", facets::answer),
+    ("api/samples", rows::samples),
+    ("api/position", rows::position),
+    ("api/sample/{sample}", sample::answer),
+    ("image/{sample}", image::answer),
+    ("image/{sample}/{field}", image::answer),
+    ("mask/{sample}/{field}", mask::answer),
+    ("field/{sample}/{field}", sample::field),
+    ("api/batch", batch::rows),
+    ("batch.png", batch::picture),
+    ("api/damage", damage::answer),
+    ("api/compare", compare::answer),
+    ("keys.txt", export::keys),
+    ("sheet.png", sheet::picture),
+    ("sheet.html", sheet::page),
+];
+
+pub(crate) fn router(shared: Arc<Shared>) -> Router {
+    let mut router = Router::new();
+    for (path, handler) in ROUTES {
+        let path = format!("/{}/{path}", shared.guard.token());
+        let answer = move |State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap| {
+            answered(shared, Asked::new(&uri, &headers), handler)
+        };
+        router = router.route(&path, get(answer));
+    }
+    let guard = from_fn_with_state(shared.clone(), guarded);
+    router.fallback(no_path).layer(guard).with_state(shared)
+}
+
+/// Lets through what may ask, and gives every answer its headers.
+async fn guarded(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let checked = shared.guard.check(request.method(), request.uri(), request.headers());
+    let mut response = match checked {
+        Ok(()) => next.run(request).await,
+        Err(failure) => failure.into_response(),
+    };
+    add_headers(response.headers_mut());
+    response
+}
+
+/// Has a thread answer that may wait; there are so many of them at once and no more.
+async fn answered(shared: Arc<Shared>, asked: Asked, handler: Handler) -> Response {
+    let Ok(permit) = shared.jobs.clone().acquire_owned().await else {
+        return Failure::not_yet("the server is stopping").into_response();
+    };
+    let work = move || {
+        let answer = handler(&shared, &asked);
+        drop(permit);
+        match answer {
+            Ok(answer) => answer.respond(asked.has.as_deref()),
+            Err(failure) => failure.into_response(),
+        }
+    };
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| {
+        Failure::broken("this request has found a mistake in fdconvert").into_response()
+    })
+}
+
+async fn no_path() -> Response {
+    Failure::missing("there is nothing at this path").into_response()
+}

@@ -1,0 +1,145 @@
+//! The server: a port of this machine, and what all requests share.
+use crate::{
+    answer::Failure,
+    batch::LastBatch,
+    compare::Comparison,
+    dataset::{Dataset, Opened},
+    request::Asked,
+    routes::router,
+    security::Guard,
+    thumbnails::Thumbnails,
+    worker::Ended,
+};
+use fdconvert_core::{Error, Result};
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::sync::Semaphore;
+
+/// Requests that are worked on at once, each by a thread of its own: a browser asks for six, and
+/// threads that wait for a store cost little.
+const JOBS: usize = 16;
+
+/// How often it is looked whether the server is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A dataset, or two, at a port of this machine.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # std::fs::write(folder.path().join("1.png"), fdconvert_testkit::fixtures::png(64, 48, 1).bytes)?;
+/// # let path = folder.path().display().to_string();
+/// use fdconvert_view::{Opened, Server};
+///
+/// let reader = fdconvert_reader::open(&path)?.into();
+/// let server = Server::bind(Opened { reader, path, format: "folder".into() }, None, 0)?;
+/// assert!(server.address().starts_with("http://127.0.0.1:"));
+/// server.serve(|| true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Server {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+}
+
+/// What all requests share.
+pub(crate) struct Shared {
+    pub(crate) guard: Guard,
+    pub(crate) jobs: Arc<Semaphore>,
+    pub(crate) thumbnails: Thumbnails,
+    pub(crate) batch: LastBatch,
+    pub(crate) comparison: Option<Arc<Comparison>>,
+    pub(crate) ended: Ended,
+    first: Arc<Dataset>,
+    second: Option<Arc<Dataset>>,
+}
+
+impl Server {
+    /// Takes a port, 0 for any that is free. Nothing of the datasets is looked at yet.
+    ///
+    /// # Errors
+    /// `Io` when the port is taken.
+    pub fn bind(first: Opened, second: Option<Opened>, port: u16) -> Result<Self> {
+        let refused = || format!("port {port} of this machine");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+            .map_err(Error::io("listen at", refused()))?;
+        let address = listener.local_addr().map_err(Error::io("listen at", refused()))?;
+        listener.set_nonblocking(true).map_err(Error::io("listen at", refused()))?;
+        let first = Arc::new(Dataset::new(first));
+        let second = second.map(|second| Arc::new(Dataset::new(second)));
+        let comparison = second.as_ref().map(|second| {
+            Arc::new(Comparison::new(first.reader().clone(), second.reader().clone()))
+        });
+        let shared = Shared {
+            guard: Guard::new(address.port())?,
+            jobs: Arc::new(Semaphore::new(JOBS)),
+            thumbnails: Thumbnails::default(),
+            batch: LastBatch::default(),
+            comparison,
+            ended: Ended::default(),
+            first,
+            second,
+        };
+        Ok(Self { listener, shared: Arc::new(shared) })
+    }
+
+    /// The address of the page, with the token without which nothing is answered.
+    #[must_use]
+    pub fn address(&self) -> String {
+        self.shared.guard.address()
+    }
+
+    /// Answers until `is_stopped`, which is asked some twenty times in a second. The datasets are
+    /// scanned meanwhile.
+    ///
+    /// # Errors
+    /// `Io` when the system refuses threads or connections.
+    pub fn serve(self, is_stopped: impl Fn() -> bool) -> Result<()> {
+        let Self { listener, shared } = self;
+        let refused = |action| Error::io(action, "the port of the viewer");
+        // The thread at hand takes connections; those that may wait answer.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(JOBS)
+            .thread_name("view-answer")
+            .build()
+            .map_err(refused("start threads for"))?;
+        for dataset in [Some(&shared.first), shared.second.as_ref()].into_iter().flatten() {
+            dataset.scan(&shared.ended);
+        }
+        let app = router(shared.clone());
+        let served: std::io::Result<()> = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            let serving = tokio::spawn(async move { axum::serve(listener, app).await });
+            while !is_stopped() && !serving.is_finished() {
+                tokio::time::sleep(LOOK).await;
+            }
+            if serving.is_finished() {
+                return serving.await.unwrap_or(Ok(()));
+            }
+            serving.abort();
+            Ok(())
+        });
+        shared.ended.set();
+        // Those that wait for a store are not waited for.
+        runtime.shutdown_background();
+        served.map_err(refused("listen at"))
+    }
+}
+
+impl Shared {
+    /// The dataset that a request is about.
+    pub(crate) fn dataset(&self, asked: &Asked) -> Result<&Arc<Dataset>, Failure> {
+        if !asked.is_second()? {
+            return Ok(&self.first);
+        }
+        self.second().ok_or_else(|| Failure::missing("there is one dataset and no second one"))
+    }
+
+    pub(crate) fn second(&self) -> Option<&Arc<Dataset>> {
+        self.second.as_ref()
+    }
+}

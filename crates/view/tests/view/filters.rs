@@ -1,0 +1,199 @@
+//! Which samples the filters keep, and what the facets count.
+use crate::common::{Memory, Viewer, packed, sample};
+use fdconvert::{Kind, Value};
+use serde_json::{Value as Json, json};
+use std::time::Duration;
+
+/// A facet by its name.
+#[track_caller]
+fn facet<'a>(facets: &'a Json, name: &str) -> &'a Json {
+    let facets = facets.as_array().unwrap();
+    facets
+        .iter()
+        .find(|facet| facet["name"] == name)
+        .unwrap_or_else(|| panic!("{name}: {facets:?}"))
+}
+
+fn counts(facet: &Json) -> Vec<(Json, u64)> {
+    let of = |it: &Json| (it["value"].clone(), it["n"].as_u64().unwrap());
+    facet["values"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn every_filter_keeps_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in ["wds", "beton", "mds"] {
+        let viewer = Viewer::of(&packed(folder.path(), format));
+        let all = viewer.json("api/samples");
+        let rows = all["samples"].as_array().unwrap();
+        assert_eq!(rows.len(), 12, "{all}");
+        let of = |keeps: &dyn Fn(&Json) -> bool| -> Vec<u64> {
+            let kept = rows.iter().filter(|row| keeps(row));
+            kept.map(|row| row["sample"].as_u64().unwrap()).collect()
+        };
+        let width = |row: &Json| row["width"].as_u64().unwrap();
+        let bytes = |row: &Json| row["bytes"].as_u64().unwrap();
+        let key = |row: &Json| row["key"].as_str().unwrap().to_owned();
+        let codec = if format == "beton" { "raw" } else { "png" };
+        let cats = of(&|row| row["label"] == 0);
+        assert_eq!(cats.len(), 4, "{format}");
+        assert_eq!(viewer.kept("class=0"), cats);
+        assert_eq!(viewer.kept("class=0&class=2").len(), 8);
+        assert_eq!(viewer.kept("class=7"), [0; 0]);
+        assert_eq!(viewer.kept(&format!("codec={codec}")).len(), 12);
+        assert_eq!(viewer.kept("codec=jpg"), [0; 0]);
+        assert_eq!(viewer.kept("width=45-47"), of(&|row| (45..=47).contains(&width(row))));
+        assert_eq!(viewer.kept("width=51"), of(&|row| width(row) == 51));
+        assert_eq!(viewer.kept("width=-40"), of(&|row| width(row) == 40));
+        assert_eq!(viewer.kept("width=52-"), [0; 0]);
+        assert_eq!(viewer.kept("height=30-30").len(), 12);
+        assert_eq!(viewer.kept("aspect=1.6-").len(), of(&|row| width(row) >= 48).len());
+        let middle = bytes(&rows[5]);
+        assert_eq!(viewer.kept(&format!("bytes={middle}-")), of(&|row| bytes(row) >= middle));
+        assert_eq!(viewer.kept("text=DOG"), of(&|row| key(row).contains("dog")));
+        assert_eq!(viewer.kept("text=dog&text=fox").len(), 8);
+        let both = of(&|row| row["label"] == 0 && width(row) >= 45 && key(row).contains("cat"));
+        assert_eq!(viewer.kept("class=0&width=45-&text=cat"), both);
+        assert_eq!(viewer.kept("class="), of(&|_| true));
+    }
+}
+
+#[test]
+fn what_means_nothing_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let viewer = Viewer::of(&packed(folder.path(), "wds"));
+    for (wrong, part) in [
+        ("class=cat", "`class=cat` means nothing: classes are named by their number"),
+        ("codec=x", "there is no such codec"),
+        ("width=a", "a range is e.g. 256-512"),
+        ("width=5-3", "`width=5-3` means nothing"),
+        ("split=val", "there is no such split"),
+        ("f.nothing=1", "there is no such filter"),
+        ("colour=red", "`colour=red` means nothing"),
+        ("damaged=yes", "it is 1 or not there"),
+        ("start=-1", "`start=-1` is not a number that fits"),
+        ("count=0", "`count=0` is not within 1 to 1000"),
+        ("count=1001", "is not within 1 to 1000"),
+        ("count=1&count=2", "`count` is there twice"),
+        ("set=c", "`set=c` is neither a nor b"),
+    ] {
+        let said = viewer.fails(400, &format!("api/samples?{wrong}"));
+        assert!(said.contains(part), "{wrong}: {said}");
+    }
+    assert!(viewer.fails(404, "api/samples?set=b").contains("no second one"));
+}
+
+#[test]
+fn pages_and_positions_are_within_what_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let viewer = Viewer::of(&packed(folder.path(), "wds"));
+    let kept = viewer.kept("class=1");
+    let page = viewer.json("api/samples?class=1&start=1&count=2");
+    assert_eq!((&page["total"], &page["start"]), (&json!(4), &json!(1)));
+    let samples: Vec<_> =
+        page["samples"].as_array().unwrap().iter().map(|row| row["sample"].clone()).collect();
+    assert_eq!(samples, [json!(kept[1]), json!(kept[2])]);
+    for past in ["start=4", "start=18446744073709551615", "start=3&count=1000"] {
+        let page = viewer.json(&format!("api/samples?class=1&{past}"));
+        assert!(page["samples"].as_array().unwrap().len() <= 1, "{page}");
+    }
+    let position = |query: &str| viewer.json(&format!("api/position?{query}"))["position"].clone();
+    assert_eq!(position(&format!("class=1&sample={}", kept[3])), json!(3));
+    assert_eq!(position(&format!("class=0&sample={}", kept[3])), Json::Null);
+    assert_eq!(position("sample=11"), json!(11));
+    assert!(viewer.fails(404, "api/position?sample=12").contains("there is no sample 12, only 12"));
+    assert!(viewer.fails(400, "api/position").contains("`sample` is missing"));
+}
+
+#[test]
+fn facets_count_what_the_other_filters_keep() {
+    let folder = tempfile::tempdir().unwrap();
+    let viewer = Viewer::of(&packed(folder.path(), "wds"));
+    let facets = viewer.facets("");
+    let class = facet(&facets, "class");
+    assert_eq!(counts(class), [(json!(0), 4), (json!(1), 4), (json!(2), 4)]);
+    assert_eq!(class["values"][0]["title"], "cat");
+    let width = facet(&facets, "width");
+    assert_eq!((&width["min"], &width["max"]), (&json!(40), &json!(51)));
+    let bins = width["bins"].as_array().unwrap();
+    assert_eq!(bins.len(), 12);
+    assert!(bins.iter().all(|bin| bin["n"] == 1 && bin["from"] == bin["to"]), "{width}");
+
+    // The class alone does not narrow its own facet.
+    let facets = viewer.facets("class=0");
+    assert_eq!(counts(facet(&facets, "class")).len(), 3);
+    assert_eq!(counts(facet(&facets, "codec")), [(json!("png"), 4)]);
+    let facets = viewer.facets("class=0&width=40-43");
+    let narrow = counts(facet(&facets, "class"));
+    assert_eq!(narrow, [(json!(0), 2), (json!(1), 1), (json!(2), 1)]);
+    let n_widths = facet(&facets, "width")["bins"].as_array().unwrap().iter();
+    assert_eq!(n_widths.map(|bin| bin["n"].as_u64().unwrap()).sum::<u64>(), 4);
+    let facets = viewer.facets("text=dog");
+    assert_eq!(counts(facet(&facets, "class")), [(json!(1), 4)]);
+}
+
+/// Samples with an int, a float, a text, and a text that is never the same.
+fn numbers(n_samples: u64) -> Memory {
+    let fields = vec![
+        ("label", Kind::Int),
+        ("age", Kind::Int),
+        ("score", Kind::Float),
+        ("camera", Kind::Text),
+        ("caption", Kind::Text),
+    ];
+    let values = |n: u64| {
+        vec![
+            Value::Int(n.cast_signed() % 3),
+            Value::Int(n.cast_signed() - 5),
+            Value::Float(n as f64 * 0.5 - 1.0),
+            Value::Text(["left", "right", "a&b=c"][n as usize % 3].into()),
+            Value::Text(format!("caption {n} {}", "x".repeat(300))),
+        ]
+    };
+    let samples = (0..n_samples).map(|n| sample(&format!("{n}"), values(n))).collect();
+    Memory::new(fields, samples)
+}
+
+#[test]
+fn further_fields_are_filters_and_facets() {
+    let viewer = Viewer::of_samples(Memory {
+        splits: vec![("train".into(), 0..20), ("val".into(), 20..30)],
+        ..numbers(30)
+    });
+    let facets = viewer.facets("");
+    let names: Vec<_> = facets.as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+    assert_eq!(names, ["class", "split", "f.age", "f.score", "f.camera"]);
+    assert_eq!(viewer.kept("f.age=-5"), [0]);
+    assert_eq!(viewer.kept("f.age=-5--3"), [0, 1, 2]);
+    assert_eq!(viewer.kept("f.age=20-"), [25, 26, 27, 28, 29]);
+    assert_eq!(viewer.kept("f.score=-1--0.5"), [0, 1]);
+    assert_eq!(viewer.kept("f.score=0.25-1.25"), [3, 4]);
+    assert_eq!(viewer.kept("f.camera=a%26b%3Dc&f.age=-inf-0"), [2, 5]);
+    assert_eq!(viewer.kept("f.camera=nowhere"), [0; 0]);
+    assert_eq!(viewer.kept("split=val&class=0"), [21, 24, 27]);
+    assert_eq!(viewer.kept("split=val&split=train").len(), 30);
+    let said = viewer.fails(400, "api/samples?f.caption=x");
+    assert!(said.contains("too long, or too many"), "{said}");
+    let cameras = counts(facet(&facets, "f.camera"));
+    assert_eq!(cameras[0], (json!("left"), 10));
+    assert_eq!(counts(facet(&facets, "split")), [(json!("train"), 20), (json!("val"), 10)]);
+}
+
+#[test]
+fn the_catalog_grows_while_requests_are_answered_and_is_complete_in_the_end() {
+    let slow = Memory { slowness: Duration::from_millis(2), ..numbers(400) };
+    let viewer = Viewer::of_samples(slow);
+    let first = viewer.json("api/samples?class=0");
+    assert!(first["scanned"].as_u64().unwrap() < 400, "{first}");
+    // Rows do not wait.
+    let rows = viewer.json("api/samples?start=390&count=10");
+    assert_eq!(rows["samples"].as_array().unwrap().len(), 10);
+    assert_eq!((&rows["total"], &rows["samples"][0]["label"]), (&json!(400), &json!(0)));
+    let mut totals = vec![first["total"].as_u64().unwrap()];
+    let last = viewer.until("api/samples?class=0", |it| {
+        assert!(it["total"].as_u64() <= Some(134), "{it}");
+        it["scanned"] == 400
+    });
+    totals.push(last["total"].as_u64().unwrap());
+    assert!(totals[0] < totals[1] && totals[1] == 134, "{totals:?}");
+}

@@ -1,0 +1,172 @@
+//! Images as they are stored and smaller, masks, and batches.
+use crate::common::{Memory, Viewer, packed, photos, png, sample};
+use fdconvert::{Codec, Encoded, Kind, Pack, PackOptions, Pixels, Value};
+use fdconvert_codec::{Encoder, JpegOptions};
+use fdconvert_testkit::fixtures;
+use serde_json::json;
+use std::fs;
+
+/// A JPEG that is worth making smaller.
+fn large_jpeg(width: u32, height: u32) -> Encoded {
+    let pixels = fixtures::pixels(width, height, 3, 1);
+    Encoder::new().encode("large", &pixels, Codec::Jpeg, &JpegOptions::default(), None).unwrap()
+}
+
+#[test]
+fn stored_bytes_come_unchanged_and_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let viewer = Viewer::of(&packed(folder.path(), "wds"));
+    for index in 0..12 {
+        let key = viewer.json(&format!("api/sample/{index}"))["key"].as_str().unwrap().to_owned();
+        let reply = viewer.ok(&format!("image/{index}"));
+        let file = fs::read(folder.path().join("photos").join(&key)).unwrap();
+        assert!(reply.body == file && reply.kind() == "image/png", "{key}");
+        let tag = &reply.headers["etag"];
+        let again =
+            viewer.ask("GET", &format!("image/{index}"), &format!("If-None-Match: {tag}\r\n"));
+        assert_eq!((again.status, again.body.len(), &again.headers["etag"]), (304, 0, tag));
+        let other = viewer.ask("GET", &format!("image/{index}"), "If-None-Match: \"0\"\r\n");
+        assert_eq!(other.status, 200);
+    }
+    let tags = [0, 1].map(|index| viewer.ok(&format!("image/{index}")).headers["etag"].clone());
+    assert_ne!(tags[0], tags[1]);
+    assert!(viewer.fails(404, "image/12").contains("there is no sample 12"));
+    assert!(viewer.fails(404, "image/x").contains("named by their number"));
+    assert!(viewer.fails(404, "image/0/nothing").contains("no such field"));
+    let label = viewer.json("api/dataset")["label"].as_u64().unwrap();
+    assert!(viewer.fails(404, &format!("image/0/{label}")).contains("holds no images"));
+}
+
+#[test]
+fn what_browsers_do_not_show_becomes_a_png() {
+    let folder = tempfile::tempdir().unwrap();
+    let viewer = Viewer::of(&packed(folder.path(), "beton"));
+    let row = viewer.json("api/samples?count=1")["samples"][0].clone();
+    assert_eq!(row["codec"], "raw");
+    let reply = viewer.ok("image/0");
+    let (width, height, channels, data) = png(&reply.body);
+    assert_eq!((json!(width), json!(height), channels), (row["width"].clone(), json!(30), 3));
+    let key = row["key"].as_str().unwrap();
+    let file = fs::read(folder.path().join("photos").join(key)).unwrap();
+    assert!(png(&file).3 == data);
+    let tag = format!("If-None-Match: {}\r\n", reply.headers["etag"]);
+    assert_eq!(viewer.ask("GET", "image/0", &tag).status, 304);
+    assert!(reply.headers["etag"].ends_with("-png\""));
+}
+
+#[test]
+fn large_images_are_made_smaller_where_that_spares_much() {
+    let large = large_jpeg(1200, 900);
+    assert!(large.bytes.len() > 64 << 10);
+    let small = fixtures::png(200, 100, 2);
+    let with_alpha = Encoder::new()
+        .encode(
+            "alpha",
+            &fixtures::pixels(1100, 1100, 4, 3),
+            Codec::Png,
+            &JpegOptions::default(),
+            None,
+        )
+        .unwrap();
+    let images = [large.clone(), small.clone(), with_alpha];
+    let samples = images
+        .into_iter()
+        .enumerate()
+        .map(|(n, it)| sample(&n.to_string(), vec![Value::Image(it)]));
+    let viewer = Viewer::of_samples(Memory::new(vec![("image", Kind::Image)], samples.collect()));
+
+    let reply = viewer.ok("image/0?side=256");
+    assert_eq!(reply.kind(), "image/jpeg");
+    let header = fdconvert_core::probe::probe(&reply.body).unwrap();
+    assert_eq!((header.width, header.height), (256, 192));
+    let tag = format!("If-None-Match: {}\r\n", reply.headers["etag"]);
+    assert_eq!(viewer.ask("GET", "image/0?side=256", &tag).status, 304);
+    assert_eq!(viewer.ask("GET", "image/0?side=128", &tag).status, 200);
+    // Again, from memory.
+    assert!(viewer.ok("image/0?side=256").body == reply.body);
+    // At half its size, or more, it is sent as it is; and so is a small one.
+    assert!(viewer.ok("image/0?side=600").body == large.bytes);
+    assert!(viewer.ok("image/1?side=16").body == small.bytes);
+    let alpha = viewer.ok("image/2?side=100");
+    assert_eq!((alpha.kind(), png(&alpha.body).0), ("image/png", 100));
+    for wrong in ["side=0", "side=15", "side=5000", "side=-1", "side=x"] {
+        viewer.fails(400, &format!("image/0?{wrong}"));
+    }
+}
+
+#[test]
+fn masks_are_coloured_and_nothing_is_transparent() {
+    let labels = Pixels { width: 3, height: 1, channels: 1, data: vec![0, 1, 7] };
+    let mask =
+        Encoder::new().encode("m", &labels, Codec::Png, &JpegOptions::default(), None).unwrap();
+    let objects = br#"{"size":[4,3],"bbox":[[0,0,2,2],[1,1,1,1]],"category":[2,5],
+        "category_name":["kite","<script>"],
+        "segmentation":[{"size":[3,4],"counts":[3,3,6]},[[0,0,1,1,2,2]]]}"#;
+    let values = vec![
+        Value::Image(fixtures::png(8, 6, 1)),
+        Value::Image(mask),
+        Value::Json(objects.to_vec().into()),
+    ];
+    let fields = vec![("image", Kind::Image), ("mask", Kind::Image), ("objects", Kind::Json)];
+    let viewer = Viewer::of_samples(Memory::new(fields, vec![sample("a", values)]));
+    let (width, height, channels, data) = png(&viewer.ok("mask/0/mask").body);
+    assert_eq!((width, height, channels), (3, 1, 4));
+    assert_eq!((&data[..4], data[7], data[11]), (&[0; 4][..], 255, 255));
+    assert_ne!(data[4..7], data[8..11]);
+    assert!(viewer.ok("mask/0/1").body == viewer.ok("mask/0/mask").body);
+
+    let document = viewer.json("api/sample/0");
+    let objects = &document["objects"];
+    assert_eq!(objects["size"], json!([8.0, 6.0]));
+    let items = objects["items"].as_array().unwrap();
+    assert_eq!(items[0]["box"], json!([0.0, 0.0, 4.0, 4.0]));
+    assert_eq!((&items[1]["name"], &items[1]["mask"]), (&json!("<script>"), &json!(null)));
+    assert_eq!(items[1]["polygons"], json!([[0.0, 0.0, 2.0, 2.0, 4.0, 4.0]]));
+    // The second of four columns.
+    let (width, height, _, data) = png(&viewer.ok(items[0]["mask"].as_str().unwrap()).body);
+    let alpha: Vec<_> = data.chunks(4).map(|pixel| pixel[3]).collect();
+    assert_eq!((width, height), (4, 3));
+    assert_eq!(alpha, [0, 255, 0, 0].repeat(3));
+    assert!(viewer.fails(404, "mask/0/objects?object=1").contains("no mask of run lengths"));
+    viewer.fails(400, "mask/0/objects");
+    // Colours are no labels.
+    assert!(viewer.fails(422, "mask/0/image").contains("holds no single values"));
+}
+
+#[test]
+fn a_batch_is_that_of_the_loader() {
+    let folder = tempfile::tempdir().unwrap();
+    let (photos, out) = (photos(folder.path()), folder.path().join("photos.beton"));
+    Pack::new([&photos], &out).options(PackOptions::default()).run().unwrap();
+    let viewer = Viewer::of(&out);
+    let asked = "rows=5&side=32&seed=3&crop=random&flip=1&augment=auto";
+    let batch = viewer.json(&format!("api/batch?{asked}"));
+    let rows = batch["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &batch["side"], &batch["steps"]), (5, &json!(32), &json!(3)));
+    for row in rows {
+        let sample = viewer.json(&format!("api/sample/{}", row["sample"]));
+        assert_eq!(row["key"], sample["key"]);
+        assert!(row["label"].is_i64() && row["failed"].is_null());
+    }
+    let picture = viewer.ok(&format!("batch.png?{asked}")).body;
+    let (width, height, channels, _) = png(&picture);
+    assert_eq!((width, height, channels), (32, 160, 3));
+    let last = viewer.json("api/batch?rows=5&side=32&seed=3&step=2");
+    assert_eq!(last["rows"].as_array().unwrap().len(), 2);
+    let other = viewer.ok(&format!("batch.png?{asked}&epoch=1")).body;
+    assert!(picture == viewer.ok(&format!("batch.png?{asked}")).body && picture != other);
+    for crop in ["center", "letterbox"] {
+        viewer.ok(&format!("batch.png?crop={crop}&rows=2&side=16"));
+    }
+    for (wrong, part) in [
+        ("step=3&rows=5", "an epoch has 3 steps"),
+        ("crop=none", "`crop=none` is none of: center, random, letterbox"),
+        ("augment=x", "is none of: none, auto, rand, trivial"),
+        ("rows=65", "is not within 1 to 64"),
+        ("side=1000", "is not within 16 to 512"),
+        ("flip=2", "is none of: 0, 1"),
+    ] {
+        let said = viewer.fails(400, &format!("api/batch?{wrong}"));
+        assert!(said.contains(part), "{wrong}: {said}");
+    }
+}

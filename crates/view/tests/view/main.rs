@@ -1,0 +1,12 @@
+//! The server as a browser meets it: requests over HTTP, on small datasets.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+mod compare;
+mod damage;
+mod export;
+mod filters;
+mod hostile;
+mod images;
+mod samples;
+mod security;
