@@ -4,17 +4,21 @@ use crate::{
     choices::{ByArg, EngineArg, FilterArg, OnErrorArg, SubsamplingArg},
     clean::CleanArgs,
     diff::DiffArgs,
+    duplicates::DuplicatesArgs,
     fractal::args::FractalArgs,
     gpu::GpuArgs,
     help::{
-        BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES, EXIT_STATUS, INDEX_EXAMPLES, MAN_EXAMPLES,
-        MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES, REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES,
-        TEMPLATE, UNPACK_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES,
+        BENCH_EXAMPLES, CLEAN_EXAMPLES, DIFF_EXAMPLES, DUPLICATES_EXAMPLES, EXIT_STATUS,
+        INDEX_EXAMPLES, MAN_EXAMPLES, MORE, PACK_EXAMPLES, PLAN_EXAMPLES, PROFILE_EXAMPLES,
+        REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES, SHEET_EXAMPLES, STATS_EXAMPLES, TEMPLATE,
+        UNPACK_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES,
     },
     metadata::MetadataArgs,
     profile::args::ProfileArgs,
     reproduce::args::ReproduceArgs,
     selection::SelectionArgs,
+    sheet::SheetArgs,
+    stats::StatsArgs,
     stores::name_and_value,
     verify::VerifyArgs,
     view::ViewArgs,
@@ -82,6 +86,15 @@ pub(crate) enum Command {
     /// Compare two datasets by keys and contents
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),
+    /// Count classes and sizes; mean and deviation of the channels
+    #[command(after_help = STATS_EXAMPLES)]
+    Stats(StatsArgs),
+    /// Draw many images of a dataset into one picture
+    #[command(after_help = SHEET_EXAMPLES)]
+    Sheet(SheetArgs),
+    /// Find samples with equal images, within and across datasets
+    #[command(after_help = DUPLICATES_EXAMPLES)]
+    FindDuplicates(DuplicatesArgs),
     /// Show the GPUs and what would decode JPEGs on them
     Gpu(GpuArgs),
     /// Print a completion script for a shell

@@ -12,8 +12,7 @@ pub(crate) const EXIT_STATUS: &str = exit_status!();
 /// All commands on a screen of 24 lines: no empty line between its parts. Options of stores are in the
 /// help of each command.
 pub(crate) const TEMPLATE: &str = concat!(
-    "{about}\n{usage-heading} {usage}; commands:\n{subcommands}\n",
-    "Options: -h, --help (a short and a long help, also of each command), -V, --version\n",
+    "{about}\n{usage-heading} {usage} (-h, --help, -V, --version); commands:\n{subcommands}\n",
     exit_status!()
 );
 
@@ -136,6 +135,28 @@ Examples:
   fdconvert view photos.wds --compare photos.beton    two side by side, by keys
 
 Only browsers on this machine are answered, and nothing is written. Ctrl-C ends it, with status 0.";
+
+pub(crate) const STATS_EXAMPLES: &str = "\
+Examples:
+  fdconvert stats train.beton                     classes, codecs, sizes
+  fdconvert stats train.beton --pixels            and what images are normalised by
+  fdconvert stats train.beton --html stats.html   as histograms";
+
+pub(crate) const SHEET_EXAMPLES: &str = "\
+Examples:
+  fdconvert sheet train.beton sheet.png                        the first 100 images
+  fdconvert sheet train.beton cats.png --seed 1 --where 'label == \"cat\"'";
+
+pub(crate) const DUPLICATES_EXAMPLES: &str = "\
+Examples:
+  Samples of the same bytes, and those that leak from one split to another:
+      fdconvert find-duplicates train.beton val.beton
+
+  Also those that show the same, and a dataset without them:
+      fdconvert find-duplicates photos --near --keys keep.txt
+      fdconvert pack photos photos.beton --keys keep.txt
+
+Exits with 1 where there are duplicates.";
 
 pub(crate) const MAN_EXAMPLES: &str = "\
 Examples:

@@ -59,6 +59,9 @@ fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
         Command::Reproduce(args) => outputs.push(("--output", args.output.as_ref())),
         Command::Unpack(args) => outputs.push(("OUT", Some(&args.out))),
         Command::Sample(args) => outputs.push(("OUT", Some(&args.out))),
+        Command::Stats(args) => outputs.push(("--html", args.html.as_ref())),
+        Command::Sheet(args) => outputs.push(("OUT", Some(&args.out))),
+        Command::FindDuplicates(args) => outputs.push(("--keys", args.keys.as_ref())),
         Command::Fractal(args) => outputs.push(match &args.command {
             FractalCommand::Search(args) => ("OUT", Some(&args.out)),
             FractalCommand::Render(args) => ("OUT", Some(&args.out)),

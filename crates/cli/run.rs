@@ -2,8 +2,8 @@
 use crate::{
     Outcome, Session,
     args::{Cli, Command},
-    arguments, bench, clean, diff, format_options, fractal, gpu, index, inspect, man, output, pack,
-    parents, plan, profile, reproduce, sample, unpack, verify, view,
+    arguments, bench, clean, diff, duplicates, format_options, fractal, gpu, index, inspect, man,
+    output, pack, parents, plan, profile, reproduce, sample, sheet, stats, unpack, verify, view,
 };
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use fdconvert_core::{Class, Result};
@@ -67,6 +67,9 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
         Command::View(args) => view::run(args, session),
         Command::Verify(args) => verify::run(args, session),
         Command::Diff(args) => diff::run(args, session),
+        Command::Stats(args) => stats::run(args, session),
+        Command::Sheet(args) => sheet::run(args, session),
+        Command::FindDuplicates(args) => duplicates::run(args, session),
         Command::Gpu(args) => gpu::run(args, session),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -45,6 +45,8 @@ mod leases_in_stores;
 #[cfg(feature = "turbo")]
 mod loader;
 #[cfg(feature = "turbo")]
+mod look;
+#[cfg(feature = "turbo")]
 mod messages;
 #[cfg(feature = "turbo")]
 mod options;

@@ -15,6 +15,11 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
+    /// Those from `start` on, of which no bytes of images are read.
+    pub(crate) fn of_tables(reader: &dyn Reader, start: u64) -> Self {
+        Self { samples: start..reader.len().min(start + CHUNK), _ahead: Ahead::default() }
+    }
+
     /// Those from `start` on; none behind the last.
     pub(crate) fn of(reader: &dyn Reader, start: u64) -> Self {
         let mut end = reader.len().min(start + CHUNK);

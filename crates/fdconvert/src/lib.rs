@@ -6,7 +6,8 @@
 //! say; [`open`] reads one; [`plan`], [`Planned`] and [`merge`] write one with several machines;
 //! [`profile`](fn@profile) finds the share of BMP images that a machine reads fastest; [`Loader`]
 //! makes batches. What is not a path is packed by [`Pack::from_source`]: any [`Source`], or samples that
-//! come one after another, by a [`SampleSpool`].
+//! come one after another, by a [`SampleSpool`]. What is in a dataset tell [`inspect`](fn@inspect),
+//! [`stats`](fn@stats), [`sheet`](fn@sheet) and [`find_duplicates`].
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
@@ -32,6 +33,7 @@ mod choose;
 mod chunk;
 mod diff;
 mod document;
+mod duplicates;
 mod formula;
 mod inputs;
 mod inspect;
@@ -50,17 +52,21 @@ mod progress;
 mod ratio;
 mod root_hash;
 mod settings;
+mod sheet;
 mod sources;
 mod splits;
 mod spool;
+mod stats;
+mod thumbnail;
 mod verify;
 
 pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff, diff_with};
 pub use document::document;
-pub use formula::{FormulaOutput, FormulaReport};
-pub use inspect::{
-    InspectOptions, Inspected, MetadataCounts, Stats, inspect, inspect_with, spread,
+pub use duplicates::{
+    Duplicates, DuplicatesOptions, Group, Member, find_duplicates, find_duplicates_with,
 };
+pub use formula::{FormulaOutput, FormulaReport};
+pub use inspect::{InspectOptions, Inspected, inspect, inspect_with};
 pub use launcher::{FoundPart, PartOf, find_part};
 pub use merge::{Merged, merge, merge_with};
 pub use options::{
@@ -74,9 +80,13 @@ pub use profile::{
 };
 pub use progress::{Context, Event, Progress, Stage, Steps};
 pub use root_hash::{RootHash, root_hash, root_hash_with};
+pub use sheet::{Sheet, SheetOptions, sheet, sheet_with, thumbnail};
 pub use sources::{open_recipe, resolve};
 pub use splits::SplitReport;
 pub use spool::{SampleSpool, SpooledSamples, fingerprint_of};
+pub use stats::{
+    DatasetStats, MetadataCounts, PixelStats, Stats, StatsOptions, spread, stats, stats_with,
+};
 pub use verify::{Problem, Verified, VerifyOptions, verify, verify_with};
 
 pub use fdconvert_codec::{Alpha, By, Filter, MetadataKind, Policy, Subsampling};

@@ -53,6 +53,8 @@ pub enum Stage {
     Counting,
     /// Hashes what samples hold.
     Hashing,
+    /// Measures pixels.
+    Measuring,
     /// Carries out the experiment of a paper.
     Reproducing,
 }
@@ -71,6 +73,7 @@ impl Stage {
             Self::Comparing => "comparing",
             Self::Counting => "counting",
             Self::Hashing => "hashing",
+            Self::Measuring => "measuring",
             Self::Reproducing => "reproducing",
         }
     }

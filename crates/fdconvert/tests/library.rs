@@ -1,5 +1,7 @@
 //! A program that links the library alone: every door, on small datasets.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod look;
 
 use fdconvert::{
     Cancel, Context, Error, InspectOptions, Observer, OnError, Pack, PackOptions, Planned,

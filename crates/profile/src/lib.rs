@@ -70,7 +70,7 @@ mod scale;
 mod solve;
 mod xml;
 
-pub use chart::{BarChart, Bars, LineChart, MarkedBar, MarkedBars, Series};
+pub use chart::{BarChart, Bars, Histogram, LineChart, MarkedBar, MarkedBars, Series};
 /// Slows reading down, to see what a dataset would do on a slower disk.
 pub use fdconvert_storage::Throttle;
 pub use html::to_html;

@@ -5,9 +5,10 @@ use crate::{
     error::raise,
 };
 use fdconvert::{
-    Context, DiffOptions, Error, InspectOptions, Pack, PackOptions, Planned, Prepared,
-    ProfileOptions, Result, VerifyOptions, check_plan_place, diff_with, document, inspect_with,
-    merge_with, plan_with, profile_document, profile_with, verify_with,
+    Context, DiffOptions, DuplicatesOptions, Error, InspectOptions, Pack, PackOptions, Planned,
+    Prepared, ProfileOptions, Result, SheetOptions, StatsOptions, VerifyOptions, check_plan_place,
+    diff_with, document, find_duplicates_with, inspect_with, merge_with, plan_with,
+    profile_document, profile_with, sheet_with, stats_with, verify_with,
 };
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::{Map, Value};
@@ -94,6 +95,20 @@ fn carry_out(
             let first = paths.pop().unwrap_or_default();
             let datasets = [first.as_path(), last.as_path()];
             Ok(diff_with(datasets, &DiffOptions::from_json(options)?, context)?.document(datasets))
+        }
+        "stats" => {
+            let options = StatsOptions::from_json(options)?;
+            Ok(stats_with(&last, &options, context)?.document(&last))
+        }
+        "sheet" => {
+            let dataset = paths.pop().unwrap_or_default();
+            let options = SheetOptions::from_json(options)?;
+            Ok(sheet_with(&dataset, &last, &options, context)?.document(&dataset, &last))
+        }
+        "find_duplicates" => {
+            paths.push(last);
+            let options = DuplicatesOptions::from_json(options)?;
+            Ok(find_duplicates_with(&paths, &options, context)?.document(&paths, &options))
         }
         "profile" => {
             // Python's own command line says nothing about this call.

@@ -9,7 +9,7 @@ use pyo3::{
     PyTraverseError, PyVisit,
     exceptions::{PyIndexError, PyRuntimeError, PyTypeError},
     prelude::*,
-    types::{PyDict, PyIterator, PyList, PyRange, PySlice, PyString, PyTuple},
+    types::{PyBytes, PyDict, PyIterator, PyList, PyRange, PySlice, PyString, PyTuple},
 };
 use std::path::{Path, PathBuf};
 
@@ -191,6 +191,35 @@ impl Dataset {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let path = PyString::new(py, &self.path.to_string_lossy()).repr()?.to_string();
         Ok(format!("fdconvert.Dataset({path}, samples={})", self.reader.len()))
+    }
+
+    /// What notebooks show: the first samples as small pictures.
+    #[pyo3(name = "_repr_html_")]
+    fn repr_html(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let html = slf.py().import("fdconvert._html")?;
+        html.call_method1("of_dataset", (slf,))?.extract()
+    }
+
+    /// A PNG of the first image of sample `index`, with a longer side of `side` at most.
+    #[pyo3(name = "_thumbnail")]
+    fn thumbnail<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+        side: u32,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let index = self.position(index)?;
+        let png = || fdconvert::thumbnail(&*self.reader, index, side, &self.how.limits);
+        let png = py.detach(png).map_err(|error| raise(&error))?;
+        Ok(PyBytes::new(py, &png))
+    }
+
+    /// The label of sample `index`; `None` without one.
+    #[pyo3(name = "_label")]
+    fn label(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+        let index = self.position(index)?;
+        let label = || sigbus::caught(|| self.label_at(index));
+        py.detach(label).map_err(|error| raise(&error))
     }
 
     /// Returns what pickle makes the same dataset of elsewhere.

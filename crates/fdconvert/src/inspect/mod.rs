@@ -1,10 +1,11 @@
 //! What is in a dataset, and how it was made.
-mod stats;
-
-pub use stats::{MetadataCounts, Stats, spread};
-
-use crate::{ByteCount, Context, RootHash, document, options::from_object, root_hash_with};
-use fdconvert_core::{Encoded, MaxDecompressed, Reader, Result, Sample, Value, split_names};
+use crate::{
+    ByteCount, Context, RootHash, Stats, document,
+    options::from_object,
+    root_hash_with,
+    stats::{UNASKED, count, split_sizes},
+};
+use fdconvert_core::{Encoded, MaxDecompressed, Reader, Result, Sample, Value};
 use fdconvert_pipeline::Cancel;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -72,8 +73,8 @@ pub fn inspect_with(
     let reader = fdconvert_reader::open_within(dataset, limit)?;
     let first = (0..options.samples.min(reader.len())).map(|index| reader.get(index));
     let first = first.collect::<Result<Vec<_>>>()?;
-    let is_counted = options.stats || reader.len() <= stats::UNASKED;
-    let stats = is_counted.then(|| stats::count(&*reader, options.stats, context)).transpose()?;
+    let is_counted = options.stats || reader.len() <= UNASKED;
+    let stats = is_counted.then(|| count(&*reader, options.stats, context)).transpose()?;
     let root_hash = options.hash.then(|| root_hash_with(&*reader, context)).transpose()?;
     Ok(Inspected { reader, first, stats, root_hash })
 }
@@ -82,12 +83,7 @@ impl Inspected {
     /// The splits of the dataset and how many samples each has.
     #[must_use]
     pub fn splits(&self) -> Vec<(String, u64)> {
-        let splits = self.reader.splits();
-        let size = |name: &str| {
-            let ranges = splits.iter().filter(|(other, _)| other == name);
-            ranges.map(|(_, range)| range.end - range.start).sum()
-        };
-        split_names(&splits).into_iter().map(|name| (name.to_owned(), size(name))).collect()
+        split_sizes(&*self.reader)
     }
 
     /// Returns what was found as a document.

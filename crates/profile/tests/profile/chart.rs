@@ -1,7 +1,7 @@
-//! Rates as a picture of bars.
+//! Rates as a picture of bars, and values as a histogram.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fdconvert_profile::{BarChart, Bars};
+use fdconvert_profile::{BarChart, Bars, Histogram};
 
 fn chart(bars: Vec<Bars<'_>>) -> String {
     let series = ["achieved", "loading", "decoding"];
@@ -62,4 +62,24 @@ fn anything_makes_a_picture() {
         assert!(x[0] < 400.0 && !svg.contains(&long), "{svg}");
     }
     assert!(chart(vec![]).contains(">images/s<"));
+}
+
+#[test]
+fn columns_count_the_values_of_their_ranges() {
+    let sorted: Vec<f64> = (0..=320).map(f64::from).collect();
+    let histogram = Histogram::of_sorted("Sizes of <x>", "pixels", &sorted).unwrap();
+    assert_eq!((histogram.counts.len(), histogram.range), (32, (0.0, 320.0)));
+    // The last one has its upper end, too.
+    assert_eq!(histogram.counts[..31], [10; 31]);
+    assert_eq!(histogram.counts[31], 11);
+    let svg = histogram.to_svg();
+    assert!(svg.contains("Sizes of &lt;x&gt;") && svg.contains(">pixels<"), "{svg}");
+    let heights = numbers(&svg, &["class=\"ours\""], "height");
+    assert!(heights.len() == 32 && heights[31] > heights[0], "{svg}");
+
+    let same = Histogram::of_sorted("x", "y", &[3.0; 5]).unwrap();
+    assert_eq!(same.counts, [5]);
+    assert!(!same.to_svg().contains("NaN"));
+    assert_eq!(Histogram::of_sorted("x", "y", &[]), None);
+    assert_eq!(Histogram::of_sorted("x", "y", &[f64::NAN]), None);
 }

@@ -1,7 +1,8 @@
 """Packs image datasets once so that training reads them fast.
 
-``pack``, ``plan``, ``merge``, ``unpack``, ``inspect``, ``verify``, ``diff`` and ``profile`` are the
-commands of the same names, run in this process, and ``pack_plan`` is ``pack`` with a plan.
+``pack``, ``plan``, ``merge``, ``unpack``, ``inspect``, ``verify``, ``diff``, ``stats``, ``sheet``,
+``find_duplicates`` and ``profile`` are the commands of the same names, run in this process, and
+``pack_plan`` is ``pack`` with a plan.
 ``Dataset`` opens what was packed, or a folder of images, as a sequence, and ``Loader`` makes batches
 of it for training. ``decode`` makes arrays of images that are in no dataset. ``pack`` takes samples
 that the program has, too, and ``Writer`` those that come one after another.
@@ -17,12 +18,15 @@ from typing import TYPE_CHECKING
 from fdconvert._batch import Batch, Geometry, Objects
 from fdconvert._commands import (
     diff,
+    find_duplicates,
     inspect,
     merge,
     pack,
     pack_plan,
     plan,
     profile,
+    sheet,
+    stats,
     unpack,
     verify,
 )
@@ -59,6 +63,7 @@ __all__ = [
     "__version__",
     "decode",
     "diff",
+    "find_duplicates",
     "inspect",
     "merge",
     "pack",
@@ -66,6 +71,8 @@ __all__ = [
     "plan",
     "profile",
     "set_store_options",
+    "sheet",
+    "stats",
     "unpack",
     "verify",
 ]

@@ -100,3 +100,9 @@ class Batch:
     def __len__(self) -> int:
         """How many rows there are."""
         return len(self.samples)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the first rows as small pictures."""
+        from fdconvert._html import of_batch
+
+        return of_batch(self)

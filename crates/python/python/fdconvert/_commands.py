@@ -191,6 +191,93 @@ def diff(
     return _run("diff", [first, second], named, progress)
 
 
+def stats(
+    path: StrPath,
+    *,
+    pixels: bool = False,
+    html: StrPath | None = None,
+    overwrite: bool = False,
+    max_pixels: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Count classes, codecs and sizes; with ``pixels`` also mean and deviation of the channels.
+
+    ``["pixels"]["mean"]`` and ``["pixels"]["std"]`` are red, green and blue over all pixels of all
+    images, from 0 to 1, for normalisation. ``html`` writes a page with histograms. Samples that
+    cannot be read are counted, and raise nothing.
+    """
+    named: dict[str, Option] = {
+        "pixels": pixels,
+        "html": html,
+        "overwrite": overwrite,
+        "max_pixels": max_pixels,
+        "threads": threads,
+    }
+    return _run("stats", [path], named, progress)
+
+
+def sheet(
+    path: StrPath,
+    out: StrPath,
+    *,
+    count: int = 100,
+    side: int = 128,
+    columns: int | None = None,
+    seed: int | None = None,
+    where: str | None = None,
+    overwrite: bool = False,
+    max_pixels: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Write a PNG with many images of a dataset, small.
+
+    These are the first ``count`` samples, or with ``seed`` others that are drawn at random. The same
+    arguments give the same bytes. Samples that cannot be read are crosses, and listed.
+    """
+    named: dict[str, Option] = {
+        "count": count,
+        "side": side,
+        "columns": columns,
+        "seed": seed,
+        "where": where,
+        "overwrite": overwrite,
+        "max_pixels": max_pixels,
+        "threads": threads,
+    }
+    return _run("sheet", [path, out], named, progress)
+
+
+def find_duplicates(
+    paths: StrPath | Iterable[StrPath],
+    *,
+    near: bool = False,
+    distance: int | None = None,
+    keys: StrPath | None = None,
+    overwrite: bool = False,
+    max_pixels: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Find samples with equal images, within and across datasets.
+
+    Images are equal when their stored bytes are; with ``near`` also when they show the same, encoded
+    again or of another size. ``["groups"]`` lists them. ``keys`` writes the keys of the samples to
+    keep, for ``pack(..., keys=...)``. Duplicates are a result here, no exception.
+    """
+    datasets = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    named: dict[str, Option] = {
+        "near": near,
+        "distance": distance,
+        "keys": keys,
+        "overwrite": overwrite,
+        "max_pixels": max_pixels,
+        "threads": threads,
+    }
+    return _run("find_duplicates", datasets, named, progress)
+
+
 def profile(
     source: StrPath,
     *,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
 /// Samples that are looked at unasked: it takes a second or so.
-pub(super) const UNASKED: u64 = 20_000;
+pub(crate) const UNASKED: u64 = 20_000;
 
 /// Samples between two looks at the cancel switch.
 const CHUNK: u64 = 4096;
@@ -26,6 +26,10 @@ pub struct Stats {
     pub widths: Vec<u64>,
     /// Heights of the images, sorted.
     pub heights: Vec<u64>,
+    /// Widths divided by heights, sorted.
+    pub aspects: Vec<f64>,
+    /// Bytes of the images divided by their pixels, sorted.
+    pub densities: Vec<f64>,
     /// Samples whose first image has metadata, where that was asked for: it takes the bytes of every
     /// image, and not only what is recorded of them.
     pub metadata: Option<MetadataCounts>,
@@ -71,7 +75,7 @@ struct Looked {
 }
 
 /// Looks at every sample, and with `metadata` at what its image says beside the pixels.
-pub(super) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -> Result<Stats> {
+pub(crate) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -> Result<Stats> {
     let steps = context.progress.stage(Stage::Counting);
     steps.total(reader.len());
     let schema = reader.schema();
@@ -129,11 +133,18 @@ pub(super) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
                 stats.bytes.push(bytes);
                 stats.widths.push(width);
                 stats.heights.push(height);
+                if width > 0 && height > 0 {
+                    stats.aspects.push(width as f64 / height as f64);
+                    stats.densities.push(bytes as f64 / (width as f64 * height as f64));
+                }
             }
         }
     }
     for sizes in [&mut stats.bytes, &mut stats.widths, &mut stats.heights] {
-        sizes.sort_unstable();
+        sizes.par_sort_unstable();
+    }
+    for ratios in [&mut stats.aspects, &mut stats.densities] {
+        ratios.par_sort_unstable_by(f64::total_cmp);
     }
     let names = label.and_then(|field| schema.fields.get(field)?.class_names.clone());
     let name = |label: i64| {
@@ -150,6 +161,16 @@ pub(super) fn count(reader: &dyn Reader, metadata: bool, context: Context<'_>) -
 }
 
 impl Stats {
+    /// Classes and how many samples each has, the most frequent first, and by name where they are
+    /// equally frequent.
+    #[must_use]
+    pub fn by_frequency(&self) -> Vec<(&str, u64)> {
+        let mut classes: Vec<_> = self.classes.iter().map(|(name, n)| (&**name, *n)).collect();
+        // The names are in order already.
+        classes.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        classes
+    }
+
     /// The numbers as JSON.
     #[must_use]
     pub fn to_json(&self) -> Json {
@@ -179,8 +200,8 @@ impl Stats {
     }
 }
 
-/// The least, the upper of the middle two, and the most of sorted sizes.
+/// The least, the upper of the middle two, and the most of sorted values.
 #[must_use]
-pub fn spread(sorted: &[u64]) -> Option<[u64; 3]> {
+pub fn spread<T: Copy>(sorted: &[T]) -> Option<[T; 3]> {
     Some([*sorted.first()?, *sorted.get(sorted.len() / 2)?, *sorted.last()?])
 }

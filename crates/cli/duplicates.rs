@@ -1,0 +1,137 @@
+//! `fdconvert find-duplicates`.
+use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::ReadingArgs};
+use clap::{Args, value_parser};
+use fdconvert::{Duplicates, DuplicatesOptions, Group, Member, find_duplicates_with};
+use fdconvert_core::{Result, Shown};
+use std::path::PathBuf;
+
+/// Groups, and samples that cannot be read, that are shown one by one; `--json` has them all.
+const SHOWN: usize = 20;
+/// Samples of a group that are shown.
+const MEMBERS_SHOWN: usize = 10;
+
+#[derive(Debug, Args)]
+pub(crate) struct DuplicatesArgs {
+    /// Folders of images, packed datasets or recipes; samples of all are compared
+    #[arg(required = true, value_name = "DATASET")]
+    pub(crate) datasets: Vec<PathBuf>,
+    /// Also find images that show the same: encoded again, or of another size
+    ///
+    /// Images are decoded at an eighth of their size. Those with near hashes of 64 bits are compared
+    /// once more, at 32 x 32 levels. Crops and mirrored images are others.
+    #[arg(long)]
+    pub(crate) near: bool,
+    /// With --near: bits in which the hashes of two images may differ
+    #[arg(long, value_name = "BITS", default_value_t = 10, requires = "near", value_parser = value_parser!(u32).range(0..=15))]
+    pub(crate) distance: u32,
+    /// Write the keys of the samples to keep, all but the later ones of each group, for `pack --keys`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keys: Option<PathBuf>,
+    /// Replace FILE if it exists
+    #[arg(long, requires = "keys")]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+pub(crate) fn run(args: &DuplicatesArgs, session: &Session) -> Result<Outcome> {
+    let listener = Listener::new(session, args.common.quiet || args.common.json);
+    let mut options = DuplicatesOptions::default();
+    (options.near, options.distance) = (args.near, args.distance);
+    options.keys.clone_from(&args.keys);
+    options.overwrite = args.overwrite;
+    options.max_pixels = args.reading.max_pixels;
+    options.threads = args.reading.threads;
+    options.max_decompressed = args.reading.max_decompressed;
+    let found = find_duplicates_with(&args.datasets, &options, listener.context())?;
+    if args.common.json {
+        session.print_document(&found.document(&args.datasets, &options))?;
+    } else if !args.common.quiet {
+        session.print(&report(args, &found))?;
+    }
+    let is_clean = found.groups.is_empty() && found.unreadable.is_empty();
+    Ok(if is_clean { Outcome::Complete } else { Outcome::DataProblems })
+}
+
+fn report(args: &DuplicatesArgs, found: &Duplicates) -> String {
+    let mut text = String::new();
+    for group in found.groups.iter().take(SHOWN) {
+        text.push_str(&of_group(args, group));
+    }
+    if found.groups.len() > SHOWN {
+        let more = output::counted((found.groups.len() - SHOWN) as u64, "more group");
+        text.push_str(&format!("... and {more}; --json lists all\n"));
+    }
+    for (dataset, index, key, why) in found.unreadable.iter().take(SHOWN) {
+        let why = output::without_key(why, key);
+        let of = name(args, *dataset);
+        text.push_str(&format!("damaged: sample {index}{of} (`{}`): {why}\n", Shown(key)));
+    }
+    if found.unreadable.len() > SHOWN {
+        let more = found.unreadable.len() - SHOWN;
+        text.push_str(&format!("... and {more} more; --json lists all\n"));
+    }
+    let n_samples = output::counted(found.samples.iter().sum(), "sample");
+    let of = output::counted(args.datasets.len() as u64, "dataset");
+    text.push_str(&format!("{n_samples} of {of} in {:.2} s\n", found.seconds));
+    let mut line = |name: &str, what: &str| text.push_str(&format!("  {name:12} {what}\n"));
+    let groups = output::counted(found.groups.len() as u64, "group");
+    let surplus = output::counted(found.surplus(), "sample");
+    match found.groups.len() {
+        0 => line("duplicates", "none"),
+        _ => line("duplicates", &format!("{surplus} in {groups}, beside the first of each")),
+    }
+    if found.leaks() > 0 {
+        let pairs = output::counted(found.leaks(), "pair");
+        line("leaks", &format!("{pairs} across splits or datasets"));
+    }
+    if found.flat > 0 {
+        let flat = output::counted(found.flat, "image");
+        line("flat", &format!("{flat} without detail, compared by their bytes alone"));
+    }
+    if !found.unreadable.is_empty() {
+        let n = output::counted(found.unreadable.len() as u64, "sample");
+        line("unreadable", &format!("{n}, not compared"));
+    }
+    if let (Some(file), Some(n)) = (&args.keys, found.kept_keys) {
+        line("keys", &format!("{} to keep in {}", output::counted(n, "key"), output::path(file)));
+    }
+    text
+}
+
+/// A line for each sample, the first one in front.
+fn of_group(args: &DuplicatesArgs, group: &Group) -> String {
+    let mut text = String::new();
+    for (number, member) in group.samples.iter().take(MEMBERS_SHOWN).enumerate() {
+        let what = match (number, member.is_exact, member.distance) {
+            (0, ..) => "group",
+            (_, true, _) => "  same bytes",
+            _ => "  near",
+        };
+        text.push_str(&format!("{what}: {}\n", of_member(args, member)));
+    }
+    if group.samples.len() > MEMBERS_SHOWN {
+        let more = group.samples.len() - MEMBERS_SHOWN;
+        text.push_str(&format!("  ... and {more} more; --json lists all\n"));
+    }
+    text
+}
+
+fn of_member(args: &DuplicatesArgs, member: &Member) -> String {
+    let split = match &member.split {
+        Some(split) => format!(", split {}", Shown(split)),
+        None => String::new(),
+    };
+    let of = name(args, member.dataset);
+    format!("sample {}{of}{split} (`{}`)", member.index, Shown(&member.key))
+}
+
+/// Of which dataset, where there are several.
+fn name(args: &DuplicatesArgs, dataset: usize) -> String {
+    match args.datasets.get(dataset) {
+        Some(path) if args.datasets.len() > 1 => format!(" of {}", output::path(path)),
+        _ => String::new(),
+    }
+}

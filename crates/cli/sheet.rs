@@ -1,0 +1,78 @@
+//! `fdconvert sheet`.
+use crate::{Outcome, Session, args::Common, listen::Listener, output, reading::ReadingArgs};
+use clap::{Args, value_parser};
+use fdconvert::{SheetOptions, sheet_with};
+use fdconvert_core::{Result, Shown};
+use std::path::PathBuf;
+
+/// Samples without a picture that are shown one by one; `--json` has them all.
+const SHOWN: usize = 20;
+
+#[derive(Debug, Args)]
+pub(crate) struct SheetArgs {
+    /// Folder of images, packed dataset or recipe
+    pub(crate) dataset: PathBuf,
+    /// The PNG to write
+    #[arg(value_name = "OUT.png")]
+    pub(crate) out: PathBuf,
+    /// Images on the sheet, at most
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = value_parser!(u64).range(1..=100_000))]
+    pub(crate) count: u64,
+    /// Pixels of the longer side of each image, at most
+    #[arg(long, value_name = "PIXELS", default_value_t = 128, value_parser = value_parser!(u32).range(8..=1024))]
+    pub(crate) side: u32,
+    /// Images in a row [default: about as many as there are rows]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    pub(crate) columns: Option<u32>,
+    /// Draw the images at random by this seed, instead of taking the first
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: Option<u64>,
+    /// Only samples of which the expression holds, e.g. 'label == "cat" && width > 500' (see pack)
+    #[arg(long, value_name = "EXPRESSION")]
+    pub(crate) r#where: Option<String>,
+    /// Replace OUT.png if it exists
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+pub(crate) fn run(args: &SheetArgs, session: &Session) -> Result<Outcome> {
+    let listener = Listener::new(session, args.common.quiet || args.common.json);
+    let mut options = SheetOptions::default();
+    (options.count, options.side) = (args.count, args.side);
+    (options.columns, options.seed) = (args.columns, args.seed);
+    options.r#where.clone_from(&args.r#where);
+    options.overwrite = args.overwrite;
+    options.max_pixels = args.reading.max_pixels;
+    options.threads = args.reading.threads;
+    options.max_decompressed = args.reading.max_decompressed;
+    let made = sheet_with(&args.dataset, &args.out, &options, listener.context())?;
+    if args.common.json {
+        session.print_document(&made.document(&args.dataset, &args.out))?;
+    } else {
+        let mut text = String::new();
+        for (index, key, why) in made.unreadable.iter().take(SHOWN) {
+            let why = output::without_key(why, key);
+            text.push_str(&format!("damaged: sample {index} (`{}`): {why}\n", Shown(key)));
+        }
+        if made.unreadable.len() > SHOWN {
+            let more = made.unreadable.len() - SHOWN;
+            text.push_str(&format!("... and {more} more; --json lists all\n"));
+        }
+        if !args.common.quiet {
+            let n_images = output::counted(made.samples.len() as u64, "image");
+            let (rows, columns) = (made.rows, made.columns);
+            let out = output::path(&args.out);
+            text.push_str(&format!(
+                "wrote {out}: {n_images} in {}, {columns} in each: {}\n",
+                output::counted(rows, "row"),
+                output::size(made.bytes)
+            ));
+        }
+        session.print(&text)?;
+    }
+    Ok(if made.unreadable.is_empty() { Outcome::Complete } else { Outcome::DataProblems })
+}

@@ -1,0 +1,117 @@
+//! Groups of equal samples, from pairs of them.
+use super::{Datasets, exact::Link, scan::Scan};
+use fdconvert_core::Splits;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+/// Samples with equal images.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Group {
+    /// At least two, in the order of the datasets and of their samples.
+    pub samples: Vec<Member>,
+}
+
+/// A sample of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Member {
+    /// The number of its dataset.
+    pub dataset: usize,
+    /// Its number there.
+    pub index: u64,
+    /// Its key.
+    pub key: String,
+    /// Its split, where the dataset has splits.
+    pub split: Option<String>,
+    /// True if its image has the stored bytes of an earlier one of the group.
+    pub is_exact: bool,
+    /// Bits in which the hash of its image differs from that of the first of the group; `None` where
+    /// there are no hashes.
+    pub distance: Option<u32>,
+}
+
+impl Group {
+    /// Pairs of its samples that lie in different splits, or in different datasets.
+    #[must_use]
+    pub fn leaks(&self) -> u64 {
+        let mut places: BTreeMap<(usize, Option<&str>), u64> = BTreeMap::new();
+        for member in &self.samples {
+            *places.entry((member.dataset, member.split.as_deref())).or_default() += 1;
+        }
+        let pairs = |n: u64| n * n.saturating_sub(1) / 2;
+        pairs(self.samples.len() as u64) - places.values().map(|n| pairs(*n)).sum::<u64>()
+    }
+
+    pub(super) fn to_json(&self) -> Json {
+        let samples = self.samples.iter().map(|member| {
+            json!({
+                "dataset": member.dataset,
+                "index": member.index,
+                "key": member.key,
+                "split": member.split,
+                "exact": member.is_exact,
+                "distance": member.distance,
+            })
+        });
+        json!({"leaks": self.leaks(), "samples": samples.collect::<Vec<_>>()})
+    }
+}
+
+/// Samples that are linked with each other, directly or by others.
+pub(super) fn grouped(
+    set: &Datasets<'_>,
+    scan: &Scan,
+    exact: &[Link],
+    near: &[Link],
+) -> Vec<Group> {
+    let mut firsts = Firsts::default();
+    exact.iter().chain(near).for_each(|(a, b)| firsts.join(*a, *b));
+    let linked: Vec<u32> = firsts.0.keys().copied().collect();
+    let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for id in linked {
+        groups.entry(firsts.of(id)).or_default().push(id);
+    }
+    let splits: Vec<Splits> = set.readers.iter().map(|reader| reader.splits()).collect();
+    let member = |id: u32, first: u32| {
+        let (dataset, index) = set.place(id);
+        let of_dataset = splits.get(dataset).into_iter().flatten();
+        let split = of_dataset.clone().find(|(_, range)| range.contains(&index));
+        let hash = |id: u32| scan.hashes.get(id as usize).copied();
+        let has_hash = scan.state(id) == super::scan::State::Seen;
+        let distance = hash(id).zip(hash(first)).filter(|_| has_hash);
+        Member {
+            dataset,
+            index,
+            key: set.key(id),
+            split: split.map(|(name, _)| name.clone()),
+            is_exact: exact.binary_search_by_key(&id, |link| link.0).is_ok(),
+            distance: distance.map(|(hash, first)| (hash ^ first).count_ones()),
+        }
+    };
+    let group = |(first, ids): (u32, Vec<u32>)| Group {
+        samples: ids.into_iter().map(|id| member(id, first)).collect(),
+    };
+    groups.into_iter().map(group).collect()
+}
+
+/// The first sample of the group of each that is in one.
+#[derive(Default)]
+struct Firsts(BTreeMap<u32, u32>);
+
+impl Firsts {
+    fn of(&mut self, id: u32) -> u32 {
+        let mut first = id;
+        while let Some(before) = self.0.get(&first).filter(|before| **before != first) {
+            first = *before;
+        }
+        // The next time it is one step.
+        self.0.insert(id, first);
+        first
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.of(a), self.of(b));
+        self.0.insert(a.max(b), a.min(b));
+    }
+}

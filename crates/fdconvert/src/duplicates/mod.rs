@@ -1,0 +1,277 @@
+//! Samples with equal images, within and across datasets.
+//!
+//! Images are equal when their stored bytes are: those of the same checksum are compared byte by
+//! byte. With the option `near` also those that show the same, in three steps:
+//!
+//! 1. Each image is decoded at an eighth of its size, or as far down as leaves 32 rows and columns:
+//!    of a JPEG these are the averages of its blocks, so that no block is transformed. Its luma,
+//!    averaged to 32 x 32 levels, gets a hash of 64 bits: the signs of its lowest frequencies against
+//!    their median (the construction known as pHash).
+//! 2. Hashes that differ in a few bits at most are found by an index over four parts of them, without
+//!    comparing all with all.
+//! 3. Of those candidates the 32 x 32 levels are made again and compared: a hash alone calls too
+//!    many different images equal.
+mod exact;
+mod groups;
+mod hash;
+mod keep;
+mod near;
+mod pairs;
+mod scan;
+
+pub(crate) use exact::count as count_exact;
+pub use groups::{Group, Member};
+
+use crate::{
+    ByteCount, Context, document,
+    options::from_object,
+    pack::threads,
+    stats::{check_place, write},
+};
+use fdconvert_core::{Error, Limits, MaxDecompressed, Message, Reader, Result, named};
+use fdconvert_pipeline::Cancel;
+use scan::Scan;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+/// Bits in which hashes of the same image differ at most, unless it is said otherwise.
+const DISTANCE: u32 = 10;
+
+/// What counts as equal, and what is written.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct DuplicatesOptions {
+    /// Images that show the same count, too: encoded again, or of another size.
+    pub near: bool,
+    /// With `near`: bits of 64 in which the hashes of two images may differ, 0 to 15.
+    pub distance: u32,
+    /// File to write the keys of the samples to keep to: all but the later ones of each group.
+    pub keys: Option<PathBuf>,
+    /// The file replaces one that is there.
+    pub overwrite: bool,
+    /// Images of more pixels are refused when decoding.
+    pub max_pixels: u64,
+    /// Worker threads; `None` for one per core. What is found does not depend on it.
+    pub threads: Option<usize>,
+    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// size.
+    pub max_decompressed: Option<ByteCount>,
+}
+
+impl Default for DuplicatesOptions {
+    fn default() -> Self {
+        Self {
+            near: false,
+            distance: DISTANCE,
+            keys: None,
+            overwrite: false,
+            max_pixels: Limits::DEFAULT.max_pixels,
+            threads: None,
+            max_decompressed: None,
+        }
+    }
+}
+
+impl DuplicatesOptions {
+    /// Options from a JSON object: names as here.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(object: Map<String, Json>) -> Result<Self> {
+        from_object(object)
+    }
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Duplicates {
+    /// Samples of each dataset.
+    pub samples: Vec<u64>,
+    /// Groups of samples with equal images, in the order of their first samples.
+    pub groups: Vec<Group>,
+    /// Images without detail, such as a single colour: with `near` they are compared by their bytes
+    /// alone.
+    pub flat: u64,
+    /// Samples that cannot be read or decoded: dataset, number, key, and why.
+    pub unreadable: Vec<(usize, u64, String, Message)>,
+    /// Keys that were written.
+    pub kept_keys: Option<u64>,
+    /// Wall-clock time.
+    pub seconds: f64,
+}
+
+/// Finds samples whose first images are equal, within and across the datasets. Duplicates are a
+/// result here, no error; samples that cannot be read are listed.
+///
+/// Takes 17 bytes of memory a sample while they are read, some 70 while pairs of hashes are searched,
+/// and 1 KiB for each sample whose hash is near another's.
+///
+/// # Errors
+/// Those of [`open`](crate::open); `Usage` without a dataset or images, and where a file of keys
+/// exists or could not tell the samples apart; `Io` when it cannot be written.
+pub fn find_duplicates<P: AsRef<Path>>(
+    datasets: impl IntoIterator<Item = P>,
+    options: &DuplicatesOptions,
+) -> Result<Duplicates> {
+    let datasets: Vec<PathBuf> = datasets.into_iter().map(|it| it.as_ref().to_owned()).collect();
+    let cancel = Cancel::default();
+    find_duplicates_with(&datasets, options, Context { cancel: &cancel, progress: &() })
+}
+
+/// As [`find_duplicates`], told how far it is.
+///
+/// # Errors
+/// As for [`find_duplicates`]; `Cancelled`.
+pub fn find_duplicates_with(
+    datasets: &[PathBuf],
+    options: &DuplicatesOptions,
+    context: Context<'_>,
+) -> Result<Duplicates> {
+    let began = Instant::now();
+    if options.distance > pairs::MAX_DISTANCE {
+        let what = format!("{} is not from 0 to {}", options.distance, pairs::MAX_DISTANCE);
+        return Err(Error::usage("distance", what));
+    }
+    check_place("keys", options.keys.as_deref(), options.overwrite)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
+    let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
+    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
+    let open = |path: &PathBuf| fdconvert_reader::open_within(path, limit);
+    let readers: Vec<Box<dyn Reader>> = datasets.iter().map(open).collect::<Result<_>>()?;
+    let readers: Vec<&dyn Reader> = readers.iter().map(|reader| &**reader).collect();
+    let set = Datasets::new(&readers)?;
+    let mut found = pool.install(|| {
+        if options.keys.is_some() {
+            keep::check(&set)?;
+        }
+        find(&set, options, context)
+    })?;
+    if let Some(file) = &options.keys {
+        let (text, n_keys) = keep::list(&set, &found.groups);
+        write(file, text.as_bytes(), options.overwrite)?;
+        found.kept_keys = Some(n_keys);
+    }
+    found.seconds = began.elapsed().as_secs_f64();
+    Ok(found)
+}
+
+fn find(
+    set: &Datasets<'_>,
+    options: &DuplicatesOptions,
+    context: Context<'_>,
+) -> Result<Duplicates> {
+    let limits = Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT };
+    let mut scan = Scan::of(set, options.near, &limits, context)?;
+    let exact = exact::links(set, &mut scan, context)?;
+    let near = match options.near {
+        true => near::links(set, &mut scan, &exact, (options.distance, &limits), context)?,
+        false => Vec::new(),
+    };
+    let groups = groups::grouped(set, &scan, &exact, &near);
+    scan.unreadable.sort_by_key(|(id, _)| *id);
+    let unreadable = scan.unreadable.iter().map(|(id, why)| {
+        let (dataset, index) = set.place(*id);
+        (dataset, index, set.key(*id), why.clone())
+    });
+    Ok(Duplicates {
+        samples: set.readers.iter().map(|reader| reader.len()).collect(),
+        groups,
+        flat: scan.n_flat(),
+        unreadable: unreadable.collect(),
+        kept_keys: None,
+        seconds: 0.0,
+    })
+}
+
+/// All samples of some datasets, numbered one dataset after the other.
+struct Datasets<'a> {
+    readers: Vec<&'a dyn Reader>,
+    /// The number of the first sample of each dataset, and of what would follow.
+    starts: Vec<u64>,
+}
+
+impl<'a> Datasets<'a> {
+    fn new(readers: &[&'a dyn Reader]) -> Result<Self> {
+        if readers.is_empty() {
+            return Err(Error::usage("dataset", "name at least one"));
+        }
+        let mut starts = vec![0_u64];
+        let mut end = 0_u64;
+        for reader in readers {
+            if reader.schema().first_image().is_none() {
+                return Err(Error::usage("dataset", "there is one whose samples have no images"));
+            }
+            end = end.saturating_add(reader.len());
+            starts.push(end);
+        }
+        // Tables of places have 32 bits for each.
+        if u32::try_from(end).is_err() {
+            let what = format!("{end} samples are more than this takes: {}", u32::MAX);
+            return Err(Error::usage("dataset", what));
+        }
+        Ok(Self { readers: readers.to_vec(), starts })
+    }
+
+    fn len(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// The dataset of a sample and its number there.
+    fn place(&self, id: u32) -> (usize, u64) {
+        let id = u64::from(id);
+        // The last that begins there or before: empty datasets begin where the next one does.
+        let dataset = self.starts.partition_point(|start| *start <= id).saturating_sub(1);
+        (dataset, id - self.starts.get(dataset).copied().unwrap_or(0))
+    }
+
+    fn reader(&self, dataset: usize) -> Option<&'a dyn Reader> {
+        self.readers.get(dataset).copied()
+    }
+
+    fn key(&self, id: u32) -> String {
+        let (dataset, index) = self.place(id);
+        self.reader(dataset).map_or_else(String::new, |reader| reader.key(index))
+    }
+}
+
+impl Duplicates {
+    /// Samples that are there already: all but the first of each group.
+    #[must_use]
+    pub fn surplus(&self) -> u64 {
+        self.groups.iter().map(|group| group.samples.len() as u64 - 1).sum()
+    }
+
+    /// Pairs of equal samples that lie in different splits, or in different datasets.
+    #[must_use]
+    pub fn leaks(&self) -> u64 {
+        self.groups.iter().map(Group::leaks).sum()
+    }
+
+    /// Returns what was found as a document.
+    #[must_use]
+    pub fn document(&self, datasets: &[PathBuf], options: &DuplicatesOptions) -> Json {
+        let paths = datasets.iter().map(|path| path.display().to_string());
+        let unreadable = self.unreadable.iter().map(|(dataset, index, key, why)| {
+            json!({"dataset": dataset, "index": index, "key": key, "error": why})
+        });
+        let mut fields = Map::new();
+        fields.insert("datasets".into(), paths.collect());
+        fields.insert("samples".into(), json!(self.samples));
+        fields.insert("near".into(), json!(options.near));
+        fields.insert("distance".into(), json!(options.near.then_some(options.distance)));
+        fields.insert("groups".into(), self.groups.iter().map(Group::to_json).collect());
+        fields.insert("surplus".into(), json!(self.surplus()));
+        fields.insert("leaks".into(), json!(self.leaks()));
+        fields.insert("flat".into(), json!(self.flat));
+        fields.insert("unreadable".into(), unreadable.collect());
+        fields.insert("kept_keys".into(), json!(self.kept_keys));
+        fields.insert("seconds".into(), json!(self.seconds));
+        document("duplicates", fields)
+    }
+}

@@ -1,0 +1,258 @@
+//! A contact sheet: many images of a dataset, small, in one picture.
+mod tiles;
+
+use crate::{
+    ByteCount, Context, Stage, document,
+    options::from_object,
+    pack::threads,
+    stats::{check_place, write},
+};
+use fdconvert_codec::{Decoder, Encoder, JpegOptions, Resizer};
+use fdconvert_core::{
+    Codec, Error, KeyedRandom, Limits, MaxDecompressed, Message, Pixels, Reader, Result, named,
+};
+use fdconvert_pipeline::{Cancel, Condition, OnError};
+use rayon::prelude::*;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use std::{collections::BTreeSet, path::Path};
+
+/// Pixels of a sheet at most: its encoder needs all of them at once.
+const MAX_PIXELS: u64 = 100_000_000;
+/// Stream of random numbers.
+const DRAWN: u64 = 0x5eed_5ee7;
+
+/// What is on a sheet.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct SheetOptions {
+    /// Images on it, at most.
+    pub count: u64,
+    /// Pixels of the longer side of each, at most; 8 to 1024.
+    pub side: u32,
+    /// Images in a row; `None` for about as many as there are rows.
+    pub columns: Option<u32>,
+    /// The images are drawn at random by this seed; `None` for the first ones.
+    pub seed: Option<u64>,
+    /// Only samples of which this expression holds, as in packing.
+    pub r#where: Option<String>,
+    /// The sheet replaces a file that is there.
+    pub overwrite: bool,
+    /// Images of more pixels are refused when decoding.
+    pub max_pixels: u64,
+    /// Worker threads; `None` for one per core. The sheet does not depend on it.
+    pub threads: Option<usize>,
+    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// size.
+    pub max_decompressed: Option<ByteCount>,
+}
+
+impl Default for SheetOptions {
+    fn default() -> Self {
+        Self {
+            count: 100,
+            side: 128,
+            columns: None,
+            seed: None,
+            r#where: None,
+            overwrite: false,
+            max_pixels: Limits::DEFAULT.max_pixels,
+            threads: None,
+            max_decompressed: None,
+        }
+    }
+}
+
+impl SheetOptions {
+    /// Options from a JSON object: names as here.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(object: Map<String, Json>) -> Result<Self> {
+        from_object(object)
+    }
+}
+
+/// A sheet that was written.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Sheet {
+    /// Rows of images.
+    pub rows: u64,
+    /// Images in a row.
+    pub columns: u64,
+    /// Number and key of the samples on it, row by row.
+    pub samples: Vec<(u64, String)>,
+    /// Samples on it that cannot be read or decoded, and stand there as a cross: number, key, and
+    /// why.
+    pub unreadable: Vec<(u64, String, Message)>,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// Writes a PNG with the first images of the samples of a dataset, each decoded as small as it is
+/// shown, upright.
+///
+/// # Errors
+/// Those of [`open`](crate::open); `Usage` for a dataset without images, no sample to show, sizes
+/// that mean nothing, and a file that is there; `Io` when it cannot be written.
+pub fn sheet(
+    dataset: impl AsRef<Path>,
+    out: impl AsRef<Path>,
+    options: &SheetOptions,
+) -> Result<Sheet> {
+    let cancel = Cancel::default();
+    let context = Context { cancel: &cancel, progress: &() };
+    sheet_with(dataset.as_ref(), out.as_ref(), options, context)
+}
+
+/// As [`sheet`], told how far it is.
+///
+/// # Errors
+/// As for [`sheet`]; `Cancelled`.
+pub fn sheet_with(
+    dataset: &Path,
+    out: &Path,
+    options: &SheetOptions,
+    context: Context<'_>,
+) -> Result<Sheet> {
+    if !(8..=1024).contains(&options.side) {
+        return Err(Error::usage("side", format!("{} is not from 8 to 1024", options.side)));
+    }
+    check_place("OUT", Some(out), options.overwrite)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
+    let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
+    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
+    let reader = fdconvert_reader::open_within(dataset, limit)?;
+    let reader = &*reader;
+    if reader.schema().first_image().is_none() {
+        return Err(Error::usage("dataset", "its samples have no images"));
+    }
+    pool.install(|| {
+        let chosen = choose(reader, options, context)?;
+        let grid = tiles::Grid::new(chosen.len() as u64, options.columns, options.side);
+        if chosen.is_empty() {
+            return Err(Error::usage("dataset", "there is no sample to show"));
+        }
+        if grid.n_pixels() > MAX_PIXELS {
+            let what = format!(
+                "{} images of {} pixels are more than a sheet has room for",
+                chosen.len(),
+                options.side
+            );
+            return Err(Error::usage("count", what));
+        }
+        draw(reader, (&chosen, &grid), (out, options), context)
+    })
+}
+
+/// The samples to show.
+fn choose(reader: &dyn Reader, options: &SheetOptions, context: Context<'_>) -> Result<Vec<u64>> {
+    let mut all: Option<Vec<u64>> = None;
+    if let Some(text) = &options.r#where {
+        let indices: Vec<u64> = (0..reader.len()).collect();
+        let steps = context.progress.stage(Stage::Choosing);
+        steps.total(reader.len());
+        let condition = Condition::parse(text, reader)?;
+        let step = |n: u64| {
+            (0..n).for_each(|_| steps.step());
+            !context.cancel.is_cancelled()
+        };
+        all = Some(condition.filter(&indices, Some(OnError::Skip), &step)?);
+    }
+    let n_all = all.as_ref().map_or(reader.len(), |all| all.len() as u64);
+    let n = options.count.min(n_all);
+    let positions: Vec<u64> = match options.seed {
+        Some(seed) => drawn(n, n_all, seed),
+        None => (0..n).collect(),
+    };
+    let sample = |position: u64| match &all {
+        Some(all) => all.get(usize::try_from(position).ok()?).copied(),
+        None => Some(position),
+    };
+    Ok(positions.into_iter().filter_map(sample).collect())
+}
+
+/// `n` different numbers below `n_all`, in order, each choice equally likely (R. W. Floyd).
+fn drawn(n: u64, n_all: u64, seed: u64) -> Vec<u64> {
+    let mut random = KeyedRandom::new(&[seed, DRAWN]);
+    let mut chosen = BTreeSet::new();
+    for last in n_all - n..n_all {
+        let number = random.below(last + 1);
+        if !chosen.insert(number) {
+            chosen.insert(last);
+        }
+    }
+    chosen.into_iter().collect()
+}
+
+fn draw(
+    reader: &dyn Reader,
+    (chosen, grid): (&[u64], &tiles::Grid),
+    (out, options): (&Path, &SheetOptions),
+    context: Context<'_>,
+) -> Result<Sheet> {
+    let limits = Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT };
+    let steps = context.progress.stage(Stage::Counting);
+    steps.total(chosen.len() as u64);
+    let _ahead = reader.read_ahead(chosen);
+    let tile = |(decoder, resizer): &mut (Decoder, Resizer), index: &u64| {
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let tile = tiles::tile(reader, *index, (options.side, &limits), (decoder, resizer));
+        steps.step();
+        Ok(tile)
+    };
+    let made: Result<Vec<Result<Pixels>>> =
+        chosen.par_iter().map_init(Default::default, tile).collect();
+    let made = made?;
+    let picture = grid.lay_out(&made);
+    let name = out.display().to_string();
+    let png = Encoder::new().encode(&name, &picture, Codec::Png, &JpegOptions::default(), None)?;
+    write(out, &png.bytes, options.overwrite)?;
+    let unreadable = chosen.iter().zip(&made).filter_map(|(index, tile)| {
+        let why = tile.as_ref().err()?.message();
+        Some((*index, reader.key(*index), why))
+    });
+    Ok(Sheet {
+        rows: grid.rows,
+        columns: grid.columns,
+        samples: chosen.iter().map(|index| (*index, reader.key(*index))).collect(),
+        unreadable: unreadable.collect(),
+        bytes: png.bytes.len() as u64,
+    })
+}
+
+impl Sheet {
+    /// Returns what is on the sheet as a document.
+    #[must_use]
+    pub fn document(&self, dataset: &Path, out: &Path) -> Json {
+        let samples = self.samples.iter().map(|(index, key)| json!({"index": index, "key": key}));
+        let unreadable = self.unreadable.iter();
+        let unreadable =
+            unreadable.map(|(index, key, why)| json!({"index": index, "key": key, "error": why}));
+        let mut fields = Map::new();
+        fields.insert("dataset".into(), json!(dataset.display().to_string()));
+        fields.insert("out".into(), json!(out.display().to_string()));
+        fields.insert("rows".into(), json!(self.rows));
+        fields.insert("columns".into(), json!(self.columns));
+        fields.insert("samples".into(), samples.collect());
+        fields.insert("unreadable".into(), unreadable.collect());
+        fields.insert("bytes".into(), json!(self.bytes));
+        document("sheet", fields)
+    }
+}
+
+/// A PNG of the first image of a sample, upright, with a longer side of `side` at most.
+///
+/// # Errors
+/// Those of reading and decoding the sample.
+pub fn thumbnail(reader: &dyn Reader, index: u64, side: u32, limits: &Limits) -> Result<Vec<u8>> {
+    let (mut decoder, mut resizer) = (Decoder::new(), Resizer::new());
+    let tile = tiles::tile(reader, index, (side.max(1), limits), (&mut decoder, &mut resizer))?;
+    let key = reader.key(index);
+    let png = Encoder::new().encode(&key, &tile, Codec::Png, &JpegOptions::default(), None)?;
+    Ok(png.bytes.to_vec())
+}

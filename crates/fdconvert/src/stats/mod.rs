@@ -1,0 +1,190 @@
+//! What the samples of a dataset are, in numbers: from the index, and with the option `pixels` from
+//! the pixels.
+mod count;
+mod page;
+mod pixels;
+
+pub use count::{MetadataCounts, Stats, spread};
+pub(crate) use count::{UNASKED, count};
+pub use pixels::PixelStats;
+
+use crate::{
+    ByteCount, Context, document, duplicates::count_exact, options::from_object, pack::threads,
+};
+use fdconvert_core::{Error, Limits, MaxDecompressed, Reader, Result, message, named, split_names};
+use fdconvert_pipeline::Cancel;
+use fdconvert_storage::{replace, write_new};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+/// What is counted.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct StatsOptions {
+    /// Every image is decoded, for mean and standard deviation of its channels.
+    pub pixels: bool,
+    /// File to write a page with histograms to.
+    pub html: Option<PathBuf>,
+    /// The page replaces one that is there.
+    pub overwrite: bool,
+    /// Images of more pixels are refused when decoding.
+    pub max_pixels: u64,
+    /// Worker threads; `None` for one per core. The numbers do not depend on it.
+    pub threads: Option<usize>,
+    /// Bytes that compressed shards may take decompressed; `None` for 4 GiB, and 100 times their
+    /// size.
+    pub max_decompressed: Option<ByteCount>,
+}
+
+impl Default for StatsOptions {
+    fn default() -> Self {
+        Self {
+            pixels: false,
+            html: None,
+            overwrite: false,
+            max_pixels: Limits::DEFAULT.max_pixels,
+            threads: None,
+            max_decompressed: None,
+        }
+    }
+}
+
+impl StatsOptions {
+    /// Options from a JSON object: names as here.
+    ///
+    /// # Errors
+    /// `Usage` for unknown names and for values that mean nothing.
+    pub fn from_json(object: Map<String, Json>) -> Result<Self> {
+        from_object(object)
+    }
+}
+
+/// A dataset in numbers.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DatasetStats {
+    /// Samples.
+    pub samples: u64,
+    /// Splits, and how many samples each has; empty where there are none.
+    pub splits: Vec<(String, u64)>,
+    /// Classes, codecs and sizes.
+    pub counts: Stats,
+    /// Samples whose first image has the stored bytes of an earlier one, by their checksums; `None`
+    /// where the dataset has no checksums and images were not read.
+    pub duplicates: Option<u64>,
+    /// Channels over all pixels, where that was asked for and there are images.
+    pub pixels: Option<PixelStats>,
+    /// Wall-clock time.
+    pub seconds: f64,
+}
+
+/// Counts what the samples of a dataset are. Samples that cannot be read are counted.
+///
+/// # Errors
+/// Those of [`open`](crate::open); `Usage` where the page exists; `Io` when it cannot be written.
+pub fn stats(dataset: impl AsRef<Path>, options: &StatsOptions) -> Result<DatasetStats> {
+    let cancel = Cancel::default();
+    stats_with(dataset.as_ref(), options, Context { cancel: &cancel, progress: &() })
+}
+
+/// As [`stats`], told how far it is.
+///
+/// # Errors
+/// As for [`stats`]; `Cancelled`.
+pub fn stats_with(
+    dataset: &Path,
+    options: &StatsOptions,
+    context: Context<'_>,
+) -> Result<DatasetStats> {
+    let began = Instant::now();
+    check_place("html", options.html.as_deref(), options.overwrite)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
+    let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
+    let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));
+    let reader = fdconvert_reader::open_within(dataset, limit)?;
+    let reader = &*reader;
+    let limits = Limits { max_pixels: options.max_pixels, ..Limits::DEFAULT };
+    let (counts, duplicates, pixels) = pool.install(|| {
+        let counts = count(reader, false, context)?;
+        let duplicates = count_exact(reader, options.pixels, context)?;
+        let pixels = options.pixels.then(|| pixels::measure(reader, &limits, context));
+        Ok::<_, Error>((counts, duplicates, pixels.transpose()?.flatten()))
+    })?;
+    let found = DatasetStats {
+        samples: reader.len(),
+        splits: split_sizes(reader),
+        counts,
+        duplicates,
+        pixels,
+        seconds: began.elapsed().as_secs_f64(),
+    };
+    if let Some(file) = &options.html {
+        write(file, page::page(dataset, &found).as_bytes(), options.overwrite)?;
+    }
+    Ok(found)
+}
+
+/// Refuses a file that is there already, before any work.
+pub(crate) fn check_place(
+    option: &'static str,
+    file: Option<&Path>,
+    overwrite: bool,
+) -> Result<()> {
+    match file {
+        Some(file) if !overwrite && file.exists() => {
+            let what = message!("{} exists; replace it with {}", file.display(), named::OVERWRITE);
+            Err(Error::usage(option, what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file as a whole.
+pub(crate) fn write(file: &Path, bytes: &[u8], overwrite: bool) -> Result<()> {
+    if overwrite { replace(file, bytes) } else { write_new(file, bytes) }
+}
+
+/// The splits of a dataset and how many samples each has.
+pub(crate) fn split_sizes(reader: &dyn Reader) -> Vec<(String, u64)> {
+    let splits = reader.splits();
+    let size = |name: &str| {
+        let ranges = splits.iter().filter(|(other, _)| other == name);
+        ranges.map(|(_, range)| range.end - range.start).sum()
+    };
+    split_names(&splits).into_iter().map(|name| (name.to_owned(), size(name))).collect()
+}
+
+impl DatasetStats {
+    /// Returns what was counted as a document.
+    #[must_use]
+    pub fn document(&self, dataset: &Path) -> Json {
+        let mut fields = Map::new();
+        fields.insert("dataset".into(), json!(dataset.display().to_string()));
+        fields.insert("samples".into(), json!(self.samples));
+        let splits = self.splits.iter().map(|(name, n)| json!({"name": name, "samples": n}));
+        fields.insert("splits".into(), splits.collect());
+        if let Json::Object(mut counts) = self.counts.to_json() {
+            // The same names as in the document of `inspect`.
+            for name in ["classes", "codecs", "bytes", "width", "height", "unreadable"] {
+                if let Some(value) = counts.shift_remove(name) {
+                    fields.insert(name.into(), value);
+                }
+            }
+        }
+        let ratios = |sorted: &[f64]| {
+            spread(sorted)
+                .map(|[min, median, max]| json!({"min": min, "median": median, "max": max}))
+        };
+        fields.insert("aspect".into(), json!(ratios(&self.counts.aspects)));
+        fields.insert("bytes_per_pixel".into(), json!(ratios(&self.counts.densities)));
+        fields.insert("duplicates".into(), json!(self.duplicates));
+        fields.insert("pixels".into(), json!(self.pixels.map(PixelStats::to_json)));
+        fields.insert("seconds".into(), json!(self.seconds));
+        document("stats", fields)
+    }
+}

@@ -1,0 +1,171 @@
+use super::{cropped, empty, jpeg, kodak, png, resized, write};
+use fdconvert::{Duplicates, DuplicatesOptions, Pack, PackOptions, Pixels, find_duplicates};
+use fdconvert_testkit::fixtures;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn find(datasets: &[&Path], near: bool, threads: usize) -> Duplicates {
+    let mut options = DuplicatesOptions::default();
+    options.near = near;
+    options.threads = Some(threads);
+    let mut found = find_duplicates(datasets, &options).unwrap();
+    found.seconds = 0.0;
+    found
+}
+
+/// The keys of each group.
+fn groups(found: &Duplicates) -> BTreeSet<Vec<String>> {
+    let keys = |group: &fdconvert::Group| group.samples.iter().map(|it| it.key.clone()).collect();
+    found.groups.iter().map(keys).collect()
+}
+
+fn mirrored(pixels: &Pixels) -> Pixels {
+    let channels = usize::from(pixels.channels);
+    let rows = pixels.data.chunks_exact(pixels.width as usize * channels);
+    let data = rows.flat_map(|row| row.rchunks_exact(channels).flatten().copied()).collect();
+    Pixels { data, ..*pixels }
+}
+
+/// Each photo five times, of which one has the same bytes, and others that look alike.
+fn planted(root: &Path) -> PathBuf {
+    let folder = root.join("planted");
+    for (number, photo) in kodak().iter().enumerate() {
+        let name = |what: &str| format!("{number:02}-{what}");
+        let part = cropped(photo, (40, 20), (300, photo.height - 60));
+        write(
+            &folder,
+            &[
+                (name("a.jpg"), jpeg(photo, 92)),
+                (name("b.png"), png(photo)),
+                (name("c.jpg"), jpeg(photo, 50)),
+                (name("d.jpg"), jpeg(photo, 92)),
+                (name("e.jpg"), jpeg(&resized(photo, 200), 75)),
+                (name("x-crop.jpg"), jpeg(&part, 92)),
+                (name("y-mirror.jpg"), jpeg(&mirrored(photo), 92)),
+            ],
+        );
+    }
+    folder
+}
+
+#[test]
+fn planted_duplicates_are_found_and_other_photos_are_not() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = planted(root.path());
+    let near = find(&[&folder], true, 1);
+    let names = ["a.jpg", "b.png", "c.jpg", "d.jpg", "e.jpg"];
+    let group = |number: usize| names.map(|name| format!("{number:02}-{name}")).to_vec();
+    assert_eq!(groups(&near), (0..12).map(group).collect());
+    assert_eq!((near.surplus(), near.flat, near.leaks()), (48, 0, 0));
+    let exact = |found: &Duplicates| -> Vec<Vec<bool>> {
+        let of = |group: &fdconvert::Group| group.samples.iter().map(|it| it.is_exact).collect();
+        found.groups.iter().map(of).collect()
+    };
+    assert_eq!(exact(&near), vec![vec![false, false, false, true, false]; 12]);
+    assert_eq!(find(&[&folder], true, 4), near);
+
+    let same = find(&[&folder], false, 4);
+    let group = |number: usize| vec![format!("{number:02}-a.jpg"), format!("{number:02}-d.jpg")];
+    assert_eq!(groups(&same), (0..12).map(group).collect());
+    assert!(same.groups.iter().flat_map(|group| &group.samples).all(|it| it.distance.is_none()));
+
+    // Checksums that are stored tell the same as those that are computed.
+    let shards = root.path().join("shards");
+    Pack::new([&folder], &shards).options(PackOptions::default().format("wds")).run().unwrap();
+    assert_eq!(groups(&find(&[&shards], false, 2)), groups(&same));
+    assert_eq!(groups(&find(&[&shards], true, 2)), groups(&near));
+}
+
+#[test]
+fn turned_photos_show_what_stands_upright() {
+    let turned = fixtures::photos().join("turned");
+    let found = find(&[&turned], true, 2);
+    assert_eq!(found.groups.len(), 1, "{:?}", groups(&found));
+    assert_eq!(found.groups[0].samples.len(), 8);
+}
+
+#[test]
+fn leaks_between_splits_and_datasets_are_counted() {
+    let root = tempfile::tempdir().unwrap();
+    let photos = kodak();
+    let folder = root.path().join("split");
+    for (number, photo) in photos.iter().enumerate() {
+        write(&folder, &[(format!("train/a/{number}.jpg"), jpeg(photo, 90))]);
+    }
+    let leaked = [("val/a/x.jpg", &photos[3]), ("val/a/y.jpg", &photos[3])];
+    let leaked = leaked.map(|(name, photo)| (name.to_owned(), jpeg(photo, 90)));
+    write(&folder, &leaked);
+    let found = find(&[&folder], false, 2);
+    let [group] = &found.groups[..] else { panic!("{found:?}") };
+    let splits: Vec<_> = group.samples.iter().map(|it| it.split.as_deref()).collect();
+    assert_eq!(splits, [Some("train"), Some("val"), Some("val")]);
+    // Both of the other split, and not their pair.
+    assert_eq!((found.leaks(), found.surplus()), (2, 2));
+
+    // One dataset twice: everything is there twice.
+    let twice = find(&[&folder, &folder], false, 2);
+    assert_eq!(twice.samples, [14, 14]);
+    assert_eq!((twice.groups.len(), twice.surplus()), (12, 16));
+    assert!(twice.groups.iter().all(|group| group.leaks() > 0));
+    assert_eq!(twice, find(&[&folder, &folder], false, 1));
+}
+
+#[test]
+fn keys_to_keep_are_what_packing_takes() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = planted(root.path());
+    let list = root.path().join("keep.txt");
+    let mut options = DuplicatesOptions::default();
+    options.keys = Some(list.clone());
+    let found = find_duplicates([&folder], &options).unwrap();
+    assert_eq!(found.kept_keys, Some(72));
+    let out = root.path().join("clean");
+    let pack = PackOptions::default().format("wds").keys(&list);
+    assert_eq!(Pack::new([&folder], &out).options(pack).run().unwrap().samples, 72);
+    assert_eq!(find(&[&out], false, 1).groups, []);
+
+    let there = find_duplicates([&folder], &options).unwrap_err().to_string();
+    assert!(there.contains("keep.txt exists"), "{there}");
+    options.overwrite = true;
+    let ambiguous = find_duplicates([&folder, &folder], &options).unwrap_err().to_string();
+    assert!(ambiguous.contains("two samples are called"), "{ambiguous}");
+}
+
+#[test]
+fn damage_is_listed_and_stops_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("some");
+    let photo = jpeg(&kodak()[0], 90);
+    write(&folder, &[("a.jpg".into(), photo.clone()), ("z.jpg".into(), photo)]);
+    for name in ["truncated.png", "garbage.jpg", "empty.jpg"] {
+        fs::copy(fixtures::fixture("bad").join(name), folder.join(name)).unwrap();
+    }
+    let flat = Pixels { width: 64, height: 64, channels: 1, data: vec![7; 64 * 64] };
+    write(&folder, &[("flat.png".into(), png(&flat))]);
+    for threads in [1, 4] {
+        let found = find(&[&folder], true, threads);
+        assert_eq!(groups(&found), BTreeSet::from([vec!["a.jpg".into(), "z.jpg".into()]]));
+        let unreadable: Vec<_> = found.unreadable.iter().map(|it| it.2.as_str()).collect();
+        assert_eq!(unreadable, ["empty.jpg", "garbage.jpg", "truncated.png"]);
+        assert_eq!(found.flat, 1);
+    }
+}
+
+#[test]
+fn nothing_has_no_duplicates() {
+    let root = tempfile::tempdir().unwrap();
+    let out = root.path().join("empty.beton");
+    empty(&out);
+    for near in [false, true] {
+        let found = find(&[&out, &out], near, 1);
+        assert_eq!((&found.groups[..], &found.samples[..]), (&[][..], &[0, 0][..]));
+    }
+    let none: [&Path; 0] = [];
+    assert!(find_duplicates(none, &DuplicatesOptions::default()).is_err());
+    let mut options = DuplicatesOptions::default();
+    options.distance = 16;
+    assert!(find_duplicates([&out], &options).unwrap_err().to_string().contains("0 to 15"));
+}

@@ -1,0 +1,117 @@
+use super::{decoded, empty, files, jpeg, kodak, png, write};
+use fdconvert::{DatasetStats, Pack, PackOptions, StatsOptions, stats};
+use fdconvert_testkit::fixtures;
+use std::{fs, path::Path};
+
+fn of(dataset: &Path, pixels: bool, threads: usize) -> DatasetStats {
+    let mut options = StatsOptions::default();
+    options.pixels = pixels;
+    options.threads = Some(threads);
+    stats(dataset, &options).unwrap()
+}
+
+/// Mean and deviation of red, green and blue over all pixels of some images, in two passes.
+fn slowly(folder: &Path) -> ([f64; 3], [f64; 3]) {
+    let mut levels: [Vec<f64>; 3] = Default::default();
+    for file in files(folder) {
+        let pixels = decoded(&file);
+        for pixel in pixels.data.chunks_exact(pixels.channels.into()) {
+            for (channel, levels) in levels.iter_mut().enumerate() {
+                let at = if pixels.channels == 1 { 0 } else { channel };
+                levels.push(f64::from(pixel[at]) / 255.0);
+            }
+        }
+    }
+    let mean = |levels: &Vec<f64>| levels.iter().sum::<f64>() / levels.len() as f64;
+    let means: [f64; 3] = std::array::from_fn(|channel| mean(&levels[channel]));
+    let deviations = std::array::from_fn(|channel| {
+        let squares = levels[channel].iter().map(|it| (it - means[channel]).powi(2)).collect();
+        mean(&squares).sqrt()
+    });
+    (means, deviations)
+}
+
+#[test]
+fn channels_are_those_of_all_pixels_whatever_the_threads() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("mixed");
+    for (number, photo) in kodak().iter().enumerate().take(5) {
+        let bytes = if number % 2 == 0 { jpeg(photo, 80) } else { png(photo) };
+        let name = if number % 2 == 0 { "jpg" } else { "png" };
+        write(&folder, &[(format!("{number}.{name}"), bytes)]);
+    }
+    // Of one channel, of four, and of few pixels.
+    for name in ["gray.jpg", "rgba.png", "one_pixel_wide.jpg", "palette.png"] {
+        fs::copy(fixtures::fixture("bad").join(name), folder.join(name)).unwrap();
+    }
+    let one = of(&folder, true, 1);
+    let found = one.pixels.unwrap();
+    let (mean, std) = slowly(&folder);
+    for channel in 0..3 {
+        assert!((found.mean[channel] - mean[channel]).abs() < 1e-9, "{found:?} {mean:?}");
+        assert!((found.std[channel] - std[channel]).abs() < 1e-9, "{found:?} {std:?}");
+    }
+    assert_eq!((found.images, found.gray, found.unreadable), (9, 1, 0));
+    assert!((found.mean[0] - found.mean[2]).abs() > 1e-3, "the channels differ: {found:?}");
+    // To the last bit.
+    assert_eq!(of(&folder, true, 4).pixels, Some(found));
+    assert_eq!(one.duplicates, Some(0));
+}
+
+#[test]
+fn sizes_classes_and_copies_are_counted_from_the_index() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("photos");
+    for (number, photo) in kodak().iter().enumerate() {
+        let class = ["cat", "dog", "fox"][number % 8 % 3];
+        write(&folder, &[(format!("{class}/{number:02}.jpg"), jpeg(photo, 90))]);
+    }
+    write(&folder, &[("fox/again.jpg".into(), jpeg(&kodak()[0], 90))]);
+    let out = root.path().join("photos.beton");
+    Pack::new([&folder], &out).options(PackOptions::default()).run().unwrap();
+    let found = of(&out, false, 2);
+    assert_eq!((found.samples, found.duplicates, &found.pixels), (13, Some(1), &None));
+    let classes = found.counts.by_frequency();
+    assert_eq!(classes, [("cat", 5), ("dog", 4), ("fox", 4)]);
+    assert_eq!(found.counts.codecs.get("jpg"), Some(&13));
+    let (widths, aspects) = (&found.counts.widths, &found.counts.aspects);
+    assert!(widths.iter().zip(&found.counts.heights).all(|(w, h)| w + h > 600));
+    assert!(aspects.is_sorted() && aspects.len() == 13);
+    assert!(found.counts.densities.iter().all(|it| (0.01..24.0).contains(it)));
+    // Files have no checksums, and their bytes are read with their pixels.
+    assert_eq!(of(&folder, false, 2).duplicates, None);
+    assert_eq!(of(&folder, true, 2).duplicates, Some(1));
+
+    let page = root.path().join("page.html");
+    let mut options = StatsOptions::default();
+    options.html = Some(page.clone());
+    options.pixels = true;
+    stats(&out, &options).unwrap();
+    let html = fs::read_to_string(&page).unwrap();
+    assert_eq!(html.matches("<svg").count(), 5, "{html}");
+    assert!(html.contains("<td>cat</td><td>5</td>") && html.contains("standard deviation"));
+    assert!(stats(&out, &options).unwrap_err().to_string().contains("page.html exists"));
+    options.overwrite = true;
+    stats(&out, &options).unwrap();
+    assert_eq!(fs::read_to_string(&page).unwrap(), html);
+}
+
+#[test]
+fn damage_and_emptiness_are_counted() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("some");
+    write(&folder, &[("a.jpg".into(), jpeg(&kodak()[0], 90))]);
+    for name in ["truncated.png", "garbage.jpg"] {
+        fs::copy(fixtures::fixture("bad").join(name), folder.join(name)).unwrap();
+    }
+    let alone = of(&folder, true, 4);
+    // One has no header, the other one fewer pixels than it says.
+    let pixels = alone.pixels.unwrap();
+    assert_eq!((alone.counts.n_unreadable, pixels.images, pixels.unreadable), (1, 1, 2));
+
+    let out = root.path().join("empty.beton");
+    empty(&out);
+    let found = of(&out, true, 1);
+    let pixels = found.pixels.unwrap();
+    assert_eq!((found.samples, pixels.images, pixels.mean), (0, 0, [0.0; 3]));
+}

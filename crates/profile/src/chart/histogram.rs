@@ -1,0 +1,80 @@
+//! How many values lie in each of some equal ranges, as columns.
+use super::{
+    marked::short,
+    svg::{Anchor, Svg, ticks},
+};
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 260.0;
+const LEFT: f64 = 72.0;
+const RIGHT: f64 = 20.0;
+const TOP: f64 = 16.0;
+const BOTTOM: f64 = 52.0;
+/// Columns at most.
+const COLUMNS: usize = 32;
+/// Values below the axis, between the columns.
+const LABELS: usize = 8;
+
+/// Columns over one axis, for a [`Page`](crate::Page).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram {
+    /// What the picture shows, for those who cannot see it.
+    pub title: String,
+    /// What the horizontal axis measures.
+    pub unit: String,
+    /// Where the first column begins and the last one ends.
+    pub range: (f64, f64),
+    /// Values in each column, of equal widths.
+    pub counts: Vec<u64>,
+}
+
+impl Histogram {
+    /// The histogram of sorted values; `None` where there are none. Values that are all the same
+    /// have one column.
+    #[must_use]
+    pub fn of_sorted(title: &str, unit: &str, sorted: &[f64]) -> Option<Self> {
+        let (first, last) = (*sorted.first()?, *sorted.last()?);
+        if !(first.is_finite() && last.is_finite()) {
+            return None;
+        }
+        let n_columns = if last > first { COLUMNS } else { 1 };
+        let mut counts = vec![0; n_columns];
+        for value in sorted {
+            let share = if last > first { (value - first) / (last - first) } else { 0.0 };
+            let column = ((share * n_columns as f64) as usize).min(n_columns - 1);
+            if let Some(count) = counts.get_mut(column) {
+                *count += 1;
+            }
+        }
+        Some(Self { title: title.to_owned(), unit: unit.to_owned(), range: (first, last), counts })
+    }
+
+    /// The picture, for a page that has the colours.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        let mut svg = Svg::new((WIDTH, HEIGHT), &self.title, "");
+        let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
+        let most = self.counts.iter().copied().max().unwrap_or(0).max(1) as f64 * 1.04;
+        let y = |n: f64| bottom - n / most * (bottom - TOP);
+        for n in ticks(most).filter(|n| n.fract() == 0.0) {
+            svg.line("grid", (LEFT, y(n)), (right, y(n)));
+            svg.text("tick", (LEFT - 8.0, y(n) + 4.0), Anchor::End, &short(n));
+        }
+        let width = (right - LEFT) / self.counts.len().max(1) as f64;
+        for (column, n) in self.counts.iter().enumerate() {
+            let top = y(*n as f64);
+            let left = LEFT + width * column as f64;
+            svg.rect("ours", (left + 0.5, top), ((width - 1.0).max(1.0), bottom - top));
+        }
+        let (first, last) = self.range;
+        let n_labels = if last > first { LABELS } else { 0 };
+        for label in 0..=n_labels {
+            let share = if n_labels == 0 { 0.5 } else { label as f64 / n_labels as f64 };
+            let x = LEFT + share * (right - LEFT);
+            let value = first + share * (last - first);
+            svg.text("tick", (x, bottom + 18.0), Anchor::Middle, &short(value));
+        }
+        svg.text("tick", ((LEFT + right) / 2.0, bottom + 40.0), Anchor::Middle, &self.unit);
+        svg.finish()
+    }
+}

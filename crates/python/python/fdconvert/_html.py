@@ -1,0 +1,168 @@
+"""How notebooks show datasets and batches: a table of small pictures.
+
+Nothing but the standard library is needed. All texts are escaped, and pictures are data URIs, so that
+a saved notebook needs no file and no server.
+"""
+
+import base64
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fdconvert._errors import Error
+
+if TYPE_CHECKING:
+    from fdconvert._batch import Batch
+    from fdconvert._fdconvert import Dataset
+
+# Samples that are shown, and pixels of the longer side of each.
+SHOWN = 8
+SIDE = 96
+# Letters of a value, after which it is cut.
+LETTERS = 60
+
+_CELL = 'style="text-align:center;vertical-align:bottom"'
+# Types of arrays that are pictures, as buffers call them.
+_FORMATS = ("B", "e", "f")
+
+
+def of_dataset(dataset: "Dataset") -> str:
+    """The first samples, with keys and labels."""
+    schema = dataset.schema["fields"]
+    has_images = any(field["kind"] == "image" for field in schema)
+    columns = []
+    for index in range(min(len(dataset), SHOWN)):
+        cells = []
+        try:
+            if has_images:
+                cells.append(_picture(dataset._thumbnail(index, SIDE)))
+            cells.append(_text(dataset.key(index)))
+            label = dataset._label(index)
+            if label is not None:
+                cells.append(_text(_named(label, dataset.classes)))
+        except (Error, OSError) as error:
+            cells.append(_text(error))
+        columns.append(cells)
+    fields = ", ".join(str(field["name"]) for field in schema)
+    return _table(f"{dataset!r}, fields: {fields}", columns)
+
+
+def of_batch(batch: "Batch") -> str:
+    """The first rows, with the numbers of their samples and their labels."""
+    n_rows = len(batch)
+    samples, valid = _numbers(batch.samples), _numbers(batch.valid)
+    labels = None if batch.labels is None else _labels(batch.labels, n_rows)
+    columns = []
+    for row, png in enumerate(_pictures(batch.images, min(n_rows, SHOWN))):
+        cells = ["" if png is None else _picture(png), _text(f"sample {samples[row]}")]
+        if not valid[row]:
+            cells = ["", _text("does not count")]
+        elif labels is not None:
+            cells.append(_text(labels[row]))
+        columns.append(cells)
+    title = f"batch of {n_rows} rows, epoch {batch.epoch}, step {batch.step}"
+    return _table(title, columns)
+
+
+def _table(title: str, columns: list[list[str]]) -> str:
+    n_lines = max((len(cells) for cells in columns), default=0)
+    lines = []
+    for line in range(n_lines):
+        cells = (cells[line] if line < len(cells) else "" for cells in columns)
+        lines.append("<tr>" + "".join(f"<td {_CELL}>{cell}</td>" for cell in cells) + "</tr>")
+    return f"<div><p>{_text(title)}</p><table>{''.join(lines)}</table></div>"
+
+
+def _picture(png: bytes) -> str:
+    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}"/>'
+
+
+def _text(value: object) -> str:
+    text = str(value)
+    return escape(text if len(text) <= LETTERS else text[: LETTERS - 1] + "…")
+
+
+def _named(label: int, classes: Sequence[str] | None) -> str:
+    return classes[label] if classes is not None and 0 <= label < len(classes) else str(label)
+
+
+def _host(array: Any) -> Any:
+    """The array in the memory of the host, as something with a buffer."""
+    if hasattr(array, "cpu"):
+        array = array.cpu()
+    return array.numpy() if hasattr(array, "numpy") else array
+
+
+def _values(array: Any) -> list[Any]:
+    """The numbers of an array, row after row."""
+    view = memoryview(_host(array))
+    letter = view.format.lstrip("@=<")
+    content = view.tobytes()
+    return list(struct.unpack(f"{len(content) // struct.calcsize(letter)}{letter}", content))
+
+
+def _numbers(array: Any) -> list[int]:
+    return [int(number) for number in _values(array)]
+
+
+def _labels(labels: Any, n_rows: int) -> list[object]:
+    """A label for each row; nothing to be shown where a row has several numbers."""
+    values = labels if isinstance(labels, list) else _values(labels)
+    return [*values] if len(values) == n_rows else [""] * n_rows
+
+
+def _pictures(images: Any, n_rows: int) -> Iterable[bytes | None]:
+    """A PNG of each row; ``None`` for arrays of a shape or type that is no picture."""
+    try:
+        view = memoryview(_host(images))
+        shape, content = view.shape, view.tobytes()
+    except (TypeError, ValueError):
+        return [None] * n_rows
+    letter = view.format.lstrip("@=<")
+    if len(shape) != 4 or letter not in _FORMATS or 3 not in (shape[1], shape[3]):
+        return [None] * n_rows
+    n_values = shape[1] * shape[2] * shape[3]
+    n_bytes = n_values * struct.calcsize(f"={letter}")
+    channels_last = shape[3] == 3
+    height, width = (shape[1], shape[2]) if channels_last else (shape[2], shape[3])
+    step = max(1, -(-max(height, width) // SIDE))
+    # Places of a pixel's channels, of those that are shown.
+    places = [
+        [y * width + x for x in range(0, width, step)] for y in range(0, height, step)
+    ]
+    of_pixel, of_channel = (3, 1) if channels_last else (1, height * width)
+    pictures = []
+    for row in range(n_rows):
+        values = struct.unpack_from(f"={n_values}{letter}", content, row * n_bytes)
+        chosen = [
+            [values[place * of_pixel + channel * of_channel] for place in line for channel in range(3)]
+            for line in places
+        ]
+        pictures.append(_png(_levels(chosen) if letter != "B" else chosen))
+    return pictures
+
+
+def _levels(lines: list[list[float]]) -> list[list[int]]:
+    """Levels of numbers that may be normalised: the least becomes 0, the largest 255."""
+    finite = [value for line in lines for value in line if value - value == 0]
+    least, most = min(finite, default=0.0), max(finite, default=0.0)
+    scale = 255 / (most - least) if most > least else 0.0
+    return [
+        [round((value - least) * scale) if value - value == 0 else 0 for value in line]
+        for line in lines
+    ]
+
+
+def _png(lines: Sequence[Sequence[int]]) -> bytes:
+    """Rows of red, green and blue as a file."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        summed = struct.pack(">I", zlib.crc32(kind + content))
+        return struct.pack(">I", len(content)) + kind + content + summed
+
+    header = struct.pack(">IIBBBBB", len(lines[0]) // 3, len(lines), 8, 2, 0, 0, 0)
+    content = zlib.compress(b"".join(b"\0" + bytes(line) for line in lines))
+    chunks = chunk(b"IHDR", header) + chunk(b"IDAT", content) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunks
