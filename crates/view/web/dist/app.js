@@ -291,7 +291,8 @@
       const items = damaged.map(
         ({ sample: sample2, key: key2, cause: cause2 }) => h("li", null, h("a", { href: format(sample(sample2)) }, `#${count(sample2)} ${key2}`), " ", h("span", { class: "muted" }, cause2))
       );
-      fill(this.list, items.length > 0 && h("ul", { class: "plain-list" }, ...items));
+      const all = h("a", { href: format(grid([["damaged", "1"]])) }, "Show them in the grid");
+      fill(this.list, items.length > 0 && all, items.length > 0 && h("ul", { class: "plain-list" }, ...items));
     }
   };
 
@@ -1818,6 +1819,7 @@ ${number2}`,
         this.search.value = values(this.filters, "text").at(-1) ?? "";
       }
       this.drawChips();
+      if (values(this.filters, "damaged").length > 0) ask("api/damage").catch(() => void 0);
       this.panel.show(this.filters);
       this.changed();
       const at = whole(to.options.at);

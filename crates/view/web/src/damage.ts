@@ -71,6 +71,7 @@ export class DamageCheck {
     const items = damaged.map(({ sample, key, cause }) =>
       h("li", null, h("a", { href: address.format(address.sample(sample)) }, `#${count(sample)} ${key}`), " ", h("span", { class: "muted" }, cause)),
     );
-    fill(this.list, items.length > 0 && h("ul", { class: "plain-list" }, ...items));
+    const all = h("a", { href: address.format(address.grid([["damaged", "1"]])) }, "Show them in the grid");
+    fill(this.list, items.length > 0 && all, items.length > 0 && h("ul", { class: "plain-list" }, ...items));
   }
 }

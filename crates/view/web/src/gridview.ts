@@ -7,7 +7,7 @@ import { exportMenu } from "./exports";
 import { count, plural } from "./format";
 import { Grid } from "./grid";
 import { Panel } from "./panel";
-import { isQuiet } from "./server";
+import { ask, isQuiet } from "./server";
 import type { Selection } from "./selection";
 import { stored, store } from "./storage";
 
@@ -184,6 +184,8 @@ export class GridView implements Page {
       this.search.value = address.values(this.filters, "text").at(-1) ?? "";
     }
     this.drawChips();
+    // What is damaged is known from the check, which begins when it is asked for.
+    if (address.values(this.filters, "damaged").length > 0) ask("api/damage").catch(() => undefined);
     this.panel.show(this.filters);
     this.changed();
     const at = address.whole(to.options.at);

@@ -148,7 +148,11 @@ test("the damage check tells how far it is and what it found", async (t) => {
     await page.getByText(/samples? checked, /).waitFor({ timeout: 60_000 });
     const { damaged } = await its.ask("api/damage");
     assert.equal(await page.locator(".damage li a").count(), damaged.length);
-    for (const { cause } of damaged.slice(0, 1)) await page.getByText(cause).first().waitFor();
+    if (damaged.length === 0) return;
+    await page.getByText(damaged[0].cause).first().waitFor();
+    await page.getByRole("link", { name: "Show them in the grid" }).click();
+    await page.locator(`.tile[data-sample="${damaged[0].sample}"]`).waitFor();
+    assert.deepEqual((await inSight(page)).slice(0, 3), damaged.slice(0, 3).map(({ sample }) => sample));
   });
 });
 
