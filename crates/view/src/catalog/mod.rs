@@ -9,7 +9,7 @@ mod chunk;
 mod facts;
 mod texts;
 
-pub(crate) use chunk::{Cells, Chunk, NO_INT, NO_LABEL, codec_number};
+pub(crate) use chunk::{Cells, Chunk, N_SIZES, NO_INT, NO_LABEL, codec_number};
 pub(crate) use facts::{Facts, How};
 pub(crate) use texts::Texts;
 
