@@ -16,8 +16,9 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn new(uri: &Uri, headers: &HeaderMap) -> Self {
         let decoded = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
-        // In front stand nothing and the token.
-        let parts = uri.path().split('/').skip(2).map(decoded).collect();
+        // In front stand nothing and the token, and mostly `api`.
+        let parts = uri.path().split('/').skip(2).skip_while(|part| *part == "api");
+        let parts = parts.map(decoded).collect();
         let query = uri.query().unwrap_or_default();
         let parameters = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let has = headers.get(header::IF_NONE_MATCH).and_then(|it| it.to_str().ok());

@@ -5,6 +5,7 @@ use super::{
 };
 use crate::fields::{Field, Further};
 use fdconvert_core::Codec;
+use std::sync::OnceLock;
 
 /// No label, or one that has no place in 32 bits.
 pub(crate) const NO_LABEL: i32 = i32::MIN;
@@ -26,7 +27,12 @@ pub(crate) struct Chunk {
     pub(crate) heights: Vec<u32>,
     pub(crate) bytes: Vec<u32>,
     pub(crate) further: Vec<Cells>,
+    /// The least and the largest number of each column of numbers, once someone has asked for it.
+    pub(crate) spans: Vec<OnceLock<Option<[f64; 2]>>>,
 }
+
+/// Columns of numbers beside those of further fields: width, height, bytes, aspect.
+pub(crate) const N_SIZES: usize = 4;
 
 /// The column of a further field.
 #[derive(Debug)]
@@ -51,7 +57,8 @@ impl Chunk {
             Further::Float => Cells::Floats(Vec::new()),
             Further::Text => Cells::Texts(Vec::new()),
         };
-        Self { start, further: fields.iter().map(column).collect(), ..Self::default() }
+        let spans = (0..N_SIZES + fields.len()).map(|_| OnceLock::new()).collect();
+        Self { start, further: fields.iter().map(column).collect(), spans, ..Self::default() }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -9,9 +9,9 @@ mod chunk;
 mod facts;
 mod texts;
 
-pub(crate) use chunk::{Cells, Chunk, NO_INT, NO_LABEL, codec_number};
+pub(crate) use chunk::{Cells, Chunk, N_SIZES, NO_INT, NO_LABEL, codec_number};
 pub(crate) use facts::{Facts, How};
-pub(crate) use texts::{NO_TEXT, Texts};
+pub(crate) use texts::Texts;
 
 use crate::{
     fields::{self, Field},
@@ -73,10 +73,6 @@ impl Catalog {
     /// What is complete by now.
     pub(crate) fn published(&self) -> Published {
         self.read().clone()
-    }
-
-    pub(crate) fn scanned(&self) -> u64 {
-        self.read().scanned()
     }
 
     /// What is known of a sample that was scanned.

@@ -8,7 +8,7 @@ mod values;
 
 use crate::{
     answer::{Answer, Failure},
-    catalog::{Cells, Chunk, NO_INT, Published},
+    catalog::{Cells, Chunk, N_SIZES, NO_INT, Published},
     dataset::Dataset,
     fields::Further,
     filter::{Filter, Piece, Verdicts},
@@ -202,6 +202,17 @@ impl Number {
 
     /// The least and the largest number of a chunk.
     fn span(self, chunk: &Chunk) -> Option<[f64; 2]> {
+        let column = match self {
+            Self::Width => 0,
+            Self::Height => 1,
+            Self::Bytes => 2,
+            Self::Aspect => 3,
+            Self::Further(field) => N_SIZES + field,
+        };
+        *chunk.spans.get(column)?.get_or_init(|| self.found_span(chunk))
+    }
+
+    fn found_span(self, chunk: &Chunk) -> Option<[f64; 2]> {
         let mut span: Option<[f64; 2]> = None;
         self.each(chunk, 0..chunk.len(), |_, value| {
             let [least, most] = span.unwrap_or([value, value]);

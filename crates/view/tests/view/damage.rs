@@ -49,6 +49,7 @@ fn many_damaged_samples_are_counted_and_the_first_told() {
     assert_eq!((told.len(), &damage["found"]), (1000, &json!(1300)));
     assert_eq!(told[999]["sample"], json!(1099));
     assert_eq!(viewer.json("api/samples?damaged=1&count=1")["total"], json!(1300));
+    assert!(viewer.fails(400, "sheet.png?count=1000&side=512").contains("too many"));
     // A batch of them is black, and says so.
     let batch = viewer.json("api/batch?rows=64&side=16");
     let failed = batch["rows"].as_array().unwrap().iter().filter(|row| row["failed"] == true);

@@ -8,5 +8,6 @@ mod export;
 mod filters;
 mod hostile;
 mod images;
+mod large;
 mod samples;
 mod security;

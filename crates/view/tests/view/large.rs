@@ -1,0 +1,88 @@
+//! As many samples as ImageNet has: how long one waits. Run by hand, as its figures are read.
+use crate::common::Viewer;
+use fdconvert::{FieldSpec, Image, Kind, Pack, PackOptions, Pixels, Result, Sample};
+use fdconvert::{Schema, Source, Value};
+use serde_json::Value as Json;
+use std::{fs, sync::Arc, time::Instant};
+
+const N_SAMPLES: u64 = 1_281_167;
+const N_CLASSES: u64 = 1000;
+
+struct Dots(Schema);
+
+impl Source for Dots {
+    fn schema(&self) -> &Schema {
+        &self.0
+    }
+
+    fn len(&self) -> u64 {
+        N_SAMPLES
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        let (width, height) = (1 + (index % 7) as u32, 1 + (index % 3) as u32);
+        let data = vec![index as u8; (width * height * 3) as usize];
+        let image = Image::Pixels(Pixels { width, height, channels: 3, data });
+        let class = Value::Int((index % N_CLASSES).cast_signed());
+        Ok(Sample { key: self.key(index), values: vec![Value::Image(image), class] })
+    }
+
+    fn key(&self, index: u64) -> String {
+        format!("n{:08}/n{:08}_{index}.JPEG", index % N_CLASSES, index % N_CLASSES)
+    }
+
+    fn name(&self) -> String {
+        "dots".into()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        *b"dots version one"
+    }
+}
+
+/// Kilobytes that the process has in memory.
+fn resident(name: &str) -> String {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned()
+}
+
+#[test]
+#[ignore = "its figures are to be read: cargo test --release -p fdconvert-view --test view -- --ignored --nocapture"]
+#[allow(clippy::print_stdout, reason = "the figures are what it is for")]
+fn a_million_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dots.beton");
+    let fields = vec![FieldSpec::new("image", Kind::Image), FieldSpec::new("label", Kind::Int)];
+    let source = Arc::new(Dots(Schema::new(fields).unwrap()));
+    let options = PackOptions::default();
+    Pack::from_source(source, &path).options(options).run().unwrap();
+    let told = |what: &str, began: Instant| println!("{what}: {:?}", began.elapsed());
+
+    println!("before: {} {}", resident("VmRSS"), resident("RssAnon"));
+    let began = Instant::now();
+    let viewer = Viewer::of(&path);
+    let dataset = viewer.json("api/dataset");
+    told("first answer", began);
+    println!("then: {} {}", resident("VmRSS"), resident("RssAnon"));
+    assert_eq!(dataset["samples"].as_u64(), Some(N_SAMPLES));
+    let complete = |it: &Json| it["scanned"] == it["samples"];
+    viewer.until("api/samples?count=1&class=999", |it| it["scanned"] == N_SAMPLES);
+    told("catalog", began);
+    println!("then: {} {}", resident("VmRSS"), resident("RssAnon"));
+    for path in [
+        "api/samples?class=17",
+        "api/samples?width=3-5&class=4&class=5",
+        "api/samples?text=n00000123",
+        "api/samples?start=1000000&count=1000",
+        "api/facets",
+        "api/facets?class=17&width=3-5",
+        "api/facets?class=17&width=3-5",
+        "keys.txt",
+        "api/damage",
+    ] {
+        let began = Instant::now();
+        let reply = viewer.ok(path);
+        println!("{path}: {:?}, {} bytes", began.elapsed(), reply.body.len());
+    }
+    viewer.until("api/facets", complete);
+}
