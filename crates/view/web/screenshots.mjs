@@ -6,23 +6,23 @@ import { serve } from "./tests/mock/server.mjs";
 
 const folder = process.argv[2];
 if (folder === undefined) {
-  console.error("usage: node screenshots.mjs FOLDER; VIEW_ADDRESS names a real server");
-  process.exit(2);
+    console.error("usage: node screenshots.mjs FOLDER; VIEW_ADDRESS names a real server");
+    process.exit(2);
 }
 const PAGES = {
-  grid: "#/?at=640000",
-  filtered: "#/?class=17&class=18&width=500-540&at=22000",
-  sample: "#/sample/6?class=0",
-  batch: "#/batch?side=128",
-  compare: "#/compare",
-  about: "#/about",
-  failure: "#/sample/70001",
-  broken: "#/?at=660",
+    grid: "#/?at=640000",
+    filtered: "#/?class=17&class=18&width=500-540&at=22000",
+    sample: "#/sample/6?class=0",
+    batch: "#/batch?side=128",
+    compare: "#/compare",
+    about: "#/about",
+    failure: "#/sample/70001",
+    broken: "#/?at=660",
 };
 const LOOKS = {
-  light: { colorScheme: "light", viewport: { width: 1280, height: 800 } },
-  dark: { colorScheme: "dark", viewport: { width: 1280, height: 800 } },
-  narrow: { colorScheme: "light", viewport: { width: 400, height: 800 } },
+    light: { colorScheme: "light", viewport: { width: 1280, height: 800 } },
+    dark: { colorScheme: "dark", viewport: { width: 1280, height: 800 } },
+    narrow: { colorScheme: "light", viewport: { width: 400, height: 800 } },
 };
 
 await mkdir(folder, { recursive: true });
@@ -30,15 +30,15 @@ const server = process.env.VIEW_ADDRESS ? null : await serve();
 const address = process.env.VIEW_ADDRESS ?? server.address;
 const browser = await launch();
 for (const [look, options] of Object.entries(LOOKS)) {
-  const context = await browser.newContext(options);
-  for (const [name, hash] of Object.entries(PAGES)) {
-    const page = await context.newPage();
-    await page.goto(address + hash);
-    await page.waitForTimeout(1800);
-    await page.screenshot({ path: join(folder, `${name}-${look}.png`) });
-    await page.close();
-  }
-  await context.close();
+    const context = await browser.newContext(options);
+    for (const [name, hash] of Object.entries(PAGES)) {
+        const page = await context.newPage();
+        await page.goto(address + hash);
+        await page.waitForTimeout(1800);
+        await page.screenshot({ path: join(folder, `${name}-${look}.png`) });
+        await page.close();
+    }
+    await context.close();
 }
 await browser.close();
 await server?.stop();

@@ -33,7 +33,9 @@
   }
   function query(filters, more = {}) {
     const pairs = [...filters, ...Object.entries(more)];
-    const escaped = pairs.map(([name2, value]) => `${encodeURIComponent(name2)}=${encodeURIComponent(value)}`);
+    const escaped = pairs.map(
+      ([name2, value]) => `${encodeURIComponent(name2)}=${encodeURIComponent(value)}`
+    );
     return escaped.length === 0 ? "" : `?${escaped.join("&")}`;
   }
   function grid(filters, at) {
@@ -41,7 +43,12 @@
     return { view: "grid", sample: 0, filters: [...filters], options };
   }
   function sample(index, filters = [], second = false) {
-    return { view: "sample", sample: index, filters: [...filters], options: second ? { set: "b" } : {} };
+    return {
+      view: "sample",
+      sample: index,
+      filters: [...filters],
+      options: second ? { set: "b" } : {}
+    };
   }
   function values(filters, name2) {
     return filters.filter(([key2]) => key2 === name2).map(([, value]) => value);
@@ -61,7 +68,8 @@
     const signed = name2.startsWith("f.");
     if (!signed && text.startsWith("-")) return [null, end(text.slice(1))];
     for (let at = 1; at < text.length; at += 1) {
-      if (text[at] === "-" && !/e/i.test(text[at - 1] ?? "")) return [end(text.slice(0, at)), end(text.slice(at + 1))];
+      if (text[at] === "-" && !/e/i.test(text[at - 1] ?? ""))
+        return [end(text.slice(0, at)), end(text.slice(at + 1))];
     }
     return [end(text), end(text)];
   }
@@ -102,7 +110,11 @@
     }
   }
   function longText(label, text, className = "") {
-    return h("pre", { class: className || null, role: "group", tabindex: "0", "aria-label": label }, text);
+    return h(
+      "pre",
+      { class: className || null, role: "group", tabindex: "0", "aria-label": label },
+      text
+    );
   }
   function fill(element, ...children) {
     element.replaceChildren();
@@ -273,7 +285,10 @@
       }).catch((error) => {
         if (isAbort(error)) return;
         this.start.disabled = false;
-        fill(this.list, failure("The check cannot be made", error, () => this.begin()));
+        fill(
+          this.list,
+          failure("The check cannot be made", error, () => this.begin())
+        );
       });
     }
     show({ checked, samples, found: n, damaged }) {
@@ -285,14 +300,35 @@
       const first = total > damaged.length ? `, of which the first ${count(damaged.length)} are listed` : "";
       const found = total === 0 ? "none damaged" : `${plural(total, "sample")} damaged${first}`;
       this.said.setAttribute("aria-live", done ? "polite" : "off");
-      say(this.said, done ? `${plural(samples, "sample")} checked, ${found}.` : `${count(checked)} of ${count(samples)} checked, ${found} so far.`);
+      say(
+        this.said,
+        done ? `${plural(samples, "sample")} checked, ${found}.` : `${count(checked)} of ${count(samples)} checked, ${found} so far.`
+      );
       if (damaged.length === this.listed) return;
       this.listed = damaged.length;
       const items = damaged.map(
-        ({ sample: sample2, key: key2, cause: cause2 }) => h("li", null, h("a", { href: format(sample(sample2)) }, `#${count(sample2)} ${key2}`), " ", h("span", { class: "muted" }, cause2))
+        ({ sample: sample2, key: key2, cause: cause2 }) => h(
+          "li",
+          null,
+          h(
+            "a",
+            { href: format(sample(sample2)) },
+            `#${count(sample2)} ${key2}`
+          ),
+          " ",
+          h("span", { class: "muted" }, cause2)
+        )
       );
-      const all = h("a", { href: format(grid([["damaged", "1"]])) }, "Show them in the grid");
-      fill(this.list, items.length > 0 && all, items.length > 0 && h("ul", { class: "plain-list" }, ...items));
+      const all = h(
+        "a",
+        { href: format(grid([["damaged", "1"]])) },
+        "Show them in the grid"
+      );
+      fill(
+        this.list,
+        items.length > 0 && all,
+        items.length > 0 && h("ul", { class: "plain-list" }, ...items)
+      );
     }
   };
 
@@ -314,7 +350,10 @@
         dataset.splits.length > 0 && section("Splits", splits(dataset)),
         section("Damage", this.damage.root),
         Object.keys(dataset.details).length > 0 && section("Details", tree(dataset.details)),
-        section("Provenance", dataset.provenance === null ? h("p", { class: "muted" }, "None is recorded.") : tree(dataset.provenance))
+        section(
+          "Provenance",
+          dataset.provenance === null ? h("p", { class: "muted" }, "None is recorded.") : tree(dataset.provenance)
+        )
       );
     }
     show(to) {
@@ -338,16 +377,37 @@
       ["Checksums", dataset.checksums ? "of every sample" : "none"],
       ["fdconvert", dataset.version]
     ];
-    if (dataset.second !== null) facts.push(["Compared with", `${dataset.second.path} (${plural(dataset.second.samples, "sample")})`]);
-    return h("dl", null, ...facts.flatMap(([name2, value]) => [h("dt", null, name2), h("dd", null, value)]));
+    if (dataset.second !== null)
+      facts.push([
+        "Compared with",
+        `${dataset.second.path} (${plural(dataset.second.samples, "sample")})`
+      ]);
+    return h(
+      "dl",
+      null,
+      ...facts.flatMap(([name2, value]) => [h("dt", null, name2), h("dd", null, value)])
+    );
   }
   function schema(fields) {
     const classes2 = ({ name: name2, classes: classes3 }) => {
       if (!Array.isArray(classes3) || classes3.length === 0) return "";
       const names = classes3.map((text, label) => `${label}: ${text}`).join("\n");
-      return h("details", null, h("summary", null, plural(classes3.length, "class", "classes")), longText(`Classes of ${name2}`, names));
+      return h(
+        "details",
+        null,
+        h("summary", null, plural(classes3.length, "class", "classes")),
+        longText(`Classes of ${name2}`, names)
+      );
     };
-    const rows = fields.map((field) => h("tr", null, h("th", { scope: "row" }, field.name), h("td", null, field.kind), h("td", null, classes2(field))));
+    const rows = fields.map(
+      (field) => h(
+        "tr",
+        null,
+        h("th", { scope: "row" }, field.name),
+        h("td", null, field.kind),
+        h("td", null, classes2(field))
+      )
+    );
     return table(["Field", "Kind", "Classes"], rows);
   }
   function splits(dataset) {
@@ -355,7 +415,11 @@
       ({ name: name2, samples }) => h(
         "tr",
         null,
-        h("th", { scope: "row" }, h("a", { href: format(grid([["split", name2]])) }, name2)),
+        h(
+          "th",
+          { scope: "row" },
+          h("a", { href: format(grid([["split", name2]])) }, name2)
+        ),
         h("td", { class: "n" }, count(samples))
       )
     );
@@ -363,16 +427,27 @@
   }
   function table(heads, rows) {
     const head = h("tr", null, ...heads.map((text) => h("th", { scope: "col" }, text)));
-    return h("div", { class: "wide", tabindex: "0", role: "group", "aria-label": heads.join(", ") }, h("table", null, h("thead", null, head), h("tbody", null, ...rows)));
+    return h(
+      "div",
+      { class: "wide", tabindex: "0", role: "group", "aria-label": heads.join(", ") },
+      h("table", null, h("thead", null, head), h("tbody", null, ...rows))
+    );
   }
   function tree(value, depth = 0) {
     if (Array.isArray(value) && value.some((item) => typeof item === "object" && item !== null)) {
-      return h("ol", { class: "tree" }, ...value.map((item) => h("li", null, tree(item, depth + 1))));
+      return h(
+        "ol",
+        { class: "tree" },
+        ...value.map((item) => h("li", null, tree(item, depth + 1)))
+      );
     }
     if (Array.isArray(value)) return h("span", null, value.map(short).join(", "));
     if (typeof value !== "object" || value === null) return h("span", null, short(value));
     if (depth > 6) return h("code", null, JSON.stringify(value));
-    const parts = Object.entries(value).flatMap(([name2, item]) => [h("dt", null, name2), h("dd", null, tree(item, depth + 1))]);
+    const parts = Object.entries(value).flatMap(([name2, item]) => [
+      h("dt", null, name2),
+      h("dd", null, tree(item, depth + 1))
+    ]);
     return h("dl", { class: "tree" }, ...parts);
   }
 
@@ -424,7 +499,8 @@
       }
       for (let page2 = firstPage; page2 <= lastPage; page2 += 1) {
         const known = this.pages.get(page2);
-        if ((known === void 0 || known.stale) && !this.asked.has(page2)) void this.fetch(page2);
+        if ((known === void 0 || known.stale) && !this.asked.has(page2))
+          void this.fetch(page2);
       }
     }
     /** Looks once more for what may have been found since. */
@@ -539,13 +615,35 @@
     { name: "seed", title: "Seed", value: "0", most: 1e15 },
     { name: "rows", title: "Rows", value: "16", least: 1, most: 64 },
     { name: "side", title: "Side", value: "224", least: 16, most: 512 },
-    { name: "crop", title: "Crop", value: "random", options: [["random", "Random"], ["center", "Centre"], ["letterbox", "Letterbox"]] },
-    { name: "flip", title: "Flip", value: "1", options: [["1", "At random"], ["0", "Never"]] },
+    {
+      name: "crop",
+      title: "Crop",
+      value: "random",
+      options: [
+        ["random", "Random"],
+        ["center", "Centre"],
+        ["letterbox", "Letterbox"]
+      ]
+    },
+    {
+      name: "flip",
+      title: "Flip",
+      value: "1",
+      options: [
+        ["1", "At random"],
+        ["0", "Never"]
+      ]
+    },
     {
       name: "augment",
       title: "Augment",
       value: "none",
-      options: [["none", "Nothing"], ["auto", "AutoAugment"], ["rand", "RandAugment"], ["trivial", "TrivialAugment"]]
+      options: [
+        ["none", "Nothing"],
+        ["auto", "AutoAugment"],
+        ["rand", "RandAugment"],
+        ["trivial", "TrivialAugment"]
+      ]
     }
   ];
   var BatchView = class {
@@ -554,18 +652,38 @@
       this.title = `Batch · ${app2.dataset.name}`;
       const form = h(
         "form",
-        { class: "batch-form", "aria-label": "How the batch is made", onsubmit: (event) => event.preventDefault() },
+        {
+          class: "batch-form",
+          "aria-label": "How the batch is made",
+          onsubmit: (event) => event.preventDefault()
+        },
         ...CHOICES.map((choice) => this.control(choice)),
-        h("div", { class: "line steps" }, this.stepper("‹ Step before", -1), this.stepper("Next step ›", 1))
+        h(
+          "div",
+          { class: "line steps" },
+          this.stepper("‹ Step before", -1),
+          this.stepper("Next step ›", 1)
+        )
       );
       form.addEventListener("change", () => this.go());
-      this.root = h("div", { class: "batch-view" }, h("h1", { tabindex: "-1" }, "What a batch looks like"), form, this.problem, this.result);
+      this.root = h(
+        "div",
+        { class: "batch-view" },
+        h("h1", { tabindex: "-1" }, "What a batch looks like"),
+        form,
+        this.problem,
+        this.result
+      );
       this.use(to);
     }
     app;
     title;
     inputs = /* @__PURE__ */ new Map();
-    result = h("div", { class: "batch", role: "list", "aria-label": "Rows of the batch" });
+    result = h("div", {
+      class: "batch",
+      role: "list",
+      "aria-label": "Rows of the batch"
+    });
     problem = h("div");
     root;
     asking = new AbortController();
@@ -583,7 +701,18 @@
       URL.revokeObjectURL(this.blob);
     }
     control({ name: name2, title, options, value, least, most }) {
-      const input = options ? h("select", { name: name2 }, ...options.map(([its, text]) => h("option", { value: its }, text))) : h("input", { name: name2, type: "number", min: least ?? 0, max: most, step: 1, required: true });
+      const input = options ? h(
+        "select",
+        { name: name2 },
+        ...options.map(([its, text]) => h("option", { value: its }, text))
+      ) : h("input", {
+        name: name2,
+        type: "number",
+        min: least ?? 0,
+        max: most,
+        step: 1,
+        required: true
+      });
       input.value = value;
       this.inputs.set(name2, input);
       return h("label", { class: "field" }, h("span", null, title), input);
@@ -607,14 +736,18 @@
       void this.load();
     }
     chosen() {
-      return Object.fromEntries(CHOICES.map(({ name: name2 }) => [name2, this.inputs.get(name2)?.value ?? ""]));
+      return Object.fromEntries(
+        CHOICES.map(({ name: name2 }) => [name2, this.inputs.get(name2)?.value ?? ""])
+      );
     }
     go() {
       for (const input of this.inputs.values()) {
         if (!input.reportValidity()) return;
       }
       const changed = CHOICES.filter(({ name: name2, value }) => this.chosen()[name2] !== value);
-      const options = Object.fromEntries(changed.map(({ name: name2 }) => [name2, this.chosen()[name2] ?? ""]));
+      const options = Object.fromEntries(
+        changed.map(({ name: name2 }) => [name2, this.chosen()[name2] ?? ""])
+      );
       this.app.go({ view: "batch", sample: 0, filters: [], options });
     }
     async load() {
@@ -632,12 +765,19 @@
         this.blob = URL.createObjectURL(picture);
         fill(this.problem);
         const last = this.inputs.get("step");
-        if (batch.steps !== void 0 && last instanceof HTMLInputElement) last.max = String(Math.max(0, batch.steps - 1));
-        fill(this.result, ...batch.rows.map((row, at) => this.tile(row, at, batch.rows.length, batch.side)));
+        if (batch.steps !== void 0 && last instanceof HTMLInputElement)
+          last.max = String(Math.max(0, batch.steps - 1));
+        fill(
+          this.result,
+          ...batch.rows.map((row, at) => this.tile(row, at, batch.rows.length, batch.side))
+        );
       } catch (error) {
         if (isQuiet(error)) return;
         fill(this.result);
-        fill(this.problem, failure("The batch cannot be made", error, () => void this.load()));
+        fill(
+          this.problem,
+          failure("The batch cannot be made", error, () => void this.load())
+        );
       } finally {
         if (!signal.aborted) this.result.removeAttribute("aria-busy");
       }
@@ -652,7 +792,11 @@
       picture.style.backgroundPosition = `0 ${rows > 1 ? at / (rows - 1) * 100 : 0}%`;
       const lines = [row.failed ? "failed" : name2 || `#${count(row.sample)}`, tail(row.key)];
       const caption = h("span", { class: "caption" }, lines.join("\n"));
-      const link = { href: format(sample(row.sample)), title: row.key, "aria-label": `Row ${at}: ${lines.join(" ")}` };
+      const link = {
+        href: format(sample(row.sample)),
+        title: row.key,
+        "aria-label": `Row ${at}: ${lines.join(" ")}`
+      };
       return h("div", { role: "listitem" }, h("a", link, picture, caption));
     }
   };
@@ -664,16 +808,32 @@
     return h(
       "div",
       { class: "pair", role: "listitem" },
-      h("div", { class: "pair-head" }, h("span", { class: `state ${state.replaceAll(" ", "-")}` }, state), h("span", { class: "key" }, pair.key)),
+      h(
+        "div",
+        { class: "pair-head" },
+        h("span", { class: `state ${state.replaceAll(" ", "-")}` }, state),
+        h("span", { class: "key" }, pair.key)
+      ),
       h("div", { class: "images" }, side("A", pair.a, false), side("B", pair.b, true))
     );
   }
   function side(letter, sample2, second) {
     if (sample2 === null) return h("div", { class: `none ${letter}` }, `not in ${letter}`);
-    const image = h("img", { src: `image/${sample2}?side=${SIDE}${second ? "&set=b" : ""}`, loading: "lazy", alt: "" });
-    const link = { class: letter, href: format(sample(sample2, [], second)), "aria-label": `${letter} #${count(sample2)}` };
+    const image = h("img", {
+      src: `image/${sample2}?side=${SIDE}${second ? "&set=b" : ""}`,
+      loading: "lazy",
+      alt: ""
+    });
+    const link = {
+      class: letter,
+      href: format(sample(sample2, [], second)),
+      "aria-label": `${letter} #${count(sample2)}`
+    };
     const its = h("a", link, image, h("span", { class: "letter" }, `${letter} #${count(sample2)}`));
-    image.addEventListener("error", () => image.replaceWith(h("span", { class: "none" }, "cannot be shown; open it for the cause")));
+    image.addEventListener(
+      "error",
+      () => image.replaceWith(h("span", { class: "none" }, "cannot be shown; open it for the cause"))
+    );
     return its;
   }
 
@@ -688,11 +848,24 @@
       const { second } = app2.dataset;
       this.root = h("div", { class: "compare" }, h("h1", { tabindex: "-1" }, "Compare"));
       if (second === null) {
-        this.root.append(h("p", { class: "empty" }, "There is one dataset. Give fdconvert view two of them to compare their samples."));
+        this.root.append(
+          h(
+            "p",
+            { class: "empty" },
+            "There is one dataset. Give fdconvert view two of them to compare their samples."
+          )
+        );
         return;
       }
       this.root.append(
-        h("p", { class: "versus" }, h("b", null, "A"), ` ${app2.dataset.path} `, h("b", null, "B"), ` ${second.path}`),
+        h(
+          "p",
+          { class: "versus" },
+          h("b", null, "A"),
+          ` ${app2.dataset.path} `,
+          h("b", null, "B"),
+          ` ${second.path}`
+        ),
         this.counts,
         h(
           "div",
@@ -718,12 +891,22 @@
     root;
     counts = h("p", { class: "counts", role: "status" });
     progress = h("div", { class: "line" });
-    rows = h("div", { class: "pairs beside", role: "list", "aria-label": "Pairs of samples" });
+    rows = h("div", {
+      class: "pairs beside",
+      role: "list",
+      "aria-label": "Pairs of samples"
+    });
     before = h("button", { type: "button" }, "‹ Back");
     next = h("a", { class: "button" }, "Next ›");
     all = h("input", { type: "checkbox" });
     over = h("input", { type: "checkbox" });
-    cut = h("input", { type: "range", min: 0, max: 100, value: 50, "aria-label": "Share of the second image" });
+    cut = h("input", {
+      type: "range",
+      min: 0,
+      max: 100,
+      value: 50,
+      "aria-label": "Share of the second image"
+    });
     asking = new AbortController();
     at = 0;
     show(to) {
@@ -770,7 +953,11 @@
       try {
         await this.walk(signal);
       } catch (error) {
-        if (!isQuiet(error)) fill(this.progress, failure("The datasets cannot be compared", error, () => void this.load()));
+        if (!isQuiet(error))
+          fill(
+            this.progress,
+            failure("The datasets cannot be compared", error, () => void this.load())
+          );
       }
     }
     /** Looks at rows from here on until enough of them are to be shown, or no more are there. */
@@ -779,7 +966,10 @@
       let shown = 0;
       while (shown < SHOWN) {
         const size = this.all.checked ? SHOWN : LOOKED_AT_ONCE;
-        const answer2 = await ask(`api/compare${query([], { start: at, count: size })}`, signal);
+        const answer2 = await ask(
+          `api/compare${query([], { start: at, count: size })}`,
+          signal
+        );
         this.tell(answer2);
         for (const pair of answer2.rows) {
           at += 1;
@@ -801,17 +991,49 @@
     }
     looking(at, total) {
       const stop = h("button", { type: "button", onclick: () => this.stop() }, "Stop");
-      fill(this.progress, h("span", { class: "muted" }, `${count(at)} of ${count(total)} rows looked at for differences`), stop);
+      fill(
+        this.progress,
+        h(
+          "span",
+          { class: "muted" },
+          `${count(at)} of ${count(total)} rows looked at for differences`
+        ),
+        stop
+      );
     }
     ended(shown) {
       const none = this.at > 0 ? "No more differ." : "No samples differ.";
-      fill(this.progress, shown === 0 && h("p", { class: "empty" }, this.all.checked ? "No more rows." : none));
+      fill(
+        this.progress,
+        shown === 0 && h("p", { class: "empty" }, this.all.checked ? "No more rows." : none)
+      );
     }
     tell({ counts }) {
       const { same, changed, only_a, only_b } = counts;
-      say(this.counts, `${count(changed)} changed, ${count(only_a)} only in A, ${count(only_b)} only in B, ${count(same)} the same`);
+      say(
+        this.counts,
+        `${count(changed)} changed, ${count(only_a)} only in A, ${count(only_b)} only in B, ${count(same)} the same`
+      );
     }
   };
+
+  // src/chips.ts
+  var MAX_CHIPS = 12;
+  function drawChips(list, app2, filters, choose) {
+    const chip = (filter) => {
+      const text = app2.filterText(filter);
+      const remove = () => choose(without(filters, filter[0], filter[1]));
+      const label = `Remove the filter ${text}`;
+      const props = { type: "button", class: "chip", onclick: remove, "aria-label": label };
+      return h("li", null, h("button", props, text));
+    };
+    fill(list, ...filters.slice(0, MAX_CHIPS).map(chip));
+    if (filters.length > 1) {
+      const props = { type: "button", class: "plain", onclick: () => choose([]) };
+      list.append(h("li", null, h("button", props, "Clear all")));
+    }
+    list.hidden = filters.length === 0;
+  }
 
   // src/exports.ts
   function exportMenu(filters) {
@@ -866,10 +1088,21 @@
     return h(
       "div",
       { class: "sheet" },
-      h("a", { href: `keys.txt${query(filters)}`, download: "keys.txt" }, "Keys, for pack --keys"),
+      h(
+        "a",
+        { href: `keys.txt${query(filters)}`, download: "keys.txt" },
+        "Keys, for pack --keys"
+      ),
       png,
       html,
-      h("div", { class: "line" }, h("label", { for: "sheet-count" }, "First"), how, h("label", { for: "sheet-side" }, "at"), side3)
+      h(
+        "div",
+        { class: "line" },
+        h("label", { for: "sheet-count" }, "First"),
+        how,
+        h("label", { for: "sheet-side" }, "at"),
+        side3
+      )
     );
   }
 
@@ -1021,7 +1254,12 @@
     }
     app;
     index;
-    root = h("a", { class: "tile", role: "option", tabindex: "-1", "aria-selected": "false" });
+    root = h("a", {
+      class: "tile",
+      role: "option",
+      tabindex: "-1",
+      "aria-selected": "false"
+    });
     image = h("img", { alt: "", draggable: "false", decoding: "async" });
     caption = h("span", { class: "caption" });
     request = null;
@@ -1085,7 +1323,8 @@ ${number2}`,
     fail(cause2) {
       this.root.dataset.error = cause2;
       const label = this.root.getAttribute("aria-label") ?? "";
-      if (!label.includes(cause2)) this.root.setAttribute("aria-label", `${label}, not shown: ${cause2}`);
+      if (!label.includes(cause2))
+        this.root.setAttribute("aria-label", `${label}, not shown: ${cause2}`);
     }
   };
 
@@ -1228,7 +1467,8 @@ ${number2}`,
       const top = Math.floor(index / this.columns) * this.pitch;
       const { view } = this.scroll;
       if (top < this.scroll.top) this.scroll.to(top);
-      else if (top + this.pitch + GAP > this.scroll.top + view) this.scroll.to(top + this.pitch + GAP - view);
+      else if (top + this.pitch + GAP > this.scroll.top + view)
+        this.scroll.to(top + this.pitch + GAP - view);
     }
     layout() {
       const width = this.root.clientWidth - 2 * GAP;
@@ -1245,7 +1485,8 @@ ${number2}`,
         this.tiles.style.gridAutoRows = `${this.pitch - GAP}px`;
         this.root.style.setProperty("--cell", `${this.cell}px`);
       }
-      if (changed && this.scroll.top > 0) this.scroll.top = Math.floor(place / this.columns) * this.pitch;
+      if (changed && this.scroll.top > 0)
+        this.scroll.top = Math.floor(place / this.columns) * this.pitch;
       this.scroll.resize(rows === 0 ? 0 : rows * this.pitch + GAP);
     }
     /** Finds the least side, from the chosen one on, at which the page has not too many elements. */
@@ -1277,7 +1518,8 @@ ${number2}`,
       const far = Math.abs(top - this.drawnTop) > view / 2;
       this.drawnTop = top;
       clearTimeout(this.flying);
-      if (far && this.shown.size > 0) this.flying = window.setTimeout(() => this.draw(first, end), FLYING_MS);
+      if (far && this.shown.size > 0)
+        this.flying = window.setTimeout(() => this.draw(first, end), FLYING_MS);
       else this.draw(first, end);
       this.moved();
     }
@@ -1301,7 +1543,8 @@ ${number2}`,
     }
     /** Asks for rows and images: first those in sight, then those around them. */
     draw(first, end) {
-      if (end > first || this.selection.total === null) this.selection.want(first, Math.max(end, first + 1));
+      if (end > first || this.selection.total === null)
+        this.selection.want(first, Math.max(end, first + 1));
       const { top, view } = this.scroll;
       const from = Math.floor(top / this.pitch) * this.columns;
       const to = Math.ceil((top + view) / this.pitch) * this.columns;
@@ -1349,7 +1592,12 @@ ${number2}`,
     chosen = s("path", { class: "bars chosen" });
     picture = s(
       "svg",
-      { class: "histogram", role: "img", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" },
+      {
+        class: "histogram",
+        role: "img",
+        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+        preserveAspectRatio: "none"
+      },
       this.bars,
       this.chosen
     );
@@ -1370,7 +1618,10 @@ ${number2}`,
       if (facet.kind !== "numbers") return;
       this.bins = facet.bins;
       const ends = `${number(facet.min)} to ${number(facet.max)}`;
-      const most = this.bins.reduce((best, bin) => best && best.n >= bin.n ? best : bin, null);
+      const most = this.bins.reduce(
+        (best, bin) => best && best.n >= bin.n ? best : bin,
+        null
+      );
       const peak = most === null ? "" : `, most of them from ${number(most.from)} to ${number(most.to)}`;
       set(this.picture, { "aria-label": `Histogram of ${facet.title}, ${ends}${peak}` });
       set(this.from, { "aria-label": `${facet.title}, at least`, placeholder: short2(facet.min) });
@@ -1382,13 +1633,22 @@ ${number2}`,
     }
     draw() {
       const [low, high] = this.range();
-      this.bars.setAttribute("d", this.path(() => true));
+      this.bars.setAttribute(
+        "d",
+        this.path(() => true)
+      );
       const isChosen = (bin) => bin.to >= (low ?? -Infinity) && bin.from <= (high ?? Infinity);
       const any = low !== null || high !== null || this.drag !== null;
       const dragged = (_, at) => this.drag !== null && at >= Math.min(...this.drag) && at <= Math.max(...this.drag);
-      this.chosen.setAttribute("d", any ? this.path(this.drag === null ? isChosen : dragged) : "");
+      this.chosen.setAttribute(
+        "d",
+        any ? this.path(this.drag === null ? isChosen : dragged) : ""
+      );
       this.picture.classList.toggle("ranged", any);
-      for (const [input, value] of [[this.from, low], [this.to, high]]) {
+      for (const [input, value] of [
+        [this.from, low],
+        [this.to, high]
+      ]) {
         if (document.activeElement !== input) input.value = value === null ? "" : String(value);
       }
       this.clear.hidden = low === null && high === null;
@@ -1410,11 +1670,15 @@ ${number2}`,
     }
     set(from, to) {
       const rest = without(this.filters(), this.name);
-      this.choose(from === "" && to === "" ? rest : [...rest, [this.name, rangeText(this.name, from, to)]]);
+      this.choose(
+        from === "" && to === "" ? rest : [...rest, [this.name, rangeText(this.name, from, to)]]
+      );
     }
     binAt(event) {
       const box = this.picture.getBoundingClientRect();
-      const at = Math.floor((event.clientX - box.left) / Math.max(1, box.width) * this.bins.length);
+      const at = Math.floor(
+        (event.clientX - box.left) / Math.max(1, box.width) * this.bins.length
+      );
       return Math.max(0, Math.min(at, this.bins.length - 1));
     }
     press(event) {
@@ -1473,7 +1737,13 @@ ${number2}`,
     name;
     filters;
     choose;
-    find = h("input", { type: "search", class: "find", placeholder: "Find", autocomplete: "off", spellcheck: "false" });
+    find = h("input", {
+      type: "search",
+      class: "find",
+      placeholder: "Find",
+      autocomplete: "off",
+      spellcheck: "false"
+    });
     list = h("div", { class: "values", role: "group" });
     back = h("button", { type: "button", "aria-label": "Values before" }, "‹");
     next = h("button", { type: "button", "aria-label": "Values after" }, "›");
@@ -1499,24 +1769,34 @@ ${number2}`,
     draw() {
       const all = this.all();
       const text = this.find.value.trim().toLowerCase();
-      const found = all.filter(({ title, value }) => `${title} ${value}`.toLowerCase().includes(text));
+      const found = all.filter(
+        ({ title, value }) => `${title} ${value}`.toLowerCase().includes(text)
+      );
       if (this.start >= found.length) this.start = 0;
       const shown = found.slice(this.start, this.start + AT_ONCE2);
       const most = Math.max(1, ...all.map(({ n }) => n ?? 0));
       const focused = document.activeElement;
       fill(this.list, ...shown.map((value) => this.button(value, most)));
-      if (focused instanceof HTMLElement && this.list.contains(focused)) focused.focus({ preventScroll: true });
+      if (focused instanceof HTMLElement && this.list.contains(focused))
+        focused.focus({ preventScroll: true });
       this.find.hidden = all.length <= AT_ONCE2;
       const last = this.start + shown.length;
       this.pager.hidden = found.length <= AT_ONCE2 && (this.more === 0 || text !== "");
       const rest = this.more > 0 && text === "" ? `, and ${count(this.more)} rarer` : "";
-      say(this.where, shown.length === 0 ? "none" : `${this.start + 1}–${last} of ${count(found.length)}${rest}`);
+      say(
+        this.where,
+        shown.length === 0 ? "none" : `${this.start + 1}–${last} of ${count(found.length)}${rest}`
+      );
       this.back.disabled = this.start === 0;
       this.next.disabled = last >= found.length;
     }
     /** What was counted, what is chosen without having been counted, and classes that have a name. */
     all() {
-      const all = this.known.map(({ value, title, n }) => ({ value: String(value), title, n }));
+      const all = this.known.map(({ value, title, n }) => ({
+        value: String(value),
+        title,
+        n
+      }));
       const have = new Set(all.map(({ value }) => value));
       const titleOf = (value) => this.name === "class" ? this.app.className(Number(value)) : value;
       const chosen = new Set(values(this.filters(), this.name));
@@ -1536,14 +1816,22 @@ ${number2}`,
       let button = this.buttons.get(value);
       if (button === void 0) {
         const choose = () => this.choose(toggled(this.filters(), this.name, value));
-        button = h("button", { type: "button", class: "value", onclick: choose }, h("span"), h("span", { class: "n" }));
+        button = h(
+          "button",
+          { type: "button", class: "value", onclick: choose },
+          h("span"),
+          h("span", { class: "n" })
+        );
         this.buttons.set(value, button);
       }
       const [name2, number2] = button.children;
       if (name2) say(name2, title === "" ? "(empty)" : title);
       if (number2) say(number2, n === null ? "" : count(n));
       button.title = title;
-      button.setAttribute("aria-pressed", String(values(this.filters(), this.name).includes(value)));
+      button.setAttribute(
+        "aria-pressed",
+        String(values(this.filters(), this.name).includes(value))
+      );
       button.style.setProperty("--share", `${(n ?? 0) / most * 100}%`);
       return button;
     }
@@ -1592,7 +1880,10 @@ ${number2}`,
         return answer2.scanned >= answer2.samples;
       }).catch((error) => {
         if (isAbort(error)) return;
-        fill(this.problem, failure("Filters cannot be counted", error, () => this.show(this.filters)));
+        fill(
+          this.problem,
+          failure("Filters cannot be counted", error, () => this.show(this.filters))
+        );
       });
     }
     stop() {
@@ -1621,7 +1912,10 @@ ${number2}`,
       this.bar.hidden = whole3;
       this.bar.max = Math.max(1, samples);
       this.bar.value = scanned;
-      say(this.scanned, whole3 ? `${count(samples)} looked at` : `${count(scanned)} of ${count(samples)} looked at`);
+      say(
+        this.scanned,
+        whole3 ? `${count(samples)} looked at` : `${count(scanned)} of ${count(samples)} looked at`
+      );
     }
     section(facet, index) {
       const root = h("details", { class: "facet" }, h("summary", null, facet.title));
@@ -1663,7 +1957,6 @@ ${number2}`,
   // src/gridview.ts
   var NOTE_MS = 300;
   var TYPING_MS = 250;
-  var CHIPS = 12;
   var GridView = class {
     constructor(app2, to) {
       this.app = app2;
@@ -1683,7 +1976,16 @@ ${number2}`,
           "section",
           { class: "results", "aria-label": "Samples" },
           h("h1", { class: "unseen" }, app2.dataset.name),
-          h("div", { class: "toolbar" }, this.toggle, this.search, this.total, this.jumpForm(), this.size, this.exports.root),
+          h(
+            "div",
+            { class: "toolbar" },
+            this.toggle,
+            this.search,
+            this.total,
+            this.jumpForm(),
+            this.size,
+            this.exports.root
+          ),
           this.chips,
           this.message,
           this.grid.root
@@ -1711,12 +2013,22 @@ ${number2}`,
       autocomplete: "off",
       maxlength: 15
     });
-    size = h("input", { type: "range", min: 64, max: 384, step: 8, "aria-label": "Size of thumbnails" });
+    size = h("input", {
+      type: "range",
+      min: 64,
+      max: 384,
+      step: 8,
+      "aria-label": "Size of thumbnails"
+    });
     total = h("span", { class: "total", role: "status" });
     chips = h("ul", { class: "chips", "aria-label": "Filters in use" });
     message = h("div", { class: "message" });
     exports = exportMenu(() => this.filters);
-    toggle = h("button", { type: "button", class: "toggle", "aria-expanded": "false", "aria-controls": "panel" }, "Filters");
+    toggle = h(
+      "button",
+      { type: "button", class: "toggle", "aria-expanded": "false", "aria-controls": "panel" },
+      "Filters"
+    );
     grid;
     panel;
     root;
@@ -1727,8 +2039,13 @@ ${number2}`,
     typing = 0;
     coming = null;
     focusThere = false;
+    /** A sample that an address names, and that the catalog has not come to yet. */
+    waitingFor = null;
     get title() {
-      return [...this.filters.map((filter) => this.app.filterText(filter)), this.app.dataset.name].join(" · ");
+      return [
+        ...this.filters.map((filter) => this.app.filterText(filter)),
+        this.app.dataset.name
+      ].join(" · ");
     }
     show(to) {
       if (to.view !== "grid") return false;
@@ -1766,12 +2083,16 @@ ${number2}`,
       const submit = (event) => {
         event.preventDefault();
         const sample2 = whole(this.jump.value.replace(/[#,\s]/g, ""));
-        if (sample2 === null) return this.complain("A sample's number is needed, counted from 0.");
+        if (sample2 === null)
+          return this.complain("A sample's number is needed, counted from 0.");
         void this.jumpTo(sample2, true);
       };
       return h("form", { class: "jump", onsubmit: submit }, this.jump);
     }
     listen() {
+      for (const own of ["wheel", "pointerdown", "keydown"]) {
+        this.root.addEventListener(own, () => this.waitingFor = null, { passive: true });
+      }
       this.search.addEventListener("input", () => {
         clearTimeout(this.typing);
         this.typing = window.setTimeout(() => this.searchNow(), TYPING_MS);
@@ -1787,7 +2108,10 @@ ${number2}`,
         this.grid.resize(Number(this.size.value));
         store("side", this.size.value);
       });
-      this.toggle.addEventListener("click", () => this.openPanel(!this.panel.root.classList.contains("open")));
+      this.toggle.addEventListener(
+        "click",
+        () => this.openPanel(!this.panel.root.classList.contains("open"))
+      );
       this.panel.closer.addEventListener("click", () => {
         this.openPanel(false);
         this.toggle.focus();
@@ -1814,12 +2138,17 @@ ${number2}`,
     /** Takes over the filters of an address, and goes to the place it names. */
     use(to) {
       this.unlisten();
-      this.unlisten = this.selection.onChange(() => this.changed());
+      this.waitingFor = null;
+      this.unlisten = this.selection.onChange(() => {
+        this.changed();
+        if (this.waitingFor !== null) void this.jumpTo(this.waitingFor, false);
+      });
       if (document.activeElement !== this.search) {
         this.search.value = values(this.filters, "text").at(-1) ?? "";
       }
-      this.drawChips();
-      if (values(this.filters, "damaged").length > 0) ask("api/damage").catch(() => void 0);
+      drawChips(this.chips, this.app, this.filters, (filters) => this.filter(filters));
+      if (values(this.filters, "damaged").length > 0)
+        ask("api/damage").catch(() => void 0);
       this.panel.show(this.filters);
       this.changed();
       const at = whole(to.options.at);
@@ -1837,32 +2166,44 @@ ${number2}`,
     }
     async jumpTo(sample2, byHand) {
       this.coming?.abort();
+      if (this.waitingFor !== sample2) this.waitingFor = null;
       if (sample2 >= this.app.dataset.samples) return this.complain(this.notThere(sample2));
       const coming = new AbortController();
       this.coming = coming;
       try {
         const place = await this.selection.position(sample2, coming.signal);
         if (coming.signal.aborted) return;
-        if (place === null) return this.complain(this.notThere(sample2));
+        if (place === null) {
+          this.complain(this.notThere(sample2));
+          this.waitingFor = this.selection.growing ? sample2 : null;
+          return;
+        }
         if (this.selection.total === null) await this.selection.find(place, coming.signal);
         if (coming.signal.aborted) return;
+        this.waitingFor = null;
         this.changed();
         this.coming = null;
         this.jump.value = "";
         this.grid.jump(place, byHand || this.focusThere);
         this.focusThere = false;
       } catch (error) {
-        if (!coming.signal.aborted && !isQuiet(error)) this.complain(error instanceof Error ? error.message : String(error));
+        if (coming.signal.aborted) return;
+        this.coming = null;
+        if (!isQuiet(error))
+          this.complain(error instanceof Error ? error.message : String(error));
       }
     }
     notThere(sample2) {
       const last = this.app.dataset.samples - 1;
-      if (sample2 > last) return `There is no sample #${count(sample2)}: the last is #${count(last)}.`;
-      if (this.selection.growing) return `Sample #${count(sample2)} is not among those found so far.`;
+      if (sample2 > last)
+        return `There is no sample #${count(sample2)}: the last is #${count(last)}.`;
+      if (this.selection.growing)
+        return `Sample #${count(sample2)} is not among those found so far.`;
       return `Sample #${count(sample2)} is not among those that the filters keep.`;
     }
     complain(text) {
       this.coming = null;
+      if (this.message.textContent === text) return;
       fill(this.message, h("p", { class: "failure", role: "alert" }, text));
     }
     changed() {
@@ -1872,7 +2213,11 @@ ${number2}`,
       else if (this.filters.length === 0) say(this.total, plural(total, "sample"));
       else say(this.total, `${count(total)} of ${count(samples)}${growing ? " so far" : ""}`);
       if (error !== null) {
-        fill(this.message, failure("The samples cannot be listed", error, () => this.selection.retry()));
+        fill(
+          this.message,
+          failure("The samples cannot be listed", error, () => this.selection.retry())
+        );
+      } else if (this.waitingFor !== null) {
       } else if (total === 0) {
         const none = growing ? "Nothing found so far." : samples === 0 ? "The dataset has no samples." : "No sample is like that.";
         fill(this.message, h("p", { class: "empty" }, none));
@@ -1880,24 +2225,11 @@ ${number2}`,
         fill(this.message);
       }
     }
-    drawChips() {
-      const chip = (filter) => {
-        const text = this.app.filterText(filter);
-        const remove = () => this.filter(without(this.filters, filter[0], filter[1]));
-        return h("li", null, h("button", { type: "button", class: "chip", onclick: remove, "aria-label": `Remove the filter ${text}` }, text));
-      };
-      fill(this.chips, ...this.filters.slice(0, CHIPS).map(chip));
-      if (this.filters.length > 1) {
-        const clear = h("button", { type: "button", class: "plain", onclick: () => this.filter([]) }, "Clear all");
-        this.chips.append(h("li", null, clear));
-      }
-      this.chips.hidden = this.filters.length === 0;
-    }
     /** Keeps the fragment at what is in sight, once it rests. */
     moved() {
       clearTimeout(this.noteTimer);
       this.noteTimer = window.setTimeout(() => {
-        if (this.coming !== null) return;
+        if (this.coming !== null || this.waitingFor !== null) return;
         const place = this.grid.place;
         const at = place === 0 ? void 0 : this.selection.sampleAt(place) ?? void 0;
         this.app.note(grid(this.filters, at));
@@ -1923,8 +2255,18 @@ ${number2}`,
   function showKeys() {
     if (document.querySelector("dialog") !== null) return;
     const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
-    const list = h("dl", { class: "keys" }, ...KEYS.flatMap(([key2, does]) => [h("dt", null, h("kbd", null, key2)), h("dd", null, does)]));
-    const dialog = h("dialog", { "aria-labelledby": "keys-title" }, h("h2", { id: "keys-title" }, "Keys"), list, close);
+    const list = h(
+      "dl",
+      { class: "keys" },
+      ...KEYS.flatMap(([key2, does]) => [h("dt", null, h("kbd", null, key2)), h("dd", null, does)])
+    );
+    const dialog = h(
+      "dialog",
+      { "aria-labelledby": "keys-title" },
+      h("h2", { id: "keys-title" }, "Keys"),
+      list,
+      close
+    );
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
     dialog.showModal();
@@ -1936,7 +2278,12 @@ ${number2}`,
       (value, at) => h(
         "tr",
         null,
-        h("th", { scope: "row" }, value.name, h("span", { class: "kind" }, value.mask ? "mask" : value.kind)),
+        h(
+          "th",
+          { scope: "row" },
+          value.name,
+          h("span", { class: "kind" }, value.mask ? "mask" : value.kind)
+        ),
         h("td", null, ...contents2(value, `${sample2.sample}/${at}${set2}`))
       )
     );
@@ -1949,15 +2296,33 @@ ${number2}`,
         const size = value.width && value.height ? `${count(value.width)} × ${count(value.height)}` : null;
         const stored2 = value.bytes == null ? null : bytes(value.bytes);
         const facts = [value.codec, size, stored2].filter(Boolean).join(", ");
-        return [facts, h("div", { class: "line" }, h("a", { href: `image/${place}`, target: "_blank", rel: "noopener" }, "Open"), download("Download"))];
+        return [
+          facts,
+          h(
+            "div",
+            { class: "line" },
+            h("a", { href: `image/${place}`, target: "_blank", rel: "noopener" }, "Open"),
+            download("Download")
+          )
+        ];
       }
       case "bytes":
       case "array": {
         const shape2 = value.shape ? ` [${value.shape.join(", ")}]` : "";
-        const facts = [`${value.dtype ?? ""}${shape2}`.trim(), value.bytes == null ? "" : bytes(value.bytes)].filter(Boolean);
+        const facts = [
+          `${value.dtype ?? ""}${shape2}`.trim(),
+          value.bytes == null ? "" : bytes(value.bytes)
+        ].filter(Boolean);
         const parts = [];
-        if (value.numbers) parts.push(longText(`Numbers of ${value.name}`, numbers(value.numbers, value.shape ?? null)));
-        if (value.hex) parts.push(longText(`First bytes of ${value.name}`, hexDump(value.hex), "hex"));
+        if (value.numbers)
+          parts.push(
+            longText(
+              `Numbers of ${value.name}`,
+              numbers(value.numbers, value.shape ?? null)
+            )
+          );
+        if (value.hex)
+          parts.push(longText(`First bytes of ${value.name}`, hexDump(value.hex), "hex"));
         return [facts.join(", "), h("div", { class: "line" }, download("Download")), ...parts];
       }
       case "json": {
@@ -1965,7 +2330,10 @@ ${number2}`,
         return [longText(value.name, text ?? ""), ...cut(value, download)];
       }
       case "text":
-        return [longText(value.name, String(value.value ?? ""), "text"), ...cut(value, download)];
+        return [
+          longText(value.name, String(value.value ?? ""), "text"),
+          ...cut(value, download)
+        ];
       default: {
         const its = typeof value.value === "number" ? plain(value.value) : String(value.value ?? "");
         return value.class == null ? [its] : [h("strong", null, value.class), ` ${its}`];
@@ -1973,7 +2341,14 @@ ${number2}`,
     }
   }
   function cut(value, download) {
-    return value.cut ? [h("div", { class: "line" }, h("span", { class: "muted" }, "Only its beginning."), download("Download all"))] : [];
+    return value.cut ? [
+      h(
+        "div",
+        { class: "line" },
+        h("span", { class: "muted" }, "Only its beginning."),
+        download("Download all")
+      )
+    ] : [];
   }
   function plain(value) {
     return Number.isInteger(value) ? String(value) : number(value);
@@ -1989,7 +2364,9 @@ ${number2}`,
     const columns = shape2 && shape2.length > 1 ? Math.max(1, shape2.at(-1) ?? 8) : 8;
     const lines = [];
     for (let at = 0; at < all.length; at += columns) {
-      lines.push(all.slice(at, at + columns).map((value) => typeof value === "number" ? plain(value) : String(value ?? "nan")).join(", "));
+      lines.push(
+        all.slice(at, at + columns).map((value) => typeof value === "number" ? plain(value) : String(value ?? "nan")).join(", ")
+      );
     }
     return lines.join("\n");
   }
@@ -2002,7 +2379,9 @@ ${number2}`,
         const code = Number.parseInt(pair, 16);
         return code >= 32 && code < 127 ? String.fromCharCode(code) : "·";
       });
-      lines.push(`${at.toString(16).padStart(4, "0")}  ${line.join(" ").padEnd(47)}  ${text.join("")}`);
+      lines.push(
+        `${at.toString(16).padStart(4, "0")}  ${line.join(" ").padEnd(47)}  ${text.join("")}`
+      );
     }
     return lines.join("\n");
   }
@@ -2032,7 +2411,11 @@ ${number2}`,
   var MAX_NAMES = 200;
   function overlay(objects, masks) {
     const [width, height] = objects.size;
-    const drawing = s("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+    const drawing = s("svg", {
+      viewBox: `0 0 ${width} ${height}`,
+      preserveAspectRatio: "none",
+      "aria-hidden": "true"
+    });
     const names = h("div", { class: "names", "aria-hidden": "true" });
     const root = h("div", { class: "overlay" }, drawing, names);
     for (const mask of masks) drawing.append(maskImage(mask, objects.size));
@@ -2065,11 +2448,21 @@ ${number2}`,
     }
     if (item.box) {
       const [x0, y0, x1, y1] = item.box;
-      const box = { x: Math.min(x0, x1), y: Math.min(y0, y1), width: Math.abs(x1 - x0), height: Math.abs(y1 - y0) };
+      const box = {
+        x: Math.min(x0, x1),
+        y: Math.min(y0, y1),
+        width: Math.abs(x1 - x0),
+        height: Math.abs(y1 - y0)
+      };
       group.append(...edged("rect", "boxes", box));
     }
     for (const [x, y, visible] of item.keypoints ?? []) {
-      if (visible > 0) group.append(...edged("path", visible > 1 ? "keypoints" : "keypoints covered", { d: `M${x} ${y}h0.001` }));
+      if (visible > 0)
+        group.append(
+          ...edged("path", visible > 1 ? "keypoints" : "keypoints covered", {
+            d: `M${x} ${y}h0.001`
+          })
+        );
     }
     return group;
   }
@@ -2081,7 +2474,11 @@ ${number2}`,
     const x = item.box?.[0] ?? first?.[0];
     const y = item.box?.[1] ?? first?.[1];
     if (x === void 0 || y === void 0) return null;
-    const its = h("span", { "data-class": item.class ?? "" }, item.name ?? (item.class === null ? "" : `class ${item.class}`));
+    const its = h(
+      "span",
+      { "data-class": item.class ?? "" },
+      item.name ?? (item.class === null ? "" : `class ${item.class}`)
+    );
     const { fill: fill2, text } = colour(item.class);
     its.style.left = `${Math.max(0, x / width * 100)}%`;
     its.style.top = `${Math.max(0, y / height * 100)}%`;
@@ -2104,20 +2501,28 @@ ${number2}`,
       "div",
       { class: "controls" },
       h("div", { class: "checks", role: "group", "aria-label": "What is drawn" }, ...kinds),
-      h("div", { class: "checks", role: "group", "aria-label": "Classes" }, ...classes(root, items))
+      h(
+        "div",
+        { class: "checks", role: "group", "aria-label": "Classes" },
+        ...classes(root, items)
+      )
     );
   }
   function classes(root, items) {
     const found = /* @__PURE__ */ new Map();
     for (const item of items) {
-      const known = found.get(item.class) ?? { name: item.name ?? `class ${item.class ?? "unknown"}`, n: 0 };
+      const known = found.get(item.class) ?? {
+        name: item.name ?? `class ${item.class ?? "unknown"}`,
+        n: 0
+      };
       known.n += 1;
       found.set(item.class, known);
     }
     return [...found].map(([label, { name: name2, n }]) => {
       const toggle = (on) => {
         for (const element of root.querySelectorAll("[data-class]")) {
-          if (element.getAttribute("data-class") === String(label ?? "")) element.classList.toggle("hidden", !on);
+          if (element.getAttribute("data-class") === String(label ?? ""))
+            element.classList.toggle("hidden", !on);
         }
       };
       const swatch = h("span", { class: "swatch" });
@@ -2204,10 +2609,26 @@ ${number2}`,
       this.title = `#${at.sample} · ${app2.dataset.name}`;
       this.second = at.options.set === "b";
       this.selection = app2.selection(at.filters);
-      const back = h("a", { class: "button", href: this.backTo(), "aria-keyshortcuts": "Escape" }, "Back");
+      const back = h(
+        "a",
+        { class: "button", href: this.backTo(), "aria-keyshortcuts": "Escape" },
+        "Back"
+      );
       fill(this.heading, h("span", { class: "muted" }, `#${count(at.sample)}`));
       this.root.append(
-        h("header", { class: "sample-head" }, back, this.heading, h("nav", { class: "line", "aria-label": "Samples beside" }, this.where, this.before, this.after)),
+        h(
+          "header",
+          { class: "sample-head" },
+          back,
+          this.heading,
+          h(
+            "nav",
+            { class: "line", "aria-label": "Samples beside" },
+            this.where,
+            this.before,
+            this.after
+          )
+        ),
         this.body
       );
       void this.load();
@@ -2218,8 +2639,16 @@ ${number2}`,
     root = h("div", { class: "sample" });
     title;
     heading = h("h1", { tabindex: "-1" });
-    before = h("a", { class: "button", "aria-keyshortcuts": "ArrowLeft" }, "‹ Previous");
-    after = h("a", { class: "button", "aria-keyshortcuts": "ArrowRight" }, "Next ›");
+    before = h(
+      "a",
+      { class: "button", "aria-keyshortcuts": "ArrowLeft" },
+      "‹ Previous"
+    );
+    after = h(
+      "a",
+      { class: "button", "aria-keyshortcuts": "ArrowRight" },
+      "Next ›"
+    );
     where = h("span", { class: "muted" });
     body = h("div", { class: "sample-body" });
     asking = new AbortController();
@@ -2228,7 +2657,10 @@ ${number2}`,
     stage = null;
     over = null;
     key(event) {
-      const steps = { ArrowLeft: this.before, ArrowRight: this.after };
+      const steps = {
+        ArrowLeft: this.before,
+        ArrowRight: this.after
+      };
       const scrolls = event.target instanceof Element && event.target.closest(".room:not(.fitted), pre") !== null;
       const step = scrolls ? void 0 : steps[event.key];
       if (event.key === "Escape") location.hash = this.backTo();
@@ -2258,10 +2690,21 @@ ${number2}`,
     }
     async load() {
       try {
-        const sample2 = await ask(`api/sample/${this.at.sample}${this.set}`, this.asking.signal);
+        const sample2 = await ask(
+          `api/sample/${this.at.sample}${this.set}`,
+          this.asking.signal
+        );
         this.draw(sample2);
       } catch (error) {
-        if (!isQuiet(error)) fill(this.body, failure(`Sample #${count(this.at.sample)} cannot be read`, error, () => this.retry()));
+        if (!isQuiet(error))
+          fill(
+            this.body,
+            failure(
+              `Sample #${count(this.at.sample)} cannot be read`,
+              error,
+              () => this.retry()
+            )
+          );
       }
     }
     async findNeighbours() {
@@ -2282,14 +2725,18 @@ ${number2}`,
         const beside = async (step) => {
           const index = (place ?? 0) + step;
           if (place === null || index < 0) return void 0;
-          if (this.selection.filters.length === 0) return this.selection.sampleAt(index) ?? void 0;
+          if (this.selection.filters.length === 0)
+            return this.selection.sampleAt(index) ?? void 0;
           return (await this.selection.find(index, signal))?.sample;
         };
         const [before, after] = await Promise.all([beside(-1), beside(1)]);
         link(this.before, before);
         link(this.after, after);
         const of = this.selection.total === null ? "" : ` of ${count(this.selection.total)}`;
-        fill(this.where, place === null ? "not among the filtered" : `${count(place + 1)}${of}`);
+        fill(
+          this.where,
+          place === null ? "not among the filtered" : `${count(place + 1)}${of}`
+        );
       } catch (error) {
         if (!isQuiet(error)) fill(this.where, "neighbours unknown");
       }
@@ -2298,30 +2745,53 @@ ${number2}`,
       this.title = `${tail(sample2.key)} · #${sample2.sample} · ${this.app.dataset.name}`;
       this.app.retitle(this.title);
       fill(this.heading, h("span", { class: "muted" }, `#${count(sample2.sample)} `), sample2.key);
-      const images = sample2.values.flatMap((value, at) => value.kind === "image" && !value.mask ? [{ value, at }] : []);
+      const images = sample2.values.flatMap(
+        (value, at) => value.kind === "image" && !value.mask ? [{ value, at }] : []
+      );
       const room = h("div", { class: "pictures" });
       const choose = (chosen) => {
         const image = images[chosen];
-        if (image !== void 0) fill(room, ...this.picture(sample2, image.value, image.at, chosen === 0));
+        if (image !== void 0)
+          fill(room, ...this.picture(sample2, image.value, image.at, chosen === 0));
       };
       if (images.length === 0) fill(room, h("p", { class: "empty" }, "The sample has no image."));
       choose(0);
-      const choice = h("select", { "aria-label": "Image field" }, ...images.map(({ value }, at) => h("option", { value: at }, value.name)));
+      const choice = h(
+        "select",
+        { "aria-label": "Image field" },
+        ...images.map(({ value }, at) => h("option", { value: at }, value.name))
+      );
       choice.addEventListener("change", () => choose(Number(choice.value)));
-      fill(this.body, h("div", { class: "main" }, images.length > 1 && choice, room), this.facts(sample2));
+      fill(
+        this.body,
+        h("div", { class: "main" }, images.length > 1 && choice, room),
+        this.facts(sample2)
+      );
     }
     /** The image with what is known of it drawn over it; objects are of the first image. */
     picture(sample2, image, at, first) {
       this.stage?.stop();
       const size = image.width && image.height ? [image.width, image.height] : null;
-      const masks = sample2.values.flatMap((value, field) => value.mask ? [`mask/${sample2.sample}/${field}${this.set}`] : []);
+      const masks = sample2.values.flatMap(
+        (value, field) => value.mask ? [`mask/${sample2.sample}/${field}${this.set}`] : []
+      );
       let objects = first ? sample2.objects : null;
-      if (objects === null && first && masks.length > 0 && size !== null) objects = { size, items: [] };
+      if (objects === null && first && masks.length > 0 && size !== null)
+        objects = { size, items: [] };
       this.over = objects === null ? null : overlay(objects, masks);
       const label = `Image ${image.name} of ${sample2.key}`;
       const asStored = objects !== null && size !== null && objects.size[0] === size[0] && objects.size[1] === size[1];
-      this.stage = new Stage(`image/${sample2.sample}/${at}${this.set}`, label, objects?.size ?? size, this.over?.root ?? null, asStored);
-      return [this.stage.root, h("div", { class: "under" }, this.stage.tools, this.over?.controls ?? "")];
+      this.stage = new Stage(
+        `image/${sample2.sample}/${at}${this.set}`,
+        label,
+        objects?.size ?? size,
+        this.over?.root ?? null,
+        asStored
+      );
+      return [
+        this.stage.root,
+        h("div", { class: "under" }, this.stage.tools, this.over?.controls ?? "")
+      ];
     }
     facts(sample2) {
       const { place } = sample2;
@@ -2338,8 +2808,22 @@ ${number2}`,
         { class: "facts" },
         sample2.objects_error !== void 0 && h("p", { class: "failure" }, `Objects cannot be drawn: ${sample2.objects_error}`),
         h("section", null, h("h2", null, "Fields"), fieldsTable(sample2, this.set)),
-        h("section", null, h("h2", null, "Stored"), h("dl", null, ...flat([split, ...stored2 ?? [], fact("Checksum", verified)]))),
-        sample2.exif.length > 0 && h("section", null, h("h2", null, "EXIF"), h("dl", null, ...flat(sample2.exif.map(({ name: name2, value }) => fact(name2, short(value)))))),
+        h(
+          "section",
+          null,
+          h("h2", null, "Stored"),
+          h("dl", null, ...flat([split, ...stored2 ?? [], fact("Checksum", verified)]))
+        ),
+        sample2.exif.length > 0 && h(
+          "section",
+          null,
+          h("h2", null, "EXIF"),
+          h(
+            "dl",
+            null,
+            ...flat(sample2.exif.map(({ name: name2, value }) => fact(name2, short(value))))
+          )
+        ),
         this.python(sample2.python)
       );
     }
@@ -2355,7 +2839,18 @@ ${number2}`,
           fill(said, "selected; copy it with Ctrl+C");
         }
       };
-      return h("section", null, h("h2", null, "Python"), code, h("div", { class: "line" }, h("button", { type: "button", onclick: () => void copy() }, "Copy as Python"), said));
+      return h(
+        "section",
+        null,
+        h("h2", null, "Python"),
+        code,
+        h(
+          "div",
+          { class: "line" },
+          h("button", { type: "button", onclick: () => void copy() }, "Copy as Python"),
+          said
+        )
+      );
     }
   };
   function fact(name2, value, isCode = false) {
@@ -2383,7 +2878,12 @@ ${number2}`,
 
   // src/main.ts
   var main = h("main", { id: "main", tabindex: "-1" });
-  var brand = h("a", { class: "brand", href: "#/" }, h("img", { src: "icon.svg", alt: "", width: 20, height: 20 }), h("span", null, "fdconvert"));
+  var brand = h(
+    "a",
+    { class: "brand", href: "#/" },
+    h("img", { src: "icon.svg", alt: "", width: 20, height: 20 }),
+    h("span", null, "fdconvert")
+  );
   var pages = h("nav", { class: "pages", "aria-label": "Pages" });
   var notice = h("div", { class: "notice", role: "alert", hidden: true });
   var app = null;
@@ -2466,7 +2966,11 @@ ${number2}`,
       return;
     }
     const again = h("button", { type: "button", onclick: () => void retry(again) }, "Try again");
-    fill(notice, h("span", null, "The server does not answer. Has fdconvert view been ended?"), again);
+    fill(
+      notice,
+      h("span", null, "The server does not answer. Has fdconvert view been ended?"),
+      again
+    );
   }
   async function retry(button) {
     button.disabled = true;
@@ -2479,7 +2983,11 @@ ${number2}`,
     }
   }
   function drawPages({ second }) {
-    const links = [["grid", "Samples", "#/"], ["batch", "Batch", "#/batch"], ["about", "About", "#/about"]];
+    const links = [
+      ["grid", "Samples", "#/"],
+      ["batch", "Batch", "#/batch"],
+      ["about", "About", "#/about"]
+    ];
     if (second !== null) links.splice(2, 0, ["compare", "Compare", "#/compare"]);
     fill(pages, ...links.map(([view, text, href]) => h("a", { href, "data-view": view }, text)));
   }
@@ -2488,23 +2996,59 @@ ${number2}`,
       const dataset = await ask("api/dataset");
       app = new App(dataset, go, note, (title) => document.title = title);
       brand.setAttribute("aria-label", dataset.name);
-      fill(brand, ...brand.querySelectorAll("img"), h("span", { title: dataset.path }, dataset.name));
+      fill(
+        brand,
+        ...brand.querySelectorAll("img"),
+        h("span", { title: dataset.path }, dataset.name)
+      );
       drawPages(dataset);
       show(parse(location.hash));
     } catch (error) {
-      if (!(error instanceof Lost)) fill(main, failure("The dataset cannot be shown", error, () => void start()));
+      if (!(error instanceof Lost))
+        fill(
+          main,
+          failure("The dataset cannot be shown", error, () => void start())
+        );
     }
   }
   applyTheme();
   document.body.append(
-    h("a", { class: "skip", href: "#main", onclick: (event) => (event.preventDefault(), main.focus()) }, "Skip to content"),
+    h(
+      "a",
+      {
+        class: "skip",
+        href: "#main",
+        onclick: (event) => (event.preventDefault(), main.focus())
+      },
+      "Skip to content"
+    ),
     h(
       "header",
       { class: "bar" },
       brand,
       pages,
-      h("button", { type: "button", class: "icon", "aria-label": "Light or dark", title: "Light or dark (t)", onclick: swapTheme }, "◐"),
-      h("button", { type: "button", class: "icon", "aria-label": "Keys", title: "Keys (?)", onclick: showKeys }, "?")
+      h(
+        "button",
+        {
+          type: "button",
+          class: "icon",
+          "aria-label": "Light or dark",
+          title: "Light or dark (t)",
+          onclick: swapTheme
+        },
+        "◐"
+      ),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "icon",
+          "aria-label": "Keys",
+          title: "Keys (?)",
+          onclick: showKeys
+        },
+        "?"
+      )
     ),
     notice,
     main

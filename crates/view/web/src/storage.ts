@@ -3,18 +3,18 @@
 type Name = "theme" | "side";
 
 export function stored(name: Name): string | null {
-  try {
-    return localStorage.getItem(`fdconvert.${name}`);
-  } catch {
-    // Browsers may forbid it; the page does without.
-    return null;
-  }
+    try {
+        return localStorage.getItem(`fdconvert.${name}`);
+    } catch {
+        // Browsers may forbid it; the page does without.
+        return null;
+    }
 }
 
 export function store(name: Name, value: string): void {
-  try {
-    localStorage.setItem(`fdconvert.${name}`, value);
-  } catch {
-    // As above.
-  }
+    try {
+        localStorage.setItem(`fdconvert.${name}`, value);
+    } catch {
+        // As above.
+    }
 }

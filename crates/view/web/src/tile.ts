@@ -13,84 +13,93 @@ export const TILE_NODES = 3;
 export const BARE_TILE_NODES = 2;
 
 export class Tile {
-  readonly root = h("a", { class: "tile", role: "option", tabindex: "-1", "aria-selected": "false" });
-  private readonly image = h("img", { alt: "", draggable: "false", decoding: "async" });
-  private readonly caption = h("span", { class: "caption" });
-  private request: AbortController | null = null;
-  private url = "";
-  private isFocus = false;
-  private described = "";
-
-  constructor(
-    private readonly app: App,
-    readonly index: number,
-    withCaption: boolean,
-  ) {
-    this.root.append(this.image);
-    if (withCaption) this.root.append(this.caption);
-    this.root.dataset.index = String(index);
-  }
-
-  /** Says what is known of the sample. */
-  describe(selection: Selection): void {
-    const row = selection.row(this.index);
-    const sample = selection.sampleAt(this.index);
-    const total = selection.total ?? -1;
-    const state = `${sample} ${row?.key} ${total}`;
-    if (state === this.described) return;
-    this.described = state;
-    const name = row?.label == null ? "" : this.app.className(row.label);
-    const key = row === null ? "" : tail(row.key);
-    const number = sample === null ? "" : `#${count(sample)}`;
-    const lines = row === null ? [number] : [name || number, key];
-    this.caption.textContent = lines.join("\n");
-    set(this.root, {
-      "aria-setsize": total,
-      "aria-posinset": this.index + 1,
-      // What is seen stands in it as it is seen, for those who speak to their computer.
-      "aria-label": number === "" ? "not read yet" : `${lines.join(" ")}${name === "" ? "" : `, ${number}`}`,
-      title: row === null ? null : `${row.key}\n${number}`,
-      href: sample === null ? null : format(sampleAddress(sample, selection.filters)),
-      "data-sample": sample,
+    readonly root = h("a", {
+        class: "tile",
+        role: "option",
+        tabindex: "-1",
+        "aria-selected": "false",
     });
-    if (row?.error !== undefined) this.fail(row.error);
-  }
+    private readonly image = h("img", { alt: "", draggable: "false", decoding: "async" });
+    private readonly caption = h("span", { class: "caption" });
+    private request: AbortController | null = null;
+    private url = "";
+    private isFocus = false;
+    private described = "";
 
-  /** Asks for the image, unless it was asked for already. */
-  draw(sample: number, side: number): void {
-    const url = `image/${sample}?side=${side}`;
-    if (url === this.url) return;
-    this.stop();
-    this.url = url;
-    const request = new AbortController();
-    this.request = request;
-    load(url, request.signal).then(
-      (blob) => {
-        if (!request.signal.aborted) this.image.src = blob;
-      },
-      (error: unknown) => {
-        if (isAbort(error) || request.signal.aborted) return;
-        if (error instanceof Lost) this.url = "";
-        else this.fail(error instanceof Error ? error.message : String(error));
-      },
-    );
-  }
+    constructor(
+        private readonly app: App,
+        readonly index: number,
+        withCaption: boolean,
+    ) {
+        this.root.append(this.image);
+        if (withCaption) this.root.append(this.caption);
+        this.root.dataset.index = String(index);
+    }
 
-  /** Breaks off the request for the image, if it is not there yet. */
-  stop(): void {
-    this.request?.abort();
-    this.request = null;
-  }
+    /** Says what is known of the sample. */
+    describe(selection: Selection): void {
+        const row = selection.row(this.index);
+        const sample = selection.sampleAt(this.index);
+        const total = selection.total ?? -1;
+        const state = `${sample} ${row?.key} ${total}`;
+        if (state === this.described) return;
+        this.described = state;
+        const name = row?.label == null ? "" : this.app.className(row.label);
+        const key = row === null ? "" : tail(row.key);
+        const number = sample === null ? "" : `#${count(sample)}`;
+        const lines = row === null ? [number] : [name || number, key];
+        this.caption.textContent = lines.join("\n");
+        set(this.root, {
+            "aria-setsize": total,
+            "aria-posinset": this.index + 1,
+            // What is seen stands in it as it is seen, for those who speak to their computer.
+            "aria-label":
+                number === ""
+                    ? "not read yet"
+                    : `${lines.join(" ")}${name === "" ? "" : `, ${number}`}`,
+            title: row === null ? null : `${row.key}\n${number}`,
+            href: sample === null ? null : format(sampleAddress(sample, selection.filters)),
+            "data-sample": sample,
+        });
+        if (row?.error !== undefined) this.fail(row.error);
+    }
 
-  select(isFocus: boolean): void {
-    if (isFocus === this.isFocus) return;
-    this.isFocus = isFocus;
-    set(this.root, { tabindex: isFocus ? 0 : -1, "aria-selected": String(isFocus) });
-  }
+    /** Asks for the image, unless it was asked for already. */
+    draw(sample: number, side: number): void {
+        const url = `image/${sample}?side=${side}`;
+        if (url === this.url) return;
+        this.stop();
+        this.url = url;
+        const request = new AbortController();
+        this.request = request;
+        load(url, request.signal).then(
+            (blob) => {
+                if (!request.signal.aborted) this.image.src = blob;
+            },
+            (error: unknown) => {
+                if (isAbort(error) || request.signal.aborted) return;
+                if (error instanceof Lost) this.url = "";
+                else this.fail(error instanceof Error ? error.message : String(error));
+            },
+        );
+    }
 
-  private fail(cause: string): void {
-    this.root.dataset.error = cause;
-    const label = this.root.getAttribute("aria-label") ?? "";
-    if (!label.includes(cause)) this.root.setAttribute("aria-label", `${label}, not shown: ${cause}`);
-  }
+    /** Breaks off the request for the image, if it is not there yet. */
+    stop(): void {
+        this.request?.abort();
+        this.request = null;
+    }
+
+    select(isFocus: boolean): void {
+        if (isFocus === this.isFocus) return;
+        this.isFocus = isFocus;
+        set(this.root, { tabindex: isFocus ? 0 : -1, "aria-selected": String(isFocus) });
+    }
+
+    private fail(cause: string): void {
+        this.root.dataset.error = cause;
+        const label = this.root.getAttribute("aria-label") ?? "";
+        if (!label.includes(cause))
+            this.root.setAttribute("aria-label", `${label}, not shown: ${cause}`);
+    }
 }

@@ -1,190 +1,271 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawn, focusedSample, inSight, MAX_NODES, nodes, ONLY_MOCK, stand, until, visit } from "./browser.mjs";
+import {
+    drawn,
+    focusedSample,
+    inSight,
+    MAX_NODES,
+    nodes,
+    ONLY_MOCK,
+    stand,
+    until,
+    visit,
+} from "./browser.mjs";
 
 const its = stand();
 const count = (n) => new Intl.NumberFormat("en").format(n);
 
 test("the first screen has images, the total, and few elements", async () => {
-  await visit(its, "", async (page) => {
-    await drawn(page);
-    const { samples, name } = its.dataset;
-    assert.match(await page.locator(".total").innerText(), new RegExp(`^${count(samples)} sample`));
-    assert.match(await page.title(), new RegExp(name.replace(/[.*+?]/g, "\\$&")));
-    assert.equal((await inSight(page))[0], 0);
-    await page.locator(".facet").first().waitFor();
-    assert.ok((await nodes(page)) <= MAX_NODES);
-  });
+    await visit(its, "", async (page) => {
+        await drawn(page);
+        const { samples, name } = its.dataset;
+        assert.match(
+            await page.locator(".total").innerText(),
+            new RegExp(`^${count(samples)} sample`),
+        );
+        assert.match(await page.title(), new RegExp(name.replace(/[.*+?]/g, "\\$&")));
+        assert.equal((await inSight(page))[0], 0);
+        await page.locator(".facet").first().waitFor();
+        assert.ok((await nodes(page)) <= MAX_NODES);
+    });
 });
 
 test("a large screen with small tiles still has few elements", async () => {
-  const options = { viewport: { width: 2560, height: 1440 } };
-  await visit(its, "", async (page) => {
-    await drawn(page);
-    await page.locator(".facet .value, .histogram").first().waitFor();
-    await page.locator(".toolbar input[type=range]").fill("64");
-    await page.waitForTimeout(300);
-    assert.ok((await nodes(page)) <= MAX_NODES, `${await nodes(page)} elements`);
-    assert.ok((await inSight(page)).length >= Math.min(its.dataset.samples, 20));
-  }, options);
+    const options = { viewport: { width: 2560, height: 1440 } };
+    await visit(
+        its,
+        "",
+        async (page) => {
+            await drawn(page);
+            await page.locator(".facet .value, .histogram").first().waitFor();
+            await page.locator(".toolbar input[type=range]").fill("64");
+            await page.waitForTimeout(300);
+            assert.ok((await nodes(page)) <= MAX_NODES, `${await nodes(page)} elements`);
+            assert.ok((await inSight(page)).length >= Math.min(its.dataset.samples, 20));
+        },
+        options,
+    );
 });
 
 test("a jump leads to any sample, and the fragment names it", async () => {
-  await visit(its, "", async (page) => {
-    await drawn(page);
-    const last = its.dataset.samples - 1;
-    for (const share of [0.37, 0.91, 0.02]) {
-      const sample = Math.floor(last * share);
-      await page.keyboard.press("g");
-      await page.keyboard.type(String(sample));
-      await page.keyboard.press("Enter");
-      await until(page, `sample ${sample} has the focus`, (sample) => document.activeElement?.dataset.sample === String(sample), sample);
-      assert.ok((await inSight(page)).includes(sample));
-      assert.ok((await nodes(page)) <= MAX_NODES);
-      await drawn(page);
-      if (sample > 0) await page.waitForURL((url) => url.hash.includes(`at=${sample}`));
-    }
-    await page.keyboard.press("g");
-    await page.keyboard.type(String(last + 1));
-    await page.keyboard.press("Enter");
-    await page.getByText(/There is no sample/).waitFor();
-  });
+    await visit(its, "", async (page) => {
+        await drawn(page);
+        const last = its.dataset.samples - 1;
+        for (const share of [0.37, 0.91, 0.02]) {
+            const sample = Math.floor(last * share);
+            await page.keyboard.press("g");
+            await page.keyboard.type(String(sample));
+            await page.keyboard.press("Enter");
+            await until(
+                page,
+                `sample ${sample} has the focus`,
+                (sample) => document.activeElement?.dataset.sample === String(sample),
+                sample,
+            );
+            assert.ok((await inSight(page)).includes(sample));
+            assert.ok((await nodes(page)) <= MAX_NODES);
+            await drawn(page);
+            if (sample > 0) await page.waitForURL((url) => url.hash.includes(`at=${sample}`));
+        }
+        await page.keyboard.press("g");
+        await page.keyboard.type(String(last + 1));
+        await page.keyboard.press("Enter");
+        await page.getByText(/There is no sample/).waitFor();
+    });
 });
 
 test("End and Home reach the ends", async () => {
-  await visit(its, "", async (page) => {
-    await drawn(page);
-    await page.keyboard.press("ArrowRight");
-    await page.keyboard.press("End");
-    assert.equal(await focusedSample(page), its.dataset.samples - 1);
-    const focused = page.locator(".tile:focus");
-    assert.equal(await focused.getAttribute("aria-posinset"), await focused.getAttribute("aria-setsize"));
-    assert.ok((await inSight(page)).includes(its.dataset.samples - 1));
-    await page.keyboard.press("Home");
-    assert.equal(await focusedSample(page), 0);
-  });
+    await visit(its, "", async (page) => {
+        await drawn(page);
+        await page.keyboard.press("ArrowRight");
+        await page.keyboard.press("End");
+        assert.equal(await focusedSample(page), its.dataset.samples - 1);
+        const focused = page.locator(".tile:focus");
+        assert.equal(
+            await focused.getAttribute("aria-posinset"),
+            await focused.getAttribute("aria-setsize"),
+        );
+        assert.ok((await inSight(page)).includes(its.dataset.samples - 1));
+        await page.keyboard.press("Home");
+        assert.equal(await focusedSample(page), 0);
+    });
 });
 
 test("wheels move by pixels, the scrollbar in proportion", ONLY_MOCK, async () => {
-  await visit(its, `#/?at=640000`, async (page) => {
-    await until(page, "the place", () => document.querySelector('.tile[data-sample="640000"]') !== null);
-    const [before] = await inSight(page);
-    await page.mouse.move(700, 500);
-    await page.mouse.wheel(0, 400);
-    await page.waitForTimeout(600);
-    const [after] = await inSight(page);
-    assert.ok(after > before && after - before <= 30, `from ${before} to ${after}`);
-    for (let turn = 0; turn < 8; turn += 1) await page.mouse.wheel(0, -300);
-    await page.waitForTimeout(600);
-    const [back] = await inSight(page);
-    assert.ok(back < before && before - back <= 120, `from ${before} to ${back}`);
+    await visit(its, `#/?at=640000`, async (page) => {
+        await until(
+            page,
+            "the place",
+            () => document.querySelector('.tile[data-sample="640000"]') !== null,
+        );
+        const [before] = await inSight(page);
+        await page.mouse.move(700, 500);
+        await page.mouse.wheel(0, 400);
+        await page.waitForTimeout(600);
+        const [after] = await inSight(page);
+        assert.ok(after > before && after - before <= 30, `from ${before} to ${after}`);
+        for (let turn = 0; turn < 8; turn += 1) await page.mouse.wheel(0, -300);
+        await page.waitForTimeout(600);
+        const [back] = await inSight(page);
+        assert.ok(back < before && before - back <= 120, `from ${before} to ${back}`);
 
-    await page.evaluate(() => {
-      const scroller = document.querySelector(".scroller");
-      scroller.scrollTop = (scroller.scrollHeight - scroller.clientHeight) / 4;
+        await page.evaluate(() => {
+            const scroller = document.querySelector(".scroller");
+            scroller.scrollTop = (scroller.scrollHeight - scroller.clientHeight) / 4;
+        });
+        await page.waitForTimeout(400);
+        const [quarter] = await inSight(page);
+        assert.ok(
+            Math.abs(quarter / its.dataset.samples - 0.25) < 0.001,
+            `a quarter is ${quarter}`,
+        );
+        assert.ok((await nodes(page)) <= MAX_NODES);
     });
-    await page.waitForTimeout(400);
-    const [quarter] = await inSight(page);
-    assert.ok(Math.abs(quarter / its.dataset.samples - 0.25) < 0.001, `a quarter is ${quarter}`);
-    assert.ok((await nodes(page)) <= MAX_NODES);
-  });
 });
 
 test("a click on a class filters, and its chip takes it back", async (t) => {
-  const { facets } = await its.ask("api/facets");
-  const facet = facets.find((facet) => facet.kind === "values" && facet.values.length > 0);
-  if (facet === undefined) return t.skip("the dataset has no facet of values");
-  const [{ value, n }] = facet.values;
-  await visit(its, "", async (page) => {
-    const group = page.getByRole("group", { name: facet.title, exact: true });
-    await group.getByRole("button").first().click();
-    await page.waitForURL((url) => url.hash.includes(`${encodeURIComponent(facet.name)}=${encodeURIComponent(value)}`));
-    await page.locator(".total", { hasText: `${count(n)} of ${count(its.dataset.samples)}` }).waitFor();
-    await drawn(page);
-    const kept = await its.ask(`api/samples?${facet.name}=${value}&start=0&count=3`);
-    assert.deepEqual((await inSight(page)).slice(0, kept.samples.length), kept.samples.map(({ sample }) => sample));
-    assert.equal(await group.getByRole("button", { pressed: true }).count(), 1);
-    if (facet.values.length > 1) {
-      await group.getByRole("button", { pressed: false }).first().click();
-      await page.locator(".chip").nth(1).waitFor();
-      assert.equal(await page.locator(".chip").count(), 2, "values of one facet are alternatives");
-      await page.locator(".chip").nth(1).click();
-    }
-    await page.locator(".chip").first().click();
-    await page.locator(".total", { hasText: new RegExp(`^${count(its.dataset.samples)} sample`) }).waitFor();
-    assert.ok((await nodes(page)) <= MAX_NODES);
-  });
+    const { facets } = await its.ask("api/facets");
+    const facet = facets.find((facet) => facet.kind === "values" && facet.values.length > 0);
+    if (facet === undefined) return t.skip("the dataset has no facet of values");
+    const [{ value, n }] = facet.values;
+    await visit(its, "", async (page) => {
+        const group = page.getByRole("group", { name: facet.title, exact: true });
+        await group.getByRole("button").first().click();
+        await page.waitForURL((url) =>
+            url.hash.includes(`${encodeURIComponent(facet.name)}=${encodeURIComponent(value)}`),
+        );
+        await page
+            .locator(".total", { hasText: `${count(n)} of ${count(its.dataset.samples)}` })
+            .waitFor();
+        await drawn(page);
+        const kept = await its.ask(`api/samples?${facet.name}=${value}&start=0&count=3`);
+        assert.deepEqual(
+            (await inSight(page)).slice(0, kept.samples.length),
+            kept.samples.map(({ sample }) => sample),
+        );
+        assert.equal(await group.getByRole("button", { pressed: true }).count(), 1);
+        if (facet.values.length > 1) {
+            await group.getByRole("button", { pressed: false }).first().click();
+            await page.locator(".chip").nth(1).waitFor();
+            assert.equal(
+                await page.locator(".chip").count(),
+                2,
+                "values of one facet are alternatives",
+            );
+            await page.locator(".chip").nth(1).click();
+        }
+        await page.locator(".chip").first().click();
+        await page
+            .locator(".total", { hasText: new RegExp(`^${count(its.dataset.samples)} sample`) })
+            .waitFor();
+        assert.ok((await nodes(page)) <= MAX_NODES);
+    });
 });
 
 test("a range is drawn in a histogram, or typed", async (t) => {
-  const { facets } = await its.ask("api/facets");
-  const facet = facets.find(({ kind, bins }) => kind === "numbers" && bins.length > 2);
-  if (facet === undefined) return t.skip("the dataset has no facet of numbers");
-  await visit(its, "", async (page) => {
-    const picture = page.getByRole("img", { name: `Histogram of ${facet.title}` });
-    await picture.scrollIntoViewIfNeeded();
-    const box = await picture.boundingBox();
-    await page.mouse.move(box.x + box.width * 0.1, box.y + 20);
-    await page.mouse.down();
-    await page.mouse.move(box.x + box.width * 0.5, box.y + 20, { steps: 4 });
-    await page.mouse.up();
-    await page.waitForURL((url) => url.hash.includes(`${facet.name}=`));
-    const least = page.getByLabel(`${facet.title}, at least`);
-    assert.notEqual(await least.inputValue(), "");
-    await least.fill(String(facet.min));
-    await page.getByLabel(`${facet.title}, at most`).fill("");
-    await page.keyboard.press("Tab");
-    await page.waitForURL((url) => decodeURIComponent(url.hash).includes(`${facet.name}=${facet.min}-`));
-    const all = facet.bins.reduce((sum, { n }) => sum + n, 0);
-    await page.locator(".total", { hasText: `${count(all)} of` }).waitFor();
-  });
+    const { facets } = await its.ask("api/facets");
+    const facet = facets.find(({ kind, bins }) => kind === "numbers" && bins.length > 2);
+    if (facet === undefined) return t.skip("the dataset has no facet of numbers");
+    await visit(its, "", async (page) => {
+        const picture = page.getByRole("img", { name: `Histogram of ${facet.title}` });
+        await picture.scrollIntoViewIfNeeded();
+        const box = await picture.boundingBox();
+        await page.mouse.move(box.x + box.width * 0.1, box.y + 20);
+        await page.mouse.down();
+        await page.mouse.move(box.x + box.width * 0.5, box.y + 20, { steps: 4 });
+        await page.mouse.up();
+        await page.waitForURL((url) => url.hash.includes(`${facet.name}=`));
+        const least = page.getByLabel(`${facet.title}, at least`);
+        assert.notEqual(await least.inputValue(), "");
+        await least.fill(String(facet.min));
+        await page.getByLabel(`${facet.title}, at most`).fill("");
+        await page.keyboard.press("Tab");
+        await page.waitForURL((url) =>
+            decodeURIComponent(url.hash).includes(`${facet.name}=${facet.min}-`),
+        );
+        const all = facet.bins.reduce((sum, { n }) => sum + n, 0);
+        await page.locator(".total", { hasText: `${count(all)} of` }).waitFor();
+    });
 });
 
 test("exports carry the filter", async () => {
-  await visit(its, "#/?text=1", async (page) => {
-    await page.getByText("Export").click();
-    const links = await page.locator(".sheet a").evaluateAll((all) => all.map((link) => link.getAttribute("href")));
-    assert.equal(links.length, 3);
-    for (const link of links) assert.match(link, /^(keys\.txt|sheet\.png|sheet\.html)\?text=1/);
-  });
+    await visit(its, "#/?text=1", async (page) => {
+        await page.getByText("Export").click();
+        const links = await page
+            .locator(".sheet a")
+            .evaluateAll((all) => all.map((link) => link.getAttribute("href")));
+        assert.equal(links.length, 3);
+        for (const link of links) assert.match(link, /^(keys\.txt|sheet\.png|sheet\.html)\?text=1/);
+    });
 });
 
 test("requests of tiles scrolled past are broken off", ONLY_MOCK, async () => {
-  const slow = await import("./mock/server.mjs").then(({ serve }) => serve({ latency: 65 }));
-  try {
-    await visit({ ...its, address: slow.address }, "", async (page) => {
-      await drawn(page);
-      const asked = slow.state.requests.length;
-      await page.mouse.move(700, 500);
-      for (let turn = 0; turn < 40; turn += 1) {
-        await page.mouse.wheel(0, 1500);
-        await page.waitForTimeout(16);
-      }
-      await page.waitForTimeout(1000);
-      await drawn(page);
-      const images = slow.state.requests.slice(asked).filter((path) => path.startsWith("image/"));
-      const [first] = await inSight(page);
-      assert.ok(first > 200, `scrolled to ${first}`);
-      assert.ok(images.length < first, `${images.length} images for ${first} tiles`);
-      assert.ok(slow.state.aborted > 0, "none was broken off");
-    });
-  } finally {
-    await slow.stop();
-  }
+    const slow = await import("./mock/server.mjs").then(({ serve }) => serve({ latency: 65 }));
+    try {
+        await visit({ ...its, address: slow.address }, "", async (page) => {
+            await drawn(page);
+            const asked = slow.state.requests.length;
+            await page.mouse.move(700, 500);
+            for (let turn = 0; turn < 40; turn += 1) {
+                await page.mouse.wheel(0, 1500);
+                await page.waitForTimeout(16);
+            }
+            await page.waitForTimeout(1000);
+            await drawn(page);
+            const images = slow.state.requests
+                .slice(asked)
+                .filter((path) => path.startsWith("image/"));
+            const [first] = await inSight(page);
+            assert.ok(first > 200, `scrolled to ${first}`);
+            assert.ok(images.length < first, `${images.length} images for ${first} tiles`);
+            assert.ok(slow.state.aborted > 0, "none was broken off");
+        });
+    } finally {
+        await slow.stop();
+    }
 });
 
 test("facets and totals grow while the catalog is made", ONLY_MOCK, async () => {
-  const growing = await import("./mock/server.mjs").then(({ serve }) => serve({ scan: 6000 }));
-  try {
-    await visit({ ...its, address: growing.address }, "#/?codec=png", async (page) => {
-      await page.locator(".scanned", { hasText: /^[\d,]+ of 1,281,167 looked at$/ }).waitFor();
-      await page.locator(".total", { hasText: "so far" }).waitFor();
-      const before = await page.locator(".total").innerText();
-      await page.locator(".scanned", { hasText: /^1,281,167 looked at$/ }).waitFor();
-      await page.locator(".total:not(:has-text('so far'))").waitFor();
-      assert.notEqual(await page.locator(".total").innerText(), before);
-    });
-  } finally {
-    await growing.stop();
-  }
+    const growing = await import("./mock/server.mjs").then(({ serve }) => serve({ scan: 6000 }));
+    try {
+        await visit({ ...its, address: growing.address }, "#/?codec=png", async (page) => {
+            await page
+                .locator(".scanned", { hasText: /^[\d,]+ of 1,281,167 looked at$/ })
+                .waitFor();
+            await page.locator(".total", { hasText: "so far" }).waitFor();
+            const before = await page.locator(".total").innerText();
+            await page.locator(".scanned", { hasText: /^1,281,167 looked at$/ }).waitFor();
+            await page.locator(".total:not(:has-text('so far'))").waitFor();
+            assert.notEqual(await page.locator(".total").innerText(), before);
+        });
+    } finally {
+        await growing.stop();
+    }
 });
+
+test(
+    "a link to a sample that the catalog has not come to yet waits for it",
+    ONLY_MOCK,
+    async () => {
+        const { samples } = await its.ask("api/samples?codec=png&start=90000&count=1");
+        const growing = await import("./mock/server.mjs").then(({ serve }) =>
+            serve({ scan: 5000 }),
+        );
+        try {
+            const [{ sample }] = samples;
+            await visit(
+                { ...its, address: growing.address },
+                `#/?codec=png&at=${sample}`,
+                async (page) => {
+                    await page.getByText("is not among those found so far").waitFor();
+                    await page
+                        .locator(`.tile[data-sample="${sample}"][aria-selected="true"]`)
+                        .waitFor();
+                    assert.ok(page.url().endsWith(`at=${sample}`));
+                },
+            );
+        } finally {
+            await growing.stop();
+        }
+    },
+);

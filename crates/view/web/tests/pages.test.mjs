@@ -5,203 +5,254 @@ import { drawn, inSight, ONLY_MOCK, stand, until, visit } from "./browser.mjs";
 const its = stand();
 
 test("keys that are markup are shown as text, and nothing of them runs", async (t) => {
-  const { samples } = await its.ask("api/samples?start=0&count=1000");
-  const hostile = samples.filter(({ key }) => key.includes("<"));
-  if (hostile.length === 0) return t.skip("the dataset has no such keys");
-  await visit(its, "", async (page) => {
-    await drawn(page);
-    for (const { sample, key } of hostile) {
-      await page.evaluate((hash) => (location.hash = hash), `#/sample/${sample}`);
-      await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
-    }
-    const [{ sample, key }] = hostile;
-    await page.evaluate((hash) => (location.hash = hash), `#/?text=${encodeURIComponent(key)}`);
-    await page.locator(`.tile[data-sample="${sample}"]`).waitFor();
-    assert.ok((await page.locator(".chip").first().innerText()).includes(key));
-    assert.equal(await page.locator("img[src=x], main script").count(), 0);
-    if (its.dataset.second !== null) {
-      await page.evaluate(() => (location.hash = "#/compare?all=1"));
-      await page.locator(".pair").nth(3).waitFor();
-    }
-    await page.waitForTimeout(300);
-  });
+    const { samples } = await its.ask("api/samples?start=0&count=1000");
+    const hostile = samples.filter(({ key }) => key.includes("<"));
+    if (hostile.length === 0) return t.skip("the dataset has no such keys");
+    await visit(its, "", async (page) => {
+        await drawn(page);
+        for (const { sample, key } of hostile) {
+            await page.evaluate((hash) => (location.hash = hash), `#/sample/${sample}`);
+            await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
+        }
+        const [{ sample, key }] = hostile;
+        await page.evaluate((hash) => (location.hash = hash), `#/?text=${encodeURIComponent(key)}`);
+        await page.locator(`.tile[data-sample="${sample}"]`).waitFor();
+        assert.ok((await page.locator(".chip").first().innerText()).includes(key));
+        assert.equal(await page.locator("img[src=x], main script").count(), 0);
+        if (its.dataset.second !== null) {
+            await page.evaluate(() => (location.hash = "#/compare?all=1"));
+            await page.locator(".pair").nth(3).waitFor();
+        }
+        await page.waitForTimeout(300);
+    });
 });
 
 test("links restore what they were made of", async (t) => {
-  const { facets } = await its.ask("api/facets");
-  const facet = facets.find(({ kind, values }) => kind === "values" && values.length > 0);
-  if (facet === undefined) return t.skip("the dataset has no facet of values");
-  const [{ value, n }] = facet.values;
-  const filter = `${encodeURIComponent(facet.name)}=${encodeURIComponent(value)}`;
-  const place = Math.floor(n / 2);
-  const { samples } = await its.ask(`api/samples?${filter}&start=${place}&count=2`);
-  const [{ sample, key }, next] = samples;
-  await visit(its, `#/?${filter}&at=${sample}`, async (page) => {
-    await page.locator(`.tile[data-sample="${sample}"][aria-selected="true"]`).waitFor();
-    assert.ok((await inSight(page)).includes(sample));
-    assert.equal(await page.locator(".chip").count(), 1);
-    await page.locator(`.tile[data-sample="${sample}"]`).click();
-    await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
-    assert.ok(page.url().includes(filter));
-  });
-  await visit(its, `#/sample/${sample}?${filter}`, async (page) => {
-    await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
-    if (next !== undefined) {
-      const link = page.getByRole("link", { name: "Next" });
-      await until(page, "the neighbour", () => document.querySelector('a[aria-keyshortcuts="ArrowRight"]')?.hasAttribute("href"));
-      assert.equal(await link.getAttribute("href"), `#/sample/${next.sample}?${filter}`);
-    }
-    await page.getByRole("link", { name: "Back" }).click();
-    await page.locator(`.tile[data-sample="${sample}"]`).waitFor();
-    await page.goBack();
-    await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
-  });
+    const { facets } = await its.ask("api/facets");
+    const facet = facets.find(({ kind, values }) => kind === "values" && values.length > 0);
+    if (facet === undefined) return t.skip("the dataset has no facet of values");
+    const [{ value, n }] = facet.values;
+    const filter = `${encodeURIComponent(facet.name)}=${encodeURIComponent(value)}`;
+    const place = Math.floor(n / 2);
+    const { samples } = await its.ask(`api/samples?${filter}&start=${place}&count=2`);
+    const [{ sample, key }, next] = samples;
+    await visit(its, `#/?${filter}&at=${sample}`, async (page) => {
+        await page.locator(`.tile[data-sample="${sample}"][aria-selected="true"]`).waitFor();
+        assert.ok((await inSight(page)).includes(sample));
+        assert.equal(await page.locator(".chip").count(), 1);
+        await page.locator(`.tile[data-sample="${sample}"]`).click();
+        await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
+        assert.ok(page.url().includes(filter));
+    });
+    await visit(its, `#/sample/${sample}?${filter}`, async (page) => {
+        await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
+        if (next !== undefined) {
+            const link = page.getByRole("link", { name: "Next" });
+            await until(page, "the neighbour", () =>
+                document.querySelector('a[aria-keyshortcuts="ArrowRight"]')?.hasAttribute("href"),
+            );
+            assert.equal(await link.getAttribute("href"), `#/sample/${next.sample}?${filter}`);
+        }
+        await page.getByRole("link", { name: "Back" }).click();
+        await page.locator(`.tile[data-sample="${sample}"]`).waitFor();
+        await page.goBack();
+        await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
+    });
 });
 
 test("a sample's page has the image, its fields, and the way to it from Python", async () => {
-  await visit(its, "#/sample/0", async (page) => {
-    const sample = await its.ask("api/sample/0");
-    await page.getByRole("button", { name: "Copy as Python" }).waitFor();
-    assert.ok((await page.locator(".facts").innerText()).includes(sample.python.split("\n")[0]));
-    for (const { name } of sample.values) await page.getByRole("rowheader", { name }).first().waitFor();
-    if (its.dataset.image !== null) {
-      await until(page, "the image", () => document.querySelector(".frame img")?.naturalWidth > 0);
-      await page.getByRole("button", { name: "At its size" }).click();
-      const { width } = await page.locator(".frame").boundingBox();
-      assert.equal(Math.round(width), await page.locator(".frame img").evaluate((image) => image.naturalWidth));
-    }
-  });
+    await visit(its, "#/sample/0", async (page) => {
+        const sample = await its.ask("api/sample/0");
+        await page.getByRole("button", { name: "Copy as Python" }).waitFor();
+        assert.ok(
+            (await page.locator(".facts").innerText()).includes(sample.python.split("\n")[0]),
+        );
+        for (const { name } of sample.values)
+            await page.getByRole("rowheader", { name }).first().waitFor();
+        if (its.dataset.image !== null) {
+            await until(
+                page,
+                "the image",
+                () => document.querySelector(".frame img")?.naturalWidth > 0,
+            );
+            await page.getByRole("button", { name: "At its size" }).click();
+            const { width } = await page.locator(".frame").boundingBox();
+            assert.equal(
+                Math.round(width),
+                await page.locator(".frame img").evaluate((image) => image.naturalWidth),
+            );
+        }
+    });
 });
 
 test("objects lie over the image, and can be taken away", ONLY_MOCK, async () => {
-  await visit(its, "#/sample/6", async (page) => {
-    await until(page, "the image", () => document.querySelector(".frame img")?.naturalWidth > 0);
-    const { objects } = await its.ask("api/sample/6");
-    assert.equal(await page.locator(".overlay rect.boxes:not(.edge)").count(), objects.items.filter(({ box }) => box).length);
-    const frame = await page.locator(".frame").boundingBox();
-    const box = await page.locator(".overlay rect.boxes:not(.edge)").first().boundingBox();
-    const areas = objects.items.map((item) => item.box).sort((a, b) => (b[2] - b[0]) - (a[2] - a[0]));
-    const expected = frame.x + (areas[0][0] / objects.size[0]) * frame.width;
-    assert.ok(Math.abs(box.x - expected) < 3, `${box.x} and not ${expected}`);
-    await page.getByLabel("boxes").uncheck();
-    assert.ok(await page.locator(".overlay rect.boxes:not(.edge)").first().isHidden());
-    assert.equal(await page.locator(".overlay image.masks").count(), 1);
-  });
+    await visit(its, "#/sample/6", async (page) => {
+        await until(
+            page,
+            "the image",
+            () => document.querySelector(".frame img")?.naturalWidth > 0,
+        );
+        const { objects } = await its.ask("api/sample/6");
+        assert.equal(
+            await page.locator(".overlay rect.boxes:not(.edge)").count(),
+            objects.items.filter(({ box }) => box).length,
+        );
+        const frame = await page.locator(".frame").boundingBox();
+        const box = await page.locator(".overlay rect.boxes:not(.edge)").first().boundingBox();
+        const areas = objects.items
+            .map((item) => item.box)
+            .sort((a, b) => b[2] - b[0] - (a[2] - a[0]));
+        const expected = frame.x + (areas[0][0] / objects.size[0]) * frame.width;
+        assert.ok(Math.abs(box.x - expected) < 3, `${box.x} and not ${expected}`);
+        await page.getByLabel("boxes").uncheck();
+        assert.ok(await page.locator(".overlay rect.boxes:not(.edge)").first().isHidden());
+        assert.equal(await page.locator(".overlay image.masks").count(), 1);
+    });
 });
 
 test("errors of the server are shown in place, with their cause", ONLY_MOCK, async () => {
-  await visit(its, "#/sample/70001", async (page) => {
-    await page.getByText("the sample's row lies behind the end of the file").waitFor();
-  });
-  await visit(its, "#/sample/666", async (page) => {
-    await page.getByText("the checksum of the image is not that of its bytes").waitFor();
-    await page.getByText("DAMAGED").waitFor();
-  });
-  await visit(its, "#/?at=666", async (page) => {
-    await page.locator('.tile[data-sample="666"][data-error*="checksum"]').waitFor();
-    await page.locator('.tile[data-sample="667"][data-error*="header"]').waitFor();
-  });
-  await visit(its, "#/?f.nothing=3", async (page) => {
-    await page.locator(".message .failure").waitFor();
-  });
+    await visit(its, "#/sample/70001", async (page) => {
+        await page.getByText("the sample's row lies behind the end of the file").waitFor();
+    });
+    await visit(its, "#/sample/666", async (page) => {
+        await page.getByText("the checksum of the image is not that of its bytes").waitFor();
+        await page.getByText("DAMAGED").waitFor();
+    });
+    await visit(its, "#/?at=666", async (page) => {
+        await page.locator('.tile[data-sample="666"][data-error*="checksum"]').waitFor();
+        await page.locator('.tile[data-sample="667"][data-error*="header"]').waitFor();
+    });
+    await visit(its, "#/?f.nothing=3", async (page) => {
+        await page.locator(".message .failure").waitFor();
+    });
 });
 
 test("a server that is gone is said once, and found again", ONLY_MOCK, async () => {
-  const { serve } = await import("./mock/server.mjs");
-  const other = await serve();
-  await visit({ ...its, address: other.address }, "", async (page) => {
-    await drawn(page);
+    const { serve } = await import("./mock/server.mjs");
+    const other = await serve();
+    await visit({ ...its, address: other.address }, "", async (page) => {
+        await drawn(page);
+        await other.stop();
+        await page.evaluate(() => (location.hash = "#/sample/12"));
+        await page.locator(".notice").getByText("The server does not answer").waitFor();
+        assert.equal(await page.getByRole("alert").count(), 1);
+        await page.getByRole("button", { name: "Try again" }).click();
+        await page.waitForTimeout(300);
+        assert.ok(await page.locator(".notice").isVisible());
+        await other.again();
+        await page.getByRole("button", { name: "Try again" }).click();
+        await page.locator(".notice").waitFor({ state: "hidden" });
+        await page.getByRole("button", { name: "Copy as Python" }).waitFor();
+    });
     await other.stop();
-    await page.evaluate(() => (location.hash = "#/sample/12"));
-    await page.locator(".notice").getByText("The server does not answer").waitFor();
-    assert.equal(await page.getByRole("alert").count(), 1);
-    await page.getByRole("button", { name: "Try again" }).click();
-    await page.waitForTimeout(300);
-    assert.ok(await page.locator(".notice").isVisible());
-    await other.again();
-    await page.getByRole("button", { name: "Try again" }).click();
-    await page.locator(".notice").waitFor({ state: "hidden" });
-    await page.getByRole("button", { name: "Copy as Python" }).waitFor();
-  });
-  await other.stop();
 });
 
 test("a batch is cut into its rows", async () => {
-  await visit(its, "#/batch?rows=4&side=64", async (page) => {
-    await page.locator(".batch a").nth(3).waitFor();
-    assert.equal(await page.locator(".batch a").count(), 4);
-    const { rows } = await its.ask("api/batch?step=0&seed=0&epoch=0&rows=4&side=64&crop=random&flip=1&augment=none");
-    const links = await page.locator(".batch a").evaluateAll((all) => all.map((link) => link.getAttribute("href")));
-    assert.deepEqual(links, rows.map(({ sample }) => `#/sample/${sample}`));
-    await page.getByLabel("Crop").selectOption("center");
-    await page.waitForURL((url) => url.hash.includes("crop=center") && url.hash.includes("rows=4"));
-    await page.getByRole("button", { name: "Next step" }).click();
-    await page.waitForURL((url) => url.hash.includes("step=1"));
-    await page.locator(".batch:not([aria-busy]) a").nth(3).waitFor();
-  });
+    await visit(its, "#/batch?rows=4&side=64", async (page) => {
+        await page.locator(".batch a").nth(3).waitFor();
+        assert.equal(await page.locator(".batch a").count(), 4);
+        const { rows } = await its.ask(
+            "api/batch?step=0&seed=0&epoch=0&rows=4&side=64&crop=random&flip=1&augment=none",
+        );
+        const links = await page
+            .locator(".batch a")
+            .evaluateAll((all) => all.map((link) => link.getAttribute("href")));
+        assert.deepEqual(
+            links,
+            rows.map(({ sample }) => `#/sample/${sample}`),
+        );
+        await page.getByLabel("Crop").selectOption("center");
+        await page.waitForURL(
+            (url) => url.hash.includes("crop=center") && url.hash.includes("rows=4"),
+        );
+        await page.getByRole("button", { name: "Next step" }).click();
+        await page.waitForURL((url) => url.hash.includes("step=1"));
+        await page.locator(".batch:not([aria-busy]) a").nth(3).waitFor();
+    });
 });
 
 test("the damage check tells how far it is and what it found", async (t) => {
-  if (!its.dataset.checksums) return t.skip("the dataset has no checksums");
-  await visit(its, "#/about", async (page) => {
-    await page.getByRole("button", { name: "Check all checksums" }).click();
-    await page.getByText(/samples? checked, /).waitFor({ timeout: 60_000 });
-    const { damaged } = await its.ask("api/damage");
-    assert.equal(await page.locator(".damage li a").count(), damaged.length);
-    if (damaged.length === 0) return;
-    await page.getByText(damaged[0].cause).first().waitFor();
-    await page.getByRole("link", { name: "Show them in the grid" }).click();
-    await page.locator(`.tile[data-sample="${damaged[0].sample}"]`).waitFor();
-    assert.deepEqual((await inSight(page)).slice(0, 3), damaged.slice(0, 3).map(({ sample }) => sample));
-  });
+    if (!its.dataset.checksums) return t.skip("the dataset has no checksums");
+    await visit(its, "#/about", async (page) => {
+        await page.getByRole("button", { name: "Check all checksums" }).click();
+        await page.getByText(/samples? checked, /).waitFor({ timeout: 60_000 });
+        const { damaged } = await its.ask("api/damage");
+        assert.equal(await page.locator(".damage li a").count(), damaged.length);
+        if (damaged.length === 0) return;
+        await page.getByText(damaged[0].cause).first().waitFor();
+        await page.getByRole("link", { name: "Show them in the grid" }).click();
+        await page.locator(`.tile[data-sample="${damaged[0].sample}"]`).waitFor();
+        assert.deepEqual(
+            (await inSight(page)).slice(0, 3),
+            damaged.slice(0, 3).map(({ sample }) => sample),
+        );
+    });
 });
 
 test("of two datasets those that differ are shown, beside or over each other", async (t) => {
-  if (its.dataset.second === null) return t.skip("there is no second dataset");
-  await visit(its, "#/compare", async (page) => {
-    await page.locator(".counts", { hasText: "changed" }).waitFor();
-    await page.getByRole("link", { name: "Next" }).or(page.locator(".compare .empty")).first().waitFor();
-    assert.equal(await page.locator(".state.the-same").count(), 0);
-    await page.getByLabel("Also those that are the same").check();
-    await page.waitForURL((url) => url.hash.includes("all=1"));
-    await page.locator(".pair").first().waitFor();
-    await page.keyboard.press("Escape");
-    await page.locator("h1").click();
-    await page.keyboard.press("b");
-    await page.locator(".pairs.over").waitFor();
-    const cut = () => page.locator(".pairs").evaluate((pairs) => pairs.style.getPropertyValue("--cut"));
-    const first = await cut();
-    await page.keyboard.press("b");
-    assert.notEqual(await cut(), first);
-  });
+    if (its.dataset.second === null) return t.skip("there is no second dataset");
+    await visit(its, "#/compare", async (page) => {
+        await page.locator(".counts", { hasText: "changed" }).waitFor();
+        await page
+            .getByRole("link", { name: "Next" })
+            .or(page.locator(".compare .empty"))
+            .first()
+            .waitFor();
+        assert.equal(await page.locator(".state.the-same").count(), 0);
+        await page.getByLabel("Also those that are the same").check();
+        await page.waitForURL((url) => url.hash.includes("all=1"));
+        await page.locator(".pair").first().waitFor();
+        await page.keyboard.press("Escape");
+        await page.locator("h1").click();
+        await page.keyboard.press("b");
+        await page.locator(".pairs.over").waitFor();
+        const cut = () =>
+            page.locator(".pairs").evaluate((pairs) => pairs.style.getPropertyValue("--cut"));
+        const first = await cut();
+        await page.keyboard.press("b");
+        assert.notEqual(await cut(), first);
+    });
 });
 
 test("at 400 px nothing scrolls sideways, and filters open over the tiles", async () => {
-  const options = { viewport: { width: 400, height: 800 } };
-  const hashes = ["", "#/?text=1", "#/sample/0", "#/batch?rows=4&side=64", "#/about"];
-  if (its.dataset.second !== null) hashes.push("#/compare");
-  for (const hash of hashes) {
-    await visit(its, hash, async (page) => {
-      await page.locator("h1").waitFor({ state: "attached" });
-      await page.waitForTimeout(600);
-      const wide = await page.evaluate(() => {
-        const scrolls = [document.documentElement, document.querySelector("main")];
-        return scrolls.map((element) => element.scrollWidth - element.clientWidth);
-      });
-      assert.deepEqual(wide, [0, 0], `${hash} is too wide`);
-      const outside = await page.evaluate(() =>
-        [...document.querySelectorAll("button, input, select, summary, h1, h2")]
-          .filter((element) => element.checkVisibility() && !element.closest(".controls, .wide, .unseen"))
-          .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !element.classList.contains("unseen"))
-          .map((element) => element.outerHTML.slice(0, 120)),
-      );
-      assert.deepEqual(outside, [], `${hash} has controls outside of the screen`);
-      if (hash !== "") return;
-      assert.ok(await page.locator(".panel").isHidden());
-      await page.getByRole("button", { name: "Filters" }).click();
-      await page.locator(".facet").first().waitFor();
-      await page.keyboard.press("Escape");
-      assert.ok(await page.locator(".panel").isHidden());
-    }, options);
-  }
+    const options = { viewport: { width: 400, height: 800 } };
+    const hashes = ["", "#/?text=1", "#/sample/0", "#/batch?rows=4&side=64", "#/about"];
+    if (its.dataset.second !== null) hashes.push("#/compare");
+    for (const hash of hashes) {
+        await visit(
+            its,
+            hash,
+            async (page) => {
+                await page.locator("h1").waitFor({ state: "attached" });
+                await page.waitForTimeout(600);
+                const wide = await page.evaluate(() => {
+                    const scrolls = [document.documentElement, document.querySelector("main")];
+                    return scrolls.map((element) => element.scrollWidth - element.clientWidth);
+                });
+                assert.deepEqual(wide, [0, 0], `${hash} is too wide`);
+                const outside = await page.evaluate(() =>
+                    [...document.querySelectorAll("button, input, select, summary, h1, h2")]
+                        .filter(
+                            (element) =>
+                                element.checkVisibility() &&
+                                !element.closest(".controls, .wide, .unseen"),
+                        )
+                        .filter(
+                            (element) =>
+                                element.getBoundingClientRect().right > innerWidth + 1 &&
+                                !element.classList.contains("unseen"),
+                        )
+                        .map((element) => element.outerHTML.slice(0, 120)),
+                );
+                assert.deepEqual(outside, [], `${hash} has controls outside of the screen`);
+                if (hash !== "") return;
+                assert.ok(await page.locator(".panel").isHidden());
+                await page.getByRole("button", { name: "Filters" }).click();
+                await page.locator(".facet").first().waitFor();
+                await page.keyboard.press("Escape");
+                assert.ok(await page.locator(".panel").isHidden());
+            },
+            options,
+        );
+    }
 });
