@@ -18,11 +18,11 @@ pub(crate) struct DuplicatesArgs {
     /// Also find images that show the same: encoded again, or of another size
     ///
     /// Images are decoded at an eighth of their size. Those with near hashes of 64 bits are compared
-    /// once more, at 32 x 32 levels. Crops and mirrored images are others.
+    /// once more, at 16 x 16 levels. Crops and mirrored images are others.
     #[arg(long)]
     pub(crate) near: bool,
     /// With --near: bits in which the hashes of two images may differ
-    #[arg(long, value_name = "BITS", default_value_t = 10, requires = "near", value_parser = value_parser!(u32).range(0..=15))]
+    #[arg(long, value_name = "BITS", default_value_t = 7, requires = "near", value_parser = value_parser!(u32).range(0..=15))]
     pub(crate) distance: u32,
     /// Write the keys of the samples to keep, all but the later ones of each group, for `pack --keys`
     #[arg(long, value_name = "FILE")]

@@ -30,7 +30,7 @@ fn main() {
     let root = tempfile::tempdir().unwrap();
     let photos = fdconvert::open(&images).unwrap();
     let n_fractals = N_PAIRS.saturating_sub(photos.len());
-    let recipe = format!("fractal:fractaldb?classes={n_fractals}&instances=1&size=362");
+    let recipe = format!("fractal:svd?classes={n_fractals}&instances=1&size=362");
     let fractals = fdconvert::open(recipe).unwrap();
     let planted = root.path().join("planted");
     fs::create_dir(&planted).unwrap();
@@ -38,7 +38,7 @@ fn main() {
     println!("{} photos, {n_fractals} fractals, a copy of each\n", photos.len());
     println!("| distance | found | of 1000 | other pairs | of the pairs found |");
     println!("|---|---|---|---|---|");
-    for distance in [0, 4, 6, 8, 10, 12, 15] {
+    for distance in [0, 2, 4, 7, 10, 15] {
         let mut options = DuplicatesOptions::default();
         (options.near, options.distance) = (true, distance);
         let found = find_duplicates([&planted], &options).unwrap();

@@ -1,6 +1,6 @@
 //! Groups of equal samples, from pairs of them.
 use super::{Datasets, exact::Link, scan::Scan};
-use fdconvert_core::Splits;
+use fdconvert_core::{Splits, split_named};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -22,7 +22,8 @@ pub struct Member {
     pub index: u64,
     /// Its key.
     pub key: String,
-    /// Its split, where the dataset has splits.
+    /// Its split, where the dataset has splits; of a folder of files, its first folder if that is
+    /// called `train`, `val` or `test`.
     pub split: Option<String>,
     /// True if its image has the stored bytes of an earlier one of the group.
     pub is_exact: bool,
@@ -73,18 +74,23 @@ pub(super) fn grouped(
         groups.entry(firsts.of(id)).or_default().push(id);
     }
     let splits: Vec<Splits> = set.readers.iter().map(|reader| reader.splits()).collect();
-    let member = |id: u32, first: u32| {
+    let member = |id: u32, first_id: u32| {
         let (dataset, index) = set.place(id);
         let of_dataset = splits.get(dataset).into_iter().flatten();
-        let split = of_dataset.clone().find(|(_, range)| range.contains(&index));
+        let recorded = of_dataset.clone().find(|(_, range)| range.contains(&index));
+        let key = set.key(id);
+        // A folder of files is opened whole, with its folders `train` and `val` as parts of the keys.
+        let is_folder = set.folders.get(dataset).is_some_and(|it| *it);
+        let first = key.split_once('/').filter(|_| is_folder).and_then(|it| split_named(it.0));
+        let split = recorded.map(|(name, _)| name.as_str()).or(first).map(str::to_owned);
         let hash = |id: u32| scan.hashes.get(id as usize).copied();
         let has_hash = scan.state(id) == super::scan::State::Seen;
-        let distance = hash(id).zip(hash(first)).filter(|_| has_hash);
+        let distance = hash(id).zip(hash(first_id)).filter(|_| has_hash);
         Member {
             dataset,
             index,
-            key: set.key(id),
-            split: split.map(|(name, _)| name.clone()),
+            key,
+            split,
             is_exact: exact.binary_search_by_key(&id, |link| link.0).is_ok(),
             distance: distance.map(|(hash, first)| (hash ^ first).count_ones()),
         }

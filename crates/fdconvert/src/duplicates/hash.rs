@@ -14,8 +14,11 @@ const LANES: usize = 16;
 /// An image whose levels have a smaller standard deviation shows noise or nothing.
 const MIN_CONTRAST: f32 = 2.0;
 
-/// Levels of an image at 32 x 32, from 0 to 255.
-pub(super) type Levels = [u8; SIDE * SIDE];
+/// Rows and columns of levels that are compared: blocks of different sizes average to them alike.
+const COMPARED: usize = 16;
+
+/// Levels of an image at 16 x 16, from 0 to 4080: sums of 16 parts of a level.
+pub(super) type Levels = [u16; COMPARED * COMPARED];
 
 /// What a hash tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,9 +48,16 @@ impl Looker {
     /// The levels of an image, to be compared.
     pub(super) fn levels(&mut self, key: &str, image: &Encoded, limits: &Limits) -> Result<Levels> {
         let means = self.means(key, image, limits)?;
-        Ok(means.as_flattened().first_chunk().map_or([0; SIDE * SIDE], |means| {
-            means.map(|mean: f32| mean.round().clamp(0.0, 255.0) as u8)
-        }))
+        let mut levels = [0; COMPARED * COMPARED];
+        let pairs = means.chunks_exact(SIDE / COMPARED);
+        for (line, pair) in levels.chunks_exact_mut(COMPARED).zip(pairs) {
+            for (column, level) in line.iter_mut().enumerate() {
+                let columns = column * SIDE / COMPARED..(column + 1) * SIDE / COMPARED;
+                let parts = pair.iter().filter_map(|line| line.get(columns.clone())).flatten();
+                *level = (parts.sum::<f32>() * 4.0).round().clamp(0.0, 4080.0) as u16;
+            }
+        }
+        Ok(levels)
     }
 
     /// The mean luma in each of 32 x 32 equal parts of the image, upright.
@@ -207,6 +217,8 @@ fn hash(means: &[[f32; SIDE]; SIDE]) -> Seen {
     Seen::Hash(bits.fold(0, |all, bit| all | bit))
 }
 
+/// Parts of a level in [`Levels`].
+const LEVEL: i64 = 16;
 /// The most by which levels of the same image differ, as a root mean square, after encoding it again
 /// and resizing it.
 const MAX_DIFFERENCE: f64 = 8.0;
@@ -229,9 +241,9 @@ pub(super) fn differences(a: &Levels, b: &Levels) -> (f64, f64) {
         squares = [squares[0] + a * a, squares[1] + b * b];
         squared_differences += (a - b) * (a - b);
     }
-    let n = (SIDE * SIDE) as i64;
+    let n = (COMPARED * COMPARED) as i64;
     let spread = |sum: i64, square: i64| ((n * square - sum * sum) as f64).max(0.0).sqrt();
     let difference = spread(sums[0] - sums[1], squared_differences);
     let contrast = spread(sums[0], squares[0]).min(spread(sums[1], squares[1]));
-    (difference / n as f64, difference / contrast.max(1.0))
+    (difference / (n * LEVEL) as f64, difference / contrast.max(1.0))
 }

@@ -9,7 +9,7 @@
 //!    their median (the construction known as pHash).
 //! 2. Hashes that differ in a few bits at most are found by an index over four parts of them, without
 //!    comparing all with all.
-//! 3. Of those candidates the 32 x 32 levels are made again and compared: a hash alone calls too
+//! 3. Of those candidates the levels are made again and compared, averaged to 16 x 16: a hash alone calls too
 //!    many different images equal.
 mod exact;
 mod groups;
@@ -26,6 +26,7 @@ use crate::{
     ByteCount, Context, document,
     options::from_object,
     pack::threads,
+    sources::is_plain_folder,
     stats::{check_place, write},
 };
 use fdconvert_core::{Error, Limits, MaxDecompressed, Message, Reader, Result, named};
@@ -38,8 +39,9 @@ use std::{
     time::Instant,
 };
 
-/// Bits in which hashes of the same image differ at most, unless it is said otherwise.
-const DISTANCE: u32 = 10;
+/// Bits in which hashes of the same image differ at most, unless it is said otherwise: the most for
+/// which no band may differ in two bits.
+const DISTANCE: u32 = 7;
 
 /// What counts as equal, and what is written.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -110,7 +112,7 @@ pub struct Duplicates {
 /// result here, no error; samples that cannot be read are listed.
 ///
 /// Takes 17 bytes of memory a sample while they are read, some 70 while pairs of hashes are searched,
-/// and 1 KiB for each sample whose hash is near another's.
+/// and half a KiB for each sample whose hash is near another's.
 ///
 /// # Errors
 /// Those of [`open`](crate::open); `Usage` without a dataset or images, and where a file of keys
@@ -145,7 +147,8 @@ pub fn find_duplicates_with(
     let open = |path: &PathBuf| fdconvert_reader::open_within(path, limit);
     let readers: Vec<Box<dyn Reader>> = datasets.iter().map(open).collect::<Result<_>>()?;
     let readers: Vec<&dyn Reader> = readers.iter().map(|reader| &**reader).collect();
-    let set = Datasets::new(&readers)?;
+    let folders = datasets.iter().map(|path| is_plain_folder(path)).collect::<Result<_>>()?;
+    let set = Datasets::new(&readers, folders)?;
     let mut found = pool.install(|| {
         if options.keys.is_some() {
             keep::check(&set)?;
@@ -194,10 +197,12 @@ struct Datasets<'a> {
     readers: Vec<&'a dyn Reader>,
     /// The number of the first sample of each dataset, and of what would follow.
     starts: Vec<u64>,
+    /// Which of them are folders of files, whose folders may be splits.
+    folders: Vec<bool>,
 }
 
 impl<'a> Datasets<'a> {
-    fn new(readers: &[&'a dyn Reader]) -> Result<Self> {
+    fn new(readers: &[&'a dyn Reader], folders: Vec<bool>) -> Result<Self> {
         if readers.is_empty() {
             return Err(Error::usage("dataset", "name at least one"));
         }
@@ -215,7 +220,7 @@ impl<'a> Datasets<'a> {
             let what = format!("{end} samples are more than this takes: {}", u32::MAX);
             return Err(Error::usage("dataset", what));
         }
-        Ok(Self { readers: readers.to_vec(), starts })
+        Ok(Self { readers: readers.to_vec(), starts, folders })
     }
 
     fn len(&self) -> u64 {

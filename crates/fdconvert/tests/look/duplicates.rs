@@ -1,5 +1,7 @@
-use super::{cropped, empty, jpeg, kodak, png, resized, write};
+use super::{cropped, decoded, files, jpeg, kodak, png, resized, write};
 use fdconvert::{Duplicates, DuplicatesOptions, Pack, PackOptions, Pixels, find_duplicates};
+use fdconvert_codec::orient;
+use fdconvert_core::probe::probe;
 use fdconvert_testkit::fixtures;
 use std::{
     collections::BTreeSet,
@@ -79,12 +81,21 @@ fn planted_duplicates_are_found_and_other_photos_are_not() {
     assert_eq!(groups(&find(&[&shards], true, 2)), groups(&near));
 }
 
+/// Files of the same pixels that their EXIF turns, and what they show as files without.
 #[test]
-fn turned_photos_show_what_stands_upright() {
-    let turned = fixtures::photos().join("turned");
-    let found = find(&[&turned], true, 2);
-    assert_eq!(found.groups.len(), 1, "{:?}", groups(&found));
-    assert_eq!(found.groups[0].samples.len(), 8);
+fn turned_photos_are_what_they_show() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("some");
+    for file in files(&fixtures::photos().join("turned")) {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let bytes = fs::read(&file).unwrap();
+        let upright = orient(decoded(&file), probe(&bytes).unwrap().orientation);
+        let named =
+            [(format!("{name}-a.jpg"), bytes), (format!("{name}-b.jpg"), jpeg(&upright, 90))];
+        write(&folder, &named);
+    }
+    let group = |number: usize| ["a", "b"].map(|it| format!("exif-{number}-{it}.jpg")).to_vec();
+    assert_eq!(groups(&find(&[&folder], true, 2)), (1..=8).map(group).collect());
 }
 
 #[test]
@@ -123,7 +134,7 @@ fn keys_to_keep_are_what_packing_takes() {
     let found = find_duplicates([&folder], &options).unwrap();
     assert_eq!(found.kept_keys, Some(72));
     let out = root.path().join("clean");
-    let pack = PackOptions::default().format("wds").keys(&list);
+    let pack = PackOptions::default().format("wds").keys(list.clone());
     assert_eq!(Pack::new([&folder], &out).options(pack).run().unwrap().samples, 72);
     assert_eq!(find(&[&out], false, 1).groups, []);
 
@@ -155,17 +166,14 @@ fn damage_is_listed_and_stops_nothing() {
 }
 
 #[test]
-fn nothing_has_no_duplicates() {
+fn what_means_nothing_is_refused() {
     let root = tempfile::tempdir().unwrap();
-    let out = root.path().join("empty.beton");
-    empty(&out);
-    for near in [false, true] {
-        let found = find(&[&out, &out], near, 1);
-        assert_eq!((&found.groups[..], &found.samples[..]), (&[][..], &[0, 0][..]));
-    }
-    let none: [&Path; 0] = [];
-    assert!(find_duplicates(none, &DuplicatesOptions::default()).is_err());
+    let refused = |datasets: &[&Path], options: &DuplicatesOptions| {
+        find_duplicates(datasets, options).unwrap_err().to_string()
+    };
+    assert!(refused(&[root.path()], &DuplicatesOptions::default()).contains("no image"));
+    assert!(refused(&[], &DuplicatesOptions::default()).contains("at least one"));
     let mut options = DuplicatesOptions::default();
     options.distance = 16;
-    assert!(find_duplicates([&out], &options).unwrap_err().to_string().contains("0 to 15"));
+    assert!(refused(&[root.path()], &options).contains("0 to 15"));
 }

@@ -4,10 +4,7 @@ mod sheet;
 mod stats;
 
 use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer};
-use fdconvert_core::{
-    Codec, Common, Create, Encoded, FieldSpec, Format, Kind, Limits, Pixels, Provenance, Schema,
-    Shard, probe::probe,
-};
+use fdconvert_core::{Codec, Encoded, Limits, Pixels, probe::probe};
 use fdconvert_testkit::fixtures;
 use std::{
     fs,
@@ -69,25 +66,4 @@ fn write(folder: &Path, named: &[(String, Vec<u8>)]) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
-}
-
-/// A beton without samples.
-fn empty(out: &Path) {
-    let formats = fdconvert::formats();
-    let beton: &dyn Format = &**formats.iter().find(|format| format.name() == "beton").unwrap();
-    let label = FieldSpec::label("label", ["cat".to_owned()].into_iter().collect());
-    let schema = Schema::new(vec![FieldSpec::new("image", Kind::Image), label]).unwrap();
-    let (shard, common, provenance) = (Shard::whole(0), Common::default(), Provenance::default());
-    let writer = beton.create(&Create {
-        out,
-        schema: &schema,
-        shard: &shard,
-        common: &common,
-        provenance: &provenance,
-        fingerprint: [0; 16],
-        stamp: [0; 16],
-        overwrite: false,
-        entry_points: false,
-    });
-    writer.unwrap().finish().unwrap();
 }

@@ -1,4 +1,4 @@
-use super::{decoded, empty, jpeg, kodak, png, write};
+use super::{decoded, jpeg, kodak, png, write};
 use fdconvert::{Pixels, Sheet, SheetOptions, sheet};
 use fdconvert_testkit::fixtures;
 use std::{
@@ -94,11 +94,11 @@ fn what_cannot_be_shown_is_a_cross_or_an_error() {
     assert_eq!((at(20, 20), at(10, 20)), (vec![200; 3], at(0, 0)));
     assert!(at(40, 4)[0] > 150 && at(40, 4)[1] < 100);
 
-    let none = root.path().join("empty.beton");
-    empty(&none);
     let refused = |options: &SheetOptions, dataset: &Path| {
         sheet(dataset, &out, options).unwrap_err().to_string()
     };
-    assert!(refused(&options(10, 32, 1), &none).contains("no sample to show"));
+    let mut none = options(10, 32, 1);
+    none.r#where = Some("width > 1000".into());
+    assert!(refused(&none, &photos(root.path())).contains("no sample to show"));
     assert!(refused(&options(10, 7, 1), &folder).contains("8 to 1024"));
 }

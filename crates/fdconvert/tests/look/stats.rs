@@ -1,4 +1,4 @@
-use super::{decoded, empty, files, jpeg, kodak, png, write};
+use super::{decoded, files, jpeg, kodak, png, write};
 use fdconvert::{DatasetStats, Pack, PackOptions, StatsOptions, stats};
 use fdconvert_testkit::fixtures;
 use std::{fs, path::Path};
@@ -97,7 +97,7 @@ fn sizes_classes_and_copies_are_counted_from_the_index() {
 }
 
 #[test]
-fn damage_and_emptiness_are_counted() {
+fn damage_is_counted_and_emptiness_refused() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("some");
     write(&folder, &[("a.jpg".into(), jpeg(&kodak()[0], 90))]);
@@ -109,9 +109,7 @@ fn damage_and_emptiness_are_counted() {
     let pixels = alone.pixels.unwrap();
     assert_eq!((alone.counts.n_unreadable, pixels.images, pixels.unreadable), (1, 1, 2));
 
-    let out = root.path().join("empty.beton");
-    empty(&out);
-    let found = of(&out, true, 1);
-    let pixels = found.pixels.unwrap();
-    assert_eq!((found.samples, pixels.images, pixels.mean), (0, 0, [0.0; 3]));
+    let nothing = tempfile::tempdir().unwrap();
+    let refused = stats(nothing.path(), &StatsOptions::default()).unwrap_err();
+    assert!(refused.to_string().contains("no image"), "{refused}");
 }
