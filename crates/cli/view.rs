@@ -6,7 +6,7 @@ use fdconvert_core::Result;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-#[cfg_attr(not(feature = "view"), expect(dead_code, reason = "there is no viewer in this build"))]
+#[cfg_attr(not(feature = "view"), allow(dead_code, reason = "there is no viewer in this build"))]
 pub(crate) struct ViewArgs {
     /// Folder of images, packed dataset or recipe; a path or a URL
     pub(crate) dataset: PathBuf,
