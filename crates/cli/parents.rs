@@ -73,6 +73,7 @@ fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
         | Command::Clean(_)
         | Command::Index(_)
         | Command::Inspect(_)
+        | Command::View(_)
         | Command::Verify(_)
         | Command::Diff(_)
         | Command::Gpu(_)
