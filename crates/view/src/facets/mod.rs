@@ -265,12 +265,14 @@ impl Counts {
     }
 }
 
+/// What a value is called; `None` for one that is not listed.
+type Naming<'a> = Box<dyn Fn(i64) -> Option<Named> + 'a>;
+
 impl Facet {
     fn document(&self, dataset: &Dataset) -> Option<Json> {
         let (name, title) = (&self.name, &self.title);
         let published = dataset.catalog.published();
-        let (values, named): (&Values, Box<dyn Fn(i64) -> Option<Named> + '_>) = match &self.counts
-        {
+        let (values, named): (&Values, Naming<'_>) = match &self.counts {
             Counts::Numbers(_, numbers) => {
                 let mut document = json!({"name": name, "title": title, "kind": "numbers"});
                 let object = document.as_object_mut()?;
