@@ -2268,7 +2268,7 @@ ${number2}`,
     ["?", "these keys"]
   ];
   function showKeys() {
-    if (document.querySelector("dialog") !== null) return;
+    if (document.querySelector("dialog[open]") !== null) return;
     const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
     const list = h(
       "dl",
@@ -2955,7 +2955,7 @@ ${number2}`,
   var NO_TEXT = /* @__PURE__ */ new Set(["checkbox", "range"]);
   function key(event) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (document.querySelector("dialog") !== null) return;
+    if (document.querySelector("dialog[open]") !== null) return;
     const { target } = event;
     const types = target instanceof HTMLSelectElement || target instanceof HTMLInputElement && !NO_TEXT.has(target.type);
     if (types && event.key !== "Escape") return;
