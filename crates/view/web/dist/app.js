@@ -333,6 +333,7 @@
   };
 
   // src/about.ts
+  var MAX_NAMES = 5e3;
   var AboutView = class {
     root;
     title;
@@ -391,13 +392,19 @@
   function schema(fields) {
     const classes2 = ({ name: name2, classes: classes3 }) => {
       if (!Array.isArray(classes3) || classes3.length === 0) return "";
-      const names = classes3.map((text, label) => `${label}: ${text}`).join("\n");
-      return h(
+      const root = h(
         "details",
         null,
-        h("summary", null, plural(classes3.length, "class", "classes")),
-        longText(`Classes of ${name2}`, names)
+        h("summary", null, plural(classes3.length, "class", "classes"))
       );
+      root.addEventListener("toggle", () => {
+        if (!root.open || root.childElementCount > 1) return;
+        const names = classes3.slice(0, MAX_NAMES).map((text, label) => `${label}: ${text}`);
+        if (classes3.length > MAX_NAMES)
+          names.push(`and ${count(classes3.length - MAX_NAMES)} more`);
+        root.append(longText(`Classes of ${name2}`, names.join("\n")));
+      });
+      return root;
     };
     const rows = fields.map(
       (field) => h(
@@ -1723,6 +1730,7 @@ ${number2}`,
 
   // src/values.ts
   var AT_ONCE2 = 8;
+  var MAX_NAMED = 200;
   var ValuesBody = class {
     constructor(app2, name2, filters, choose) {
       this.app = app2;
@@ -1767,11 +1775,9 @@ ${number2}`,
       this.draw();
     }
     draw() {
-      const all = this.all();
       const text = this.find.value.trim().toLowerCase();
-      const found = all.filter(
-        ({ title, value }) => `${title} ${value}`.toLowerCase().includes(text)
-      );
+      const all = this.all(text);
+      const found = all.filter((value) => fits(value, text));
       if (this.start >= found.length) this.start = 0;
       const shown = found.slice(this.start, this.start + AT_ONCE2);
       const most = Math.max(1, ...all.map(({ n }) => n ?? 0));
@@ -1782,7 +1788,7 @@ ${number2}`,
       this.find.hidden = all.length <= AT_ONCE2;
       const last = this.start + shown.length;
       this.pager.hidden = found.length <= AT_ONCE2 && (this.more === 0 || text !== "");
-      const rest = this.more > 0 && text === "" ? `, and ${count(this.more)} rarer` : "";
+      const rest = this.more > 0 && text === "" ? `, ${count(this.more)} rarer` : "";
       say(
         this.where,
         shown.length === 0 ? "none" : `${this.start + 1}–${last} of ${count(found.length)}${rest}`
@@ -1791,7 +1797,7 @@ ${number2}`,
       this.next.disabled = last >= found.length;
     }
     /** What was counted, what is chosen without having been counted, and classes that have a name. */
-    all() {
+    all(text) {
       const all = this.known.map(({ value, title, n }) => ({
         value: String(value),
         title,
@@ -1804,13 +1810,19 @@ ${number2}`,
         if (!have.has(value)) all.push({ value, title: titleOf(value), n: null });
         have.add(value);
       }
-      if (this.name === "class" && this.find.value !== "") {
-        for (const [value, title] of this.app.classes().entries()) {
-          if (!have.has(String(value))) all.push({ value: String(value), title, n: null });
-        }
-      }
+      if (this.name === "class" && text !== "") all.push(...this.named(text, have));
       const isChosen = ({ value }) => chosen.has(value);
       return all.length <= AT_ONCE2 ? all : [...all.filter(isChosen), ...all.filter((value) => !isChosen(value))];
+    }
+    /** Classes with such a name that were not counted; of a million of them, the first few. */
+    named(text, have) {
+      const found = [];
+      for (const [value, title] of this.app.classes().entries()) {
+        const shown = { value: String(value), title, n: null };
+        if (fits(shown, text) && !have.has(shown.value)) found.push(shown);
+        if (found.length === MAX_NAMED) break;
+      }
+      return found;
     }
     button({ value, title, n }, most) {
       let button = this.buttons.get(value);
@@ -1836,6 +1848,9 @@ ${number2}`,
       return button;
     }
   };
+  function fits({ value, title }, text) {
+    return title.toLowerCase().includes(text) || value.includes(text);
+  }
 
   // src/panel.ts
   var POLL_MS3 = 800;
@@ -2253,7 +2268,7 @@ ${number2}`,
     ["?", "these keys"]
   ];
   function showKeys() {
-    if (document.querySelector("dialog") !== null) return;
+    if (document.querySelector("dialog[open]") !== null) return;
     const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
     const list = h(
       "dl",
@@ -2408,7 +2423,7 @@ ${number2}`,
 
   // src/overlay.ts
   var KINDS = ["boxes", "polygons", "keypoints", "masks", "names"];
-  var MAX_NAMES = 200;
+  var MAX_NAMES2 = 200;
   function overlay(objects, masks) {
     const [width, height] = objects.size;
     const drawing = s("svg", {
@@ -2421,7 +2436,7 @@ ${number2}`,
     for (const mask of masks) drawing.append(maskImage(mask, objects.size));
     const items = [...objects.items].sort((a, b) => area(b) - area(a));
     for (const item of items) drawing.append(shape(item, objects.size));
-    for (const item of items.slice(-MAX_NAMES)) {
+    for (const item of items.slice(-MAX_NAMES2)) {
       const its = name(item, objects.size);
       if (its !== null) names.append(its);
     }
@@ -2596,7 +2611,7 @@ ${number2}`,
       const scale = this.fitted && room > 0 ? Math.min(room, MAX_ENLARGED) : 1;
       this.frame.style.width = `${Math.max(1, Math.floor(width * scale))}px`;
       this.frame.style.height = `${Math.max(1, Math.floor(height * scale))}px`;
-      this.frame.classList.toggle("enlarged", scale >= 2);
+      this.frame.classList.toggle("enlarged", scale >= 4);
       say(this.zoom, `${Math.round(scale * 100)} %`);
     }
   };
@@ -2940,7 +2955,7 @@ ${number2}`,
   var NO_TEXT = /* @__PURE__ */ new Set(["checkbox", "range"]);
   function key(event) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (document.querySelector("dialog") !== null) return;
+    if (document.querySelector("dialog[open]") !== null) return;
     const { target } = event;
     const types = target instanceof HTMLSelectElement || target instanceof HTMLInputElement && !NO_TEXT.has(target.type);
     if (types && event.key !== "Escape") return;

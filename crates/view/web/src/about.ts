@@ -7,6 +7,9 @@ import { h, longText } from "./dom";
 import { count, plural, short } from "./format";
 import type { Dataset, Field } from "./types";
 
+/** Classes that are listed. */
+const MAX_NAMES = 5000;
+
 export class AboutView implements Page {
     readonly root: HTMLElement;
     readonly title: string;
@@ -74,13 +77,20 @@ function summary(dataset: Dataset): HTMLElement {
 function schema(fields: Field[]): HTMLElement {
     const classes = ({ name, classes }: Field) => {
         if (!Array.isArray(classes) || classes.length === 0) return "";
-        const names = classes.map((text, label) => `${label}: ${text}`).join("\n");
-        return h(
+        const root = h(
             "details",
             null,
             h("summary", null, plural(classes.length, "class", "classes")),
-            longText(`Classes of ${name}`, names),
         );
+        // A million names are not put into the page before they are looked for, and not all then.
+        root.addEventListener("toggle", () => {
+            if (!root.open || root.childElementCount > 1) return;
+            const names = classes.slice(0, MAX_NAMES).map((text, label) => `${label}: ${text}`);
+            if (classes.length > MAX_NAMES)
+                names.push(`and ${count(classes.length - MAX_NAMES)} more`);
+            root.append(longText(`Classes of ${name}`, names.join("\n")));
+        });
+        return root;
     };
     const rows = fields.map((field) =>
         h(

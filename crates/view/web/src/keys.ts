@@ -18,7 +18,7 @@ const KEYS: [string, string][] = [
 ];
 
 export function showKeys(): void {
-    if (document.querySelector("dialog") !== null) return;
+    if (document.querySelector("dialog[open]") !== null) return;
     const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
     const list = h(
         "dl",

@@ -85,7 +85,7 @@ const NO_TEXT = new Set(["checkbox", "range"]);
 
 function key(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (document.querySelector("dialog") !== null) return;
+    if (document.querySelector("dialog[open]") !== null) return;
     const { target } = event;
     const types =
         target instanceof HTMLSelectElement ||

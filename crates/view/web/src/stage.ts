@@ -77,7 +77,7 @@ export class Stage {
         const scale = this.fitted && room > 0 ? Math.min(room, MAX_ENLARGED) : 1;
         this.frame.style.width = `${Math.max(1, Math.floor(width * scale))}px`;
         this.frame.style.height = `${Math.max(1, Math.floor(height * scale))}px`;
-        this.frame.classList.toggle("enlarged", scale >= 2);
+        this.frame.classList.toggle("enlarged", scale >= 4);
         say(this.zoom, `${Math.round(scale * 100)} %`);
     }
 }

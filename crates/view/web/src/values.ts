@@ -7,6 +7,8 @@ import { count } from "./format";
 import type { Facet, FacetValue } from "./types";
 
 const AT_ONCE = 8;
+/** Classes that are listed by their name alone. */
+const MAX_NAMED = 200;
 
 interface Shown {
     value: string;
@@ -59,11 +61,9 @@ export class ValuesBody {
     }
 
     private draw(): void {
-        const all = this.all();
         const text = this.find.value.trim().toLowerCase();
-        const found = all.filter(({ title, value }) =>
-            `${title} ${value}`.toLowerCase().includes(text),
-        );
+        const all = this.all(text);
+        const found = all.filter((value) => fits(value, text));
         if (this.start >= found.length) this.start = 0;
         const shown = found.slice(this.start, this.start + AT_ONCE);
         const most = Math.max(1, ...all.map(({ n }) => n ?? 0));
@@ -76,7 +76,7 @@ export class ValuesBody {
         this.find.hidden = all.length <= AT_ONCE;
         const last = this.start + shown.length;
         this.pager.hidden = found.length <= AT_ONCE && (this.more === 0 || text !== "");
-        const rest = this.more > 0 && text === "" ? `, and ${count(this.more)} rarer` : "";
+        const rest = this.more > 0 && text === "" ? `, ${count(this.more)} rarer` : "";
         say(
             this.where,
             shown.length === 0
@@ -88,7 +88,7 @@ export class ValuesBody {
     }
 
     /** What was counted, what is chosen without having been counted, and classes that have a name. */
-    private all(): Shown[] {
+    private all(text: string): Shown[] {
         const all: Shown[] = this.known.map(({ value, title, n }) => ({
             value: String(value),
             title,
@@ -102,16 +102,23 @@ export class ValuesBody {
             if (!have.has(value)) all.push({ value, title: titleOf(value), n: null });
             have.add(value);
         }
-        if (this.name === "class" && this.find.value !== "") {
-            for (const [value, title] of this.app.classes().entries()) {
-                if (!have.has(String(value))) all.push({ value: String(value), title, n: null });
-            }
-        }
+        if (this.name === "class" && text !== "") all.push(...this.named(text, have));
         // Of many, those that are chosen must not be looked for.
         const isChosen = ({ value }: Shown) => chosen.has(value);
         return all.length <= AT_ONCE
             ? all
             : [...all.filter(isChosen), ...all.filter((value) => !isChosen(value))];
+    }
+
+    /** Classes with such a name that were not counted; of a million of them, the first few. */
+    private named(text: string, have: Set<string>): Shown[] {
+        const found: Shown[] = [];
+        for (const [value, title] of this.app.classes().entries()) {
+            const shown = { value: String(value), title, n: null };
+            if (fits(shown, text) && !have.has(shown.value)) found.push(shown);
+            if (found.length === MAX_NAMED) break;
+        }
+        return found;
     }
 
     private button({ value, title, n }: Shown, most: number): HTMLButtonElement {
@@ -137,4 +144,8 @@ export class ValuesBody {
         button.style.setProperty("--share", `${((n ?? 0) / most) * 100}%`);
         return button;
     }
+}
+
+function fits({ value, title }: Shown, text: string): boolean {
+    return title.toLowerCase().includes(text) || value.includes(text);
 }
