@@ -58,7 +58,7 @@ pub(crate) fn color(label: u16) -> [u8; 4] {
     // Steps of the golden angle come close to no earlier colour for long.
     const GOLDEN: f32 = 0.618_034;
     let hue = (f32::from(label) * GOLDEN).fract() * 6.0;
-    let value = if label % 2 == 0 { 0.95 } else { 0.75 };
+    let value = if label.is_multiple_of(2) { 0.95 } else { 0.75 };
     let channel = |shift: f32| {
         let at = (hue + shift) % 6.0;
         let level = (at - 3.0).abs() - 1.0;

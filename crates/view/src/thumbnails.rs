@@ -1,7 +1,7 @@
 //! Small images that were made lately, within a budget of bytes.
 use crate::answer::Answer;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     sync::{Mutex, PoisonError},
 };
 
@@ -17,7 +17,7 @@ pub(crate) struct Thumbnails(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
-    images: HashMap<Key, (Answer, u64)>,
+    images: BTreeMap<Key, (Answer, u64)>,
     /// By the time of the last request, the oldest first.
     by_time: BTreeMap<u64, Key>,
     time: u64,

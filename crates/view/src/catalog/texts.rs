@@ -1,5 +1,5 @@
 //! Texts of a field, each once.
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// More different texts than this are names or captions, and nothing to choose by.
 const MOST: usize = 10_000;
@@ -13,7 +13,7 @@ pub(crate) const NO_TEXT: u32 = u32::MAX;
 /// The different texts of a field, by number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Texts {
-    numbers: HashMap<Arc<str>, u32>,
+    numbers: BTreeMap<Arc<str>, u32>,
     texts: Vec<Arc<str>>,
     is_given_up: bool,
 }

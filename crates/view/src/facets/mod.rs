@@ -269,8 +269,7 @@ impl Facet {
     fn document(&self, dataset: &Dataset) -> Option<Json> {
         let (name, title) = (&self.name, &self.title);
         let published = dataset.catalog.published();
-        let (values, named): (&Values, Box<dyn Fn(i64) -> Option<Named> + '_>) = match &self.counts
-        {
+        let (values, named): (&Values, Naming<'_>) = match &self.counts {
             Counts::Numbers(_, numbers) => {
                 let mut document = json!({"name": name, "title": title, "kind": "numbers"});
                 let object = document.as_object_mut()?;
@@ -301,6 +300,9 @@ impl Facet {
         }))
     }
 }
+
+/// Names values; those that stand for nothing have no name.
+type Naming<'a> = Box<dyn Fn(i64) -> Option<Named> + 'a>;
 
 /// A value as the parameter has it, and as people read it.
 struct Named {

@@ -1,19 +1,19 @@
 //! How often each value comes.
 use super::Named;
 use serde_json::{Value as Json, json};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Values that are listed, the most frequent ones.
 const LISTED: usize = 200;
 
-/// Small numbers, which most classes are, are counted without hashing.
+/// Small numbers, which most classes are, are counted in a list.
 const SMALL: usize = 1 << 16;
 
 /// Counts by value.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     small: Vec<u64>,
-    others: HashMap<i64, u64>,
+    others: BTreeMap<i64, u64>,
 }
 
 impl Values {
