@@ -304,6 +304,9 @@ impl Facet {
     }
 }
 
+/// Names values; those that stand for nothing have no name.
+type Naming<'a> = Box<dyn Fn(i64) -> Option<Named> + 'a>;
+
 /// A value as the parameter has it, and as people read it.
 struct Named {
     value: Json,

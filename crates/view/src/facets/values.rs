@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Values that are listed, the most frequent ones.
 const LISTED: usize = 200;
 
-/// Small numbers, which most classes are, are counted without hashing.
+/// Small numbers, which most classes are, are counted in a list.
 const SMALL: usize = 1 << 16;
 
 /// Counts by value.
