@@ -11,7 +11,13 @@ use std::{
 
 /// Starts it; the process, its standard output, and the first line of that.
 fn start(args: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, String) {
-    let mut command = fdconvert();
+    start_as(fdconvert(), args)
+}
+
+fn start_as(
+    mut command: Command,
+    args: &[&str],
+) -> (Child, BufReader<std::process::ChildStdout>, String) {
     let command = command.arg("view").args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
@@ -84,6 +90,36 @@ fn it_compares_and_prints_a_document() {
     );
     let second: Value = serde_json::from_str(&get(address, "api/dataset?set=b")).unwrap();
     assert_eq!(second["format"], "wds");
+    assert_eq!(stop(child, out), (Some(0), String::new()));
+}
+
+#[cfg(feature = "stores")]
+#[test]
+fn a_dataset_in_a_store_is_shown_and_checked() {
+    let root = tempfile::tempdir().unwrap();
+    let (photos, bucket) = (root.path().join("photos"), root.path().join("stores/bucket"));
+    common::tree(&photos, &["a/1.png", "a/2.png", "b/3.png"]);
+    std::fs::create_dir_all(&bucket).unwrap();
+    ok(&[&"pack", &photos, &bucket.join("p.beton")]);
+    let server = fdconvert_testkit::server::Server::start(&root.path().join("stores"));
+    let mut command = fdconvert();
+    command.envs(server.variables());
+    let (child, out, line) = start_as(command, &["s3://bucket/p.beton"]);
+    let address = line.trim_end();
+    let until = |path: &str, numbers: [&str; 2]| loop {
+        let answer: Value = serde_json::from_str(&get(address, path)).unwrap();
+        if answer[numbers[0]] == answer[numbers[1]] {
+            return answer;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    let facets = until("api/facets", ["scanned", "samples"])["facets"].clone();
+    let codec = facets.as_array().unwrap().iter().find(|facet| facet["name"] == "codec").unwrap();
+    assert_eq!(codec["values"][0]["n"], 3, "{facets}");
+    let sample: Value = serde_json::from_str(&get(address, "api/sample/2")).unwrap();
+    assert_eq!((&sample["key"], &sample["verified"]), (&"b/3.png".into(), &true.into()));
+    let damage = until("api/damage", ["checked", "samples"]);
+    assert_eq!(damage["found"], 0, "{damage}");
     assert_eq!(stop(child, out), (Some(0), String::new()));
 }
 
