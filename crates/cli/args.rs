@@ -67,7 +67,7 @@ pub(crate) enum Command {
     /// Read datasets as training does: images/s, and what bounds them
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
-    /// Carry out the experiment of a paper here, beside other loaders, and draw its figures
+    /// Carry out the experiment of a paper here, beside other loaders
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
     /// Write a dataset's images back as files in class folders
