@@ -13,6 +13,7 @@ use crate::{
         REPRODUCE_EXAMPLES, SAMPLE_EXAMPLES, SHEET_EXAMPLES, STATS_EXAMPLES, TEMPLATE,
         UNPACK_EXAMPLES, VERIFY_EXAMPLES, VIEW_EXAMPLES,
     },
+    inspect::InspectArgs,
     metadata::MetadataArgs,
     profile::args::ProfileArgs,
     reproduce::args::ReproduceArgs,
@@ -68,7 +69,7 @@ pub(crate) enum Command {
     /// Read datasets as training does: images/s, and what bounds them
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
-    /// Carry out the experiment of a paper here, beside other loaders, and draw its figures
+    /// Carry out the experiment of a paper here, beside other loaders
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
     /// Write a dataset's images back as files in class folders
@@ -573,30 +574,6 @@ pub(crate) struct UnpackArgs {
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
-    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
-    #[arg(long, value_name = "SIZE", hide_short_help = true)]
-    pub(crate) max_decompressed: Option<ByteCount>,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct InspectArgs {
-    /// Dataset to look at
-    pub(crate) dataset: PathBuf,
-    /// Also list the first N samples
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) samples: u64,
-    /// Count classes, codecs and sizes however many samples there are; without it up to 20,000
-    ///
-    /// Images with metadata are counted, too: EXIF, positions (GPS), XMP, comments. Every sample is
-    /// looked at: files of a folder are opened, fractals are rendered.
-    #[arg(long)]
-    pub(crate) stats: bool,
-    /// Hash keys, fields and all values: equal for datasets of the same samples in the same order,
-    /// whatever their formats
-    #[arg(long)]
-    pub(crate) hash: bool,
     /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,

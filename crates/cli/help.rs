@@ -1,20 +1,12 @@
 //! What stands below the options of a command: examples to copy.
 
-macro_rules! exit_status {
-    () => {
-        "Exit status: 0 complete, 1 samples skipped, damage or differences found, 2 not done, 130 stopped."
-    };
-}
-
 /// For the manual page.
-pub(crate) const EXIT_STATUS: &str = exit_status!();
+pub(crate) const EXIT_STATUS: &str = "Exit status: 0 complete, 1 samples skipped, damage or differences found, 2 not done, 130 stopped.";
 
-/// All commands on a screen of 24 lines: no empty line between its parts. Options of stores are in the
-/// help of each command.
-pub(crate) const TEMPLATE: &str = concat!(
-    "{about}\n{usage-heading} {usage} (-h, --help, -V, --version); commands:\n{subcommands}\n",
-    exit_status!()
-);
+/// All commands on a screen of 24 lines: one line above them, and one below. Options of stores are in
+/// the help of each command.
+pub(crate) const TEMPLATE: &str = "{about} {usage-heading} {usage}:\n{subcommands}
+Options: -h, -V. Exit status: 0 complete, 1 data problems, 2 not done, 130 stopped.";
 
 /// Closes the short help.
 pub(crate) const MORE: &str = "`--help` shows all options, the formats and examples.";

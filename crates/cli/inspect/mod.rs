@@ -1,14 +1,39 @@
 //! `fdconvert inspect`.
 mod stats;
 
-use crate::{Outcome, Session, args::InspectArgs, listen::Listener, output};
-use fdconvert::{InspectOptions, Inspected, inspect_with};
+use crate::{Outcome, Session, args::Common, listen::Listener, output};
+use clap::Args;
+use fdconvert::{ByteCount, InspectOptions, Inspected, inspect_with};
 use fdconvert_core::{Encoded, Kind, Result, Shown, Value};
 use serde_json::Value as Json;
-use std::fmt::Write;
+use std::{fmt::Write, path::PathBuf};
 
 /// Class names shown before the rest is only counted.
 const CLASSES_SHOWN: usize = 8;
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Dataset to look at
+    pub(crate) dataset: PathBuf,
+    /// Also list the first N samples
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) samples: u64,
+    /// Count classes, codecs and sizes however many samples there are; without it up to 20,000
+    ///
+    /// Images with metadata are counted, too: EXIF, positions (GPS), XMP, comments. Every sample is
+    /// looked at: files of a folder are opened, fractals are rendered.
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// Hash keys, fields and all values: equal for datasets of the same samples in the same order,
+    /// whatever their formats
+    #[arg(long)]
+    pub(crate) hash: bool,
+    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    pub(crate) max_decompressed: Option<ByteCount>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
 
 pub(crate) fn run(args: &InspectArgs, session: &Session) -> Result<Outcome> {
     let listener = Listener::new(session, args.common.quiet || args.common.json);
