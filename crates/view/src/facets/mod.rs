@@ -265,9 +265,6 @@ impl Counts {
     }
 }
 
-/// What a value is called; `None` for one that is not listed.
-type Naming<'a> = Box<dyn Fn(i64) -> Option<Named> + 'a>;
-
 impl Facet {
     fn document(&self, dataset: &Dataset) -> Option<Json> {
         let (name, title) = (&self.name, &self.title);
