@@ -22,8 +22,9 @@ pub(crate) fn keys(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
         let what = format!("{scanned} of {samples} samples were looked at; ask again later");
         return Err(Failure::not_yet(what));
     }
-    let (mut text, mut seen) = (String::new(), HashSet::new());
-    for index in selection.page(0, u64::MAX) {
+    let samples = selection.page(0, u64::MAX);
+    let (mut text, mut seen) = (String::new(), HashSet::with_capacity(samples.len()));
+    for index in samples {
         let key = dataset.reader().key(index);
         if key.is_empty() || key.contains(['\n', '\r']) {
             let what =
