@@ -117,7 +117,8 @@ def _pictures(images: Any, n_rows: int) -> Iterable[bytes | None]:
     """A PNG of each row; ``None`` for arrays of a shape or type that is no picture."""
     try:
         view = memoryview(_host(images))
-        shape, content = view.shape, view.tobytes()
+        shape: tuple[int, ...] = tuple(view.shape or ())
+        content = view.tobytes()
     except (TypeError, ValueError):
         return [None] * n_rows
     letter = view.format.lstrip("@=<")
