@@ -56,7 +56,7 @@ fn document(
     let names: Option<Names> = serde_json::from_slice(json).ok();
     let names = names.and_then(|names| names.category_name).unwrap_or_default();
     let Some(size) = shown.or(found.size) else {
-        return Err("there is no image, and the document has no `size`".into());
+        return Err("missing `size`: the sample has no image that tells it".into());
     };
     let of = found.size.unwrap_or(size);
     // EXIF turns some images on their side: coordinates are of the upright one then.

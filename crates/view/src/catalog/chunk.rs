@@ -116,7 +116,7 @@ impl Chunk {
         })
     }
 
-    /// Width divided by height; not a number where there is no image.
+    /// Width divided by height; NaN for samples without an image.
     pub(crate) fn aspect(&self, at: usize) -> f64 {
         match (self.widths.get(at), self.heights.get(at)) {
             (Some(&width), Some(&height)) if width > 0 && height > 0 => {
