@@ -970,8 +970,8 @@
     /** Looks at rows from here on until enough of them are to be shown, or no more are there. */
     async walk(signal) {
       let at = this.at;
-      let shown = 0;
-      while (shown < SHOWN) {
+      let shown2 = 0;
+      while (shown2 < SHOWN) {
         const size = this.all.checked ? SHOWN : LOOKED_AT_ONCE;
         const answer2 = await ask(
           `api/compare${query([], { start: at, count: size })}`,
@@ -982,11 +982,11 @@
           at += 1;
           if (!this.all.checked && pair.same) continue;
           this.rows.append(pairRow(pair));
-          shown += 1;
-          if (shown === SHOWN) break;
+          shown2 += 1;
+          if (shown2 === SHOWN) break;
         }
-        if (shown < SHOWN && answer2.rows.length === 0) {
-          if (answer2.scanned >= this.app.dataset.samples) return this.ended(shown);
+        if (shown2 < SHOWN && answer2.rows.length === 0) {
+          if (answer2.scanned >= this.app.dataset.samples) return this.ended(shown2);
           await new Promise((wake) => setTimeout(wake, POLL_MS2));
           if (signal.aborted) return;
         }
@@ -1008,11 +1008,11 @@
         stop
       );
     }
-    ended(shown) {
+    ended(shown2) {
       const none = this.at > 0 ? "No more differ." : "No samples differ.";
       fill(
         this.progress,
-        shown === 0 && h("p", { class: "empty" }, this.all.checked ? "No more rows." : none)
+        shown2 === 0 && h("p", { class: "empty" }, this.all.checked ? "No more rows." : none)
       );
     }
     tell({ counts }) {
@@ -1779,19 +1779,19 @@ ${number2}`,
       const all = this.all(text);
       const found = all.filter((value) => fits(value, text));
       if (this.start >= found.length) this.start = 0;
-      const shown = found.slice(this.start, this.start + AT_ONCE2);
+      const shown2 = found.slice(this.start, this.start + AT_ONCE2);
       const most = Math.max(1, ...all.map(({ n }) => n ?? 0));
       const focused = document.activeElement;
-      fill(this.list, ...shown.map((value) => this.button(value, most)));
+      fill(this.list, ...shown2.map((value) => this.button(value, most)));
       if (focused instanceof HTMLElement && this.list.contains(focused))
         focused.focus({ preventScroll: true });
       this.find.hidden = all.length <= AT_ONCE2;
-      const last = this.start + shown.length;
+      const last = this.start + shown2.length;
       this.pager.hidden = found.length <= AT_ONCE2 && (this.more === 0 || text !== "");
       const rest = this.more > 0 && text === "" ? `, ${count(this.more)} rarer` : "";
       say(
         this.where,
-        shown.length === 0 ? "none" : `${this.start + 1}–${last} of ${count(found.length)}${rest}`
+        shown2.length === 0 ? "none" : `${this.start + 1}–${last} of ${count(found.length)}${rest}`
       );
       this.back.disabled = this.start === 0;
       this.next.disabled = last >= found.length;
@@ -1818,8 +1818,8 @@ ${number2}`,
     named(text, have) {
       const found = [];
       for (const [value, title] of this.app.classes().entries()) {
-        const shown = { value: String(value), title, n: null };
-        if (fits(shown, text) && !have.has(shown.value)) found.push(shown);
+        const shown2 = { value: String(value), title, n: null };
+        if (fits(shown2, text) && !have.has(shown2.value)) found.push(shown2);
         if (found.length === MAX_NAMED) break;
       }
       return found;
@@ -2903,8 +2903,10 @@ ${number2}`,
   var notice = h("div", { class: "notice", role: "alert", hidden: true });
   var app = null;
   var page = null;
+  var shown = "";
   function show(to) {
     if (app === null) return;
+    shown = location.hash;
     const from = page;
     if (from?.show?.(to) !== true) {
       from?.stop();
@@ -2949,8 +2951,11 @@ ${number2}`,
     show(to);
   }
   function note(to) {
+    if (location.hash !== shown) return;
     const hash = format(to);
-    if (hash !== location.hash) history.replaceState(null, "", hash);
+    if (hash === shown) return;
+    history.replaceState(null, "", hash);
+    shown = location.hash;
   }
   var NO_TEXT = /* @__PURE__ */ new Set(["checkbox", "range"]);
   function key(event) {

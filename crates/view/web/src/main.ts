@@ -24,9 +24,12 @@ const pages = h("nav", { class: "pages", "aria-label": "Pages" });
 const notice = h("div", { class: "notice", role: "alert", hidden: true });
 let app: App | null = null;
 let page: Page | null = null;
+/** The fragment that names what is shown. */
+let shown = "";
 
 function show(to: address.Address): void {
     if (app === null) return;
+    shown = location.hash;
     const from = page;
     if (from?.show?.(to) !== true) {
         from?.stop();
@@ -76,8 +79,12 @@ function go(to: address.Address, replace = false): void {
 }
 
 function note(to: address.Address): void {
+    // A link was followed, and its hashchange is still to come: that address must stay.
+    if (location.hash !== shown) return;
     const hash = address.format(to);
-    if (hash !== location.hash) history.replaceState(null, "", hash);
+    if (hash === shown) return;
+    history.replaceState(null, "", hash);
+    shown = location.hash;
 }
 
 /** Kinds of inputs into which no letter goes. */

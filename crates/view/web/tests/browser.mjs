@@ -50,7 +50,7 @@ export function stand(options = {}) {
  * Runs `body` with a page at a fragment, and then looks whether anything was asked of other hosts,
  * failed in a script, or ran that came with the data.
  */
-export async function visit(its, hash, body, options = {}) {
+export async function visit(its, hash, body, { prepare, ...options } = {}) {
     const context = await its.browser.newContext({
         viewport: { width: 1280, height: 800 },
         ...options,
@@ -72,6 +72,7 @@ export async function visit(its, hash, body, options = {}) {
             failed.push(message.text());
     });
     try {
+        await prepare?.(page);
         await page.goto(`${its.address}${hash}`);
         await body(page);
         assert.equal(

@@ -60,6 +60,32 @@ test("links restore what they were made of", async (t) => {
     });
 });
 
+test("the place that the grid notes does not take a followed link's place", async () => {
+    const late = () => {
+        const listen = window.addEventListener.bind(window);
+        window.addEventListener = (name, heard, ...rest) =>
+            listen(
+                name,
+                name === "hashchange" ? (event) => setTimeout(heard, 800, event) : heard,
+                ...rest,
+            );
+    };
+    const { samples } = await its.ask("api/samples?start=2&count=1");
+    const prepare = (page) => page.addInitScript(late);
+    await visit(
+        its,
+        "",
+        async (page) => {
+            await drawn(page);
+            await page.locator('.tile[data-index="0"]').focus();
+            await page.keyboard.press("ArrowRight");
+            await page.locator('.tile[data-index="2"]').click();
+            await page.getByRole("heading", { level: 1 }).getByText(samples[0].key).waitFor();
+        },
+        { prepare },
+    );
+});
+
 test("a sample's page has the image, its fields, and the way to it from Python", async () => {
     await visit(its, "#/sample/0", async (page) => {
         const sample = await its.ask("api/sample/0");
