@@ -50,7 +50,7 @@ pub(crate) enum Command {
     /// Pack a source into a dataset that training reads fast
     #[command(alias = "convert", after_help = MORE, after_long_help = PACK_EXAMPLES)]
     Pack(Box<PackArgs>),
-    /// Fix order and shards of a dataset that several machines will write
+    /// Plan order and shards of a dataset that several machines will write
     #[command(after_help = MORE, after_long_help = PLAN_EXAMPLES)]
     Plan(Box<PlanArgs>),
     /// Complete a dataset whose parts are all packed
@@ -58,10 +58,10 @@ pub(crate) enum Command {
     /// Abort the unfinished uploads that killed runs left (S3)
     #[command(after_help = CLEAN_EXAMPLES)]
     Clean(CleanArgs),
-    /// Make indexes and files for other readers beside existing tar shards
+    /// Write indexes and files for other readers beside existing tar shards
     #[command(after_help = INDEX_EXAMPLES)]
     Index(IndexArgs),
-    /// Categories, single images, contact sheets and fill rates of fractals
+    /// Find categories of fractals, draw images and sheets, measure fill rates
     Fractal(FractalArgs),
     /// Find which share of the images to store as BMP for the fastest reading
     #[command(after_help = PROFILE_EXAMPLES)]
@@ -69,7 +69,7 @@ pub(crate) enum Command {
     /// Read datasets as training does: images/s, and what bounds them
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
-    /// Carry out the experiment of a paper here, beside other loaders
+    /// Reproduce the experiment of a paper, beside other loaders
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(ReproduceArgs),
     /// Write a dataset's images back as files in class folders
@@ -90,7 +90,7 @@ pub(crate) enum Command {
     /// Count classes and sizes; mean and deviation of the channels
     #[command(after_help = STATS_EXAMPLES)]
     Stats(StatsArgs),
-    /// Draw many images of a dataset into one picture
+    /// Draw a contact sheet of a dataset
     #[command(after_help = SHEET_EXAMPLES)]
     Sheet(SheetArgs),
     /// Find samples with equal images, within and across datasets
@@ -109,7 +109,7 @@ pub(crate) enum Command {
     /// Print the manual page of a command, or write all of them
     #[command(after_help = MAN_EXAMPLES)]
     Man(ManArgs),
-    /// Write twelve small photos in class folders, to try things on
+    /// Write twelve sample photos in class folders
     #[command(after_help = SAMPLE_EXAMPLES)]
     Sample(SampleArgs),
 }
@@ -136,7 +136,7 @@ pub(crate) struct ManArgs {
     /// Write the pages of all commands into this folder, e.g. ~/.local/share/man/man1
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub(crate) all: Option<PathBuf>,
-    /// Replace pages that are there
+    /// Overwrite existing pages
     #[arg(long, requires = "all")]
     pub(crate) overwrite: bool,
 }
@@ -161,7 +161,7 @@ pub(crate) struct PackArgs {
     /// recipes`). Several are packed one after the other; their fields must be the same.
     #[arg(required = true, value_name = "SOURCE... OUT")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again
+    /// Cache the listing of SOURCE in FILE for the next run
     ///
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
     /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
@@ -171,7 +171,7 @@ pub(crate) struct PackArgs {
     pub(crate) listing_cache: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) options: OptionArgs,
-    /// Carry out this plan (see `fdconvert plan`); it fixes sources and every option that shapes
+    /// Execute this plan (see `fdconvert plan`); it fixes sources and every option that shapes
     /// the output
     #[arg(long, value_name = "FILE", help_heading = "Shards")]
     pub(crate) plan: Option<PathBuf>,
@@ -199,14 +199,14 @@ pub(crate) struct PackArgs {
         hide_short_help = true
     )]
     pub(crate) parts: Option<u64>,
-    /// With --plan: share the shards with other workers, which may come and go
+    /// With --plan: share the shards with other workers, which may start and stop at any time
     ///
     /// A worker takes a shard that is neither done nor another's, one after the other, and takes
     /// over those of workers that were killed. The last one completes the dataset; there is nothing
     /// to merge.
     #[arg(long, requires = "plan", conflicts_with_all = ["part", "overwrite"], help_heading = "Shards", hide_short_help = true)]
     pub(crate) claim: bool,
-    /// With --claim or --engine: a worker that was not heard of for this long has lost its shard, e.g. 5min
+    /// With --claim or --engine: silence after which others take over a worker's shard, e.g. 5min
     #[arg(
         long,
         value_name = "TIME",
@@ -216,11 +216,11 @@ pub(crate) struct PackArgs {
         hide_short_help = true
     )]
     pub(crate) lease: TimeSpan,
-    /// With --plan: pack on a cluster; Ray and the Python package are to be installed
+    /// With --plan: pack on a cluster; needs Ray and the Python package
     #[arg(long, value_enum, value_name = "NAME", requires = "plan", conflicts_with_all = ["part", "overwrite", "dry_run"], help_heading = "Shards", hide_short_help = true)]
     pub(crate) engine: Option<EngineArg>,
 
-    /// What to do with samples that cannot be read, decoded or stored
+    /// Handling of samples that cannot be read, decoded or stored
     #[arg(long, value_enum, default_value = "fail", value_name = "DO", help_heading = "Safety")]
     pub(crate) on_error: OnErrorArg,
     /// With --on-error skip: stop with an error when more than N samples were skipped
@@ -229,7 +229,7 @@ pub(crate) struct PackArgs {
     /// Overwrite OUT if it exists
     #[arg(long, help_heading = "Safety")]
     pub(crate) overwrite: bool,
-    /// Show what would be done, write nothing
+    /// Print what would be done; write nothing
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     pub(crate) dry_run: bool,
     /// Worker threads; the output does not depend on it [default: one per core]
@@ -253,7 +253,7 @@ pub(crate) struct PlanArgs {
     /// Overwrite the plan if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Keep the listing of SOURCE in FILE, so that the next run need not look at it again
+    /// Cache the listing of SOURCE in FILE for the next run
     ///
     /// It is used as long as no folder in SOURCE has changed (time of its last change to the
     /// nanosecond, device, number) and every link leads where it did. Sizes of files are trusted
@@ -274,7 +274,7 @@ pub(crate) struct IndexArgs {
     /// fdx, dali, wids, timm, hf, card, croissant, energon, img2dataset [default: fdx,dali,wids]
     #[arg(long, value_name = "LIST")]
     pub(crate) sidecars: Option<String>,
-    /// Add where a decoder may start inside each JPEG: on (every 2048 bits), 512, 1024, 2048, 4096
+    /// Add entry points of JPEGs: on (every 2048 bits), 512, 1024, 2048, 4096
     #[arg(long, value_name = "BITS", default_value = "off")]
     pub(crate) jpeg_index: JpegIndex,
     /// Overwrite existing files
@@ -435,11 +435,11 @@ pub(crate) struct OptionArgs {
         hide_short_help = true
     )]
     pub(crate) subsampling: SubsamplingArg,
-    /// Huffman tables fitted to each JPEG: 3 to 6 % smaller, encoding takes 2.7 times as long
+    /// Optimize the Huffman tables of each JPEG: 3 to 6 % smaller, encoding takes 2.7 times as long
     #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) optimize_huffman: bool,
-    /// Rewrite progressive JPEGs that are kept as baseline ones, without touching a coefficient:
-    /// entry points and decoders in hardware want those
+    /// Rewrite kept progressive JPEGs as baseline, without changing a coefficient:
+    /// entry points and hardware decoders need that
     #[arg(long, help_heading = "Images", hide_short_help = true)]
     pub(crate) baseline: bool,
     /// JPEG restart marker every N rows of blocks; 0 for none
@@ -460,7 +460,7 @@ pub(crate) struct OptionArgs {
         hide_short_help = true
     )]
     pub(crate) smart_ratio: f64,
-    /// Store where a decoder may start inside each JPEG: on (every 2048 bits), off, 512 to 4096
+    /// Store entry points of JPEGs: on (every 2048 bits), off, 512 to 4096
     ///
     /// Entry points let threads and GPUs decode parts of a JPEG at once, e.g. --jpeg-index 1024 for
     /// small images. They take 0.3 to 2 % of the images' bytes, in the index; the JPEGs stay as
@@ -506,7 +506,7 @@ pub(crate) struct OptionArgs {
     /// Scale down so that the shorter side is at most N pixels; never up
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Images")]
     pub(crate) short_side: Option<u32>,
-    /// Resampling: area is bit-exact with OpenCV's INTER_AREA, which FFCV uses
+    /// Resampling filter: area is bit-exact with OpenCV's INTER_AREA, which FFCV uses
     #[arg(
         long,
         value_enum,
@@ -557,7 +557,7 @@ pub(crate) struct OptionArgs {
         hide_short_help = true
     )]
     pub(crate) max_file_bytes: ByteCount,
-    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", help_heading = "Safety", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
 }
@@ -568,13 +568,13 @@ pub(crate) struct UnpackArgs {
     pub(crate) dataset: PathBuf,
     /// Folder to write; must not exist or be empty
     pub(crate) out: PathBuf,
-    /// What to do with samples that cannot be read
+    /// Handling of samples that cannot be read
     #[arg(long, value_enum, default_value = "fail", value_name = "DO")]
     pub(crate) on_error: OnErrorArg,
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
-    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
     #[command(flatten)]

@@ -38,7 +38,7 @@ pub(crate) enum FilterArg {
 pub(crate) enum OnErrorArg {
     /// Stop and leave nothing behind
     Fail,
-    /// Leave the sample out, list it, exit with status 1
+    /// Skip the sample, list it, exit with status 1
     Skip,
 }
 

@@ -9,14 +9,12 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArgs {
-    /// URL of a dataset, or of a folder or bucket: unfinished uploads at or below it, whichever tool
-    /// has begun them
+    /// URL of a dataset, a folder or a bucket: unfinished uploads at or below it, of any tool
     pub(crate) out: PathBuf,
-    /// Only uploads that were begun at least that long ago, so that those of a run that still works
-    /// stay
+    /// Only uploads begun at least this long ago; keeps those of running packs
     #[arg(long, value_name = "TIME", default_value = "1d")]
     pub(crate) older_than: TimeSpan,
-    /// List them and give up none
+    /// List them; abort none
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

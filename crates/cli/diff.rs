@@ -12,9 +12,9 @@ const SHOWN: usize = 20;
 pub(crate) struct DiffArgs {
     /// Folder of images, packed dataset or recipe
     pub(crate) first: PathBuf,
-    /// Another one; samples are matched by their keys
+    /// The other dataset; samples are matched by their keys
     pub(crate) second: PathBuf,
-    /// Compare images by what they show, not by how they are stored
+    /// Compare images by their pixels, not by their stored bytes
     #[arg(long)]
     pub(crate) pixels: bool,
     #[command(flatten)]

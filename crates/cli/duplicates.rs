@@ -15,10 +15,10 @@ pub(crate) struct DuplicatesArgs {
     /// Folders of images, packed datasets or recipes; samples of all are compared
     #[arg(required = true, value_name = "DATASET")]
     pub(crate) datasets: Vec<PathBuf>,
-    /// Also find images that show the same: encoded again, or of another size
+    /// Also find near duplicates: re-encoded or resized images
     ///
     /// Images are decoded at an eighth of their size. Those with near hashes of 64 bits are compared
-    /// once more, at 16 x 16 levels. Crops and mirrored images are others.
+    /// once more, at 16 x 16 levels. Crops and mirrored images are not found.
     #[arg(long)]
     pub(crate) near: bool,
     /// With --near: bits in which the hashes of two images may differ
@@ -27,7 +27,7 @@ pub(crate) struct DuplicatesArgs {
     /// Write the keys of the samples to keep, all but the later ones of each group, for `pack --keys`
     #[arg(long, value_name = "FILE")]
     pub(crate) keys: Option<PathBuf>,
-    /// Replace FILE if it exists
+    /// Overwrite FILE if it exists
     #[arg(long, requires = "keys")]
     pub(crate) overwrite: bool,
     #[command(flatten)]

@@ -21,7 +21,7 @@ pub(crate) enum GpuCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// Library to load as the CUDA driver, instead of the one that is installed
+    /// Library to load as the CUDA driver, instead of the installed one
     #[arg(long, value_name = "FILE")]
     pub(crate) driver: Option<PathBuf>,
     #[command(flatten)]

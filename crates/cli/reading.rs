@@ -11,7 +11,7 @@ pub(crate) struct ReadingArgs {
     /// Worker threads [default: one per core]
     #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
-    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
 }

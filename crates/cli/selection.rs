@@ -13,7 +13,7 @@ pub(crate) struct SelectionArgs {
     /// what is listed.
     #[arg(long, value_name = "FILE", help_heading = "Samples", hide_short_help = true)]
     pub(crate) keys: Option<PathBuf>,
-    /// With --keys: what to do when the source lacks a listed key, fail or skip
+    /// With --keys: handling of listed keys that the source lacks, fail or skip
     #[arg(
         long,
         value_name = "DO",
@@ -34,7 +34,7 @@ pub(crate) struct SelectionArgs {
         hide_short_help = true
     )]
     pub(crate) per: Option<Per>,
-    /// Only samples of which an expression holds, e.g. 'width >= 256 && label == "cat"'
+    /// Only samples for which an expression holds, e.g. 'width >= 256 && label == "cat"'
     ///
     /// Names: width, height (of the first image as it lies in the source), bytes, codec, label (a
     /// class by its name), key, split, and the fields of integers, floats and text. Values: numbers,
@@ -44,13 +44,13 @@ pub(crate) struct SelectionArgs {
     /// source is read once more; codec goes by names, and bytes by sizes of files.
     #[arg(long = "where", value_name = "EXPR", help_heading = "Samples", hide_short_help = true)]
     pub(crate) r#where: Option<String>,
-    /// Of samples whose images have the same bytes only the first in the source's order: exact
+    /// Keep only the first of samples whose images have the same bytes: exact
     ///
     /// Every image that other options leave is read once more, to be hashed; a share is drawn of
     /// what stays. What is left out is counted, and so are labels that disagree.
     #[arg(long, value_name = "HOW", help_heading = "Samples", hide_short_help = true)]
     pub(crate) dedup: Option<Dedup>,
-    /// Put a name and a slash in front of the keys of every source, so that those of several sources
+    /// Prefix the keys of every source with a name and a slash, so that keys of several sources
     /// differ: auto (the names of their folders), or NAME,NAME,...
     #[arg(long, value_name = "NAMES", help_heading = "Samples", hide_short_help = true)]
     pub(crate) prefix: Option<Prefix>,

@@ -15,22 +15,22 @@ pub(crate) struct SheetArgs {
     /// The PNG to write
     #[arg(value_name = "OUT.png")]
     pub(crate) out: PathBuf,
-    /// Images on the sheet, at most
+    /// Maximum number of images
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = value_parser!(u64).range(1..=100_000))]
     pub(crate) count: u64,
-    /// Pixels of the longer side of each image, at most
+    /// Maximum pixels of the longer side of each image
     #[arg(long, value_name = "PIXELS", default_value_t = 128, value_parser = value_parser!(u32).range(8..=1024))]
     pub(crate) side: u32,
     /// Images in a row [default: about as many as there are rows]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     pub(crate) columns: Option<u32>,
-    /// Draw the images at random by this seed, instead of taking the first
+    /// Choose the images at random by this seed, instead of the first ones
     #[arg(long, value_name = "S")]
     pub(crate) seed: Option<u64>,
-    /// Only samples of which the expression holds, e.g. 'label == "cat" && width > 500' (see pack)
+    /// Only samples for which the expression holds, e.g. 'label == "cat" && width > 500' (see pack)
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) r#where: Option<String>,
-    /// Replace OUT.png if it exists
+    /// Overwrite OUT.png if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
     #[command(flatten)]

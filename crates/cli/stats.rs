@@ -21,10 +21,10 @@ pub(crate) struct StatsArgs {
     /// images are counted even where the dataset has no checksums.
     #[arg(long)]
     pub(crate) pixels: bool,
-    /// Write a page with histograms, which needs no other file
+    /// Write a self-contained HTML page with histograms
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Replace FILE if it exists
+    /// Overwrite FILE if it exists
     #[arg(long, requires = "html")]
     pub(crate) overwrite: bool,
     #[command(flatten)]

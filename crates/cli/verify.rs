@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub(crate) struct VerifyArgs {
     /// Dataset to check
     pub(crate) dataset: PathBuf,
-    /// Decode every image too, and find its entry points again
+    /// Also decode every image and check its entry points
     #[arg(long)]
     pub(crate) deep: bool,
     #[command(flatten)]

@@ -10,16 +10,16 @@ use std::path::PathBuf;
 pub(crate) struct ViewArgs {
     /// Folder of images, packed dataset or recipe; a path or a URL
     pub(crate) dataset: PathBuf,
-    /// Show another one beside it; samples are matched by their keys
+    /// Show another dataset beside it; samples are matched by their keys
     #[arg(long, value_name = "OTHER")]
     pub(crate) compare: Option<PathBuf>,
-    /// Port of this machine [default: one that is free]
+    /// Port on this machine [default: any free one]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) port: u16,
-    /// Only print the address, even on a terminal
+    /// Print the address only, and open no browser
     #[arg(long)]
     pub(crate) no_open: bool,
-    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
     #[command(flatten)]

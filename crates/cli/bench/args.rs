@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(crate) struct BenchArgs {
     /// Dataset to read as training does, or a recipe for fractals, whose images are drawn
     pub(crate) dataset: PathBuf,
-    /// Others to read in turn with it, for a fair comparison
+    /// Further datasets to read in turn with it, for a fair comparison
     #[arg(long, value_name = "DATASET", num_args = 1..)]
     pub(crate) compare: Vec<PathBuf>,
     /// Decoding threads [default: one per core]
@@ -26,44 +26,44 @@ pub(crate) struct BenchArgs {
     /// through it [default: direct where all datasets tell where their images lie, else mapped]
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) access: Option<AccessArg>,
-    /// Memory that keeps a part of the dataset from epoch to epoch
+    /// Cache: memory that keeps a part of the dataset from epoch to epoch
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) cache: ByteCount,
-    /// Which part that is
+    /// Cache policy: the part that is kept
     #[arg(long, value_enum, value_name = "POLICY", default_value = "resident")]
     pub(crate) cache_policy: CacheArg,
-    /// Simulate a slower disk: at most so many bytes a second, e.g. 200MiB/s
+    /// Simulate a slower disk: limit in bytes per second, e.g. 200MiB/s
     #[arg(long, value_name = "RATE")]
     pub(crate) throttle_read: Option<ByteRate>,
-    /// Simulate storage that takes its time: wait that long before every read, e.g. 65ms, as S3 does
+    /// Simulate slow storage: delay before every read, e.g. 65ms as of S3
     #[arg(long, value_name = "TIME", default_value = "0ms")]
     pub(crate) latency: TimeSpan,
-    /// Simulate training that takes so many images in a second, e.g. 2500, and tell how busy it,
+    /// Simulate training at this rate in images/s, e.g. 2500, and report how busy it,
     /// the processors and the disk are
     #[arg(long, value_name = "IMAGES/S", value_parser = images_per_s)]
     pub(crate) consumer_rate: Option<f64>,
-    /// Rows of a batch
+    /// Batch size
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: u32,
-    /// Images become N x N pixels
+    /// Size of the images of a batch: N x N pixels
     #[arg(long, value_name = "N", default_value_t = 224, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) size: u32,
-    /// Which part of an image is taken
+    /// Crop of the images
     #[arg(long, value_enum, value_name = "CROP", default_value = "center")]
     pub(crate) crop: CropArg,
-    /// What is done to the small image, as torchvision does it [default: nothing]
+    /// Augmentation of the cropped image, as torchvision's [default: none]
     #[arg(long, value_name = "POLICY", value_parser = policies())]
     pub(crate) augment: Option<String>,
-    /// Type of the numbers of a batch
+    /// Element type of a batch
     #[arg(long, value_enum, value_name = "TYPE", default_value = "u8")]
     pub(crate) dtype: DTypeArg,
-    /// Order of the numbers of an image
+    /// Layout of the images of a batch
     #[arg(long, value_enum, value_name = "ORDER", default_value = "nhwc")]
     pub(crate) layout: LayoutArg,
     /// Normalise with the mean and standard deviation of ImageNet; needs --dtype f16 or f32
     #[arg(long, alias = "normalize")]
     pub(crate) normalise: bool,
-    /// Read N whole epochs of every dataset, in turn, instead of rounds of some seconds, and tell the
+    /// Read N whole epochs of every dataset, in turn, instead of rounds of some seconds, and print the
     /// time of each: without a warm-up, from the start of the threads to the last batch
     #[arg(long, value_name = "N", conflicts_with_all = ["rounds", "seconds"])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -71,13 +71,13 @@ pub(crate) struct BenchArgs {
     /// Rounds; every dataset is read in each, the median counts
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Seconds of a round, for each dataset
+    /// Seconds per round and dataset
     #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = seconds)]
     pub(crate) seconds: f64,
-    /// Draws the order of the samples
+    /// Seed of the order of the samples
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Write a picture of the rates: medians with their ranges, in images/s
+    /// Write an SVG chart of the rates: medians with their ranges, in images/s
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]

@@ -25,17 +25,17 @@ pub(crate) enum FractalCommand {
     /// Draw one image of a category
     #[command(after_help = RENDER_EXAMPLES)]
     Render(RenderArgs),
-    /// Draw images from all over a dataset of fractals on one sheet, to look at
+    /// Draw a contact sheet of a dataset of fractals
     #[command(
         after_help = "Example:\n  fdconvert fractal sheet 'fractal:fractaldb?classes=8&size=128' sheet.png"
     )]
     Sheet(SheetArgs),
-    /// Count how full the images of categories are, for every row of weights
+    /// Measure how full the images of categories are, for every row of weights
     #[command(
         after_help = "Example:\n  fdconvert fractal census 'fractal:fractaldb?size=256&points=100000' --csv fills.csv"
     )]
     Census(CensusArgs),
-    /// List what a recipe (`fractal:FAMILY?key=value&...`) may say
+    /// List the keys of recipes (`fractal:FAMILY?key=value&...`)
     Recipes,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct SearchArgs {
     /// Folder to write; it must not exist
     #[arg(value_name = "OUT")]
     pub(crate) out: PathBuf,
-    /// Whose search: fractaldb, or mv-fractaldb for systems of space
+    /// Search algorithm: fractaldb, or mv-fractaldb for systems of space (3D)
     #[arg(long, value_enum, default_value = "fractaldb")]
     pub(crate) family: SearchFamily,
     /// Seed of numpy's generator; FractalDB's published categories have 1, MV-FractalDB's none
@@ -82,9 +82,9 @@ pub(crate) struct SearchArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SearchFamily {
-    /// Systems of the plane, seven columns
+    /// Systems of the plane (2D), seven columns
     Fractaldb,
-    /// Systems of space, thirteen columns
+    /// Systems of space (3D), thirteen columns
     MvFractaldb,
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct RenderArgs {
     /// of everything
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u32,
-    /// Replace OUT.png if it exists
+    /// Overwrite OUT.png if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
     #[command(flatten)]
@@ -153,7 +153,7 @@ pub(crate) struct SheetArgs {
     /// Pixels of a side that images are reduced to
     #[arg(long, value_name = "PIXELS", default_value_t = 128, value_parser = clap::value_parser!(u32).range(8..=1024))]
     pub(crate) tile: u32,
-    /// Replace OUT.png if it exists
+    /// Overwrite OUT.png if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
     #[command(flatten)]

@@ -13,12 +13,12 @@ const CLASSES_SHOWN: usize = 8;
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// Dataset to look at
+    /// Dataset to inspect
     pub(crate) dataset: PathBuf,
     /// Also list the first N samples
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) samples: u64,
-    /// Count classes, codecs and sizes however many samples there are; without it up to 20,000
+    /// Count classes, codecs and sizes of all samples; by default only where there are up to 20,000
     ///
     /// Images with metadata are counted, too: EXIF, positions (GPS), XMP, comments. Every sample is
     /// looked at: files of a folder are opened, fractals are rendered.
@@ -28,7 +28,7 @@ pub(crate) struct InspectArgs {
     /// whatever their formats
     #[arg(long)]
     pub(crate) hash: bool,
-    /// Bytes that compressed shards may take decompressed [default: 4GiB, and 100 times their size]
+    /// Limit on the decompressed size of compressed shards [default: 4GiB, and 100 times their size]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_decompressed: Option<ByteCount>,
     #[command(flatten)]

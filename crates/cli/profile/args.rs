@@ -20,32 +20,32 @@ pub(crate) struct ProfileArgs {
     /// Reading threads of the loader: requests in flight
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) queue_depth: usize,
-    /// Memory that will keep a part of the dataset from epoch to epoch
+    /// Cache of the loader: memory that keeps a part of the dataset from epoch to epoch
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) cache: ByteCount,
     /// Forms to choose from, of png, jpeg, webp (without loss), bmp [default: bmp with png, or with
     /// jpeg where most of SOURCE is JPEG]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = codec)]
     pub(crate) formats: Vec<Codec>,
-    /// Simulate a slower disk: at most so many bytes a second, e.g. 200MiB/s
+    /// Simulate a slower disk: limit in bytes per second, e.g. 200MiB/s
     #[arg(long, value_name = "RATE")]
     pub(crate) throttle_read: Option<ByteRate>,
-    /// Images that training takes in a second, e.g. 2500: faster is worth nothing
+    /// Rate of the training in images/s, e.g. 2500; faster loading gains nothing
     #[arg(long, value_name = "IMAGES/S", value_parser = images_per_s)]
     pub(crate) consumer_rate: Option<f64>,
-    /// Images to measure
+    /// Number of images to measure
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) samples: u64,
-    /// Which images are measured
+    /// Choice of the images that are measured
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Which ratios to try with the loader
+    /// Ratios to try with the loader
     #[arg(long, value_enum, value_name = "WHICH", default_value = "around")]
     pub(crate) verify: Verify,
-    /// Runs of the loader at every ratio; the median counts
+    /// Runs of the loader per ratio; the median counts
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
-    /// Seconds of a run
+    /// Seconds per run
     #[arg(long, value_name = "SECONDS", default_value_t = 1.5, value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Also search as the paper does: bisection over eleven ratios
@@ -54,7 +54,7 @@ pub(crate) struct ProfileArgs {
     /// Write the profile for `fdconvert pack --ratio FILE`
     #[arg(long, short, value_name = "FILE.json")]
     pub(crate) output: Option<PathBuf>,
-    /// Write a page for people
+    /// Write an HTML page
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
     /// Overwrite existing files

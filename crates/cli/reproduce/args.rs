@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// Paper: 000 loaders, 001 fractals drawn while loading, 002 storage that takes its time,
+    /// Paper: 000 loaders, 001 fractals drawn while loading, 002 slow storage,
     /// 003 mixed formats, 004 locality
     #[arg(value_name = "PAPER")]
     pub(crate) paper: Paper,

@@ -69,7 +69,7 @@ pub struct Options {
     pub last: Last,
     /// Size, type and order of the images in memory.
     pub output: Output,
-    /// Which part of an image is taken.
+    /// Crop of the images.
     pub crop: Crop,
     /// How large images are drawn that are stored nowhere. Not part of a state: it may change between
     /// two runs, as size and crop may.

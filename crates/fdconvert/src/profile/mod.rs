@@ -33,7 +33,7 @@ pub struct ProfileOptions {
     pub threads: Option<usize>,
     /// Reading threads of the loader: requests in flight.
     pub queue_depth: usize,
-    /// Memory that will keep a part of the dataset from epoch to epoch.
+    /// Cache of the loader: memory that keeps a part of the dataset from epoch to epoch.
     pub cache: ByteCount,
     /// Forms to choose from; empty for BMP beside what most of the source is.
     pub formats: Vec<Codec>,
@@ -41,15 +41,15 @@ pub struct ProfileOptions {
     pub throttle_read: Option<ByteRate>,
     /// Images/s that training takes at most; `None` where it takes all that come.
     pub consumer_rate: Option<f64>,
-    /// Images to measure.
+    /// Number of images to measure.
     pub samples: u64,
-    /// Which images are measured.
+    /// Choice of the images that are measured.
     pub seed: u64,
     /// Which ratios are tried with the loader.
     pub verify: Verify,
-    /// Runs of the loader at every ratio; the median counts.
+    /// Runs of the loader per ratio; the median counts.
     pub runs: u32,
-    /// Seconds of a run, 0.01 to 3600.
+    /// Seconds per run, 0.01 to 3600.
     pub seconds: f64,
     /// A search that is done as well.
     pub search: Option<Search>,

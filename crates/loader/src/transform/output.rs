@@ -8,7 +8,7 @@
 use fdconvert_core::{Error, Result};
 use half::f16;
 
-/// Type of the numbers of a batch, in the byte order of the machine.
+/// Element type of a batch, in the byte order of the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DType {
     /// Bytes, as decoded.
