@@ -343,8 +343,7 @@ fn refuse_existing(request: &Create<'_>) -> Result<()> {
         && exists(out)?
         && is_object_of_run(out, None, &fingerprint_hex(request.stamp))? != Some(true)
     {
-        let what = message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
-        return Err(Error::usage("output", what));
+        return Err(Error::exists("output", out));
     }
     Ok(())
 }

@@ -42,8 +42,7 @@ fn open_any(source: &str, quiet: bool, session: &Session) -> Result<FractalSourc
 /// Writes a picture, all or nothing.
 fn write_picture(out: &Path, picture: &Encoded, overwrite: bool) -> Result<()> {
     if !overwrite && out.exists() {
-        let what = format!("{} exists; replace it with --overwrite", out.display());
-        return Err(Error::usage("OUT", what));
+        return Err(Error::exists("OUT", out));
     }
     if !overwrite {
         return create_new(out, &picture.bytes);

@@ -1,5 +1,8 @@
-use crate::{Message, Named, Shown, message};
-use std::{io, path::PathBuf};
+use crate::{Message, Named, Shown, message, named};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// Shorthand used across the workspace.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -146,6 +149,12 @@ impl Error {
     /// A problem with the request.
     pub fn usage(option: impl Into<Named>, what: impl Into<Message>) -> Self {
         Self::Usage { option: option.into(), what: what.into() }
+    }
+
+    /// The refusal of an output that exists, with the cure.
+    pub fn exists(option: impl Into<Named>, path: &Path) -> Self {
+        let what = message!("{} exists; replace it with {}", path.display(), named::OVERWRITE);
+        Self::usage(option, what)
     }
 
     /// Damage in a packed file.

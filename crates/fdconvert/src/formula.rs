@@ -1,7 +1,7 @@
 //! The one format that keeps a source instead of samples: `fractal:...` into a `.formula` file.
 use crate::{Context, document, pack::How, settings::Settings, sources::resolve};
 use fdconvert_codec::{Encode, Policy};
-use fdconvert_core::{Error, Provenance, Reader as _, Result, message, named};
+use fdconvert_core::{Error, Provenance, Reader as _, Result, named};
 use fdconvert_formats::formula::FormulaReader;
 use fdconvert_fractal::Recipe;
 use fdconvert_pipeline::PlanRequest;
@@ -63,11 +63,7 @@ pub(crate) fn prepare(
             {
                 formula.there = Some(found);
             }
-            _ => {
-                let what =
-                    message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
-                return Err(Error::usage("OUT", what));
-            }
+            _ => return Err(Error::exists("OUT", out)),
         }
     }
     Ok(formula)

@@ -1,7 +1,7 @@
 //! What a run packs: paths that it opens, or a source that the program made.
 use crate::{Pack, out, pack::threads, settings::Settings, sources::Opening};
 use fdconvert_codec::Encode;
-use fdconvert_core::{Codec, Error, Layout, Result, Source, message, named};
+use fdconvert_core::{Codec, Error, Layout, Result, Source, named};
 use fdconvert_storage::place;
 use std::{
     fmt,
@@ -92,8 +92,7 @@ impl Pack {
         }
         let is_file = format.capabilities().layout == Layout::File;
         if is_file && place::exists(out)? {
-            let what = message!("{} exists; replace it with {}", out.display(), named::OVERWRITE);
-            return Err(Error::usage("OUT", what));
+            return Err(Error::exists("OUT", out));
         }
         // No run has this fingerprint: a manifest is of another one.
         if format.is_sharded() {

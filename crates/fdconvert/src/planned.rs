@@ -191,7 +191,7 @@ impl Planned {
             // The same plan, by a run that ended before it could say so.
             sync_folder_of(file)?;
         } else {
-            return Err(refuse_existing(file));
+            return Err(Error::exists(named::OUTPUT, file));
         }
         Ok(self.bytes.len() as u64)
     }
@@ -357,16 +357,9 @@ impl Planned {
 /// `Usage`, naming the file.
 pub fn check_plan_place(file: &Path, overwrite: bool) -> Result<()> {
     if !overwrite && place::exists(file)? && !is_plan(file)? {
-        return Err(refuse_existing(file));
+        return Err(Error::exists(named::OUTPUT, file));
     }
     Ok(())
-}
-
-fn refuse_existing(path: &Path) -> Error {
-    Error::usage(
-        named::OUTPUT,
-        message!("{} exists; replace it with {}", path.display(), named::OVERWRITE),
-    )
 }
 
 /// Returns whether planning may lead to what is there already.

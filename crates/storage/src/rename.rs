@@ -1,5 +1,5 @@
 //! Giving a file its final name.
-use fdconvert_core::{Error, Result, message, named};
+use fdconvert_core::{Error, Result};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     io::Errno,
@@ -28,8 +28,5 @@ pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
 
 /// The refusal of a name that is taken.
 pub(crate) fn exists(path: &Path) -> Error {
-    Error::usage(
-        "output",
-        message!("{} exists; replace it with {}", path.display(), named::OVERWRITE),
-    )
+    Error::exists("output", path)
 }

@@ -9,7 +9,7 @@ pub use machine::measured_on;
 use crate::{
     ByteCount, ByteRate, Context, PackOptions, document, options::from_object, sources::Opening,
 };
-use fdconvert_core::{Codec, Error, Limits, Result, Source, message, named};
+use fdconvert_core::{Codec, Error, Limits, Result, Source, named};
 use fdconvert_pipeline::Cancel;
 use fdconvert_profile::{Report, to_html};
 use fdconvert_storage::replace;
@@ -147,8 +147,7 @@ pub fn profile_with(
     let files = [(named::OUTPUT, &options.output), (named::REPORT, &options.report)];
     for (option, path) in files {
         if let Some(path) = path.as_ref().filter(|path| !options.overwrite && path.exists()) {
-            let what = message!("{} exists; replace it with {}", path.display(), named::OVERWRITE);
-            return Err(Error::usage(option, what));
+            return Err(Error::exists(option, path));
         }
     }
     let pack = PackOptions::default();

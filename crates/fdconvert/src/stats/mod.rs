@@ -11,7 +11,7 @@ pub use pixels::PixelStats;
 use crate::{
     ByteCount, Context, document, duplicates::count_exact, options::from_object, pack::threads,
 };
-use fdconvert_core::{Error, Limits, MaxDecompressed, Reader, Result, message, named, split_names};
+use fdconvert_core::{Error, Limits, MaxDecompressed, Reader, Result, named, split_names};
 use fdconvert_pipeline::Cancel;
 use fdconvert_storage::{replace, write_new};
 use serde::Deserialize;
@@ -136,10 +136,7 @@ pub(crate) fn check_place(
     overwrite: bool,
 ) -> Result<()> {
     match file {
-        Some(file) if !overwrite && file.exists() => {
-            let what = message!("{} exists; replace it with {}", file.display(), named::OVERWRITE);
-            Err(Error::usage(option, what))
-        }
+        Some(file) if !overwrite && file.exists() => Err(Error::exists(option, file)),
         _ => Ok(()),
     }
 }
