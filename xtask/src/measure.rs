@@ -111,7 +111,7 @@ impl Found {
              parameters: mean, share with 5 or more {mean:.2}, {:.1} %\n\
              types per 1000 lines                   {types:.1}\n\
              item docs that open with a question    {questions:.1} %\n\
-             files that import each other in a ring {}\n",
+             modules that import each other in a ring {}\n",
             self.files.len(),
             three(&self.files, [0.5, 0.9, 1.0]),
             three(&self.functions, [0.5, 0.99, 1.0]),
