@@ -2,7 +2,7 @@
 
 usage: python check_killed.py WORK [--samples 20000] [--kills 3] [--seed 1]
 
-Arrays as CIFAR-10 has them (32 x 32, ten classes, stored as PNG), a torch dataset, and a dataset of
+Arrays as CIFAR-10 has them (32 x 32, ten classes, stored as PNG, in betons as JPEG), a torch dataset, and a dataset of
 Hugging Face's library whose images are JPEGs. Each is packed whole once, and then by runs that get
 SIGKILL at random moments, resumed until one ends. Fails where the files of both differ. Parquet files
 are made by single runs that begin again; the others resume what is done.
@@ -86,7 +86,10 @@ def pack(kind, format, out):
 
     samples = source(kind)
     print("begun", flush=True)
-    report = fdconvert.pack(samples, out, format=format, **FORMATS[format], **SOURCES[kind])
+    options = FORMATS[format] | SOURCES[kind]
+    if format == "beton" and options.get("encode") == "png":
+        options["encode"] = "jpeg"
+    report = fdconvert.pack(samples, out, format=format, **options)
     print(json.dumps(report["resumed"]), flush=True)
 
 
