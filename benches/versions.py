@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Two versions of fdconvert, interleaved: packing, shards, single samples and batches.
 
-    benches/versions.py IMAGES OLD NEW [--images 2000] [--rounds 9]
+    benches/versions.py IMAGES OLD NEW [--images 2000] [--rounds 9] [--only TEXT]... [--repeat 1]
 
 OLD and NEW are target folders with a release build of the command and of the examples
 `random_access` and `throughput` (`cargo build --release --workspace --examples --bins`). The order
 of the two changes from round to round. Prints Markdown: CPU seconds of processes, medians, and the
-ratio of NEW to OLD with the range of the ratios of all rounds.
+ratio of NEW to OLD with the range of the ratios of all rounds. `--only` takes the runs whose names
+have TEXT in them; `--repeat 5` runs each command five times for a time, where one run is shorter than
+what the kernel counts. Files are made in the working directory: in `/dev/shm` no disk takes part.
 """
 import argparse, os, shutil, statistics, subprocess, tempfile
 from pathlib import Path
@@ -22,6 +24,8 @@ def main():
     parser.add_argument("new", type=Path)
     parser.add_argument("--images", dest="n_images", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--repeat", type=int, default=1)
     args = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(prefix="fdconvert-bench-", dir="."))
     try:
@@ -43,16 +47,20 @@ def main():
             "get(i), shards": lambda b: [b / "examples/random_access", shards],
             "batches, one epoch": lambda b: [b / "examples/throughput", beton, "random", "2", "1"],
         }
+        if args.only:
+            runs = {name: run for name, run in runs.items() if any(it in name for it in args.only)}
         versions = {"old": args.old.resolve() / "release", "new": new}
         times = {name: {"old": [], "new": []} for name in runs}
         for round_ in range(args.rounds + 1):
             for name, command in runs.items():
                 for which in sorted(versions, reverse=round_ % 2 == 1):
-                    # Whatever is there already might be resumed.
-                    for out in scratch.glob("x.*"):
-                        shutil.rmtree(out) if out.is_dir() else out.unlink()
-                    os.sync()
-                    _, cpu = measure(command(versions[which]))
+                    cpu = 0.0
+                    for _ in range(args.repeat):
+                        # Whatever is there already might be resumed.
+                        for out in scratch.glob("x.*"):
+                            shutil.rmtree(out) if out.is_dir() else out.unlink()
+                        os.sync()
+                        cpu += measure(command(versions[which]))[1]
                     # The first round warms up.
                     if round_:
                         times[name][which].append(cpu)
