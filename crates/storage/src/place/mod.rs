@@ -101,7 +101,8 @@ pub fn list(folder: &Path) -> Result<Vec<(PathBuf, Kind)>> {
         };
         entries.extend(kind.map(|kind| (path, kind)));
     }
-    entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+    // By bytes: all lie in one folder, and comparing paths takes them apart each time.
+    entries.sort_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
     Ok(entries)
 }
 
