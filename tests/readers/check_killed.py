@@ -63,7 +63,7 @@ def source(kind):
                 return len(images)
 
             def __getitem__(self, index):
-                return torch.from_numpy(images[index]).permute(2, 0, 1), int(labels[index])
+                return torch.from_numpy(images[index]), int(labels[index])
 
         return Pairs()
     import datasets
