@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 
 const RECIPE: &str =
-    "fractal:fractaldb?classes=5&instances=4&sampler=lanes64-v1&points=2000&size=32";
+    "fractal:fractaldb?classes=5&instances=100&sampler=lanes64-v1&points=2000&size=32";
 
 #[test]
 fn the_categories_of_a_recipe_are_a_facet() {
