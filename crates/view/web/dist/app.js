@@ -3142,6 +3142,9 @@ ${number2}`,
     history.replaceState(null, "", hash);
     shown = location.hash;
   }
+  function follow() {
+    if (location.hash !== shown) show(parse(location.hash));
+  }
   var NO_TEXT = /* @__PURE__ */ new Set(["checkbox", "range"]);
   function key(event) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -3149,6 +3152,7 @@ ${number2}`,
     const { target } = event;
     const types = target instanceof HTMLSelectElement || target instanceof HTMLInputElement && !NO_TEXT.has(target.type);
     if (types && event.key !== "Escape") return;
+    follow();
     if (page?.key?.(event) === true) return event.preventDefault();
     if (event.key === "?") showKeys();
     else if (event.key === "t") swapTheme();
@@ -3263,7 +3267,7 @@ ${number2}`,
     main
   );
   onLost(drawLost);
-  addEventListener("hashchange", () => show(parse(location.hash)));
+  addEventListener("hashchange", follow);
   addEventListener("keydown", key);
   void start();
 })();

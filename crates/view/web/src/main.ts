@@ -90,6 +90,11 @@ function note(to: address.Address): void {
     shown = location.hash;
 }
 
+/** Shows what the fragment names, unless it is shown: a key may come before its hashchange. */
+function follow(): void {
+    if (location.hash !== shown) show(address.parse(location.hash));
+}
+
 /** Kinds of inputs into which no letter goes. */
 const NO_TEXT = new Set(["checkbox", "range"]);
 
@@ -101,6 +106,7 @@ function key(event: KeyboardEvent): void {
         target instanceof HTMLSelectElement ||
         (target instanceof HTMLInputElement && !NO_TEXT.has(target.type));
     if (types && event.key !== "Escape") return;
+    follow();
     if (page?.key?.(event) === true) return event.preventDefault();
     if (event.key === "?") showKeys();
     else if (event.key === "t") swapTheme();
@@ -223,6 +229,6 @@ document.body.append(
     main,
 );
 onLost(drawLost);
-addEventListener("hashchange", () => show(address.parse(location.hash)));
+addEventListener("hashchange", follow);
 addEventListener("keydown", key);
 void start();
