@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help stores setup demo test readers servers standalone package toy python view guide lint lock format fmt clippy doc deny bench miri sanitize fuzz ptx kernels campaign
+.PHONY: help stores setup demo test readers servers standalone package toy python view view-large guide lint lock format fmt clippy doc deny bench miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs and stores. The Python package and the stores join so that the libraries
@@ -63,6 +63,9 @@ python: setup ## Build the Python package, run its tests, check its stubs (needs
 
 view: ## Check the viewer's page: its types, its build, and in a browser what it does (needs npm).
 	scripts/check-view.sh
+
+view-large: ## Measure the viewer over a million samples, on disk and in a store (an idle machine; npm).
+	scripts/check-view-large.sh $(FOLDER)
 
 stores: ## Serve STORES as S3 does, slowly, and by s3s-fs: make stores STORES=DIR LATENCY=65
 	$(XTASK) stores "$(STORES)" --latency $(or $(LATENCY),65) --faults $(or $(FAULTS),0) \

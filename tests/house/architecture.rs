@@ -144,6 +144,17 @@ fn reader_is_light() {
     }
 }
 
+/// The published viewer has the page that it embeds, and not what that is made from and tested by.
+#[test]
+fn the_viewers_package_has_its_page() {
+    let list = ["package", "--list", "--offline", "--allow-dirty", "--package", "fdconvert-view"];
+    let text = cargo(&list);
+    let web: Vec<_> = text.lines().filter(|path| path.starts_with("web/")).collect();
+    let page = ["app.css", "app.js", "icon.svg", "index.html"];
+    assert_eq!(web, page.map(|name| format!("web/dist/{name}")));
+    assert!(text.lines().any(|path| path == "src/lib.rs"), "{text}");
+}
+
 #[test]
 fn forbidden_arrows_are_found() {
     let package = |name: &str, uses: &[&str]| Package {

@@ -4,7 +4,8 @@
 //! [`Encoded`](fdconvert_core::Encoded) one that the format can hold, with the least work: bytes
 //! that may stay are never decoded. The policy is shared between threads; each thread brings a
 //! [`Worker`], which owns every handle and buffer. [`Decoder`], [`Resizer`] and [`Encoder`] are
-//! the same parts for those who only need one.
+//! the same parts for those who only need one. A [`Thumbnailer`] makes small images, upright, and a
+//! [`ContactSheet`] one picture of many of them.
 //!
 //! ```
 //! use fdconvert_codec::{Decoder, Encoder, Filter, JpegOptions, Resizer, Size};
@@ -49,7 +50,9 @@ mod orient;
 mod other;
 mod policy;
 mod region;
+mod sheet;
 mod size;
+mod thumbnail;
 
 pub use bmp::stored_bilevel;
 pub use decode::{Decoded, Decoder};
@@ -65,4 +68,6 @@ pub use notes::Notes;
 pub use orient::{orient, orientation};
 pub use policy::{Alpha, By, Encode, Form, Gray, Mixture, Nanos, Outcome, Outlook, Policy, Worker};
 pub use region::{Part, Wanted};
+pub use sheet::ContactSheet;
 pub use size::Size;
+pub use thumbnail::{Reduced, Thumbnailer, shrink_while};

@@ -57,7 +57,6 @@ mod sources;
 mod splits;
 mod spool;
 mod stats;
-mod thumbnail;
 mod verify;
 
 pub use diff::{Changed, DiffOptions, Difference, Differences, PixelDifference, diff, diff_with};

@@ -5,11 +5,8 @@ use crate::{
     request::Asked,
     server::Shared,
 };
-use fdconvert_codec::{
-    Decoder, Encoder, Filter, JpegOptions, Region, Resizer, Size, orient, orientation,
-};
+use fdconvert_codec::{Encoder, JpegOptions, Thumbnailer};
 use fdconvert_core::{Codec, Encoded, Limits, Pixels, Result, Value, probe};
-use fdconvert_loader::{Rect, scale_for};
 use fdconvert_storage::sigbus;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -117,26 +114,8 @@ fn is_small(image: &Encoded, side: u32) -> bool {
 
 /// The pixels of an image as a browser shows them, at most that large.
 pub(crate) fn upright(name: &str, image: &Encoded, side: Option<u32>) -> Result<Pixels> {
-    let (width, height) = (image.width, image.height);
-    let target = side.map_or((width, height), |side| Size::MaxSide(side).target(width, height));
-    let whole = Region { x: 0, y: 0, width, height };
-    let rect = Rect { x: 0.0, y: 0.0, width: width.into(), height: height.into() };
-    let shrink = u8::try_from(scale_for(rect, target)).unwrap_or(1);
-    let pixels = sigbus::caught(|| {
-        let mut data = Vec::new();
-        let part =
-            Decoder::new().decode_part(name, image, &Limits::DEFAULT, whole, shrink, &mut data)?;
-        let Region { width, height, .. } = part.region;
-        Ok(Pixels { width, height, channels: part.channels, data })
-    })?;
-    let turn = orientation(image);
-    if (pixels.width, pixels.height) == target {
-        return Ok(orient(pixels, turn));
-    }
-    let mut data = Vec::new();
-    Resizer::new().resize(name, &pixels, target, Filter::Area, &mut data)?;
-    let (width, height) = target;
-    Ok(orient(Pixels { width, height, channels: pixels.channels, data }, turn))
+    let side = side.unwrap_or(u32::MAX);
+    sigbus::caught(|| Thumbnailer::new().thumbnail(name, image, &Limits::DEFAULT, side))
 }
 
 /// As JPEG where that is enough, else as PNG.

@@ -8,7 +8,8 @@ use crate::{
     server::Shared,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
-use fdconvert_core::{Pixels, Shown as Spelled};
+use fdconvert_codec::ContactSheet;
+use fdconvert_core::Shown as Spelled;
 use std::{fmt::Write, time::Duration};
 
 /// Images of a sheet, and their sides.
@@ -16,13 +17,6 @@ const COUNT: std::ops::RangeInclusive<u32> = 1..=1000;
 const SIDE: std::ops::RangeInclusive<u32> = 32..=512;
 const DEFAULT_COUNT: u32 = 100;
 const DEFAULT_SIDE: u32 = 128;
-
-/// Pixels of a picture: what browsers and viewers still open.
-const MOST_PIXELS: u64 = 64_000_000;
-
-/// Between images, and its colour, which no image has often.
-const GAP: u32 = 4;
-const GAP_COLOR: [u8; 3] = [48, 64, 96];
 
 /// How long it is waited for samples that may come.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -54,53 +48,19 @@ impl Sheet {
 pub(crate) fn picture(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
     let dataset = shared.dataset(asked)?;
     let sheet = Sheet::asked(shared, asked, dataset)?;
-    let n_images = sheet.samples.len().max(1) as u32;
-    let columns = (1..).find(|side: &u32| side * side >= n_images).unwrap_or(1);
-    let rows = n_images.div_ceil(columns);
-    let length = |n_images: u32| GAP + n_images * (sheet.side + GAP);
-    let (width, height) = (length(columns), length(rows));
-    if u64::from(width) * u64::from(height) > MOST_PIXELS {
-        let what =
-            format!("{width}x{height} pixels are too many: take fewer images or a smaller side");
+    let places = ContactSheet::new(sheet.samples.len() as u64, None, sheet.side);
+    if places.is_too_large() {
+        let (count, side) = (sheet.samples.len(), sheet.side);
+        let what = format!(
+            "{count} images of {side} pixels are too many for one sheet: take fewer, or a smaller side"
+        );
         return Err(Failure::asked_wrong(what));
     }
-    let data = GAP_COLOR.repeat(width as usize * height as usize);
-    let mut whole = Pixels { width, height, channels: 3, data };
-    for (place, index) in (0..).zip(&sheet.samples) {
-        // One that cannot be read leaves its place empty.
-        let tile = image_of(dataset, *index, sheet.field)
-            .and_then(|(name, image)| Ok(upright(&name, &image, Some(sheet.side))?));
-        if let Ok(tile) = tile {
-            let (column, row) = (place % columns, place / columns);
-            let (left, top) = (length(column), length(row));
-            put(&mut whole, &tile, left as usize, top as usize);
-        }
-    }
-    Ok(png("the sheet", &whole)?.saved_as("sheet.png"))
-}
-
-/// Copies an image of any number of channels into one of three.
-fn put(whole: &mut Pixels, tile: &Pixels, left: usize, top: usize) {
-    let (width, channels) = (tile.width as usize, usize::from(tile.channels));
-    for (y, line) in tile.data.chunks_exact((width * channels).max(1)).enumerate() {
-        let at = ((top + y) * whole.width as usize + left) * 3;
-        let Some(place) = whole.data.get_mut(at..at + width * 3) else { return };
-        for (to, from) in place.chunks_exact_mut(3).zip(line.chunks_exact(channels.max(1))) {
-            match *from {
-                [gray] => to.fill(gray),
-                [red, green, blue] => to.copy_from_slice(&[red, green, blue]),
-                [red, green, blue, alpha] => {
-                    // Over white, as on paper.
-                    let over = |level: u8| {
-                        let (level, alpha) = (u32::from(level), u32::from(alpha));
-                        ((level * alpha + 255 * (255 - alpha)) / 255) as u8
-                    };
-                    to.copy_from_slice(&[over(red), over(green), over(blue)]);
-                }
-                _ => {}
-            }
-        }
-    }
+    let images = sheet.samples.iter().map(|index| {
+        let (name, image) = image_of(dataset, *index, sheet.field).ok()?;
+        upright(&name, &image, Some(sheet.side)).ok()
+    });
+    Ok(png("the sheet", &places.lay_out(images))?.saved_as("sheet.png"))
 }
 
 /// `sheet.html`.
@@ -162,14 +122,5 @@ mod tests {
     #[test]
     fn nothing_of_a_text_is_a_tag() {
         assert_eq!(escaped("<a href='x\">&\n"), "&lt;a href=&#39;x&quot;&gt;&amp;\\n");
-    }
-
-    #[test]
-    fn images_of_any_channels_are_put_into_colours() {
-        let mut whole = Pixels { width: 2, height: 1, channels: 3, data: vec![9; 6] };
-        put(&mut whole, &Pixels { width: 1, height: 1, channels: 1, data: vec![5] }, 1, 0);
-        let half = Pixels { width: 1, height: 1, channels: 4, data: vec![0, 255, 100, 0] };
-        put(&mut whole, &half, 0, 0);
-        assert_eq!(whole.data, [255, 255, 255, 5, 5, 5]);
     }
 }

@@ -1,4 +1,5 @@
-// Writes pictures of all pages, light, dark and narrow, into the folder that is given.
+// Writes pictures of all pages, light, dark and narrow, into the folder that is given, and those of the
+// guide: docs/guide has them of a beton of the images that `fdconvert sample` writes.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { launch } from "./tests/browser.mjs";
@@ -25,6 +26,13 @@ const LOOKS = {
     narrow: { colorScheme: "light", viewport: { width: 400, height: 800 } },
 };
 
+/** Name, fragment, look and size of the pictures of the guide. */
+const GUIDE = [
+    ["view-light", "", "light", { width: 1000, height: 620 }],
+    ["view-dark", "#/sample/0", "dark", { width: 1000, height: 620 }],
+    ["view-narrow", "", "light", { width: 400, height: 640 }],
+];
+
 await mkdir(folder, { recursive: true });
 const server = process.env.VIEW_ADDRESS ? null : await serve();
 const address = process.env.VIEW_ADDRESS ?? server.address;
@@ -39,6 +47,14 @@ for (const [look, options] of Object.entries(LOOKS)) {
         await page.close();
     }
     await context.close();
+}
+for (const [name, hash, colorScheme, viewport] of GUIDE) {
+    const page = await browser.newPage({ colorScheme, viewport });
+    await page.goto(address + hash);
+    await page.waitForTimeout(1800);
+    const options = { type: "jpeg", quality: 80 };
+    await page.screenshot({ path: join(folder, `${name}.jpg`), ...options });
+    await page.close();
 }
 await browser.close();
 await server?.stop();

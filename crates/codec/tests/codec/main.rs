@@ -13,4 +13,5 @@ mod pixels;
 mod policy;
 mod region;
 mod round_trip;
+mod thumbnail;
 mod verdicts;

@@ -1,6 +1,5 @@
 //! What an image shows, as 32 x 32 levels and as a hash of 64 bits.
-use crate::thumbnail::{Reduced, reduced, shrink_while};
-use fdconvert_codec::{Decoder, orient};
+use fdconvert_codec::{Decoder, Reduced, orient, shrink_while};
 use fdconvert_core::{Encoded, Limits, Pixels, Result};
 use std::sync::LazyLock;
 
@@ -70,7 +69,7 @@ impl Looker {
         let least = image.width.min(image.height);
         let shrink = shrink_while(|by| least / by >= SIDE as u32);
         let memory = std::mem::take(&mut self.memory);
-        let found = reduced(&mut self.decoder, (key, image), limits, shrink, memory)?;
+        let found = self.decoder.decode_reduced(key, image, limits, shrink, memory)?;
         let orientation = found.header.orientation;
         let means = self.average(&found);
         self.memory = found.pixels.data;

@@ -1,10 +1,12 @@
 //! Label, codec and sizes of every sample, and its numbers and short texts, in columns.
 //!
 //! One thread collects them, in the order of the samples, while requests are answered: those see the
-//! chunks that are complete. A chunk is published when it is full or a fifth of a second old, so that
-//! a slow dataset shows how far it is. Nothing is kept on disk: of a million samples it takes about a
-//! second, and what is not written need not be invalidated.
+//! chunks that are complete. Where looking at a sample takes long, as each file of a folder has to be
+//! opened, other threads help it. A chunk is published when it is full or a fifth of a second old, so
+//! that a slow dataset shows how far it is. Nothing is kept on disk: of a million samples it takes
+//! about a second, and what is not written need not be invalidated.
 
+mod block;
 mod chunk;
 mod facts;
 mod texts;
@@ -17,6 +19,7 @@ use crate::{
     fields::{self, Field},
     worker::Ended,
 };
+use block::Blocks;
 use fdconvert_core::{Ahead, Reader};
 use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard},
@@ -98,6 +101,7 @@ impl Catalog {
         let how = self.how(reader);
         let announces = how == How::Stored && reader.reads_ahead();
         let mut texts: Vec<Texts> = self.fields.iter().map(|_| Texts::default()).collect();
+        let mut blocks = Blocks::default();
         let mut start = 0;
         while start < self.len && !ended.is_set() {
             let began = Instant::now();
@@ -108,10 +112,8 @@ impl Catalog {
                     true => reader.read_ahead(&block.clone().collect::<Vec<_>>()),
                     false => Ahead::default(),
                 };
-                for index in block {
-                    let facts = how.facts(reader, index, &self.fields);
-                    chunk.push(facts.ok().as_ref(), &mut texts);
-                }
+                let facts = |index| how.facts(reader, index, &self.fields).ok();
+                blocks.each(block, &facts, |facts| chunk.push(facts.as_ref(), &mut texts));
                 drop(ahead);
                 if ended.is_set() {
                     return;

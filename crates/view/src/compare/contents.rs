@@ -26,7 +26,7 @@ impl<'a> Contents<'a> {
         if !a.reads_ahead() && !b.reads_ahead() {
             return Default::default();
         }
-        let both = matched.iter().filter(|(_, partner)| *partner != super::NONE);
+        let both = matched.iter().filter(|(_, partner)| *partner != super::found::NONE);
         let both = both.filter(|(a, b)| !self.is_told_by_tables(*a, (*b).into()));
         let (of_a, of_b): (Vec<u64>, Vec<u64>) = both.map(|(a, b)| (*a, u64::from(*b))).unzip();
         let announce = |reader: &dyn Reader, indices: &[u64]| match reader.reads_ahead() {

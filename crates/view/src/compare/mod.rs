@@ -5,6 +5,7 @@
 //! matched. Samples with the same key are matched in their order.
 
 mod contents;
+mod found;
 
 use crate::{
     answer::{Answer, Failure},
@@ -14,7 +15,8 @@ use crate::{
 };
 use contents::Contents;
 use fdconvert_core::Reader;
-use serde_json::{Value as Json, json};
+use found::{Found, NONE, Row, State, States};
+use serde_json::{Map, Value as Json, json};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -24,9 +26,6 @@ const DEFAULT: u32 = 200;
 /// Samples between two looks at what others wait for.
 const BLOCK: u64 = 256;
 
-/// Of a sample that the second dataset does not have.
-const NONE: u32 = u32::MAX;
-
 /// Two datasets, and what was found so far.
 pub(crate) struct Comparison {
     readers: [Arc<dyn Reader>; 2],
@@ -34,49 +33,16 @@ pub(crate) struct Comparison {
     found: Mutex<Found>,
 }
 
-#[derive(Debug, Default)]
-struct Found {
-    /// For each sample of the first its partner, and whether that holds the same.
-    pairs: Vec<(u32, bool)>,
-    /// Those that only the second one has, once all others are matched.
-    only_b: Vec<u32>,
-    same: u64,
-    changed: u64,
-    only_a: u64,
-}
-
 /// `api/compare`.
 pub(crate) fn answer(shared: &Shared, asked: &Asked) -> Result<Answer, Failure> {
     let comparison = shared.comparison.as_ref();
     let comparison =
         comparison.ok_or_else(|| Failure::missing("there is one dataset and no second one"))?;
+    let states = States::asked(asked)?;
     let start: u64 = asked.number("start")?.unwrap_or(0);
     let count = asked.number_within("count", 1..=MOST, DEFAULT)?;
     comparison.begin(&shared.ended);
-    let (page, mut document) = comparison.page(start, count.into());
-    let [a, b] = &comparison.readers;
-    let rows: Vec<Json> = page
-        .into_iter()
-        .map(|row| {
-            let key = match (row.a, row.b) {
-                (Some(a_index), _) => a.key(a_index),
-                (None, Some(b_index)) => b.key(b_index),
-                (None, None) => String::new(),
-            };
-            json!({"key": key, "a": row.a, "b": row.b, "same": row.same})
-        })
-        .collect();
-    if let Some(document) = document.as_object_mut() {
-        document.insert("rows".into(), json!(rows));
-    }
-    Ok(Answer::json(&document))
-}
-
-/// A sample of one or both.
-struct Row {
-    a: Option<u64>,
-    b: Option<u64>,
-    same: bool,
+    Ok(Answer::json(&comparison.page(states, start, count as usize)))
 }
 
 impl Comparison {
@@ -95,31 +61,30 @@ impl Comparison {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn page(&self, start: u64, count: u64) -> (Vec<Row>, Json) {
+    fn page(&self, states: States, start: u64, count: usize) -> Json {
         let found = self.found();
-        let n_first = found.pairs.len() as u64;
-        let total = n_first + found.only_b.len() as u64;
-        let row = |place: u64| {
-            let at = usize::try_from(place).ok()?;
-            if let Some(&(partner, same)) = found.pairs.get(at) {
-                let b = (partner != NONE).then_some(u64::from(partner));
-                return Some(Row { a: Some(place), b, same });
-            }
-            let only = found.only_b.get(at.checked_sub(found.pairs.len())?)?;
-            Some(Row { a: None, b: Some(u64::from(*only)), same: false })
+        let (scanned, is_complete) = (found.scanned(), found.is_complete());
+        let (counts, total) = (found.counts(), found.total(states));
+        let page = found.page(states, start, count);
+        // Keys are read without holding up the comparison.
+        drop(found);
+        let [a, b] = &self.readers;
+        let row = |row: Row| {
+            let key = row.a.map(|index| a.key(index)).or_else(|| row.b.map(|index| b.key(index)));
+            json!({"key": key, "a": row.a, "b": row.b, "same": row.state == State::Same})
         };
-        let rows = (start..start.saturating_add(count).min(total)).filter_map(row).collect();
-        let document = json!({
-            "scanned": n_first,
+        let rows: Vec<Json> = page.into_iter().map(row).collect();
+        let counts = State::ALL.into_iter().zip(counts);
+        let counts: Map<String, Json> =
+            counts.map(|(state, n)| (state.name().to_owned(), json!(n))).collect();
+        json!({
+            "scanned": scanned,
+            "complete": is_complete,
             "total": total,
-            "counts": {
-                "same": found.same,
-                "changed": found.changed,
-                "only_a": found.only_a,
-                "only_b": found.only_b.len(),
-            },
-        });
-        (rows, document)
+            "start": start,
+            "rows": rows,
+            "counts": counts,
+        })
     }
 
     fn compare(&self, ended: &Ended) {
@@ -139,22 +104,12 @@ impl Comparison {
                     return;
                 }
                 let same = partner != NONE && contents.are_same(index, partner.into());
-                self.add(partner, same);
+                self.found().add(partner, same);
             }
             drop(ahead);
             start = end;
         }
-        self.found().only_b = partners.left();
-    }
-
-    fn add(&self, partner: u32, same: bool) {
-        let mut found = self.found();
-        found.pairs.push((partner, same));
-        match (partner, same) {
-            (NONE, _) => found.only_a += 1,
-            (_, true) => found.same += 1,
-            (_, false) => found.changed += 1,
-        }
+        self.found().end(partners.left());
     }
 }
 

@@ -122,6 +122,7 @@ fn count(
 /// The facets that a dataset has.
 fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Facet> {
     let schema = dataset.schema();
+    let is_drawn = dataset.reader().drawn().is_some();
     let mut facets = Vec::new();
     let mut add = |name: String, title: &str, counts: Counts| {
         let condition = filter.conditions.iter().position(|condition| condition.name == name);
@@ -129,13 +130,16 @@ fn facets(dataset: &Dataset, published: &Published, filter: &Filter) -> Vec<Face
         facets.push(Facet { name, title: title.to_owned(), condition, counts });
     };
     if let Some(label) = schema.label().and_then(|label| schema.fields.get(label)) {
-        add("class".into(), &label.name, Counts::Classes(Values::default()));
+        // What a formula draws is called by its category.
+        let title = if is_drawn { "category" } else { &label.name };
+        add("class".into(), title, Counts::Classes(Values::default()));
     }
     if !dataset.splits().is_empty() {
         add("split".into(), "split", Counts::Splits(Values::default()));
     }
     let mut numbers = vec![];
-    if schema.first_image().is_some() {
+    // Images that are drawn have one codec and one size.
+    if schema.first_image().is_some() && !is_drawn {
         add("codec".into(), "codec", Counts::Codecs(Values::default()));
         numbers.extend([
             (Number::Width, "width"),

@@ -19,8 +19,7 @@ fn samples_of_both_are_matched_and_compared() {
     Pack::new([&photos], &second).options(options().shuffle(true)).run().unwrap();
 
     let viewer = Viewer::of_both(&first, &second);
-    let is_complete = |it: &Json| it["total"] == 13;
-    let found = viewer.until("api/compare", is_complete);
+    let found = viewer.until("api/compare", |it| it["complete"] == true);
     let counts = json!({"same": 10, "changed": 1, "only_a": 1, "only_b": 1});
     assert_eq!((&found["counts"], &found["scanned"]), (&counts, &json!(12)));
     let rows = found["rows"].as_array().unwrap();
@@ -43,6 +42,7 @@ fn samples_of_both_are_matched_and_compared() {
     let page = viewer.json("api/compare?start=11&count=5");
     assert_eq!(page["rows"].as_array().unwrap().len(), 2);
     assert_eq!(viewer.json("api/compare?start=99")["rows"], json!([]));
+    states_are_a_filter(&viewer, rows);
 
     let dataset = viewer.json("api/dataset");
     assert_eq!((&dataset["samples"], &dataset["second"]["samples"]), (&json!(12), &json!(12)));
@@ -51,12 +51,45 @@ fn samples_of_both_are_matched_and_compared() {
     assert_eq!(viewer.json("api/samples?text=100.png")["total"], json!(0));
 }
 
+/// The rows of some states are those of all rows that have them, with their total and their pages.
+fn states_are_a_filter(viewer: &Viewer, all: &[Json]) {
+    let state = |row: &Json| match (&row["a"], &row["b"], &row["same"]) {
+        (Json::Null, _, _) => "only_b",
+        (_, Json::Null, _) => "only_a",
+        (_, _, Json::Bool(true)) => "same",
+        _ => "changed",
+    };
+    for states in [
+        &["same"][..],
+        &["changed"],
+        &["only_a"],
+        &["only_b"],
+        &["only_b", "changed"],
+        &["changed", "only_a", "only_b"],
+        &["same", "changed", "only_a", "only_b"],
+    ] {
+        let parameters: String = states.iter().map(|it| format!("state={it}&")).collect();
+        let kept: Vec<_> = all.iter().filter(|row| states.contains(&state(row))).collect();
+        let page = viewer.json(&format!("api/compare?{parameters}"));
+        assert_eq!(page["rows"], json!(kept), "{states:?}");
+        assert_eq!(page["total"], json!(kept.len()), "{states:?}");
+        assert_eq!(page["counts"]["same"], json!(10), "counts are of all: {page}");
+        for start in 0..=kept.len() {
+            let page = viewer.json(&format!("api/compare?{parameters}start={start}&count=2"));
+            let rows: Vec<_> = kept.iter().skip(start).take(2).collect();
+            assert_eq!((&page["rows"], &page["start"]), (&json!(rows), &json!(start)));
+        }
+    }
+    let said = viewer.fails(400, "api/compare?state=different");
+    assert!(said.contains("is none of: same, changed, only_a, only_b"), "{said}");
+}
+
 #[test]
 fn the_same_samples_in_other_formats_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let [wds, mds] = ["wds", "mds"].map(|format| packed(folder.path(), format));
     let viewer = Viewer::of_both(&wds, &mds);
-    let found = viewer.until("api/compare", |it| it["scanned"] == 12);
+    let found = viewer.until("api/compare", |it| it["complete"] == true);
     assert_eq!(found["counts"], json!({"same": 12, "changed": 0, "only_a": 0, "only_b": 0}));
 }
 

@@ -1,6 +1,7 @@
 //! What is taken along: keys and sheets.
-use crate::common::{Viewer, packed, png};
-use fdconvert::{Pack, PackOptions};
+use crate::common::{Memory, Viewer, packed, png, sample};
+use fdconvert::{Kind, Pack, PackOptions, Value};
+use fdconvert_testkit::fixtures;
 use std::fs;
 
 #[test]
@@ -33,8 +34,9 @@ fn a_sheet_shows_the_first_samples() {
     // Four images, two by two.
     let (width, height, channels, data) = png(&reply.body);
     assert_eq!((width, height, channels), (4 + 2 * 44, 4 + 2 * 44, 3));
-    let gap = [48, 64, 96];
-    assert!(data[..3] == gap && data[(92 * 4 + 4) * 3..][..3] != gap);
+    // Images stand in the middle of their places.
+    let (gap, at) = ([48, 64, 96], |x: usize, y: usize| &data[(92 * y + x) * 3..][..3]);
+    assert!(at(0, 0) == gap && at(24, 4) == gap && at(24, 24) != gap && at(68, 68) != gap);
     let reply = viewer.ok("sheet.html?count=3&side=40");
     assert_eq!(reply.kind(), "application/octet-stream");
     assert_eq!(reply.headers["content-disposition"], "attachment; filename=\"sheet.html\"");
@@ -43,4 +45,30 @@ fn a_sheet_shows_the_first_samples() {
     assert_eq!(page.matches("src=\"data:image/jpeg;base64,").count(), 3);
     assert!(page.contains("<figcaption>0 cat/0.png</figcaption>"), "{page}");
     viewer.fails(400, "sheet.png?side=8");
+}
+
+#[test]
+fn the_sheet_is_that_of_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = packed(folder.path(), "wds");
+    let out = folder.path().join("sheet.png");
+    let mut options = fdconvert::SheetOptions::default();
+    (options.count, options.side) = (7, 36);
+    fdconvert::sheet(&path, &out, &options).unwrap();
+    let viewer = Viewer::of(&path);
+    assert!(viewer.ok("sheet.png?count=7&side=36").body == fs::read(out).unwrap());
+}
+
+#[test]
+fn what_cannot_be_read_is_a_cross_on_the_sheet() {
+    let image = || Value::Image(fixtures::png(32, 32, 1));
+    let samples = ["a", "b"].map(|key| sample(key, vec![image()]));
+    let mut memory = Memory::new(vec![("image", Kind::Image)], samples.into());
+    memory.damaged = vec![1];
+    let (width, height, _, data) = png(&Viewer::of_samples(memory).ok("sheet.png?side=32").body);
+    assert_eq!((width, height), (4 + 2 * 36, 4 + 36));
+    let at = |x: usize, y: usize| &data[(76 * y + x) * 3..][..3];
+    let (cross, gap) = ([200, 48, 48], [48, 64, 96]);
+    assert_eq!([at(40, 4), at(71, 4), at(40, 35), at(71, 35), at(50, 14)], [cross; 5]);
+    assert!(at(50, 20) == gap && at(4, 4) != cross);
 }

@@ -197,3 +197,19 @@ fn the_catalog_grows_while_requests_are_answered_and_is_complete_in_the_end() {
     totals.push(last["total"].as_u64().unwrap());
     assert!(totals[0] < totals[1] && totals[1] == 134, "{totals:?}");
 }
+
+#[test]
+fn a_slow_dataset_is_counted_by_several_threads_and_alike() {
+    let fast = Viewer::of_samples(numbers(700));
+    let slowness = Duration::from_micros(100);
+    let slow = Viewer::of_samples(Memory { slowness, ..numbers(700) });
+    for asked in [
+        "api/facets",
+        "api/facets?class=1&f.age=-inf-200",
+        "api/samples?count=1000&class=2",
+        "api/samples?count=1000&f.camera=right&f.score=20-",
+    ] {
+        let is_complete = |it: &Json| it["scanned"] == 700;
+        assert_eq!(slow.until(asked, is_complete), fast.until(asked, is_complete), "{asked}");
+    }
+}

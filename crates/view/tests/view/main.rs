@@ -4,6 +4,7 @@
 mod common;
 mod compare;
 mod damage;
+mod drawn;
 mod export;
 mod filters;
 mod hostile;

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   // src/address.ts
-  var NOT_FILTERS = /* @__PURE__ */ new Set(["at", "set", "start", "count", "sample", "side"]);
+  var NOT_FILTERS = /* @__PURE__ */ new Set(["at", "set", "from", "start", "count", "sample", "side"]);
   function parse(hash) {
     const text = hash.replace(/^#?\/?/, "");
     const cut2 = text.indexOf("?");
@@ -38,17 +38,19 @@
     );
     return escaped.length === 0 ? "" : `?${escaped.join("&")}`;
   }
-  function grid(filters, at) {
-    const options = at === void 0 ? {} : { at: String(at) };
+  function setOf(second) {
+    return second ? { set: "b" } : {};
+  }
+  function isSecond(address) {
+    return address.options.set === "b";
+  }
+  function grid(filters, at, second = false) {
+    const options = setOf(second);
+    if (at !== void 0) options.at = String(at);
     return { view: "grid", sample: 0, filters: [...filters], options };
   }
   function sample(index, filters = [], second = false) {
-    return {
-      view: "sample",
-      sample: index,
-      filters: [...filters],
-      options: second ? { set: "b" } : {}
-    };
+    return { view: "sample", sample: index, filters: [...filters], options: setOf(second) };
   }
   function values(filters, name2) {
     return filters.filter(([key2]) => key2 === name2).map(([, value]) => value);
@@ -338,8 +340,8 @@
     root;
     title;
     damage;
-    constructor(app2) {
-      const { dataset } = app2;
+    constructor(app) {
+      const { dataset } = app;
       this.title = `About · ${dataset.name}`;
       this.damage = new DamageCheck(dataset);
       this.root = h(
@@ -458,46 +460,33 @@
     return h("dl", { class: "tree" }, ...parts);
   }
 
-  // src/selection.ts
-  var PAGE = 200;
+  // src/pages.ts
   var PAGES_KEPT = 60;
-  var Selection = class {
-    constructor(filters, samples) {
-      this.filters = filters;
-      this.samples = samples;
-      this.total = filters.length === 0 ? samples : null;
+  var Pages = class {
+    /** `size` are the rows of a page. */
+    constructor(size) {
+      this.size = size;
     }
-    filters;
-    samples;
-    /** How many there are, as far as is known. */
-    total;
-    scanned = 0;
+    size;
+    /** How many rows there are, as far as is known. */
+    total = null;
     error = null;
     pages = /* @__PURE__ */ new Map();
     asked = /* @__PURE__ */ new Map();
     listeners = /* @__PURE__ */ new Set();
     wanted = [0, 0];
-    /** Whether more may be found yet. */
-    get growing() {
-      return this.filters.length > 0 && this.scanned < this.samples;
-    }
     onChange(listener) {
       this.listeners.add(listener);
       return () => this.listeners.delete(listener);
     }
     row(index) {
-      return this.pages.get(Math.floor(index / PAGE))?.rows[index % PAGE] ?? null;
-    }
-    /** The sample at a place; known without asking where nothing is filtered. */
-    sampleAt(index) {
-      if (this.filters.length === 0) return index < this.samples ? index : null;
-      return this.row(index)?.sample ?? null;
+      return this.pages.get(Math.floor(index / this.size))?.rows[index % this.size] ?? null;
     }
     /** Fetches the rows of a range of places, and breaks off what was fetched for others. */
     want(first, end) {
       this.wanted = [first, end];
-      const firstPage = Math.floor(first / PAGE);
-      const lastPage = Math.floor(Math.max(first, end - 1) / PAGE);
+      const firstPage = Math.floor(first / this.size);
+      const lastPage = Math.floor(Math.max(first, end - 1) / this.size);
       for (const [page2, request] of this.asked) {
         if (page2 < firstPage || page2 > lastPage) {
           request.abort();
@@ -513,9 +502,9 @@
     /** Looks once more for what may have been found since. */
     refresh() {
       for (const page3 of this.pages.values()) {
-        if (page3.rows.length < PAGE) page3.stale = true;
+        if (page3.rows.length < this.size) page3.stale = true;
       }
-      const page2 = this.pages.get(Math.floor(this.wanted[0] / PAGE));
+      const page2 = this.pages.get(Math.floor(this.wanted[0] / this.size));
       if (page2 !== void 0) page2.stale = true;
       this.want(...this.wanted);
     }
@@ -528,14 +517,7 @@
       const known = this.row(index);
       if (known !== null) return known;
       if (index < 0 || this.total !== null && index >= this.total) return null;
-      const answer2 = await this.request(index, 1, signal);
-      return answer2.samples[0] ?? null;
-    }
-    /** The place of a sample, or null where the filters leave it out. */
-    async position(sample2, signal) {
-      if (this.filters.length === 0) return sample2 < this.samples ? sample2 : null;
-      const path = `api/position${query(this.filters, { sample: sample2 })}`;
-      return (await ask(path, signal)).position;
+      return (await this.request(index, 1, signal))[0] ?? null;
     }
     stop() {
       for (const request of this.asked.values()) request.abort();
@@ -546,8 +528,7 @@
       const request = new AbortController();
       this.asked.set(page2, request);
       try {
-        const answer2 = await this.request(page2 * PAGE, PAGE, request.signal);
-        this.keep(page2, answer2.samples);
+        this.keep(page2, await this.request(page2 * this.size, this.size, request.signal));
         this.error = null;
       } catch (error) {
         if (isAbort(error)) return;
@@ -556,13 +537,6 @@
         if (this.asked.get(page2) === request) this.asked.delete(page2);
       }
       for (const listener of this.listeners) listener();
-    }
-    async request(start2, count2, signal) {
-      const path = `api/samples${query(this.filters, { start: start2, count: count2 })}`;
-      const answer2 = await ask(path, signal);
-      this.total = answer2.total;
-      this.scanned = answer2.scanned;
-      return answer2;
     }
     keep(page2, rows) {
       this.pages.delete(page2);
@@ -574,26 +548,69 @@
     }
   };
 
+  // src/selection.ts
+  var PAGE = 200;
+  var Selection = class extends Pages {
+    constructor(filters, samples, second) {
+      super(PAGE);
+      this.filters = filters;
+      this.samples = samples;
+      this.second = second;
+      this.total = filters.length === 0 ? samples : null;
+    }
+    filters;
+    samples;
+    second;
+    scanned = 0;
+    get growing() {
+      return this.filters.length > 0 && this.scanned < this.samples;
+    }
+    /** The sample at a place; known without asking where nothing is filtered. */
+    sampleAt(index) {
+      if (this.filters.length === 0) return index < this.samples ? index : null;
+      return this.row(index)?.sample ?? null;
+    }
+    /** The place of a sample, or null where the filters leave it out. */
+    async position(sample2, signal) {
+      if (this.filters.length === 0) return sample2 < this.samples ? sample2 : null;
+      const path = `api/position${query(this.filters, { sample: sample2, ...setOf(this.second) })}`;
+      return (await ask(path, signal)).position;
+    }
+    async request(start2, count2, signal) {
+      const more = { start: start2, count: count2, ...setOf(this.second) };
+      const answer2 = await ask(`api/samples${query(this.filters, more)}`, signal);
+      this.total = answer2.total;
+      this.scanned = answer2.scanned;
+      return answer2.samples;
+    }
+  };
+
   // src/app.ts
   var App = class {
-    constructor(dataset, go2, note2, retitle) {
+    constructor(dataset, second, shared) {
       this.dataset = dataset;
-      this.go = go2;
-      this.note = note2;
-      this.retitle = retitle;
+      this.second = second;
+      this.shared = shared;
     }
     dataset;
-    go;
-    note;
-    retitle;
+    second;
+    shared;
     last = null;
     lastFilters = "";
+    /** The parameters of a request about this dataset. */
+    query(filters, more = {}) {
+      return query(filters, { ...more, ...setOf(this.second) });
+    }
+    /** The address of its grid. */
+    grid(filters, at) {
+      return grid(filters, at, this.second);
+    }
     /** The selection of these filters; the last one is kept for the way back from a sample. */
     selection(filters) {
       const text = query(filters);
       if (this.last === null || this.lastFilters !== text) {
         this.last?.stop();
-        this.last = new Selection(filters, this.dataset.samples);
+        this.last = new Selection(filters, this.dataset.samples, this.second);
         this.lastFilters = text;
       }
       return this.last;
@@ -654,9 +671,9 @@
     }
   ];
   var BatchView = class {
-    constructor(app2, to) {
-      this.app = app2;
-      this.title = `Batch · ${app2.dataset.name}`;
+    constructor(app, to) {
+      this.app = app;
+      this.title = `Batch · ${app.dataset.name}`;
       const form = h(
         "form",
         {
@@ -755,7 +772,7 @@
       const options = Object.fromEntries(
         changed.map(({ name: name2 }) => [name2, this.chosen()[name2] ?? ""])
       );
-      this.app.go({ view: "batch", sample: 0, filters: [], options });
+      this.app.shared.go({ view: "batch", sample: 0, filters: [], options });
     }
     async load() {
       this.asking.abort();
@@ -826,6 +843,7 @@
   }
   function side(letter, sample2, second) {
     if (sample2 === null) return h("div", { class: `none ${letter}` }, `not in ${letter}`);
+    const to = sample(sample2, [], second);
     const image = h("img", {
       src: `image/${sample2}?side=${SIDE}${second ? "&set=b" : ""}`,
       loading: "lazy",
@@ -833,7 +851,7 @@
     });
     const link = {
       class: letter,
-      href: format(sample(sample2, [], second)),
+      href: format({ ...to, options: { ...to.options, from: "compare" } }),
       "aria-label": `${letter} #${count(sample2)}`
     };
     const its = h("a", link, image, h("span", { class: "letter" }, `${letter} #${count(sample2)}`));
@@ -842,324 +860,6 @@
       () => image.replaceWith(h("span", { class: "none" }, "cannot be shown; open it for the cause"))
     );
     return its;
-  }
-
-  // src/compare.ts
-  var SHOWN = 24;
-  var LOOKED_AT_ONCE = 1e3;
-  var POLL_MS2 = 800;
-  var CompareView = class {
-    constructor(app2, to) {
-      this.app = app2;
-      this.title = `Compare · ${app2.dataset.name}`;
-      const { second } = app2.dataset;
-      this.root = h("div", { class: "compare" }, h("h1", { tabindex: "-1" }, "Compare"));
-      if (second === null) {
-        this.root.append(
-          h(
-            "p",
-            { class: "empty" },
-            "There is one dataset. Give fdconvert view two of them to compare their samples."
-          )
-        );
-        return;
-      }
-      this.root.append(
-        h(
-          "p",
-          { class: "versus" },
-          h("b", null, "A"),
-          ` ${app2.dataset.path} `,
-          h("b", null, "B"),
-          ` ${second.path}`
-        ),
-        this.counts,
-        h(
-          "div",
-          { class: "toolbar" },
-          h("label", { class: "check" }, this.all, "Also those that are the same"),
-          h("label", { class: "check" }, this.over, "One over the other"),
-          this.cut,
-          h("span", { class: "muted" }, "b swaps A and B")
-        ),
-        this.progress,
-        this.rows,
-        h("nav", { class: "line", "aria-label": "Parts of the list" }, this.before, this.next)
-      );
-      this.all.addEventListener("change", () => this.app.go(this.address(0)));
-      this.over.addEventListener("change", () => this.arrange());
-      this.cut.addEventListener("input", () => this.arrange());
-      this.before.addEventListener("click", () => history.back());
-      this.arrange();
-      this.use(to);
-    }
-    app;
-    title;
-    root;
-    counts = h("p", { class: "counts", role: "status" });
-    progress = h("div", { class: "line" });
-    rows = h("div", {
-      class: "pairs beside",
-      role: "list",
-      "aria-label": "Pairs of samples"
-    });
-    before = h("button", { type: "button" }, "‹ Back");
-    next = h("a", { class: "button" }, "Next ›");
-    all = h("input", { type: "checkbox" });
-    over = h("input", { type: "checkbox" });
-    cut = h("input", {
-      type: "range",
-      min: 0,
-      max: 100,
-      value: 50,
-      "aria-label": "Share of the second image"
-    });
-    asking = new AbortController();
-    at = 0;
-    show(to) {
-      if (to.view !== "compare") return false;
-      if (this.app.dataset.second !== null) this.use(to);
-      return true;
-    }
-    key(event) {
-      if (event.key !== "b" || this.app.dataset.second === null) return false;
-      this.over.checked = true;
-      this.cut.value = Number(this.cut.value) < 50 ? "100" : "0";
-      this.arrange();
-      return true;
-    }
-    retry() {
-      void this.load();
-    }
-    stop() {
-      this.asking.abort();
-    }
-    arrange() {
-      this.rows.classList.toggle("over", this.over.checked);
-      this.rows.classList.toggle("beside", !this.over.checked);
-      this.rows.style.setProperty("--cut", `${100 - Number(this.cut.value)}%`);
-      this.cut.disabled = !this.over.checked;
-    }
-    address(at) {
-      const options = {};
-      if (at > 0) options.at = String(at);
-      if (this.all.checked) options.all = "1";
-      return { view: "compare", sample: 0, filters: [], options };
-    }
-    use(to) {
-      this.at = whole(to.options.at) ?? 0;
-      this.all.checked = to.options.all === "1";
-      this.before.disabled = this.at === 0;
-      void this.load();
-    }
-    async load() {
-      this.asking.abort();
-      const { signal } = this.asking = new AbortController();
-      fill(this.rows);
-      this.next.hidden = true;
-      try {
-        await this.walk(signal);
-      } catch (error) {
-        if (!isQuiet(error))
-          fill(
-            this.progress,
-            failure("The datasets cannot be compared", error, () => void this.load())
-          );
-      }
-    }
-    /** Looks at rows from here on until enough of them are to be shown, or no more are there. */
-    async walk(signal) {
-      let at = this.at;
-      let shown2 = 0;
-      while (shown2 < SHOWN) {
-        const size = this.all.checked ? SHOWN : LOOKED_AT_ONCE;
-        const answer2 = await ask(
-          `api/compare${query([], { start: at, count: size })}`,
-          signal
-        );
-        this.tell(answer2);
-        for (const pair of answer2.rows) {
-          at += 1;
-          if (!this.all.checked && pair.same) continue;
-          this.rows.append(pairRow(pair));
-          shown2 += 1;
-          if (shown2 === SHOWN) break;
-        }
-        if (shown2 < SHOWN && answer2.rows.length === 0) {
-          if (answer2.scanned >= this.app.dataset.samples) return this.ended(shown2);
-          await new Promise((wake) => setTimeout(wake, POLL_MS2));
-          if (signal.aborted) return;
-        }
-        if (!this.all.checked) this.looking(at, answer2.total);
-      }
-      fill(this.progress);
-      this.next.href = format(this.address(at));
-      this.next.hidden = false;
-    }
-    looking(at, total) {
-      const stop = h("button", { type: "button", onclick: () => this.stop() }, "Stop");
-      fill(
-        this.progress,
-        h(
-          "span",
-          { class: "muted" },
-          `${count(at)} of ${count(total)} rows looked at for differences`
-        ),
-        stop
-      );
-    }
-    ended(shown2) {
-      const none = this.at > 0 ? "No more differ." : "No samples differ.";
-      fill(
-        this.progress,
-        shown2 === 0 && h("p", { class: "empty" }, this.all.checked ? "No more rows." : none)
-      );
-    }
-    tell({ counts }) {
-      const { same, changed, only_a, only_b } = counts;
-      say(
-        this.counts,
-        `${count(changed)} changed, ${count(only_a)} only in A, ${count(only_b)} only in B, ${count(same)} the same`
-      );
-    }
-  };
-
-  // src/chips.ts
-  var MAX_CHIPS = 12;
-  function drawChips(list, app2, filters, choose) {
-    const chip = (filter) => {
-      const text = app2.filterText(filter);
-      const remove = () => choose(without(filters, filter[0], filter[1]));
-      const label = `Remove the filter ${text}`;
-      const props = { type: "button", class: "chip", onclick: remove, "aria-label": label };
-      return h("li", null, h("button", props, text));
-    };
-    fill(list, ...filters.slice(0, MAX_CHIPS).map(chip));
-    if (filters.length > 1) {
-      const props = { type: "button", class: "plain", onclick: () => choose([]) };
-      list.append(h("li", null, h("button", props, "Clear all")));
-    }
-    list.hidden = filters.length === 0;
-  }
-
-  // src/exports.ts
-  function exportMenu(filters) {
-    const summary2 = h("summary", null, "Export");
-    const root = h("details", { class: "menu" }, summary2);
-    let body = null;
-    const outside = (event) => {
-      if (event.target instanceof Node && !root.contains(event.target)) root.open = false;
-    };
-    root.addEventListener("toggle", () => {
-      body?.remove();
-      if (root.open) document.addEventListener("pointerdown", outside);
-      else document.removeEventListener("pointerdown", outside);
-      body = root.open ? contents(filters()) : null;
-      if (body !== null) root.append(body);
-    });
-    root.addEventListener("focusout", (event) => {
-      const to = event.relatedTarget;
-      if (to instanceof Node && !root.contains(to)) root.open = false;
-    });
-    return {
-      root,
-      close() {
-        if (!root.open) return false;
-        root.open = false;
-        summary2.focus();
-        return true;
-      }
-    };
-  }
-  function contents(filters) {
-    const how = h(
-      "select",
-      { id: "sheet-count" },
-      ...[25, 100, 400, 1e3].map((n) => h("option", { value: n, selected: n === 100 }, n))
-    );
-    const side3 = h(
-      "select",
-      { id: "sheet-side" },
-      ...[64, 128, 256].map((n) => h("option", { value: n, selected: n === 128 }, `${n} px`))
-    );
-    const png = h("a", { download: "sheet.png" }, "Contact sheet, PNG");
-    const html = h("a", { download: "sheet.html" }, "Contact sheet, HTML");
-    const link = () => {
-      const more = { count: how.value, side: side3.value };
-      png.href = `sheet.png${query(filters, more)}`;
-      html.href = `sheet.html${query(filters, more)}`;
-    };
-    how.addEventListener("change", link);
-    side3.addEventListener("change", link);
-    link();
-    return h(
-      "div",
-      { class: "sheet" },
-      h(
-        "a",
-        { href: `keys.txt${query(filters)}`, download: "keys.txt" },
-        "Keys, for pack --keys"
-      ),
-      png,
-      html,
-      h(
-        "div",
-        { class: "line" },
-        h("label", { for: "sheet-count" }, "First"),
-        how,
-        h("label", { for: "sheet-side" }, "at"),
-        side3
-      )
-    );
-  }
-
-  // src/images.ts
-  var AT_ONCE = 5;
-  var KEPT = 512;
-  var waiting = [];
-  var kept = /* @__PURE__ */ new Map();
-  var running = 0;
-  function load(url, signal) {
-    const known = kept.get(url);
-    if (known !== void 0) {
-      kept.delete(url);
-      kept.set(url, known);
-      return Promise.resolve(known);
-    }
-    return new Promise((done, failed) => {
-      waiting.push({ url, signal, done, failed });
-      next();
-    });
-  }
-  function next() {
-    while (running < AT_ONCE) {
-      const request = waiting.shift();
-      if (request === void 0) return;
-      if (request.signal.aborted) {
-        request.failed(new DOMException("scrolled past", "AbortError"));
-        continue;
-      }
-      running += 1;
-      askBytes(request.url, request.signal).then((blob) => request.done(keep(request.url, blob)), request.failed).finally(() => {
-        running -= 1;
-        next();
-      });
-    }
-  }
-  function keep(url, blob) {
-    const address = kept.get(url) ?? URL.createObjectURL(blob);
-    kept.set(url, address);
-    for (const [oldest, its] of kept) {
-      if (kept.size <= KEPT) break;
-      kept.delete(oldest);
-      URL.revokeObjectURL(its);
-    }
-    return address;
-  }
-  var SIDES = [64, 96, 128, 192, 256, 384, 512, 768, 1024];
-  function side2(pixels) {
-    const wanted = pixels * Math.min(window.devicePixelRatio || 1, 2);
-    return SIDES.find((size) => size >= wanted) ?? 1024;
   }
 
   // src/scroll.ts
@@ -1248,12 +948,494 @@
     }
   };
 
+  // src/pairlist.ts
+  var PAGE2 = 100;
+  var GAP = 16;
+  var OVERSCAN = 1;
+  var WIDTH = 320;
+  var AROUND = 46;
+  var SIDES = 18;
+  var BETWEEN = 8;
+  var FLYING_MS = 80;
+  var Pairs = class extends Pages {
+    constructor(states) {
+      super(PAGE2);
+      this.states = states;
+    }
+    states;
+    complete = false;
+    /** The last answer, which counts all states. */
+    last = null;
+    get growing() {
+      return !this.complete;
+    }
+    async request(start2, count2, signal) {
+      const states = this.states.map((state) => ["state", state]);
+      const path = `api/compare${query(states, { start: start2, count: count2 })}`;
+      const answer2 = await ask(path, signal);
+      this.last = answer2;
+      this.complete = answer2.complete;
+      this.total = this.states.length === 0 ? 0 : answer2.total;
+      return this.states.length === 0 ? [] : answer2.rows;
+    }
+  };
+  var PairList = class {
+    constructor(pairs, moved) {
+      this.pairs = pairs;
+      this.moved = moved;
+      this.observer.observe(this.root);
+    }
+    pairs;
+    moved;
+    rows = h("div", {
+      class: "pairs beside",
+      role: "list",
+      "aria-label": "Pairs of samples"
+    });
+    canvas = h("div", { class: "canvas" }, this.rows);
+    root = h("div", { class: "scroller", tabindex: "-1" }, this.canvas);
+    shown = /* @__PURE__ */ new Map();
+    scroll = new Scroll(this.root, this.canvas, () => this.render());
+    observer = new ResizeObserver(() => this.layout());
+    columns = 1;
+    pitch = 300;
+    over = false;
+    measured = false;
+    drawnTop = 0;
+    flying = 0;
+    /** A place that comes into sight when the list reaches there. */
+    target = null;
+    unlisten = () => void 0;
+    /** Shows other pairs, from a place on. */
+    use(pairs, at) {
+      this.unlisten();
+      this.pairs = pairs;
+      this.unlisten = pairs.onChange(() => this.layout());
+      this.clear();
+      this.scroll.top = 0;
+      this.target = at > 0 ? at : null;
+      this.layout();
+      this.draw(0, 1);
+    }
+    /** Both images in one place, of the second one the part right of `cut` percent. */
+    arrange(over, cut2) {
+      this.rows.classList.toggle("over", over);
+      this.rows.classList.toggle("beside", !over);
+      this.rows.style.setProperty("--cut", `${100 - cut2}%`);
+      if (over === this.over) return;
+      this.over = over;
+      this.layout();
+    }
+    /** The first pair in sight. */
+    get place() {
+      if (this.target !== null) return this.target;
+      const row = Math.max(0, Math.ceil(this.scroll.top / this.pitch - 0.5));
+      return Math.min(row * this.columns, Math.max(0, (this.pairs.total ?? 0) - 1));
+    }
+    stop() {
+      this.unlisten();
+      this.observer.disconnect();
+      this.scroll.stop();
+      clearTimeout(this.flying);
+    }
+    clear() {
+      for (const row of this.shown.values()) row.remove();
+      this.shown.clear();
+    }
+    layout() {
+      const width = this.root.clientWidth - 2 * GAP;
+      if (width <= 0) return;
+      const place = this.place;
+      const before = `${this.columns} ${this.pitch}`;
+      this.columns = Math.max(1, Math.floor((width + GAP) / (WIDTH + GAP)));
+      const inner = (width - GAP * (this.columns - 1)) / this.columns - SIDES;
+      const image = this.over ? inner : (inner - BETWEEN) / 2;
+      this.pitch = Math.round(image) + AROUND + GAP;
+      this.rows.style.gridTemplateColumns = `repeat(${this.columns}, minmax(0, 1fr))`;
+      this.rows.style.gridAutoRows = `${this.pitch - GAP}px`;
+      const total = this.pairs.total ?? 0;
+      const top = Math.floor(place / this.columns) * this.pitch;
+      const arrived = this.target !== null && (this.target < total || !this.pairs.growing);
+      if (arrived) this.target = null;
+      if (arrived || this.measured && before !== `${this.columns} ${this.pitch}`)
+        this.scroll.top = top;
+      this.measured = true;
+      const rows = Math.ceil(total / this.columns);
+      this.scroll.resize(rows === 0 ? 0 : rows * this.pitch + GAP);
+    }
+    render() {
+      const total = this.pairs.total ?? 0;
+      const { top, view } = this.scroll;
+      const firstRow = Math.max(0, Math.floor(top / this.pitch) - OVERSCAN);
+      const endRow = Math.ceil((top + view) / this.pitch) + OVERSCAN;
+      const first = Math.min(firstRow * this.columns, total);
+      const end = Math.min(endRow * this.columns, total);
+      this.put(first, end);
+      this.rows.style.transform = `translateY(${this.scroll.offset(firstRow * this.pitch + GAP)}px)`;
+      const far = Math.abs(top - this.drawnTop) > view / 2;
+      this.drawnTop = top;
+      clearTimeout(this.flying);
+      if (far) this.flying = window.setTimeout(() => this.draw(first, end), FLYING_MS);
+      else this.draw(first, end);
+      this.moved();
+    }
+    draw(first, end) {
+      const from = this.target ?? first;
+      this.pairs.want(from, Math.max(end, from + 1));
+    }
+    /** Puts the pairs of a range into the page, in order, and takes the others out. */
+    put(first, end) {
+      for (const [index, row] of this.shown) {
+        if (index >= first && index < end) continue;
+        const hadFocus = row.contains(document.activeElement);
+        row.remove();
+        this.shown.delete(index);
+        if (hadFocus) this.root.focus({ preventScroll: true });
+      }
+      let after = this.rows.firstElementChild;
+      for (let index = first; index < end; index += 1) {
+        const known = this.shown.get(index);
+        const pair = this.pairs.row(index);
+        let row = known;
+        if (row === void 0 || row.dataset.waits !== void 0 && pair !== null) {
+          row = pair === null ? waiting() : pairRow(pair);
+          if (known === void 0) this.rows.insertBefore(row, after);
+          else known.replaceWith(row);
+          this.shown.set(index, row);
+        }
+        after = row.nextElementSibling;
+        set(row, {
+          "data-index": index,
+          "aria-posinset": index + 1,
+          "aria-setsize": this.pairs.total ?? -1
+        });
+      }
+    }
+  };
+  function waiting() {
+    return h("div", { class: "pair", role: "listitem", "data-waits": true });
+  }
+
+  // src/compare.ts
+  var POLL_MS2 = 800;
+  var NOTE_MS = 300;
+  var STATES = [
+    ["changed", "changed"],
+    ["only_a", "only in A"],
+    ["only_b", "only in B"],
+    ["same", "the same"]
+  ];
+  var AT_FIRST = ["changed", "only_a", "only_b"];
+  var CompareView = class {
+    constructor(app, to) {
+      this.app = app;
+      this.title = `Compare · ${app.dataset.name}`;
+      const { second } = app.dataset;
+      if (second === null) {
+        const what = "There is one dataset. Give fdconvert view two of them to compare their samples.";
+        this.root.append(h("p", { class: "empty" }, what));
+        return;
+      }
+      this.root.append(
+        h(
+          "p",
+          { class: "versus" },
+          h("b", null, "A"),
+          ` ${app.dataset.path} `,
+          h("b", null, "B"),
+          ` ${second.path}`
+        ),
+        h(
+          "div",
+          { class: "counts", role: "group", "aria-label": "Pairs that are shown" },
+          ...this.boxes.map(({ box, label }) => h("label", { class: "check" }, box, label))
+        ),
+        h(
+          "div",
+          { class: "toolbar" },
+          h("label", { class: "check" }, this.over, "One over the other"),
+          this.cut,
+          h("span", { class: "muted" }, "b swaps A and B"),
+          this.progress
+        ),
+        this.message,
+        this.list.root
+      );
+      for (const { box } of this.boxes)
+        box.addEventListener("change", () => this.app.shared.go(this.address(0)));
+      this.over.addEventListener("change", () => this.arrange());
+      this.cut.addEventListener("input", () => this.arrange());
+      this.arrange();
+      this.use(to);
+    }
+    app;
+    title;
+    root = h("div", { class: "compare" }, h("h1", { tabindex: "-1" }, "Compare"));
+    boxes = STATES.map(([state, text]) => ({
+      state,
+      text,
+      box: h("input", { type: "checkbox" }),
+      label: h("span", null, text)
+    }));
+    progress = h("p", { class: "muted", role: "status" });
+    message = h("div", { class: "message" });
+    over = h("input", { type: "checkbox" });
+    cut = h("input", {
+      type: "range",
+      min: 0,
+      max: 100,
+      value: 50,
+      "aria-label": "Share of the second image"
+    });
+    pairs = new Pairs([]);
+    list = new PairList(this.pairs, () => this.moved());
+    polling = new AbortController();
+    unlisten = () => void 0;
+    noteTimer = 0;
+    show(to) {
+      if (to.view !== "compare") return false;
+      if (this.app.dataset.second !== null) this.use(to);
+      return true;
+    }
+    key(event) {
+      if (event.key !== "b" || this.app.dataset.second === null) return false;
+      this.over.checked = true;
+      this.cut.value = Number(this.cut.value) < 50 ? "100" : "0";
+      this.arrange();
+      return true;
+    }
+    retry() {
+      this.pairs.retry();
+    }
+    stop() {
+      this.unlisten();
+      this.polling.abort();
+      clearTimeout(this.noteTimer);
+      this.pairs.stop();
+      this.list.stop();
+    }
+    arrange() {
+      this.list.arrange(this.over.checked, Number(this.cut.value));
+      this.cut.disabled = !this.over.checked;
+    }
+    get states() {
+      return this.boxes.filter(({ box }) => box.checked).map(({ state }) => state);
+    }
+    address(at) {
+      const options = {};
+      const states = this.states.join();
+      if (states !== AT_FIRST.join()) options.show = states;
+      if (at > 0) options.at = String(at);
+      return { view: "compare", sample: 0, filters: [], options };
+    }
+    use(to) {
+      const wanted = to.options.show?.split(",") ?? AT_FIRST;
+      for (const { state, box } of this.boxes) box.checked = wanted.includes(state);
+      this.app.shared.compared = format(to);
+      this.unlisten();
+      this.polling.abort();
+      this.pairs.stop();
+      this.pairs = new Pairs(this.states);
+      fill(this.message);
+      say(this.progress, "");
+      this.unlisten = this.pairs.onChange(() => this.changed());
+      this.list.use(this.pairs, whole(to.options.at) ?? 0);
+      this.follow();
+    }
+    /** Looks again while the datasets are compared, and once more at the end. */
+    follow() {
+      const { pairs } = this;
+      const { signal } = this.polling = new AbortController();
+      void poll(POLL_MS2, signal, async () => {
+        const { complete } = pairs;
+        pairs.refresh();
+        return Promise.resolve(complete);
+      });
+    }
+    changed() {
+      const { last, total, error, states } = this.pairs;
+      if (last !== null) {
+        for (const { state, text, label } of this.boxes)
+          say(label, `${count(last.counts[state])} ${text}`);
+        const of = `${count(last.scanned)} of ${count(this.app.dataset.samples)} compared`;
+        say(this.progress, last.complete ? "" : of);
+      }
+      if (error !== null) {
+        const again = () => this.pairs.retry();
+        fill(this.message, failure("The datasets cannot be compared", error, again));
+      } else if (total === 0) {
+        const none = states.length === 0 ? "Choose which pairs are shown." : this.pairs.growing ? "Nothing found so far." : "No pair is like that.";
+        fill(this.message, h("p", { class: "empty" }, none));
+      } else {
+        fill(this.message);
+      }
+    }
+    /** Keeps the fragment at what is in sight, once it rests. */
+    moved() {
+      clearTimeout(this.noteTimer);
+      this.noteTimer = window.setTimeout(() => {
+        const to = this.address(this.list.place);
+        this.app.shared.compared = format(to);
+        this.app.shared.note(to);
+      }, NOTE_MS);
+    }
+  };
+
+  // src/chips.ts
+  var MAX_CHIPS = 12;
+  var COMMON = /* @__PURE__ */ new Set(["text", "codec", "width", "height", "bytes", "aspect"]);
+  function drawSets(nav, app, filters) {
+    const common = filters.filter(([name2]) => COMMON.has(name2));
+    const link = (letter, second) => {
+      const current = second === app.second;
+      const href = format(grid(current ? filters : common, void 0, second));
+      const label = `Samples of ${letter}`;
+      return h("a", { href, "aria-current": current && "true", "aria-label": label }, letter);
+    };
+    fill(nav, link("A", false), link("B", true));
+  }
+  function drawChips(list, app, filters, choose) {
+    const chip = (filter) => {
+      const text = app.filterText(filter);
+      const remove = () => choose(without(filters, filter[0], filter[1]));
+      const label = `Remove the filter ${text}`;
+      const props = { type: "button", class: "chip", onclick: remove, "aria-label": label };
+      return h("li", null, h("button", props, text));
+    };
+    fill(list, ...filters.slice(0, MAX_CHIPS).map(chip));
+    if (filters.length > 1) {
+      const props = { type: "button", class: "plain", onclick: () => choose([]) };
+      list.append(h("li", null, h("button", props, "Clear all")));
+    }
+    list.hidden = filters.length === 0;
+  }
+
+  // src/exports.ts
+  function exportMenu(app, filters) {
+    const summary2 = h("summary", null, "Export");
+    const root = h("details", { class: "menu" }, summary2);
+    let body = null;
+    const outside = (event) => {
+      if (event.target instanceof Node && !root.contains(event.target)) root.open = false;
+    };
+    root.addEventListener("toggle", () => {
+      body?.remove();
+      if (root.open) document.addEventListener("pointerdown", outside);
+      else document.removeEventListener("pointerdown", outside);
+      body = root.open ? contents(app, filters()) : null;
+      if (body !== null) root.append(body);
+    });
+    root.addEventListener("focusout", (event) => {
+      const to = event.relatedTarget;
+      if (to instanceof Node && !root.contains(to)) root.open = false;
+    });
+    return {
+      root,
+      close() {
+        if (!root.open) return false;
+        root.open = false;
+        summary2.focus();
+        return true;
+      }
+    };
+  }
+  function contents(app, filters) {
+    const how = h(
+      "select",
+      { id: "sheet-count" },
+      ...[25, 100, 400, 1e3].map((n) => h("option", { value: n, selected: n === 100 }, n))
+    );
+    const side3 = h(
+      "select",
+      { id: "sheet-side" },
+      ...[64, 128, 256].map((n) => h("option", { value: n, selected: n === 128 }, `${n} px`))
+    );
+    const png = h("a", { download: "sheet.png" }, "Contact sheet, PNG");
+    const html = h("a", { download: "sheet.html" }, "Contact sheet, HTML");
+    const link = () => {
+      const more = { count: how.value, side: side3.value };
+      png.href = `sheet.png${app.query(filters, more)}`;
+      html.href = `sheet.html${app.query(filters, more)}`;
+    };
+    how.addEventListener("change", link);
+    side3.addEventListener("change", link);
+    link();
+    return h(
+      "div",
+      { class: "sheet" },
+      h(
+        "a",
+        { href: `keys.txt${app.query(filters)}`, download: "keys.txt" },
+        "Keys, for pack --keys"
+      ),
+      png,
+      html,
+      h(
+        "div",
+        { class: "line" },
+        h("label", { for: "sheet-count" }, "First"),
+        how,
+        h("label", { for: "sheet-side" }, "at"),
+        side3
+      )
+    );
+  }
+
+  // src/images.ts
+  var AT_ONCE = 5;
+  var KEPT = 512;
+  var waiting2 = [];
+  var kept = /* @__PURE__ */ new Map();
+  var running = 0;
+  function load(url, signal) {
+    const known = kept.get(url);
+    if (known !== void 0) {
+      kept.delete(url);
+      kept.set(url, known);
+      return Promise.resolve(known);
+    }
+    return new Promise((done, failed) => {
+      waiting2.push({ url, signal, done, failed });
+      next();
+    });
+  }
+  function next() {
+    while (running < AT_ONCE) {
+      const request = waiting2.shift();
+      if (request === void 0) return;
+      if (request.signal.aborted) {
+        request.failed(new DOMException("scrolled past", "AbortError"));
+        continue;
+      }
+      running += 1;
+      askBytes(request.url, request.signal).then((blob) => request.done(keep(request.url, blob)), request.failed).finally(() => {
+        running -= 1;
+        next();
+      });
+    }
+  }
+  function keep(url, blob) {
+    const address = kept.get(url) ?? URL.createObjectURL(blob);
+    kept.set(url, address);
+    for (const [oldest, its] of kept) {
+      if (kept.size <= KEPT) break;
+      kept.delete(oldest);
+      URL.revokeObjectURL(its);
+    }
+    return address;
+  }
+  var SIDES2 = [64, 96, 128, 192, 256, 384, 512, 768, 1024];
+  function side2(pixels) {
+    const wanted = pixels * Math.min(window.devicePixelRatio || 1, 2);
+    return SIDES2.find((size) => size >= wanted) ?? 1024;
+  }
+
   // src/tile.ts
   var TILE_NODES = 3;
   var BARE_TILE_NODES = 2;
   var Tile = class {
-    constructor(app2, index, withCaption) {
-      this.app = app2;
+    constructor(app, index, withCaption) {
+      this.app = app;
       this.index = index;
       this.root.append(this.image);
       if (withCaption) this.root.append(this.caption);
@@ -1293,14 +1475,14 @@
         "aria-label": number2 === "" ? "not read yet" : `${lines.join(" ")}${name2 === "" ? "" : `, ${number2}`}`,
         title: row === null ? null : `${row.key}
 ${number2}`,
-        href: sample2 === null ? null : format(sample(sample2, selection.filters)),
+        href: sample2 === null ? null : format(sample(sample2, selection.filters, selection.second)),
         "data-sample": sample2
       });
       if (row?.error !== void 0) this.fail(row.error);
     }
     /** Asks for the image, unless it was asked for already. */
     draw(sample2, side3) {
-      const url = `image/${sample2}?side=${side3}`;
+      const url = `image/${sample2}${this.app.query([], { side: side3 })}`;
       if (url === this.url) return;
       this.stop();
       this.url = url;
@@ -1336,20 +1518,20 @@ ${number2}`,
   };
 
   // src/grid.ts
-  var GAP = 8;
-  var OVERSCAN = 2;
+  var GAP2 = 8;
+  var OVERSCAN2 = 2;
   var CAPTION = 36;
   var CAPTION_FROM = 104;
   var NODES = 490;
   var REST_OF_PAGE = 190;
-  var FLYING_MS = 80;
+  var FLYING_MS2 = 80;
   var Grid = class {
-    constructor(app2, selection, side3, moved) {
-      this.app = app2;
+    constructor(app, selection, side3, moved) {
+      this.app = app;
       this.selection = selection;
       this.side = side3;
       this.moved = moved;
-      this.tiles.setAttribute("aria-label", `Samples of ${app2.dataset.name}`);
+      this.tiles.setAttribute("aria-label", `Samples of ${app.dataset.name}`);
       this.tiles.addEventListener("keydown", (event) => {
         if (this.key(event)) event.preventDefault();
       });
@@ -1474,11 +1656,11 @@ ${number2}`,
       const top = Math.floor(index / this.columns) * this.pitch;
       const { view } = this.scroll;
       if (top < this.scroll.top) this.scroll.to(top);
-      else if (top + this.pitch + GAP > this.scroll.top + view)
-        this.scroll.to(top + this.pitch + GAP - view);
+      else if (top + this.pitch + GAP2 > this.scroll.top + view)
+        this.scroll.to(top + this.pitch + GAP2 - view);
     }
     layout() {
-      const width = this.root.clientWidth - 2 * GAP;
+      const width = this.root.clientWidth - 2 * GAP2;
       if (width <= 0) return;
       this.measured = true;
       const place = this.scroll.top > 0 ? this.place : 0;
@@ -1489,12 +1671,12 @@ ${number2}`,
       if (changed) {
         for (const index of [...this.shown.keys()]) this.drop(index);
         this.tiles.style.gridTemplateColumns = `repeat(${this.columns}, 1fr)`;
-        this.tiles.style.gridAutoRows = `${this.pitch - GAP}px`;
+        this.tiles.style.gridAutoRows = `${this.pitch - GAP2}px`;
         this.root.style.setProperty("--cell", `${this.cell}px`);
       }
       if (changed && this.scroll.top > 0)
         this.scroll.top = Math.floor(place / this.columns) * this.pitch;
-      this.scroll.resize(rows === 0 ? 0 : rows * this.pitch + GAP);
+      this.scroll.resize(rows === 0 ? 0 : rows * this.pitch + GAP2);
     }
     /** Finds the least side, from the chosen one on, at which the page has not too many elements. */
     measure(width) {
@@ -1502,11 +1684,11 @@ ${number2}`,
       const budget = NODES - Math.max(others, REST_OF_PAGE);
       const { view } = this.scroll;
       for (let side3 = this.side; ; side3 += 8) {
-        this.columns = Math.max(1, Math.floor((width + GAP) / (side3 + GAP)));
-        this.cell = (width - GAP * (this.columns - 1)) / this.columns;
+        this.columns = Math.max(1, Math.floor((width + GAP2) / (side3 + GAP2)));
+        this.cell = (width - GAP2 * (this.columns - 1)) / this.columns;
         this.captions = side3 >= CAPTION_FROM;
-        this.pitch = Math.round(this.cell) + (this.captions ? CAPTION : 0) + GAP;
-        const rows = Math.ceil(view / this.pitch) + 1 + 2 * OVERSCAN;
+        this.pitch = Math.round(this.cell) + (this.captions ? CAPTION : 0) + GAP2;
+        const rows = Math.ceil(view / this.pitch) + 1 + 2 * OVERSCAN2;
         const nodes = rows * this.columns * (this.captions ? TILE_NODES : BARE_TILE_NODES);
         if (nodes <= budget || this.columns === 1) return;
       }
@@ -1514,19 +1696,19 @@ ${number2}`,
     render() {
       const total = this.selection.total ?? 0;
       const { top, view } = this.scroll;
-      const firstRow = Math.max(0, Math.floor(top / this.pitch) - OVERSCAN);
-      const endRow = Math.ceil((top + view) / this.pitch) + OVERSCAN;
+      const firstRow = Math.max(0, Math.floor(top / this.pitch) - OVERSCAN2);
+      const endRow = Math.ceil((top + view) / this.pitch) + OVERSCAN2;
       const first = Math.min(firstRow * this.columns, total);
       const end = Math.min(endRow * this.columns, total);
       this.arrange(first, end);
-      this.tiles.style.transform = `translateY(${this.scroll.offset(firstRow * this.pitch + GAP)}px)`;
+      this.tiles.style.transform = `translateY(${this.scroll.offset(firstRow * this.pitch + GAP2)}px)`;
       this.tiles.hidden = total === 0;
       this.rove();
       const far = Math.abs(top - this.drawnTop) > view / 2;
       this.drawnTop = top;
       clearTimeout(this.flying);
       if (far && this.shown.size > 0)
-        this.flying = window.setTimeout(() => this.draw(first, end), FLYING_MS);
+        this.flying = window.setTimeout(() => this.draw(first, end), FLYING_MS2);
       else this.draw(first, end);
       this.moved();
     }
@@ -1575,7 +1757,7 @@ ${number2}`,
   };
 
   // src/numbers.ts
-  var WIDTH = 240;
+  var WIDTH2 = 240;
   var HEIGHT = 48;
   var NumbersBody = class {
     constructor(name2, filters, choose) {
@@ -1602,7 +1784,7 @@ ${number2}`,
       {
         class: "histogram",
         role: "img",
-        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+        viewBox: `0 0 ${WIDTH2} ${HEIGHT}`,
         preserveAspectRatio: "none"
       },
       this.bars,
@@ -1663,7 +1845,7 @@ ${number2}`,
     }
     path(wanted) {
       const most = Math.max(1, ...this.bins.map(({ n }) => n));
-      const step = WIDTH / Math.max(1, this.bins.length);
+      const step = WIDTH2 / Math.max(1, this.bins.length);
       return this.bins.map((bin, at) => {
         if (bin.n === 0 || !wanted(bin, at)) return "";
         const tall = Math.max(2, bin.n / most * HEIGHT);
@@ -1732,8 +1914,8 @@ ${number2}`,
   var AT_ONCE2 = 8;
   var MAX_NAMED = 200;
   var ValuesBody = class {
-    constructor(app2, name2, filters, choose) {
-      this.app = app2;
+    constructor(app, name2, filters, choose) {
+      this.app = app;
       this.name = name2;
       this.filters = filters;
       this.choose = choose;
@@ -1856,11 +2038,11 @@ ${number2}`,
   var POLL_MS3 = 800;
   var OPEN = 6;
   var Panel = class {
-    constructor(app2, choose, heard) {
-      this.app = app2;
+    constructor(app, choose, heard) {
+      this.app = app;
       this.choose = choose;
       this.heard = heard;
-      this.progress(0, app2.dataset.samples, false);
+      this.progress(0, app.dataset.samples, false);
     }
     app;
     choose;
@@ -1889,7 +2071,10 @@ ${number2}`,
       const polling = new AbortController();
       this.polling = polling;
       poll(POLL_MS3, polling.signal, async () => {
-        const answer2 = await ask(`api/facets${query(filters)}`, polling.signal);
+        const answer2 = await ask(
+          `api/facets${this.app.query(filters)}`,
+          polling.signal
+        );
         if (polling.signal.aborted) return true;
         this.update(answer2);
         return answer2.scanned >= answer2.samples;
@@ -1970,16 +2155,17 @@ ${number2}`,
   }
 
   // src/gridview.ts
-  var NOTE_MS = 300;
+  var NOTE_MS2 = 300;
   var TYPING_MS = 250;
   var GridView = class {
-    constructor(app2, to) {
-      this.app = app2;
+    constructor(app, to) {
+      this.app = app;
       this.filters = to.filters;
-      this.selection = app2.selection(this.filters);
+      this.exports = exportMenu(app, () => this.filters);
+      this.selection = app.selection(this.filters);
       this.size.value = stored("side") ?? "160";
-      this.grid = new Grid(app2, this.selection, Number(this.size.value), () => this.moved());
-      this.panel = new Panel(app2, (filters) => this.filter(filters), {
+      this.grid = new Grid(app, this.selection, Number(this.size.value), () => this.moved());
+      this.panel = new Panel(app, (filters) => this.filter(filters), {
         found: () => this.selection.growing && this.selection.refresh(),
         drawn: () => this.grid.keepBudget()
       });
@@ -1990,10 +2176,11 @@ ${number2}`,
         h(
           "section",
           { class: "results", "aria-label": "Samples" },
-          h("h1", { class: "unseen" }, app2.dataset.name),
+          h("h1", { class: "unseen" }, app.dataset.name),
           h(
             "div",
             { class: "toolbar" },
+            app.dataset.second !== null && this.sets,
             this.toggle,
             this.search,
             this.total,
@@ -2038,12 +2225,13 @@ ${number2}`,
     total = h("span", { class: "total", role: "status" });
     chips = h("ul", { class: "chips", "aria-label": "Filters in use" });
     message = h("div", { class: "message" });
-    exports = exportMenu(() => this.filters);
+    exports;
     toggle = h(
       "button",
       { type: "button", class: "toggle", "aria-expanded": "false", "aria-controls": "panel" },
       "Filters"
     );
+    sets = h("nav", { class: "sets", "aria-label": "Dataset" });
     grid;
     panel;
     root;
@@ -2063,7 +2251,7 @@ ${number2}`,
       ].join(" · ");
     }
     show(to) {
-      if (to.view !== "grid") return false;
+      if (to.view !== "grid" || isSecond(to) !== this.app.second) return false;
       this.filters = to.filters;
       this.selection = this.app.selection(this.filters);
       this.grid.use(this.selection);
@@ -2161,16 +2349,17 @@ ${number2}`,
       if (document.activeElement !== this.search) {
         this.search.value = values(this.filters, "text").at(-1) ?? "";
       }
+      drawSets(this.sets, this.app, this.filters);
       drawChips(this.chips, this.app, this.filters, (filters) => this.filter(filters));
       if (values(this.filters, "damaged").length > 0)
-        ask("api/damage").catch(() => void 0);
+        ask(`api/damage${this.app.query([])}`).catch(() => void 0);
       this.panel.show(this.filters);
       this.changed();
       const at = whole(to.options.at);
       if (at !== null) void this.jumpTo(at, false);
     }
     filter(filters, replace = false) {
-      this.app.go(grid(filters), replace);
+      this.app.shared.go(this.app.grid(filters), replace);
     }
     searchNow() {
       const before = values(this.filters, "text");
@@ -2247,8 +2436,8 @@ ${number2}`,
         if (this.coming !== null || this.waitingFor !== null) return;
         const place = this.grid.place;
         const at = place === 0 ? void 0 : this.selection.sampleAt(place) ?? void 0;
-        this.app.note(grid(this.filters, at));
-      }, NOTE_MS);
+        this.app.shared.note(this.app.grid(this.filters, at));
+      }, NOTE_MS2);
     }
   };
 
@@ -2618,12 +2807,12 @@ ${number2}`,
 
   // src/sampleview.ts
   var SampleView = class {
-    constructor(app2, at) {
-      this.app = app2;
+    constructor(app, at) {
+      this.app = app;
       this.at = at;
-      this.title = `#${at.sample} · ${app2.dataset.name}`;
-      this.second = at.options.set === "b";
-      this.selection = app2.selection(at.filters);
+      this.title = `#${at.sample} · ${app.dataset.name}`;
+      this.second = isSecond(at);
+      this.selection = app.selection(at.filters);
       const back = h(
         "a",
         { class: "button", href: this.backTo(), "aria-keyshortcuts": "Escape" },
@@ -2700,8 +2889,8 @@ ${number2}`,
       return this.second ? "?set=b" : "";
     }
     backTo() {
-      if (this.second) return "#/compare";
-      return format(grid(this.at.filters, this.at.sample));
+      if (this.at.options.from === "compare") return this.app.shared.compared;
+      return format(this.app.grid(this.at.filters, this.at.sample));
     }
     async load() {
       try {
@@ -2723,17 +2912,11 @@ ${number2}`,
       }
     }
     async findNeighbours() {
-      const total = this.second ? this.app.dataset.second?.samples : void 0;
       const link = (anchor, sample2) => {
         if (sample2 === void 0) anchor.removeAttribute("href");
-        else anchor.href = format(sample(sample2, this.at.filters, this.second));
+        else anchor.href = format({ ...this.at, sample: sample2 });
         anchor.toggleAttribute("aria-disabled", sample2 === void 0);
       };
-      if (total !== void 0) {
-        link(this.before, this.at.sample > 0 ? this.at.sample - 1 : void 0);
-        link(this.after, this.at.sample + 1 < total ? this.at.sample + 1 : void 0);
-        return;
-      }
       try {
         const { signal } = this.asking;
         const place = await this.selection.position(this.at.sample, signal);
@@ -2758,7 +2941,7 @@ ${number2}`,
     }
     draw(sample2) {
       this.title = `${tail(sample2.key)} · #${sample2.sample} · ${this.app.dataset.name}`;
-      this.app.retitle(this.title);
+      this.app.shared.retitle(this.title);
       fill(this.heading, h("span", { class: "muted" }, `#${count(sample2.sample)} `), sample2.key);
       const images = sample2.values.flatMap(
         (value, at) => value.kind === "image" && !value.mask ? [{ value, at }] : []
@@ -2901,38 +3084,40 @@ ${number2}`,
   );
   var pages = h("nav", { class: "pages", "aria-label": "Pages" });
   var notice = h("div", { class: "notice", role: "alert", hidden: true });
-  var app = null;
+  var apps = null;
   var page = null;
   var shown = "";
   function show(to) {
-    if (app === null) return;
+    if (apps === null) return;
     shown = location.hash;
     const from = page;
     if (from?.show?.(to) !== true) {
       from?.stop();
-      page = open(app, to);
+      page = open(apps, to);
       fill(main, page.root);
       if (from !== null) takeFocus(page);
     }
     document.title = page?.title ?? "";
-    const view = to.view === "sample" ? "grid" : to.view;
+    const above = to.options.from === "compare" ? "compare" : "grid";
+    const view = to.view === "sample" ? above : to.view;
     for (const link of pages.querySelectorAll("a")) {
       if (link.dataset.view === view) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
   }
-  function open(app2, to) {
+  function open([first, second], to) {
+    const app = (isSecond(to) ? second : null) ?? first;
     switch (to.view) {
       case "sample":
-        return new SampleView(app2, to);
+        return new SampleView(app, to);
       case "batch":
-        return new BatchView(app2, to);
+        return new BatchView(first, to);
       case "compare":
-        return new CompareView(app2, to);
+        return new CompareView(first, to);
       case "about":
-        return new AboutView(app2);
+        return new AboutView(first);
       case "grid":
-        return new GridView(app2, to);
+        return new GridView(app, to);
     }
   }
   function takeFocus(page2) {
@@ -2957,6 +3142,9 @@ ${number2}`,
     history.replaceState(null, "", hash);
     shown = location.hash;
   }
+  function follow() {
+    if (location.hash !== shown) show(parse(location.hash));
+  }
   var NO_TEXT = /* @__PURE__ */ new Set(["checkbox", "range"]);
   function key(event) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -2964,6 +3152,7 @@ ${number2}`,
     const { target } = event;
     const types = target instanceof HTMLSelectElement || target instanceof HTMLInputElement && !NO_TEXT.has(target.type);
     if (types && event.key !== "Escape") return;
+    follow();
     if (page?.key?.(event) === true) return event.preventDefault();
     if (event.key === "?") showKeys();
     else if (event.key === "t") swapTheme();
@@ -2972,8 +3161,8 @@ ${number2}`,
     event.preventDefault();
   }
   function toGrid(event) {
-    const { filters } = parse(location.hash);
-    const to = grid(filters);
+    const from = parse(location.hash);
+    const to = grid(from.filters, void 0, isSecond(from));
     history.pushState(null, "", format(to));
     show(to);
     page?.key?.(event);
@@ -2995,7 +3184,7 @@ ${number2}`,
   async function retry(button) {
     button.disabled = true;
     try {
-      if (app === null) return await start();
+      if (apps === null) return await start();
       await ask("api/dataset");
     } catch {
     } finally {
@@ -3014,7 +3203,11 @@ ${number2}`,
   async function start() {
     try {
       const dataset = await ask("api/dataset");
-      app = new App(dataset, go, note, (title) => document.title = title);
+      const retitle = (title) => document.title = title;
+      const shared = { go, note, retitle, compared: "#/compare" };
+      const first = new App(dataset, false, shared);
+      const b = dataset.second === null ? null : await ask("api/dataset?set=b");
+      apps = [first, b && new App(b, true, shared)];
       brand.setAttribute("aria-label", dataset.name);
       fill(
         brand,
@@ -3074,7 +3267,7 @@ ${number2}`,
     main
   );
   onLost(drawLost);
-  addEventListener("hashchange", () => show(parse(location.hash)));
+  addEventListener("hashchange", follow);
   addEventListener("keydown", key);
   void start();
 })();

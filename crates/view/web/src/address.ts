@@ -9,12 +9,12 @@ export interface Address {
     /** Of the sample page. */
     sample: number;
     filters: Filter[];
-    /** Parameters that are not filters: `at` and `set`, and all of the batch and the comparison. */
+    /** Parameters that are not filters: `at`, `set` and `from`, and all of the batch and the comparison. */
     options: Record<string, string>;
 }
 
 /** Names that the server has other uses for, or that the page keeps. */
-const NOT_FILTERS = new Set(["at", "set", "start", "count", "sample", "side"]);
+const NOT_FILTERS = new Set(["at", "set", "from", "start", "count", "sample", "side"]);
 
 export function parse(hash: string): Address {
     const text = hash.replace(/^#?\/?/, "");
@@ -59,18 +59,23 @@ export function query(
     return escaped.length === 0 ? "" : `?${escaped.join("&")}`;
 }
 
-export function grid(filters: readonly Filter[], at?: number): Address {
-    const options: Record<string, string> = at === undefined ? {} : { at: String(at) };
+/** The parameter that says which dataset of a comparison is meant. */
+export function setOf(second: boolean): Record<string, string> {
+    return second ? { set: "b" } : {};
+}
+
+export function isSecond(address: Address): boolean {
+    return address.options.set === "b";
+}
+
+export function grid(filters: readonly Filter[], at?: number, second = false): Address {
+    const options = setOf(second);
+    if (at !== undefined) options.at = String(at);
     return { view: "grid", sample: 0, filters: [...filters], options };
 }
 
 export function sample(index: number, filters: readonly Filter[] = [], second = false): Address {
-    return {
-        view: "sample",
-        sample: index,
-        filters: [...filters],
-        options: second ? { set: "b" } : {},
-    };
+    return { view: "sample", sample: index, filters: [...filters], options: setOf(second) };
 }
 
 export function values(filters: readonly Filter[], name: string): string[] {

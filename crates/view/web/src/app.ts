@@ -1,6 +1,6 @@
-// What the pages share: the dataset, where to go, and what was chosen last.
+// What the pages of a dataset share: the dataset, where to go, and what was chosen last.
 
-import { type Address, type Filter, query } from "./address";
+import { type Address, type Filter, grid, query, setOf } from "./address";
 import { Selection } from "./selection";
 import type { Dataset } from "./types";
 
@@ -17,25 +17,44 @@ export interface Page {
     stop(): void;
 }
 
+/** What the pages of two datasets share. */
+export interface Shared {
+    /** Goes to an address; with `replace`, without a step in the history. */
+    go(address: Address, replace?: boolean): void;
+    /** Writes an address that is shown already into the fragment. */
+    note(address: Address): void;
+    retitle(title: string): void;
+    /** Where the comparison was looked at last, as a fragment. */
+    compared: string;
+}
+
 export class App {
     private last: Selection | null = null;
     private lastFilters = "";
 
     constructor(
         readonly dataset: Dataset,
-        /** Goes to an address; with `replace`, without a step in the history. */
-        readonly go: (address: Address, replace?: boolean) => void,
-        /** Writes an address that is shown already into the fragment. */
-        readonly note: (address: Address) => void,
-        readonly retitle: (title: string) => void,
+        /** It is the second one of a comparison. */
+        readonly second: boolean,
+        readonly shared: Shared,
     ) {}
+
+    /** The parameters of a request about this dataset. */
+    query(filters: readonly Filter[], more: Record<string, string | number> = {}): string {
+        return query(filters, { ...more, ...setOf(this.second) });
+    }
+
+    /** The address of its grid. */
+    grid(filters: readonly Filter[], at?: number): Address {
+        return grid(filters, at, this.second);
+    }
 
     /** The selection of these filters; the last one is kept for the way back from a sample. */
     selection(filters: readonly Filter[]): Selection {
         const text = query(filters);
         if (this.last === null || this.lastFilters !== text) {
             this.last?.stop();
-            this.last = new Selection(filters, this.dataset.samples);
+            this.last = new Selection(filters, this.dataset.samples, this.second);
             this.lastFilters = text;
         }
         return this.last;

@@ -171,7 +171,7 @@ export class BatchView implements Page {
         const options = Object.fromEntries(
             changed.map(({ name }) => [name, this.chosen()[name] ?? ""]),
         );
-        this.app.go({ view: "batch", sample: 0, filters: [], options });
+        this.app.shared.go({ view: "batch", sample: 0, filters: [], options });
     }
 
     private async load(): Promise<void> {

@@ -1,11 +1,26 @@
-// The filters in use, each of which a click takes away.
+// The filters in use, each of which a click takes away, and the dataset that they choose from.
 
-import { type Filter, without } from "./address";
+import { type Filter, format, grid, without } from "./address";
 import type { App } from "./app";
 import { fill, h } from "./dom";
 
 /** More of them than these have no chip: the page must not grow without end. */
 const MAX_CHIPS = 12;
+
+/** What means the same in any two datasets: classes and fields of one may be others in the other. */
+const COMMON = new Set(["text", "codec", "width", "height", "bytes", "aspect"]);
+
+/** Links to the grids of the two datasets of a comparison. */
+export function drawSets(nav: HTMLElement, app: App, filters: readonly Filter[]): void {
+    const common = filters.filter(([name]) => COMMON.has(name));
+    const link = (letter: string, second: boolean) => {
+        const current = second === app.second;
+        const href = format(grid(current ? filters : common, undefined, second));
+        const label = `Samples of ${letter}`;
+        return h("a", { href, "aria-current": current && "true", "aria-label": label }, letter);
+    };
+    fill(nav, link("A", false), link("B", true));
+}
 
 export function drawChips(
     list: HTMLElement,

@@ -4,28 +4,32 @@ import * as address from "./address";
 import type { App, Page } from "./app";
 import { failure, fill, h, say } from "./dom";
 import { count } from "./format";
-import { pairRow } from "./pairs";
-import { ask, isQuiet } from "./server";
-import type { Comparison } from "./types";
+import { PairList, Pairs } from "./pairlist";
+import { poll } from "./server";
+import type { State } from "./types";
 
-const SHOWN = 24;
-/** Rows that one request looks at when only those that differ are wanted. */
-const LOOKED_AT_ONCE = 1000;
 const POLL_MS = 800;
+const NOTE_MS = 300;
+const STATES: [State, string][] = [
+    ["changed", "changed"],
+    ["only_a", "only in A"],
+    ["only_b", "only in B"],
+    ["same", "the same"],
+];
+/** What one compares for. */
+const AT_FIRST: State[] = ["changed", "only_a", "only_b"];
 
 export class CompareView implements Page {
     readonly title: string;
-    readonly root: HTMLElement;
-    private readonly counts = h("p", { class: "counts", role: "status" });
-    private readonly progress = h("div", { class: "line" });
-    private readonly rows = h("div", {
-        class: "pairs beside",
-        role: "list",
-        "aria-label": "Pairs of samples",
-    });
-    private readonly before = h("button", { type: "button" }, "‹ Back");
-    private readonly next = h("a", { class: "button" }, "Next ›");
-    private readonly all = h("input", { type: "checkbox" });
+    readonly root = h("div", { class: "compare" }, h("h1", { tabindex: "-1" }, "Compare"));
+    private readonly boxes = STATES.map(([state, text]) => ({
+        state,
+        text,
+        box: h("input", { type: "checkbox" }),
+        label: h("span", null, text),
+    }));
+    private readonly progress = h("p", { class: "muted", role: "status" });
+    private readonly message = h("div", { class: "message" });
     private readonly over = h("input", { type: "checkbox" });
     private readonly cut = h("input", {
         type: "range",
@@ -34,8 +38,11 @@ export class CompareView implements Page {
         value: 50,
         "aria-label": "Share of the second image",
     });
-    private asking = new AbortController();
-    private at = 0;
+    private pairs = new Pairs([]);
+    private readonly list = new PairList(this.pairs, () => this.moved());
+    private polling = new AbortController();
+    private unlisten: () => void = () => undefined;
+    private noteTimer = 0;
 
     constructor(
         private readonly app: App,
@@ -43,15 +50,10 @@ export class CompareView implements Page {
     ) {
         this.title = `Compare · ${app.dataset.name}`;
         const { second } = app.dataset;
-        this.root = h("div", { class: "compare" }, h("h1", { tabindex: "-1" }, "Compare"));
         if (second === null) {
-            this.root.append(
-                h(
-                    "p",
-                    { class: "empty" },
-                    "There is one dataset. Give fdconvert view two of them to compare their samples.",
-                ),
-            );
+            const what =
+                "There is one dataset. Give fdconvert view two of them to compare their samples.";
+            this.root.append(h("p", { class: "empty" }, what));
             return;
         }
         this.root.append(
@@ -63,23 +65,26 @@ export class CompareView implements Page {
                 h("b", null, "B"),
                 ` ${second.path}`,
             ),
-            this.counts,
+            h(
+                "div",
+                { class: "counts", role: "group", "aria-label": "Pairs that are shown" },
+                ...this.boxes.map(({ box, label }) => h("label", { class: "check" }, box, label)),
+            ),
             h(
                 "div",
                 { class: "toolbar" },
-                h("label", { class: "check" }, this.all, "Also those that are the same"),
                 h("label", { class: "check" }, this.over, "One over the other"),
                 this.cut,
                 h("span", { class: "muted" }, "b swaps A and B"),
+                this.progress,
             ),
-            this.progress,
-            this.rows,
-            h("nav", { class: "line", "aria-label": "Parts of the list" }, this.before, this.next),
+            this.message,
+            this.list.root,
         );
-        this.all.addEventListener("change", () => this.app.go(this.address(0)));
+        for (const { box } of this.boxes)
+            box.addEventListener("change", () => this.app.shared.go(this.address(0)));
         this.over.addEventListener("change", () => this.arrange());
         this.cut.addEventListener("input", () => this.arrange());
-        this.before.addEventListener("click", () => history.back());
         this.arrange();
         this.use(to);
     }
@@ -99,106 +104,91 @@ export class CompareView implements Page {
     }
 
     retry(): void {
-        void this.load();
+        this.pairs.retry();
     }
 
     stop(): void {
-        this.asking.abort();
+        this.unlisten();
+        this.polling.abort();
+        clearTimeout(this.noteTimer);
+        this.pairs.stop();
+        this.list.stop();
     }
 
     private arrange(): void {
-        this.rows.classList.toggle("over", this.over.checked);
-        this.rows.classList.toggle("beside", !this.over.checked);
-        this.rows.style.setProperty("--cut", `${100 - Number(this.cut.value)}%`);
+        this.list.arrange(this.over.checked, Number(this.cut.value));
         this.cut.disabled = !this.over.checked;
+    }
+
+    private get states(): State[] {
+        return this.boxes.filter(({ box }) => box.checked).map(({ state }) => state);
     }
 
     private address(at: number): address.Address {
         const options: Record<string, string> = {};
+        const states = this.states.join();
+        if (states !== AT_FIRST.join()) options.show = states;
         if (at > 0) options.at = String(at);
-        if (this.all.checked) options.all = "1";
         return { view: "compare", sample: 0, filters: [], options };
     }
 
     private use(to: address.Address): void {
-        this.at = address.whole(to.options.at) ?? 0;
-        this.all.checked = to.options.all === "1";
-        this.before.disabled = this.at === 0;
-        void this.load();
+        const wanted = to.options.show?.split(",") ?? AT_FIRST;
+        for (const { state, box } of this.boxes) box.checked = wanted.includes(state);
+        this.app.shared.compared = address.format(to);
+        this.unlisten();
+        this.polling.abort();
+        this.pairs.stop();
+        this.pairs = new Pairs(this.states);
+        fill(this.message);
+        say(this.progress, "");
+        this.unlisten = this.pairs.onChange(() => this.changed());
+        this.list.use(this.pairs, address.whole(to.options.at) ?? 0);
+        this.follow();
     }
 
-    private async load(): Promise<void> {
-        this.asking.abort();
-        const { signal } = (this.asking = new AbortController());
-        fill(this.rows);
-        this.next.hidden = true;
-        try {
-            await this.walk(signal);
-        } catch (error) {
-            if (!isQuiet(error))
-                fill(
-                    this.progress,
-                    failure("The datasets cannot be compared", error, () => void this.load()),
-                );
+    /** Looks again while the datasets are compared, and once more at the end. */
+    private follow(): void {
+        const { pairs } = this;
+        const { signal } = (this.polling = new AbortController());
+        void poll(POLL_MS, signal, async () => {
+            const { complete } = pairs;
+            pairs.refresh();
+            return Promise.resolve(complete);
+        });
+    }
+
+    private changed(): void {
+        const { last, total, error, states } = this.pairs;
+        if (last !== null) {
+            for (const { state, text, label } of this.boxes)
+                say(label, `${count(last.counts[state])} ${text}`);
+            const of = `${count(last.scanned)} of ${count(this.app.dataset.samples)} compared`;
+            say(this.progress, last.complete ? "" : of);
+        }
+        if (error !== null) {
+            const again = () => this.pairs.retry();
+            fill(this.message, failure("The datasets cannot be compared", error, again));
+        } else if (total === 0) {
+            const none =
+                states.length === 0
+                    ? "Choose which pairs are shown."
+                    : this.pairs.growing
+                      ? "Nothing found so far."
+                      : "No pair is like that.";
+            fill(this.message, h("p", { class: "empty" }, none));
+        } else {
+            fill(this.message);
         }
     }
 
-    /** Looks at rows from here on until enough of them are to be shown, or no more are there. */
-    private async walk(signal: AbortSignal): Promise<void> {
-        let at = this.at;
-        let shown = 0;
-        while (shown < SHOWN) {
-            const size = this.all.checked ? SHOWN : LOOKED_AT_ONCE;
-            const answer = await ask<Comparison>(
-                `api/compare${address.query([], { start: at, count: size })}`,
-                signal,
-            );
-            this.tell(answer);
-            for (const pair of answer.rows) {
-                at += 1;
-                if (!this.all.checked && pair.same) continue;
-                this.rows.append(pairRow(pair));
-                shown += 1;
-                if (shown === SHOWN) break;
-            }
-            if (shown < SHOWN && answer.rows.length === 0) {
-                if (answer.scanned >= this.app.dataset.samples) return this.ended(shown);
-                await new Promise((wake) => setTimeout(wake, POLL_MS));
-                if (signal.aborted) return;
-            }
-            if (!this.all.checked) this.looking(at, answer.total);
-        }
-        fill(this.progress);
-        this.next.href = address.format(this.address(at));
-        this.next.hidden = false;
-    }
-
-    private looking(at: number, total: number): void {
-        const stop = h("button", { type: "button", onclick: () => this.stop() }, "Stop");
-        fill(
-            this.progress,
-            h(
-                "span",
-                { class: "muted" },
-                `${count(at)} of ${count(total)} rows looked at for differences`,
-            ),
-            stop,
-        );
-    }
-
-    private ended(shown: number): void {
-        const none = this.at > 0 ? "No more differ." : "No samples differ.";
-        fill(
-            this.progress,
-            shown === 0 && h("p", { class: "empty" }, this.all.checked ? "No more rows." : none),
-        );
-    }
-
-    private tell({ counts }: Comparison): void {
-        const { same, changed, only_a, only_b } = counts;
-        say(
-            this.counts,
-            `${count(changed)} changed, ${count(only_a)} only in A, ${count(only_b)} only in B, ${count(same)} the same`,
-        );
+    /** Keeps the fragment at what is in sight, once it rests. */
+    private moved(): void {
+        clearTimeout(this.noteTimer);
+        this.noteTimer = window.setTimeout(() => {
+            const to = this.address(this.list.place);
+            this.app.shared.compared = address.format(to);
+            this.app.shared.note(to);
+        }, NOTE_MS);
     }
 }

@@ -1,6 +1,7 @@
 // The menu of files that the filters lead to.
 
-import { type Filter, query } from "./address";
+import type { Filter } from "./address";
+import type { App } from "./app";
 import { h } from "./dom";
 
 export interface Menu {
@@ -9,7 +10,7 @@ export interface Menu {
     close(): boolean;
 }
 
-export function exportMenu(filters: () => readonly Filter[]): Menu {
+export function exportMenu(app: App, filters: () => readonly Filter[]): Menu {
     const summary = h("summary", null, "Export");
     const root = h("details", { class: "menu" }, summary);
     let body: HTMLElement | null = null;
@@ -21,7 +22,7 @@ export function exportMenu(filters: () => readonly Filter[]): Menu {
         body?.remove();
         if (root.open) document.addEventListener("pointerdown", outside);
         else document.removeEventListener("pointerdown", outside);
-        body = root.open ? contents(filters()) : null;
+        body = root.open ? contents(app, filters()) : null;
         if (body !== null) root.append(body);
     });
     root.addEventListener("focusout", (event) => {
@@ -39,7 +40,7 @@ export function exportMenu(filters: () => readonly Filter[]): Menu {
     };
 }
 
-function contents(filters: readonly Filter[]): HTMLElement {
+function contents(app: App, filters: readonly Filter[]): HTMLElement {
     const how = h(
         "select",
         { id: "sheet-count" },
@@ -54,8 +55,8 @@ function contents(filters: readonly Filter[]): HTMLElement {
     const html = h("a", { download: "sheet.html" }, "Contact sheet, HTML");
     const link = () => {
         const more = { count: how.value, side: side.value };
-        png.href = `sheet.png${query(filters, more)}`;
-        html.href = `sheet.html${query(filters, more)}`;
+        png.href = `sheet.png${app.query(filters, more)}`;
+        html.href = `sheet.html${app.query(filters, more)}`;
     };
     how.addEventListener("change", link);
     side.addEventListener("change", link);
@@ -65,7 +66,7 @@ function contents(filters: readonly Filter[]): HTMLElement {
         { class: "sheet" },
         h(
             "a",
-            { href: `keys.txt${query(filters)}`, download: "keys.txt" },
+            { href: `keys.txt${app.query(filters)}`, download: "keys.txt" },
             "Keys, for pack --keys",
         ),
         png,

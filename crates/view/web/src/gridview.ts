@@ -2,9 +2,9 @@
 
 import * as address from "./address";
 import type { App, Page } from "./app";
-import { drawChips } from "./chips";
+import { drawChips, drawSets } from "./chips";
 import { failure, fill, h, say } from "./dom";
-import { exportMenu } from "./exports";
+import { exportMenu, type Menu } from "./exports";
 import { count, plural } from "./format";
 import { Grid } from "./grid";
 import { Panel } from "./panel";
@@ -44,12 +44,13 @@ export class GridView implements Page {
     private readonly total = h("span", { class: "total", role: "status" });
     private readonly chips = h("ul", { class: "chips", "aria-label": "Filters in use" });
     private readonly message = h("div", { class: "message" });
-    private readonly exports = exportMenu(() => this.filters);
+    private readonly exports: Menu;
     private readonly toggle = h(
         "button",
         { type: "button", class: "toggle", "aria-expanded": "false", "aria-controls": "panel" },
         "Filters",
     );
+    private readonly sets = h("nav", { class: "sets", "aria-label": "Dataset" });
     private readonly grid: Grid;
     private readonly panel: Panel;
     readonly root: HTMLElement;
@@ -68,6 +69,7 @@ export class GridView implements Page {
         to: address.Address,
     ) {
         this.filters = to.filters;
+        this.exports = exportMenu(app, () => this.filters);
         this.selection = app.selection(this.filters);
         this.size.value = stored("side") ?? "160";
         this.grid = new Grid(app, this.selection, Number(this.size.value), () => this.moved());
@@ -86,6 +88,7 @@ export class GridView implements Page {
                 h(
                     "div",
                     { class: "toolbar" },
+                    app.dataset.second !== null && this.sets,
                     this.toggle,
                     this.search,
                     this.total,
@@ -110,7 +113,7 @@ export class GridView implements Page {
     }
 
     show(to: address.Address): boolean {
-        if (to.view !== "grid") return false;
+        if (to.view !== "grid" || address.isSecond(to) !== this.app.second) return false;
         this.filters = to.filters;
         this.selection = this.app.selection(this.filters);
         this.grid.use(this.selection);
@@ -218,10 +221,11 @@ export class GridView implements Page {
         if (document.activeElement !== this.search) {
             this.search.value = address.values(this.filters, "text").at(-1) ?? "";
         }
+        drawSets(this.sets, this.app, this.filters);
         drawChips(this.chips, this.app, this.filters, (filters) => this.filter(filters));
         // What is damaged is known from the check, which begins when it is asked for.
         if (address.values(this.filters, "damaged").length > 0)
-            ask("api/damage").catch(() => undefined);
+            ask(`api/damage${this.app.query([])}`).catch(() => undefined);
         this.panel.show(this.filters);
         this.changed();
         const at = address.whole(to.options.at);
@@ -229,7 +233,7 @@ export class GridView implements Page {
     }
 
     private filter(filters: address.Filter[], replace = false): void {
-        this.app.go(address.grid(filters), replace);
+        this.app.shared.go(this.app.grid(filters), replace);
     }
 
     private searchNow(): void {
@@ -320,7 +324,7 @@ export class GridView implements Page {
             if (this.coming !== null || this.waitingFor !== null) return;
             const place = this.grid.place;
             const at = place === 0 ? undefined : (this.selection.sampleAt(place) ?? undefined);
-            this.app.note(address.grid(this.filters, at));
+            this.app.shared.note(this.app.grid(this.filters, at));
         }, NOTE_MS);
     }
 }

@@ -2,7 +2,7 @@
 
 import * as address from "./address";
 import { AboutView } from "./about";
-import { App, type Page } from "./app";
+import { App, type Page, type Shared } from "./app";
 import { BatchView } from "./batch";
 import { CompareView } from "./compare";
 import { failure, fill, h } from "./dom";
@@ -22,39 +22,42 @@ const brand = h(
 );
 const pages = h("nav", { class: "pages", "aria-label": "Pages" });
 const notice = h("div", { class: "notice", role: "alert", hidden: true });
-let app: App | null = null;
+/** The dataset, and the second one of a comparison. */
+let apps: [App, App | null] | null = null;
 let page: Page | null = null;
 /** The fragment that names what is shown. */
 let shown = "";
 
 function show(to: address.Address): void {
-    if (app === null) return;
+    if (apps === null) return;
     shown = location.hash;
     const from = page;
     if (from?.show?.(to) !== true) {
         from?.stop();
-        page = open(app, to);
+        page = open(apps, to);
         fill(main, page.root);
         if (from !== null) takeFocus(page);
     }
     document.title = page?.title ?? "";
-    const view = to.view === "sample" ? "grid" : to.view;
+    const above = to.options.from === "compare" ? "compare" : "grid";
+    const view = to.view === "sample" ? above : to.view;
     for (const link of pages.querySelectorAll("a")) {
         if (link.dataset.view === view) link.setAttribute("aria-current", "page");
         else link.removeAttribute("aria-current");
     }
 }
 
-function open(app: App, to: address.Address): Page {
+function open([first, second]: [App, App | null], to: address.Address): Page {
+    const app = (address.isSecond(to) ? second : null) ?? first;
     switch (to.view) {
         case "sample":
             return new SampleView(app, to);
         case "batch":
-            return new BatchView(app, to);
+            return new BatchView(first, to);
         case "compare":
-            return new CompareView(app, to);
+            return new CompareView(first, to);
         case "about":
-            return new AboutView(app);
+            return new AboutView(first);
         case "grid":
             return new GridView(app, to);
     }
@@ -87,6 +90,11 @@ function note(to: address.Address): void {
     shown = location.hash;
 }
 
+/** Shows what the fragment names, unless it is shown: a key may come before its hashchange. */
+function follow(): void {
+    if (location.hash !== shown) show(address.parse(location.hash));
+}
+
 /** Kinds of inputs into which no letter goes. */
 const NO_TEXT = new Set(["checkbox", "range"]);
 
@@ -98,6 +106,7 @@ function key(event: KeyboardEvent): void {
         target instanceof HTMLSelectElement ||
         (target instanceof HTMLInputElement && !NO_TEXT.has(target.type));
     if (types && event.key !== "Escape") return;
+    follow();
     if (page?.key?.(event) === true) return event.preventDefault();
     if (event.key === "?") showKeys();
     else if (event.key === "t") swapTheme();
@@ -108,8 +117,8 @@ function key(event: KeyboardEvent): void {
 
 /** Search and jump are tools of the grid. */
 function toGrid(event: KeyboardEvent): void {
-    const { filters } = address.parse(location.hash);
-    const to = address.grid(filters);
+    const from = address.parse(location.hash);
+    const to = address.grid(from.filters, undefined, address.isSecond(from));
     history.pushState(null, "", address.format(to));
     show(to);
     page?.key?.(event);
@@ -133,7 +142,7 @@ function drawLost(lost: boolean): void {
 async function retry(button: HTMLButtonElement): Promise<void> {
     button.disabled = true;
     try {
-        if (app === null) return await start();
+        if (apps === null) return await start();
         await ask<Dataset>("api/dataset");
     } catch {
         // It is said above the page already.
@@ -155,7 +164,11 @@ function drawPages({ second }: Dataset): void {
 async function start(): Promise<void> {
     try {
         const dataset = await ask<Dataset>("api/dataset");
-        app = new App(dataset, go, note, (title) => (document.title = title));
+        const retitle = (title: string) => (document.title = title);
+        const shared: Shared = { go, note, retitle, compared: "#/compare" };
+        const first = new App(dataset, false, shared);
+        const b = dataset.second === null ? null : await ask<Dataset>("api/dataset?set=b");
+        apps = [first, b && new App(b, true, shared)];
         brand.setAttribute("aria-label", dataset.name);
         fill(
             brand,
@@ -216,6 +229,6 @@ document.body.append(
     main,
 );
 onLost(drawLost);
-addEventListener("hashchange", () => show(address.parse(location.hash)));
+addEventListener("hashchange", follow);
 addEventListener("keydown", key);
 void start();

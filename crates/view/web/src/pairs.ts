@@ -30,6 +30,7 @@ export function pairRow(pair: Pair): HTMLElement {
 
 function side(letter: string, sample: number | null, second: boolean): HTMLElement {
     if (sample === null) return h("div", { class: `none ${letter}` }, `not in ${letter}`);
+    const to = address.sample(sample, [], second);
     const image = h("img", {
         src: `image/${sample}?side=${SIDE}${second ? "&set=b" : ""}`,
         loading: "lazy",
@@ -37,7 +38,7 @@ function side(letter: string, sample: number | null, second: boolean): HTMLEleme
     });
     const link = {
         class: letter,
-        href: address.format(address.sample(sample, [], second)),
+        href: address.format({ ...to, options: { ...to.options, from: "compare" } }),
         "aria-label": `${letter} #${count(sample)}`,
     };
     const its = h("a", link, image, h("span", { class: "letter" }, `${letter} #${count(sample)}`));

@@ -1,6 +1,6 @@
 // The panel of facets, and how far the catalog has come.
 
-import { type Filter, query, values } from "./address";
+import { type Filter, values } from "./address";
 import type { App } from "./app";
 import { failure, fill, h, say } from "./dom";
 import { NumbersBody } from "./numbers";
@@ -65,7 +65,10 @@ export class Panel {
         const polling = new AbortController();
         this.polling = polling;
         poll(POLL_MS, polling.signal, async () => {
-            const answer = await ask<Facets>(`api/facets${query(filters)}`, polling.signal);
+            const answer = await ask<Facets>(
+                `api/facets${this.app.query(filters)}`,
+                polling.signal,
+            );
             if (polling.signal.aborted) return true;
             this.update(answer);
             return answer.scanned >= answer.samples;

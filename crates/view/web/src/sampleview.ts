@@ -38,7 +38,7 @@ export class SampleView implements Page {
         private readonly at: address.Address,
     ) {
         this.title = `#${at.sample} · ${app.dataset.name}`;
-        this.second = at.options.set === "b";
+        this.second = address.isSecond(at);
         this.selection = app.selection(at.filters);
         const back = h(
             "a",
@@ -103,8 +103,8 @@ export class SampleView implements Page {
     }
 
     private backTo(): string {
-        if (this.second) return "#/compare";
-        return address.format(address.grid(this.at.filters, this.at.sample));
+        if (this.at.options.from === "compare") return this.app.shared.compared;
+        return address.format(this.app.grid(this.at.filters, this.at.sample));
     }
 
     private async load(): Promise<void> {
@@ -126,17 +126,11 @@ export class SampleView implements Page {
     }
 
     private async findNeighbours(): Promise<void> {
-        const total = this.second ? this.app.dataset.second?.samples : undefined;
         const link = (anchor: HTMLAnchorElement, sample: number | undefined) => {
             if (sample === undefined) anchor.removeAttribute("href");
-            else anchor.href = address.format(address.sample(sample, this.at.filters, this.second));
+            else anchor.href = address.format({ ...this.at, sample });
             anchor.toggleAttribute("aria-disabled", sample === undefined);
         };
-        if (total !== undefined) {
-            link(this.before, this.at.sample > 0 ? this.at.sample - 1 : undefined);
-            link(this.after, this.at.sample + 1 < total ? this.at.sample + 1 : undefined);
-            return;
-        }
         try {
             const { signal } = this.asking;
             const place = await this.selection.position(this.at.sample, signal);
@@ -162,7 +156,7 @@ export class SampleView implements Page {
 
     private draw(sample: Sample): void {
         this.title = `${tail(sample.key)} · #${sample.sample} · ${this.app.dataset.name}`;
-        this.app.retitle(this.title);
+        this.app.shared.retitle(this.title);
         fill(this.heading, h("span", { class: "muted" }, `#${count(sample.sample)} `), sample.key);
         const images = sample.values.flatMap((value, at) =>
             value.kind === "image" && !value.mask ? [{ value, at }] : [],

@@ -58,7 +58,10 @@ export class Tile {
                     ? "not read yet"
                     : `${lines.join(" ")}${name === "" ? "" : `, ${number}`}`,
             title: row === null ? null : `${row.key}\n${number}`,
-            href: sample === null ? null : format(sampleAddress(sample, selection.filters)),
+            href:
+                sample === null
+                    ? null
+                    : format(sampleAddress(sample, selection.filters, selection.second)),
             "data-sample": sample,
         });
         if (row?.error !== undefined) this.fail(row.error);
@@ -66,7 +69,7 @@ export class Tile {
 
     /** Asks for the image, unless it was asked for already. */
     draw(sample: number, side: number): void {
-        const url = `image/${sample}?side=${side}`;
+        const url = `image/${sample}${this.app.query([], { side })}`;
         if (url === this.url) return;
         this.stop();
         this.url = url;

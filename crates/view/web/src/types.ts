@@ -150,9 +150,13 @@ export interface Pair {
     same: boolean;
 }
 
+export type State = "changed" | "only_a" | "only_b" | "same";
+
 export interface Comparison {
     scanned: number;
+    complete: boolean;
     total: number;
+    start: number;
     rows: Pair[];
-    counts: { same: number; changed: number; only_a: number; only_b: number };
+    counts: Record<State, number>;
 }

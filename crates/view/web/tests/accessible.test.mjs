@@ -12,7 +12,8 @@ const PAGES = {
     "grid with filters": ["#/?text=1", ".chip"],
     sample: ["#/sample/0", ".facts"],
     batch: ["#/batch?rows=4&side=64", ".batch a"],
-    compare: ["#/compare?all=1", "h1"],
+    compare: ["#/compare?show=changed,same", "h1"],
+    "compare, nothing chosen": ["#/compare?show=", "h1"],
     about: ["#/about", ".about table"],
     "a sample that is not there": ["#/sample/999999999", ".failure"],
 };

@@ -122,3 +122,14 @@ export async function until(page, what, test, argument) {
         throw new Error(`${what}: ${error.message}`);
     }
 }
+
+/** Runs in the page: its script hears of another fragment late, as on a busy machine. */
+export const lateHashchange = () => {
+    const listen = window.addEventListener.bind(window);
+    window.addEventListener = (name, heard, ...rest) =>
+        listen(
+            name,
+            name === "hashchange" ? (event) => setTimeout(heard, 800, event) : heard,
+            ...rest,
+        );
+};

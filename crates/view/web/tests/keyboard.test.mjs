@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawn, focusedSample, inSight, stand, until, visit } from "./browser.mjs";
+import { drawn, focusedSample, inSight, lateHashchange, stand, until, visit } from "./browser.mjs";
 
 const its = stand();
 
@@ -53,6 +53,28 @@ test("everything is reached by the keyboard alone", async (t) => {
         await page.waitForURL((url) => !url.hash.includes("text="));
         await drawn(page);
     });
+});
+
+test("a key after a followed link is one of the page that it leads to", async (t) => {
+    if (its.dataset.samples < 4) return t.skip("the dataset is too small to walk through");
+    await visit(
+        its,
+        "#/sample/2",
+        async (page) => {
+            await until(page, "the way on", () =>
+                document.querySelector('a[aria-keyshortcuts="ArrowRight"]')?.hasAttribute("href"),
+            );
+            await page.keyboard.press("ArrowRight");
+            await page.keyboard.press("Escape");
+            await page.waitForURL((url) => url.hash === "#/?at=3");
+            await until(
+                page,
+                "the tile has the focus",
+                () => document.activeElement?.dataset.sample === "3",
+            );
+        },
+        { prepare: (page) => page.addInitScript(lateHashchange) },
+    );
 });
 
 test("tab reaches a filter, and Enter takes it", async (t) => {

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawn, inSight, ONLY_MOCK, stand, until, visit } from "./browser.mjs";
+import {
+    drawn,
+    inSight,
+    lateHashchange,
+    MAX_NODES,
+    nodes,
+    ONLY_MOCK,
+    stand,
+    until,
+    visit,
+} from "./browser.mjs";
 
 const its = stand();
 
@@ -20,7 +30,9 @@ test("keys that are markup are shown as text, and nothing of them runs", async (
         assert.ok((await page.locator(".chip").first().innerText()).includes(key));
         assert.equal(await page.locator("img[src=x], main script").count(), 0);
         if (its.dataset.second !== null) {
-            await page.evaluate(() => (location.hash = "#/compare?all=1"));
+            await page.evaluate(
+                () => (location.hash = "#/compare?show=changed,only_a,only_b,same"),
+            );
             await page.locator(".pair").nth(3).waitFor();
         }
         await page.waitForTimeout(300);
@@ -61,17 +73,8 @@ test("links restore what they were made of", async (t) => {
 });
 
 test("the place that the grid notes does not take a followed link's place", async () => {
-    const late = () => {
-        const listen = window.addEventListener.bind(window);
-        window.addEventListener = (name, heard, ...rest) =>
-            listen(
-                name,
-                name === "hashchange" ? (event) => setTimeout(heard, 800, event) : heard,
-                ...rest,
-            );
-    };
     const { samples } = await its.ask("api/samples?start=2&count=1");
-    const prepare = (page) => page.addInitScript(late);
+    const prepare = (page) => page.addInitScript(lateHashchange);
     await visit(
         its,
         "",
@@ -221,9 +224,9 @@ test("of two datasets those that differ are shown, beside or over each other", a
         await page.locator(".counts", { hasText: "changed" }).waitFor();
         await page.locator(".pair, .compare .empty").first().waitFor();
         assert.equal(await page.locator(".state.the-same").count(), 0);
-        await page.getByLabel("Also those that are the same").check();
-        await page.waitForURL((url) => url.hash.includes("all=1"));
-        await page.locator(".pair").first().waitFor();
+        await page.getByLabel(/the same/).check();
+        await page.waitForURL((url) => decodeURIComponent(url.hash).includes("only_b,same"));
+        await page.locator(".state").first().waitFor();
         await page.keyboard.press("Escape");
         await page.locator("h1").click();
         await page.keyboard.press("b");
@@ -233,6 +236,139 @@ test("of two datasets those that differ are shown, beside or over each other", a
         const first = await cut();
         await page.keyboard.press("b");
         assert.notEqual(await cut(), first);
+    });
+});
+
+/** Index, position, total and state of the pairs that are in sight. */
+const pairsInSight = (page) =>
+    page.evaluate(() => {
+        const view = document.querySelector(".compare .scroller").getBoundingClientRect();
+        return [...document.querySelectorAll(".pair")]
+            .filter((pair) => {
+                const box = pair.getBoundingClientRect();
+                return box.bottom > view.top + 1 && box.top < view.bottom - 1;
+            })
+            .map((pair) => ({
+                index: Number(pair.dataset.index),
+                size: Number(pair.getAttribute("aria-setsize")),
+                state: pair.querySelector(".state")?.textContent ?? null,
+            }));
+    });
+const toShare = (page, share) =>
+    page.locator(".compare .scroller").evaluate((scroller, share) => {
+        scroller.scrollTop = (scroller.scrollHeight - scroller.clientHeight) * share;
+    }, share);
+
+test("pairs of some states alone are asked for, listed and counted", async (t) => {
+    if (its.dataset.second === null) return t.skip("there is no second dataset");
+    const { counts } = await its.ask("api/compare?count=1");
+    const state = ["changed", "same"].find((state) => counts[state] > 0);
+    if (state === undefined) return t.skip("no pairs of one key");
+    await visit(its, `#/compare?show=${state}`, async (page) => {
+        const asked = [];
+        page.on("request", (request) => {
+            if (request.url().includes("api/compare")) asked.push(new URL(request.url()));
+        });
+        await page.locator(".pair .state").first().waitFor();
+        await toShare(page, 1);
+        await until(
+            page,
+            "the last pair",
+            (total) => document.querySelector(`.pair[data-index="${total - 1}"] .state`) !== null,
+            counts[state],
+        );
+        const pairs = await pairsInSight(page);
+        assert.equal(pairs.at(-1).index, counts[state] - 1);
+        const text = state === "same" ? "the same" : state;
+        for (const pair of pairs) assert.deepEqual([pair.state, pair.size], [text, counts[state]]);
+        assert.ok((await nodes(page)) <= MAX_NODES, `${await nodes(page)} elements`);
+        for (const url of asked) assert.deepEqual(url.searchParams.getAll("state"), [state]);
+        assert.ok(asked.length < 8, `${asked.length} requests`);
+    });
+});
+
+test("the scrollbar spans a million pairs, and links lead into them", ONLY_MOCK, async () => {
+    await visit(its, "#/compare?show=changed,only_a,only_b,same", async (page) => {
+        await page.locator(".pair .state").first().waitFor();
+        await toShare(page, 0.5);
+        await page.waitForTimeout(300);
+        const [{ index, size }] = await pairsInSight(page);
+        assert.equal(size, its.dataset.samples);
+        assert.ok(Math.abs(index / size - 0.5) < 0.001, `the middle is ${index}`);
+        // The first that is seen for the most part, which may be of the next row.
+        await page.waitForURL((url) => {
+            const at = Number(new URLSearchParams(url.hash.split("?")[1]).get("at"));
+            return at >= index && at < index + 8;
+        });
+        assert.ok((await nodes(page)) <= MAX_NODES);
+    });
+    await visit(its, "#/compare?show=changed&at=2000", async (page) => {
+        await page.locator('.pair[data-index="2000"] .state').waitFor();
+        assert.ok((await pairsInSight(page)).some(({ index }) => index === 2000));
+        await page.locator('.pair[data-index="2000"] a.B').click();
+        await page.waitForURL((url) => url.hash.includes("set=b") && url.hash.includes("/sample/"));
+        await page.getByRole("link", { name: "Back" }).click();
+        await page.locator('.pair[data-index="2000"] .state').waitFor();
+    });
+    await visit(its, "#/compare?show=", async (page) => {
+        await page.getByText("Choose which pairs are shown.").waitFor();
+        assert.equal(await page.locator(".pair").count(), 0);
+        await page.getByLabel(/only in B/).check();
+        await page.locator(".state.only-in-B").first().waitFor();
+        assert.equal((await pairsInSight(page))[0].size, 1282);
+    });
+});
+
+test("pairs become more while the datasets are compared", ONLY_MOCK, async () => {
+    const growing = await import("./mock/server.mjs").then(({ serve }) => serve({ compare: 4000 }));
+    try {
+        await visit({ ...its, address: growing.address }, "#/compare?at=3000", async (page) => {
+            await page.getByText(/^[\d,]+ of 1,281,167 compared$/).waitFor();
+            await page.locator('.pair[data-index="3000"] .state').waitFor();
+            await page.getByText("1,282 only in B").waitFor();
+            await page.getByText(/compared$/).waitFor({ state: "detached" });
+            const [{ size }] = await pairsInSight(page);
+            const { counts } = await its.ask("api/compare?count=1");
+            assert.equal(size, counts.changed + counts.only_a + counts.only_b);
+        });
+    } finally {
+        await growing.stop();
+    }
+});
+
+test("the second dataset has a grid of its own", async (t) => {
+    if (its.dataset.second === null) return t.skip("there is no second dataset");
+    await visit(its, "#/?text=1&class=0", async (page) => {
+        const asked = [];
+        page.on("request", (request) => asked.push(new URL(request.url())));
+        await page.locator(".total", { hasText: "of" }).waitFor();
+        const sets = page.getByRole("navigation", { name: "Dataset" });
+        assert.equal(await sets.getByText("A").getAttribute("aria-current"), "true");
+        asked.length = 0;
+        await sets.getByText("B").click();
+        // Classes of one dataset may be others in the other one.
+        await page.waitForURL((url) => /^#\/\?text=1&set=b/.test(url.hash));
+        await drawn(page);
+        assert.equal(await sets.getByText("B").getAttribute("aria-current"), "true");
+        assert.ok((await page.title()).includes(its.dataset.second.name));
+        const { total } = await its.ask("api/samples?set=b&text=1&count=1");
+        await page
+            .locator(".total", { hasText: new Intl.NumberFormat("en").format(total) })
+            .waitFor();
+        const about = asked.filter(({ pathname }) => /(api|image)\//.test(pathname));
+        assert.ok(about.length > 3);
+        for (const url of about) assert.equal(url.searchParams.get("set"), "b", url.href);
+        const [sample] = await inSight(page);
+        await page.locator(`.tile[data-sample="${sample}"]`).click();
+        await page.waitForURL((url) => url.hash === `#/sample/${sample}?text=1&set=b`);
+        const { key } = await its.ask(`api/sample/${sample}?set=b`);
+        await page.getByRole("heading", { level: 1 }).getByText(key).waitFor();
+        await page.getByRole("link", { name: "Back" }).click();
+        await page.locator(`.tile[data-sample="${sample}"][aria-selected="true"]`).waitFor();
+        assert.ok(page.url().includes("set=b"));
+        await page.getByText("Export").click();
+        for (const link of await page.locator(".sheet a").all())
+            assert.ok((await link.getAttribute("href")).includes("set=b"));
     });
 });
 

@@ -101,7 +101,7 @@ function predicate(filters) {
 export function filtersOf(parameters) {
     const filters = new Map();
     for (const [name, value] of parameters) {
-        if (["start", "count", "sample", "side"].includes(name)) continue;
+        if (["set", "start", "count", "sample", "side"].includes(name)) continue;
         filters.set(name, [...(filters.get(name) ?? []), value]);
     }
     return filters;

@@ -29,18 +29,20 @@ class Refusal extends Error {
     }
 }
 
-/** `latency` in milliseconds is waited before each answer; `scan` is how long the catalog takes. */
-export async function serve({ latency = 0, scan = 0, second = true, port = 0 } = {}) {
+/**
+ * `latency` in milliseconds is waited before each answer; `scan` is how long the catalog takes, and
+ * `compare` the comparison.
+ */
+export async function serve({ latency = 0, scan = 0, compare = 0, second = true, port = 0 } = {}) {
     const token = randomBytes(16).toString("hex");
     const started = Date.now();
+    const come = (takes) =>
+        takes === 0
+            ? data.SAMPLES
+            : Math.min(data.SAMPLES, Math.floor(((Date.now() - started) / takes) * data.SAMPLES));
     const state = {
-        scanned: () =>
-            Math.min(
-                data.SAMPLES,
-                scan === 0
-                    ? data.SAMPLES
-                    : Math.floor(((Date.now() - started) / scan) * data.SAMPLES),
-            ),
+        scanned: () => come(scan),
+        compared: () => come(compare),
         second,
         checked: 0,
         requests: [],
@@ -138,7 +140,7 @@ function api(name, number, parameters, state) {
     const count = Number(parameters.get("count") ?? 200);
     switch (name) {
         case "dataset":
-            return dataset(state);
+            return { ...dataset(state), ...(parameters.get("set") === "b" ? SECOND : {}) };
         case "facets":
             if (data.keep(data.filtersOf(parameters)) === null)
                 throw new Refusal(400, "no field has the name of a filter");
@@ -180,7 +182,7 @@ function api(name, number, parameters, state) {
             return { checked: state.checked, samples: data.SAMPLES, damaged };
         }
         case "compare":
-            return compare(start, count);
+            return compare(parameters.getAll("state"), start, count, state.compared());
         default:
             throw new Refusal(404, `there is no api/${name}`);
     }
@@ -196,18 +198,56 @@ function samples(parameters, start, count, scanned) {
     return { scanned, total, start, samples: rows };
 }
 
-function compare(start, count) {
-    const rows = [];
-    for (let i = start; i < Math.min(data.SAMPLES, start + count); i += 1) {
-        const [a, b] = [i % 1000 === 3 ? null : i, i % 1000 === 5 ? null : i];
-        rows.push({ key: data.key(i), a, b, same: a !== null && b !== null && i % 500 !== 7 });
+const SECOND = {
+    name: "imagenet-q50.beton",
+    path: "/data/imagenet-q50.beton",
+    samples: data.SAMPLES,
+};
+const STATES = ["same", "changed", "only_a", "only_b"];
+const stateOf = (i) =>
+    i % 1000 === 3 ? "only_b" : i % 1000 === 5 ? "only_a" : i % 500 === 7 ? "changed" : "same";
+const numbers = Object.fromEntries(STATES.map((state) => [state, []]));
+for (let i = 0; i < data.SAMPLES; i += 1) numbers[stateOf(i)].push(i);
+const merged = new Map();
+
+/** The numbers of some states in the order of the first dataset, without those of the second. */
+function ofFirst(states) {
+    const name = states.join();
+    if (!merged.has(name)) {
+        const all = states.filter((state) => state !== "only_b").flatMap((state) => numbers[state]);
+        merged.set(name, Uint32Array.from(all).sort());
     }
-    return {
-        scanned: data.SAMPLES,
-        total: data.SAMPLES,
-        rows,
-        counts: { same: 1_276_043, changed: 2562, only_a: 1281, only_b: 1281 },
-    };
+    return merged.get(name);
+}
+
+function below(sorted, end) {
+    let [low, high] = [0, sorted.length];
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (sorted[middle] < end) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+function compare(asked, start, count, compared) {
+    const unknown = asked.find((state) => !STATES.includes(state));
+    if (unknown !== undefined) throw new Refusal(400, `\`state=${unknown}\` is none of them`);
+    const states = asked.length === 0 ? STATES : STATES.filter((state) => asked.includes(state));
+    const complete = compared >= data.SAMPLES;
+    const n = (state) => (state === "only_b" && !complete ? 0 : below(numbers[state], compared));
+    const first = ofFirst(states);
+    const inFirst = below(first, compared);
+    const total = inFirst + (states.includes("only_b") ? n("only_b") : 0);
+    const rows = [];
+    for (let at = start; at < Math.min(total, start + count); at += 1) {
+        const i = at < inFirst ? first[at] : numbers.only_b[at - inFirst];
+        const state = stateOf(i);
+        const [a, b] = [state === "only_b" ? null : i, state === "only_a" ? null : i];
+        rows.push({ key: data.key(i), a, b, same: state === "same" });
+    }
+    const counts = Object.fromEntries(STATES.map((state) => [state, n(state)]));
+    return { scanned: compared, complete, total, start, rows, counts };
 }
 
 function dataset(state) {
@@ -239,13 +279,7 @@ function dataset(state) {
         checksums: true,
         image: 0,
         label: 1,
-        second: state.second
-            ? {
-                  name: "imagenet-q50.beton",
-                  path: "/data/imagenet-q50.beton",
-                  samples: data.SAMPLES,
-              }
-            : null,
+        second: state.second ? SECOND : null,
         version: "0.3.0",
     };
 }

@@ -1,24 +1,22 @@
 //! A contact sheet: many images of a dataset, small, in one picture.
-mod tiles;
-
 use crate::{
     ByteCount, Context, Stage, document,
     options::from_object,
     pack::threads,
     stats::{check_place, write},
 };
-use fdconvert_codec::{Decoder, Encoder, JpegOptions, Resizer};
+use fdconvert_codec::{ContactSheet, Encoder, JpegOptions, Thumbnailer};
 use fdconvert_core::{
-    Codec, Error, KeyedRandom, Limits, MaxDecompressed, Message, Pixels, Reader, Result, named,
+    Codec, Error, KeyedRandom, Limits, MaxDecompressed, Message, Pixels, Reader, Result, Value,
+    named,
 };
 use fdconvert_pipeline::{Cancel, Condition, OnError};
+use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{collections::BTreeSet, path::Path};
 
-/// Pixels of a sheet at most: its encoder needs all of them at once.
-const MAX_PIXELS: u64 = 100_000_000;
 /// Stream of random numbers.
 const DRAWN: u64 = 0x5eed_5ee7;
 
@@ -131,11 +129,11 @@ pub fn sheet_with(
     }
     pool.install(|| {
         let chosen = choose(reader, options, context)?;
-        let grid = tiles::Grid::new(chosen.len() as u64, options.columns, options.side);
+        let places = ContactSheet::new(chosen.len() as u64, options.columns, options.side);
         if chosen.is_empty() {
             return Err(Error::usage("dataset", "there is no sample to show"));
         }
-        if grid.n_pixels() > MAX_PIXELS {
+        if places.is_too_large() {
             let what = format!(
                 "{} images of {} pixels are more than a sheet has room for",
                 chosen.len(),
@@ -143,7 +141,7 @@ pub fn sheet_with(
             );
             return Err(Error::usage("count", what));
         }
-        draw(reader, (&chosen, &grid), (out, options), context)
+        draw(reader, (&chosen, &places), (out, options), context)
     })
 }
 
@@ -189,7 +187,7 @@ fn drawn(n: u64, n_all: u64, seed: u64) -> Vec<u64> {
 
 fn draw(
     reader: &dyn Reader,
-    (chosen, grid): (&[u64], &tiles::Grid),
+    (chosen, places): (&[u64], &ContactSheet),
     (out, options): (&Path, &SheetOptions),
     context: Context<'_>,
 ) -> Result<Sheet> {
@@ -197,30 +195,31 @@ fn draw(
     let steps = context.progress.stage(Stage::Counting);
     steps.total(chosen.len() as u64);
     let _ahead = reader.read_ahead(chosen);
-    let tile = |(decoder, resizer): &mut (Decoder, Resizer), index: &u64| {
+    let tile = |thumbnailer: &mut Thumbnailer, index: &u64| {
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let tile = tiles::tile(reader, *index, (options.side, &limits), (decoder, resizer));
+        let tile = tile(reader, *index, (options.side, &limits), thumbnailer);
         steps.step();
         Ok(tile)
     };
     let made: Result<Vec<Result<Pixels>>> =
-        chosen.par_iter().map_init(Default::default, tile).collect();
+        chosen.par_iter().map_init(Thumbnailer::new, tile).collect();
     let made = made?;
-    let picture = grid.lay_out(&made);
-    let name = out.display().to_string();
-    let png = Encoder::new().encode(&name, &picture, Codec::Png, &JpegOptions::default(), None)?;
-    write(out, &png.bytes, options.overwrite)?;
     let unreadable = chosen.iter().zip(&made).filter_map(|(index, tile)| {
         let why = tile.as_ref().err()?.message();
         Some((*index, reader.key(*index), why))
     });
+    let unreadable = unreadable.collect();
+    let picture = places.lay_out(made.into_iter().map(Result::ok));
+    let name = out.display().to_string();
+    let png = Encoder::new().encode(&name, &picture, Codec::Png, &JpegOptions::default(), None)?;
+    write(out, &png.bytes, options.overwrite)?;
     Ok(Sheet {
-        rows: grid.rows,
-        columns: grid.columns,
+        rows: places.rows(),
+        columns: places.columns(),
         samples: chosen.iter().map(|index| (*index, reader.key(*index))).collect(),
-        unreadable: unreadable.collect(),
+        unreadable,
         bytes: png.bytes.len() as u64,
     })
 }
@@ -250,9 +249,26 @@ impl Sheet {
 /// # Errors
 /// Those of reading and decoding the sample.
 pub fn thumbnail(reader: &dyn Reader, index: u64, side: u32, limits: &Limits) -> Result<Vec<u8>> {
-    let (mut decoder, mut resizer) = (Decoder::new(), Resizer::new());
-    let tile = tiles::tile(reader, index, (side.max(1), limits), (&mut decoder, &mut resizer))?;
+    let tile = tile(reader, index, (side.max(1), limits), &mut Thumbnailer::new())?;
+    let tile = ContactSheet::flattened(tile);
     let key = reader.key(index);
     let png = Encoder::new().encode(&key, &tile, Codec::Png, &JpegOptions::default(), None)?;
     Ok(png.bytes.to_vec())
+}
+
+/// The first image of a sample, upright, with a longer side of `side` at most.
+fn tile(
+    reader: &dyn Reader,
+    index: u64,
+    (side, limits): (u32, &Limits),
+    thumbnailer: &mut Thumbnailer,
+) -> Result<Pixels> {
+    sigbus::caught(|| {
+        let sample = reader.get(index)?;
+        let field = reader.schema().first_image();
+        match field.and_then(|field| sample.values.get(field)) {
+            Some(Value::Image(image)) => thumbnailer.thumbnail(&sample.key, image, limits, side),
+            _ => Err(Error::sample(&sample.key, "it has no image")),
+        }
+    })
 }

@@ -1,0 +1,83 @@
+//! Images decoded no larger than they are shown.
+use crate::{Decoder, Filter, Region, Resizer, Size, orient::orient};
+use fdconvert_core::{Encoded, ImageHeader, Limits, Pixels, Result};
+
+/// An image that was made smaller while it was decoded, as far as its codec allows.
+#[derive(Debug, Clone)]
+pub struct Reduced {
+    /// In 1, 3 or 4 channels, not turned by EXIF.
+    pub pixels: Pixels,
+    /// 1, 2, 4 or 8: how many times smaller it is.
+    pub shrink: u8,
+    /// What the stored image says about itself.
+    pub header: ImageHeader,
+}
+
+/// Returns the most that an image may be shrunk by so that it still `fits` what is needed: 8, 4, 2
+/// or 1.
+pub fn shrink_while(fits: impl Fn(u32) -> bool) -> u8 {
+    [8, 4, 2].into_iter().find(|by| fits(u32::from(*by))).unwrap_or(1)
+}
+
+impl Decoder {
+    /// Decodes all of an image, made `shrink` (1, 2, 4 or 8) times smaller if its codec allows, in
+    /// memory that is used up and comes back with the pixels.
+    ///
+    /// # Errors
+    /// `Sample` or `Limit`, naming `key`.
+    pub fn decode_reduced(
+        &mut self,
+        key: &str,
+        image: &Encoded,
+        limits: &Limits,
+        shrink: u8,
+        mut memory: Vec<u8>,
+    ) -> Result<Reduced> {
+        let whole = Region { x: 0, y: 0, width: image.width, height: image.height };
+        let part = self.decode_part(key, image, limits, whole, shrink, &mut memory)?;
+        let Region { width, height, .. } = part.region;
+        let pixels = Pixels { width, height, channels: part.channels, data: memory };
+        Ok(Reduced { pixels, shrink: part.shrink, header: part.header })
+    }
+}
+
+/// Makes small images; keeps its handles from image to image.
+#[derive(Default)]
+pub struct Thumbnailer {
+    decoder: Decoder,
+    resizer: Resizer,
+}
+
+impl Thumbnailer {
+    /// Makes one without any memory yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Decodes an image as small as its codec allows, resizes it to a longer side of `side` at most,
+    /// and turns it upright. It has 1, 3 or 4 channels, and never more pixels than the stored image.
+    ///
+    /// # Errors
+    /// `Sample` or `Limit`, naming `key`.
+    pub fn thumbnail(
+        &mut self,
+        key: &str,
+        image: &Encoded,
+        limits: &Limits,
+        side: u32,
+    ) -> Result<Pixels> {
+        let longer = image.width.max(image.height);
+        let shrink = shrink_while(|by| longer.div_ceil(by) >= side);
+        let Reduced { pixels, header, .. } =
+            self.decoder.decode_reduced(key, image, limits, shrink, Vec::new())?;
+        let (width, height) = Size::MaxSide(side).target(pixels.width, pixels.height);
+        if (width, height) == (pixels.width, pixels.height) {
+            return Ok(orient(pixels, header.orientation));
+        }
+        let mut data = Vec::new();
+        self.resizer.resize(key, &pixels, (width, height), Filter::Area, &mut data)?;
+        let pixels = Pixels { width, height, channels: pixels.channels, data };
+        Ok(orient(pixels, header.orientation))
+    }
+}

@@ -1,0 +1,92 @@
+//! The facts of a few samples, by one thread or by several.
+use super::Facts;
+use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
+
+/// A sample for which a file is opened takes longer, and one from a table some half a microsecond:
+/// dozens of these take no longer than it takes to wake a thread.
+const SLOW: Duration = Duration::from_micros(8);
+
+/// So many slow blocks in a row are not the noise of a busy machine.
+const IN_A_ROW: u32 = 3;
+
+/// Threads at most: a viewer is not to take all of a large machine.
+const MOST: usize = 8;
+
+/// Looks at blocks of samples, one block after the other.
+#[derive(Default)]
+pub(super) struct Blocks {
+    /// Made when some blocks were slow; without it the thread at hand does all.
+    pool: Option<ThreadPool>,
+    n_slow: u32,
+}
+
+impl Blocks {
+    /// Hands the facts of the samples to `take`, in their order, whichever threads found them.
+    pub(super) fn each(
+        &mut self,
+        block: Range<u64>,
+        facts: &(impl Fn(u64) -> Option<Facts> + Sync),
+        mut take: impl FnMut(Option<Facts>),
+    ) {
+        if let Some(pool) = &self.pool {
+            let found: Vec<Option<Facts>> =
+                pool.install(|| block.into_par_iter().map(facts).collect());
+            return found.into_iter().for_each(take);
+        }
+        let (began, n_samples) = (Instant::now(), block.end.saturating_sub(block.start));
+        block.for_each(|index| take(facts(index)));
+        let most = SLOW.saturating_mul(u32::try_from(n_samples).unwrap_or(u32::MAX));
+        self.n_slow = if began.elapsed() > most { self.n_slow.saturating_add(1) } else { 0 };
+        // Where there cannot be one it is tried once.
+        if self.n_slow == IN_A_ROW {
+            self.pool = pool();
+        }
+    }
+}
+
+/// Threads for slow blocks; none where the machine has one processor, or refuses them.
+fn pool() -> Option<ThreadPool> {
+    let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST);
+    if n_threads < 2 {
+        return None;
+    }
+    let named = |number| format!("view-catalog-{number}");
+    ThreadPoolBuilder::new().num_threads(n_threads).thread_name(named).build().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{collections::BTreeSet, sync::Mutex, thread};
+
+    #[test]
+    fn slow_blocks_come_in_order_from_several_threads() {
+        let by = Mutex::new(BTreeSet::new());
+        let look = |index: u64| {
+            // The later ones are ready first.
+            thread::sleep(Duration::from_micros(200 - index % 16 * 10));
+            by.lock().unwrap().insert(format!("{:?}", thread::current().id()));
+            (index % 5 != 3).then(|| Facts { bytes: index, ..Facts::default() })
+        };
+        let (mut blocks, mut found) = (Blocks::default(), Vec::new());
+        for start in [0, 16, 32, 48, 64] {
+            blocks.each(start..start + 16, &look, |facts| found.push(facts.map(|it| it.bytes)));
+        }
+        let expected: Vec<_> = (0..80).map(|index| (index % 5 != 3).then_some(index)).collect();
+        assert_eq!(found, expected);
+        let n_processors = thread::available_parallelism().map_or(1, usize::from);
+        assert!(by.lock().unwrap().len() > 1 || n_processors < 2);
+    }
+
+    #[test]
+    fn fast_blocks_stay_on_one_thread() {
+        let mut blocks = Blocks::default();
+        let mut n_found = 0;
+        blocks.each(0..1_000_000, &|_| None, |_| n_found += 1);
+        assert!(n_found == 1_000_000 && blocks.pool.is_none());
+    }
+}
