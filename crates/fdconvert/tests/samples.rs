@@ -65,12 +65,13 @@ impl Source for Squares {
     }
 }
 
-/// The same samples, in a spool.
+/// The same samples, in a spool: the first ones in memory, the others in its file.
 fn spooled(source: &Squares, folder: &Path) -> Arc<SpooledSamples> {
-    let mut spool = SampleSpool::new(source.schema().clone(), folder).unwrap();
+    let spool = SampleSpool::new(source.schema().clone(), folder).unwrap();
+    let mut spool = spool.memory_budget(20 << 10);
     for index in 0..source.len() {
         match source.read(index) {
-            Ok(sample) => spool.push(&sample).unwrap(),
+            Ok(sample) => spool.push(sample).unwrap(),
             Err(error) => {
                 spool.push_unreadable(&source.key(index), "it was never made").unwrap();
                 assert!(error.to_string().contains("it was never made"));
@@ -149,9 +150,9 @@ fn samples_that_do_not_fit_leave_a_spool_as_it_was() {
     let source = Squares::new(false);
     let mut spool = SampleSpool::beside(&folder.path().join("a/b"), source.schema.clone()).unwrap();
     let good = source.read(0).unwrap();
-    spool.push(&good).unwrap();
     let short = Sample { key: "short".into(), values: good.values[..2].to_vec() };
-    let refused = spool.push(&short).unwrap_err().to_string();
+    spool.push(good).unwrap();
+    let refused = spool.push(short).unwrap_err().to_string();
     assert_eq!(refused, "sample `short`: has 2 values for 3 fields");
     let spool = spool.finish("one").unwrap();
     assert_eq!((spool.len(), spool.read(0).unwrap().values.len()), (1, 3));

@@ -7,8 +7,8 @@
 //!
 //! Three rules hold everywhere. The interpreter is released around everything that reads, decodes
 //! or waits. No threads are kept from one call to the next, so that a process may fork between them;
-//! only the loader keeps threads, and restarts them in a forked process. Nothing is required of
-//! Python but the standard library.
+//! only the loader and the writer keep threads, and restart them in a forked process. Nothing is
+//! required of Python but the standard library.
 #![deny(unsafe_code)]
 
 mod array;

@@ -1,30 +1,36 @@
-//! Samples that come one after another, and whose number is not known: they are written into a file
-//! without a name, and then they are a source.
+//! Samples that come one after another, and whose number is not known: they wait, and then they are
+//! a source.
 //!
 //! Formats need a plan, and a plan needs the number of the samples, their keys and sizes: shards
-//! are cut by it, splits and shuffles drawn, and the header of a beton counts. So samples wait in a
-//! file until all are there, as they came: encoded images as their bytes, others as pixels. It costs
-//! one extra write and room on the disk, and everything that packing can do to a folder it can do
-//! to them.
+//! are cut by it, splits and shuffles drawn, and the header of a beton counts. So samples wait until
+//! all are there, as they came: encoded images as their bytes, others as pixels. The first ones wait
+//! in memory (`kept`), those that have no room there in a file without a name, which a thread writes
+//! (`background`). Everything that packing can do to a folder it can do to them.
 
+mod background;
+mod kept;
+mod pieces;
 mod record;
 mod source;
+#[cfg(test)]
+mod tests;
 
 pub use source::SpooledSamples;
 
+use background::{Background, Work};
 use fdconvert_core::{Error, Image, Result, Sample, Schema};
 use fdconvert_storage::{map_open, place::is_url};
-use record::{Head, Writing};
+use kept::Kept;
+use pieces::Pieces;
+use record::Head;
 use std::{
     fs::File,
-    io::{BufWriter, Write},
+    io,
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 use xxhash_rust::xxh3::Xxh3;
-
-/// Pieces of the file that are written at once; larger images go past it.
-const BUFFER_BYTES: usize = 1 << 20;
 
 /// Samples on their way into a source.
 ///
@@ -39,7 +45,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// for label in 0..3 {
 ///     let pixels = Pixels { width: 32, height: 32, channels: 3, data: vec![9; 32 * 32 * 3] };
 ///     let values = vec![Value::Image(Image::Pixels(pixels)), Value::Int(label)];
-///     spool.push(&Sample { key: format!("{label:08}.jpg"), values })?;
+///     spool.push(Sample { key: format!("{label:08}.jpg"), values })?;
 /// }
 /// let options = PackOptions::default().jpeg_quality(90);
 /// let out = folder.path().join("made.beton");
@@ -49,18 +55,24 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// ```
 pub struct SampleSpool {
     schema: Schema,
-    file: BufWriter<File>,
     folder: PathBuf,
-    /// Where each record begins.
+    file: Arc<File>,
+    /// Of the record that is pushed.
+    pieces: Pieces,
+    kept: Kept,
+    memory_budget: u64,
+    /// Where each record begins that is in the file.
     starts: Vec<u64>,
-    len: u64,
-    /// In a box: it is aligned to 64 bytes, which not every owner of a spool is.
-    hash: Box<Xxh3>,
+    file_bytes: u64,
+    background: Background,
     /// Fields whose images are labels.
     masks: Vec<usize>,
 }
 
 impl SampleSpool {
+    /// Bytes of samples that wait in memory by default.
+    pub const MEMORY_BUDGET: u64 = 256 << 20;
+
     /// A spool of samples with these fields. Its file has no name and lies in `folder`, on the disk
     /// that the output will be on, say; it is gone with the source, and with the process however
     /// that ends.
@@ -68,17 +80,18 @@ impl SampleSpool {
     /// # Errors
     /// `Io` when the file cannot be made.
     pub fn new(schema: Schema, folder: &Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder);
-        let file = file.map_err(Error::io("create a temporary file in", folder))?;
-        let mut hash = Box::new(Xxh3::new());
-        hash.update(&serde_json::to_vec(&schema).unwrap_or_default());
+        let file = unnamed(folder)?;
+        let hash = hash_of(&schema);
         Ok(Self {
             schema,
-            file: BufWriter::with_capacity(BUFFER_BYTES, file),
             folder: folder.to_owned(),
+            background: Background::new(Work { file: Arc::clone(&file), hash }),
+            file,
+            pieces: Pieces::default(),
+            kept: Kept::default(),
+            memory_budget: Self::MEMORY_BUDGET,
             starts: Vec::new(),
-            len: 0,
-            hash,
+            file_bytes: 0,
             masks: Vec::new(),
         })
     }
@@ -98,6 +111,14 @@ impl SampleSpool {
         Self::new(schema, &folder.unwrap_or_else(temporary))
     }
 
+    /// Samples that take more than these bytes wait in the file, and those behind them; what is on
+    /// the way there takes 32 MiB more, or one sample, if that is larger. 0 for none in memory.
+    #[must_use]
+    pub fn memory_budget(mut self, bytes: u64) -> Self {
+        self.memory_budget = bytes;
+        self
+    }
+
     /// Images of this field are labels, such as masks: [their pixels
     /// stay](fdconvert_core::Source::keeps_pixels).
     #[must_use]
@@ -109,24 +130,27 @@ impl SampleSpool {
     /// Number of samples so far, unreadable ones included.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.starts.len() as u64
+        (self.kept.len() + self.starts.len()) as u64
     }
 
     /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.starts.is_empty()
+        self.len() == 0
     }
 
-    /// Adds a sample.
+    /// Adds a sample. Its large values are not copied: until they are in the file, or as long as the
+    /// source lives, they stay where they are, and what they are slices of stays, too.
     ///
     /// # Errors
     /// `Sample` when it does not fit the schema, and then the spool is as before; `Io` when the
-    /// disk is full, say, and then the spool is of no use any more.
-    pub fn push(&mut self, sample: &Sample<Image>) -> Result<()> {
-        self.schema.check(sample)?;
-        let head = Head::of(sample, &self.schema);
-        self.add(|to| record::write(to, &head, sample))
+    /// disk is full, say, for this sample or one before, and then the spool is of no use any more.
+    pub fn push(&mut self, sample: Sample<Image>) -> Result<()> {
+        self.schema.check(&sample)?;
+        let head = Head::of(&sample, &self.schema);
+        let put = record::put(&mut self.pieces, &head, sample);
+        put.inspect_err(|_| self.pieces.forget()).map_err(writing(&self.folder))?;
+        self.add()
     }
 
     /// Adds a sample that is none, for the reason that reading it will give: packing then fails, or
@@ -135,16 +159,47 @@ impl SampleSpool {
     /// # Errors
     /// `Io`, as for [`push`](Self::push).
     pub fn push_unreadable(&mut self, key: &str, reason: &str) -> Result<()> {
-        self.add(|to| record::write_unreadable(to, key, reason))
+        record::put_unreadable(&mut self.pieces, key, reason);
+        self.add()
     }
 
-    fn add(&mut self, write: impl FnOnce(&mut Writing<'_>) -> std::io::Result<()>) -> Result<()> {
-        let mut writing = Writing { file: &mut self.file, hash: &mut self.hash, written: 0 };
-        let wrote = write(&mut writing);
-        let written = writing.written;
-        wrote.map_err(Error::io("write a temporary file in", &self.folder))?;
-        self.starts.push(self.len);
-        self.len += written;
+    /// Adds the record that the pieces are.
+    fn add(&mut self) -> Result<()> {
+        if self.background.is_foreign() {
+            self.restart()?;
+        }
+        let record = self.pieces.end();
+        // What is in the file is behind what is not.
+        let is_kept = self.starts.is_empty() && self.kept.push(record, self.memory_budget);
+        let at = if is_kept { None } else { Some(self.file_bytes) };
+        if let Some(start) = at {
+            self.starts.push(start);
+            self.file_bytes += record.iter().map(|piece| piece.len() as u64).sum::<u64>();
+        }
+        self.background.push(record.drain(..), at).map_err(writing(&self.folder))
+    }
+
+    /// Goes on in a process that was forked off: with a file of its own, as the other process may go
+    /// on, too, and with a thread of its own.
+    fn restart(&mut self) -> Result<()> {
+        let file = unnamed(&self.folder)?;
+        let theirs = map_open(&self.file, &self.folder)?;
+        // The system may not have been told of the rest.
+        let undone = self.background.undone().find_map(background::Job::at);
+        let written = usize::try_from(undone.unwrap_or(self.file_bytes)).ok();
+        let written = written.and_then(|len| theirs.get(..len));
+        let written = written.ok_or_else(|| source::damaged(&self.folder))?;
+        let copied = file.write_all_at(written, 0);
+        let copied = copied
+            .and_then(|()| self.background.undone().try_for_each(|job| job.write_to(&file)));
+        copied.map_err(writing(&self.folder))?;
+        let mut hash = hash_of(&self.schema);
+        for piece in self.kept.pieces() {
+            hash.update(piece);
+        }
+        hash.update(&map_open(&file, &self.folder)?);
+        self.background = Background::new(Work { file: Arc::clone(&file), hash });
+        self.file = file;
         Ok(())
     }
 
@@ -152,17 +207,33 @@ impl SampleSpool {
     ///
     /// # Errors
     /// `Io` when what is left cannot be written, or the file cannot be mapped.
-    pub fn finish(self, name: impl Into<String>) -> Result<Arc<SpooledSamples>> {
-        let Self { schema, mut file, folder, starts, hash, masks, .. } = self;
-        let flushed = file.flush();
-        flushed.map_err(Error::io("write a temporary file in", &folder))?;
-        let file = file
-            .into_inner()
-            .map_err(|error| Error::io("write a temporary file in", &folder)(error.into_error()))?;
-        let fingerprint = hash.digest128().to_le_bytes();
-        let (bytes, name) = (map_open(&file, &folder)?, name.into());
-        Ok(Arc::new(SpooledSamples { schema, bytes, folder, starts, name, fingerprint, masks }))
+    pub fn finish(mut self, name: impl Into<String>) -> Result<Arc<SpooledSamples>> {
+        if self.background.is_foreign() {
+            self.restart()?;
+        }
+        let Self { schema, folder, file, kept, starts, background, masks, .. } = self;
+        let fingerprint = background.finish().map_err(writing(&folder))?;
+        let (filed, name) = (map_open(&file, &folder)?, name.into());
+        let source =
+            SpooledSamples { schema, kept, filed, folder, starts, name, fingerprint, masks };
+        Ok(Arc::new(source))
     }
+}
+
+fn unnamed(folder: &Path) -> Result<Arc<File>> {
+    let file = tempfile::tempfile_in(folder);
+    Ok(Arc::new(file.map_err(Error::io("create a temporary file in", folder))?))
+}
+
+fn writing(folder: &Path) -> impl FnOnce(io::Error) -> Error {
+    Error::io("write a temporary file in", folder)
+}
+
+/// The hash of the schema, which that of the samples goes on with.
+fn hash_of(schema: &Schema) -> Box<Xxh3> {
+    let mut hash = Box::new(Xxh3::new());
+    hash.update(&serde_json::to_vec(schema).unwrap_or_default());
+    hash
 }
 
 #[allow(clippy::disallowed_methods, reason = "nothing there becomes an output")]
@@ -175,14 +246,15 @@ fn temporary() -> PathBuf {
 /// samples, the first and the last one, say.
 #[must_use]
 pub fn fingerprint_of(schema: &Schema, len: u64, samples: &[Sample<Image>]) -> [u8; 16] {
-    let mut hash = Xxh3::new();
-    hash.update(&serde_json::to_vec(schema).unwrap_or_default());
+    let mut hash = hash_of(schema);
     hash.update(&len.to_le_bytes());
+    let mut pieces = Pieces::default();
     for sample in samples {
-        let mut nowhere = std::io::sink();
-        let mut writing = Writing { file: &mut nowhere, hash: &mut hash, written: 0 };
-        // Nothing fails that is not written.
-        let _ = record::write(&mut writing, &Head::of(sample, schema), sample);
+        // What cannot be put is left out.
+        let _ = record::put(&mut pieces, &Head::of(sample, schema), sample.clone());
+        for piece in pieces.end().drain(..) {
+            hash.update(&piece);
+        }
     }
     hash.digest128().to_le_bytes()
 }

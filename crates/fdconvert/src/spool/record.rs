@@ -1,14 +1,17 @@
 //! A sample as bytes, for the time of a run: nothing that lasts has this form.
+//!
+//! They lie in [pieces](Pieces), of which the first has the head and the key. In a file the pieces
+//! of a sample follow one another and are one.
+use super::pieces::{Pieces, Reading};
 use bytes::Bytes;
 use fdconvert_core::{
     Bilevel, Codec, Encoded, Image, Pixels, Sample, Schema, Value,
     bytes::{array_at, u32_at, u64_at},
 };
-use std::io::{self, Write};
-use xxhash_rust::xxh3::Xxh3;
+use std::io;
 
 /// Bytes in front of a key.
-pub(super) const HEAD_BYTES: usize = 32;
+const HEAD_BYTES: usize = 32;
 
 /// Stands for no codec.
 const NO_CODEC: u8 = 0xff;
@@ -58,11 +61,6 @@ impl Head {
         }
     }
 
-    /// Bytes in front of the values: its own and those of the key.
-    pub(super) fn len(&self) -> usize {
-        HEAD_BYTES.saturating_add(usize::try_from(self.key_bytes).unwrap_or(usize::MAX))
-    }
-
     fn to_bytes(self) -> [u8; HEAD_BYTES] {
         let codec = self.codec.and_then(number).unwrap_or(NO_CODEC);
         let flag = |bit: u8, is_set: bool| if is_set { bit } else { 0 };
@@ -104,32 +102,6 @@ fn codec_of(number: u8) -> Option<Codec> {
     Codec::ALL.get(usize::from(number)).copied()
 }
 
-/// A file that is written and hashed at the same time.
-pub(super) struct Writing<'a> {
-    pub(super) file: &'a mut dyn Write,
-    pub(super) hash: &'a mut Xxh3,
-    pub(super) written: u64,
-}
-
-impl Writing<'_> {
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)?;
-        self.hash.update(bytes);
-        self.written += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn put_long(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.put(&(bytes.len() as u64).to_le_bytes())?;
-        self.put(bytes)
-    }
-
-    fn put_sides(&mut self, width: u32, height: u32) -> io::Result<()> {
-        self.put(&width.to_le_bytes())?;
-        self.put(&height.to_le_bytes())
-    }
-}
-
 /// A tag in front of every value: which it is, for images in which form.
 mod tag {
     pub(super) const INT: u8 = 0;
@@ -143,24 +115,32 @@ mod tag {
     pub(super) const BILEVEL: u8 = 8;
 }
 
-pub(super) fn write(to: &mut Writing<'_>, head: &Head, sample: &Sample<Image>) -> io::Result<()> {
-    to.put(&head.to_bytes())?;
-    to.put(sample.key.as_bytes())?;
-    for value in &sample.values {
+/// Puts a sample.
+///
+/// # Errors
+/// `Unsupported`, with a part of it put already.
+pub(super) fn put(to: &mut Pieces, head: &Head, sample: Sample<Image>) -> io::Result<()> {
+    to.keep_together(HEAD_BYTES.saturating_add(sample.key.len()));
+    to.put(&head.to_bytes());
+    to.put(sample.key.as_bytes());
+    for value in sample.values {
         match value {
             Value::Int(int) => {
-                to.put(&[tag::INT])?;
-                to.put(&int.to_le_bytes())?;
+                to.put(&[tag::INT]);
+                to.put(&int.to_le_bytes());
             }
             Value::Float(float) => {
-                to.put(&[tag::FLOAT])?;
-                to.put(&float.to_bits().to_le_bytes())?;
+                to.put(&[tag::FLOAT]);
+                to.put(&float.to_bits().to_le_bytes());
             }
-            Value::Bytes(bytes) => put_tagged(to, tag::BYTES, bytes)?,
-            Value::Text(text) => put_tagged(to, tag::TEXT, text.as_bytes())?,
-            Value::Json(json) => put_tagged(to, tag::JSON, json)?,
-            Value::Array(array) => put_tagged(to, tag::ARRAY, array)?,
-            Value::Image(image) => put_image(to, image)?,
+            Value::Bytes(bytes) => put_tagged(to, tag::BYTES, bytes),
+            Value::Json(json) => put_tagged(to, tag::JSON, json),
+            Value::Array(array) => put_tagged(to, tag::ARRAY, array),
+            Value::Text(text) => {
+                to.put(&[tag::TEXT]);
+                put_vec(to, text.into_bytes());
+            }
+            Value::Image(image) => put_image(to, image),
             other => {
                 let what = format!("a kind of value that no spool holds: {other:?}");
                 return Err(io::Error::new(io::ErrorKind::Unsupported, what));
@@ -170,34 +150,52 @@ pub(super) fn write(to: &mut Writing<'_>, head: &Head, sample: &Sample<Image>) -
     Ok(())
 }
 
-fn put_tagged(to: &mut Writing<'_>, tag: u8, bytes: &[u8]) -> io::Result<()> {
-    to.put(&[tag])?;
-    to.put_long(bytes)
+fn put_tagged(to: &mut Pieces, tag: u8, bytes: Bytes) {
+    to.put(&[tag]);
+    put_len(to, bytes.len());
+    to.take_over(bytes);
 }
 
-fn put_image(to: &mut Writing<'_>, image: &Image) -> io::Result<()> {
+fn put_vec(to: &mut Pieces, bytes: Vec<u8>) {
+    put_len(to, bytes.len());
+    to.take_over_vec(bytes);
+}
+
+fn put_len(to: &mut Pieces, len: usize) {
+    to.put(&(len as u64).to_le_bytes());
+}
+
+fn put_sides(to: &mut Pieces, width: u32, height: u32) {
+    to.put(&width.to_le_bytes());
+    to.put(&height.to_le_bytes());
+}
+
+fn put_image(to: &mut Pieces, image: Image) {
     match image {
         Image::Encoded(image) => {
-            to.put(&[tag::ENCODED, number(image.codec).unwrap_or(NO_CODEC)])?;
-            to.put_sides(image.width, image.height)?;
-            to.put_long(&image.bytes)
+            to.put(&[tag::ENCODED]);
+            to.put(&[number(image.codec).unwrap_or(NO_CODEC)]);
+            put_sides(to, image.width, image.height);
+            put_len(to, image.bytes.len());
+            to.take_over(image.bytes);
         }
         Image::Pixels(pixels) => {
-            to.put(&[tag::PIXELS, pixels.channels])?;
-            to.put_sides(pixels.width, pixels.height)?;
-            to.put_long(&pixels.data)
+            to.put(&[tag::PIXELS]);
+            to.put(&[pixels.channels]);
+            put_sides(to, pixels.width, pixels.height);
+            put_vec(to, pixels.data);
         }
         Image::Bilevel(image) => {
-            to.put(&[tag::BILEVEL])?;
-            to.put(&image.levels)?;
-            to.put_sides(image.width, image.height)?;
-            to.put_long(&image.bits)
+            to.put(&[tag::BILEVEL]);
+            to.put(&image.levels);
+            put_sides(to, image.width, image.height);
+            put_vec(to, image.bits);
         }
     }
 }
 
-/// Writes the key of a sample that cannot be read, and why.
-pub(super) fn write_unreadable(to: &mut Writing<'_>, key: &str, reason: &str) -> io::Result<()> {
+/// Puts the key of a sample that cannot be read, and why.
+pub(super) fn put_unreadable(to: &mut Pieces, key: &str, reason: &str) {
     let head = Head {
         key_bytes: u32::try_from(key.len()).unwrap_or(u32::MAX),
         codec: None,
@@ -205,70 +203,75 @@ pub(super) fn write_unreadable(to: &mut Writing<'_>, key: &str, reason: &str) ->
         image_bytes: None,
         is_readable: false,
     };
-    to.put(&head.to_bytes())?;
-    to.put(key.as_bytes())?;
-    to.put(reason.as_bytes())
+    to.keep_together(HEAD_BYTES.saturating_add(key.len()).saturating_add(reason.len()));
+    to.put(&head.to_bytes());
+    to.put(key.as_bytes());
+    to.put(reason.as_bytes());
 }
 
-/// The values behind a key; `None` where they end too early.
-pub(super) fn values(bytes: &Bytes) -> Option<Vec<Value<Image>>> {
-    let mut reading = Reading { bytes, at: 0 };
+/// What is in front of the values of a sample, and the values.
+pub(super) struct Parsed<'a> {
+    pub(super) head: Head,
+    pub(super) key: String,
+    pub(super) rest: Reading<'a>,
+}
+
+impl<'a> Parsed<'a> {
+    /// `None` where the bytes end too early.
+    pub(super) fn new(pieces: &'a [Bytes]) -> Option<Self> {
+        let mut rest = Reading::new(pieces);
+        let head = Head::parse(&rest.array::<HEAD_BYTES>()?)?;
+        let key = rest.slice(usize::try_from(head.key_bytes).ok()?)?;
+        Some(Self { head, key: String::from_utf8_lossy(&key).into_owned(), rest })
+    }
+}
+
+/// The values behind a key; `None` where the bytes end too early.
+pub(super) fn values(mut reading: Reading<'_>) -> Option<Vec<Value<Image>>> {
     let mut values = Vec::new();
-    while reading.at < bytes.len() {
-        let [tag] = reading.array()?;
-        values.push(match tag {
-            tag::INT => Value::Int(i64::from_le_bytes(reading.array()?)),
-            tag::FLOAT => Value::Float(f64::from_bits(u64::from_le_bytes(reading.array()?))),
-            tag::BYTES => Value::Bytes(reading.long()?),
-            tag::TEXT => Value::Text(String::from_utf8(reading.long()?.to_vec()).ok()?),
-            tag::JSON => Value::Json(reading.long()?),
-            tag::ARRAY => Value::Array(reading.long()?),
-            tag::ENCODED => {
-                let [codec] = reading.array()?;
-                let (width, height) = reading.sides()?;
-                let image = Encoded::new(codec_of(codec)?, width, height, reading.long()?);
-                Value::Image(Image::Encoded(image))
-            }
-            tag::PIXELS => {
-                let [channels] = reading.array()?;
-                let (width, height) = reading.sides()?;
-                let data = reading.long()?.to_vec();
-                Value::Image(Image::Pixels(Pixels { width, height, channels, data }))
-            }
-            tag::BILEVEL => {
-                let levels = reading.array()?;
-                let (width, height) = reading.sides()?;
-                let bits = reading.long()?.to_vec();
-                Value::Image(Image::Bilevel(Bilevel { width, height, levels, bits }))
-            }
-            _ => return None,
-        });
+    while !reading.is_at_end() {
+        values.push(value(&mut reading)?);
     }
     Some(values)
 }
 
-/// Bytes that are taken one value after another.
-struct Reading<'a> {
-    bytes: &'a Bytes,
-    at: usize,
+fn value(reading: &mut Reading<'_>) -> Option<Value<Image>> {
+    let [tag] = reading.array()?;
+    Some(match tag {
+        tag::INT => Value::Int(i64::from_le_bytes(reading.array()?)),
+        tag::FLOAT => Value::Float(f64::from_bits(u64::from_le_bytes(reading.array()?))),
+        tag::BYTES => Value::Bytes(long(reading)?),
+        tag::TEXT => Value::Text(String::from_utf8(long(reading)?.to_vec()).ok()?),
+        tag::JSON => Value::Json(long(reading)?),
+        tag::ARRAY => Value::Array(long(reading)?),
+        tag::ENCODED => {
+            let [codec] = reading.array()?;
+            let (width, height) = sides(reading)?;
+            let image = Encoded::new(codec_of(codec)?, width, height, long(reading)?);
+            Value::Image(Image::Encoded(image))
+        }
+        tag::PIXELS => {
+            let [channels] = reading.array()?;
+            let (width, height) = sides(reading)?;
+            let data = long(reading)?.to_vec();
+            Value::Image(Image::Pixels(Pixels { width, height, channels, data }))
+        }
+        tag::BILEVEL => {
+            let levels = reading.array()?;
+            let (width, height) = sides(reading)?;
+            let bits = long(reading)?.to_vec();
+            Value::Image(Image::Bilevel(Bilevel { width, height, levels, bits }))
+        }
+        _ => return None,
+    })
 }
 
-impl Reading<'_> {
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let array = array_at(self.bytes, self.at)?;
-        self.at += N;
-        Some(array)
-    }
+fn sides(reading: &mut Reading<'_>) -> Option<(u32, u32)> {
+    let [width, height] = [reading.array()?, reading.array()?].map(u32::from_le_bytes);
+    Some((width, height))
+}
 
-    fn sides(&mut self) -> Option<(u32, u32)> {
-        Some((u32::from_le_bytes(self.array()?), u32::from_le_bytes(self.array()?)))
-    }
-
-    fn long(&mut self) -> Option<Bytes> {
-        let len = usize::try_from(u64::from_le_bytes(self.array()?)).ok()?;
-        let end = self.at.checked_add(len).filter(|end| *end <= self.bytes.len())?;
-        let bytes = self.bytes.slice(self.at..end);
-        self.at = end;
-        Some(bytes)
-    }
+fn long(reading: &mut Reading<'_>) -> Option<Bytes> {
+    let len = usize::try_from(u64::from_le_bytes(reading.array()?)).ok()?;
+    reading.slice(len)
 }

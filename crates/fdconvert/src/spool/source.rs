@@ -1,15 +1,25 @@
 //! Spooled samples, read at random.
-use super::record::{self, HEAD_BYTES, Head};
+use super::{
+    kept::Kept,
+    record::{self, Head, Parsed},
+};
 use bytes::Bytes;
 use fdconvert_core::{Codec, Error, Image, Result, Sample, Schema, Source};
-use std::{io, path::PathBuf};
+use std::{
+    borrow::Cow,
+    io,
+    path::{Path, PathBuf},
+};
 
 /// The samples of a [`SampleSpool`](crate::SampleSpool), all of them.
 pub struct SpooledSamples {
     pub(super) schema: Schema,
-    /// The file, mapped: samples are slices of it.
-    pub(super) bytes: Bytes,
+    /// The first ones.
+    pub(super) kept: Kept,
+    /// The file with the others, mapped: they are slices of it.
+    pub(super) filed: Bytes,
     pub(super) folder: PathBuf,
+    /// Where each of the others begins.
     pub(super) starts: Vec<u64>,
     pub(super) name: String,
     pub(super) fingerprint: [u8; 16],
@@ -17,36 +27,36 @@ pub struct SpooledSamples {
 }
 
 impl SpooledSamples {
-    fn record(&self, index: u64) -> Result<Bytes> {
-        let bounds = || {
-            let at = usize::try_from(index).ok()?;
-            let end =
-                self.starts.get(at + 1).map_or(Some(self.bytes.len()), |&end| end.try_into().ok());
+    /// The pieces of a record.
+    fn record(&self, index: u64) -> Result<Cow<'_, [Bytes]>> {
+        let at = usize::try_from(index).ok();
+        if let Some(pieces) = at.and_then(|at| self.kept.get(at)) {
+            return Ok(Cow::Borrowed(pieces));
+        }
+        let bounds = |at: usize| {
+            let end = self.starts.get(at + 1);
+            let end = end.map_or(Some(self.filed.len()), |&end| end.try_into().ok());
             Some((usize::try_from(*self.starts.get(at)?).ok()?, end?))
         };
-        let Some((start, end)) = bounds() else {
-            let what = format!("sample {index} does not exist, only {} do", self.starts.len());
+        let at = at.and_then(|at| at.checked_sub(self.kept.len()));
+        let Some((start, end)) = at.and_then(bounds) else {
+            let what = format!("sample {index} does not exist, only {} do", self.len());
             return Err(Error::usage("sample", what));
         };
-        if start > end || end > self.bytes.len() {
-            return Err(self.damaged());
+        if start > end || end > self.filed.len() {
+            return Err(damaged(&self.folder));
         }
-        Ok(self.bytes.slice(start..end))
+        Ok(Cow::Owned(vec![self.filed.slice(start..end)]))
     }
 
     fn head(&self, index: u64) -> Option<Head> {
-        Head::parse(&self.record(index).ok()?)
-    }
-
-    fn damaged(&self) -> Error {
-        let cause = io::Error::new(io::ErrorKind::InvalidData, "it was changed by someone else");
-        Error::io("read a temporary file in", &self.folder)(cause)
+        Head::parse(self.record(index).ok()?.first()?)
     }
 }
 
-/// The key behind a head; `None` where the bytes end before it does.
-fn key_of(record: &[u8], head: &Head) -> Option<String> {
-    Some(String::from_utf8_lossy(record.get(HEAD_BYTES..head.len())?).into_owned())
+pub(super) fn damaged(folder: &Path) -> Error {
+    let cause = io::Error::new(io::ErrorKind::InvalidData, "it was changed by someone else");
+    Error::io("read a temporary file in", folder)(cause)
 }
 
 impl Source for SpooledSamples {
@@ -55,27 +65,24 @@ impl Source for SpooledSamples {
     }
 
     fn len(&self) -> u64 {
-        self.starts.len() as u64
+        (self.kept.len() + self.starts.len()) as u64
     }
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         let record = self.record(index)?;
-        let head = Head::parse(&record).ok_or_else(|| self.damaged())?;
-        let key = key_of(&record, &head).ok_or_else(|| self.damaged())?;
-        let rest = record.slice(head.len()..);
+        let damaged = || damaged(&self.folder);
+        let Parsed { head, key, mut rest } = Parsed::new(&record).ok_or_else(damaged)?;
         if !head.is_readable {
-            return Err(Error::sample(key, String::from_utf8_lossy(&rest).into_owned()));
+            return Err(Error::sample(key, String::from_utf8_lossy(&rest.rest()).into_owned()));
         }
-        let values = record::values(&rest).ok_or_else(|| self.damaged())?;
+        let values = record::values(rest).ok_or_else(damaged)?;
         Ok(Sample { key, values })
     }
 
     fn key(&self, index: u64) -> String {
-        let key = || {
-            let record = self.record(index).ok()?;
-            key_of(&record, &Head::parse(&record)?)
-        };
-        key().unwrap_or_default()
+        let record = self.record(index).ok();
+        let parsed = record.as_deref().and_then(Parsed::new);
+        parsed.map(|parsed| parsed.key).unwrap_or_default()
     }
 
     fn label(&self, index: u64) -> Result<Option<i64>> {

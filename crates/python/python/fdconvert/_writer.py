@@ -21,8 +21,9 @@ class Writer:
     ``write`` takes a sample: a dictionary of its fields, or a tuple of them. ``schema`` names the
     fields and what they hold; without it the first sample does. ``close`` packs what was written,
     and no output is there before it has; leaving a ``with`` block by an exception forgets it.
-    All other options are those of ``pack``. The samples wait in a file without a name beside
-    ``path``, images as their bytes or as pixels, until their number is known.
+    All other options are those of ``pack``. The samples wait, images as their bytes or as pixels,
+    until their number is known: in memory, and what is beyond ``memory_budget`` in a file without a
+    name beside ``path``.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Writer:
         on_error: str | None = None,
         overwrite: bool = False,
         threads: int | None = None,
+        memory_budget: int | str = "256MiB",
         progress: Progress | None = None,
         **options: Option,
     ) -> None:
@@ -62,6 +64,7 @@ class Writer:
             "on_error": on_error,
             "overwrite": overwrite,
             "threads": threads,
+            "memory_budget": memory_budget,
         }
         self._path = os.fspath(path)
         self._options = json.dumps(given(named | options))

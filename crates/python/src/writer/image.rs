@@ -37,7 +37,9 @@ pub(super) fn image(
     of_memory(&found)?.ok_or_else(|| Unfit::Said(CURE.to_owned()))
 }
 
-/// The bytes of a `bytes` object, which stays where it is.
+/// The bytes of a `bytes` object, which stays where it is: it cannot change, so that threads of Rust
+/// may read it without the interpreter's lock. Its reference is given back with the last slice; where
+/// that is dropped without the lock, PyO3 waits with it until the lock is held.
 pub(super) fn shared(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     let bytes: PyBackedBytes = object.extract()?;
     Ok(Bytes::from_owner(bytes))

@@ -15,11 +15,14 @@ pub(crate) use served::pack_samples;
 pub(crate) use spooled::SampleWriter;
 
 use crate::error::raise;
-use fdconvert::{OnError, Pack};
+use fdconvert::{ByteCount, Error, OnError, Pack};
 use fdconvert_core::probe::probe;
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBytes};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
+
+/// The option that says how much of a spool is in memory.
+const MEMORY_BUDGET: &str = "memory_budget";
 
 /// What is to be packed into what, but for the samples.
 pub(crate) struct Request {
@@ -29,23 +32,42 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Of an output and a JSON object of options by name.
+    /// Of an output and a JSON object of options by name, for samples that do not wait.
     pub(crate) fn new(out: PathBuf, options: &str) -> PyResult<Self> {
-        let options: Map<String, Value> = serde_json::from_str(options).map_err(|cause| {
+        match Self::spooled(out, options)? {
+            (request, None) => Ok(request),
+            (_, Some(_)) => {
+                let what = "it is for samples that come one after another, and wait until their \
+                            number is known; that of these is known, so leave it out";
+                Err(raise(&Error::usage(MEMORY_BUDGET, what)))
+            }
+        }
+    }
+
+    /// The same for samples that wait, and how many bytes of them may do so in memory.
+    pub(crate) fn spooled(out: PathBuf, options: &str) -> PyResult<(Self, Option<u64>)> {
+        let mut options: Map<String, Value> = serde_json::from_str(options).map_err(|cause| {
             PyRuntimeError::new_err(format!("options are not an object: {cause}"))
         })?;
+        let memory = options.remove(MEMORY_BUDGET).map(|value| {
+            let what = format!("{MEMORY_BUDGET}={value}");
+            serde_json::from_value::<ByteCount>(value).map_err(|cause| {
+                raise(&Error::usage("options", format!("{what}: {cause}")))
+            })
+        });
         let skips = options.get("on_error").is_some_and(|value| value == "skip");
         let is_dry = options.get("dry_run").is_some_and(|value| value == true);
         let pack = Pack::from_json(Vec::new(), out, options).map_err(|error| raise(&error))?;
         let on_error = if skips { OnError::Skip } else { OnError::Fail };
-        Ok(Self { pack, on_error, is_dry })
+        let memory = memory.transpose()?.map(|bytes| bytes.0);
+        Ok((Self { pack, on_error, is_dry }, memory))
     }
 }
 
 /// Check what can be checked of a pack before there is a sample.
 #[pyfunction]
 pub(crate) fn check_pack(py: Python<'_>, out: PathBuf, options: &str) -> PyResult<()> {
-    let Request { pack, is_dry, .. } = Request::new(out, options)?;
+    let (Request { pack, is_dry, .. }, _) = Request::spooled(out, options)?;
     if is_dry {
         return Ok(());
     }

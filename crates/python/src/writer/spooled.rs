@@ -39,11 +39,12 @@ impl SampleWriter {
         options: &str,
         name: String,
     ) -> PyResult<Self> {
-        let request = Request::new(out.clone(), options)?;
+        let (request, memory) = Request::spooled(out.clone(), options)?;
         let fields = Fields::new(py, schema, masks, takes_some)?;
         let keys = Keys::new(&request.pack, &fields.schema)?;
         let schema = fields.schema.clone();
         let spool = py.detach(|| SampleSpool::beside(&out, schema)).map_err(|it| raise(&it))?;
+        let spool = spool.memory_budget(memory.unwrap_or(SampleSpool::MEMORY_BUDGET));
         let spool = fields.masks.iter().fold(spool, |spool, field| spool.keep_pixels(*field));
         Ok(Self { fields, keys, name, open: Some((spool, request)) })
     }
@@ -65,10 +66,9 @@ impl SampleWriter {
         let (key, why) = match self.fields.values(sample) {
             Ok(Values { key: own, values }) => {
                 let key = name(key.or(own), &self.keys.extension(&values));
-                let sample = Sample { key, values };
-                match py.detach(|| spool.push(&sample)) {
+                match py.detach(|| spool.push(Sample { key, values })) {
                     Ok(()) => return Ok(()),
-                    Err(Error::Sample { what, .. }) => (sample.key, what.to_string()),
+                    Err(Error::Sample { key, what }) => (key, what.to_string()),
                     Err(error) => {
                         self.open = None;
                         return Err(raise(&error));
@@ -110,8 +110,10 @@ impl SampleWriter {
     }
 
     /// Forgets what was taken.
-    fn discard(&mut self) {
-        self.open = None;
+    fn discard(&mut self, py: Python<'_>) {
+        let open = self.open.take();
+        // A thread of the spool may have to end what it is at.
+        py.detach(|| drop(open));
     }
 
     fn __len__(&self) -> usize {

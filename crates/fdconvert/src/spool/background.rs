@@ -1,0 +1,365 @@
+//! What is done to records behind the program that makes them, by a thread of its own: they are
+//! hashed, and those that have no room in memory are written into the file.
+//!
+//! The thread never drops a piece: jobs stay with the spool as well until they are done, and go in
+//! the thread of its caller. So it holds no lock of what the pieces belong to, an interpreter say,
+//! when the caller forks the process; and what is undone is not lost in the child, which has no such
+//! thread.
+use bytes::Bytes;
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io, mem,
+    os::unix::fs::FileExt,
+    process,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes that are handed to the thread at once.
+const JOB_BYTES: usize = 1 << 20;
+
+/// Bytes that may wait for the thread, beside one job that is larger.
+const WAITING_BYTES: usize = 32 << 20;
+
+/// Smaller pieces are gathered before they are written.
+const SMALL_BYTES: usize = 64 << 10;
+
+/// Records for the hash, and for the file where `at` says a place in it.
+#[derive(Default)]
+pub(super) struct Job {
+    pieces: Vec<Bytes>,
+    n_bytes: usize,
+    at: Option<u64>,
+}
+
+/// What the thread needs for it.
+pub(super) struct Work {
+    pub(super) file: Arc<File>,
+    /// In a box: it is aligned to 64 bytes, which not every owner of a spool is.
+    pub(super) hash: Box<Xxh3>,
+}
+
+impl Work {
+    fn carry_out(&mut self, job: &Job) -> io::Result<()> {
+        for piece in &job.pieces {
+            self.hash.update(piece);
+        }
+        job.write_to(&self.file)
+    }
+}
+
+impl Job {
+    /// Writes the pieces one behind the other, if they belong into the file.
+    pub(super) fn write_to(&self, file: &File) -> io::Result<()> {
+        let Some(mut at) = self.at else { return Ok(()) };
+        let mut small = Vec::new();
+        let mut write = |bytes: &[u8]| -> io::Result<()> {
+            file.write_all_at(bytes, at)?;
+            at += bytes.len() as u64;
+            Ok(())
+        };
+        for piece in &self.pieces {
+            if small.len() + piece.len() > SMALL_BYTES {
+                write(&small)?;
+                small.clear();
+            }
+            if piece.len() < SMALL_BYTES {
+                small.extend_from_slice(piece);
+            } else {
+                write(piece)?;
+            }
+        }
+        write(&small)
+    }
+
+    /// Place in the file.
+    pub(super) fn at(&self) -> Option<u64> {
+        self.at
+    }
+}
+
+/// The work, and whoever does it: as long as there is little of it that is the caller, at the end.
+pub(super) struct Background {
+    /// `None` while a thread has it.
+    work: Option<Work>,
+    thread: Option<Thread>,
+    /// What is not handed over yet.
+    pending: Job,
+    /// What is handed over and not done, as far as was seen.
+    waiting: VecDeque<Arc<Job>>,
+    waiting_bytes: usize,
+    /// The process that made this one.
+    process: u32,
+}
+
+impl Background {
+    pub(super) fn new(work: Work) -> Self {
+        Self {
+            work: Some(work),
+            thread: None,
+            pending: Job::default(),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            process: process::id(),
+        }
+    }
+
+    /// Returns whether this is a process that was forked off the one that made this: it has no
+    /// thread, and locks may be held by one that it does not have.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.process != process::id()
+    }
+
+    #[cfg(test)]
+    pub(super) fn pretend_to_be_foreign(&mut self) {
+        self.process = 0;
+    }
+
+    /// Jobs that may be undone.
+    pub(super) fn undone(&self) -> impl Iterator<Item = &Job> {
+        self.waiting.iter().map(|job| &**job).chain([&self.pending])
+    }
+
+    /// Takes pieces for the hash, and for a place in the file. Waits while too much waits for the
+    /// thread.
+    ///
+    /// # Errors
+    /// Those of writing, also what was taken before; all later calls then fail, too.
+    pub(super) fn push(
+        &mut self,
+        pieces: impl Iterator<Item = Bytes>,
+        at: Option<u64>,
+    ) -> io::Result<()> {
+        if let Some(thread) = &self.thread {
+            thread.check()?;
+        }
+        if self.pending.at.is_some() != at.is_some() {
+            self.hand_over()?;
+        }
+        if self.pending.pieces.is_empty() {
+            self.pending.at = at;
+        }
+        for piece in pieces {
+            self.pending.n_bytes += piece.len();
+            self.pending.pieces.push(piece);
+        }
+        if self.pending.n_bytes >= JOB_BYTES { self.hand_over() } else { Ok(()) }
+    }
+
+    fn hand_over(&mut self) -> io::Result<()> {
+        if self.pending.pieces.is_empty() {
+            return Ok(());
+        }
+        let thread = match (&mut self.thread, self.work.take()) {
+            (Some(thread), _) => thread,
+            (none, Some(work)) => none.insert(Thread::start(work)?),
+            (None, None) => return Err(io::Error::other("the thread that writes was not started")),
+        };
+        let job = Arc::new(mem::take(&mut self.pending));
+        self.waiting_bytes += job.n_bytes;
+        self.waiting.push_back(Arc::clone(&job));
+        thread.hand_over(job);
+        loop {
+            let n_left = thread.wait(self.waiting.len(), self.waiting_bytes > WAITING_BYTES)?;
+            while self.waiting.len() > n_left {
+                let done = self.waiting.pop_front();
+                self.waiting_bytes -= done.map_or(0, |job| job.n_bytes);
+            }
+            if self.waiting_bytes <= WAITING_BYTES || self.waiting.len() <= 1 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Does what is left, and returns the hash of all bytes.
+    ///
+    /// # Errors
+    /// As for [`push`](Self::push).
+    pub(super) fn finish(mut self) -> io::Result<[u8; 16]> {
+        let mut work = match self.thread.take() {
+            Some(thread) => thread.finish()?,
+            None => self.work.take().ok_or_else(died)?,
+        };
+        work.carry_out(&self.pending)?;
+        Ok(work.hash.digest128().to_le_bytes())
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            if self.is_foreign() {
+                thread.forget();
+            } else {
+                thread.stop();
+            }
+        }
+    }
+}
+
+struct Thread {
+    shared: Arc<Shared>,
+    handle: JoinHandle<Work>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// The thread has something to do.
+    given: Condvar,
+    /// It has done something.
+    done: Condvar,
+    /// It ended early.
+    has_failed: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Arc<Job>>,
+    /// The thread is at one more.
+    is_busy: bool,
+    /// No more jobs will come.
+    is_closed: bool,
+    /// Why it ended early.
+    failure: Option<io::Error>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics between two assignments: the state is whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn do_all(&self, work: &mut Work) {
+        // Also where it unwinds: the caller waits no longer.
+        let ending = Ending(self);
+        while let Some(job) = self.next() {
+            let outcome = work.carry_out(&job);
+            drop(job);
+            let mut state = self.state();
+            state.is_busy = false;
+            if let Err(failure) = outcome {
+                state.failure = Some(failure);
+                return;
+            }
+            drop(state);
+            self.done.notify_one();
+        }
+        mem::forget(ending);
+    }
+
+    /// The next job, when there is one; `None` when no more will come.
+    fn next(&self) -> Option<Arc<Job>> {
+        let mut state = self.state();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                state.is_busy = true;
+                return Some(job);
+            }
+            if state.is_closed {
+                return None;
+            }
+            state = self.given.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Why the thread ended early.
+    fn failure(&self) -> io::Error {
+        let state = self.state();
+        let Some(failure) = &state.failure else { return died() };
+        // The same each time.
+        match failure.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(failure.kind(), failure.to_string()),
+        }
+    }
+}
+
+/// Says, when dropped, that the thread ended early.
+struct Ending<'a>(&'a Shared);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.has_failed.store(true, Ordering::Release);
+        // Whoever waits has looked at it under the lock.
+        drop(self.0.state());
+        self.0.done.notify_one();
+    }
+}
+
+fn died() -> io::Error {
+    io::Error::other("the thread that writes has died")
+}
+
+impl Thread {
+    fn start(mut work: Work) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let its = Arc::clone(&shared);
+        let run = move || {
+            its.do_all(&mut work);
+            work
+        };
+        let handle = thread::Builder::new().name("spool".into()).spawn(run)?;
+        Ok(Self { shared, handle })
+    }
+
+    fn check(&self) -> io::Result<()> {
+        if self.shared.has_failed.load(Ordering::Acquire) {
+            return Err(self.shared.failure());
+        }
+        Ok(())
+    }
+
+    fn hand_over(&self, job: Arc<Job>) {
+        self.shared.state().jobs.push_back(job);
+        self.shared.given.notify_one();
+    }
+
+    /// How many of `n_known` jobs are not done; if `for_less` waits until it is less than that.
+    fn wait(&self, n_known: usize, for_less: bool) -> io::Result<usize> {
+        let mut state = self.shared.state();
+        loop {
+            if self.shared.has_failed.load(Ordering::Acquire) {
+                drop(state);
+                return Err(self.shared.failure());
+            }
+            let n_left = state.jobs.len() + usize::from(state.is_busy);
+            if !for_less || n_left < n_known || n_known <= 1 {
+                return Ok(n_left);
+            }
+            state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits until all is done, and takes the work back.
+    fn finish(self) -> io::Result<Work> {
+        self.shared.state().is_closed = true;
+        self.shared.given.notify_one();
+        let work = self.handle.join().map_err(|_| died())?;
+        if self.shared.has_failed.load(Ordering::Acquire) {
+            return Err(self.shared.failure());
+        }
+        Ok(work)
+    }
+
+    /// Ends it without doing the rest.
+    fn stop(self) {
+        let mut state = self.shared.state();
+        state.is_closed = true;
+        state.jobs.clear();
+        drop(state);
+        self.shared.given.notify_one();
+        // It has nothing to say that anyone would ask for.
+        let _ = self.handle.join();
+    }
+
+    /// Leaves it to the process that has it.
+    fn forget(self) {
+        mem::forget(self);
+    }
+}
