@@ -34,7 +34,8 @@ impl Kept {
 
     /// The pieces of a record.
     pub(super) fn get(&self, index: usize) -> Option<&[Bytes]> {
-        let start = index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        let start =
+            index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
         self.pieces.get(start..*self.ends.get(index)?)
     }
 

@@ -190,8 +190,8 @@ impl SampleSpool {
         let written = written.and_then(|len| theirs.get(..len));
         let written = written.ok_or_else(|| source::damaged(&self.folder))?;
         let copied = file.write_all_at(written, 0);
-        let copied = copied
-            .and_then(|()| self.background.undone().try_for_each(|job| job.write_to(&file)));
+        let copied =
+            copied.and_then(|()| self.background.undone().try_for_each(|job| job.write_to(&file)));
         copied.map_err(writing(&self.folder))?;
         let mut hash = hash_of(&self.schema);
         for piece in self.kept.pieces() {

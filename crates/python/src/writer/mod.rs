@@ -51,9 +51,8 @@ impl Request {
         })?;
         let memory = options.remove(MEMORY_BUDGET).map(|value| {
             let what = format!("{MEMORY_BUDGET}={value}");
-            serde_json::from_value::<ByteCount>(value).map_err(|cause| {
-                raise(&Error::usage("options", format!("{what}: {cause}")))
-            })
+            serde_json::from_value::<ByteCount>(value)
+                .map_err(|cause| raise(&Error::usage("options", format!("{what}: {cause}"))))
         });
         let skips = options.get("on_error").is_some_and(|value| value == "skip");
         let is_dry = options.get("dry_run").is_some_and(|value| value == true);
