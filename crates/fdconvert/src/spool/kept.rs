@@ -125,7 +125,7 @@ mod tests {
         assert!(kept.push(&record[..1], 2 * takes));
         assert!(!kept.push(&record, 2 * takes));
         let large = Bytes::from(vec![7; BLOCK_BYTES + 1]);
-        assert!(kept.push(&[large.clone()], u64::MAX));
+        assert!(kept.push(std::slice::from_ref(&large), u64::MAX));
         assert!(kept.push(&record[1..], u64::MAX));
         assert_eq!(kept.parts().map(<[u8]>::len).collect::<Vec<_>>(), [13, large.len(), 5]);
         let kept = kept.finish();
