@@ -5,8 +5,9 @@
     python benches/from_python.py IMAGES [--images 2000] [--rounds 7]
 
 The JPEGs in IMAGES, copied up to the number of images, are packed with their bytes kept: from a
-folder, from a sequence that reads them (`pack`), and one after another (`Writer`), into each format;
-then re-encoded at 256 pixels, which is what most datasets are packed for. pyarrow writes the same
+folder, from a sequence that reads them (`pack`), and one after another (`Writer`), into each format,
+also with less memory for those that wait than they take; then re-encoded at 256 pixels, which is what
+most datasets are packed for. pyarrow writes the same
 Parquet file: groups of a hundred rows, not compressed, as JPEGs are already. Each run is a process of
 its own; they take turns. Prints Markdown: medians of images/s and CPU milliseconds of an image, and the
 medians of the ratios of each round.
@@ -17,6 +18,7 @@ from pathlib import Path
 from end_to_end import copies
 
 FORMATS = ("beton", "wds", "mds", "parquet")
+BUDGETS = ("64MiB", 0)
 
 
 class Files:
@@ -110,26 +112,30 @@ def main():
     try:
         root = scratch / "source"
         copies(args.images, root, args.n_images)
-        kept = [(name, kind, {"format": name}) for name in FORMATS for kind in ("folder", "sequence", "writer")]
-        kept.append(("parquet", "arrow", {}))
-        small = [("beton, 256 pixels", kind, {"format": "beton", "jpeg_quality": 90, "max_side": 256})
-                 for kind in ("folder", "sequence", "writer")]
-        found = {(name, kind): [] for name, kind, _ in kept + small}
+        small = {"format": "beton", "jpeg_quality": 90, "max_side": 256}
+        outputs = [(name, {"format": name}) for name in FORMATS] + [("beton, 256 pixels", small)]
+        runs = []
+        for name, options in outputs:
+            runs += [(name, kind, kind, options) for kind in ("folder", "sequence", "writer")]
+            for budget in BUDGETS:
+                limited = options | {"memory_budget": budget}
+                runs.append((name, f"writer, memory_budget={budget!r}", "writer", limited))
+        runs.append(("parquet", "arrow", "arrow", {}))
+        found = {(name, label): [] for name, label, _, _ in runs}
         for round_ in range(args.rounds + 1):
-            runs = kept + small
-            for name, kind, options in runs if round_ % 2 else reversed(runs):
+            for name, label, kind, options in runs if round_ % 2 else reversed(runs):
                 os.sync()
                 times = measure(kind, root, scratch / f"x.{name[:3]}", options)
                 # The first round warms up.
                 if round_:
-                    found[name, kind].append(times)
+                    found[name, label].append(times)
         print("| output | from | images/s | CPU-ms an image | rate / folder's | range |\n|---|---|---|---|---|---|")
-        for (name, kind), times in found.items():
+        for (name, label), times in found.items():
             base = found[name, "folder"]
             ratios = [theirs[0] / ours[0] for theirs, ours in zip(base, times)]
             rate = args.n_images / statistics.median(wall for wall, _ in times)
             cpu = statistics.median(cpu for _, cpu in times) / args.n_images * 1e3
-            print(f"| {name} | {kind} | {rate:.0f} | {cpu:.3f} | {statistics.median(ratios):.2f} "
+            print(f"| {name} | {label} | {rate:.0f} | {cpu:.3f} | {statistics.median(ratios):.2f} "
                   f"| {min(ratios):.2f}-{max(ratios):.2f} |")
     finally:
         shutil.rmtree(scratch)

@@ -123,24 +123,25 @@ def test_what_fits_is_not_written_and_the_rest_is() -> None:
         return sum(sizes) - sum(before)
 
     assert after_writing(ALL_IN_MEMORY) == 0
-    # Up to 32 MiB, and what is not handed over yet, may still be on their way.
-    assert 91 << 20 >= after_writing(0) >= 56 << 20
-    assert 62 << 20 >= after_writing("30MiB") >= 26 << 20
+    # Up to 8 MiB, and what is not handed over yet, may still be on their way.
+    assert 91 << 20 >= after_writing(0) >= 80 << 20
+    assert 62 << 20 >= after_writing("30MiB") >= 50 << 20
     assert not Path("nowhere.beton").exists()
 
 
-def test_the_bytes_of_a_sample_are_kept_without_a_copy_and_given_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_the_bytes_of_a_sample_are_given_back(budget: int | str, tmp_path: Path) -> None:
     content = bytes(1 << 20)
     without = sys.getrefcount(content)
-    cases: list[tuple[int | str, int]] = [(ALL_IN_MEMORY, 60), (0, 34)]
-    for budget, most in cases:
-        writer = fdconvert.Writer(tmp_path / f"{most}.beton", memory_budget=budget)
+    for closes in (True, False):
+        writer = fdconvert.Writer(tmp_path / "x.beton", memory_budget=budget)
         for _ in range(60):
             writer.write({"raw": content})
-        assert 0 < sys.getrefcount(content) - without <= most
-        if budget:
-            assert sys.getrefcount(content) - without == 60
+        # Those that wait for the thread.
+        assert 0 <= sys.getrefcount(content) - without <= 10
+        if closes:
             writer.close()
+            os.unlink(tmp_path / "x.beton")
         else:
             writer.discard()
         assert sys.getrefcount(content) == without

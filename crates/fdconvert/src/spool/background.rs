@@ -21,10 +21,11 @@ use std::{
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes that are handed to the thread at once.
-const JOB_BYTES: usize = 1 << 20;
+const JOB_BYTES: usize = 512 << 10;
 
-/// Bytes that may wait for the thread, beside one job that is larger.
-const WAITING_BYTES: usize = 32 << 20;
+/// Bytes that may wait for the thread, beside one job that is larger. As few as this stay in a cache,
+/// and their memory is used again and again by the program that makes the next ones.
+const WAITING_BYTES: usize = 8 << 20;
 
 /// Smaller pieces are gathered before they are written.
 const SMALL_BYTES: usize = 64 << 10;

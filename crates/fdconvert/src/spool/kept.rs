@@ -1,47 +1,113 @@
-//! Records that stay in memory.
+//! Records that stay in memory, one behind the other in large blocks.
+//!
+//! They are copied there, also those that could be kept where they are: an allocator gives what is
+//! kept pages that were never touched, and where a page is 4 KiB, the system takes longer to clear
+//! them one by one than a copy into huge pages takes.
 use bytes::Bytes;
+use memmap2::MmapMut;
+use std::io;
 
-/// About what a record takes beside its pieces, and a piece beside its bytes.
-const RECORD_BYTES: u64 = 16;
-const PIECE_BYTES: u64 = 128;
+/// What a record takes beside its bytes.
+const RECORD_BYTES: u64 = 32;
+
+/// Blocks are of this size, or of that of a larger record.
+const BLOCK_BYTES: usize = 32 << 20;
 
 #[derive(Default)]
 pub(super) struct Kept {
-    pieces: Vec<Bytes>,
-    /// Where the pieces of each record end.
-    ends: Vec<usize>,
+    blocks: Vec<Block>,
+    /// Block, start and end of each record.
+    places: Vec<(usize, usize, usize)>,
     n_bytes: u64,
 }
 
+struct Block {
+    memory: MmapMut,
+    used: usize,
+}
+
+impl Block {
+    fn new(n_bytes: usize) -> io::Result<Self> {
+        // Pages that are not used take nothing.
+        let memory = MmapMut::map_anon(n_bytes)?;
+        // A system that has none goes on with small ones.
+        #[cfg(target_os = "linux")]
+        let _ = memory.advise(memmap2::Advice::HugePage);
+        Ok(Self { memory, used: 0 })
+    }
+
+    fn room(&self) -> usize {
+        self.memory.len() - self.used
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let end = self.used + bytes.len();
+        if let Some(place) = self.memory.get_mut(self.used..end) {
+            place.copy_from_slice(bytes);
+            self.used = end;
+        }
+    }
+}
+
 impl Kept {
-    /// Keeps a record if all of them then take no more than `budget` bytes. Returns whether it does.
+    /// Keeps a record if all of them then take no more than `budget` bytes. Returns whether it does;
+    /// also not where the system has no more memory.
     pub(super) fn push(&mut self, record: &[Bytes], budget: u64) -> bool {
-        let takes = |piece: &Bytes| PIECE_BYTES + piece.len() as u64;
-        let n_bytes = self.n_bytes + RECORD_BYTES + record.iter().map(takes).sum::<u64>();
+        let len: usize = record.iter().map(Bytes::len).sum();
+        let n_bytes = self.n_bytes + RECORD_BYTES + len as u64;
         if n_bytes > budget {
             return false;
         }
+        if self.blocks.last().is_none_or(|block| block.room() < len) {
+            match Block::new(len.max(BLOCK_BYTES)) {
+                Ok(block) => self.blocks.push(block),
+                Err(_) => return false,
+            }
+        }
+        let number = self.blocks.len() - 1;
+        let Some(block) = self.blocks.last_mut() else { return false };
+        let start = block.used;
+        for piece in record {
+            block.append(piece);
+        }
+        self.places.push((number, start, block.used));
         self.n_bytes = n_bytes;
-        self.pieces.extend_from_slice(record);
-        self.ends.push(self.pieces.len());
         true
     }
 
     /// Number of records.
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.places.len()
     }
 
-    /// The pieces of a record.
-    pub(super) fn get(&self, index: usize) -> Option<&[Bytes]> {
-        let start =
-            index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
-        self.pieces.get(start..*self.ends.get(index)?)
+    /// All bytes, in order.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.blocks.iter().filter_map(|block| block.memory.get(..block.used))
     }
 
-    /// Those of all records.
-    pub(super) fn pieces(&self) -> &[Bytes] {
-        &self.pieces
+    /// The records, to be read.
+    pub(super) fn finish(self) -> KeptRecords {
+        let blocks = self.blocks.into_iter().map(|block| Bytes::from_owner(block.memory));
+        KeptRecords { blocks: blocks.collect(), places: self.places }
+    }
+}
+
+/// Records that are all there.
+pub(super) struct KeptRecords {
+    blocks: Vec<Bytes>,
+    places: Vec<(usize, usize, usize)>,
+}
+
+impl KeptRecords {
+    /// Number of records.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// A record.
+    pub(super) fn get(&self, index: usize) -> Option<Bytes> {
+        let (block, start, end) = *self.places.get(index)?;
+        Some(self.blocks.get(block)?.slice(start..end))
     }
 }
 
@@ -53,14 +119,21 @@ mod tests {
     fn records_are_kept_within_the_budget() {
         let mut kept = Kept::default();
         let record = [&b"head"[..], b"image"].map(Bytes::from_static);
-        let takes = RECORD_BYTES + 2 * PIECE_BYTES + 9;
+        let takes = RECORD_BYTES + 9;
         assert!(!kept.push(&record, takes - 1));
         assert!(kept.push(&record, takes));
         assert!(kept.push(&record[..1], 2 * takes));
         assert!(!kept.push(&record, 2 * takes));
-        assert_eq!((kept.len(), kept.pieces().len()), (2, 3));
-        assert_eq!(kept.get(0), Some(&record[..]));
-        assert_eq!(kept.get(1), Some(&record[..1]));
-        assert_eq!(kept.get(2), None);
+        let large = Bytes::from(vec![7; BLOCK_BYTES + 1]);
+        assert!(kept.push(std::slice::from_ref(&large), u64::MAX));
+        assert!(kept.push(&record[1..], u64::MAX));
+        assert_eq!(kept.parts().map(<[u8]>::len).collect::<Vec<_>>(), [13, large.len(), 5]);
+        let kept = kept.finish();
+        assert_eq!(kept.len(), 4);
+        let expected: [&[u8]; 4] = [b"headimage", b"head", &large, b"image"];
+        for (index, expected) in expected.into_iter().enumerate() {
+            assert!(kept.get(index).unwrap() == expected);
+        }
+        assert_eq!(kept.get(4), None);
     }
 }

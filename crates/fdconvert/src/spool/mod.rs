@@ -112,7 +112,7 @@ impl SampleSpool {
     }
 
     /// Samples that take more than these bytes wait in the file, and those behind them; what is on
-    /// the way there takes 32 MiB more, or one sample, if that is larger. 0 for none in memory.
+    /// the way there takes 8 MiB more, or one sample, if that is larger. 0 for none in memory.
     #[must_use]
     pub fn memory_budget(mut self, bytes: u64) -> Self {
         self.memory_budget = bytes;
@@ -139,8 +139,8 @@ impl SampleSpool {
         self.len() == 0
     }
 
-    /// Adds a sample. Its large values are not copied: until they are in the file, or as long as the
-    /// source lives, they stay where they are, and what they are slices of stays, too.
+    /// Adds a sample. Its bytes are held a little longer than the call: until a thread has hashed
+    /// and written them.
     ///
     /// # Errors
     /// `Sample` when it does not fit the schema, and then the spool is as before; `Io` when the
@@ -194,8 +194,8 @@ impl SampleSpool {
             copied.and_then(|()| self.background.undone().try_for_each(|job| job.write_to(&file)));
         copied.map_err(writing(&self.folder))?;
         let mut hash = hash_of(&self.schema);
-        for piece in self.kept.pieces() {
-            hash.update(piece);
+        for part in self.kept.parts() {
+            hash.update(part);
         }
         hash.update(&map_open(&file, &self.folder)?);
         self.background = Background::new(Work { file: Arc::clone(&file), hash });
@@ -213,7 +213,7 @@ impl SampleSpool {
         }
         let Self { schema, folder, file, kept, starts, background, masks, .. } = self;
         let fingerprint = background.finish().map_err(writing(&folder))?;
-        let (filed, name) = (map_open(&file, &folder)?, name.into());
+        let (kept, filed, name) = (kept.finish(), map_open(&file, &folder)?, name.into());
         let source =
             SpooledSamples { schema, kept, filed, folder, starts, name, fingerprint, masks };
         Ok(Arc::new(source))

@@ -1,21 +1,21 @@
 //! Spooled samples, read at random.
 use super::{
-    kept::Kept,
+    kept::KeptRecords,
     record::{self, Head, Parsed},
 };
 use bytes::Bytes;
 use fdconvert_core::{Codec, Error, Image, Result, Sample, Schema, Source};
 use std::{
-    borrow::Cow,
     io,
     path::{Path, PathBuf},
+    slice,
 };
 
 /// The samples of a [`SampleSpool`](crate::SampleSpool), all of them.
 pub struct SpooledSamples {
     pub(super) schema: Schema,
     /// The first ones.
-    pub(super) kept: Kept,
+    pub(super) kept: KeptRecords,
     /// The file with the others, mapped: they are slices of it.
     pub(super) filed: Bytes,
     pub(super) folder: PathBuf,
@@ -27,11 +27,10 @@ pub struct SpooledSamples {
 }
 
 impl SpooledSamples {
-    /// The pieces of a record.
-    fn record(&self, index: u64) -> Result<Cow<'_, [Bytes]>> {
+    fn record(&self, index: u64) -> Result<Bytes> {
         let at = usize::try_from(index).ok();
-        if let Some(pieces) = at.and_then(|at| self.kept.get(at)) {
-            return Ok(Cow::Borrowed(pieces));
+        if let Some(record) = at.and_then(|at| self.kept.get(at)) {
+            return Ok(record);
         }
         let bounds = |at: usize| {
             let end = self.starts.get(at + 1);
@@ -46,11 +45,11 @@ impl SpooledSamples {
         if start > end || end > self.filed.len() {
             return Err(damaged(&self.folder));
         }
-        Ok(Cow::Owned(vec![self.filed.slice(start..end)]))
+        Ok(self.filed.slice(start..end))
     }
 
     fn head(&self, index: u64) -> Option<Head> {
-        Head::parse(self.record(index).ok()?.first()?)
+        Head::parse(&self.record(index).ok()?)
     }
 }
 
@@ -71,7 +70,8 @@ impl Source for SpooledSamples {
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         let record = self.record(index)?;
         let damaged = || damaged(&self.folder);
-        let Parsed { head, key, mut rest } = Parsed::new(&record).ok_or_else(damaged)?;
+        let Parsed { head, key, mut rest } =
+            Parsed::new(slice::from_ref(&record)).ok_or_else(damaged)?;
         if !head.is_readable {
             return Err(Error::sample(key, String::from_utf8_lossy(&rest.rest()).into_owned()));
         }
@@ -81,7 +81,7 @@ impl Source for SpooledSamples {
 
     fn key(&self, index: u64) -> String {
         let record = self.record(index).ok();
-        let parsed = record.as_deref().and_then(Parsed::new);
+        let parsed = record.as_ref().and_then(|record| Parsed::new(slice::from_ref(record)));
         parsed.map(|parsed| parsed.key).unwrap_or_default()
     }
 
