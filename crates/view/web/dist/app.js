@@ -1570,8 +1570,8 @@ ${number2}`,
       this.stopListening = selection.onChange(() => this.layout());
       for (const index of [...this.shown.keys()]) this.drop(index);
       this.focus = 0;
+      this.bring(0);
       this.layout();
-      this.scroll.to(0);
     }
     resize(side3) {
       this.side = side3;
@@ -1581,7 +1581,8 @@ ${number2}`,
     jump(index, takeFocus2) {
       if (!this.measured) this.layout();
       this.focus = this.clamp(index);
-      this.scroll.to(Math.floor(this.focus / this.columns) * this.pitch);
+      this.bring(Math.floor(this.focus / this.columns) * this.pitch);
+      this.scroll.to(this.scroll.top);
       if (takeFocus2) this.takeFocus();
     }
     /** What a link to here names: the focus, or what is on top where that is out of sight. */
@@ -1634,6 +1635,11 @@ ${number2}`,
       this.scroll.stop();
       clearTimeout(this.flying);
       for (const tile of this.shown.values()) tile.stop();
+    }
+    /** Takes a place as the next to be drawn: it was asked for, and is not scrolled past. */
+    bring(top) {
+      this.scroll.top = top;
+      this.drawnTop = Math.min(top, this.scroll.max);
     }
     clamp(index) {
       return Math.max(0, Math.min(index, (this.selection.total ?? 1) - 1));

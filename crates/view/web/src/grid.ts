@@ -64,8 +64,8 @@ export class Grid {
         this.stopListening = selection.onChange(() => this.layout());
         for (const index of [...this.shown.keys()]) this.drop(index);
         this.focus = 0;
+        this.bring(0);
         this.layout();
-        this.scroll.to(0);
     }
 
     resize(side: number): void {
@@ -77,7 +77,8 @@ export class Grid {
     jump(index: number, takeFocus: boolean): void {
         if (!this.measured) this.layout();
         this.focus = this.clamp(index);
-        this.scroll.to(Math.floor(this.focus / this.columns) * this.pitch);
+        this.bring(Math.floor(this.focus / this.columns) * this.pitch);
+        this.scroll.to(this.scroll.top);
         if (takeFocus) this.takeFocus();
     }
 
@@ -137,6 +138,12 @@ export class Grid {
         this.scroll.stop();
         clearTimeout(this.flying);
         for (const tile of this.shown.values()) tile.stop();
+    }
+
+    /** Takes a place as the next to be drawn: it was asked for, and is not scrolled past. */
+    private bring(top: number): void {
+        this.scroll.top = top;
+        this.drawnTop = Math.min(top, this.scroll.max);
     }
 
     private clamp(index: number): number {

@@ -74,6 +74,43 @@ test("a jump leads to any sample, and the fragment names it", async () => {
     });
 });
 
+test("places that are asked for are drawn at once, and not as if they were scrolled past", async (t) => {
+    if (its.dataset.samples < 200) return t.skip("the dataset fits into one screen");
+    // The timers of what is scrolled past never end.
+    const endless = () => {
+        const start = window.setTimeout.bind(window);
+        window.setTimeout = (run, after, ...rest) =>
+            after === 80 ? 0 : start(run, after, ...rest);
+    };
+    const prepare = (page) => page.addInitScript(endless);
+    await visit(
+        its,
+        "",
+        async (page) => {
+            const image = (sample) =>
+                until(
+                    page,
+                    `the image of ${sample}`,
+                    (sample) =>
+                        document.querySelector(`.tile[data-sample="${sample}"] img`)?.naturalWidth >
+                        0,
+                    sample,
+                );
+            await image(0);
+            const sample = its.dataset.samples - 100;
+            await page.keyboard.press("g");
+            await page.keyboard.type(String(sample));
+            await page.keyboard.press("Enter");
+            await image(sample);
+            const { samples } = await its.ask("api/samples?text=1&count=1");
+            await page.evaluate(() => (location.hash = "#/?text=1"));
+            await page.locator(".total", { hasText: " of " }).waitFor();
+            await image(samples[0].sample);
+        },
+        { prepare },
+    );
+});
+
 test("End and Home reach the ends", async () => {
     await visit(its, "", async (page) => {
         await drawn(page);
