@@ -84,7 +84,7 @@ impl Job {
     }
 }
 
-/// The work, and whoever does it: as long as there is little of it that is the caller, at the end.
+/// The work, and who does it: as long as there is little of it that is the caller, at the end.
 pub(super) struct Background {
     /// `None` while a thread has it.
     work: Option<Work>,
@@ -287,7 +287,7 @@ struct Ending<'a>(&'a Shared);
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
         self.0.has_failed.store(true, Ordering::Release);
-        // Whoever waits has looked at it under the lock.
+        // The caller, if it waits, has looked at it under the lock.
         drop(self.0.state());
         self.0.done.notify_one();
     }

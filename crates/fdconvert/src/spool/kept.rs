@@ -30,7 +30,7 @@ impl Block {
     fn new(n_bytes: usize) -> io::Result<Self> {
         // Pages that are not used take nothing.
         let memory = MmapMut::map_anon(n_bytes)?;
-        // A system that has none goes on with small ones.
+        // A system that has none continues with small ones.
         #[cfg(target_os = "linux")]
         let _ = memory.advise(memmap2::Advice::HugePage);
         Ok(Self { memory, used: 0 })

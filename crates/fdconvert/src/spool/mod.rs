@@ -179,8 +179,8 @@ impl SampleSpool {
         self.background.push(record.drain(..), at).map_err(writing(&self.folder))
     }
 
-    /// Goes on in a process that was forked off: with a file of its own, as the other process may go
-    /// on, too, and with a thread of its own.
+    /// Continues in a process that was forked off: with a file of its own, as the other process may
+    /// continue, too, and with a thread of its own.
     fn restart(&mut self) -> Result<()> {
         let file = unnamed(&self.folder)?;
         let theirs = map_open(&self.file, &self.folder)?;
@@ -229,7 +229,7 @@ fn writing(folder: &Path) -> impl FnOnce(io::Error) -> Error {
     Error::io("write a temporary file in", folder)
 }
 
-/// The hash of the schema, which that of the samples goes on with.
+/// The hash of the schema, which that of the samples continues.
 fn hash_of(schema: &Schema) -> Box<Xxh3> {
     let mut hash = Box::new(Xxh3::new());
     hash.update(&serde_json::to_vec(schema).unwrap_or_default());
