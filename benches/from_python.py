@@ -6,7 +6,7 @@
 
 The JPEGs in IMAGES, copied up to the number of images, are packed with their bytes kept: from a
 folder, from a sequence that reads them (`pack`), and one after another (`Writer`), into each format,
-also with less memory for those that wait than they take; then re-encoded at 256 pixels, which is what
+also with memory for those that wait; then re-encoded at 256 pixels, which is what
 most datasets are packed for. pyarrow writes the same
 Parquet file: groups of a hundred rows, not compressed, as JPEGs are already. Each run is a process of
 its own; they take turns. Prints Markdown: medians of images/s and CPU milliseconds of an image, and the
@@ -18,7 +18,7 @@ from pathlib import Path
 from end_to_end import copies
 
 FORMATS = ("beton", "wds", "mds", "parquet")
-BUDGETS = ("64MiB", 0)
+BUDGETS = ("256MiB",)
 
 
 class Files:

@@ -70,8 +70,9 @@ pub struct SampleSpool {
 }
 
 impl SampleSpool {
-    /// Bytes of samples that wait in memory by default.
-    pub const MEMORY_BUDGET: u64 = 256 << 20;
+    /// Bytes of samples that wait in memory by default: none. The file was faster where its disk is
+    /// not slow (`docs/decisions/0051-a-thread-writes-the-spool.md`).
+    pub const MEMORY_BUDGET: u64 = 0;
 
     /// A spool of samples with these fields. Its file has no name and lies in `folder`, on the disk
     /// that the output will be on, say; it is gone with the source, and with the process however

@@ -22,8 +22,8 @@ class Writer:
     fields and what they hold; without it the first sample does. ``close`` packs what was written,
     and no output is there before it has; leaving a ``with`` block by an exception forgets it.
     All other options are those of ``pack``. The samples wait, images as their bytes or as pixels,
-    until their number is known: in memory, and what is beyond ``memory_budget`` in a file without a
-    name beside ``path``.
+    until their number is known, in a file without a name beside ``path``; those within
+    ``memory_budget``, such as ``"4GiB"``, in memory.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Writer:
         on_error: str | None = None,
         overwrite: bool = False,
         threads: int | None = None,
-        memory_budget: int | str = "256MiB",
+        memory_budget: int | str = 0,
         progress: Progress | None = None,
         **options: Option,
     ) -> None:
