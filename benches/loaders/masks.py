@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import fdconvert
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageOps
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("images", type=Path)
@@ -45,7 +45,9 @@ def main():
                 (folder / kind / "all").mkdir(parents=True, exist_ok=True)
             image, mask = (folder / kind / "all" / f"{number:06}" for kind in ("images", "masks"))
             image.with_suffix(".jpg").write_bytes(original.read_bytes())
-            mask_of(Image.open(original).size, number).save(mask.with_suffix(".png"))
+            # Upright, as the image is shown.
+            size = ImageOps.exif_transpose(Image.open(original)).size
+            mask_of(size, number).save(mask.with_suffix(".png"))
         sets = {"image": "images", "mask": "masks"}
         for name, source in sets.items():
             pair = {"pair": {"mask": str(folder / "masks")}} if name == "image" else {}
