@@ -47,12 +47,13 @@ export async function serve({ latency = 0, scan = 0, compare = 0, second = true,
         checked: 0,
         requests: [],
         aborted: 0,
+        latency,
     };
     const server = createServer(async (request, response) => {
         const url = new URL(request.url, "http://localhost");
         state.requests.push(url.pathname.slice(token.length + 2) + url.search);
         response.on("close", () => (state.aborted += response.writableEnded ? 0 : 1));
-        if (latency > 0) await new Promise((wake) => setTimeout(wake, latency));
+        if (state.latency > 0) await new Promise((wake) => setTimeout(wake, state.latency));
         if (response.destroyed) return;
         try {
             if (!url.pathname.startsWith(`/${token}/`))
