@@ -1579,7 +1579,7 @@ ${number2}`,
     }
     /** Puts a place at the top, with the focus on it. */
     jump(index, takeFocus2) {
-      if (!this.measured) this.layout();
+      this.layout();
       this.focus = this.clamp(index);
       this.bring(Math.floor(this.focus / this.columns) * this.pitch);
       this.scroll.to(this.scroll.top);

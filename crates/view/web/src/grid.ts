@@ -75,7 +75,8 @@ export class Grid {
 
     /** Puts a place at the top, with the focus on it. */
     jump(index: number, takeFocus: boolean): void {
-        if (!this.measured) this.layout();
+        // The number of samples may be known and not laid out yet: the place would be cut off.
+        this.layout();
         this.focus = this.clamp(index);
         this.bring(Math.floor(this.focus / this.columns) * this.pitch);
         this.scroll.to(this.scroll.top);
