@@ -183,8 +183,9 @@ pub struct Encoded {
     /// as most who read images do not want them: [`Reader::entry_points`](crate::Reader::entry_points).
     /// In a box, because samples are moved often and few have them.
     pub entry_points: Option<Box<Bytes>>,
-    /// XXH3 (64 bits, seed 0) of `bytes`, where it was compared with the one that a dataset has:
-    /// who stores the bytes need not compute it again, and who changes them takes it away.
+    /// XXH3 (64 bits, seed 0) of `bytes`, where it was compared with the one that a dataset has, or
+    /// was made when they came: who stores the bytes need not compute it again, and who changes them
+    /// takes it away.
     pub xxh3: Option<u64>,
 }
 

@@ -9,6 +9,7 @@ use fdconvert_core::{
     bytes::{array_at, u32_at, u64_at},
 };
 use std::io;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes in front of a key.
 const HEAD_BYTES: usize = 32;
@@ -176,6 +177,9 @@ fn put_image(to: &mut Pieces, image: Image) {
             to.put(&[tag::ENCODED]);
             to.put(&[number(image.codec).unwrap_or(NO_CODEC)]);
             put_sides(to, image.width, image.height);
+            // While they lie in a cache: who stores them need not do it.
+            let xxh3 = image.xxh3.unwrap_or_else(|| xxh3_64(&image.bytes));
+            to.put(&xxh3.to_le_bytes());
             put_len(to, image.bytes.len());
             to.take_over(image.bytes);
         }
@@ -247,8 +251,9 @@ fn value(reading: &mut Reading<'_>) -> Option<Value<Image>> {
         tag::ENCODED => {
             let [codec] = reading.array()?;
             let (width, height) = sides(reading)?;
+            let xxh3 = u64::from_le_bytes(reading.array()?);
             let image = Encoded::new(codec_of(codec)?, width, height, long(reading)?);
-            Value::Image(Image::Encoded(image))
+            Value::Image(Image::Encoded(Encoded { xxh3: Some(xxh3), ..image }))
         }
         tag::PIXELS => {
             let [channels] = reading.array()?;

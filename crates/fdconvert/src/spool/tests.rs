@@ -75,7 +75,10 @@ fn obvious_bytes(pushed: &Pushed) -> Vec<u8> {
             Value::Json(json) => long(&[4], json),
             Value::Array(array) => long(&[5], array),
             Value::Image(Image::Encoded(it)) => {
-                image(&[6, codec_number(it.codec)], it.width, it.height, &it.bytes)
+                let sum = xxhash_rust::xxh3::xxh3_64(&it.bytes).to_le_bytes();
+                let tag = [6, codec_number(it.codec)];
+                let sides = [it.width.to_le_bytes(), it.height.to_le_bytes()].concat();
+                long(&[&tag[..], &sides, &sum].concat(), &it.bytes)
             }
             Value::Image(Image::Pixels(it)) => {
                 image(&[7, it.channels], it.width, it.height, &it.data)
@@ -97,6 +100,13 @@ fn obvious_fingerprint(samples: &[Pushed]) -> [u8; 16] {
 
 fn check_read(source: &SpooledSamples, index: u64, expected: &Sample<Image>) {
     let read = source.read(index).unwrap();
+    let sums = read.values.iter().filter_map(|value| match value {
+        Value::Image(Image::Encoded(image)) => Some((image.xxh3, &image.bytes)),
+        _ => None,
+    });
+    for (sum, bytes) in sums {
+        assert_eq!(sum, Some(xxhash_rust::xxh3::xxh3_64(bytes)), "{index}");
+    }
     assert!(obvious_bytes(&Ok(read)) == obvious_bytes(&Ok(expected.clone())), "{index}");
 }
 
