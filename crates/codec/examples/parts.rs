@@ -136,7 +136,7 @@ fn decode(
             "",
             encoded,
             limits,
-            &Wanted { region, shrink, entry_points },
+            &Wanted { region, shrink, entry_points, luma: false },
             out,
         )?;
         return Ok(());

@@ -2,6 +2,7 @@
 
 use crate::{
     Decoder, Notes, Region, bmp::PlainBmp, claim::claim, decode::undecodable, guard::guarded,
+    jpeg::WantedPart,
 };
 use fdconvert_core::{Codec, Encoded, Error, ImageHeader, Limits, Pixels, Result};
 
@@ -20,6 +21,9 @@ pub struct Wanted<'a> {
     /// The stored entry points of a JPEG (`fdconvert_jpeg::stored_entry_points`), if there are
     /// any. They must be those of this image, which the one who keeps them has a checksum for.
     pub entry_points: Option<&'a [u8]>,
+    /// Only the luma is wanted of a JPEG, which then may have one channel instead of 3: where the
+    /// luma can be had alone, which is cheaper.
+    pub luma: bool,
 }
 
 /// Part of an image, decoded.
@@ -60,7 +64,7 @@ impl Decoder {
         shrink: u8,
         out: &mut Vec<u8>,
     ) -> Result<Part> {
-        let wanted = Wanted { region: wanted, shrink, entry_points: None };
+        let wanted = Wanted { region: wanted, shrink, entry_points: None, luma: false };
         self.decode_part_with(key, encoded, limits, &wanted, out)
     }
 
@@ -81,7 +85,7 @@ impl Decoder {
         wanted: &Wanted<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Part> {
-        let Wanted { region: wanted, shrink, entry_points } = *wanted;
+        let Wanted { region: wanted, shrink, entry_points, luma } = *wanted;
         let header = claim(key, encoded, limits)?;
         let inside = |from: u32, len: u32, side: u32| len > 0 && len <= side && from <= side - len;
         if !inside(wanted.x, wanted.width, header.width)
@@ -99,7 +103,7 @@ impl Decoder {
                 let ((x, width), (y, height)) =
                     (span(wanted.x, wanted.width), span(wanted.y, wanted.height));
                 let region = Region { x, y, width, height };
-                let wanted = (region, shrink);
+                let wanted = WantedPart { region, shrink, luma };
                 let decoded = guarded(|| {
                     self.jpeg().decode_part(&encoded.bytes, &header, wanted, entry_points, out)
                 })

@@ -1,5 +1,5 @@
 //! Images decoded no larger than they are shown.
-use crate::{Decoder, Filter, Region, Resizer, Size, orient::orient};
+use crate::{Decoder, Filter, Region, Resizer, Size, Wanted, orient::orient};
 use fdconvert_core::{Encoded, ImageHeader, Limits, Pixels, Result};
 
 /// An image that was made smaller while it was decoded, as far as its codec allows.
@@ -31,10 +31,38 @@ impl Decoder {
         image: &Encoded,
         limits: &Limits,
         shrink: u8,
+        memory: Vec<u8>,
+    ) -> Result<Reduced> {
+        self.reduced(key, image, limits, (shrink, false), memory)
+    }
+
+    /// As [`decode_reduced`](Self::decode_reduced), for those who only want to know how bright
+    /// everything is: of a JPEG the pixels are its luma, in one channel, where that can be had alone.
+    ///
+    /// # Errors
+    /// `Sample` or `Limit`, naming `key`.
+    pub fn decode_reduced_luma(
+        &mut self,
+        key: &str,
+        image: &Encoded,
+        limits: &Limits,
+        shrink: u8,
+        memory: Vec<u8>,
+    ) -> Result<Reduced> {
+        self.reduced(key, image, limits, (shrink, true), memory)
+    }
+
+    fn reduced(
+        &mut self,
+        key: &str,
+        image: &Encoded,
+        limits: &Limits,
+        (shrink, luma): (u8, bool),
         mut memory: Vec<u8>,
     ) -> Result<Reduced> {
-        let whole = Region { x: 0, y: 0, width: image.width, height: image.height };
-        let part = self.decode_part(key, image, limits, whole, shrink, &mut memory)?;
+        let region = Region { x: 0, y: 0, width: image.width, height: image.height };
+        let wanted = Wanted { region, shrink, entry_points: None, luma };
+        let part = self.decode_part_with(key, image, limits, &wanted, &mut memory)?;
         let Region { width, height, .. } = part.region;
         let pixels = Pixels { width, height, channels: part.channels, data: memory };
         Ok(Reduced { pixels, shrink: part.shrink, header: part.header })

@@ -42,7 +42,7 @@ pub fn coefficients(
         None => false,
         Some(avx2) => {
             let (mut interleaved, mut runs) = (Interleaved::new(avx2), runs()?);
-            let decoded = interleaved.prepare(jpeg, &data).and_then(|()| {
+            let decoded = interleaved.prepare(jpeg, &data, false).and_then(|()| {
                 interleaved.decode(&data, &mut runs, &blocks, n_places, &mut window)
             });
             decoded.is_some() && add_up(&mut window)

@@ -155,7 +155,9 @@ impl Decoder {
         let guess = entry_points.is_none() && jpeg.n_restarts() == 0;
         let mut work = |decoder: &mut Self, interleaved: bool| {
             let (start, mut runs) = runs()?;
-            let work = Work { jpeg: &jpeg, data, part: &part, start, format, guess };
+            let averages = interleaved && part.takes_averages(&jpeg, format);
+            let part = &part;
+            let work = Work { jpeg: &jpeg, data, part, start, format, guess, averages };
             match interleaved {
                 true => decoder.decode_interleaved(&work, &mut runs, options.n_places, out),
                 false => decoder.decode_portable(&work, &mut runs, options.n_places, out),
@@ -191,7 +193,7 @@ impl Decoder {
         let Some(mut interleaved) = interleaved.or_else(again) else { return Err(damaged) };
         let Work { jpeg, data, .. } = *work;
         let mut guesses = Guesses::new();
-        let decoded = match interleaved.prepare(jpeg, data) {
+        let decoded = match interleaved.prepare(jpeg, data, work.averages) {
             None => Err(damaged),
             Some(()) => self.each_window(work, out, |blocks, window| {
                 let decoded = match work.guess {
@@ -298,6 +300,8 @@ struct Work<'a> {
     format: PixelFormat,
     /// Where the blocks of a run are is to be guessed.
     guess: bool,
+    /// Of the blocks only the averages are read.
+    averages: bool,
 }
 
 type DecodeWindow = fn(&Scan<'_>, &mut Runs, &Range<u32>, &mut Window) -> Result<(), Error>;
@@ -321,6 +325,7 @@ struct Image<'a> {
     jpeg: &'a Jpeg,
     part: &'a Part,
     format: PixelFormat,
+    averages: bool,
     predictions: Predictions,
     planes: Vec<Plane>,
     /// The next row of pixels.
@@ -329,19 +334,15 @@ struct Image<'a> {
 
 impl<'a> Image<'a> {
     fn new(work: &Work<'a>, memory: &mut Decoder) -> Self {
-        let Work { jpeg, part, format, start, .. } = *work;
+        let Work { jpeg, part, format, start, averages, .. } = *work;
         let mut memories = std::mem::take(&mut memory.planes).into_iter();
-        let n_components = match format {
-            PixelFormat::Luma => 1,
-            PixelFormat::Rgb => jpeg.components.len(),
-        };
-        let planes = (0..n_components).filter_map(|component| {
+        let planes = (0..format.n_components(jpeg)).filter_map(|component| {
             Plane::new(jpeg, component, part, memories.next().unwrap_or_default())
         });
         let planes = planes.collect();
         memory.scratch.reach(part.mcus_x.len() * part.mcu_size.0);
         let predictions = Predictions::new(jpeg, start.block, start.dc);
-        Self { jpeg, part, format, predictions, planes, y: part.y.start }
+        Self { jpeg, part, format, averages, predictions, planes, y: part.y.start }
     }
 
     /// Fills the planes with the next row of MCUs, whose blocks have these cells, and leaves zeros
@@ -349,7 +350,14 @@ impl<'a> Image<'a> {
     fn samples(&mut self, loops: Loops, cell_of: &[u32], cells: &mut [Cell]) -> bool {
         let is_sound = self.predictions.add_up(cell_of, cells);
         for plane in &mut self.planes {
-            plane.fill(loops, self.jpeg, cell_of, cells);
+            match self.averages {
+                true => plane.fill_averages(self.jpeg, cell_of, cells),
+                false => plane.fill(loops, self.jpeg, cell_of, cells),
+            }
+        }
+        if self.averages {
+            window::clear_averages(cell_of, cells);
+            return is_sound;
         }
         let n_slots = self.jpeg.slots.len();
         let Range { start, end } = self.part.mcus_x;

@@ -18,18 +18,17 @@
 //! meet, all that was read behind is, and the next streams start again from there. So guesses cost
 //! time, and change nothing.
 use crate::{
-    interleaved::{MAX_STREAMS, Mark, Marks, SLACK, Stream, finish, finish_block, run},
+    interleaved::{MAX_STREAMS, Marks, Stream, finish, finish_block, run},
+    plans::{Mark, SLACK},
     tasks::Interleaved,
     window::{Window, wipe},
 };
 use fdconvert_jpeg::{Jpeg, Unstuffed};
 use std::cmp::Ordering;
 
-/// Blocks that are decoded at once, roughly.
-const SPAN_BLOCKS: u64 = 2400;
 /// Bits below which a stream is not worth its start.
 const LEAST_BITS: u64 = 8000;
-/// Times that a stream notes where it was, after 4 or 5 codes each.
+/// Times that a stream notes where it was, after 3 to 5 entries each.
 const N_MARKS: usize = 400;
 /// Blocks by which a stream continues to meet the next one.
 const MOST_BLOCKS: usize = 96;
@@ -67,7 +66,7 @@ impl Guesses {
         let n_left = jpeg.n_blocks.checked_sub(self.block).filter(|n_left| *n_left > 0)?;
         let bits_left = end.checked_sub(self.bit)?;
         let wanted = u64::from(until.saturating_sub(self.block).clamp(1, n_left));
-        let n_blocks = wanted.min(SPAN_BLOCKS);
+        let n_blocks = wanted.min(by.plans.span_blocks());
         // The last blocks are those that were counted.
         let span = (bits_left * n_blocks / u64::from(n_left)).min(bits_left.saturating_sub(1024));
         let n_streams = (n_places.clamp(1, MAX_STREAMS) as u64).min(span / LEAST_BITS);

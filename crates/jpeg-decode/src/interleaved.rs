@@ -27,147 +27,26 @@
 //! A code advances a place by at least 2 bytes, so that everything comes to an end, and by at most
 //! a cell: a DC code by 130 bytes at most, an AC code by 128, what is no code to the next cell. A
 //! stream is stopped when it is a margin of 2 or 3 cells before its end or nearer, which is looked
-//! at every 4 or 5 codes. So it never gets further than as many cells behind a place where it was
+//! at every 3 to 5 entries. So it never gets further than as many cells behind a place where it was
 //! not: [`SLACK`] cells behind its end belong to it. Bits are loaded from at most `limit`, with 8
 //! bytes of the padding behind it.
 //!
-//! The last blocks of a run are taken one code at a time, and end exactly.
+//! The last blocks of a run are taken one code at a time, and end exactly. Where the values are not
+//! wanted, [`crate::plans`] takes several codes at a time.
 #![allow(unsafe_code, reason = "places and tables are indexed without checks, see Bounds")]
 use crate::{
     instructions::Avx2,
-    table::{Codes, Entry, INDEX_BITS, fill},
+    plans::{Aim, Averages, CELL, LongValues, Mark, Plan, Plans, SLACK, Values, Way},
+    table::{Codes, Entry},
     window::Window,
 };
-use fdconvert_jpeg::{Class, HuffmanTable, Jpeg, Unstuffed};
+use fdconvert_jpeg::Unstuffed;
 use std::{arch::asm, mem::offset_of, ptr::with_exposed_provenance_mut, slice::IterMut};
 
 /// Streams at once, at most.
 pub(crate) const MAX_STREAMS: usize = 8;
-/// Bytes of a cell.
-const CELL: u64 = 256;
-/// Cells in front of the end of a run in which codes are taken one by one. A block has two codes at
-/// least, a DC and an AC code, so that [`CODES`] codes of a sound scan end three blocks at most,
-/// and [`LARGE_CODES`] two.
-const MARGIN: u64 = 3;
-const LARGE_MARGIN: u64 = 2;
-/// Cells behind the end of a run that a damaged scan may be written to.
-pub(crate) const SLACK: usize = 3;
-/// Codes that a stream takes before it is looked at, with a small index: as many as fit the bits.
-const CODES: usize = 5;
-/// Bits that a stream has after loading.
-const LOADED_BITS: u32 = 57;
-/// The index for scans with long values, of which more then fit.
-const LARGE_INDEX_BITS: u32 = 13;
-const LARGE_CODES: usize = 4;
 /// The one below 57 bits.
 const NO_BITS: u64 = 1 << 6;
-
-const _: () = assert!(INDEX_BITS as usize * CODES <= LOADED_BITS as usize);
-const _: () = assert!(LARGE_INDEX_BITS as usize * LARGE_CODES <= LOADED_BITS as usize);
-const _: () = assert!((CODES as u64) < MARGIN + SLACK as u64);
-const _: () = assert!((LARGE_CODES as u64) < LARGE_MARGIN + SLACK as u64);
-
-/// What comes next in a half of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C)]
-struct Plan {
-    /// The first entry of the table.
-    table: u32,
-    mask: u8,
-    /// The table among the codes.
-    codes: u8,
-}
-
-/// The tables of an image, and which of them comes next where. They stay from image to image, and
-/// most images of a dataset have the same.
-#[derive(Debug, Default)]
-pub(crate) struct Plans {
-    /// What the rest was made for.
-    sources: Vec<(HuffmanTable, Class)>,
-    index_bits: u32,
-    /// The tables of all sources, one behind the other.
-    entries: Vec<Entry>,
-    codes: Vec<Codes>,
-    /// By half cell.
-    plans: Vec<Plan>,
-    /// One turn of them.
-    turn: Vec<Plan>,
-}
-
-impl Plans {
-    /// Makes the tables for an image whose scan has so many bits. `None` when a table is not
-    /// there, which the parser does not let through.
-    pub(crate) fn prepare(&mut self, jpeg: &Jpeg, n_bits: u64) -> Option<()> {
-        // Long values need larger tables, which are worse for the first cache.
-        let has_long = n_bits > 50 * u64::from(jpeg.n_blocks);
-        let index_bits = if has_long { LARGE_INDEX_BITS } else { INDEX_BITS };
-        let mut sources = Vec::with_capacity(2 * jpeg.components.len());
-        let mut turn = Vec::with_capacity(2 * jpeg.slots.len());
-        for slot in &jpeg.slots {
-            let component = jpeg.components.get(usize::from(slot.component))?;
-            let dc = jpeg.dc_tables.get(usize::from(component.dc_table))?.as_ref()?;
-            let ac = jpeg.ac_tables.get(usize::from(component.ac_table))?.as_ref()?;
-            for (source, mask) in [((dc, Class::Dc), 126), ((ac, Class::Ac), 0)] {
-                let known = sources.iter().position(|it| *it == source);
-                let number = known.unwrap_or(sources.len());
-                if known.is_none() {
-                    sources.push(source);
-                }
-                turn.push(Plan { table: (number << index_bits) as u32, mask, codes: number as u8 });
-            }
-        }
-        let same = self.index_bits == index_bits
-            && self.sources.iter().map(|it| (&it.0, it.1)).eq(sources.iter().copied());
-        if !same {
-            self.index_bits = index_bits;
-            self.entries.resize(sources.len() << index_bits, Entry::NONE);
-            for ((table, class), entries) in
-                sources.iter().zip(self.entries.chunks_mut(1 << index_bits))
-            {
-                fill(entries, index_bits, table, *class);
-            }
-            self.codes = sources.iter().map(|(table, class)| Codes::new(table, *class)).collect();
-            self.sources = sources.into_iter().map(|it| (it.0.clone(), it.1)).collect();
-        }
-        if self.turn != turn {
-            self.plans.clear();
-            self.turn = turn;
-        }
-        Some(())
-    }
-
-    /// Of the image that they were made for.
-    pub(crate) fn blocks_per_mcu(&self) -> usize {
-        self.turn.len() / 2
-    }
-
-    /// Skips from a mark to the first code at or behind a position, without writing anything.
-    /// `None` where there is no code.
-    pub(crate) fn skip_to(&self, data: &Unstuffed, mut mark: Mark, bit: u64) -> Option<Mark> {
-        while mark.bit < bit {
-            let plan = self.plans.get((mark.place >> 7) as usize)?;
-            let at = usize::try_from(mark.bit / 8).ok()?;
-            let word = data.padded().get(at..)?.first_chunk()?;
-            let word = u64::from_be_bytes(*word) << (mark.bit % 8);
-            let index = u64::from(plan.table) + (word >> (64 - self.index_bits));
-            let entry = *self.entries.get(index as usize)?;
-            let entry = match entry.has_code() {
-                true => entry,
-                false => self.codes.get(usize::from(plan.codes))?.find(word)?,
-            };
-            mark.bit += u64::from(entry.total_bits());
-            mark.place = (mark.place | u64::from(plan.mask)) + u64::from(entry.advance());
-        }
-        Some(mark)
-    }
-
-    /// Continues the plans to a number of cells.
-    fn reach(&mut self, n_cells: usize) {
-        while self.plans.len() < 2 * n_cells && !self.turn.is_empty() {
-            self.plans.extend_from_slice(&self.turn);
-        }
-    }
-}
 
 /// A place of the scan that is being decoded.
 #[derive(Debug, Clone, Copy)]
@@ -218,8 +97,7 @@ impl<'a> Stream<'a> {
         let end = place + n_blocks as u64 * CELL;
         let data = data.padded();
         let limit = (data.len() as u64).saturating_sub(16) * 8;
-        let margin = if plans.index_bits == INDEX_BITS { MARGIN } else { LARGE_MARGIN };
-        let stop = end.saturating_sub(margin * CELL).max(place);
+        let stop = end.saturating_sub(plans.aim.margin() * CELL).max(place);
         let now = Now { bits: NO_BITS, loaded_at: bit, place };
         Self { now, stop, end, stop_bit: u64::MAX, failed: 0, data, limit }
     }
@@ -249,20 +127,6 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Where a stream was: its position, and its place.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Mark {
-    pub(crate) bit: u64,
-    pub(crate) place: u64,
-}
-
-impl Mark {
-    /// The cell, and whether it is at the start of its block.
-    pub(crate) fn cell(&self) -> (usize, bool) {
-        ((self.place / CELL) as usize, self.place & 128 == 0)
-    }
-}
-
 /// Where each of the streams was at a time.
 pub(crate) type Marks = [Mark; MAX_STREAMS];
 
@@ -280,9 +144,10 @@ pub(crate) fn run(
     // SAFETY: `Bases::new` has checked the bounds of these streams, as the functions demand, and
     // the proof of AVX2 is one of BMI1 and BMI2 as well.
     unsafe {
-        match plans.index_bits {
-            INDEX_BITS => alternate::<INDEX_BITS, CODES>(at, &mut free, streams),
-            _ => alternate::<LARGE_INDEX_BITS, LARGE_CODES>(at, &mut free, streams),
+        match plans.aim {
+            Aim::Values => alternate::<Values>(at, &mut free, streams),
+            Aim::LongValues => alternate::<LongValues>(at, &mut free, streams),
+            Aim::Averages => alternate::<Averages>(at, &mut free, streams),
         }
     }
     let n_free = free.len();
@@ -299,12 +164,7 @@ pub(crate) fn finish(
 ) -> Option<u64> {
     let at = Bases::new(plans, window, std::slice::from_ref(stream));
     // SAFETY: as above.
-    unsafe {
-        match plans.index_bits {
-            INDEX_BITS => finish_one::<INDEX_BITS>(at, stream, stream.end),
-            _ => finish_one::<LARGE_INDEX_BITS>(at, stream, stream.end),
-        }
-    }
+    unsafe { finish_one(plans.aim, at, stream, stream.end) }
     let behind = window.cells.get((stream.end / CELL) as usize)?;
     let is_sound = behind.spill == [0; 64] && stream.failed == 0;
     is_sound.then(|| stream.bit())
@@ -327,12 +187,7 @@ pub(crate) fn finish_block(
     }
     let at = Bases::new(plans, window, std::slice::from_ref(stream));
     // SAFETY: as above; the end is that of the stream or in front of it.
-    unsafe {
-        match plans.index_bits {
-            INDEX_BITS => finish_one::<INDEX_BITS>(at, stream, end),
-            _ => finish_one::<LARGE_INDEX_BITS>(at, stream, end),
-        }
-    }
+    unsafe { finish_one(plans.aim, at, stream, end) }
     true
 }
 
@@ -341,7 +196,7 @@ pub(crate) fn finish_block(
 struct Bases {
     /// The address of the first cell, a multiple of [`CELL`].
     cells: u64,
-    /// The plan of a half cell lies as many plans behind this as the half cell has in front of it
+    /// The plan of a part of a cell lies as many plans behind this as the part has in front of it
     /// in all memory, so that addresses index it.
     plans: *const Plan,
     entries: *const Entry,
@@ -361,14 +216,14 @@ impl Bases {
         }
         window.reach(n_cells);
         plans.reach(n_cells);
-        assert!(plans.plans.len() >= 2 * n_cells);
-        assert!(plans.entries.len() == plans.codes.len() << plans.index_bits);
+        assert!(plans.plans.len() >= plans.aim.n_plans() * n_cells);
+        assert!(plans.entries.len() == plans.codes.len() << plans.aim.index_bits());
         // Exposed: what runs makes pointers of addresses.
         let cells = window.cells.as_mut_ptr().expose_provenance() as u64;
         assert!(cells.is_multiple_of(CELL));
         Self {
             cells,
-            plans: plans.plans.as_ptr().wrapping_sub((cells >> 7) as usize),
+            plans: plans.plans.as_ptr().wrapping_sub((cells >> plans.aim.plan_shift()) as usize),
             entries: plans.entries.as_ptr(),
             codes: plans.codes.as_ptr(),
         }
@@ -403,22 +258,18 @@ impl Bases {
 /// For this and all functions below: the pointers are those of [`Bases::new`] for these streams,
 /// and the processor has BMI1 and BMI2.
 #[target_feature(enable = "bmi1,bmi2")]
-unsafe fn alternate<const N: u32, const CODES: usize>(
-    at: Bases,
-    marks: &mut IterMut<'_, Marks>,
-    streams: &mut [Stream<'_>],
-) {
+unsafe fn alternate<W: Way>(at: Bases, marks: &mut IterMut<'_, Marks>, streams: &mut [Stream<'_>]) {
     // SAFETY: passed on.
     unsafe {
         match streams {
-            [a] => one::<N, CODES>(at, marks, a),
-            [a, b] => two::<N, CODES>(at, marks, a, b),
-            [a, b, c] => three::<N, CODES>(at, marks, a, b, c),
-            [a, b, c, d] => four::<N, CODES>(at, marks, a, b, c, d),
-            [a, b, c, d, e] => five::<N, CODES>(at, marks, a, b, c, d, e),
-            [a, b, c, d, e, f] => six::<N, CODES>(at, marks, a, b, c, d, e, f),
-            [a, b, c, d, e, f, g] => seven::<N, CODES>(at, marks, a, b, c, d, e, f, g),
-            [a, b, c, d, e, f, g, h, ..] => eight::<N, CODES>(at, marks, a, b, c, d, e, f, g, h),
+            [a] => one::<W>(at, marks, a),
+            [a, b] => two::<W>(at, marks, a, b),
+            [a, b, c] => three::<W>(at, marks, a, b, c),
+            [a, b, c, d] => four::<W>(at, marks, a, b, c, d),
+            [a, b, c, d, e] => five::<W>(at, marks, a, b, c, d, e),
+            [a, b, c, d, e, f] => six::<W>(at, marks, a, b, c, d, e, f),
+            [a, b, c, d, e, f, g] => seven::<W>(at, marks, a, b, c, d, e, f, g),
+            [a, b, c, d, e, f, g, h, ..] => eight::<W>(at, marks, a, b, c, d, e, f, g, h),
             [] => {}
         }
     }
@@ -429,7 +280,7 @@ macro_rules! alternate {
         #[inline(never)]
         #[allow(clippy::too_many_arguments, reason = "each is a name for registers")]
         #[target_feature(enable = "bmi1,bmi2")]
-        unsafe fn $name<const N: u32, const CODES: usize>(
+        unsafe fn $name<W: Way>(
             at: Bases,
             marks: &mut IterMut<'_, Marks>,
             $($stream: &mut Stream<'_>),+
@@ -437,7 +288,7 @@ macro_rules! alternate {
             // What is in registers, the rest, and the address to stop at.
             $(let mut $stream = (at.enter($stream), at.address($stream.stop), $stream);)+
             macro_rules! step_each {
-                () => { $(step::<N>(at, &mut $stream.0, $stream.2);)+ };
+                () => { $(step::<W>(at, &mut $stream.0, $stream.2);)+ };
             }
             // SAFETY: passed on.
             unsafe {
@@ -452,8 +303,10 @@ macro_rules! alternate {
                     step_each!();
                     step_each!();
                     step_each!();
-                    step_each!();
-                    if CODES > LARGE_CODES {
+                    if W::N_ENTRIES > 3 {
+                        step_each!();
+                    }
+                    if W::N_ENTRIES > 4 {
                         step_each!();
                     }
                 }
@@ -462,7 +315,6 @@ macro_rules! alternate {
         }
     };
 }
-const _: () = assert!(LARGE_CODES == 4 && CODES == 5);
 alternate!(one: a 0);
 alternate!(two: a 0 b 1);
 alternate!(three: a 0 b 1 c 2);
@@ -473,14 +325,26 @@ alternate!(seven: a 0 b 1 c 2 d 3 e 4 f 5 g 6);
 alternate!(eight: a 0 b 1 c 2 d 3 e 4 f 5 g 6 h 7);
 
 #[target_feature(enable = "bmi1,bmi2")]
-unsafe fn finish_one<const N: u32>(at: Bases, stream: &mut Stream<'_>, end: u64) {
+unsafe fn finish_one(aim: Aim, at: Bases, stream: &mut Stream<'_>, end: u64) {
+    // SAFETY: passed on.
+    unsafe {
+        match aim {
+            Aim::Values => finish_by::<Values>(at, stream, end),
+            Aim::LongValues => finish_by::<LongValues>(at, stream, end),
+            Aim::Averages => finish_by::<Averages>(at, stream, end),
+        }
+    }
+}
+
+#[target_feature(enable = "bmi1,bmi2")]
+unsafe fn finish_by<W: Way>(at: Bases, stream: &mut Stream<'_>, end: u64) {
     let mut now = at.enter(stream);
     let end = at.address(end);
     while now.place < end {
         // SAFETY: passed on; the place is in front of the end.
         unsafe {
             load(&mut now, stream);
-            step::<N>(at, &mut now, stream);
+            step::<W>(at, &mut now, stream);
         }
     }
     at.leave(now, stream);
@@ -500,11 +364,11 @@ unsafe fn load(now: &mut Now, stream: &Stream<'_>) {
 /// Takes one code: as [`step_long`] does it for one that is whole, in 16 instructions. The compiler
 /// makes 24 of the same, and runs out of registers for five streams.
 #[inline(always)]
-unsafe fn step<const N: u32>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) {
+unsafe fn step<W: Way>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) {
     if cfg!(sanitized) {
         // Sanitizers do not see what assembly reads and writes.
         // SAFETY: passed on.
-        *now = unsafe { step_long::<N>(at, *now, stream) };
+        *now = unsafe { step_long::<W>(at, *now, stream) };
         return;
     }
     let half: u64;
@@ -514,7 +378,7 @@ unsafe fn step<const N: u32>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) 
     unsafe {
         asm!(
             "mov {half}, {place}",
-            "shr {half}, 7",
+            "shr {half}, {part}",
             "mov {entry:r}, {bits}",
             "shr {entry:r}, {shift}",
             "add {entry:e}, dword ptr [{plans} + {half}*8]",
@@ -525,12 +389,13 @@ unsafe fn step<const N: u32>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) 
             bits = in(reg) now.bits,
             plans = in(reg) at.plans,
             entries = in(reg) at.entries,
-            shift = const 64 - N,
+            shift = const 64 - W::INDEX_BITS,
+            part = const W::PLAN_SHIFT,
             options(pure, readonly, nostack),
         );
         let entry = Entry::of_bits(entry);
         if !entry.is_whole() {
-            *now = step_long::<N>(at, *now, stream);
+            *now = step_long::<W>(at, *now, stream);
             return;
         }
         asm!(
@@ -555,12 +420,12 @@ unsafe fn step<const N: u32>(at: Bases, now: &mut Now, stream: &mut Stream<'_>) 
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "bmi1,bmi2")]
-unsafe fn step_long<const N: u32>(at: Bases, mut now: Now, stream: &mut Stream<'_>) -> Now {
+unsafe fn step_long<W: Way>(at: Bases, mut now: Now, stream: &mut Stream<'_>) -> Now {
     // SAFETY: as for `step`; a plan has its codes.
     unsafe {
         load(&mut now, stream);
-        let plan = *at.plans.wrapping_add((now.place >> 7) as usize);
-        let index = u64::from(plan.table) + (now.bits >> (64 - N));
+        let plan = *at.plans.wrapping_add((now.place >> W::PLAN_SHIFT) as usize);
+        let index = u64::from(plan.table) + (now.bits >> (64 - W::INDEX_BITS));
         let mut entry = *at.entries.add(index as usize);
         if !entry.has_code() {
             let Some(found) = (*at.codes.add(plan.codes.into())).find(now.bits) else {
@@ -573,7 +438,7 @@ unsafe fn step_long<const N: u32>(at: Bases, mut now: Now, stream: &mut Stream<'
             };
             entry = found;
         }
-        let value = entry.value(now.bits);
+        let value = entry.value(now.bits) & plan.kept;
         now.bits <<= entry.total_bits();
         now.place = (now.place | u64::from(plan.mask)) + u64::from(entry.advance());
         with_exposed_provenance_mut::<i16>(now.place as usize).sub(1).write(value);

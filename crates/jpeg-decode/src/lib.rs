@@ -47,6 +47,8 @@ mod interleaved;
 mod options;
 mod part;
 mod plane;
+#[cfg(target_arch = "x86_64")]
+mod plans;
 mod reduced;
 mod rows;
 mod runs;

@@ -47,6 +47,14 @@ impl PixelFormat {
             Self::Luma => 1,
         }
     }
+
+    /// The first so many components of an image, which are needed.
+    pub(crate) fn n_components(self, jpeg: &Jpeg) -> usize {
+        match self {
+            Self::Rgb => jpeg.components.len(),
+            Self::Luma => 1,
+        }
+    }
 }
 
 /// How much smaller an image is made in the transform: with the pixels of libjpeg-turbo at these

@@ -1,5 +1,5 @@
 //! What is made of an image: a region of it, at some scale, and the blocks that it takes.
-use crate::{Error, Region, Scale, upsample::Method};
+use crate::{Error, PixelFormat, Region, Scale, upsample::Method};
 use fdconvert_jpeg::{Component, Jpeg};
 use std::ops::Range;
 
@@ -50,6 +50,12 @@ impl Part {
             y,
             mcu_size,
         })
+    }
+
+    /// Whether the averages of blocks are all that is wanted of the components.
+    pub(crate) fn takes_averages(&self, jpeg: &Jpeg, format: PixelFormat) -> bool {
+        let mut needed = jpeg.components.iter().take(format.n_components(jpeg));
+        needed.all(|it| Shape::new(jpeg, it, self.scale).side == 1)
     }
 
     /// The block behind the last one that is needed.

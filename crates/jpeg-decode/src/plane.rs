@@ -89,22 +89,42 @@ impl Plane {
         Memory { samples: self.samples, row: self.row }
     }
 
-    /// Fills it with the next row of MCUs, whose blocks have these cells; they are zeros afterwards.
-    pub(crate) fn fill(&mut self, loops: Loops, jpeg: &Jpeg, cell_of: &[u32], cells: &mut [Cell]) {
+    /// Gets ready for the next row of MCUs.
+    fn advance(&mut self) {
         let last = self.mcu_rows * self.stride;
         self.samples.copy_within(last.., 0);
+    }
+
+    /// Notes the cells of a row of blocks, of a row of MCUs whose blocks have these cells.
+    fn note_row(&mut self, jpeg: &Jpeg, cell_of: &[u32], y: usize) {
         let n_slots = jpeg.slots.len().max(1);
         let mcus = self.mcus_x.start * n_slots..self.mcus_x.end * n_slots;
-        let mcus = cell_of.get(mcus).unwrap_or_default();
-        for y in 0..self.blocks.1 {
-            let from = self.first_slot + y * self.blocks.0;
-            self.row.clear();
-            for mcu in mcus.chunks_exact(n_slots) {
-                // One or two mostly: too few for a call that copies.
-                for cell in mcu.get(from..from + self.blocks.0).unwrap_or_default() {
-                    self.row.push(*cell);
-                }
+        let from = self.first_slot + y * self.blocks.0;
+        self.row.clear();
+        for mcu in cell_of.get(mcus).unwrap_or_default().chunks_exact(n_slots) {
+            // One or two mostly: too few for a call that copies.
+            for cell in mcu.get(from..from + self.blocks.0).unwrap_or_default() {
+                self.row.push(*cell);
             }
+        }
+    }
+
+    /// As [`fill`](Self::fill), of blocks whose averages are the samples; the cells stay as they are.
+    pub(crate) fn fill_averages(&mut self, jpeg: &Jpeg, cell_of: &[u32], cells: &[Cell]) {
+        self.advance();
+        for y in 0..self.blocks.1 {
+            self.note_row(jpeg, cell_of, y);
+            let at = (1 + y) * self.stride;
+            let out = self.samples.get_mut(at..).unwrap_or_default();
+            reduced::averages(cells, &self.row, &self.factors, out);
+        }
+    }
+
+    /// Fills it with the next row of MCUs, whose blocks have these cells; they are zeros afterwards.
+    pub(crate) fn fill(&mut self, loops: Loops, jpeg: &Jpeg, cell_of: &[u32], cells: &mut [Cell]) {
+        self.advance();
+        for y in 0..self.blocks.1 {
+            self.note_row(jpeg, cell_of, y);
             let at = (1 + y * self.shape.side) * self.stride;
             let out = self.samples.get_mut(at..).unwrap_or_default();
             let (row, factors, stride) = (&self.row, &self.factors, self.stride);

@@ -54,6 +54,14 @@ pub(crate) fn block_row(
     }
 }
 
+/// The averages of blocks that lie side by side.
+pub(crate) fn averages(cells: &[Cell], row: &[u32], factors: &Factors, out: &mut [u8]) {
+    for (cell, sample) in row.iter().zip(out) {
+        let Some(cell) = cells.get(*cell as usize) else { return };
+        *sample = one(&cell.values, factors);
+    }
+}
+
 fn put<const N: usize>(samples: [[u8; N]; N], out: &mut [u8], x: usize, stride: usize) {
     for (line, samples) in out.chunks_mut(stride.max(1)).zip(samples) {
         if let Some(line) = line.get_mut(x..).and_then(|line| line.first_chunk_mut()) {

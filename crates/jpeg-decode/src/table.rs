@@ -114,6 +114,11 @@ impl Entry {
         Some(Self(if size == 0 { entry } else { entry | NO_VALUE | code_bits << 16 | size << 21 }))
     }
 
+    /// The bits of its code alone, unless the value is here.
+    fn code_bits(self) -> u32 {
+        if self.is_whole() { self.total_bits() } else { self.0 >> 16 & 31 }
+    }
+
     fn value_bits(self) -> u32 {
         if self.is_whole() { 0 } else { self.0 >> 21 & 15 }
     }
@@ -138,21 +143,83 @@ fn extend(word: u64, n_bits: u32) -> i16 {
     (value + (negative & (1 - (1 << n_bits)))) as i16
 }
 
+/// What the entries of a table hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// A DC code and its value.
+    Dc,
+    /// An AC code and its value.
+    Values,
+    /// AC codes of a block, as many as there are, without their values.
+    Skipped,
+}
+
+impl Content {
+    pub(crate) fn class(self) -> Class {
+        match self {
+            Self::Dc => Class::Dc,
+            Self::Values | Self::Skipped => Class::Ac,
+        }
+    }
+}
+
+/// The most bits of an entry without values. Only its codes have to be in the index, and the values
+/// of the last may lie behind.
+pub(crate) const MOST_SKIPPED_BITS: u32 = 19;
+/// The most bytes of a block that codes fill which are skipped together, the end of the block left
+/// aside: those of 16 values, as many as one code may fill.
+const MOST_SKIPPED: u32 = 32;
+
 /// Fills a table that is indexed by `index_bits`.
-pub(crate) fn fill(entries: &mut [Entry], index_bits: u32, source: &HuffmanTable, class: Class) {
+pub(crate) fn fill(
+    entries: &mut [Entry],
+    index_bits: u32,
+    source: &HuffmanTable,
+    content: Content,
+) {
     entries.fill(Entry::NONE);
     for (code, code_bits, symbol) in source.codes() {
-        let Some(rest) = index_bits.checked_sub(code_bits) else { return };
-        let Some(entry) = Entry::of(symbol, code_bits, class) else { continue };
+        let Some(rest) = index_bits.checked_sub(code_bits) else { break };
+        let Some(entry) = Entry::of(symbol, code_bits, content.class()) else { continue };
         let start = (code << rest) as usize;
-        let Some(places) = entries.get_mut(start..start + (1 << rest)) else { return };
+        let Some(places) = entries.get_mut(start..start + (1 << rest)) else { break };
         match rest.checked_sub(entry.value_bits()) {
+            _ if content == Content::Skipped => places.fill(entry),
             None => places.fill(entry),
             Some(rest) => {
                 for (bits, places) in (0..).zip(places.chunks_mut(1 << rest)) {
                     places.fill(entry.with(bits));
                 }
             }
+        }
+    }
+    if content == Content::Skipped {
+        join(entries, index_bits);
+    }
+}
+
+/// Makes entries of single codes to those of as many as the index holds.
+fn join(entries: &mut [Entry], index_bits: u32) {
+    let single = entries.to_vec();
+    for (index, entry) in entries.iter_mut().enumerate() {
+        let (mut n_bits, mut advance) = (0, 0);
+        while advance < END_OF_BLOCK && n_bits < index_bits {
+            // Zeros follow the bits that are known.
+            let behind = index << n_bits & ((1 << index_bits) - 1);
+            let Some(next) = single.get(behind).filter(|next| next.has_code()) else { break };
+            let all_bits = n_bits + next.total_bits();
+            let fills = (advance + next.advance()) % END_OF_BLOCK;
+            if n_bits + next.code_bits() > index_bits
+                || all_bits > MOST_SKIPPED_BITS
+                || fills > MOST_SKIPPED
+            {
+                break;
+            }
+            (n_bits, advance) = (all_bits, advance + next.advance());
+        }
+        // A code that has too many bits stays what it is: one whose value is not here.
+        if n_bits > 0 {
+            *entry = Entry(n_bits | advance << 8);
         }
     }
 }
@@ -206,7 +273,8 @@ pub(crate) struct Table {
 impl Table {
     fn new(source: &HuffmanTable, class: Class) -> Self {
         let mut entries = Box::new([Entry::NONE; 1 << INDEX_BITS]);
-        fill(&mut entries[..], INDEX_BITS, source, class);
+        let content = if class == Class::Dc { Content::Dc } else { Content::Values };
+        fill(&mut entries[..], INDEX_BITS, source, content);
         Self { entries, codes: Codes::new(source, class) }
     }
 
@@ -260,5 +328,47 @@ impl Tables {
             Some(SlotTables { dc, ac })
         };
         jpeg.slots.iter().filter_map(|it| slot(it.component)).collect()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use fdconvert_testkit::fixtures::JPEG_420;
+
+    /// What is skipped together is what would be skipped one by one.
+    #[test]
+    fn skipped_codes_add_up() {
+        let jpeg = fdconvert_jpeg::parse(JPEG_420).unwrap();
+        for table in jpeg.ac_tables.iter().flatten() {
+            let codes = Codes::new(table, Class::Ac);
+            for index_bits in [9, 12] {
+                let mut entries = vec![Entry::NONE; 1 << index_bits];
+                fill(&mut entries, index_bits, table, Content::Skipped);
+                let mut n_several = 0;
+                for (index, entry) in (0_u64..).zip(entries) {
+                    let word = index << (64 - index_bits);
+                    if !entry.is_whole() {
+                        // One code whose value is not here, or one that is not here itself.
+                        let found = codes.find(word).filter(|_| entry.has_code());
+                        assert!(found.is_none_or(|it| it.total_bits() == entry.total_bits()));
+                        continue;
+                    }
+                    let (mut n_bits, mut advance, mut n_codes) = (0, 0, 0);
+                    while n_bits < entry.total_bits() {
+                        let code = codes.find(word << n_bits).unwrap();
+                        assert!(advance < END_OF_BLOCK && n_bits + code.code_bits() <= index_bits);
+                        (n_bits, advance) = (n_bits + code.total_bits(), advance + code.advance());
+                        n_codes += 1;
+                    }
+                    assert_eq!((n_bits, advance), (entry.total_bits(), entry.advance()));
+                    assert_eq!(entry.value_here(), 0);
+                    assert!(n_bits <= MOST_SKIPPED_BITS && advance % END_OF_BLOCK <= MOST_SKIPPED);
+                    n_several += u32::from(n_codes > 1);
+                }
+                assert!(n_several > 1 << (index_bits - 2), "{n_several} of {index_bits} bits");
+            }
+        }
     }
 }

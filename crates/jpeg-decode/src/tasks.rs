@@ -6,7 +6,8 @@
 //! a stream that has come to an end takes the next one.
 use crate::{
     instructions::Avx2,
-    interleaved::{MAX_STREAMS, Marks, Plans, SLACK, Stream, finish, run},
+    interleaved::{MAX_STREAMS, Marks, Stream, finish, run},
+    plans::{Plans, SLACK},
     runs::{Ending, Run, Runs},
     window::Window,
 };
@@ -35,10 +36,10 @@ impl Interleaved {
         Self { proof, plans: Plans::default(), tasks: Vec::new(), marks: Vec::new() }
     }
 
-    /// Gets ready for an image. `None` when its tables are not there, which the parser does not
-    /// let through.
-    pub(crate) fn prepare(&mut self, jpeg: &Jpeg, data: &Unstuffed) -> Option<()> {
-        self.plans.prepare(jpeg, data.bytes().len() as u64 * 8)
+    /// Gets ready for an image, of whose blocks the averages may be all that is wanted. `None` when
+    /// its tables are not there, which the parser does not let through.
+    pub(crate) fn prepare(&mut self, jpeg: &Jpeg, data: &Unstuffed, averages: bool) -> Option<()> {
+        self.plans.prepare(jpeg, data.bytes().len() as u64 * 8, averages)
     }
 
     /// Decodes some blocks to the end of a window that has none left in it. `None` when they are

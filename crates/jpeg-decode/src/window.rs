@@ -72,6 +72,19 @@ pub(crate) fn clear(cell_of: &[u32], cells: &mut [Cell]) {
     }
 }
 
+/// Makes blocks zero of which only averages were read, that is, all but the first value and the last
+/// quarter were left out.
+pub(crate) fn clear_averages(cell_of: &[u32], cells: &mut [Cell]) {
+    for cell in cell_of {
+        if let Some(cell) = cells.get_mut(*cell as usize) {
+            cell.values[0] = 0;
+            if let Some(last) = cell.values.last_chunk_mut::<16>() {
+                *last = [0; 16];
+            }
+        }
+    }
+}
+
 /// Makes cells zero that hold no blocks.
 pub(crate) fn wipe(cells: &mut [Cell]) {
     cells.fill(ZERO_CELL);

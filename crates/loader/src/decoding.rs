@@ -59,7 +59,7 @@ fn decode_part(
     let shrink = scale_for(geometry.rect, (area.width, area.height)) as u8;
     let region = Region { x, y, width, height };
     let entry_points = image.entry_points.as_deref().map(|stored| &stored[..]);
-    let wanted = Wanted { region, shrink, entry_points };
+    let wanted = Wanted { region, shrink, entry_points, luma: false };
     let part = decoder.decode_part_with(key, image, &options.limits, &wanted, pixels)?;
     let Region { x, y, width, height } = part.region;
     let area = Area { x, y, width, height };

@@ -137,6 +137,16 @@ struct Settings {
     restart_rows: u16,
 }
 
+/// What is to be decoded of a JPEG.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WantedPart {
+    /// In pixels of the reduced image.
+    pub(crate) region: Region,
+    pub(crate) shrink: u8,
+    /// Whether one channel is enough where there are three.
+    pub(crate) luma: bool,
+}
+
 /// What was decoded of a JPEG.
 pub(crate) struct DecodedPart {
     /// In pixels of the reduced image.
@@ -182,7 +192,7 @@ impl JpegDecoder {
         &mut self,
         jpeg: &[u8],
         header: &ImageHeader,
-        wanted: (Region, u8),
+        wanted: WantedPart,
         entry_points: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> Result<DecodedPart, String> {
@@ -193,7 +203,7 @@ impl JpegDecoder {
         &mut self,
         jpeg: &[u8],
         header: &ImageHeader,
-        wanted: Option<(Region, u8)>,
+        wanted: Option<WantedPart>,
         entry_points: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> Result<DecodedPart, String> {
@@ -228,8 +238,8 @@ impl JpegDecoder {
             | Notes::COEFFICIENTS_LEFT_OUT.when(ending == Ending::CoefficientsLeftOut)
             | Notes::CMYK_CONVERTED.when(components == 4);
         let usable = entry_points.filter(|_| whole);
-        if let Some(region) = self.ours.decode(jpeg, &frame, wanted, usable, out) {
-            let shrink = wanted.map_or(1, |(_, shrink)| shrink);
+        if let Some((region, channels)) = self.ours.decode(jpeg, &frame, wanted, usable, out) {
+            let shrink = wanted.map_or(1, |it| it.shrink);
             return Ok(DecodedPart { region, shrink, channels, notes });
         }
         let (region, shrink) = match wanted {
@@ -237,7 +247,7 @@ impl JpegDecoder {
                 self.backend.decode(jpeg, &frame, out)?;
                 (Region { x: 0, y: 0, width, height }, 1)
             }
-            Some((region, shrink)) => {
+            Some(WantedPart { region, shrink, .. }) => {
                 if let Some(entry_points) = usable
                     && let Some(part) = part::decode(
                         (&mut self.backend, &mut self.cut),

@@ -1,7 +1,7 @@
 //! Our own decoder of baseline JPEGs, which is asked first: its pixels are those of libjpeg-turbo
 //! or none. Nothing here is an error: what it leaves out or does not like, the library of the
 //! build decodes, or says what is wrong.
-use super::Frame;
+use super::{Frame, WantedPart};
 use crate::Region;
 use fdconvert_jpeg_decode::{Decoder, Error, Instructions, Options, PixelFormat, Scale};
 
@@ -19,30 +19,33 @@ impl Ours {
     }
 
     /// Decodes a region of the image made `shrink` times smaller, or all of it. Returns the region
-    /// that is in `out`, in pixels of the reduced image; of what `out` holds nothing is promised
-    /// when there is none.
+    /// that is in `out`, in pixels of the reduced image, and its channels; of what `out` holds
+    /// nothing is promised when there is none.
     pub(super) fn decode(
         &mut self,
         jpeg: &[u8],
         frame: &Frame,
-        wanted: Option<(Region, u8)>,
+        wanted: Option<WantedPart>,
         entry_points: Option<&[u8]>,
         out: &mut Vec<u8>,
-    ) -> Option<Region> {
+    ) -> Option<(Region, u8)> {
         // Without vectors libjpeg-turbo is faster. Where there is none, pixels are to depend on
         // the build, and not on the processor as well.
         let is_slow =
             cfg!(feature = "turbo") && self.decoder.instructions() == Instructions::Portable;
+        let Frame { width, height, .. } = *frame;
+        let all = Region { x: 0, y: 0, width, height };
+        let all = WantedPart { region: all, shrink: 1, luma: false };
+        let WantedPart { region, shrink, luma } = wanted.unwrap_or(all);
         let format = match frame.components {
             1 => PixelFormat::Luma,
+            3 if luma => PixelFormat::Luma,
             3 => PixelFormat::Rgb,
             _ => return None,
         };
         if self.is_off || is_slow || frame.progressive {
             return None;
         }
-        let Frame { width, height, .. } = *frame;
-        let (region, shrink) = wanted.unwrap_or((Region { x: 0, y: 0, width, height }, 1));
         let scale = match shrink {
             1 => Scale::Whole,
             2 => Scale::Half,
@@ -64,11 +67,11 @@ impl Ours {
         };
         let header = decoded.ok()?;
         let is_gray = header.color == fdconvert_jpeg::Color::Gray;
-        let is_same = (header.width, header.height) == (width, height)
-            && is_gray == (format == PixelFormat::Luma);
+        let is_same =
+            (header.width, header.height) == (width, height) && is_gray == (frame.components == 1);
         if !is_same {
             out.clear();
         }
-        is_same.then_some(region)
+        is_same.then_some((region, format.n_channels() as u8))
     }
 }

@@ -56,7 +56,7 @@ fn check(
     region: Region,
     shrink: u8,
 ) -> bool {
-    let mut wanted = Wanted { region, shrink, entry_points: None };
+    let mut wanted = Wanted { region, shrink, entry_points: None, luma: false };
     let ours = decode(decoder, image, &wanted).unwrap();
     // From here on as for what our own decoder leaves out.
     let mut backend = Decoder::of_backend();
@@ -80,7 +80,8 @@ fn check(
     assert_eq!((image.width, image.height), (jpeg.width, cut.n_rows));
     let end = end.min(cut.first_row + cut.n_rows);
     let part = Region { y: y - cut.first_row, height: end - y, ..region };
-    let found = decode(decoder, &image, &Wanted { region: part, shrink, entry_points: None });
+    let found =
+        decode(decoder, &image, &Wanted { region: part, shrink, entry_points: None, luma: false });
     assert!(found.unwrap().1 == without.1, "{what}, from the cut");
     cut.first_row > 0
 }
@@ -217,7 +218,7 @@ fn entry_points_that_do_not_fit_by(mut decoder: Decoder) {
     // So much that the decoder would cut it.
     assert!(image.bytes.len() > 20_000, "{}", image.bytes.len());
     let region = Region { x: 20, y: 200, width: 100, height: 50 };
-    let mut wanted = Wanted { region, shrink: 1, entry_points: None };
+    let mut wanted = Wanted { region, shrink: 1, entry_points: None, luma: false };
     let expected = decode(&mut decoder, &image, &wanted).unwrap();
     let foreign = stored_entry_points(&other.bytes, 512).unwrap();
     let older = [&[0x12][..], &stored_entry_points(&image.bytes, 512).unwrap()[1..]].concat();
@@ -257,7 +258,7 @@ proptest! {
         for shrink in SHRINKS {
             let region = region(&mut random, 230, 250);
             for stored in [&stored, &bad_stored] {
-                let wanted = Wanted { region, shrink, entry_points: Some(stored) };
+                let wanted = Wanted { region, shrink, entry_points: Some(stored), luma: false };
                 if let Ok((part, out)) = decode(&mut decoder, &image, &wanted) {
                     prop_assert_eq!(out.len() % (part.width * part.height) as usize, 0);
                     let by = u32::from(shrink);

@@ -86,7 +86,7 @@ fn compare(n_files: u64, seed: u64) {
         // Of parts, which may leave out what is damaged: where both have pixels, they are the same.
         let (width, height) = (intact.width, intact.height / 2);
         let region = Region { x: 0, y: height / 2, width, height };
-        let wanted = Wanted { region, shrink: 1, entry_points: None };
+        let wanted = Wanted { region, shrink: 1, entry_points: None, luma: false };
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let found = decoder.decode_part_with("k", &image, &limits, &wanted, &mut ours);
         let due = backend.decode_part_with("k", &image, &limits, &wanted, &mut theirs);

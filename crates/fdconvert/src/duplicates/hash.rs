@@ -69,7 +69,7 @@ impl Looker {
         let least = image.width.min(image.height);
         let shrink = shrink_while(|by| least / by >= SIDE as u32);
         let memory = std::mem::take(&mut self.memory);
-        let found = self.decoder.decode_reduced(key, image, limits, shrink, memory)?;
+        let found = self.decoder.decode_reduced_luma(key, image, limits, shrink, memory)?;
         let orientation = found.header.orientation;
         let means = self.average(&found);
         self.memory = found.pixels.data;

@@ -3,7 +3,7 @@
 
 use crate::common::{by_libjpeg, decoders, part, photographs, stored};
 use fdconvert_jpeg::{parse, stored_entry_points};
-use fdconvert_jpeg_decode::{Damage, Decoder, Error, Header, Options};
+use fdconvert_jpeg_decode::{Damage, Decoder, Error, Header, Options, PixelFormat, Scale};
 use fdconvert_testkit::{
     fixtures::{JPEG_420, JPEG_444, JPEG_GRAY, Random, pixels},
     workload::files_below,
@@ -44,7 +44,22 @@ fn explore(decoders: &mut [Decoder], bytes: &[u8], entry_points: &[u8], n_places
         let same = entry_points.is_some() || verdicts.iter().all(|it| *it == verdicts[0]);
         assert!(same, "{verdicts:?}");
     }
+    explore_averages(decoders, bytes, &header, n_places);
     decoded
+}
+
+/// Who skips the values of all blocks but their averages sees the same damage.
+fn explore_averages(decoders: &mut [Decoder], bytes: &[u8], header: &Header, n_places: usize) {
+    let (format, scale) = (PixelFormat::Luma, Scale::Eighth);
+    let options = Options { n_places, format, scale, ..Options::default() };
+    let mut found = decoders.iter_mut().map(|decoder| {
+        let mut out = vec![0; header.n_bytes(&options) as usize];
+        let verdict = decoder.decode(bytes, &options, &mut out);
+        let pixels = verdict.is_ok().then_some(out);
+        (verdict, pixels)
+    });
+    let first = found.next().expect("there is a decoder");
+    found.for_each(|other| assert!(other == first, "{:?}, not {:?}", other.0, first.0));
 }
 
 #[test]

@@ -115,15 +115,20 @@ fn made_up_coefficients() {
             let recipe = Recipe { n_values, seed, ..Recipe::new(width, height, sampling) };
             let bytes = jpeg(&recipe).0;
             let Ok(header) = Header::read(&bytes) else { continue };
-            for scale in SCALES {
-                let options = Options { scale, ..Options::default() };
+            let formats = [PixelFormat::Rgb, PixelFormat::Luma];
+            let luma_too = usize::from(header.color != Color::Rgb);
+            for (scale, format) in SCALES
+                .into_iter()
+                .flat_map(|scale| formats[..=luma_too].iter().map(move |format| (scale, *format)))
+            {
+                let options = Options { scale, format, ..Options::default() };
                 let mut all = decoders.iter_mut().map(|decoder| {
                     let mut out = vec![7; header.n_bytes(&options) as usize];
                     decoder.decode(&bytes, &options, &mut out).unwrap();
                     out
                 });
                 let first = all.next().unwrap();
-                assert!(all.all(|it| it == first), "{scale:?}, {recipe:?}");
+                assert!(all.all(|it| it == first), "{scale:?}, {format:?}, {recipe:?}");
             }
         }
     }
