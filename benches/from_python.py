@@ -2,7 +2,7 @@
 """Samples that Python has, packed, beside the same images as a folder, and Parquet beside pyarrow.
 
     pip install . pyarrow
-    python benches/from_python.py IMAGES [--images 2000] [--rounds 7]
+    python benches/from_python.py IMAGES [--images 2000] [--rounds 7] [--only parquet]
 
 The JPEGs in IMAGES, copied up to the number of images, are packed with their bytes kept: from a
 folder, from a sequence that reads them (`pack`), and one after another (`Writer`), into each format,
@@ -10,7 +10,7 @@ also with memory for those that wait; then re-encoded at 256 pixels, which is wh
 most datasets are packed for. pyarrow writes the same
 Parquet file: groups of a hundred rows, not compressed, as JPEGs are already. Each run is a process of
 its own; they take turns. Prints Markdown: medians of images/s and CPU milliseconds of an image, and the
-medians of the ratios of each round.
+medians of the ratios of each round; then how many times pyarrow's rate the others make of Parquet.
 """
 import argparse, json, os, shutil, statistics, subprocess, sys, tempfile, time
 from pathlib import Path
@@ -107,6 +107,7 @@ def main():
     parser.add_argument("images", type=Path)
     parser.add_argument("--images", dest="n_images", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", choices=FORMATS, help="measures one format alone")
     args = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(prefix="fdconvert-bench-", dir="."))
     try:
@@ -114,13 +115,16 @@ def main():
         copies(args.images, root, args.n_images)
         small = {"format": "beton", "jpeg_quality": 90, "max_side": 256}
         outputs = [(name, {"format": name}) for name in FORMATS] + [("beton, 256 pixels", small)]
+        if args.only:
+            outputs = [(name, options) for name, options in outputs if name == args.only]
         runs = []
         for name, options in outputs:
             runs += [(name, kind, kind, options) for kind in ("folder", "sequence", "writer")]
             for budget in BUDGETS:
                 limited = options | {"memory_budget": budget}
                 runs.append((name, f"writer, memory_budget={budget!r}", "writer", limited))
-        runs.append(("parquet", "arrow", "arrow", {}))
+        if args.only in (None, "parquet"):
+            runs.append(("parquet", "arrow", "arrow", {}))
         found = {(name, label): [] for name, label, _, _ in runs}
         for round_ in range(args.rounds + 1):
             for name, label, kind, options in runs if round_ % 2 else reversed(runs):
@@ -137,6 +141,12 @@ def main():
             cpu = statistics.median(cpu for _, cpu in times) / args.n_images * 1e3
             print(f"| {name} | {label} | {rate:.0f} | {cpu:.3f} | {statistics.median(ratios):.2f} "
                   f"| {min(ratios):.2f}-{max(ratios):.2f} |")
+        if theirs := found.get(("parquet", "arrow")):
+            for kind in ("folder", "sequence", "writer"):
+                pairs = zip(theirs, found["parquet", kind])
+                ratios = [slow[0] / fast[0] for slow, fast in pairs]
+                middle = statistics.median(ratios)
+                print(f"\nParquet, {kind}: {middle:.2f} times pyarrow ({min(ratios):.2f}-{max(ratios):.2f})")
     finally:
         shutil.rmtree(scratch)
 

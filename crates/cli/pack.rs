@@ -23,7 +23,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
         Some((out, [])) if args.plan.is_some() => (out, &[][..]),
         Some((_, [])) => {
             let what = "name what to pack and, last, what to write: fdconvert pack SOURCE... OUT";
-            return Err(Error::usage("OUT", what));
+            return Err(Error::usage("output", what));
         }
         Some((_, sources)) if args.plan.is_some() && !sources.is_empty() => {
             return Err(Error::usage("--plan", "the plan names the sources; give only OUT"));

@@ -44,7 +44,7 @@ fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
     match command {
         Command::Pack(args) => {
             let is_named = args.paths.len() > 1 || args.plan.is_some();
-            outputs.push(("OUT", args.paths.last().filter(|_| is_named)));
+            outputs.push(("output", args.paths.last().filter(|_| is_named)));
             outputs.push(("--listing-cache", args.listing_cache.as_ref()));
         }
         Command::Plan(args) => {
@@ -57,17 +57,17 @@ fn outputs(command: &Command) -> Vec<(&'static str, &Path)> {
         }
         Command::Bench(args) => outputs.push(("--plot", args.plot.as_ref())),
         Command::Reproduce(args) => outputs.push(("--output", args.output.as_ref())),
-        Command::Unpack(args) => outputs.push(("OUT", Some(&args.out))),
-        Command::Sample(args) => outputs.push(("OUT", Some(&args.out))),
+        Command::Unpack(args) => outputs.push(("output", Some(&args.out))),
+        Command::Sample(args) => outputs.push(("output", Some(&args.out))),
         Command::Stats(args) => outputs.push(("--html", args.html.as_ref())),
-        Command::Sheet(args) => outputs.push(("OUT", Some(&args.out))),
+        Command::Sheet(args) => outputs.push(("output", Some(&args.out))),
         Command::FindDuplicates(args) => outputs.push(("--keys", args.keys.as_ref())),
         Command::Fractal(args) => outputs.push(match &args.command {
-            FractalCommand::Search(args) => ("OUT", Some(&args.out)),
-            FractalCommand::Render(args) => ("OUT", Some(&args.out)),
-            FractalCommand::Sheet(args) => ("OUT", Some(&args.out)),
+            FractalCommand::Search(args) => ("output", Some(&args.out)),
+            FractalCommand::Render(args) => ("output", Some(&args.out)),
+            FractalCommand::Sheet(args) => ("output", Some(&args.out)),
             FractalCommand::Census(args) => ("--csv", args.csv.as_ref()),
-            FractalCommand::Recipes => ("OUT", None),
+            FractalCommand::Recipes => ("output", None),
         }),
         Command::Merge(_)
         | Command::Clean(_)

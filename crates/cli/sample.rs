@@ -29,7 +29,7 @@ const CLASSES: [(&str, [Photo; 4]); 3] = [
 pub(crate) fn run(args: &SampleArgs, session: &Session) -> Result<Outcome> {
     if args.out.exists() {
         let what = format!("{} exists; name a new folder", args.out.display());
-        return Err(Error::usage("OUT", what));
+        return Err(Error::usage("output", what));
     }
     let folder = ScratchDir::open(&args.out, [0; 16], false)?;
     let mut n_bytes = 0;

@@ -94,7 +94,8 @@ impl Region {
     /// `Damaged` (with the offset counted from the record) when the codec is unknown or reserved
     /// bytes are set.
     pub fn from_bytes(bytes: &[u8; REGION_LEN]) -> Result<Self, IndexError> {
-        if bytes[33..] != [0; 7] {
+        // Behind the codec.
+        if u64_at(bytes, 32).unwrap_or(0) >> 8 != 0 {
             return Err(IndexError::damaged(33, "reserved bytes of a region are not zero"));
         }
         let (width, height) = (u32_at(bytes, 24).unwrap_or(0), u32_at(bytes, 28).unwrap_or(0));

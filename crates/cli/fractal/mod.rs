@@ -42,13 +42,13 @@ fn open_any(source: &str, quiet: bool, session: &Session) -> Result<FractalSourc
 /// Writes a picture, all or nothing.
 fn write_picture(out: &Path, picture: &Encoded, overwrite: bool) -> Result<()> {
     if !overwrite && out.exists() {
-        return Err(Error::exists("OUT", out));
+        return Err(Error::exists("output", out));
     }
     if !overwrite {
         return create_new(out, &picture.bytes);
     }
     if out.is_dir() {
-        return Err(Error::usage("OUT", format!("{} is a folder", out.display())));
+        return Err(Error::usage("output", format!("{} is a folder", out.display())));
     }
     replace(out, &picture.bytes)
 }

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &SearchArgs, session: &Session) -> Result<Outcome> {
     let mut search = AnySearch::new(args)?;
     // Before minutes of searching, not after.
     if args.out.exists() {
-        return Err(Error::usage("OUT", format!("{} exists", args.out.display())));
+        return Err(Error::usage("output", format!("{} exists", args.out.display())));
     }
     let folder = ScratchDir::open(&args.out, [0; 16], false)?;
     let bar = bar("searching", args.common.quiet || args.common.json, session);

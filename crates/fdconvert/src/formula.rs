@@ -63,7 +63,7 @@ pub(crate) fn prepare(
             {
                 formula.there = Some(found);
             }
-            _ => return Err(Error::exists("OUT", out)),
+            _ => return Err(Error::exists("output", out)),
         }
     }
     Ok(formula)

@@ -78,7 +78,7 @@ impl Pack {
     pub fn check(&self) -> Result<()> {
         let (inputs, out, overwrite) =
             (self.inputs.paths(), self.out.as_path(), self.how.overwrite);
-        out::check_place("OUT", out, inputs.iter(), overwrite)?;
+        out::check_place("output", out, inputs.iter(), overwrite)?;
         let settings = Settings::new(&self.options, None, Some(out))?;
         let format = &*settings.format;
         out::check_name(out, format)?;
@@ -92,7 +92,7 @@ impl Pack {
         }
         let is_file = format.capabilities().layout == Layout::File;
         if is_file && place::exists(out)? {
-            return Err(Error::exists("OUT", out));
+            return Err(Error::exists("output", out));
         }
         // No run has this fingerprint: a manifest is of another one.
         if format.is_sharded() {

@@ -67,7 +67,7 @@ pub fn merge_with(out: &Path, plan: Option<&Path>, context: Context<'_>) -> Resu
             out.display(),
             named::PLAN
         );
-        return Err(Error::usage("OUT", what));
+        return Err(Error::usage("output", what));
     }
     let planned = Planned::load_with(&file, context)?;
     let how = How { on_error: OnError::Fail, ..How::default() };

@@ -18,7 +18,7 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
             out.display(),
             format.name()
         );
-        return Err(Error::usage("OUT", what));
+        return Err(Error::usage("output", what));
     }
     let extension = out.extension().unwrap_or_default();
     if is_url(out) && format.capabilities().layout == Layout::Images {
@@ -26,7 +26,7 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
             "{} is in a store, and files are unpacked into folders; name one",
             out.display()
         );
-        return Err(Error::usage("OUT", what));
+        return Err(Error::usage("output", what));
     }
     if format.is_sharded() && extension.eq_ignore_ascii_case("tar") && !out.is_dir() {
         let what = format!(
@@ -34,7 +34,7 @@ pub(crate) fn check_name(out: &Path, format: &dyn Format) -> Result<()> {
             out.display(),
             out.with_extension("wds").display()
         );
-        return Err(Error::usage("OUT", what));
+        return Err(Error::usage("output", what));
     }
     Ok(())
 }

@@ -315,7 +315,7 @@ impl Pack {
     pub fn prepare(&self, context: Context<'_>) -> Result<Prepared> {
         let masks = self.options.pair.iter().map(|pair| &pair.path);
         let paths = self.inputs.paths();
-        out::check_place("OUT", &self.out, paths.iter().chain(masks), self.how.overwrite)?;
+        out::check_place("output", &self.out, paths.iter().chain(masks), self.how.overwrite)?;
         if self.unpacks {
             return self.prepare_unpacking();
         }
@@ -416,7 +416,7 @@ impl Samples {
         out::check_name(out, &*settings.format)?;
         // Files of splits have names of their own, which sources may have, too.
         for place in outputs(&*settings.format, &plan, out).iter().filter(|place| *place != out) {
-            out::check_place("OUT", place, paths.iter(), how.overwrite)?;
+            out::check_place("output", place, paths.iter(), how.overwrite)?;
         }
         let shared = how.part.map(|_| named::PART).or(how.claim.map(|_| named::CLAIM));
         if let Some(option) = shared.filter(|_| !settings.format.is_sharded()) {

@@ -326,7 +326,7 @@ impl Planned {
     /// # Errors
     /// As for [`run`](Self::run), before anything is packed.
     pub fn prepare(self, out: &Path, dry: bool) -> Result<Samples> {
-        out::check_place("OUT", out, self.paths.iter(), self.how.overwrite)?;
+        out::check_place("output", out, self.paths.iter(), self.how.overwrite)?;
         if let Some(lasts) = self.how.claim {
             leased::check(lasts)?;
             let beside =

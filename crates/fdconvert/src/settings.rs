@@ -247,7 +247,7 @@ fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> 
                     named::FORMAT.with("NAME"),
                     names()
                 );
-                Error::usage("OUT", what)
+                Error::usage("output", what)
             })
         }
     }?;

@@ -118,7 +118,7 @@ pub fn sheet_with(
     if !(8..=1024).contains(&options.side) {
         return Err(Error::usage("side", format!("{} is not from 8 to 1024", options.side)));
     }
-    check_place("OUT", Some(out), options.overwrite)?;
+    check_place("output", Some(out), options.overwrite)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(options.threads)?).build();
     let pool = pool.map_err(|cause| Error::usage(named::THREADS, cause.to_string()))?;
     let limit = MaxDecompressed(options.max_decompressed.map(|bytes| bytes.0));

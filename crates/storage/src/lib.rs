@@ -66,6 +66,7 @@ mod left;
 #[cfg(feature = "write")]
 mod lock;
 mod map;
+pub mod memory;
 #[cfg(feature = "write")]
 mod object_journal;
 mod parallel;
