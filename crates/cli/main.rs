@@ -5,6 +5,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    fdconvert_storage::memory::keep_freed();
     ExitCode::from(fdconvert_cli::main(std::env::args_os()))
 }

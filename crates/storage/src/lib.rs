@@ -66,7 +66,6 @@ mod left;
 #[cfg(feature = "write")]
 mod lock;
 mod map;
-pub mod memory;
 #[cfg(feature = "write")]
 mod object_journal;
 mod parallel;
