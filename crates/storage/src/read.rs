@@ -1,9 +1,11 @@
 use crate::place::{away, is_url};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, named};
+#[cfg(feature = "write")]
+use rustix::buffer::spare_capacity;
 use std::{
     fs::File,
-    io::{ErrorKind, Read},
+    io::{self, ErrorKind, Read},
     path::Path,
 };
 use xxhash_rust::xxh3::Xxh3Default;
@@ -23,7 +25,7 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("look at", path))?;
     if !metadata.is_file() {
-        let cause = std::io::Error::other("it is not a regular file");
+        let cause = io::Error::other("it is not a regular file");
         return Err(Error::io("read", path)(cause));
     }
     let len = metadata.len();
@@ -35,10 +37,23 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Bytes> {
         });
     }
     crate::fault::on_read(path, len).map_err(Error::io("read", path))?;
-    // Not filled with zeros first: of images that is one write to memory of three.
-    let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
-    file.take(len).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
-    Ok(bytes.into())
+    first_bytes(file, len).map(Bytes::from).map_err(Error::io("read", path))
+}
+
+/// The first `len` bytes of a file, or all, in memory that is not filled with zeros first: of images
+/// that is one write to memory of three.
+fn first_bytes(file: File, len: u64) -> io::Result<Vec<u8>> {
+    let n_bytes = usize::try_from(len).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(n_bytes);
+    // Mostly all of them at once: what follows begins with 8 KiB.
+    #[cfg(feature = "write")]
+    if n_bytes > 0 {
+        rustix::io::retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)))?;
+        bytes.truncate(n_bytes);
+    }
+    let left = len - bytes.len() as u64;
+    file.take(left).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The same, and `None` where there is no file of that name.
@@ -81,7 +96,7 @@ pub fn hash_file(path: &Path) -> Result<(u64, u64)> {
     let mut file = File::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("look at", path))?;
     if !metadata.is_file() {
-        let cause = std::io::Error::other("it is not a regular file");
+        let cause = io::Error::other("it is not a regular file");
         return Err(Error::io("read", path)(cause));
     }
     crate::fault::on_read(path, metadata.len()).map_err(Error::io("read", path))?;
