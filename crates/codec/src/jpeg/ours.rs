@@ -29,10 +29,6 @@ impl Ours {
         entry_points: Option<&[u8]>,
         out: &mut Vec<u8>,
     ) -> Option<(Region, u8)> {
-        // Without vectors libjpeg-turbo is faster. Where there is none, pixels are to depend on
-        // the build, and not on the processor as well.
-        let is_slow =
-            cfg!(feature = "turbo") && self.decoder.instructions() == Instructions::Portable;
         let Frame { width, height, .. } = *frame;
         let all = Region { x: 0, y: 0, width, height };
         let all = WantedPart { region: all, shrink: 1, luma: false };
@@ -43,6 +39,11 @@ impl Ours {
             3 => PixelFormat::Rgb,
             _ => return None,
         };
+        // Without vectors libjpeg-turbo is faster. Where there is none, or only the luma is wanted,
+        // which it does not give alone, pixels are not to depend on the processor.
+        let is_slow = cfg!(feature = "turbo")
+            && !luma
+            && self.decoder.instructions() == Instructions::Portable;
         if self.is_off || is_slow || frame.progressive {
             return None;
         }
