@@ -9,10 +9,12 @@ folder, from a sequence that reads them (`pack`), and one after another (`Writer
 also with memory for those that wait; then re-encoded at 256 pixels, which is what
 most datasets are packed for. pyarrow writes the same
 Parquet file: groups of a hundred rows, not compressed, as JPEGs are already. Each run is a process of
-its own; they take turns. Prints Markdown: medians of images/s and CPU milliseconds of an image, and the
+its own; they take turns. Free memory of a virtual machine may have been given back to its host, and
+costs up to three times as much when it is used again: before each run a gigabyte is touched and freed, so
+that all of them find the same. Prints Markdown: medians of images/s and CPU milliseconds of an image, and the
 medians of the ratios of each round; then how many times pyarrow's rate the others make of Parquet.
 """
-import argparse, json, os, shutil, statistics, subprocess, sys, tempfile, time
+import argparse, json, mmap, os, shutil, statistics, subprocess, sys, tempfile, time
 from pathlib import Path
 
 from end_to_end import copies
@@ -87,8 +89,16 @@ def arrow(root, out, **_):
     return run
 
 
+def touch_memory(n_bytes=1 << 30):
+    """Leaves so much free memory that the machine has, and not only its host."""
+    with mmap.mmap(-1, n_bytes) as memory:
+        for at in range(0, n_bytes, mmap.PAGESIZE):
+            memory[at] = 1
+
+
 def measure(kind, root, out, options):
     """Seconds and processor seconds of a run in a process of its own, without its imports."""
+    touch_memory()
     code = [sys.executable, __file__, "--one", json.dumps([kind, str(root), str(out), options])]
     result = json.loads(subprocess.run(code, check=True, capture_output=True, text=True).stdout)
     shutil.rmtree(out) if out.is_dir() else out.unlink()

@@ -1,5 +1,5 @@
-//! What is done to records behind the program that makes them, by a thread of its own: they are
-//! hashed, and those that have no room in memory are written into the file.
+//! What is done to records behind the program that makes them, by a thread of its own: those that
+//! have no room in memory are written into the file.
 //!
 //! The thread never drops a piece: jobs stay with the spool as well until they are done, and go in
 //! the thread of its caller. So it holds no lock of what the pieces belong to, an interpreter say,
@@ -18,7 +18,6 @@ use std::{
     },
     thread::{self, JoinHandle},
 };
-use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes that are handed to the thread at once.
 const JOB_BYTES: usize = 512 << 10;
@@ -30,34 +29,18 @@ const WAITING_BYTES: usize = 8 << 20;
 /// Smaller pieces are gathered before they are written.
 const SMALL_BYTES: usize = 64 << 10;
 
-/// Records for the hash, and for the file where `at` says a place in it.
+/// Records for a place in the file.
 #[derive(Default)]
 pub(super) struct Job {
     pieces: Vec<Bytes>,
     n_bytes: usize,
-    at: Option<u64>,
-}
-
-/// What the thread needs for it.
-pub(super) struct Work {
-    pub(super) file: Arc<File>,
-    /// In a box: it is aligned to 64 bytes, which not every owner of a spool is.
-    pub(super) hash: Box<Xxh3>,
-}
-
-impl Work {
-    fn carry_out(&mut self, job: &Job) -> io::Result<()> {
-        for piece in &job.pieces {
-            self.hash.update(piece);
-        }
-        job.write_to(&self.file)
-    }
+    at: u64,
 }
 
 impl Job {
-    /// Writes the pieces one behind the other, if they belong into the file.
+    /// Writes the pieces one behind the other.
     pub(super) fn write_to(&self, file: &File) -> io::Result<()> {
-        let Some(mut at) = self.at else { return Ok(()) };
+        let mut at = self.at;
         let mut small = Vec::new();
         let mut write = |bytes: &[u8]| -> io::Result<()> {
             file.write_all_at(bytes, at)?;
@@ -79,15 +62,19 @@ impl Job {
     }
 
     /// Place in the file.
-    pub(super) fn at(&self) -> Option<u64> {
+    pub(super) fn at(&self) -> u64 {
         self.at
+    }
+
+    /// Returns whether there is nothing to write.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
     }
 }
 
-/// The work, and who does it: as long as there is little of it that is the caller, at the end.
+/// The file, and who writes it: as long as there is little to write that is the caller, at the end.
 pub(super) struct Background {
-    /// `None` while a thread has it.
-    work: Option<Work>,
+    file: Arc<File>,
     thread: Option<Thread>,
     /// What is not handed over yet.
     pending: Job,
@@ -99,9 +86,9 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn new(work: Work) -> Self {
+    pub(super) fn new(file: Arc<File>) -> Self {
         Self {
-            work: Some(work),
+            file,
             thread: None,
             pending: Job::default(),
             waiting: VecDeque::new(),
@@ -123,26 +110,20 @@ impl Background {
 
     /// Jobs that may be undone.
     pub(super) fn undone(&self) -> impl Iterator<Item = &Job> {
-        self.waiting.iter().map(|job| &**job).chain([&self.pending])
+        let pending = Some(&self.pending).filter(|job| !job.is_empty());
+        self.waiting.iter().map(|job| &**job).chain(pending)
     }
 
-    /// Takes pieces for the hash, and for a place in the file. Waits while too much waits for the
-    /// thread.
+    /// Takes pieces for a place in the file, behind those that it took before. Waits while too much
+    /// waits for the thread.
     ///
     /// # Errors
     /// Those of writing, also what was taken before; all later calls then fail, too.
-    pub(super) fn push(
-        &mut self,
-        pieces: impl Iterator<Item = Bytes>,
-        at: Option<u64>,
-    ) -> io::Result<()> {
+    pub(super) fn push(&mut self, pieces: impl Iterator<Item = Bytes>, at: u64) -> io::Result<()> {
         if let Some(thread) = &self.thread {
             thread.check()?;
         }
-        if self.pending.at.is_some() != at.is_some() {
-            self.hand_over()?;
-        }
-        if self.pending.pieces.is_empty() {
+        if self.pending.is_empty() {
             self.pending.at = at;
         }
         for piece in pieces {
@@ -153,13 +134,9 @@ impl Background {
     }
 
     fn hand_over(&mut self) -> io::Result<()> {
-        if self.pending.pieces.is_empty() {
-            return Ok(());
-        }
-        let thread = match (&mut self.thread, self.work.take()) {
-            (Some(thread), _) => thread,
-            (none, Some(work)) => none.insert(Thread::start(work)?),
-            (None, None) => return Err(io::Error::other("the thread that writes was not started")),
+        let thread = match &mut self.thread {
+            Some(thread) => thread,
+            none => none.insert(Thread::start(Arc::clone(&self.file))?),
         };
         let job = Arc::new(mem::take(&mut self.pending));
         self.waiting_bytes += job.n_bytes;
@@ -177,17 +154,15 @@ impl Background {
         }
     }
 
-    /// Does what is left, and returns the hash of all bytes.
+    /// Writes what is left.
     ///
     /// # Errors
     /// As for [`push`](Self::push).
-    pub(super) fn finish(mut self) -> io::Result<[u8; 16]> {
-        let mut work = match self.thread.take() {
-            Some(thread) => thread.finish()?,
-            None => self.work.take().ok_or_else(died)?,
-        };
-        work.carry_out(&self.pending)?;
-        Ok(work.hash.digest128().to_le_bytes())
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        if let Some(thread) = self.thread.take() {
+            thread.finish()?;
+        }
+        self.pending.write_to(&self.file)
     }
 }
 
@@ -205,7 +180,7 @@ impl Drop for Background {
 
 struct Thread {
     shared: Arc<Shared>,
-    handle: JoinHandle<Work>,
+    handle: JoinHandle<()>,
 }
 
 #[derive(Default)]
@@ -236,11 +211,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn do_all(&self, work: &mut Work) {
+    fn do_all(&self, file: &File) {
         // Also where it unwinds: the caller waits no longer.
         let ending = Ending(self);
         while let Some(job) = self.next() {
-            let outcome = work.carry_out(&job);
+            let outcome = job.write_to(file);
             drop(job);
             let mut state = self.state();
             state.is_busy = false;
@@ -298,13 +273,10 @@ fn died() -> io::Error {
 }
 
 impl Thread {
-    fn start(mut work: Work) -> io::Result<Self> {
+    fn start(file: Arc<File>) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let its = Arc::clone(&shared);
-        let run = move || {
-            its.do_all(&mut work);
-            work
-        };
+        let run = move || its.do_all(&file);
         let handle = thread::Builder::new().name("spool".into()).spawn(run)?;
         Ok(Self { shared, handle })
     }
@@ -337,15 +309,15 @@ impl Thread {
         }
     }
 
-    /// Waits until all is done, and takes the work back.
-    fn finish(self) -> io::Result<Work> {
+    /// Waits until all is done.
+    fn finish(self) -> io::Result<()> {
         self.shared.state().is_closed = true;
         self.shared.given.notify_one();
-        let work = self.handle.join().map_err(|_| died())?;
+        self.handle.join().map_err(|_| died())?;
         if self.shared.has_failed.load(Ordering::Acquire) {
             return Err(self.shared.failure());
         }
-        Ok(work)
+        Ok(())
     }
 
     /// Ends it without doing the rest.

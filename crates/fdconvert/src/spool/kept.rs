@@ -3,6 +3,7 @@
 //! They are copied there, also those that could be kept where they are: an allocator gives what is
 //! kept pages that were never touched, and where a page is 4 KiB, the system takes longer to clear
 //! them one by one than a copy into huge pages takes.
+use super::pieces::Piece;
 use bytes::Bytes;
 use memmap2::MmapMut;
 use std::io;
@@ -52,8 +53,8 @@ impl Block {
 impl Kept {
     /// Keeps a record if all of them then take no more than `budget` bytes. Returns whether it does;
     /// also not where the system has no more memory.
-    pub(super) fn push(&mut self, record: &[Bytes], budget: u64) -> bool {
-        let len: usize = record.iter().map(Bytes::len).sum();
+    pub(super) fn push(&mut self, record: &[Piece], budget: u64) -> bool {
+        let len: usize = record.iter().map(|piece| piece.bytes.len()).sum();
         let n_bytes = self.n_bytes + RECORD_BYTES + len as u64;
         if n_bytes > budget {
             return false;
@@ -68,7 +69,7 @@ impl Kept {
         let Some(block) = self.blocks.last_mut() else { return false };
         let start = block.used;
         for piece in record {
-            block.append(piece);
+            block.append(&piece.bytes);
         }
         self.places.push((number, start, block.used));
         self.n_bytes = n_bytes;
@@ -78,11 +79,6 @@ impl Kept {
     /// Number of records.
     pub(super) fn len(&self) -> usize {
         self.places.len()
-    }
-
-    /// All bytes, in order.
-    pub(super) fn parts(&self) -> impl Iterator<Item = &[u8]> {
-        self.blocks.iter().filter_map(|block| block.memory.get(..block.used))
     }
 
     /// The records, to be read.
@@ -113,21 +109,30 @@ impl KeptRecords {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::pieces::Pieces, *};
+
+    fn piece(bytes: &[u8]) -> Piece {
+        let mut pieces = Pieces::default();
+        pieces.put(bytes);
+        pieces.end().remove(0)
+    }
 
     #[test]
     fn records_are_kept_within_the_budget() {
         let mut kept = Kept::default();
-        let record = [&b"head"[..], b"image"].map(Bytes::from_static);
+        let record = [&b"head"[..], b"image"].map(piece);
         let takes = RECORD_BYTES + 9;
         assert!(!kept.push(&record, takes - 1));
         assert!(kept.push(&record, takes));
         assert!(kept.push(&record[..1], 2 * takes));
         assert!(!kept.push(&record, 2 * takes));
-        let large = Bytes::from(vec![7; BLOCK_BYTES + 1]);
-        assert!(kept.push(std::slice::from_ref(&large), u64::MAX));
+        let large = vec![7; BLOCK_BYTES + 1];
+        assert!(kept.push(&[piece(&large)], u64::MAX));
         assert!(kept.push(&record[1..], u64::MAX));
-        assert_eq!(kept.parts().map(<[u8]>::len).collect::<Vec<_>>(), [13, large.len(), 5]);
+        assert_eq!(
+            kept.blocks.iter().map(|block| block.used).collect::<Vec<_>>(),
+            [13, large.len(), 5]
+        );
         let kept = kept.finish();
         assert_eq!(kept.len(), 4);
         let expected: [&[u8]; 4] = [b"headimage", b"head", &large, b"image"];

@@ -17,7 +17,7 @@ mod tests;
 
 pub use source::SpooledSamples;
 
-use background::{Background, Work};
+use background::Background;
 use fdconvert_core::{Error, Image, Result, Sample, Schema};
 use fdconvert_storage::{map_open, place::is_url};
 use kept::Kept;
@@ -65,6 +65,9 @@ pub struct SampleSpool {
     starts: Vec<u64>,
     file_bytes: u64,
     background: Background,
+    /// Of the schema and all records. In a box: it is aligned to 64 bytes, which not every owner of a
+    /// spool is.
+    hash: Box<Xxh3>,
     /// Fields whose images are labels.
     masks: Vec<usize>,
 }
@@ -82,11 +85,11 @@ impl SampleSpool {
     /// `Io` when the file cannot be made.
     pub fn new(schema: Schema, folder: &Path) -> Result<Self> {
         let file = unnamed(folder)?;
-        let hash = hash_of(&schema);
         Ok(Self {
+            hash: hash_of(&schema),
             schema,
             folder: folder.to_owned(),
-            background: Background::new(Work { file: Arc::clone(&file), hash }),
+            background: Background::new(Arc::clone(&file)),
             file,
             pieces: Pieces::default(),
             kept: Kept::default(),
@@ -140,8 +143,8 @@ impl SampleSpool {
         self.len() == 0
     }
 
-    /// Adds a sample. Its bytes are held a little longer than the call: until a thread has hashed
-    /// and written them.
+    /// Adds a sample. Its bytes are held a little longer than the call: until a thread has
+    /// written them.
     ///
     /// # Errors
     /// `Sample` when it does not fit the schema, and then the spool is as before; `Io` when the
@@ -170,14 +173,19 @@ impl SampleSpool {
             self.restart()?;
         }
         let record = self.pieces.end();
-        // What is in the file is behind what is not.
-        let is_kept = self.starts.is_empty() && self.kept.push(record, self.memory_budget);
-        let at = if is_kept { None } else { Some(self.file_bytes) };
-        if let Some(start) = at {
-            self.starts.push(start);
-            self.file_bytes += record.iter().map(|piece| piece.len() as u64).sum::<u64>();
+        for piece in &*record {
+            piece.add_to(&mut self.hash);
         }
-        self.background.push(record.drain(..), at).map_err(writing(&self.folder))
+        // What is in the file is behind what is not.
+        if self.starts.is_empty() && self.kept.push(record, self.memory_budget) {
+            record.clear();
+            return Ok(());
+        }
+        let start = self.file_bytes;
+        self.starts.push(start);
+        self.file_bytes += record.iter().map(|piece| piece.bytes.len() as u64).sum::<u64>();
+        let pieces = record.drain(..).map(|piece| piece.bytes);
+        self.background.push(pieces, start).map_err(writing(&self.folder))
     }
 
     /// Continues in a process that was forked off: with a file of its own, as the other process may
@@ -186,7 +194,7 @@ impl SampleSpool {
         let file = unnamed(&self.folder)?;
         let theirs = map_open(&self.file, &self.folder)?;
         // The system may not have been told of the rest.
-        let undone = self.background.undone().find_map(background::Job::at);
+        let undone = self.background.undone().next().map(background::Job::at);
         let written = usize::try_from(undone.unwrap_or(self.file_bytes)).ok();
         let written = written.and_then(|len| theirs.get(..len));
         let written = written.ok_or_else(|| source::damaged(&self.folder))?;
@@ -194,12 +202,7 @@ impl SampleSpool {
         let copied =
             copied.and_then(|()| self.background.undone().try_for_each(|job| job.write_to(&file)));
         copied.map_err(writing(&self.folder))?;
-        let mut hash = hash_of(&self.schema);
-        for part in self.kept.parts() {
-            hash.update(part);
-        }
-        hash.update(&map_open(&file, &self.folder)?);
-        self.background = Background::new(Work { file: Arc::clone(&file), hash });
+        self.background = Background::new(Arc::clone(&file));
         self.file = file;
         Ok(())
     }
@@ -212,8 +215,9 @@ impl SampleSpool {
         if self.background.is_foreign() {
             self.restart()?;
         }
-        let Self { schema, folder, file, kept, starts, background, masks, .. } = self;
-        let fingerprint = background.finish().map_err(writing(&folder))?;
+        let Self { schema, folder, file, kept, starts, background, hash, masks, .. } = self;
+        background.finish().map_err(writing(&folder))?;
+        let fingerprint = hash.digest128().to_le_bytes();
         let (kept, filed, name) = (kept.finish(), map_open(&file, &folder)?, name.into());
         let source =
             SpooledSamples { schema, kept, filed, folder, starts, name, fingerprint, masks };
@@ -254,7 +258,7 @@ pub fn fingerprint_of(schema: &Schema, len: u64, samples: &[Sample<Image>]) -> [
         // What cannot be put is left out.
         let _ = record::put(&mut pieces, &Head::of(sample, schema), sample.clone());
         for piece in pieces.end().drain(..) {
-            hash.update(&piece);
+            piece.add_to(&mut hash);
         }
     }
     hash.digest128().to_le_bytes()

@@ -1,6 +1,7 @@
 //! Bytes in pieces: what is small is copied behind what came before, and what is large is a piece of
 //! its own, which stays where it is.
 use bytes::{Bytes, BytesMut};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// From here on a value is a piece of its own: to copy less costs as much as to account for it.
 pub(super) const LARGE_BYTES: usize = 4 << 10;
@@ -12,7 +13,24 @@ const BLOCK_BYTES: usize = 1 << 20;
 pub(super) struct Pieces {
     /// The piece that grows, and room behind it.
     block: BytesMut,
-    complete: Vec<Bytes>,
+    complete: Vec<Piece>,
+}
+
+pub(super) struct Piece {
+    pub(super) bytes: Bytes,
+    /// Of what was taken over.
+    xxh3: Option<u64>,
+}
+
+impl Piece {
+    /// Adds to a hash the checksum of what was taken over, and else the bytes, so that it does not
+    /// depend on where blocks end.
+    pub(super) fn add_to(&self, hash: &mut Xxh3) {
+        match self.xxh3 {
+            Some(xxh3) => hash.update(&xxh3.to_le_bytes()),
+            None => hash.update(&self.bytes),
+        }
+    }
 }
 
 impl Pieces {
@@ -30,13 +48,15 @@ impl Pieces {
         self.block.extend_from_slice(bytes);
     }
 
-    /// Takes bytes over. They stay together.
-    pub(super) fn take_over(&mut self, bytes: Bytes) {
+    /// Takes bytes over, whose checksum may be known. They stay together.
+    pub(super) fn take_over(&mut self, bytes: Bytes, xxh3: Option<u64>) {
         if bytes.len() < LARGE_BYTES {
             return self.put(&bytes);
         }
         self.end_piece();
-        self.complete.push(bytes);
+        // While they lie in a cache.
+        let xxh3 = xxh3.unwrap_or_else(|| xxh3_64(&bytes));
+        self.complete.push(Piece { bytes, xxh3: Some(xxh3) });
     }
 
     /// The same for bytes that have no other owner.
@@ -44,12 +64,12 @@ impl Pieces {
         match bytes.len() {
             ..LARGE_BYTES => self.put(&bytes),
             // Without the room behind them, which might be as large.
-            LARGE_BYTES.. => self.take_over(bytes.into_boxed_slice().into()),
+            LARGE_BYTES.. => self.take_over(bytes.into_boxed_slice().into(), None),
         }
     }
 
     /// All pieces since the last call, to be drained.
-    pub(super) fn end(&mut self) -> &mut Vec<Bytes> {
+    pub(super) fn end(&mut self) -> &mut Vec<Piece> {
         self.end_piece();
         &mut self.complete
     }
@@ -62,7 +82,7 @@ impl Pieces {
 
     fn end_piece(&mut self) {
         if !self.block.is_empty() {
-            self.complete.push(self.block.split().freeze());
+            self.complete.push(Piece { bytes: self.block.split().freeze(), xxh3: None });
         }
     }
 }
@@ -128,22 +148,26 @@ impl<'a> Reading<'a> {
 mod tests {
     use super::*;
 
+    fn ended(pieces: &mut Pieces) -> Vec<Bytes> {
+        pieces.end().drain(..).map(|piece| piece.bytes).collect()
+    }
+
     #[test]
     fn small_values_share_blocks_and_large_ones_stay_where_they_are() {
         let mut pieces = Pieces::default();
         let large = Bytes::from(vec![7; LARGE_BYTES]);
         pieces.put(b"ab");
-        pieces.take_over(large.clone());
+        pieces.take_over(large.clone(), None);
         pieces.put(b"c");
-        pieces.take_over(large.slice(1..));
-        let first = pieces.end().split_off(0);
+        pieces.take_over(large.slice(1..), None);
+        let first = ended(&mut pieces);
         assert_eq!(first.iter().map(Bytes::len).collect::<Vec<_>>(), [2, LARGE_BYTES, LARGE_BYTES]);
         assert_eq!(first[1].as_ptr(), large.as_ptr());
         assert_eq!((first[2][0], first[2][1]), (b'c', 7));
         pieces.put(b"forgotten");
         pieces.forget();
         pieces.put(b"d");
-        let second = pieces.end().split_off(0);
+        let second = ended(&mut pieces);
         assert_eq!(second, [&b"d"[..]]);
         // The same block, one piece behind the other.
         assert_eq!(second[0].as_ptr(), first[2].as_ptr().wrapping_add(LARGE_BYTES));
@@ -158,10 +182,10 @@ mod tests {
             pieces.put(&[1; 3]);
             pieces.put(&[2; BLOCK_BYTES / 2 - 2]);
         }
-        let lens: Vec<_> = pieces.end().iter().map(Bytes::len).collect();
+        let lens: Vec<_> = ended(&mut pieces).iter().map(Bytes::len).collect();
         assert_eq!(lens, [BLOCK_BYTES / 2 + 1; 3]);
         pieces.put(&[3; BLOCK_BYTES + 1]);
-        assert_eq!(pieces.end().last().map(Bytes::len), Some(BLOCK_BYTES + 1));
+        assert_eq!(ended(&mut pieces).last().map(Bytes::len), Some(BLOCK_BYTES + 1));
     }
 
     #[test]

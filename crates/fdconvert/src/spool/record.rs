@@ -154,7 +154,7 @@ pub(super) fn put(to: &mut Pieces, head: &Head, sample: Sample<Image>) -> io::Re
 fn put_tagged(to: &mut Pieces, tag: u8, bytes: Bytes) {
     to.put(&[tag]);
     put_len(to, bytes.len());
-    to.take_over(bytes);
+    to.take_over(bytes, None);
 }
 
 fn put_vec(to: &mut Pieces, bytes: Vec<u8>) {
@@ -181,7 +181,7 @@ fn put_image(to: &mut Pieces, image: Image) {
             let xxh3 = image.xxh3.unwrap_or_else(|| xxh3_64(&image.bytes));
             to.put(&xxh3.to_le_bytes());
             put_len(to, image.bytes.len());
-            to.take_over(image.bytes);
+            to.take_over(image.bytes, Some(xxh3));
         }
         Image::Pixels(pixels) => {
             to.put(&[tag::PIXELS]);

@@ -1,4 +1,4 @@
-//! Spools of any budget beside the obvious version: samples in a list, and all bytes in one hash.
+//! Spools of any budget beside the obvious version: samples in a list, and all of them in one hash.
 use super::{pieces::LARGE_BYTES, *};
 use bytes::Bytes;
 use fdconvert_core::{
@@ -42,6 +42,19 @@ fn head(key: &str, marks: [u8; 2], label: i64, image_bytes: u64) -> Vec<u8> {
 
 /// The bytes of a record one behind the other, as the file has them.
 fn obvious_bytes(pushed: &Pushed) -> Vec<u8> {
+    bytes_with(pushed, |bytes| bytes.to_vec())
+}
+
+/// The same with checksums in the place of what is large.
+fn obvious_sums(pushed: &Pushed) -> Vec<u8> {
+    bytes_with(pushed, |bytes| match bytes.len() {
+        ..LARGE_BYTES => bytes.to_vec(),
+        LARGE_BYTES.. => xxhash_rust::xxh3::xxh3_64(bytes).to_le_bytes().to_vec(),
+    })
+}
+
+/// The bytes of a record, with what `of_long` makes of each value that has a length.
+fn bytes_with(pushed: &Pushed, of_long: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
     let sample = match pushed {
         Err((key, reason)) => {
             return [&head(key, [0xff, 2], 0, 0), key.as_bytes(), reason.as_bytes()].concat();
@@ -61,8 +74,9 @@ fn obvious_bytes(pushed: &Pushed) -> Vec<u8> {
     let marks = [codec, if image_bytes.is_some() { 5 } else { 1 }];
     let head = head(&sample.key, marks, *label, image_bytes.unwrap_or(0));
     let mut out = [&head, sample.key.as_bytes()].concat();
-    let long =
-        |tag: &[u8], bytes: &[u8]| [tag, &(bytes.len() as u64).to_le_bytes(), bytes].concat();
+    let long = |tag: &[u8], bytes: &[u8]| {
+        [tag, &(bytes.len() as u64).to_le_bytes(), &of_long(bytes)].concat()
+    };
     let image = |tag: &[u8], width: u32, height: u32, bytes: &[u8]| {
         long(&[tag, &width.to_le_bytes(), &height.to_le_bytes()].concat(), bytes)
     };
@@ -94,7 +108,7 @@ fn obvious_bytes(pushed: &Pushed) -> Vec<u8> {
 
 fn obvious_fingerprint(samples: &[Pushed]) -> [u8; 16] {
     let mut all = serde_json::to_vec(&schema()).unwrap();
-    all.extend(samples.iter().flat_map(obvious_bytes));
+    all.extend(samples.iter().flat_map(obvious_sums));
     xxhash_rust::xxh3::xxh3_128(&all).to_le_bytes()
 }
 
@@ -272,11 +286,7 @@ fn a_full_disk_is_an_error_of_what_is_pushed_next_and_of_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let refusing = folder.path().join("read-only");
     std::fs::write(&refusing, b"").unwrap();
-    let refusing = || {
-        let hash = hash_of(&Schema::default());
-        let file = Arc::new(File::open(&refusing).unwrap());
-        Background::new(Work { file, hash })
-    };
+    let refusing = || Background::new(Arc::new(File::open(&refusing).unwrap()));
     let expected = format!("cannot write a temporary file in {}", folder.path().display());
     let is_expected = |error: Error| {
         let Error::Io { source, .. } = &error else { panic!("{error}") };
