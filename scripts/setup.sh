@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # Makes sure that what Cargo cannot build is there: a C compiler, cmake and nasm, which
 # libjpeg-turbo is built with, and the C++ compiler that the GPU's kernels are tested with on the
-# CPU and that libFuzzer needs. `setup.sh --python` adds what the environment of the Python
-# package's tests is made with.
+# CPU and that libFuzzer needs. `--python` adds what the environment of the Python package's tests
+# is made with, `--gate` valgrind, which counts instructions for `cargo xtask gate`.
 # Installs with apt-get where that works without asking for a password; elsewhere it says what
 # to install. Prints nothing when nothing is missing.
 set -euo pipefail
 
 tools=(cc c++ cmake nasm)
-case "${1:-}" in
-  "") ;;
-  --python) tools+=(python3 ensurepip) ;;
-  *) echo "setup: unknown option $1; there is --python" >&2; exit 2 ;;
-esac
+for option in "$@"; do
+  case "$option" in
+    --python) tools+=(python3 ensurepip) ;;
+    --gate) tools+=(valgrind) ;;
+    *) echo "setup: unknown option $option; there are --python and --gate" >&2; exit 2 ;;
+  esac
+done
 
 if ! command -v cargo >/dev/null; then
   echo "setup: cargo is missing; install Rust from https://rustup.rs and open a new terminal" >&2

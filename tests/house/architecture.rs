@@ -23,6 +23,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("fractal", &["core"]),
     ("gpu", &["core", "jpeg"]),
     ("gpu-emul", &["gpu"]),
+    // Not the library: all that it brings would be compiled for the gate.
+    ("hot-paths", &["core", "codec", "formats", "pipeline", "loader"]),
     ("resize", &["core"]),
     ("codec", &["core", "jpeg", "jpeg-decode", "resize"]),
     ("formats", &["core", "storage", "jpeg", "fractal"]),
@@ -54,7 +56,7 @@ const SHARED_BY_FORMATS: &[&str] = &["index", "members", "shards", "sidecars"];
 
 /// The command is glue over everything, except what serves the tests and the chores.
 const ROOT: &str = "cli";
-const NOT_FOR_ROOT: &[&str] = &["gpu-emul", "testkit", "xtask"];
+const NOT_FOR_ROOT: &[&str] = &["gpu-emul", "hot-paths", "testkit", "xtask"];
 
 /// Where a user may ask for the method of a paper by its name: `bench --cache-policy liquid`,
 /// `profile --search paper` or with more than two forms, and `cache_policy="liquid"` in Python.

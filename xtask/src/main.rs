@@ -10,6 +10,7 @@ mod damage;
 mod demo;
 mod failure;
 mod fuzz;
+mod gate;
 mod guide;
 mod kernels;
 mod measure;
@@ -33,6 +34,7 @@ enum Chore {
     Demo,
     Damage(damage::Options),
     Fuzz(fuzz::Options),
+    Gate(gate::Options),
     Guide(guide::Options),
     Kernels(kernels::Options),
     Measure(measure::Options),
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Chore::Demo => demo::run(),
         Chore::Damage(options) => damage::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Gate(options) => gate::run(&options),
         Chore::Guide(options) => guide::run(&options),
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Measure(options) => measure::run(&options),

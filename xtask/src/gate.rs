@@ -1,0 +1,154 @@
+//! The regression gate: instructions of twelve hot paths, beside those of a baseline.
+//!
+//! Times say little on a shared machine; a count of instructions is the same on an idle and on a
+//! busy one. `crates/hot-paths` is built with the profile `gate` and run under callgrind, each path
+//! with one repeat and with two: the difference is one repeat, without what a process takes to
+//! start. Counts of another compiler, C library or valgrind cannot be compared, so the gate skips
+//! there and says so. `--plant` slows the measured program down, by which the gate itself is tested.
+
+mod baseline;
+mod count;
+mod prove;
+mod tools;
+mod verdict;
+
+use std::{
+    num::NonZero,
+    path::{Path, PathBuf},
+    process::Command,
+    thread::available_parallelism,
+};
+
+use crate::{
+    failure::{Context, Result, fail},
+    shell,
+    workspace::{Workspace, cargo},
+};
+use baseline::Baseline;
+use count::Counter;
+use tools::Tools;
+use verdict::Comparison;
+
+/// Where the baseline lies in the repository.
+const BASELINE: &str = "benches/instructions.json";
+
+/// A slowdown that the gate has to catch, in per cent.
+const PLANTED: f64 = 3.0;
+
+/// Count the instructions of twelve hot paths, and fail where one takes 2 % more than recorded.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Store the counts as the baseline.
+    #[arg(long, conflicts_with_all = ["paths", "plant", "prove"])]
+    record: bool,
+    /// Only these paths.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    paths: Vec<String>,
+    /// Slow every path down by so many per cent of its own instructions.
+    #[arg(long, value_name = "PERCENT")]
+    plant: Option<f64>,
+    /// So many runs with a planted slowdown (of 3 %, or `--plant`), all of which have to fail, and
+    /// as many without, all of which have to pass.
+    #[arg(long, value_name = "N")]
+    prove: Option<usize>,
+    /// The measured program [default: built with the profile `gate`].
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+    /// Folder to work in, which is replaced [default: gate-work in Cargo's target folder].
+    #[arg(long, value_name = "PATH")]
+    work: Option<PathBuf>,
+    /// Counts at the same time [default: one per core].
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZero<usize>>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let here = Workspace::here()?;
+    let (root, target) = (here.root()?, here.target()?);
+    let path = root.join(BASELINE);
+    let baseline = if options.record { None } else { Some(Baseline::read(&path)?) };
+
+    // Before the build, which is what the gate costs most.
+    let mut tools = Tools::found()?;
+    if let Some(baseline) = &baseline
+        && skips(&baseline.tools, &tools)
+    {
+        return Ok(());
+    }
+    let program = match &options.program {
+        Some(program) => program.clone(),
+        None => build(&root, &target)?,
+    };
+    let program = absolute(&program)?;
+    let work = options.work.clone().unwrap_or_else(|| target.join("gate-work"));
+    let n_beside = options.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZero::get);
+    let counter = Counter::new(program, &root.join("tests/fixtures"), &work, n_beside)?;
+    tools.processor = counter.processor()?;
+    let Some(baseline) = baseline else { return record(&path, tools, &counter) };
+    if skips(&baseline.tools, &tools) {
+        return Ok(());
+    }
+
+    let paths = chosen(counter.paths()?, &options.paths)?;
+    if let Some(n_runs) = options.prove {
+        return prove::run(&counter, &baseline, &paths, n_runs, options.plant.unwrap_or(PLANTED));
+    }
+    let planted = match options.plant {
+        Some(percent) => counter.plant(&baseline, percent)?,
+        None => count::Planted::default(),
+    };
+    let counts = counter.count(&paths, &planted, &count::Surroundings::default())?;
+    let comparison = Comparison::new(&baseline, &counts);
+    print!("{}", comparison.table());
+    println!("Files of callgrind, for callgrind_annotate: {}", counter.files().display());
+    comparison.outcome()
+}
+
+/// Whether counts of these tools cannot be compared with those of the others; says why.
+fn skips(recorded: &Tools, found: &Tools) -> bool {
+    let differences = recorded.differences(found);
+    for difference in &differences {
+        println!("gate: skipped: {difference}");
+    }
+    if !differences.is_empty() {
+        println!(
+            "gate: counts of other tools cannot be compared; `--record` stores those of these"
+        );
+    }
+    !differences.is_empty()
+}
+
+fn record(path: &Path, tools: Tools, counter: &Counter) -> Result<()> {
+    let paths = counter.paths()?;
+    let counts = counter.count(&paths, &Default::default(), &Default::default())?;
+    if let Ok(before) = Baseline::read(path) {
+        print!("{}", Comparison::new(&before, &counts).table());
+    }
+    Baseline { tools, instructions: counts }.write(path)?;
+    println!("Recorded in {}.", path.display());
+    Ok(())
+}
+
+/// Builds the measured program as it is built everywhere: flags from outside would change it.
+fn build(root: &Path, target: &Path) -> Result<PathBuf> {
+    let mut command = Command::new(cargo());
+    command.args(["build", "--quiet", "--profile", "gate", "--package", "fdconvert-hot-paths"]);
+    for flags in ["RUSTFLAGS", "CFLAGS", "CXXFLAGS", "ASMFLAGS"] {
+        command.env_remove(flags);
+    }
+    command.env("CARGO_ENCODED_RUSTFLAGS", "").current_dir(root);
+    shell::run(&mut command)?;
+    Ok(target.join("gate/hot_paths"))
+}
+
+fn chosen(all: Vec<String>, wanted: &[String]) -> Result<Vec<String>> {
+    if let Some(unknown) = wanted.iter().find(|name| !all.contains(name)) {
+        return fail(format!("no path {unknown}; there are: {}", all.join(", ")));
+    }
+    Ok(all.into_iter().filter(|name| wanted.is_empty() || wanted.contains(name)).collect())
+}
+
+/// The program is run from another folder.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().context(format_args!("cannot resolve {}", path.display()))
+}
