@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help stores setup demo test readers servers standalone package toy python view view-large guide lint lock format fmt clippy doc deny bench miri sanitize fuzz ptx kernels campaign
+.PHONY: help stores setup demo test readers servers standalone package toy python view view-large guide lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs and stores. The Python package and the stores join so that the libraries
@@ -12,6 +12,8 @@ BUILD_XTASK = $(CARGO) build --workspace --bin xtask --example fake_driver
 RUN_XTASK = \$${CARGO_TARGET_DIR:-target}/debug/xtask
 XTASK = $(BUILD_XTASK) --quiet && "$${CARGO_TARGET_DIR:-target}/debug/xtask"
 SECONDS_PER_TARGET ?= 60
+PART ?=
+GATE ?=
 KERNEL_IMAGES ?= 100000
 CAMPAIGN ?=
 SERVERS ?=
@@ -29,11 +31,17 @@ demo: setup ## Build, then pack, inspect, verify and unpack the sample images.
 	  $(if $(filter dev,$(PROFILE)),--example fake_driver)
 	"$${CARGO_TARGET_DIR:-target}/$(PROFILE:dev=debug)/xtask" demo
 
+# PART=fast: the unit and golden tests alone; PART=slow: all others.
 test: setup ## Run all tests, also without C codecs; say which were ignored and why.
-	@scripts/test.sh "$(BUILD_XTASK)" "$(RUN_XTASK) test -- --workspace" \
+ifeq ($(PART),fast)
+	@scripts/test.sh "$(BUILD_XTASK)" \
+	  "$(RUN_XTASK) test --part fast -- --workspace --lib --bins --test command --test house"
+else
+	@scripts/test.sh "$(BUILD_XTASK)" "$(RUN_XTASK) test $(PART:%=--part %) -- --workspace" \
 	  "$(CARGO) test --workspace --doc" \
 	  "$(RUN_XTASK) test -- $(LIGHT) --lib --test command --test codec" \
 	  "$(CARGO) test $(LIGHT) --doc" scripts/check-abort.sh
+endif
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).
 	scripts/check-readers.sh
@@ -47,7 +55,7 @@ standalone: ## Build and run programs outside the workspace; count what the read
 
 package: ## Package what is published, each against the others (needs no registry).
 	$(CARGO) package --workspace --offline --no-verify --allow-dirty --quiet \
-	  $(addprefix --exclude fdconvert-,testkit gpu-emul python) --exclude xtask
+	  $(addprefix --exclude fdconvert-,testkit gpu-emul hot-paths python) --exclude xtask
 
 toy: ## Add a format to these sources by a folder and a line, use it, and remove it.
 	scripts/check-toy.sh
@@ -87,10 +95,15 @@ fmt: ## Check the formatting.
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	rustfmt --edition 2024 --check formats/*/mod.rs xtask/toy/mod.rs
 
-clippy: ## Check the code, also without C codecs, without the GPU, and as a reader alone.
+clippy: clippy-workspace clippy-others ## Check the code, also without C codecs, without the GPU, and as a reader alone.
+
+clippy-workspace: ## Check the code as the workspace is built.
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+clippy-others: ## Check the code as it is built with fewer features.
 	$(CARGO) clippy $(LIGHT) --all-targets -- -D warnings
-	$(CARGO) clippy -p fdconvert-loader -p fdconvert-store --no-default-features --lib -- -D warnings
+	$(CARGO) clippy -p fdconvert-loader -p fdconvert-store --no-default-features \
+	  --features fdconvert-loader/all-formats --lib -- -D warnings
 	$(CARGO) clippy -p fdconvert-formats --no-default-features --features beton,wds,mixed,mds,parquet -- -D warnings
 
 doc: ## Check the documentation and its links.
@@ -107,6 +120,10 @@ deny: ## Check licences, sources and known advisories (needs cargo-deny).
 
 bench: setup ## Run the benchmarks.
 	$(CARGO) bench
+
+gate: ## Compare instructions of hot paths with those recorded: make gate GATE='--plant 3'
+	@scripts/setup.sh --gate
+	$(XTASK) gate $(GATE)
 
 miri: ## Run the portable samplers under Miri (needs a nightly toolchain with it).
 	$(CARGO) +nightly miri test --package fdconvert-fractal --test miri

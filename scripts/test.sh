@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs commands that test, one for each argument, and says at the end which tests were ignored and
-# why. The lines also go to the file that FDCONVERT_IGNORED names, for a summary of more than tests.
+# why. The lines are also added to the file that FDCONVERT_IGNORED names, for a summary of more than tests.
 set -euo pipefail
 
 log=$(mktemp)
@@ -28,5 +28,5 @@ done
 
 awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
   END { printf "\n%5d tests passed, %d failed, %d ignored\n", passed, failed, ignored }' "$log"
-count_ignored | tee ${FDCONVERT_IGNORED:+"$FDCONVERT_IGNORED"}
+count_ignored | tee -a ${FDCONVERT_IGNORED:+"$FDCONVERT_IGNORED"}
 exit "$status"
