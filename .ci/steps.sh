@@ -55,7 +55,7 @@ noted() {
   local files=$1 name=$2 status=0 start=$SECONDS
   shift 2
   printf '\n==> %s (beside others)\n' "$name" >"$files"
-  bash -euo pipefail -c "$*" >>"$files" 2>&1 || status=$?
+  bash -euo pipefail -c "$*" </dev/null >>"$files" 2>&1 || status=$?
   count_worked
   echo "$worked" >"$files.worked"
   printf '%5d s %5d CPU s  %s\n' $((SECONDS - start)) "$worked" "$name" >"$files.time"
@@ -84,7 +84,7 @@ aside() {
   # A group of its own, so that all of it ends with the run.
   set -m
   (
-    renice -n 19 "$BASHPID" >/dev/null
+    renice -n 19 "$BASHPID" >/dev/null || true
     noted "$logs/aside-${#aside[@]}" "$name" "$(printf '%q ' "$@")"
   ) &
   set +m
