@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help stores setup demo test readers servers standalone package toy python view view-large guide lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
+.PHONY: help stores setup demo test readers servers standalone package toy python view view-large peers guide lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs and stores. The Python package and the stores join so that the libraries
@@ -78,6 +78,9 @@ view-large: ## Measure the viewer over a million samples, on disk and in a store
 stores: ## Serve STORES as S3 does, slowly, and by s3s-fs: make stores STORES=DIR LATENCY=65
 	$(XTASK) stores "$(STORES)" --latency $(or $(LATENCY),65) --faults $(or $(FAULTS),0) \
 	  $(if $(filter none,$(OTHERS)),,--s3s-fs)
+
+peers: setup ## Measure other loaders beside ours, for docs/benchmarks.md: make peers IMAGES=DIR ROUNDS=5
+	scripts/peers.sh $(IMAGES)
 
 guide: ## Run what the README and the guide show.
 	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver

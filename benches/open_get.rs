@@ -2,6 +2,7 @@
 //!
 //! The file is synthetic: 1,281,167 raw images of one pixel, so that what is measured is the
 //! reader and not the disk. Prints Markdown; a recorded result is in `benches/README.md`.
+//! `cargo bench --bench open_get -- SAMPLES FILE` only writes such a file, for `benches/dlio/start.py`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 use fdconvert_core::{
     Codec, Common, Create, Encoded, FieldSpec, Format, Kind, OptionValues, Provenance, Sample,
@@ -14,12 +15,17 @@ const N_SAMPLES: u64 = 1_281_167;
 const ROUNDS: usize = 7;
 
 fn main() {
+    // Cargo adds `--bench`.
+    let given: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    if let [n_samples, path] = &given[..] {
+        return write(Path::new(path), n_samples.parse().unwrap(), false);
+    }
     let folder = tempfile::tempdir_in(".").unwrap();
     println!("| file | open ms | RSS MiB | get(i) in order, M/s | get(i) at random, M/s |");
     println!("|---|---|---|---|---|");
     for compat in [false, true] {
         let path = folder.path().join("synthetic.beton");
-        write(&path, compat);
+        write(&path, N_SAMPLES, compat);
         let (mut opens, mut resident, mut orderly, mut random) = (vec![], vec![], vec![], vec![]);
         for _ in 0..ROUNDS {
             let before = resident_bytes();
@@ -57,7 +63,7 @@ fn main() {
     }
 }
 
-fn write(path: &Path, compat: bool) {
+fn write(path: &Path, n_samples: u64, compat: bool) {
     let mut options = OptionValues::default();
     if compat {
         options.0.insert("compat".into(), "ffcv".into());
@@ -67,7 +73,7 @@ fn write(path: &Path, compat: bool) {
     let request = Create {
         out: path,
         schema: &Schema::new(fields).unwrap(),
-        shard: &Shard::whole(N_SAMPLES),
+        shard: &Shard::whole(n_samples),
         common: &Common::default(),
         provenance: &Provenance::default(),
         fingerprint: [0; 16],
@@ -76,7 +82,7 @@ fn write(path: &Path, compat: bool) {
         entry_points: false,
     };
     let mut writer = format.create(&request).unwrap();
-    for index in 0..N_SAMPLES {
+    for index in 0..n_samples {
         let pixel = bytes::Bytes::copy_from_slice(&index.to_le_bytes()[..3]);
         let image = Encoded::new(Codec::Raw, 1, 1, pixel);
         let values = vec![Value::Image(image), Value::Int((index % 1000) as i64)];

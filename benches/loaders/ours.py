@@ -2,11 +2,12 @@
 
 import os
 
-from common import BATCH, SIZE, arguments, run
+from common import BATCH, MEAN, SIZE, STD, arguments, run
 
 import fdconvert
 
 args = arguments(__doc__)
+floats = {"dtype": "f32", "layout": "nchw", "mean": MEAN, "std": STD} if args.floats else {}
 loader = fdconvert.Loader(
     args.data,
     batch_size=BATCH,
@@ -15,6 +16,7 @@ loader = fdconvert.Loader(
     flip=0.0,
     threads=args.threads,
     output="numpy",
+    **floats,
 )
 
 

@@ -10,7 +10,14 @@ const ROW: f64 = 26.0;
 const BAR: f64 = 14.0;
 /// About the width of a letter.
 const LETTER: f64 = 7.0;
-const MAX_LETTERS: usize = 38;
+const MAX_LETTERS: usize = 44;
+
+/// What a picture needs that is a file of its own.
+const STYLE: &str = "svg { font: 13px system-ui, sans-serif; background: #ffffff; } \
+    text { fill: #1a1d21; } .tick { fill: #5b636d; } .grid { stroke: #d5d9de; } \
+    .ours { fill: #c2560c; } .others { fill: #1f6fb2; } \
+    .range { stroke: #1a1d21; stroke-width: 2; } \
+    .mark { fill: #ffffff; stroke: #1a1d21; stroke-width: 2; }";
 
 /// Bars over one axis that begins at 0, for a [`Page`](crate::Page).
 #[derive(Debug, Clone)]
@@ -44,10 +51,32 @@ impl MarkedBars {
     /// The picture, for a page that has the colours.
     #[must_use]
     pub fn to_svg(&self) -> String {
+        self.drawn("", "")
+    }
+
+    /// The picture as a file, with its colours.
+    #[must_use]
+    pub fn to_svg_file(&self) -> String {
+        let (width, height) = (WIDTH, self.bottom() + BOTTOM);
+        let size =
+            format!(" xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\"");
+        let ground = format!("<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>");
+        self.drawn(&size, &format!("<style>{STYLE}</style>\n{ground}"))
+    }
+
+    fn bottom(&self) -> f64 {
+        TOP + ROW * self.bars.len() as f64
+    }
+
+    /// `before` stands before what is drawn.
+    fn drawn(&self, attributes: &str, before: &str) -> String {
         let names = self.bars.iter().map(|bar| shortened(&bar.name).chars().count());
         let left = 20.0 + LETTER * names.max().unwrap_or(0) as f64;
-        let bottom = TOP + ROW * self.bars.len() as f64;
-        let mut svg = Svg::new((WIDTH, bottom + BOTTOM), &self.title, "");
+        let bottom = self.bottom();
+        let mut svg = Svg::new((WIDTH, bottom + BOTTOM), &self.title, attributes);
+        if !before.is_empty() {
+            svg.add(format_args!("{before}"));
+        }
         let end = self.end();
         let x = |value: f64| left + (value / end).clamp(0.0, 1.0) * (WIDTH - RIGHT - left);
         for value in ticks(end) {

@@ -1,7 +1,7 @@
 //! Rates as a picture of bars, and values as a histogram.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fdconvert_profile::{BarChart, Bars, Histogram};
+use fdconvert_profile::{BarChart, Bars, Histogram, MarkedBar, MarkedBars};
 
 fn chart(bars: Vec<Bars<'_>>) -> String {
     let series = ["achieved", "loading", "decoding"];
@@ -82,4 +82,31 @@ fn columns_count_the_values_of_their_ranges() {
     assert!(!same.to_svg().contains("NaN"));
     assert_eq!(Histogram::of_sorted("x", "y", &[]), None);
     assert_eq!(Histogram::of_sorted("x", "y", &[f64::NAN]), None);
+}
+
+#[test]
+fn a_comparison_is_a_file_of_its_own_or_a_part_of_a_page() {
+    let bar = |name: &str, value, is_ours| MarkedBar {
+        name: name.into(),
+        value,
+        range: (value, value * 1.5),
+        is_ours,
+        mark: None,
+    };
+    let bars = vec![bar("ours", 1.0, true), bar("a&b", 2.0, false)];
+    let (title, unit) = ("Rates of <x>".into(), "CPU-ms per image".into());
+    let chart = MarkedBars { title, unit, mark: String::new(), bars };
+    let file = chart.to_svg_file();
+    assert!(file.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"760\""));
+    for text in ["<style>", "aria-label=\"Rates of &lt;x&gt;\"", ">a&amp;b<", ">CPU-ms per image<"]
+    {
+        assert!(file.contains(text), "{text}: {file}");
+    }
+    let widths = |svg: &str, class: &str| numbers(svg, &["<rect", class, "height=\"14"], "width");
+    let (ours, others) = (widths(&file, "ours"), widths(&file, "others"));
+    assert!((others[0] / ours[0] - 2.0).abs() < 0.01, "{ours:?} {others:?}");
+    // In a page the page has the colours.
+    let part = chart.to_svg();
+    assert!(!part.contains("<style>") && !part.contains("xmlns"));
+    assert_eq!(widths(&part, "ours"), ours);
 }
