@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import resource
+import sys
 import time
 
 SIZE = 224
@@ -89,6 +90,8 @@ def run(name, arguments, epoch):
             n_images += batch.shape[0]
             memory = memory or memory_mib()
     wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
+    if not n_images:
+        sys.exit(f"{name} gave no images")
     print(
         json.dumps(
             {

@@ -1,11 +1,24 @@
-"""MosaicML Streaming from MDS shards on the disk; decoding by torchvision."""
+"""MosaicML Streaming from MDS shards on the disk; decoding by torchvision.
 
+    mds_stream.py --pack IMAGES OUT
+
+writes them, with the bytes of the images as they are.
+"""
+
+import sys
 from importlib.metadata import version
 
 import streaming
-from common import BATCH, arguments, run
+from common import BATCH, arguments, jpegs, run
 from tensors import Decode
 from torch.utils.data import DataLoader
+
+if sys.argv[1] == "--pack":
+    with streaming.MDSWriter(out=sys.argv[3], columns={"image": "bytes"}) as writer:
+        for path in jpegs(sys.argv[2]):
+            with open(path, "rb") as file:
+                writer.write({"image": file.read()})
+    sys.exit()
 
 args = arguments(__doc__)
 decode = Decode(args.crop)

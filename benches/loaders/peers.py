@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tarfile
@@ -83,18 +84,18 @@ def prepare(args):
             target.write_bytes(Path(path).read_bytes())
     fdconvert.pack(images, work / "keep.beton")
     fdconvert.pack(images, work / "images.wds", format="wds", shards=2)
-    fdconvert.pack(images, work / "images.mds", format="mds", encode="keep")
     with tarfile.open(work / "images.tar", "w") as tar:
         for number, path in enumerate(jpegs(images)):
             tar.add(path, f"{number:06}.jpg")
     squares(images, work)
     fdconvert.pack(work / "squares", work / "raw256.beton", encode="raw")
     fdconvert.pack(images, work / "smart256.beton", encode="smart", short_side=256)
-    chunks = [HERE / "litdata_chunks.py", "--pack", images, work / "images.lit"]
-    lit = [interpreter(args, "stores"), *chunks]
-    script = "import sys, turboloader as t; t.preprocess_to_tbl(*sys.argv[1:3], image_size=256, num_workers=1)"
-    tbl = [interpreter(args, "torch"), "-c", script, work / "squares.tar", work / "raw256.tbl"]
-    for command in [lit, tbl]:
+    own = [
+        [interpreter(args, "stores"), HERE / "mds_stream.py", "--pack", images, work / "images.mds"],
+        [interpreter(args, "stores"), HERE / "litdata_chunks.py", "--pack", images, work / "images.lit"],
+        [interpreter(args, "torch"), HERE / "turbo_tbl.py", "--pack", work / "squares.tar", work / "raw256.tbl"],
+    ]
+    for command in own:
         # Its loader will have nothing to read, and the record tells.
         subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL)
 
@@ -143,8 +144,11 @@ def measure(args):
                     print(f"{name}: left out: {reason}", file=sys.stderr)
                     continue
                 kind = "raw" if name in RAW else "jpeg"
+                # Not which CUDA a wheel of torch is for.
+                run["name"] = re.sub(r"\+\w+", "", run["name"])
                 label = f"{run['name']}, floats" if "--floats" in words else run["name"]
-                label = label.replace(", beton", f", {Path(data).stem} beton") if name in RAW else label
+                if name in RAW and data.endswith(".beton"):
+                    label = f"{label.replace(', beton', '')}, {Path(data).stem} beton"
                 record["runs"].append({**run, "name": label, "round": number, "of": kind})
                 cpu = run["cpu_ms_per_image"]
                 print(f"round {number}, {crop}, {threads} threads, {label}: {cpu:.3f}", file=sys.stderr)

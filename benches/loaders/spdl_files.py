@@ -23,6 +23,10 @@ def frames(path):
     return spdl.io.decode_packets(packets, filter_desc=f"{how},format=pix_fmts=rgb24")
 
 
+# Its pipeline would only log why it has nothing: the libraries of FFmpeg are not a part of it.
+frames(paths[0])
+
+
 def batch_of(paths):
     return spdl.io.to_numpy(spdl.io.convert_frames([frames(path) for path in paths]))
 
