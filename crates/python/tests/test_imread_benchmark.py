@@ -3,6 +3,7 @@
 import importlib
 import sys
 import types
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ GROUP = "imread_benchmark.decoders"
 
 
 @pytest.fixture
-def decoder(monkeypatch: pytest.MonkeyPatch) -> Any:
+def decoder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The class of the entry point, as the benchmark loads it."""
     modules = {name: types.ModuleType(name) for name in ["imread_benchmark", GROUP]}
     modules[GROUP].BaseDecoder = type("BaseDecoder", (), {})  # type: ignore[attr-defined]
@@ -24,9 +25,10 @@ def decoder(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.delitem(sys.modules, "fdconvert.imread_benchmark", raising=False)
     loaded = [entry.load() for entry in entry_points(group=GROUP) if entry.name == "fdconvert"]
-    monkeypatch.delitem(sys.modules, "fdconvert.imread_benchmark")
     assert len(loaded) == 1
-    return loaded[0]
+    yield loaded[0]
+    # What was made with the stand-in is not for others.
+    sys.modules.pop("fdconvert.imread_benchmark", None)
 
 
 def test_the_benchmark_finds_a_decoder_with_its_contract(decoder: Any, beton: Path) -> None:
