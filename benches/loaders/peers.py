@@ -28,6 +28,8 @@ from compare import Failed, once, rows, table
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 COPIES = 4
+# An epoch of raw images is to have some batches more, as memory for the first ones is new.
+RAW_COPIES = 8
 # Script, environment, and what it reads of the work folder. Ours stands first: ratios are to it.
 LOADERS = {
     "fdconvert": ("ours.py", "torch", "keep.beton"),
@@ -72,32 +74,61 @@ def install(args):
 
 
 def prepare(args):
-    import fdconvert
+    images = args.work / "images"
+    if args.only != "raw":
+        args.work.mkdir(parents=True)
+        copy_images(args.images, images)
+        prepare_jpegs(args, images)
+    if args.only != "jpeg":
+        prepare_raw(args, images)
 
-    work = args.work
-    work.mkdir(parents=True)
-    images = work / "images"
-    for path in jpegs(args.images):
+
+def copy_images(source, images):
+    for path in jpegs(source):
         for copy in range(COPIES):
             target = images / Path(path).parent.name / f"{copy}_{Path(path).stem}.jpg"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(Path(path).read_bytes())
+
+
+def prepare_jpegs(args, images):
+    import fdconvert
+
+    work = args.work
     fdconvert.pack(images, work / "keep.beton")
     fdconvert.pack(images, work / "images.wds", format="wds", shards=2)
     with tarfile.open(work / "images.tar", "w") as tar:
         for number, path in enumerate(jpegs(images)):
             tar.add(path, f"{number:06}.jpg")
+    theirs(args, "stores", "mds_stream.py", images, work / "images.mds")
+    theirs(args, "stores", "litdata_chunks.py", images, work / "images.lit")
+
+
+def prepare_raw(args, images):
+    import fdconvert
+
+    work = args.work
+    copied = work / "images_copied"
+    for path in jpegs(images):
+        link(path, copied)
     squares(images, work)
-    fdconvert.pack(work / "squares", work / "raw256.beton", encode="raw")
-    fdconvert.pack(images, work / "smart256.beton", encode="smart", short_side=256)
-    own = [
-        [interpreter(args, "stores"), HERE / "mds_stream.py", "--pack", images, work / "images.mds"],
-        [interpreter(args, "stores"), HERE / "litdata_chunks.py", "--pack", images, work / "images.lit"],
-        [interpreter(args, "torch"), HERE / "turbo_tbl.py", "--pack", work / "squares.tar", work / "raw256.tbl"],
-    ]
-    for command in own:
-        # Its loader will have nothing to read, and the record tells.
-        subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL)
+    fdconvert.pack(work / "squares", work / "raw256.beton", encode="raw", overwrite=True)
+    fdconvert.pack(copied, work / "smart256.beton", encode="smart", short_side=256, overwrite=True)
+    theirs(args, "torch", "turbo_tbl.py", work / "squares.tar", work / "raw256.tbl")
+
+
+def theirs(args, group, script, source, out):
+    """Lets a loader write its own format; if it cannot, it will have nothing to read, and is left out."""
+    command = [interpreter(args, group), HERE / script, "--pack", source, out]
+    subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL)
+
+
+def link(path, folder):
+    """The same file under more names, so that epochs are longer."""
+    for copy in range(RAW_COPIES):
+        target = folder / Path(path).parent.name / f"{copy}_{Path(path).name}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.link(path, target)
 
 
 def squares(images, work):
@@ -106,19 +137,20 @@ def squares(images, work):
 
     from PIL import Image
 
-    with tarfile.open(work / "squares.tar", "w") as tar:
+    with tarfile.open(work / "squares.tar", "w") as tar, tempfile.TemporaryDirectory(dir=work) as made:
         for number, path in enumerate(jpegs(images)):
             with Image.open(path) as image:
                 square = image.convert("RGB").resize((256, 256))
-            target = work / "squares" / Path(path).parent.name / f"{Path(path).stem}.png"
-            target.parent.mkdir(parents=True, exist_ok=True)
-            square.save(target, compress_level=1)
+            png = Path(made) / Path(path).parent.name / f"{Path(path).stem}.png"
+            png.parent.mkdir(exist_ok=True)
+            square.save(png, compress_level=1)
+            link(png, work / "squares")
             file = io.BytesIO()
             square.save(file, "JPEG", quality=95)
-            info = tarfile.TarInfo(f"{number:06}.jpg")
-            info.size = file.tell()
-            file.seek(0)
-            tar.addfile(info, file)
+            for copy in range(RAW_COPIES):
+                info = tarfile.TarInfo(f"{copy}_{number:06}.jpg")
+                info.size = file.tell()
+                tar.addfile(info, io.BytesIO(file.getvalue()))
 
 
 def interpreter(args, group):
@@ -217,6 +249,7 @@ command.set_defaults(run=install)
 command = commands.add_parser("prepare")
 command.add_argument("images", type=Path)
 command.add_argument("work", type=Path)
+command.add_argument("--only", choices=["jpeg", "raw"])
 command.set_defaults(run=prepare)
 command = commands.add_parser("measure")
 command.add_argument("work", type=Path)
