@@ -1,4 +1,4 @@
-//! Runs what the README and the guide show, and compares what they say comes out.
+//! Runs what the pages show, and compares what they say comes out.
 //!
 //! Every page starts in an empty folder of its own. Its `console` blocks run in order in one shell,
 //! so that a variable, `cd` and `$?` mean what they do in a terminal; its `python` blocks then run
@@ -6,12 +6,16 @@
 //! with status 0, unless the page shows its `error: ` or the next command is `echo $?`. A block
 //! without any output promises none.
 //!
+//! Blocks in `sh`, and others with `no-run: REASON` behind the language, are not run. Each has to
+//! have a reason; the reasons are counted at the end.
+//!
 //! `trycmd` would compare blocks, too, but starts programs without a shell, and the guide has
 //! pipes, loops and files that are written for the occasion.
 
 mod compare;
 mod page;
 mod python;
+mod reasons;
 mod script;
 
 use std::{
@@ -27,14 +31,15 @@ use crate::{
 };
 use page::Page;
 use python::Python;
+use reasons::Reasons;
 
-/// Run the commands that the README and the guide show, and compare their output.
+/// Run the commands that the pages show, and compare their output.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Write the output that was seen into pages that say something else.
     #[arg(long)]
     update: bool,
-    /// Pages to run, instead of README.md and all below docs/guide.
+    /// Pages to run, instead of all Markdown of the repository.
     pages: Vec<PathBuf>,
 }
 
@@ -51,10 +56,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let pages = if options.pages.is_empty() { all_pages(&root)? } else { options.pages.clone() };
     let mut failures = Vec::new();
+    let mut left_out = Reasons::default();
     for file in pages {
         let text = fs::read_to_string(&file).context(format_args!("{}", file.display()))?;
         let page = Page::parse(&text);
         let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
+        failures.extend(left_out.count(&name, &page));
+        if !page.runs() {
+            continue;
+        }
         let folder = target.join("guide").join(name.replace(['/', '.'], "-"));
         recreate(&folder)?;
         let seen = script::run(&page, &folder, &path)?;
@@ -74,6 +84,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         failures.extend(failed.into_iter().map(|(_, what)| what));
         failures.extend(of_python.err().map(|what| format!("{name}: Python: {what}")));
     }
+    print!("{left_out}");
     if failures.is_empty() {
         return Ok(());
     }
@@ -101,14 +112,26 @@ fn with_program_first(program: &Path) -> Result<OsString> {
     std::env::join_paths(folders).context("the search path cannot be extended")
 }
 
+/// All Markdown of the repository, but for what tools leave behind.
 fn all_pages(root: &Path) -> Result<Vec<PathBuf>> {
-    let folder = root.join("docs/guide");
-    let entries = fs::read_dir(&folder).context(format_args!("{}", folder.display()))?;
-    let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut pages: Vec<_> =
-        files.filter(|path| path.extension().is_some_and(|it| it == "md")).collect();
+    let (mut pages, mut folders) = (Vec::new(), vec![root.to_path_buf()]);
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).context(format_args!("{}", folder.display()))?;
+        for entry in entries {
+            let entry = entry.context(format_args!("{}", folder.display()))?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            let is_left_behind =
+                matches!(&*name, "target" | "corpus" | "artifacts" | "node_modules");
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && !name.starts_with('.') && !is_left_behind {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "md") {
+                pages.push(path);
+            }
+        }
+    }
     pages.sort();
-    pages.insert(0, root.join("README.md"));
     Ok(pages)
 }
 

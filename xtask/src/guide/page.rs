@@ -9,6 +9,15 @@ pub(super) struct Page {
     lines: Vec<String>,
     blocks: Vec<Block>,
     python: Vec<Range<usize>>,
+    left_out: Vec<LeftOut>,
+}
+
+/// A block of commands that is not run: ```` ```sh no-run: needs a store ````.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    pub(super) line: usize,
+    /// `None` if the page gives none.
+    pub(super) reason: Option<String>,
 }
 
 /// A `console` block.
@@ -26,24 +35,39 @@ pub(super) struct Step {
 impl Page {
     pub(super) fn parse(text: &str) -> Self {
         let lines: Vec<String> = text.lines().map(String::from).collect();
-        let (mut blocks, mut python) = (Vec::new(), Vec::new());
+        let (mut blocks, mut python, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         let mut at = 0;
         while at < lines.len() {
             let fence = lines[at].trim_start();
             at += 1;
-            let Some(language) = fence.strip_prefix("```") else { continue };
+            let Some(fence) = fence.strip_prefix("```") else { continue };
+            let (language, mark) = fence.split_once(' ').unwrap_or((fence, ""));
             let start = at;
             while at < lines.len() && !lines[at].trim_start().starts_with("```") {
                 at += 1;
             }
-            match language {
-                "console" => blocks.push(Block { steps: steps(&lines, start..at) }),
-                "python" => python.push(start..at),
+            match (language, mark) {
+                ("console", "") => blocks.push(Block { steps: steps(&lines, start..at) }),
+                ("python", "") => python.push(start..at),
+                ("console" | "python" | "sh" | "bash" | "shell", _) => {
+                    let reason = mark.strip_prefix("no-run:").map(str::trim);
+                    let reason = reason.filter(|reason| !reason.is_empty()).map(String::from);
+                    left_out.push(LeftOut { line: start, reason });
+                }
                 _ => {}
             }
             at += 1;
         }
-        Self { lines, blocks, python }
+        Self { lines, blocks, python, left_out }
+    }
+
+    pub(super) fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// Whether there is anything to run.
+    pub(super) fn runs(&self) -> bool {
+        self.steps().next().is_some() || !self.python.is_empty()
     }
 
     pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
@@ -141,8 +165,12 @@ $ two
 out
 ```
 
+```sh no-run: needs a store
+not run
+```
+
 ```sh
-$ not run
+forgotten
 ```
 
 ```python
@@ -168,6 +196,15 @@ $ three
         assert_eq!(page.n_python_lines(), 1);
         let line = PAGE.lines().position(|line| line == "x = 1").unwrap();
         assert_eq!(page.program().trim_end(), format!("{}x = 1", "\n".repeat(line)));
+    }
+
+    #[test]
+    fn blocks_that_are_not_run_have_a_reason_or_none() {
+        let page = Page::parse(PAGE);
+        let reasons: Vec<_> = page.left_out().iter().map(|it| it.reason.as_deref()).collect();
+        assert_eq!(reasons, [Some("needs a store"), None, None]);
+        assert_eq!(PAGE.lines().nth(page.left_out()[1].line), Some("forgotten"));
+        assert!(page.runs() && !Page::parse("```sh no-run: x\n```\n").runs());
     }
 
     #[test]
