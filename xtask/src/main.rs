@@ -15,6 +15,7 @@ mod guide;
 mod kernels;
 mod measure;
 mod ptx;
+mod release;
 mod servers;
 mod shell;
 mod stores;
@@ -39,6 +40,7 @@ enum Chore {
     Kernels(kernels::Options),
     Measure(measure::Options),
     Ptx(ptx::Options),
+    Release(release::Options),
     Servers(servers::Options),
     Stores(stores::Options),
     Test(test_programs::Options),
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Chore::Kernels(options) => kernels::run(&options),
         Chore::Measure(options) => measure::run(&options),
         Chore::Ptx(options) => ptx::run(&options),
+        Chore::Release(options) => release::run(&options),
         Chore::Servers(options) => servers::run(&options),
         Chore::Stores(options) => stores::run(&options),
         Chore::Test(options) => test_programs::run(&options),

@@ -1,0 +1,95 @@
+//! The ways of installing: in which Debian, what is fetched, what is typed.
+
+use std::fmt;
+
+/// A way of installing.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Way {
+    /// The wheel, by pip, in Debian 12 (Python 3.11).
+    Wheel,
+    /// The wheel, by pip, in Debian 13 (Python 3.13).
+    WheelDebian13,
+    /// The command as a binary, in Debian 12.
+    Binary,
+    /// The source package with its crates, by pip, without a network, in Debian 13.
+    Vendored,
+    /// The source package, by `cargo install`, in Debian 13.
+    Cargo,
+}
+
+const PYTHON: &str = "\
+apt-get update -q
+apt-get install -q -y --no-install-recommends python3-venv
+";
+
+/// Debian 13 has rustup; its own Rust is too old.
+const RUST: &str = "\
+apt-get update -q
+apt-get install -q -y --no-install-recommends rustup gcc g++ libc6-dev cmake make nasm python3-venv
+rustup default stable
+";
+
+const MATURIN: &str = "\
+python3 -m venv venv
+venv/bin/pip download --quiet --dest wheels 'maturin>=1.9.4,<2'
+";
+
+impl Way {
+    pub(super) fn suite(self) -> &'static str {
+        match self {
+            Way::Wheel | Way::Binary => "bookworm",
+            Way::WheelDebian13 | Way::Vendored | Way::Cargo => "trixie",
+        }
+    }
+
+    /// Whether installing does without a network.
+    pub(super) fn is_offline(self) -> bool {
+        self != Way::Cargo
+    }
+
+    /// What has to be there before: packages of Debian, a compiler, maturin.
+    pub(super) fn fetch(self) -> String {
+        match self {
+            Way::Wheel | Way::WheelDebian13 => PYTHON.into(),
+            Way::Binary => String::new(),
+            Way::Cargo => RUST.into(),
+            Way::Vendored => format!("{RUST}{MATURIN}"),
+        }
+    }
+
+    pub(super) fn install(self) -> &'static str {
+        match self {
+            Way::Wheel | Way::WheelDebian13 => {
+                "python3 -m venv venv\n\
+                 venv/bin/pip install --no-index /release/*_x86_64.whl\n\
+                 PATH=/root/venv/bin:$PATH\n"
+            }
+            Way::Binary => {
+                "mkdir bin\n\
+                 tar xf /release/*-x86_64-unknown-linux-gnu.tar.gz\n\
+                 cp fdconvert-*/fdconvert bin\n"
+            }
+            Way::Vendored => {
+                "venv/bin/pip install --no-index --find-links wheels /release/*-vendored.tar.gz\n\
+                 PATH=/root/venv/bin:$PATH\n"
+            }
+            Way::Cargo => {
+                "rm /release/*-vendored.tar.gz\n\
+                 tar xf /release/fdconvert-?.?.?.tar.gz\n\
+                 cargo install --path fdconvert-*/ --locked\n"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Way::Wheel => "wheel",
+            Way::WheelDebian13 => "wheel-debian13",
+            Way::Binary => "binary",
+            Way::Vendored => "vendored",
+            Way::Cargo => "cargo",
+        })
+    }
+}
