@@ -1,6 +1,6 @@
 # Short names for what contributors and CI run. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help stores setup demo test readers servers standalone package toy python view view-large peers guide lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
+.PHONY: help stores setup demo test readers servers standalone package toy python view view-large peers guide site release lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
 # The build without C codecs and stores. The Python package and the stores join so that the libraries
@@ -85,6 +85,12 @@ peers: setup ## Measure other loaders beside ours, for docs/benchmarks.md: make 
 guide: ## Run what the README and the guide show.
 	$(CARGO) build --quiet --workspace --bin fdconvert --example fake_driver
 	$(XTASK) guide
+
+site: doc ## Build the book and the pages of both APIs as one folder, target/site; check its links.
+	scripts/make-site.sh
+
+release: setup ## Build what a release consists of into OUT, twice, and compare: make release OUT=DIR
+	$(XTASK) release --out "$(OUT)" --verify
 
 lint: setup lock fmt clippy doc deny ## Everything that is checked without running the code.
 
