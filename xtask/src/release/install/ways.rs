@@ -26,6 +26,7 @@ apt-get install -q -y --no-install-recommends python3-venv
 const RUST: &str = "\
 apt-get update -q
 apt-get install -q -y --no-install-recommends rustup gcc g++ libc6-dev cmake make nasm python3-venv
+rustup set profile minimal
 rustup default stable
 ";
 
