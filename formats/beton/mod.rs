@@ -48,6 +48,8 @@ mod notes;
 mod open;
 #[cfg(feature = "write")]
 mod pages;
+#[cfg(feature = "write")]
+mod place;
 mod reader;
 #[cfg(feature = "write")]
 mod seal;

@@ -8,7 +8,7 @@ use crate::beton::{
 };
 use crate::index::ImageFacts;
 use fdconvert_core::{
-    Codec, Encoded, Error, Message, Result, Sample, Schema, Value, message, named,
+    Codec, Encoded, Error, Message, Origin, Result, Sample, Schema, Value, message, named,
 };
 use std::borrow::Cow;
 
@@ -20,9 +20,15 @@ pub(crate) struct Stored<'a> {
     pub(crate) image: Option<ImageFacts>,
     /// XXH3 of `bytes`, if it is known.
     pub(crate) xxh3: Option<u64>,
+    /// The file that `bytes` are.
+    pub(crate) origin: Option<&'a Origin>,
 }
 
-impl Stored<'_> {
+impl<'a> Stored<'a> {
+    fn new(bytes: Cow<'a, [u8]>) -> Self {
+        Self { bytes, nul: false, image: None, xxh3: None, origin: None }
+    }
+
     pub(crate) fn len(&self) -> u64 {
         self.bytes.len() as u64 + u64::from(self.nul)
     }
@@ -32,6 +38,15 @@ impl Stored<'_> {
     pub(crate) fn space(&self, compat: bool) -> u64 {
         if compat { self.len() } else { self.len().max(1) }
     }
+}
+
+/// Bytes that the values of a sample take from an offset on, with what aligning skips.
+pub(crate) fn space_from(offset: u64, values: &[Stored<'_>], plan: &RunPlan) -> u64 {
+    let end = values.iter().fold(offset, |end, value| {
+        let start = if value.image.is_some() { end.next_multiple_of(plan.align) } else { end };
+        start + value.space(plan.compat)
+    });
+    end - offset
 }
 
 /// The stored values of a sample, in field order, or why they cannot be stored.
@@ -45,13 +60,13 @@ pub(crate) fn stage<'a>(
     for (field, value) in schema.fields.iter().zip(&sample.values) {
         let refuse =
             |what: String| Error::sample(&sample.key, format!("field `{}`: {what}", field.name));
-        let plain =
-            |bytes: &'a [u8]| Stored { bytes: bytes.into(), nul: false, image: None, xxh3: None };
+        let plain = |bytes: &'a [u8]| Stored::new(bytes.into());
         staged.push(match value {
             Value::Int(_) | Value::Float(_) => continue,
             Value::Image(image) => {
                 let facts = check_image(image).map_err(refuse)?;
-                Stored { image: Some(facts), xxh3: image.xxh3, ..plain(&image.bytes) }
+                let (xxh3, origin) = (image.xxh3, image.origin.as_deref());
+                Stored { image: Some(facts), xxh3, origin, ..plain(&image.bytes) }
             }
             Value::Bytes(bytes) | Value::Array(bytes) => plain(bytes),
             Value::Json(json) if json.contains(&0) => {
@@ -60,12 +75,13 @@ pub(crate) fn stage<'a>(
             Value::Json(json) => Stored { nul: true, ..plain(json) },
             Value::Text(string) => {
                 let bytes = text::to_json(string).into_bytes().into();
-                Stored { bytes, nul: true, image: None, xxh3: None }
+                Stored { nul: true, ..Stored::new(bytes) }
             }
             _ => return Err(refuse("a kind of value that a beton does not hold".into())),
         });
     }
-    let space = staged.iter().map(|value| value.space(plan.compat)).sum::<u64>();
+    // Of a page of its own, which starts at a multiple of every alignment.
+    let space = space_from(0, &staged, plan);
     if space > plan.page_bytes {
         let (page_bytes, cure) = (plan.page_bytes, cure(space));
         let what = message!("its {space} bytes do not fit a page of {page_bytes}; {cure}");

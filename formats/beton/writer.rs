@@ -5,7 +5,7 @@ use crate::beton::{
     notes::Notes,
     pages::{Page, store_zeros},
     spool::Spool,
-    stage::{Stored, check_arrays, image_cell, stage},
+    stage::{check_arrays, image_cell, stage},
     target::{Opened, Target},
 };
 use crate::index::{Builder, Region, seal_all};
@@ -22,7 +22,7 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Fills pages in sample order. Keeps a page in memory, and per sample its index entries; of
 /// entry points only those of the page, the others wait in a file beside the unfinished one.
@@ -42,12 +42,14 @@ pub(crate) struct BetonWriter {
     descriptors: Vec<u8>,
     pub(crate) page: Page,
     /// FFCV, and so compat mode, has no page before the first value that takes space.
-    page_is_open: bool,
+    pub(crate) page_is_open: bool,
     pub(crate) index: Builder,
     pub(crate) rows_hash: Xxh3,
     /// Of the samples since the last completed page.
     pub(crate) pending: Record,
     resumed: u64,
+    /// Bytes that are blocks of other files.
+    pub(crate) bytes_shared: u64,
     /// Of an object.
     claim: Option<Claim>,
 }
@@ -98,6 +100,7 @@ impl BetonWriter {
             row_bytes: layout.row_bytes as u64,
             n_regions: layout.n_regions,
             compat: format.compat,
+            align: format.align,
             n_entries: (request.entry_points && !format.compat).then_some(n_images),
         };
         refuse_existing(request.out, request.overwrite, request.stamp)?;
@@ -124,6 +127,7 @@ impl BetonWriter {
             rows_hash: Xxh3::new(),
             pending: Record::default(),
             resumed: 0,
+            bytes_shared: 0,
             claim,
         };
         match writer.replay() {
@@ -197,68 +201,10 @@ impl BetonWriter {
         [&self.header.encode()[..], &self.descriptors].concat()
     }
 
-    /// Puts the values into the page, or into the next when they do not all fit.
-    fn place(&mut self, values: &[Stored<'_>]) -> Result<Vec<Region>> {
-        if self.plan.compat {
-            return self.place_as_ffcv(values);
-        }
-        let space = values.iter().map(|value| value.space(false)).sum::<u64>();
-        if space > self.page.left() {
-            self.complete_page()?;
-        }
-        let mut regions = Vec::with_capacity(values.len());
-        for value in values {
-            regions.push(self.append(value, self.page.position()));
-            if value.len() == 0 {
-                self.page.append(&[0]);
-            }
-        }
-        Ok(regions)
-    }
-
-    /// FFCV allocates value by value, and starts the sample over in a new page when a later one
-    /// does not fit: the earlier ones stay behind, without table entries.
-    fn place_as_ffcv(&mut self, values: &[Stored<'_>]) -> Result<Vec<Region>> {
-        let mut regions = Vec::with_capacity(values.len());
-        // Twice at most: in a fresh page all of them fit, which `stage` has checked.
-        'sample: loop {
-            regions.clear();
-            for value in values {
-                let left = if self.page_is_open { self.page.left() } else { 0 };
-                if value.len() > left {
-                    if self.page_is_open {
-                        self.complete_page()?;
-                    }
-                    self.page_is_open = true;
-                    if !regions.is_empty() {
-                        continue 'sample;
-                    }
-                }
-                // The page before the first one: only empty values can be there.
-                let before = self.page.start - self.plan.page_bytes;
-                let pointer = if self.page_is_open { self.page.position() } else { before };
-                regions.push(self.append(value, pointer));
-            }
-            return Ok(regions);
-        }
-    }
-
-    fn append(&mut self, value: &Stored<'_>, offset: u64) -> Region {
-        self.page.append(&value.bytes);
-        if value.nul {
-            self.page.append(&[0]);
-        }
-        let len = value.len();
-        let stored = self.page.tail(len);
-        let xxh3 = value.xxh3.unwrap_or_else(|| xxh3_64(stored));
-        debug_assert_eq!(xxh3, xxh3_64(stored), "its bytes were changed");
-        Region { offset, len, xxh3, image: value.image }
-    }
-
     /// Writes the page, the rows of the samples that ended in it, and then the journal's record
     /// that they are there.
-    fn complete_page(&mut self) -> Result<()> {
-        self.page.store(&self.target)?;
+    pub(crate) fn complete_page(&mut self) -> Result<()> {
+        self.bytes_shared += self.page.store(&self.target)?;
         self.target.set_len(self.page.end)?;
         let record = Record {
             page: self.page.number,
@@ -360,9 +306,9 @@ impl ShardWriter for BetonWriter {
         let bytes = self.store_tables(data_end)?;
         // Asked again: hours may have passed.
         refuse_existing(&self.out, self.overwrite, self.plan.fingerprint)?;
-        let Self { out, target, spool, notes, index, overwrite, claim, .. } = *self;
+        let Self { out, target, spool, notes, index, overwrite, claim, bytes_shared, .. } = *self;
         let samples = index.n_samples();
-        let summary = ShardSummary { path: out, samples, bytes, skipped };
+        let summary = ShardSummary { path: out, samples, bytes, bytes_shared, skipped };
         match (target, notes) {
             (Target::File(file), Notes::File(journal)) => {
                 commit_file(file, journal, spool, &summary, overwrite)?;
@@ -390,7 +336,7 @@ fn commit_file(
     summary: &ShardSummary,
     overwrite: bool,
 ) -> Result<()> {
-    let ShardSummary { path: out, samples, bytes, skipped } = summary;
+    let ShardSummary { path: out, samples, bytes, skipped, .. } = summary;
     journal.push_end(&file, *bytes, *samples, skipped)?;
     let identity = file.identity();
     let commit = if overwrite { Scratch::commit } else { Scratch::commit_new };

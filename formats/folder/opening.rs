@@ -274,7 +274,7 @@ impl FolderReader {
             let first = self.path(0).unwrap_or_default();
             let path = beside::path_beside(&first, extension);
             let bytes = self.read_bytes(&self.key_of(&first), &path, None)?;
-            Ok(bytes.unwrap_or_default())
+            Ok(bytes.map(|(bytes, _)| bytes).unwrap_or_default())
         };
         self.schema = beside::with_fields(&self.schema, &self.how.beside, read_first)?;
         Ok(self)

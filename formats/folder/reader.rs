@@ -17,10 +17,10 @@ use crate::{
 };
 use bytes::Bytes;
 use fdconvert_core::{
-    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Provenance, Reader,
-    Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
+    Ahead, Encoded, Error, Ignored, Image, ImageHeader, Kind, Message, Named, Origin, Provenance,
+    Reader, Result, Sample, Schema, Source, Splits, Value, message, named, split_named,
 };
-use fdconvert_storage::{Blob, read_file};
+use fdconvert_storage::{Blob, read_with_origin};
 use std::{borrow::Cow, fs, io, os::unix::fs::MetadataExt, path::PathBuf, sync::OnceLock};
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -169,40 +169,45 @@ impl FolderReader {
         key: &str,
         path: &[u8],
         size: Option<u64>,
-    ) -> Result<(ImageHeader, Bytes)> {
-        let bytes = self.read_bytes(key, path, size)?;
-        let bytes = bytes.ok_or_else(|| Error::sample(key, MISSING))?;
+    ) -> Result<(ImageHeader, Bytes, Option<Origin>)> {
+        let read = self.read_bytes(key, path, size)?;
+        let (bytes, origin) = read.ok_or_else(|| Error::sample(key, MISSING))?;
         let header = fdconvert_core::probe::probe(&bytes).map_err(|what| {
             let codec = fdconvert_core::probe::sniff(&bytes);
             let codec = codec.map_or_else(String::new, |codec| format!("{}: ", codec.extension()));
             Error::sample(key, format!("{codec}{what}"))
         })?;
-        Ok((header, bytes))
+        Ok((header, bytes, origin))
     }
 
     /// The value of the file at `path`, beside the image of a sample.
     fn read_beside(&self, key: &str, path: &[u8], kind: &Kind) -> Result<Value<Encoded>> {
         let name = key_of_path(path);
-        let bytes = self.read_bytes(key, path, None)?.ok_or_else(|| {
+        let (bytes, origin) = self.read_bytes(key, path, None)?.ok_or_else(|| {
             let skip = named::ON_ERROR.with("skip");
             let what = message!("{name} is missing beside it; {skip} leaves out such samples");
             Error::sample(key, what)
         })?;
-        members::decode(kind, bytes).map_err(|what| {
+        let mut value = members::decode(kind, bytes).map_err(|what| {
             let is_image = *kind == Kind::Image;
             Error::sample(key, format!("{name}{} {what}", if is_image { ":" } else { "" }))
-        })
+        })?;
+        if let Value::Image(image) = &mut value {
+            image.origin = origin.map(Box::new);
+        }
+        Ok(value)
     }
 
-    /// The bytes of a file; `None` where it is missing.
+    /// The bytes of a file, and what it was where it is one on a disk; `None` where it is missing.
     pub(super) fn read_bytes(
         &self,
         key: &str,
         path: &[u8],
         size: Option<u64>,
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<(Bytes, Option<Origin>)>> {
         if let Some(archive) = &self.archive {
-            return archive.read(key, path, &self.how.limits);
+            let bytes = archive.read(key, path, &self.how.limits)?;
+            return Ok(bytes.map(|bytes| (bytes, None)));
         }
         let path = join(&self.root, path);
         if let Samples::Listed { real, origin, .. } = &self.samples
@@ -222,15 +227,16 @@ impl FolderReader {
         let most = self.how.limits.max_file_bytes;
         let is_away = self.is_away();
         let bytes = match (size, is_away.then(|| self.coming.get(&path)).flatten()) {
-            (_, Some(bytes)) => Ok(Some(bytes)),
+            (_, Some(bytes)) => Ok((bytes, None)),
             // One request.
             (Some(size), None) if is_away && size <= most => {
-                Blob::open_with_len(&path, size).and_then(|blob| blob.read(0, size))
+                let bytes = Blob::open_with_len(&path, size).and_then(|blob| blob.read(0, size));
+                bytes.map(|bytes| (bytes.unwrap_or_default(), None))
             }
-            _ => read_file(&path, most).map(Some),
+            _ => read_with_origin(path, most),
         };
-        let bytes = match bytes {
-            Ok(bytes) => bytes.unwrap_or_default(),
+        let (bytes, origin) = match bytes {
+            Ok(read) => read,
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 return Ok(None);
             }
@@ -239,7 +245,7 @@ impl FolderReader {
         if is_away {
             self.coming.note_read(bytes.len() as u64);
         }
-        Ok(Some(bytes))
+        Ok(Some((bytes, origin)))
     }
 
     /// A sample, each of whose images passes this check.
@@ -276,14 +282,15 @@ impl FolderReader {
                 }
             };
             let size = (path == &*own_path).then(|| self.known_size(index)).flatten();
-            let (header, bytes) = self.read_image(&key, path, size)?;
+            let (header, bytes, origin) = self.read_image(&key, path, size)?;
             self.check_cached(index, &key, bytes.len() as u64)?;
             check(&key, &header, &bytes)?;
             let ImageHeader { codec, width, height, orientation, .. } = header;
             if values.is_empty() {
                 shown = if orientation >= 5 { [height, width] } else { [width, height] };
             }
-            values.push(Value::Image(Encoded::new(codec, width, height, bytes)));
+            let image = Encoded::new(codec, width, height, bytes);
+            values.push(Value::Image(Encoded { origin: origin.map(Box::new), ..image }));
         }
         Ok(Sample { key, values })
     }

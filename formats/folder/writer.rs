@@ -249,7 +249,7 @@ impl ShardWriter for Writer {
             bytes += meta.len() as u64;
         }
         folder.commit(&out)?;
-        Ok(ShardSummary { path: out, samples, bytes, skipped: provenance.skipped })
+        Ok(ShardSummary { path: out, samples, bytes, bytes_shared: 0, skipped: provenance.skipped })
     }
 }
 
@@ -263,7 +263,13 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     let skipped = reader.provenance().map_or_else(Vec::new, |made| made.skipped.clone());
     let samples = reader.len();
     ScratchDir::confirm(&out)?;
-    Ok(Some(ShardSummary { bytes: size_below(&out)?, path: out, samples, skipped }))
+    Ok(Some(ShardSummary {
+        bytes: size_below(&out)?,
+        bytes_shared: 0,
+        path: out,
+        samples,
+        skipped,
+    }))
 }
 
 /// Bytes of all files below a folder.

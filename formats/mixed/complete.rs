@@ -115,7 +115,10 @@ fn parts(
         if let Some(part) = record.part(codec) {
             let path = folder(out, codec).join(format!("{}.tar", wds::stem(shard)?));
             let (samples, bytes, skipped) = (part.samples, part.bytes, Vec::new());
-            parts.push(((*shard).clone(), ShardSummary { path, samples, bytes, skipped }));
+            parts.push((
+                (*shard).clone(),
+                ShardSummary { path, samples, bytes, bytes_shared: 0, skipped },
+            ));
         }
     }
     Ok(parts)

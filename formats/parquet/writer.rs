@@ -87,7 +87,7 @@ pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
     let skipped = reader.provenance().map_or_else(Vec::new, |it| it.skipped.clone());
     let bytes = file_len(request.out)?.unwrap_or_default();
     let (path, samples) = (request.out.to_owned(), reader.len());
-    Ok(Some(ShardSummary { path, samples, bytes, skipped }))
+    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
 }
 
 impl ParquetWriter {
@@ -280,7 +280,7 @@ impl ShardWriter for ParquetWriter {
             }
         })?;
         let (samples, skipped) = (index.n_samples(), provenance.skipped);
-        Ok(ShardSummary { path: out, samples, bytes, skipped })
+        Ok(ShardSummary { path: out, samples, bytes, bytes_shared: 0, skipped })
     }
 }
 

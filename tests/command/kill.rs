@@ -24,10 +24,15 @@ fn source(root: &Path) -> PathBuf {
 }
 
 fn start(source: &Path, out: &Path, threads: &str) -> Child {
+    start_with(source, out, threads, &[])
+}
+
+fn start_with(source: &Path, out: &Path, threads: &str, options: &[&str]) -> Child {
     fdconvert()
         .arg("pack")
         .args([source, out])
         .args(["--encode", "raw", "--page-size", "2MiB", "--threads", threads])
+        .args(options)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -47,10 +52,19 @@ fn wait_for_size(child: &mut Child, partial: &Path, bytes: u64) {
 
 #[test]
 fn killed_at_many_points_it_ends_with_the_same_bytes() {
+    kill_at_many_points(&[]);
+}
+
+#[test]
+fn killed_with_aligned_images_it_ends_with_the_same_bytes() {
+    kill_at_many_points(&["--align", "4096"]);
+}
+
+fn kill_at_many_points(options: &[&str]) {
     let root = tempfile::tempdir().unwrap();
     let source = source(root.path());
     let whole = root.path().join("whole.beton");
-    assert!(start(&source, &whole, "2").wait().unwrap().success());
+    assert!(start_with(&source, &whole, "2", options).wait().unwrap().success());
     let expected = sha256_file(&whole);
 
     let out = root.path().join("killed.beton");
@@ -58,7 +72,7 @@ fn killed_at_many_points_it_ends_with_the_same_bytes() {
     let mut kills = 0;
     for round in 1.. {
         // Each round gets a little further than the one before, with another number of threads.
-        let mut child = start(&source, &out, ["1", "2", "3"][round % 3]);
+        let mut child = start_with(&source, &out, ["1", "2", "3"][round % 3], options);
         wait_for_size(&mut child, &partial, round as u64 * 11_000_000);
         child.kill().unwrap();
         if child.wait().unwrap().success() {

@@ -246,9 +246,10 @@ fn every_layout_is_sent_as_it_is_written() {
     common::ok(&[&"sample", &photos]);
     // Rows of more than a part.
     let many = Path::new("fractal:fractaldb?classes=100&instances=3000&size=13");
-    let layouts: [(&Path, &str); 7] = [
+    let layouts: [(&Path, &str); 8] = [
         (&photos, "--compact"),
         (&photos, "--page-size 2MiB"),
+        (&photos, "--align 4096 --page-size 2MiB --encode raw"),
         (&photos, "--page-size 4MiB --encode raw"),
         (&photos, "--compact --page-size 2MiB --encode raw"),
         (&photos, "--compat ffcv --encode raw"),

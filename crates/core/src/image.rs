@@ -1,4 +1,4 @@
-use crate::Bilevel;
+use crate::{Bilevel, Origin};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -187,13 +187,16 @@ pub struct Encoded {
     /// was made when they came: who stores the bytes need not compute it again, and who changes them
     /// takes it away.
     pub xxh3: Option<u64>,
+    /// The file that holds `bytes` and nothing else, where they came from one: who stores the bytes
+    /// may share its blocks, and who changes them takes it away. In a box as the entry points are.
+    pub origin: Option<Box<Origin>>,
 }
 
 impl Encoded {
     /// An image without entry points.
     #[must_use]
     pub fn new(codec: Codec, width: u32, height: u32, bytes: Bytes) -> Self {
-        Self { codec, width, height, bytes, entry_points: None, xxh3: None }
+        Self { codec, width, height, bytes, entry_points: None, xxh3: None, origin: None }
     }
 }
 

@@ -169,6 +169,7 @@ options! {
     WHERE: Value "where",
 
     // Of formats, which have a dash where the others have an underscore.
+    ALIGN: Value "align",
     COMPACT: Switch "compact",
     COMPAT: Value "compat",
     COMPRESSION: Value "compression",

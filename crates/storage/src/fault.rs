@@ -3,7 +3,9 @@
 //! A fault is armed for the paths below one folder, so that tests of one process do not disturb
 //! each other, and lasts until its guard is dropped.
 use std::{
+    fs::File,
     io,
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -15,6 +17,9 @@ pub enum Operation {
     Read,
     /// Writing, growing and syncing.
     Write,
+    /// Sharing blocks, which is played by copying them until it fails: the file system of a test
+    /// mostly cannot.
+    Share,
 }
 
 struct Fault {
@@ -23,6 +28,8 @@ struct Fault {
     operation: Operation,
     bytes_left: u64,
     kind: io::ErrorKind,
+    /// What happens elsewhere each time.
+    meanwhile: Option<Box<dyn Fn() + Send>>,
 }
 
 static FAULTS: Mutex<(u64, Vec<Fault>)> = Mutex::new((0, Vec::new()));
@@ -40,11 +47,27 @@ impl Drop for Armed {
 
 /// Lets `operation` on files below `below` fail with `kind` once `after_bytes` have gone through.
 pub fn arm(below: &Path, operation: Operation, after_bytes: u64, kind: io::ErrorKind) -> Armed {
+    let below = below.to_path_buf();
+    push(Fault { id: 0, below, operation, bytes_left: after_bytes, kind, meanwhile: None })
+}
+
+/// Lets files below `below` share blocks, and something happen while they do.
+pub fn arm_sharing(below: &Path, meanwhile: impl Fn() + Send + 'static) -> Armed {
+    push(Fault {
+        id: 0,
+        below: below.to_path_buf(),
+        operation: Operation::Share,
+        bytes_left: u64::MAX,
+        kind: io::ErrorKind::Other,
+        meanwhile: Some(Box::new(meanwhile)),
+    })
+}
+
+fn push(fault: Fault) -> Armed {
     let mut guard = faults();
     guard.0 += 1;
     let id = guard.0;
-    let below = below.to_path_buf();
-    guard.1.push(Fault { id, below, operation, bytes_left: after_bytes, kind });
+    guard.1.push(Fault { id, ..fault });
     Armed(id)
 }
 
@@ -56,12 +79,41 @@ pub(crate) fn on_write(path: &Path, bytes: u64) -> io::Result<()> {
     check(path, Operation::Write, bytes)
 }
 
+/// Plays the sharing of blocks where that is armed, with the kernel's conditions.
+pub(crate) fn share(
+    path: &Path,
+    source: &File,
+    out: &File,
+    len: u64,
+    offset: u64,
+) -> Option<io::Result<()>> {
+    let armed =
+        |fault: &Fault| fault.operation == Operation::Share && path.starts_with(&fault.below);
+    if !faults().1.iter().any(armed) {
+        return None;
+    }
+    Some(check(path, Operation::Share, len).and_then(|()| {
+        if [len, offset].iter().any(|number| number % BLOCK_BYTES != 0) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
+        source.read_exact_at(&mut bytes, 0)?;
+        out.write_all_at(&bytes, offset)
+    }))
+}
+
+/// What file systems mostly have.
+const BLOCK_BYTES: u64 = 4096;
+
 fn check(path: &Path, operation: Operation, bytes: u64) -> io::Result<()> {
     for fault in &mut faults().1 {
         if fault.operation == operation && path.starts_with(&fault.below) {
             match fault.bytes_left.checked_sub(bytes) {
                 Some(left) => fault.bytes_left = left,
                 None => return Err(io::Error::from(fault.kind)),
+            }
+            if let Some(meanwhile) = &fault.meanwhile {
+                meanwhile();
             }
         }
     }

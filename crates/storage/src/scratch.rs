@@ -23,6 +23,8 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
+mod share;
+
 /// Returns where the unfinished form of `out` lies: the same folder, the same name, `.partial`
 /// appended.
 #[must_use]
@@ -58,6 +60,7 @@ pub struct Scratch {
     writeback: Mutex<Writeback>,
     /// Of an object what it will be marked with.
     away: Option<Mark>,
+    devices: Mutex<share::Devices>,
 }
 
 /// What an object is marked with: the fingerprint of its run.
@@ -127,6 +130,7 @@ impl Scratch {
                 is_ours: AtomicBool::new(created),
                 writeback: Mutex::default(),
                 away: None,
+                devices: Mutex::default(),
             };
             if !held.is_file() {
                 return Err(refuse(path, "is not a regular file; move it away"));
@@ -165,6 +169,7 @@ impl Scratch {
             is_ours: AtomicBool::new(false),
             writeback: Mutex::default(),
             away: Some(None),
+            devices: Mutex::default(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! Tests through the boundary of the format.
 
+mod aligned;
 mod common;
 mod conformance;
 mod damage;
@@ -9,3 +10,4 @@ mod golden_v1;
 mod large;
 mod resume;
 mod roundtrip;
+mod shared;

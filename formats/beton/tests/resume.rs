@@ -2,7 +2,7 @@
 //! kill and the disk did to its last pages.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use super::common::{compact, compat, create_as, names_in, noise, paged, raw};
+use super::common::{aligned, compact, compat, create_as, names_in, noise, paged, raw};
 use fdconvert_core::{
     Encoded, Error, FieldSpec, Format, Kind, Reader as _, Sample, Schema, Skipped, Source as _,
     Value,
@@ -93,9 +93,13 @@ fn finish(format: &dyn Format, out: &Path, expected: &[u8], case: &str) -> u64 {
     resumed
 }
 
+fn layouts() -> [(&'static str, Box<dyn Format>); 4] {
+    [("paged", paged()), ("compact", compact()), ("compat", compat()), ("aligned", aligned())]
+}
+
 #[test]
 fn killed_anywhere_and_continued() {
-    for (name, format) in [("paged", paged()), ("compact", compact()), ("compat", compat())] {
+    for (name, format) in layouts() {
         let expected = whole(&*format);
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("a.beton");
@@ -125,7 +129,7 @@ fn killed_again_and_again() {
 /// A power failure may have kept any part of either file.
 #[test]
 fn what_the_disk_lost_is_written_again() {
-    for (name, format) in [("paged", paged()), ("compact", compact()), ("compat", compat())] {
+    for (name, format) in layouts() {
         let expected = whole(&*format);
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("a.beton");
@@ -183,6 +187,7 @@ fn another_run_is_left_alone() {
     unchanged();
     refused(start(&*compact(), &out));
     refused(start(&*compat(), &out));
+    refused(start(&*aligned(), &out));
     refused(create_as(&*paged(), &out, &schema(), N_SAMPLES + 1, [7; 16], false));
     unchanged();
     // In use by another run.

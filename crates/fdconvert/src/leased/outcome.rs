@@ -37,6 +37,8 @@ pub(super) fn parse(text: &[u8], out: &Path, fingerprint: [u8; 16]) -> Option<Sh
         path: out.join(path),
         samples,
         bytes,
+        // Only what this run did is counted.
+        bytes_shared: 0,
         skipped,
     })
 }
@@ -48,8 +50,8 @@ mod tests {
     #[test]
     fn a_damaged_note_says_nothing() {
         let out = Path::new("out");
-        let summary =
-            ShardSummary { path: out.join("a.tar"), samples: 3, bytes: 9, skipped: vec![] };
+        let (path, skipped) = (out.join("a.tar"), vec![]);
+        let summary = ShardSummary { path, samples: 3, bytes: 9, bytes_shared: 0, skipped };
         let text = to_text(&summary, out, [7; 16]);
         assert_eq!(parse(&text, out, [7; 16]), Some(summary));
         assert_eq!(parse(&text, out, [8; 16]), None);
