@@ -87,14 +87,7 @@ impl Decoder {
     ) -> Result<Part> {
         let Wanted { region: wanted, shrink, entry_points, luma } = *wanted;
         let header = claim(key, encoded, limits)?;
-        let inside = |from: u32, len: u32, side: u32| len > 0 && len <= side && from <= side - len;
-        if !inside(wanted.x, wanted.width, header.width)
-            || !inside(wanted.y, wanted.height, header.height)
-        {
-            let (width, height) = (header.width, header.height);
-            let what = format!("{wanted:?} does not lie in an image of {width}x{height}");
-            return Err(Error::sample(key, what));
-        }
+        check_inside(key, wanted, &header)?;
         let shrink = if matches!(shrink, 2 | 4 | 8) { shrink } else { 1 };
         let part = match header.codec {
             Codec::Jpeg => {
@@ -113,13 +106,10 @@ impl Decoder {
                 Part { region, shrink, channels, header, notes }
             }
             Codec::Raw => {
-                let channels = header.color.channels();
-                let row = header.width as usize * usize::from(channels);
-                let rows = wanted.y as usize * row..(wanted.y + wanted.height) as usize * row;
+                let (part, rows) = raw_rows(encoded, header, wanted);
                 out.clear();
-                out.extend_from_slice(encoded.bytes.get(rows).unwrap_or_default());
-                let region = Region { x: 0, width: header.width, ..wanted };
-                Part { region, shrink: 1, channels, header, notes: Notes::NONE }
+                out.extend_from_slice(rows);
+                part
             }
             _ => match PlainBmp::of(&encoded.bytes, &header) {
                 Some(bmp) => {
@@ -134,10 +124,58 @@ impl Decoder {
                 }
             },
         };
-        let Region { width, height, .. } = part.region;
-        if out.len() as u64 != Pixels::byte_len(width, height, part.channels) {
-            return Err(Error::sample(key, "decodes to an unexpected number of bytes"));
-        }
+        part.check_len(key, out)?;
         Ok(part)
     }
+}
+
+impl Part {
+    /// The part of an image that [`Decoder::decode_part`] gives for a region, where its pixels lie in
+    /// the stored image as they are and need no copy: that of raw pixels. `None` for all others.
+    ///
+    /// # Errors
+    /// As for `decode_part`.
+    pub fn stored<'a>(
+        key: &str,
+        encoded: &'a Encoded,
+        limits: &Limits,
+        wanted: Region,
+    ) -> Result<Option<(Self, &'a [u8])>> {
+        if encoded.codec != Codec::Raw {
+            return Ok(None);
+        }
+        let header = claim(key, encoded, limits)?;
+        check_inside(key, wanted, &header)?;
+        let (part, rows) = raw_rows(encoded, header, wanted);
+        part.check_len(key, rows)?;
+        Ok(Some((part, rows)))
+    }
+
+    fn check_len(&self, key: &str, pixels: &[u8]) -> Result<()> {
+        let Region { width, height, .. } = self.region;
+        if pixels.len() as u64 != Pixels::byte_len(width, height, self.channels) {
+            return Err(Error::sample(key, "decodes to an unexpected number of bytes"));
+        }
+        Ok(())
+    }
+}
+
+fn check_inside(key: &str, wanted: Region, header: &ImageHeader) -> Result<()> {
+    let inside = |from: u32, len: u32, side: u32| len > 0 && len <= side && from <= side - len;
+    let (width, height) = (header.width, header.height);
+    if inside(wanted.x, wanted.width, width) && inside(wanted.y, wanted.height, height) {
+        return Ok(());
+    }
+    let what = format!("{wanted:?} does not lie in an image of {width}x{height}");
+    Err(Error::sample(key, what))
+}
+
+/// The rows of a region of raw pixels, whole.
+fn raw_rows(encoded: &Encoded, header: ImageHeader, wanted: Region) -> (Part, &[u8]) {
+    let channels = header.color.channels();
+    let row = header.width as usize * usize::from(channels);
+    let rows = wanted.y as usize * row..(wanted.y + wanted.height) as usize * row;
+    let region = Region { x: 0, width: header.width, ..wanted };
+    let part = Part { region, shrink: 1, channels, header, notes: Notes::NONE };
+    (part, encoded.bytes.get(rows).unwrap_or_default())
 }

@@ -3,21 +3,32 @@ use crate::{
     options::Options,
     transform::{Area, Geometry, Region as Decoded, scale_for},
 };
-use fdconvert_codec::{Decoder, Region, Wanted, orient};
+use fdconvert_codec::{self as codec, Decoder, Region, Wanted, orient};
 use fdconvert_core::{Encoded, Pixels, Result};
 
 /// An image whose pixels are decoded, as far as they are needed.
-pub(crate) struct Part {
+pub(crate) struct Part<'a> {
     area: Area,
     channels: u8,
     denominator: u32,
+    /// Its pixels, where they lie in the stored image.
+    stored: Option<&'a [u8]>,
 }
 
-impl Part {
-    /// The same with its pixels.
-    pub(crate) fn region<'a>(&self, pixels: &'a [u8]) -> Decoded<'a> {
-        let Self { area, channels, denominator } = *self;
-        Decoded { pixels, area, channels, denominator }
+impl<'a> Part<'a> {
+    fn new(part: &codec::Part, stored: Option<&'a [u8]>) -> Self {
+        let Region { x, y, width, height } = part.region;
+        let area = Area { x, y, width, height };
+        Self { area, channels: part.channels, denominator: part.shrink.into(), stored }
+    }
+
+    /// The same with its pixels, which are those given here where they were decoded.
+    pub(crate) fn region<'b>(&self, pixels: &'b [u8]) -> Decoded<'b>
+    where
+        'a: 'b,
+    {
+        let Self { area, channels, denominator, stored } = *self;
+        Decoded { pixels: stored.unwrap_or(pixels), area, channels, denominator }
     }
 }
 
@@ -26,54 +37,61 @@ pub(crate) fn upright_size(image: &Encoded, orientation: u8) -> (u32, u32) {
     if orientation >= 5 { (image.height, image.width) } else { (image.width, image.height) }
 }
 
-/// Decodes what a row needs of an image into `pixels`, without alpha.
+/// Decodes what a row needs of an image into `pixels`, without alpha, unless its pixels are there
+/// already.
 ///
 /// # Errors
 /// Those of decoding, naming `key`.
-pub(crate) fn decode(
+pub(crate) fn decode<'a>(
     decoder: &mut Decoder,
-    (key, image): (&str, &Encoded),
+    (key, image): (&str, &'a Encoded),
     orientation: u8,
     geometry: &Geometry,
     options: &Options,
     pixels: &mut Vec<u8>,
-) -> Result<Part> {
+) -> Result<Part<'a>> {
     let part = if orientation > 1 {
         decode_upright(decoder, (key, image), orientation, options, pixels)?
     } else {
         decode_part(decoder, (key, image), geometry, options, pixels)?
     };
+    if part.stored.is_some() {
+        return Ok(part);
+    }
     Ok(Part { channels: drop_alpha(part.channels, pixels), ..part })
 }
 
 /// Decodes as much of an image as is needed.
-fn decode_part(
+fn decode_part<'a>(
     decoder: &mut Decoder,
-    (key, image): (&str, &Encoded),
+    (key, image): (&str, &'a Encoded),
     geometry: &Geometry,
     options: &Options,
     pixels: &mut Vec<u8>,
-) -> Result<Part> {
+) -> Result<Part<'a>> {
     let Area { x, y, width, height } = geometry.needed;
     let area = geometry.area(options.output.size);
     let shrink = scale_for(geometry.rect, (area.width, area.height)) as u8;
     let region = Region { x, y, width, height };
+    if let Some((part, stored)) = codec::Part::stored(key, image, &options.limits, region)?
+        && matches!(part.channels, 1 | 3)
+    {
+        return Ok(Part::new(&part, Some(stored)));
+    }
     let entry_points = image.entry_points.as_deref().map(|stored| &stored[..]);
     let wanted = Wanted { region, shrink, entry_points, luma: false };
     let part = decoder.decode_part_with(key, image, &options.limits, &wanted, pixels)?;
-    let Region { x, y, width, height } = part.region;
-    let area = Area { x, y, width, height };
-    Ok(Part { area, channels: part.channels, denominator: part.shrink.into() })
+    Ok(Part::new(&part, None))
 }
 
 /// Decodes an image and turns it as a whole: rare, and simpler than turning rectangles.
-fn decode_upright(
+fn decode_upright<'a>(
     decoder: &mut Decoder,
-    (key, image): (&str, &Encoded),
+    (key, image): (&str, &'a Encoded),
     orientation: u8,
     options: &Options,
     pixels: &mut Vec<u8>,
-) -> Result<Part> {
+) -> Result<Part<'a>> {
     let (header, channels, _) = decoder.decode_into(key, image, &options.limits, pixels)?;
     let data = std::mem::take(pixels);
     let whole = Pixels { width: header.width, height: header.height, channels, data };
@@ -81,7 +99,7 @@ fn decode_upright(
     *pixels = data;
     let channels = pixels.len() / (width as usize * height as usize).max(1);
     let area = Area { x: 0, y: 0, width, height };
-    Ok(Part { area, channels: channels as u8, denominator: 1 })
+    Ok(Part { area, channels: channels as u8, denominator: 1, stored: None })
 }
 
 /// Drops the alpha channel, as Pillow's `convert("RGB")` does; returns the channels that are left.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use bytes::Bytes;
-use fdconvert_codec::{Decoder, Encoder, JpegOptions, Region, Subsampling};
+use fdconvert_codec::{Decoder, Encoder, JpegOptions, Part, Region, Subsampling};
 use fdconvert_core::{Bilevel, Codec, Encoded, Limits, Pixels};
 use fdconvert_testkit::{
     fixtures::{self, Random, photos, pixels},
@@ -16,6 +16,12 @@ fn check(decoder: &mut Decoder, image: &Encoded, wanted: Region, shrink: u8) {
     let limits = Limits::DEFAULT;
     let mut out = Vec::new();
     let part = decoder.decode_part("part", image, &limits, wanted, shrink, &mut out).unwrap();
+    let stored = Part::stored("part", image, &limits, wanted).unwrap();
+    assert_eq!(stored.is_some(), image.codec == Codec::Raw);
+    if let Some(stored) = stored {
+        assert_eq!(stored, (part, &out[..]), "what lies there");
+        assert!(image.bytes.as_ptr_range().contains(&stored.1.as_ptr()));
+    }
     let (width, height) = (image.width, image.height);
     let all = Region { x: 0, y: 0, width, height };
     let mut whole_out = Vec::new();
