@@ -140,13 +140,17 @@ impl Counter {
     }
 }
 
+/// Copies of memory without string instructions: callgrind counts each byte of these, and the C
+/// library takes them or not by where in its page a copy begins.
+const TUNABLES: &str = "glibc.cpu.hwcaps=-ERMS,-FSRM";
+
 /// Valgrind without the settings of the one who runs it, and with an environment that is the same
 /// everywhere. Rayon's threads would be as many as there are processors.
 fn valgrind(arguments: &[&str]) -> Result<Command> {
     let path = std::env::var_os("PATH").context("PATH is not set")?;
     let mut command = Command::new("valgrind");
     command.env_clear().env("PATH", path).env("LC_ALL", "C").env("RAYON_NUM_THREADS", "1");
-    command.args(arguments);
+    command.env("GLIBC_TUNABLES", TUNABLES).args(arguments);
     Ok(command)
 }
 
