@@ -29,8 +29,12 @@ pub(super) fn run(
         };
         let (slowed, plain) = (count(&planted)?, count(&Planted::default())?);
         let all = |found: &Comparison, verdict| found.names(verdict).len() == paths.len();
-        n_caught += usize::from(all(&slowed, Verdict::Slower));
-        n_passed += usize::from(all(&plain, Verdict::Same));
+        let (caught, passed) = (all(&slowed, Verdict::Slower), all(&plain, Verdict::Same));
+        n_caught += usize::from(caught);
+        n_passed += usize::from(passed);
+        let told = |done, what| if done { what } else { "missed" };
+        let (caught, passed) = (told(caught, "caught"), told(passed, "passed"));
+        println!("run {} of {n_runs}: {caught}, {passed}", number + 1);
         for (ranges, found) in ranges.iter_mut().zip([&plain, &slowed]) {
             widen(ranges, found);
         }
