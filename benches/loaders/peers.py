@@ -7,7 +7,8 @@
     peers.py write                              tables and charts into the documentation
 
 `install` makes an environment for each file of `requirements`, as the loaders need versions that do not
-agree, with fdconvert of this checkout; `--python GROUP=PATH` of the others names one that exists.
+agree, and builds fdconvert of this checkout for `torch`; `--python GROUP=PATH` of the others names one
+that exists.
 What cannot be installed or does not run is named in the record and in the tables, with its reason.
 """
 
@@ -70,7 +71,8 @@ def install(args):
                 done = subprocess.run([*pip, *line.split()])
                 if done.returncode:
                     print(f"left out: {line} ({file.name})", file=sys.stderr)
-        subprocess.run([*pip, "--no-deps", str(ROOT)], check=True)
+        if file.stem == "torch":
+            subprocess.run([*pip, "--no-deps", str(ROOT)], check=True)
 
 
 def prepare(args):
