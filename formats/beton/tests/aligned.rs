@@ -9,7 +9,7 @@ use crate::index::Index;
 use bytes::Bytes;
 use fdconvert_core::{
     Codec, Common, Create, Encoded, Error, FieldSpec, Format, Kind, Provenance, Reader as _,
-    Sample, Schema, Shard, Source as _, Value,
+    Sample, Schema, Shard, Value,
 };
 use proptest::prelude::*;
 
