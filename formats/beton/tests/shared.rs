@@ -5,8 +5,7 @@
 
 use super::common::{aligned, beton, create, names_in, noise, paged};
 use fdconvert_core::{
-    Codec, Encoded, FieldSpec, FileState, Format, Kind, Origin, Reader as _, Sample, Schema,
-    ShardSummary, Source as _, Value,
+    Codec, Encoded, FieldSpec, FileState, Format, Kind, Origin, Sample, Schema, ShardSummary, Value,
 };
 use fdconvert_storage::fault::{self, Operation};
 use std::{
@@ -170,10 +169,11 @@ fn a_refused_request_is_not_made_again() {
 #[test]
 fn a_file_that_was_changed_is_not_shared() {
     let other = || vec![7; LENS[5]];
-    let changes: [(&str, &dyn Fn(&Path)); 6] = [
+    type Change<'a> = (&'a str, &'a dyn Fn(&Path));
+    let changes: [Change<'_>; 6] = [
         ("other bytes of the same length", &|path| fs::write(path, other()).unwrap()),
         ("the same bytes, written again", &|path| {
-            fs::write(path, fs::read(path).unwrap()).unwrap()
+            fs::write(path, fs::read(path).unwrap()).unwrap();
         }),
         ("cut", &|path| fs::write(path, b"short").unwrap()),
         ("its time set back", &|path| {
