@@ -146,7 +146,7 @@ fn the_array_script_of_the_guide_works() {
     plan(root.path(), &source);
     fs::rename(root.path().join("p.fdplan"), root.path().join("train.fdplan")).unwrap();
     let guide = include_str!("../../docs/guide/cluster.md");
-    let script = guide.split("```sh\n").find(|block| block.starts_with("#!/bin/bash")).unwrap();
+    let script = &guide[guide.find("#!/bin/bash").unwrap()..];
     let script = script.split("```").next().unwrap();
     fs::write(root.path().join("pack.sbatch"), script).unwrap();
     let bin = Path::new(env!("CARGO_BIN_EXE_fdconvert")).parent().unwrap();

@@ -106,7 +106,9 @@ def test_the_command_starts_ray_or_says_what_is_missing(
 
 def program_of_the_guide(package: str) -> str:
     guide = (Path(__file__).parents[3] / "docs/guide/cluster.md").read_text(encoding="utf-8")
-    blocks = [block.split("```")[0] for block in guide.split("```python no-run\n")[1:]]
+    blocks = [block.split("```")[0] for block in guide.split("```python no-run: ")[1:]]
+    # Without the reason.
+    blocks = [block.split("\n", 1)[1] for block in blocks]
     return next(block for block in blocks if package in block)
 
 
