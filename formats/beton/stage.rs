@@ -65,7 +65,7 @@ pub(crate) fn stage<'a>(
             Value::Int(_) | Value::Float(_) => continue,
             Value::Image(image) => {
                 let facts = check_image(image).map_err(refuse)?;
-                let (xxh3, origin) = (image.xxh3, image.origin.as_deref());
+                let (xxh3, origin) = (image.xxh3, image.origin());
                 Stored { image: Some(facts), xxh3, origin, ..plain(&image.bytes) }
             }
             Value::Bytes(bytes) | Value::Array(bytes) => plain(bytes),

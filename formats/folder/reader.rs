@@ -192,8 +192,8 @@ impl FolderReader {
             let is_image = *kind == Kind::Image;
             Error::sample(key, format!("{name}{} {what}", if is_image { ":" } else { "" }))
         })?;
-        if let Value::Image(image) = &mut value {
-            image.origin = origin.map(Box::new);
+        if let Value::Image(image) = value {
+            value = Value::Image(image.with_origin(origin));
         }
         Ok(value)
     }
@@ -290,7 +290,7 @@ impl FolderReader {
                 shown = if orientation >= 5 { [height, width] } else { [width, height] };
             }
             let image = Encoded::new(codec, width, height, bytes);
-            values.push(Value::Image(Encoded { origin: origin.map(Box::new), ..image }));
+            values.push(Value::Image(image.with_origin(origin)));
         }
         Ok(Sample { key, values })
     }

@@ -178,33 +178,83 @@ pub struct Encoded {
     pub height: u32,
     /// The stored bytes.
     pub bytes: Bytes,
-    /// Where a decoder may start inside this JPEG, as `fdconvert-jpeg` makes them; a format that can
-    /// stores them beside the image. A [`Reader`](crate::Reader) gives them apart from the image,
-    /// as most who read images do not want them: [`Reader::entry_points`](crate::Reader::entry_points).
-    /// In a box, because samples are moved often and few have them.
-    pub entry_points: Option<Box<Bytes>>,
     /// XXH3 (64 bits, seed 0) of `bytes`, where it was compared with the one that a dataset has, or
     /// was made when they came: who stores the bytes need not compute it again, and who changes them
     /// takes it away.
     pub xxh3: Option<u64>,
-    /// The file that holds `bytes` and nothing else, where they came from one: who stores the bytes
-    /// may share its blocks, and who changes them takes it away. In a box as the entry points are.
-    pub origin: Option<Box<Origin>>,
+    /// What few images have: who changes `bytes` takes it away. In one box, because samples are moved
+    /// and dropped often.
+    pub beside: Option<Box<Beside>>,
+}
+
+/// What may come with the bytes of an image.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Where a decoder may start inside this JPEG, as `fdconvert-jpeg` makes them; a format that can
+    /// stores them beside the image. A [`Reader`](crate::Reader) gives them apart from the image,
+    /// as most who read images do not want them: [`Reader::entry_points`](crate::Reader::entry_points).
+    pub entry_points: Option<Bytes>,
+    /// The file that holds the bytes and nothing else, where they came from one: who stores them may
+    /// share its blocks.
+    pub origin: Option<Origin>,
 }
 
 impl Encoded {
-    /// An image without entry points.
+    /// An image with nothing beside it.
     #[must_use]
     pub fn new(codec: Codec, width: u32, height: u32, bytes: Bytes) -> Self {
-        Self { codec, width, height, bytes, entry_points: None, xxh3: None, origin: None }
+        Self { codec, width, height, bytes, xxh3: None, beside: None }
+    }
+
+    /// The [entry points](Beside::entry_points) that come with it.
+    #[must_use]
+    pub fn entry_points(&self) -> Option<&Bytes> {
+        self.beside.as_ref()?.entry_points.as_ref()
+    }
+
+    /// The [file](Beside::origin) that it is.
+    #[must_use]
+    pub fn origin(&self) -> Option<&Origin> {
+        self.beside.as_ref()?.origin.as_ref()
+    }
+
+    /// The same with these entry points, or none, beside it.
+    #[must_use]
+    pub fn with_entry_points(mut self, entry_points: Option<Bytes>) -> Self {
+        self.set_entry_points(entry_points);
+        self
+    }
+
+    /// Puts entry points beside it, or takes them away.
+    pub fn set_entry_points(&mut self, entry_points: Option<Bytes>) {
+        match (&mut self.beside, entry_points) {
+            (Some(beside), entry_points) => beside.entry_points = entry_points,
+            (None, None) => {}
+            (beside, entry_points) => {
+                *beside = Some(Box::new(Beside { entry_points, origin: None }));
+            }
+        }
+    }
+
+    /// The same as the bytes of that file, if there is one.
+    #[must_use]
+    pub fn with_origin(mut self, origin: Option<Origin>) -> Self {
+        match (&mut self.beside, origin) {
+            (Some(beside), origin) => beside.origin = origin,
+            (None, None) => {}
+            (beside, origin) => {
+                *beside = Some(Box::new(Beside { entry_points: None, origin }));
+            }
+        }
+        self
     }
 }
 
 /// What is known of the bytes makes no difference.
 impl PartialEq for Encoded {
     fn eq(&self, other: &Self) -> bool {
-        (self.codec, self.width, self.height, &self.bytes, &self.entry_points)
-            == (other.codec, other.width, other.height, &other.bytes, &other.entry_points)
+        (self.codec, self.width, self.height, &self.bytes, self.entry_points())
+            == (other.codec, other.width, other.height, &other.bytes, other.entry_points())
     }
 }
 

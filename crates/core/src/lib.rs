@@ -54,7 +54,7 @@ pub use format::{
     ShardWriter,
 };
 pub use ignored::Ignored;
-pub use image::{Codec, Color, Encoded, Image, ImageHeader, Pixels};
+pub use image::{Beside, Codec, Color, Encoded, Image, ImageHeader, Pixels};
 pub use lanes::LanesImage;
 pub use limits::{Limits, MaxDecompressed};
 pub use message::{Message, Style};

@@ -59,11 +59,9 @@ impl Fetched {
     /// The same with bytes of its own: those of a reader hold a whole map or block.
     pub(crate) fn owned(self) -> Self {
         let copy = |bytes: &Bytes| Bytes::copy_from_slice(bytes);
-        let (bytes, entry_points) = (
-            copy(&self.image.bytes),
-            self.image.entry_points.as_deref().map(|stored| Box::new(copy(stored))),
-        );
-        Self { image: Encoded { bytes, entry_points, ..self.image }, is_owned: true, ..self }
+        let entry_points = self.image.entry_points().map(copy);
+        let image = Encoded { bytes: copy(&self.image.bytes), beside: None, ..self.image };
+        Self { image: image.with_entry_points(entry_points), is_owned: true, ..self }
     }
 }
 
@@ -383,7 +381,9 @@ impl Datasets {
         // Damage there is no damage of the image, which only takes longer without them; `verify`
         // finds it.
         let stored = part.reader.entry_points(index, part.image).unwrap_or_default();
-        image.entry_points = stored.map(Box::new);
+        // Of no use here is which file it was.
+        image.beside = None;
+        image.set_entry_points(stored);
         Ok(Fetched { key, image, values, is_owned: false })
     }
 

@@ -44,9 +44,8 @@ impl Stage {
             let bytes = [&HEAD[..], &noise(number as u64, LENS[number] - HEAD.len())].concat();
             fs::write(&path, &bytes).unwrap();
             let image = Encoded::new(Codec::Jpeg, 5, 7, bytes.into());
-            let origin = Some(Box::new(origin(&path)));
             let note = Value::Text("n".repeat(number));
-            let values = vec![Value::Image(Encoded { origin, ..image }), note];
+            let values = vec![Value::Image(image.with_origin(Some(origin(&path)))), note];
             Sample { key: format!("{number}.jpg"), values }
         });
         let samples = samples.collect();
@@ -83,7 +82,7 @@ impl Stage {
         for sample in &self.samples {
             let mut sample = sample.clone();
             if let Value::Image(image) = &mut sample.values[0] {
-                image.origin = None;
+                image.beside = None;
             }
             writer.write(&sample).unwrap();
         }

@@ -171,9 +171,8 @@ mod tests {
         entry_points: Option<&'static [u8]>,
         fields: Option<Arc<[FieldValue]>>,
     ) -> Fetched {
-        let entry_points = entry_points.map(|it| Box::new(Bytes::from_static(it)));
         let image = Encoded::new(Codec::Jpeg, 40, 30, Bytes::from_static(bytes));
-        let image = Encoded { entry_points, ..image };
+        let image = image.with_entry_points(entry_points.map(Bytes::from_static));
         let values = RowValues { label: -4, fields };
         Fetched { key: "a\nb".into(), values, image, is_owned: false }
     }

@@ -63,7 +63,7 @@ impl Copies {
 /// Hands over a sample as bytes, in four parts.
 pub(crate) fn with_parts<T>(fetched: &Fetched, take: impl FnOnce([&[u8]; 4]) -> T) -> T {
     let image = &fetched.image;
-    let entry_points = image.entry_points.as_deref();
+    let entry_points = image.entry_points();
     let fields = fetched.values.fields.as_deref().map(fields::to_bytes);
     let head = Head {
         key: fetched.key.clone(),
@@ -95,9 +95,8 @@ pub(crate) fn parse(copy: Bytes) -> Option<Fetched> {
         Some(_) => Some(fields::from_bytes(stored)?),
         None => None,
     };
-    let entry_points = head.has_entry_points.then(|| Box::new(copy.slice(end..)));
-    let image =
-        Encoded { entry_points, ..Encoded::new(head.codec, head.width, head.height, bytes) };
+    let image = Encoded::new(head.codec, head.width, head.height, bytes);
+    let image = image.with_entry_points(head.has_entry_points.then(|| copy.slice(end..)));
     let values = RowValues { label: head.label, fields };
     Some(Fetched { key: head.key, values, image, is_owned: true })
 }

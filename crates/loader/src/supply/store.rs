@@ -182,9 +182,9 @@ impl Store {
                 datasets.verify_row(located)?;
             }
             let mut fetched = self.fetch_with_fields(datasets, located)?;
-            if let Some(entry_points) = &mut fetched.image.entry_points {
-                **entry_points = Bytes::copy_from_slice(entry_points);
-            }
+            let entry_points = fetched.image.entry_points();
+            let entry_points = entry_points.map(|stored| Bytes::copy_from_slice(stored));
+            fetched.image.set_entry_points(entry_points);
             Ok(fetched)
         })?;
         let extent = datasets
