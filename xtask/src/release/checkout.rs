@@ -21,6 +21,7 @@ const UNSET: [&str; 4] = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_", "MA
 /// The sources of the commit, and where things are built from them.
 pub(super) struct Checkout {
     source: PathBuf,
+    /// What cargo builds, in a folder for each of the two that name linkers.
     target: PathBuf,
     cargo_home: PathBuf,
     /// What is in between.
@@ -91,13 +92,20 @@ impl Checkout {
 
     /// The command of a machine, as it was linked.
     pub(super) fn linked(&self, machine: Machine) -> PathBuf {
-        self.target.join(machine.triple()).join("release/fdconvert")
+        self.target.join("command").join(machine.triple()).join("release/fdconvert")
     }
 
     /// A command in an environment in which the folders of this build have fixed names.
     pub(super) fn command(&self, program: &Path, tools: &Tools) -> Result<Command> {
+        self.builder(program, "other", tools)
+    }
+
+    /// The same, which builds into a folder of its own: maturin and cargo-zigbuild name different
+    /// linkers, and would build what the other one has built over and over.
+    fn builder(&self, program: &Path, target: &str, tools: &Tools) -> Result<Command> {
+        let target = self.target.join(target);
         let named =
-            [(&self.source, "/fdconvert"), (&self.cargo_home, "/cargo"), (&self.target, "/target")];
+            [(&self.source, "/fdconvert"), (&self.cargo_home, "/cargo"), (&target, "/target")];
         let (mut rust, mut c) = (Vec::new(), Vec::new());
         for (folder, name) in named {
             let folder = text(folder)?;
@@ -118,7 +126,7 @@ impl Checkout {
             .env_remove("RUSTFLAGS")
             .env("PATH", tools.path()?)
             .env("CARGO_HOME", &self.cargo_home)
-            .env("CARGO_TARGET_DIR", &self.target)
+            .env("CARGO_TARGET_DIR", &target)
             .env("CARGO_INCREMENTAL", "0")
             .env("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}"))
             .env("CFLAGS", c.join(" "))
@@ -131,7 +139,7 @@ impl Checkout {
     pub(super) fn wheel(&self, machine: Machine, tools: &Tools) -> Result<()> {
         let (major, minor) = GLIBC;
         let out = self.work.join(format!("wheel-{machine}"));
-        let mut maturin = self.command(&tools.program("maturin"), tools)?;
+        let mut maturin = self.builder(&tools.program("maturin"), "wheel", tools)?;
         maturin
             .args(["build", "--release", "--locked", "--zig", "--target", &machine.triple()])
             .args(["--compatibility", &format!("manylinux_{major}_{minor}"), "--out"])
@@ -143,7 +151,7 @@ impl Checkout {
     /// Builds the command of a machine, with the list of what it is made of inside.
     pub(super) fn program(&self, machine: Machine, tools: &Tools) -> Result<()> {
         let (major, minor) = GLIBC;
-        let mut cargo = self.command(Path::new(&workspace::cargo()), tools)?;
+        let mut cargo = self.builder(Path::new(&workspace::cargo()), "command", tools)?;
         cargo.args(["auditable", "zigbuild", "--release", "--locked", "--target"]);
         cargo.arg(format!("{}.{major}.{minor}", machine.triple()));
         // With the package of the wheel, so that libraries have the same features and are built once.

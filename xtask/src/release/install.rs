@@ -1,7 +1,7 @@
 //! Installs the files of a release where nothing is, as their users would, and packs a dataset.
 //!
-//! Each way of installing gets a Debian of its own, made by debootstrap (which takes root), or an
-//! environment of a Python on this machine. What comes from a registry is fetched before the
+//! Each way of installing gets a Debian or Ubuntu of its own, made by debootstrap (which takes root),
+//! or an environment of a Python on this machine. What comes from a registry is fetched before the
 //! network is taken away, where a way promises to do without.
 
 use std::{
@@ -20,7 +20,7 @@ use crate::{
 
 mod ways;
 
-use ways::Way;
+use ways::{System, Way};
 
 /// Install the files of a release in clean systems, and pack a dataset there.
 #[derive(clap::Args)]
@@ -28,7 +28,7 @@ pub(super) struct Options {
     /// Folder with the files.
     #[arg(long)]
     from: PathBuf,
-    /// Ways of installing, each in a Debian of its own; takes root and debootstrap.
+    /// Ways of installing, each in a system of its own; takes root and debootstrap.
     #[arg(long, value_delimiter = ',')]
     ways: Vec<Way>,
     /// Pythons of this machine to install the wheel for, without NumPy and with it.
@@ -64,7 +64,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     let mut seconds = Vec::new();
     for way in &options.ways {
         let start = Instant::now();
-        let installing = debian(*way, &from, &target)?;
+        let installing = system(*way, &from, &target)?;
         seconds.push((way.to_string(), start.elapsed().as_secs_f64(), installing));
     }
     for python in &options.pythons {
@@ -79,15 +79,16 @@ pub(super) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Installs in a Debian that has only what `debootstrap --variant=minbase` brings. Returns the
+/// Installs in a system that has only what `debootstrap --variant=minbase` brings. Returns the
 /// seconds from when all that is fetched was there.
-fn debian(way: Way, from: &Path, target: &Path) -> Result<f64> {
-    let base = target.join(way.suite());
+fn system(way: Way, from: &Path, target: &Path) -> Result<f64> {
+    let System { suite, mirror, components } = way.system();
+    let base = target.join(suite);
     if !base.join("etc/debian_version").is_file() {
         folders::remove(&base)?;
         let mut debootstrap = Command::new("debootstrap");
-        debootstrap.args(["--variant=minbase", "--include=ca-certificates", way.suite()]);
-        shell::run(debootstrap.arg(&base).arg("http://deb.debian.org/debian"))?;
+        debootstrap.args(["--variant=minbase", "--include=ca-certificates", "--components"]);
+        shell::run(debootstrap.args([components, suite]).arg(&base).arg(mirror))?;
     }
     let root = target.join(format!("{way}"));
     folders::remove(&root)?;

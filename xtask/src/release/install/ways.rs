@@ -1,4 +1,4 @@
-//! The ways of installing: in which Debian, what is fetched, what is typed.
+//! The ways of installing: in which system, what is fetched, what is typed.
 
 use std::fmt;
 
@@ -9,8 +9,12 @@ pub(super) enum Way {
     Wheel,
     /// The wheel, by pip, in Debian 13 (Python 3.13).
     WheelDebian13,
+    /// The wheel, by pip, in Ubuntu 24.04 (Python 3.12).
+    WheelUbuntu,
     /// The command as a binary, in Debian 12.
     Binary,
+    /// The command as a binary, in Ubuntu 22.04.
+    BinaryUbuntu,
     /// The source package with its crates, by pip, without a network, in Debian 13.
     Vendored,
     /// The source package, by `cargo install`, in Debian 13.
@@ -35,11 +39,30 @@ python3 -m venv venv
 venv/bin/pip download --quiet --dest wheels 'maturin>=1.9.4,<2'
 ";
 
+/// A system that debootstrap makes.
+#[derive(Clone, Copy)]
+pub(super) struct System {
+    pub(super) suite: &'static str,
+    pub(super) mirror: &'static str,
+    /// Ubuntu has the environments of Python in `universe`.
+    pub(super) components: &'static str,
+}
+
+const fn debian(suite: &'static str) -> System {
+    System { suite, mirror: "http://deb.debian.org/debian", components: "main" }
+}
+
+const fn ubuntu(suite: &'static str) -> System {
+    System { suite, mirror: "http://archive.ubuntu.com/ubuntu", components: "main,universe" }
+}
+
 impl Way {
-    pub(super) fn suite(self) -> &'static str {
+    pub(super) fn system(self) -> System {
         match self {
-            Way::Wheel | Way::Binary => "bookworm",
-            Way::WheelDebian13 | Way::Vendored | Way::Cargo => "trixie",
+            Way::Wheel | Way::Binary => debian("bookworm"),
+            Way::WheelDebian13 | Way::Vendored | Way::Cargo => debian("trixie"),
+            Way::WheelUbuntu => ubuntu("noble"),
+            Way::BinaryUbuntu => ubuntu("jammy"),
         }
     }
 
@@ -48,11 +71,11 @@ impl Way {
         self != Way::Cargo
     }
 
-    /// What has to be there before: packages of Debian, a compiler, maturin.
+    /// What has to be there before: packages of the system, a compiler, maturin.
     pub(super) fn fetch(self) -> String {
         match self {
-            Way::Wheel | Way::WheelDebian13 => PYTHON.into(),
-            Way::Binary => String::new(),
+            Way::Wheel | Way::WheelDebian13 | Way::WheelUbuntu => PYTHON.into(),
+            Way::Binary | Way::BinaryUbuntu => String::new(),
             Way::Cargo => RUST.into(),
             Way::Vendored => format!("{RUST}{MATURIN}"),
         }
@@ -60,12 +83,12 @@ impl Way {
 
     pub(super) fn install(self) -> &'static str {
         match self {
-            Way::Wheel | Way::WheelDebian13 => {
+            Way::Wheel | Way::WheelDebian13 | Way::WheelUbuntu => {
                 "python3 -m venv venv\n\
                  venv/bin/pip install --no-index /release/*_x86_64.whl\n\
                  PATH=/root/venv/bin:$PATH\n"
             }
-            Way::Binary => {
+            Way::Binary | Way::BinaryUbuntu => {
                 "mkdir bin\n\
                  tar xf /release/*-x86_64-unknown-linux-gnu.tar.gz\n\
                  cp fdconvert-*/fdconvert bin\n"
@@ -88,7 +111,9 @@ impl fmt::Display for Way {
         f.write_str(match self {
             Way::Wheel => "wheel",
             Way::WheelDebian13 => "wheel-debian13",
+            Way::WheelUbuntu => "wheel-ubuntu",
             Way::Binary => "binary",
+            Way::BinaryUbuntu => "binary-ubuntu",
             Way::Vendored => "vendored",
             Way::Cargo => "cargo",
         })
