@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures other loaders beside ours, and writes tables, charts and the record of docs/benchmarks.md.
 # Environments and the prepared images stay in WORK (target/peers) for the next time; some 20 GB.
+# WHEEL names an fdconvert that is built already, and ROUNDS=0 leaves it at that.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,8 +10,17 @@ work=${WORK:-target/peers}
 python=$work/venvs/torch/bin/python
 peers() { "$1" benches/loaders/peers.py --venvs "$work/venvs" "${@:2}"; }
 
-[ -x "$python" ] || peers "${PYTHON:-python3}" install
-[ -d "$work/data" ] || peers "$python" prepare "$images" "$work/data"
+# What an interrupted run has installed is kept, and what it has prepared is made again.
+if [ ! -e "$work/installed" ]; then
+  peers "${PYTHON:-python3}" install ${WHEEL:+--wheel "$WHEEL"}
+  touch "$work/installed"
+fi
+if [ ! -e "$work/prepared" ]; then
+  rm -rf "$work/data"
+  peers "$python" prepare "$images" "$work/data"
+  touch "$work/prepared"
+fi
+[ "${ROUNDS:-5}" -gt 0 ] || exit 0
 rm -f docs/peers/record.json
 mkdir -p docs/peers
 for ((round = 0; round < ${ROUNDS:-5}; round++)); do

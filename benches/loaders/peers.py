@@ -7,8 +7,8 @@
     peers.py write                              tables and charts into the documentation
 
 `install` makes an environment for each file of `requirements`, as the loaders need versions that do not
-agree, and builds fdconvert of this checkout for `torch`; `--python GROUP=PATH` of the others names one
-that exists.
+agree, and builds fdconvert of this checkout for `torch`, unless `--wheel` names one that is built;
+`--python GROUP=PATH` of the others names one that exists.
 What cannot be installed or does not run is named in the record and in the tables, with its reason.
 """
 
@@ -72,7 +72,7 @@ def install(args):
                 if done.returncode:
                     print(f"left out: {line} ({file.name})", file=sys.stderr)
         if file.stem == "torch":
-            subprocess.run([*pip, "--no-deps", str(ROOT)], check=True)
+            subprocess.run([*pip, "--no-deps", str(args.wheel or ROOT)], check=True)
 
 
 def prepare(args):
@@ -247,6 +247,7 @@ parser.add_argument("--venvs", type=Path, default=ROOT / "target/peers/venvs")
 parser.add_argument("--python", type=pair, action="append", default=[], metavar="GROUP=PATH")
 commands = parser.add_subparsers(required=True)
 command = commands.add_parser("install")
+command.add_argument("--wheel", type=Path, help="fdconvert as it is built already")
 command.set_defaults(run=install)
 command = commands.add_parser("prepare")
 command.add_argument("images", type=Path)

@@ -82,13 +82,13 @@ pub(super) fn run(options: &Options) -> Result<()> {
 /// Installs in a system that has only what `debootstrap --variant=minbase` brings. Returns the
 /// seconds from when all that is fetched was there.
 fn system(way: Way, from: &Path, target: &Path) -> Result<f64> {
-    let System { suite, mirror, components } = way.system();
+    let System { suite, mirror, components, script: setup } = way.system();
     let base = target.join(suite);
     if !base.join("etc/debian_version").is_file() {
         folders::remove(&base)?;
         let mut debootstrap = Command::new("debootstrap");
         debootstrap.args(["--variant=minbase", "--include=ca-certificates", "--components"]);
-        shell::run(debootstrap.args([components, suite]).arg(&base).arg(mirror))?;
+        shell::run(debootstrap.args([components, suite]).arg(&base).args([mirror, setup]))?;
     }
     let root = target.join(format!("{way}"));
     folders::remove(&root)?;

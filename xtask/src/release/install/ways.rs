@@ -46,14 +46,18 @@ pub(super) struct System {
     pub(super) mirror: &'static str,
     /// Ubuntu has the environments of Python in `universe`.
     pub(super) components: &'static str,
+    /// The script of debootstrap, which may be older than the suite.
+    pub(super) script: &'static str,
 }
 
 const fn debian(suite: &'static str) -> System {
-    System { suite, mirror: "http://deb.debian.org/debian", components: "main" }
+    System { suite, mirror: "http://deb.debian.org/debian", components: "main", script: "sid" }
 }
 
+/// By TLS, because Debian has no package of the keys that Ubuntu's archive is signed with.
 const fn ubuntu(suite: &'static str) -> System {
-    System { suite, mirror: "http://archive.ubuntu.com/ubuntu", components: "main,universe" }
+    let mirror = "https://archive.ubuntu.com/ubuntu";
+    System { suite, mirror, components: "main,universe", script: "jammy" }
 }
 
 impl Way {
