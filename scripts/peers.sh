@@ -10,10 +10,13 @@ work=${WORK:-target/peers}
 python=$work/venvs/torch/bin/python
 peers() { "$1" benches/loaders/peers.py --venvs "$work/venvs" "${@:2}"; }
 
-# What an interrupted run has installed is kept, and what it has prepared is made again.
-if [ ! -e "$work/installed" ]; then
+# What is measured is this commit, or WHEEL: another one is installed over what an earlier run left.
+# What an interrupted run has prepared is made again.
+wanted=${WHEEL:+$(sha256sum <"$WHEEL")}
+wanted=${wanted:-$(git rev-parse HEAD)}
+if [ "$(cat "$work/installed" 2>/dev/null)" != "$wanted" ]; then
   peers "${PYTHON:-python3}" install ${WHEEL:+--wheel "$WHEEL"}
-  touch "$work/installed"
+  echo "$wanted" >"$work/installed"
 fi
 if [ ! -e "$work/prepared" ]; then
   rm -rf "$work/data"

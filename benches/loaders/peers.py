@@ -72,7 +72,9 @@ def install(args):
                 if done.returncode:
                     print(f"left out: {line} ({file.name})", file=sys.stderr)
         if file.stem == "torch":
-            subprocess.run([*pip, "--no-deps", str(args.wheel or ROOT)], check=True)
+            # The version is the same for every commit.
+            ours = ["--no-deps", "--force-reinstall", str(args.wheel or ROOT)]
+            subprocess.run([*pip, *ours], check=True)
 
 
 def prepare(args):
