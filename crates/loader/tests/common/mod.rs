@@ -4,6 +4,7 @@
 pub(crate) mod groups;
 pub(crate) mod legs;
 pub(crate) mod shapes;
+pub(crate) mod steps;
 
 use bytes::Bytes;
 use fdconvert_codec::{Encoder, JpegOptions};

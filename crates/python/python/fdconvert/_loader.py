@@ -1,7 +1,6 @@
 """Batches for training: the loader, and its batches as arrays of NumPy, torch or neither."""
 
 import os
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, Self, TypeAlias
@@ -10,6 +9,18 @@ from fdconvert import _fdconvert
 from fdconvert._batch import Batch, Geometry, Objects
 from fdconvert._errors import UsageError
 from fdconvert._exchange import Exchange, close_at_exit, exchange_of
+from fdconvert._outputs import (
+    CONVERTERS,
+    available,
+    available_on_device,
+    buffer_of,
+    copy_into,
+    is_no_array,
+    nvjpeg,
+    ordinal_of,
+    pin_function,
+    pinned,
+)
 from fdconvert._paths import StrPath, absolute
 
 Part: TypeAlias = StrPath | tuple[StrPath, float]
@@ -254,8 +265,8 @@ class Loader:
             "decoder": decoder,
             "device_cache_bytes": device_cache_bytes,
         }
-        ordinal = _ordinal(device)
-        kind_of_array = _available(output) if ordinal is None else _available_on_device(output)
+        ordinal = ordinal_of(device)
+        kind_of_array = available(output) if ordinal is None else available_on_device(output)
         if ordinal is not None and pin_memory:
             raise UsageError("pin_memory: batches on a GPU are there already")
         if ordinal is not None and out is not None and kind_of_array != "torch":
@@ -272,13 +283,13 @@ class Loader:
             "out": out,
         }
         self._on_device = ordinal is not None
-        self._convert = _CONVERTERS[kind_of_array]()
+        self._convert = CONVERTERS[kind_of_array]()
         self._pin: Callable[[Any], Any] | None = None
         if out is None:
             self._targets = []
         else:
             targets = out if isinstance(out, (list, tuple)) else [out]
-            self._targets = list(targets) if self._on_device else list(map(_buffer, targets))
+            self._targets = list(targets) if self._on_device else list(map(buffer_of, targets))
             if not self._targets:
                 raise UsageError("out: the list is empty")
         self._n_returned = 0
@@ -286,7 +297,7 @@ class Loader:
         self._under_way = False
         # Who iterates; the one who did before is told.
         self._turn = 0
-        engine |= {"device": ordinal, "nvjpeg": None if ordinal is None else _nvjpeg()}
+        engine |= {"device": ordinal, "nvjpeg": None if ordinal is None else nvjpeg()}
         self._is_told = decoder == "cpu"
         self._exchanges = exchange is not None
         self._source = _fdconvert.BatchSource(parts, engine)
@@ -379,7 +390,7 @@ class Loader:
             self._source.begin(self._source.epoch() + 1)
             self._under_way = False
         if self._options["pin_memory"] and self._pin is None:
-            self._pin = _pin()
+            self._pin = pin_function()
         self._turn += 1
         return self._turn
 
@@ -410,7 +421,7 @@ class Loader:
         warnings.warn(what, RuntimeWarning, stacklevel=5)
 
     def _converted(self, array: Any) -> Any:
-        return array if _is_no_array(array) else self._convert(array)
+        return array if is_no_array(array) else self._convert(array)
 
     def _converted_column(self, column: Any) -> Any:
         if isinstance(column, dict):
@@ -447,15 +458,15 @@ class Loader:
         # The converted arrays alone decide how long the memory is in use.
         del parts, arrays
         if self._on_device and self._options["output"] == "torch":
-            if not _is_no_array(labels):
+            if not is_no_array(labels):
                 labels = labels.to(images.device, non_blocking=True)
             if target is not None:
-                images = _into(target, images)
+                images = copy_into(target, images)
         if self._pin is not None:
             images = self._pin(images)
-            labels = labels if _is_no_array(labels) else self._pin(labels)
+            labels = labels if is_no_array(labels) else self._pin(labels)
             for name, column in fields.items():
-                fields[name] = _pinned(column, self._pin)
+                fields[name] = pinned(column, self._pin)
         return Batch(
             images, labels, samples, valid, substituted, epoch, step, state, fields, geometry
         )
@@ -519,107 +530,3 @@ def _restored(
     loader = kind(parts, **options)
     loader.load_state_dict(state)
     return loader
-
-
-def _available(output: str) -> str:
-    if output == "auto":
-        try:
-            import numpy  # noqa: F401
-        except ImportError:
-            return "array"
-        return "numpy"
-    if output not in _CONVERTERS:
-        raise UsageError(f'output: `{output}` is none of "auto", "numpy", "torch", "array"')
-    return output
-
-
-def _ordinal(device: str | None) -> int | None:
-    # A device of torch has the same names.
-    name = "cpu" if device is None else str(device)
-    if name == "cpu":
-        return None
-    kind, _, ordinal = name.partition(":")
-    if kind != "cuda" or not (ordinal.isdecimal() or name == "cuda"):
-        raise UsageError(f'device: `{device}` is none of "cpu", "cuda", "cuda:0" and so on')
-    return int(ordinal or 0)
-
-
-def _nvjpeg() -> str | None:
-    """Find NVIDIA's library where pip puts it; None leaves the search to where systems do."""
-    if "FDCONVERT_NVJPEG_LIB" in os.environ:
-        return None
-    places = ["cu13/lib/libnvjpeg.so.13", "nvjpeg/lib/libnvjpeg.so.12"]
-    found = (os.path.join(folder, "nvidia", place) for place in places for folder in sys.path)
-    return next(filter(os.path.isfile, found), None)
-
-
-def _available_on_device(output: str) -> str:
-    if output == "numpy":
-        what = 'NumPy has no arrays on a GPU; take output="array", whose images have `cpu()`'
-        raise UsageError(f"output: {what}")
-    if output == "auto":
-        try:
-            import torch  # noqa: F401
-        except ImportError:
-            return "array"
-        return "torch"
-    return _available(output)
-
-
-def _is_no_array(column: Any) -> bool:
-    """Tell labels that were not asked for, and values that only a list can hold."""
-    return column is None or isinstance(column, list)
-
-
-def _into(target: Any, images: Any) -> Any:
-    """Copy to the start of a tensor of the caller's, on the GPU."""
-    rows = target.view(-1)[: images.numel()].view(images.shape)
-    return rows.copy_(images, non_blocking=True)
-
-
-def _to_numpy() -> Callable[[Any], Any]:
-    import numpy
-
-    return numpy.asarray
-
-
-def _to_torch() -> Callable[[Any], Any]:
-    import torch
-
-    # What torch has, and does not declare as exported.
-    undeclared: Any = torch
-    convert: Callable[[Any], Any] = undeclared.from_dlpack
-    return convert
-
-
-def _to_array() -> Callable[[Any], Any]:
-    return lambda array: array
-
-
-_CONVERTERS: dict[str, Callable[[], Callable[[Any], Any]]] = {
-    "numpy": _to_numpy,
-    "torch": _to_torch,
-    "array": _to_array,
-}
-
-
-def _pin() -> Callable[[Any], Any]:
-    import torch
-
-    if torch.cuda.is_available():
-        return lambda tensor: tensor.pin_memory()
-    what = "fdconvert.Loader: pin_memory has no effect, because torch finds no CUDA device"
-    warnings.warn(what, RuntimeWarning, stacklevel=4)
-    return lambda tensor: tensor
-
-
-def _pinned(column: Any, pin: Callable[[Any], Any]) -> Any:
-    if isinstance(column, Objects):
-        lists = {name: getattr(column, name) for name in Objects.__slots__}
-        return Objects(**{name: None if it is None else pin(it) for name, it in lists.items()})
-    return column if isinstance(column, list) else pin(column)
-
-
-def _buffer(target: Any) -> Any:
-    # Tensors of torch have no buffer protocol, but lend their memory to NumPy.
-    return target.numpy() if hasattr(target, "numpy") else target

@@ -1,0 +1,120 @@
+"""What the arrays of a batch are: of NumPy, torch or neither, pinned, on which device."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from fdconvert._batch import Objects
+from fdconvert._errors import UsageError
+
+
+def available(output: str) -> str:
+    """Tell which arrays an output means, of those that are installed."""
+    if output == "auto":
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            return "array"
+        return "numpy"
+    if output not in CONVERTERS:
+        raise UsageError(f'output: `{output}` is none of "auto", "numpy", "torch", "array"')
+    return output
+
+
+def ordinal_of(device: str | None) -> int | None:
+    """Find the GPU's number; None is the processor."""
+    # A device of torch has the same names.
+    name = "cpu" if device is None else str(device)
+    if name == "cpu":
+        return None
+    kind, _, ordinal = name.partition(":")
+    if kind != "cuda" or not (ordinal.isdecimal() or name == "cuda"):
+        raise UsageError(f'device: `{device}` is none of "cpu", "cuda", "cuda:0" and so on')
+    return int(ordinal or 0)
+
+
+def nvjpeg() -> str | None:
+    """Find NVIDIA's library where pip puts it; None leaves the search to where systems do."""
+    if "FDCONVERT_NVJPEG_LIB" in os.environ:
+        return None
+    places = ["cu13/lib/libnvjpeg.so.13", "nvjpeg/lib/libnvjpeg.so.12"]
+    found = (os.path.join(folder, "nvidia", place) for place in places for folder in sys.path)
+    return next(filter(os.path.isfile, found), None)
+
+
+def available_on_device(output: str) -> str:
+    """Tell the same for batches on a GPU."""
+    if output == "numpy":
+        what = 'NumPy has no arrays on a GPU; take output="array", whose images have `cpu()`'
+        raise UsageError(f"output: {what}")
+    if output == "auto":
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            return "array"
+        return "torch"
+    return available(output)
+
+
+def is_no_array(column: Any) -> bool:
+    """Tell labels that were not asked for, and values that only a list can hold."""
+    return column is None or isinstance(column, list)
+
+
+def copy_into(target: Any, images: Any) -> Any:
+    """Copy to the start of a tensor of the caller's, on the GPU."""
+    rows = target.view(-1)[: images.numel()].view(images.shape)
+    return rows.copy_(images, non_blocking=True)
+
+
+def _to_numpy() -> Callable[[Any], Any]:
+    import numpy
+
+    return numpy.asarray
+
+
+def _to_torch() -> Callable[[Any], Any]:
+    import torch
+
+    # What torch has, and does not declare as exported.
+    undeclared: Any = torch
+    convert: Callable[[Any], Any] = undeclared.from_dlpack
+    return convert
+
+
+def _to_array() -> Callable[[Any], Any]:
+    return lambda array: array
+
+
+CONVERTERS: dict[str, Callable[[], Callable[[Any], Any]]] = {
+    "numpy": _to_numpy,
+    "torch": _to_torch,
+    "array": _to_array,
+}
+
+
+def pin_function() -> Callable[[Any], Any]:
+    """Find how tensors are pinned; without a GPU they stay as they are, with a warning."""
+    import torch
+
+    if torch.cuda.is_available():
+        return lambda tensor: tensor.pin_memory()
+    what = "fdconvert.Loader: pin_memory has no effect, because torch finds no CUDA device"
+    warnings.warn(what, RuntimeWarning, stacklevel=4)
+    return lambda tensor: tensor
+
+
+def pinned(column: Any, pin: Callable[[Any], Any]) -> Any:
+    """Pin the arrays of a column."""
+    if isinstance(column, Objects):
+        lists = {name: getattr(column, name) for name in Objects.__slots__}
+        return Objects(**{name: None if it is None else pin(it) for name, it in lists.items()})
+    return column if isinstance(column, list) else pin(column)
+
+
+def buffer_of(target: Any) -> Any:
+    """Find the memory of an array of the caller's."""
+    # Tensors of torch have no buffer protocol, but lend their memory to NumPy.
+    return target.numpy() if hasattr(target, "numpy") else target
