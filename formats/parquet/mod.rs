@@ -33,6 +33,8 @@ mod sink;
 mod splits;
 #[cfg(feature = "write")]
 mod stage;
+#[cfg(feature = "write")]
+mod target;
 mod thrift;
 mod values;
 mod verify;

@@ -1,18 +1,26 @@
 //! Where the library writes to: the unfinished file.
-use fdconvert_core::{Error, Result};
+use fdconvert_core::Error;
 use fdconvert_storage::Scratch;
 use sha2::{Digest, Sha256};
-use std::{io, mem};
+use std::{
+    io, mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The unfinished file, written from its start to its end.
-pub(crate) struct Sink {
+/// The unfinished file, written from its start to its end: the library keeps one handle to write to,
+/// and does not give it back.
+#[derive(Clone)]
+pub(crate) struct Sink(Arc<Mutex<State>>);
+
+struct State {
     /// None once it was taken.
     file: Option<Scratch>,
     /// Bytes so far.
-    pub(crate) at: u64,
-    /// Of the bytes since [`start_hash`](Self::start_hash).
+    at: u64,
+    /// Of the bytes since the last hash was taken, without those of images.
     hash: Xxh3,
+    is_image: bool,
     /// Why the last write failed: the library would tell less.
     failed: Option<Error>,
     /// Of all bytes, if a description of the file is written.
@@ -61,64 +69,84 @@ impl Sink {
     /// A file; with `is_hashed` all of it is hashed, for [`take_whole`](Self::take_whole).
     pub(crate) fn new(file: Scratch, is_hashed: bool) -> Self {
         let whole = is_hashed.then(|| Whole { sha256: Sha256::new(), place: Place::Before });
-        Self { file: Some(file), at: 0, hash: Xxh3::new(), failed: None, whole }
+        let (file, hash) = (Some(file), Xxh3::new());
+        let state = State { file, at: 0, hash, is_image: false, failed: None, whole };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.state().at
+    }
+
+    /// Says that the next bytes are of an image, which has a checksum of its own.
+    pub(crate) fn start_image(&self) {
+        self.state().is_image = true;
+    }
+
+    /// Says that the image ends.
+    pub(crate) fn end_image(&self) {
+        self.state().is_image = false;
     }
 
     /// Says that the next bytes stand for the index block.
-    pub(crate) fn start_block(&mut self) {
-        if let Some(whole) = &mut self.whole {
+    pub(crate) fn start_block(&self) {
+        if let Some(whole) = &mut self.state().whole {
             whole.place = Place::Block;
         }
     }
 
     /// Says that the block ends, and begins a checksum with the next byte.
-    pub(crate) fn end_block(&mut self) {
-        self.hash = Xxh3::new();
-        if let Some(whole) = &mut self.whole {
+    pub(crate) fn end_block(&self) {
+        let mut state = self.state();
+        state.hash = Xxh3::new();
+        if let Some(whole) = &mut state.whole {
             whole.place = Place::Behind(Vec::new());
         }
     }
 
     /// The hash of the whole file, which lacks the index block; none if it was not asked for.
-    pub(crate) fn take_whole(&mut self) -> Option<Whole> {
-        self.whole.take()
+    pub(crate) fn take_whole(&self) -> Option<Whole> {
+        self.state().whole.take()
     }
 
-    /// The checksum of what was written since.
-    pub(crate) fn hash(&self) -> u64 {
-        self.hash.digest()
+    /// The checksum of what was written since the last one was taken, without the images.
+    pub(crate) fn take_hash(&self) -> u64 {
+        mem::take(&mut self.state().hash).digest()
     }
 
     /// Why the last write failed.
-    pub(crate) fn take_failure(&mut self) -> Option<Error> {
-        mem::take(&mut self.failed)
+    pub(crate) fn take_failure(&self) -> Option<Error> {
+        self.state().failed.take()
     }
 
     /// The file, which nothing is written to any more.
-    pub(crate) fn take(&mut self) -> Option<Scratch> {
-        self.file.take()
-    }
-
-    /// What was written at a place.
-    pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        self.file.as_ref().map_or(Ok(()), |file| file.read_exact_at(bytes, offset))
+    pub(crate) fn take(&self) -> Option<Scratch> {
+        self.state().file.take()
     }
 }
 
 impl io::Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(file) = &self.file else {
+        let mut state = self.state();
+        let Some(file) = &state.file else {
             return Err(io::Error::other("the file is complete"));
         };
-        if let Err(error) = file.write_all_at(bytes, self.at) {
-            self.failed = Some(error);
+        if let Err(error) = file.write_all_at(bytes, state.at) {
+            state.failed = Some(error);
             return Err(io::Error::other("the file cannot be written"));
         }
-        self.hash.update(bytes);
-        if let Some(whole) = &mut self.whole {
+        if !state.is_image {
+            state.hash.update(bytes);
+        }
+        if let Some(whole) = &mut state.whole {
             whole.write(bytes);
         }
-        self.at += bytes.len() as u64;
+        state.at += bytes.len() as u64;
         Ok(bytes.len())
     }
 

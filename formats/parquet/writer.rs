@@ -2,17 +2,15 @@ use super::{
     ParquetReader,
     croissant::{self, Described},
     features::{self, Features},
-    group::{between, cells, places, write},
+    group::{cells, write},
     layout::{FORMAT, GROUP_BYTES, GROUP_IMAGES, GROUP_ROWS, KEY, Note, Place, VERSION},
     open::is_cell,
     sink::Sink,
     stage::{check, message, properties},
+    target::Target,
 };
 use crate::index::{Builder, ImageFacts, Meta, Range, Region};
-use ::parquet::{
-    errors::ParquetError,
-    file::{metadata::KeyValue, writer::SerializedFileWriter},
-};
+use ::parquet::{errors::ParquetError, file::metadata::KeyValue};
 use fdconvert_core::{
     Create, Encoded, Error, Kind, Provenance, Reader as _, Result, Sample, Schema, ShardSummary,
     ShardWriter, Skipped, Source as _, Value, message, named,
@@ -27,7 +25,6 @@ use std::{
     fs, mem,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -40,7 +37,10 @@ pub(crate) struct ParquetWriter {
     out: PathBuf,
     overwrite: bool,
     fingerprint: [u8; 16],
-    file: SerializedFileWriter<Sink>,
+    /// What the file is written to.
+    sink: Sink,
+    /// None once the footer is written.
+    file: Option<Target>,
     schema: Schema,
     provenance: Provenance,
     pending: Vec<Sample<Encoded>>,
@@ -111,7 +111,7 @@ impl ParquetWriter {
         claim.hold()?;
         let scratch = Scratch::start(&partial_path(request.out), claim.stands_for_leftovers())?;
         let sink = Sink::new(scratch.marked(request.stamp), croissant);
-        let file = SerializedFileWriter::new(sink, message, Arc::new(properties));
+        let file = Target::new(sink.clone(), message, properties);
         let file = file.map_err(|error| failed(request.out, &error))?;
         let n_regions = schema.fields.iter().filter(|field| !is_cell(&field.kind)).count();
         let has_images = schema.first_image().is_some();
@@ -119,7 +119,8 @@ impl ParquetWriter {
             out: request.out.to_owned(),
             overwrite: request.overwrite,
             fingerprint: request.fingerprint,
-            file,
+            sink,
+            file: Some(file),
             schema: schema.clone(),
             provenance: request.provenance.clone(),
             pending: Vec::new(),
@@ -134,27 +135,19 @@ impl ParquetWriter {
     }
 
     /// The error of the disk, where that is behind it.
-    fn failed(&mut self, error: &ParquetError) -> Error {
-        let failure = self.file.inner_mut().take_failure();
+    fn failed(&self, error: &ParquetError) -> Error {
+        let failure = self.sink.take_failure();
         failure.unwrap_or_else(|| failed(&self.out, error))
     }
 
     fn write_group(&mut self) -> Result<()> {
         let samples = mem::take(&mut self.pending);
         self.pending_bytes = 0;
-        if samples.is_empty() {
+        let Some(file) = self.file.as_mut().filter(|_| !samples.is_empty()) else {
             return Ok(());
-        }
-        let written = write(&mut self.file, &self.schema, &samples);
-        let written = written.and_then(|written| {
-            self.file.flush()?;
-            Ok(written)
-        });
-        let written = written.map_err(|error| self.failed(&error))?;
-        let sink = self.file.inner();
-        let lost = || failed(&self.out, &ParquetError::General("pages are not as expected".into()));
-        let places = places(sink, &self.schema, &samples, &written)?.ok_or_else(lost)?;
-        let mut images = Vec::new();
+        };
+        let places = write(file, &self.schema, &samples);
+        let places = places.map_err(|error| self.failed(&error))?;
         for (number, sample) in samples.iter().enumerate() {
             let mut columns = places.iter();
             let mut regions = Vec::new();
@@ -165,13 +158,11 @@ impl ParquetWriter {
                 };
                 regions.extend(region(value, place.copied()));
             }
-            images.extend(regions.iter().filter(|region| region.image.is_some()).copied());
             self.index.push(&sample.key, &regions);
             self.index.push_row(&cells(sample));
         }
-        images.sort_unstable_by_key(|region| region.offset);
-        let end = sink.at;
-        self.ranges.push(between(sink, (self.group_start, end), &images)?);
+        let (offset, end) = (self.group_start, self.sink.len());
+        self.ranges.push(Range { offset, len: end - offset, xxh3: self.sink.take_hash() });
         self.group_start = end;
         Ok(())
     }
@@ -201,28 +192,29 @@ impl ParquetWriter {
         // Strings and numbers: nothing that JSON cannot hold.
         let note = serde_json::to_string(&note).unwrap_or_default();
         let features = Features::text(&self.schema);
-        let written = self.zeros(padding).and_then(|()| {
-            self.file.inner_mut().start_block();
-            self.zeros(len)?;
-            self.file.inner_mut().end_block();
-            self.file.append_key_value_metadata(KeyValue::new(features::KEY.to_owned(), features));
-            self.file.append_key_value_metadata(KeyValue::new(KEY.to_owned(), note));
-            self.file.finish().map(drop)
+        let texts = [(features::KEY, features), (KEY, note)];
+        let texts = texts.map(|(key, text)| KeyValue::new(key.to_owned(), text)).to_vec();
+        let file = self.file.take().ok_or_else(|| ParquetError::General("it is complete".into()));
+        let written = file.and_then(|mut file| {
+            zeros(&mut file, padding)?;
+            file.sink()?.start_block();
+            zeros(&mut file, len)?;
+            file.sink()?.end_block();
+            file.finish(Some(texts))
         });
         written.map_err(|error| self.failed(&error))?;
         Ok((meta, place))
     }
+}
 
-    fn zeros(&mut self, len: u64) -> Result<(), ParquetError> {
-        let mut left = len;
-        while left > 0 {
-            let n_bytes = left.min(ZEROS.len() as u64);
-            self.file.write_all(ZEROS.get(..n_bytes as usize).unwrap_or_default())?;
-            left -= n_bytes;
-        }
-        self.file.flush()?;
-        Ok(())
+fn zeros(file: &mut Target, len: u64) -> Result<(), ParquetError> {
+    let mut left = len;
+    while left > 0 {
+        let n_bytes = left.min(ZEROS.len() as u64);
+        file.write_all(ZEROS.get(..n_bytes as usize).unwrap_or_default())?;
+        left -= n_bytes;
     }
+    Ok(())
 }
 
 impl ShardWriter for ParquetWriter {
@@ -251,9 +243,9 @@ impl ShardWriter for ParquetWriter {
             return Err(Error::usage("source", "no sample was given"));
         }
         let (meta, place) = self.write_tail()?;
-        let sink = self.file.inner_mut();
-        let (behind, bytes) = (place.offset + place.len, sink.at);
-        let (xxh3, scratch, mut whole) = (sink.hash(), sink.take(), sink.take_whole());
+        let (behind, bytes) = (place.offset + place.len, self.sink.len());
+        let (xxh3, scratch) = (self.sink.take_hash(), self.sink.take());
+        let mut whole = self.sink.take_whole();
         let lost = || failed(&self.out, &ParquetError::General("it is gone".into()));
         let scratch = scratch.ok_or_else(lost)?;
         self.ranges.push(Range { offset: behind, len: bytes - behind, xxh3 });

@@ -2,5 +2,6 @@
 
 mod conformance;
 mod golden;
+mod library;
 #[cfg(feature = "stores")]
 mod pages;

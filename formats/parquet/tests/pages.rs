@@ -3,27 +3,22 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use crate::parquet::{
     Parquet, ParquetReader,
-    group::write,
-    sink::Sink,
-    stage::{check, message, properties},
+    stage::{check, properties},
+    tests::library,
 };
 use ::parquet::{
     basic::{Compression, ZstdLevel},
-    file::{
-        properties::{EnabledStatistics, WriterProperties},
-        writer::SerializedFileWriter,
-    },
+    file::properties::{EnabledStatistics, WriterProperties},
 };
 use fdconvert_core::{
     Common, Create, Encoded, FieldSpec, Format as _, Kind, Provenance, Reader as _, Sample, Schema,
     Shard, Source as _, Value,
 };
-use fdconvert_storage::Scratch;
 use fdconvert_testkit::{
     fixtures::{Random, png, samples},
     server::Server,
 };
-use std::{fs, path::Path, sync::Arc, thread, time::Duration};
+use std::{fs, path::Path, thread, time::Duration};
 
 /// Two row groups and a half.
 const N_SAMPLES: usize = 250;
@@ -64,17 +59,9 @@ fn ours(out: &Path) {
 
 /// As another tool writes it: without our note and block.
 fn theirs(out: &Path, properties: WriterProperties) {
-    let schema = schema();
-    let scratch = Scratch::open(&out.with_extension("partial")).unwrap();
-    let sink = Sink::new(scratch, false);
-    let mut file =
-        SerializedFileWriter::new(sink, message(&schema).unwrap(), Arc::new(properties)).unwrap();
-    for group in all().chunks(100) {
-        group.iter().for_each(|sample| check(&schema, sample).unwrap());
-        write(&mut file, &schema, group).unwrap();
-    }
-    file.finish().unwrap();
-    file.inner_mut().take().unwrap().commit(out).unwrap();
+    let (schema, all) = (schema(), all());
+    all.iter().for_each(|sample| check(&schema, sample).unwrap());
+    fs::write(out, library::file(&schema, properties, &all, 100)).unwrap();
 }
 
 fn image_bytes(sample: &Sample<Encoded>) -> u64 {
