@@ -93,6 +93,7 @@ impl Region {
     /// # Errors
     /// `Damaged` (with the offset counted from the record) when the codec is unknown or reserved
     /// bytes are set.
+    #[inline(always)]
     pub fn from_bytes(bytes: &[u8; REGION_LEN]) -> Result<Self, IndexError> {
         // Behind the codec.
         if u64_at(bytes, 32).unwrap_or(0) >> 8 != 0 {

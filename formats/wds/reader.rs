@@ -74,6 +74,7 @@ impl WdsReader {
     }
 
     /// The key of a sample of a shard.
+    #[inline(always)]
     pub(crate) fn key_in(&self, shard: &Shard, sample: u64) -> Result<String, String> {
         match &shard.contents {
             Contents::Indexed(index) => match index.key(sample) {

@@ -158,6 +158,7 @@ impl Shard {
     }
 
     /// The value of a field; the error is for an `Error::sample`.
+    #[inline(always)]
     pub(crate) fn value(
         &self,
         sample: u64,
@@ -188,6 +189,7 @@ impl Shard {
         Ok(Some(Extent { path, offset: region.offset, len: region.len, xxh3 }))
     }
 
+    #[inline(always)]
     fn indexed(
         &self,
         index: &Index,
