@@ -1,7 +1,7 @@
 //! From options to validated settings: after this, combinations that mean nothing cannot be
 //! expressed.
 use crate::{
-    PackOptions,
+    ByteCount, PackOptions,
     choose::Chosen,
     keys::ListedKeys,
     options::{Encoding, Per, SplitShare},
@@ -9,7 +9,8 @@ use crate::{
 };
 use fdconvert_codec::{Encode, Filter, Gray, JpegOptions, Mixture, Policy, Size, Subsampling};
 use fdconvert_core::{
-    Error, Format, Layout, Message, OptionValues, Result, Schema, message, named,
+    Error, Format, FormatOption, Layout, Message, OptionKind, OptionValues, Result, Schema,
+    message, named,
 };
 use fdconvert_pipeline::{PlanRequest, Selection, ShardBy, Sharding, Split};
 use std::{collections::BTreeMap, path::Path};
@@ -174,9 +175,10 @@ fn params(
     format: &dyn Format,
 ) -> BTreeMap<String, String> {
     let mut params = BTreeMap::new();
-    for (name, value) in &options.format_options {
-        let value = if value.is_empty() { "on" } else { value };
-        params.insert(format!("{}.{name}", format.name()), value.to_owned());
+    let values = format_values(options, format.options()).unwrap_or_default();
+    for (name, value) in values.0 {
+        let value = if value.is_empty() { "on".to_owned() } else { value };
+        params.insert(format!("{}.{name}", format.name()), value);
     }
     let mut put = |name: &str, value: String| params.insert(name.to_owned(), value);
     if let Some(balance) = ratio.and_then(|ratio| ratio.balance) {
@@ -251,9 +253,23 @@ fn format(options: &PackOptions, out: Option<&Path>) -> Result<Box<dyn Format>> 
             })
         }
     }?;
-    let values = OptionValues(options.format_options.clone());
+    let values = format_values(options, chosen.options())?;
     values.check(chosen.name(), chosen.options())?;
     chosen.with_options(&values)
+}
+
+/// Options of the format, with sizes as numbers of bytes: they may have been given with a unit.
+fn format_values(options: &PackOptions, known: &[FormatOption]) -> Result<OptionValues> {
+    let mut values = options.format_options.clone();
+    for option in known.iter().filter(|option| option.kind == OptionKind::Bytes) {
+        if let Some(text) = values.get_mut(option.name)
+            && text.parse::<u64>().is_err()
+        {
+            let bytes = text.parse::<ByteCount>();
+            *text = bytes.map_err(|what| Error::usage(option.name, what))?.0.to_string();
+        }
+    }
+    Ok(OptionValues(values))
 }
 
 fn policy(options: &PackOptions) -> Result<Policy> {

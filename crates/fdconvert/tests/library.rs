@@ -50,6 +50,22 @@ fn sources_are_packed_opened_inspected_and_verified() {
     assert_eq!(Pack::new([recipe], &fractals).run().unwrap().samples, 6);
 }
 
+/// The cure of an error names it with a unit.
+#[test]
+fn a_size_of_a_format_is_a_number_of_bytes_or_has_a_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = photos(folder.path());
+    let pack = |name: &str, size: &str| {
+        let out = folder.path().join(name);
+        let options = PackOptions::default().format_option("page-size", size);
+        Pack::new([&photos], &out).options(options).run().map(|_| fs::read(out).unwrap())
+    };
+    let bytes = pack("bytes.beton", "4194304").unwrap();
+    assert_eq!(pack("unit.beton", "4MiB").unwrap(), bytes);
+    let error = pack("none.beton", "four").unwrap_err().to_string();
+    assert!(error.contains("`four` is not a size"), "{error}");
+}
+
 /// As Python's keyword gives it, and as the command does.
 #[test]
 fn images_are_aligned_to_a_number_or_its_text() {
