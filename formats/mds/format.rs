@@ -77,7 +77,11 @@ impl Format for Mds {
         match values.choice("compression") {
             None => {}
             Some("none") => mds.zstd = false,
-            Some("zstd") => mds.zstd = true,
+            Some("zstd") if cfg!(feature = "compressed") => mds.zstd = true,
+            Some("zstd") => {
+                let what = "this build lacks the feature `compressed`";
+                return Err(Error::usage(named::COMPRESSION, what));
+            }
             Some(other) => {
                 let what = format!("`{other}` is neither `none` nor `zstd`");
                 return Err(Error::usage(named::COMPRESSION, what));

@@ -1,11 +1,15 @@
 //! From the samples of a shard to its finished file: table, hashes, compression.
 use crate::mds::{
     hash::Hashes,
-    layout::{FileInfo, ZSTD_LEVEL, config_offset},
+    layout::{FileInfo, config_offset},
 };
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::{Scratch, partial_path};
-use std::{io::Write as _, path::PathBuf};
+use std::path::{Path, PathBuf};
+#[cfg(feature = "compressed")]
+use {super::layout::ZSTD_LEVEL, std::io::Write as _};
+#[cfg(not(feature = "compressed"))]
+use super::layout::FORMAT;
 use xxhash_rust::xxh3::Xxh3Default;
 
 const BLOCK_BYTES: u64 = 1 << 20;
@@ -71,7 +75,6 @@ pub(crate) fn seal(
     let file = Scratch::start(&partial_path(&zip_path), claimed)?.marked(fingerprint);
     let mut zip_hashes = Hashes::new(hashes);
     let mut zip_bytes = 0;
-    let failed = || Error::io("compress", &zip_path);
     let mut drain = |compressed: &mut Vec<u8>| {
         zip_hashes.update(compressed);
         xxh3.update(compressed);
@@ -80,18 +83,42 @@ pub(crate) fn seal(
         compressed.clear();
         Ok(())
     };
-    let mut encoder = zstd::stream::Encoder::new(Vec::new(), ZSTD_LEVEL).map_err(failed())?;
-    // Streaming's decoder wants to know how much comes.
-    encoder.set_pledged_src_size(Some(len)).map_err(failed())?;
-    encoder.include_contentsize(true).map_err(failed())?;
-    raw.each_block(|block| {
-        raw_hashes.update(block);
-        encoder.write_all(block).map_err(failed())?;
-        drain(encoder.get_mut())
-    })?;
-    drain(&mut encoder.finish().map_err(failed())?)?;
+    compress(&raw, &zip_path, &mut raw_hashes, &mut drain)?;
     let raw_data = FileInfo { basename: raw_name, bytes: len, hashes: raw_hashes.finish() };
     let hashes = zip_hashes.finish();
     let zip_data = Some(FileInfo { basename: zip_name, bytes: zip_bytes, hashes });
     Ok(Sealed { file, raw_data, zip_data, xxh3: xxh3.digest() })
+}
+
+/// Hands over what a shard is compressed to, piece by piece, and hashes it as it is.
+#[cfg(feature = "compressed")]
+fn compress(
+    raw: &Scratch,
+    zip_path: &Path,
+    hashes: &mut Hashes,
+    drain: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    let failed = || Error::io("compress", zip_path);
+    let mut encoder = zstd::stream::Encoder::new(Vec::new(), ZSTD_LEVEL).map_err(failed())?;
+    // Streaming's decoder wants to know how much comes.
+    encoder.set_pledged_src_size(Some(raw.size()?)).map_err(failed())?;
+    encoder.include_contentsize(true).map_err(failed())?;
+    raw.each_block(|block| {
+        hashes.update(block);
+        encoder.write_all(block).map_err(failed())?;
+        drain(encoder.get_mut())
+    })?;
+    drain(&mut encoder.finish().map_err(failed())?)
+}
+
+/// The option was refused before.
+#[cfg(not(feature = "compressed"))]
+fn compress(
+    _: &Scratch,
+    zip_path: &Path,
+    _: &mut Hashes,
+    _: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    let what = "this build lacks the feature `compressed`".into();
+    Err(Error::Unsupported { format: FORMAT, path: zip_path.to_owned(), what })
 }
