@@ -29,7 +29,7 @@ use count::Counter;
 use tools::Tools;
 use verdict::Comparison;
 
-/// Where the baseline lies in the repository.
+/// Path of the baseline in the repository.
 const BASELINE: &str = "benches/instructions.json";
 
 /// A slowdown that the gate has to catch, in per cent.
@@ -104,7 +104,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     comparison.outcome()
 }
 
-/// Whether counts of these tools cannot be compared with those of the others; says why.
+/// Returns true if counts of these tools cannot be compared with those of the others; says why.
 fn skips(recorded: &Tools, found: &Tools) -> bool {
     let differences = recorded.differences(found);
     for difference in &differences {

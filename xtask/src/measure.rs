@@ -21,7 +21,7 @@ pub(crate) struct Options {
 }
 
 const LEFT_OUT: [&str; 6] = ["target", "tests", "benches", "fuzz", "examples", ".git"];
-/// How an item's doc does not open where a noun or a verb would do.
+/// Words with which an item's doc does not open where a noun or a verb would do.
 const QUESTIONS: [&str; 5] = ["What", "Whether", "Where", "How", "Who"];
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {

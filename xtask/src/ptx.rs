@@ -90,7 +90,7 @@ fn unpacked(package: &str, folder: &Path) -> Result<PathBuf> {
     Ok(content)
 }
 
-/// What the assembler says about one kernel on one GPU.
+/// Resources of one kernel on one GPU, as the assembler tells them.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Usage {
     kernel: String,

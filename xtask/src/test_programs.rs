@@ -23,7 +23,7 @@ use crate::{
 /// Programs at a time.
 const N_BESIDE: usize = 2;
 
-/// What takes longest comes first, so that the end is short.
+/// Programs that take longest and come first, so that the end is short.
 const FIRST: [&str; 3] = ["command", "fdconvert_formats", "gpu_emul"];
 
 /// Tests that wait most of their time, for processes, leases, and servers that let them wait: one

@@ -35,7 +35,7 @@ pub(crate) enum Cell {
     },
 }
 
-/// Where a value lies.
+/// Place and checksum of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) offset: u64,

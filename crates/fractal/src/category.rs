@@ -6,11 +6,11 @@ pub struct Category {
     /// Names the class, the folder of its images and its file; numbered from `00000` by the
     /// originals.
     pub name: String,
-    /// What its images are instances of.
+    /// Shape that its images are instances of.
     pub shape: Shape,
 }
 
-/// What the images of a category are instances of.
+/// Shape that the images of a category are instances of.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// An iterated function system; an instance is an orbit of it.

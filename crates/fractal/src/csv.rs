@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What every file is called in errors.
+/// Name of the file format in errors.
 const FORMAT: &str = "category";
 
 /// Far more than the eight lines that a system has.

@@ -23,9 +23,9 @@ pub struct Formula {
     pub flips: bool,
     /// Size and number of points.
     pub frame: Frame,
-    /// How points become pixels.
+    /// Style in which points are drawn.
     pub draw: Draw,
-    /// Who computes the points.
+    /// Generator of the points.
     pub sampler: Sampler,
     /// Draws everything that is random in an instance.
     pub seed: u64,
@@ -38,7 +38,7 @@ pub struct Formula {
     pub varies: bool,
 }
 
-/// Who computes the points. The bits of a name never change once it is released.
+/// Generator of the points. The bits of a name never change once it is released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sampler {
     /// FractalDB's own renderer, bit for bit: one orbit for each category and row of weights,
@@ -81,7 +81,7 @@ pub struct Place {
     pub row: u32,
     /// Number of the image of that row; of systems of space the view.
     pub patch: u32,
-    /// How it is turned over.
+    /// Its flip.
     pub flip: Flip,
 }
 

@@ -73,7 +73,7 @@ impl Frame {
     }
 }
 
-/// How points become pixels; the names are the original's.
+/// Style in which points are drawn; the names are the original's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Draw {
     /// One pixel of gray per point.

@@ -4,7 +4,7 @@ use crate::{Draw, Formula, Frame, Sampler, family::Family, recipe_help::RECIPE_K
 use fdconvert_core::{Error, Result};
 use std::{collections::BTreeMap, fmt::Display, io, ops::Not, path::Path, str::FromStr};
 
-/// What every recipe begins with.
+/// Prefix of every recipe.
 pub(crate) const SCHEME: &str = "fractal:";
 
 /// A recipe, read but not yet carried out: the categories are still to be found.

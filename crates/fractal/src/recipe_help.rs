@@ -4,7 +4,7 @@
 pub struct RecipeKey {
     /// As written.
     pub name: &'static str,
-    /// What it does, with unit and default.
+    /// Its effect, with unit and default.
     pub about: &'static str,
 }
 

@@ -60,7 +60,7 @@ pub struct FractalSource {
     last_class: AtomicU32,
 }
 
-/// What a thread needs while it draws.
+/// Buffers of a thread that draws.
 #[derive(Default)]
 struct Scratch {
     exact: ExactScratch,
@@ -68,7 +68,7 @@ struct Scratch {
     patch: PatchScratch,
 }
 
-/// What is known of an image once it is drawn.
+/// Facts about an image, known once it is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Facts {
     /// Which image it is.

@@ -8,12 +8,12 @@ use fdconvert_gpu::{
 use std::{convert::Infallible, ops::Range};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// What the kernels have made of a batch.
+/// Results of the kernels for a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoded {
     /// The output, as [`Plan::place`] divides it.
     pub output: Vec<u8>,
-    /// What the kernels say about each image.
+    /// The kernels' findings about each image.
     pub states: Vec<StateLayout>,
     /// The coefficients of the last chunk's images, 64 for each block.
     pub coefficients: Vec<[i16; 64]>,

@@ -15,7 +15,7 @@ pub struct FakeDriver {
     _turn: MutexGuard<'static, ()>,
 }
 
-/// What a stream is asked to read.
+/// A read that a stream is asked for.
 struct Reading {
     address: u64,
     n_bytes: usize,
@@ -41,7 +41,7 @@ unsafe extern "C" fn forget(reading: *mut Reading) {
     drop(unsafe { Box::from_raw(reading) });
 }
 
-/// What is alive, and what has happened since the test got its turn.
+/// Counts of what is alive, and of what has happened since the test got its turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Counters {
@@ -55,9 +55,9 @@ pub struct Counters {
     pub events: u32,
     /// Modules.
     pub modules: u32,
-    /// How often the primary context is retained.
+    /// Times that the primary context is retained.
     pub contexts: u32,
-    /// How often it is pushed.
+    /// Times that it is pushed.
     pub pushed: u32,
     /// Calls that may fail.
     pub calls: u32,

@@ -14,7 +14,7 @@ pub struct FakeNvJpeg<'a> {
 /// go. Returns 0 if it could.
 pub type FakeDecode = unsafe extern "C" fn(*const u8, usize, u32, u32, *mut u8) -> i32;
 
-/// What is alive, and what has happened since the last reset.
+/// Counts of what is alive, and of what has happened since the last reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct LibraryCounters {

@@ -3,7 +3,7 @@
 use crate::kernels::fdconvert_fractal;
 use fdconvert_gpu::layout::{FractalImageLayout, FractalSystemLayout, FractalsLayout};
 
-/// What the kernel has made of images.
+/// Images as the kernel has drawn them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawn {
     /// The pixels that points fall on, an image after the other: rows of whole words of 64 bits.

@@ -20,7 +20,7 @@ pub struct Pending {
     laps: Option<Laps>,
 }
 
-/// Where the output goes.
+/// Destination of the output.
 pub(crate) enum Target {
     Own(Keep<OutputMemory>),
     Foreign(u64),

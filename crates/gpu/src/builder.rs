@@ -14,7 +14,7 @@ use fdconvert_core::LanesImage;
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
-/// What the sides of a JPEG have at most, and so those of an output.
+/// The longest side of a JPEG, and so of an output.
 const MAX_SIDE: u32 = 65535;
 
 /// Scans start at multiples of this many bytes.
@@ -23,8 +23,8 @@ pub(crate) const SCAN_UNIT: u64 = 16;
 const ALIGNMENT: u64 = 256;
 /// Blocks of threads count images in a dimension that has 65535 at most.
 pub(crate) const MAX_CHUNK_IMAGES: u32 = 1 << 15;
-/// What positions of 32 bits can count, with room for one image more: no image has more than
-/// half of it.
+/// The most that positions of 32 bits can count, with room for one image more: no image has more
+/// than half of it.
 const MAX_COUNT: u64 = 1 << 31;
 
 /// A batch that grows image by image.

@@ -30,11 +30,11 @@ pub enum Change {
 /// pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Warp {
-    /// Where the first pixel comes from; at most 2^50 to either side.
+    /// Source position of the first pixel; at most 2^50 to either side.
     pub start: [i64; 2],
-    /// How far a pixel to the right is from there.
+    /// Step of the source position for a pixel to the right.
     pub right: [i32; 2],
-    /// How far a pixel below is.
+    /// Step of the source position for a pixel below.
     pub down: [i32; 2],
 }
 

@@ -31,7 +31,7 @@ pub struct Decoder {
     limits: Limits,
     copies: Stream,
     work: Stream,
-    /// What the kernels work in: one for all batches, because these follow each other.
+    /// Working memory of the kernels: one for all batches, because these follow each other.
     workspace: Option<DeviceMemory>,
     spare: Arc<Spare>,
     diagnostics: Diagnostics,
@@ -43,7 +43,7 @@ pub struct Decoder {
 pub(crate) struct Spare {
     slabs: Mutex<Vec<Slab>>,
     outputs: Mutex<Vec<OutputMemory>>,
-    /// What rows that were made elsewhere go through.
+    /// Staging memory for rows that were made elsewhere.
     staging: Mutex<Option<PinnedMemory>>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct OutputMemory {
     pub(crate) readers: Vec<Event>,
 }
 
-/// What a batch is uploaded with, and what the kernels say about it comes back in.
+/// Buffers in which a batch is uploaded, and the kernels' findings about it come back.
 pub(crate) struct Slab {
     pub(crate) host: PinnedMemory,
     device: DeviceMemory,

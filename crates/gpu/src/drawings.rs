@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Bytes of the bitmaps of a batch; images beyond are left to the caller.
 const MAX_BITMAP_BYTES: u64 = 1 << 30;
 
-/// What is told apart: canvases, and whether points become patches.
+/// Key of a kind of images: side, padding, number of points, and whether points become patches.
 type Kind = (u32, u32, u32, bool);
 
 /// Images to be drawn, as they come.
@@ -41,7 +41,7 @@ pub(crate) struct Group {
     patches_at: Option<u64>,
 }
 
-/// Where the arrays of a batch lie that the drawing kernel uses.
+/// Addresses of the arrays of a batch that the drawing kernel uses.
 pub(crate) struct DrawingAddresses {
     pub(crate) systems: u64,
     pub(crate) images: u64,

@@ -61,7 +61,7 @@ pub enum GpuError {
     OutOfMemory {
         /// The function of the driver.
         function: &'static str,
-        /// How much was asked for; 0 where the driver needed it for itself.
+        /// The bytes that were asked for; 0 where the driver needed them for itself.
         n_bytes: u64,
     },
     /// Any other failure of the driver. Some of them ("launch failed", "illegal address") end all
@@ -84,15 +84,15 @@ pub enum GpuError {
     /// Fractals that cannot be drawn.
     #[error("cannot draw: {what}")]
     Fractal {
-        /// What is wrong with them.
+        /// The fault in them.
         what: &'static str,
     },
     /// The memory for the output has another size than the output.
     #[error("the output has {expected} bytes, and its memory {found}")]
     OutputSize {
-        /// What the batch takes.
+        /// Bytes of the batch's output.
         expected: u64,
-        /// What was given.
+        /// Bytes of the memory that was given.
         found: u64,
     },
 }

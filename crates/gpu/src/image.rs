@@ -16,7 +16,7 @@ pub(crate) struct Parsed {
     pub(crate) layout: ImageLayout,
     /// One for each segment, and one that says where the last ends.
     pub(crate) segments: Box<[SegmentLayout]>,
-    /// Where decoding may start without what lies before.
+    /// Points at which decoding may start without what lies before.
     pub(crate) anchors: Box<[Anchor]>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct ImageTables {
     pub(crate) quantisation: Vec<[u16; 64]>,
 }
 
-/// What a file says.
+/// Contents of a file.
 pub(crate) struct Read {
     pub(crate) parsed: Parsed,
     pub(crate) tables: ImageTables,

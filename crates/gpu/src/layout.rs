@@ -5,7 +5,7 @@
 #![allow(missing_docs, reason = "kernels/layout.cuh says what each field is")]
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// What of an image is wanted, in its pixels.
+/// The part of an image that is wanted, in its pixels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct CropLayout {
@@ -78,7 +78,7 @@ pub struct ImageLayout {
     pub output_at: u64,
 }
 
-/// Where a segment starts.
+/// Start of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct SegmentLayout {
@@ -116,7 +116,7 @@ pub const FIRST_ENTRIES: u64 = 1024;
 /// Entries of a second table.
 pub const SECOND_ENTRIES: u32 = 64;
 
-/// What the kernels say about an image.
+/// The kernels' findings about an image.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
@@ -163,7 +163,7 @@ pub struct BatchLayout {
     pub n_decoded: u32,
     pub mean: [f32; 3],
     pub deviation: [f32; 3],
-    /// Where C++ has padding.
+    /// Padding of the C++ struct.
     pub unused: u32,
 }
 

@@ -7,7 +7,7 @@ use crate::{
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
-/// How much is done at a time.
+/// Limits on the work that is done at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Blocks of 8x8 values that are decoded together, unless one image has more. 2^18 of them
@@ -23,8 +23,8 @@ impl Limits {
     pub const DEFAULT: Self = Self { chunk_blocks: 1 << 18, max_image_blocks: 1 << 22 };
 }
 
-/// What is to be done for a batch: which images the kernels decode, in which chunks, and how much
-/// memory that takes. Made without any GPU; the images of the requests are parsed, not copied.
+/// The work for a batch: which images the kernels decode, in which chunks, and how much memory that
+/// takes. Made without any GPU; the images of the requests are parsed, not copied.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub(crate) output: Output,
@@ -40,8 +40,8 @@ pub struct Plan {
     pub(crate) scans: Vec<Option<(usize, Range<usize>)>>,
     /// The others, which must live as long as the batch.
     pub(crate) stored: Vec<Stored>,
-    /// What becomes output by way of whole levels: all images where they are changed, else those that
-    /// are drawn.
+    /// Images that become output by way of whole levels: all where they are changed, else those
+    /// that are drawn.
     pub(crate) rows: Vec<RowLayout>,
     pub(crate) changes: Vec<ChangeLayout>,
     pub(crate) drawings: DrawingPlan,
@@ -51,7 +51,7 @@ pub struct Plan {
     pub(crate) output_bytes: u64,
 }
 
-/// Where the image of a request comes from.
+/// Origin of the image of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Made {
     /// That image is decoded.
@@ -76,7 +76,7 @@ pub(crate) struct Chunk {
     pub(crate) across_samples: u64,
 }
 
-/// Where the arrays start in the memory that is uploaded, in bytes.
+/// Starts of the arrays in the memory that is uploaded, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sections {
     pub(crate) scans: u64,
@@ -93,7 +93,7 @@ pub(crate) struct Sections {
     pub(crate) end: u64,
 }
 
-/// Where the arrays of the kernels' own start, in bytes.
+/// Starts of the kernels' own arrays, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Workspace {
     pub(crate) states: u64,
@@ -259,7 +259,8 @@ impl Plan {
     }
 }
 
-/// How much of the images of a batch is decoded; the rest lies outside of what their crops need.
+/// Counts of the segments and blocks of a batch, and of those that are decoded; the rest lies
+/// outside of what the crops need.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
     /// Segments of the images.
@@ -272,7 +273,7 @@ pub struct Work {
     pub n_transformed_blocks: u64,
 }
 
-/// Where an image lies in the output.
+/// Place of an image in the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Its bytes.

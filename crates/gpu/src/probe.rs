@@ -1,7 +1,7 @@
 use crate::{Decoder, Device, Driver, Engine, Gpu, GpuError, LibraryUse, Limits, NvJpeg};
 use std::path::Path;
 
-/// What there is to decode with, found without starting anything.
+/// The decoders of this machine, found without starting anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Probe {
@@ -12,11 +12,11 @@ pub struct Probe {
     pub devices: Vec<Device>,
     /// The version of nvJPEG: major, minor, patch; or why there is none.
     pub library: Result<(i32, i32, i32), GpuError>,
-    /// What can decode, the best first; never empty.
+    /// The decoders that can be used, the best first; never empty.
     pub backends: Vec<Backend>,
 }
 
-/// What decodes JPEGs.
+/// A decoder of JPEGs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
@@ -43,7 +43,7 @@ pub fn probe(path: Option<&Path>) -> Probe {
 pub struct EngineFound {
     /// Which one.
     pub engine: Engine,
-    /// Whether it starts there.
+    /// The result of its start there.
     pub started: Result<(), GpuError>,
     /// The number of decoders beside the multiprocessors the GPU has, and how many cores each, as
     /// the engine tells.

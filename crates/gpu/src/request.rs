@@ -5,7 +5,7 @@ use fdconvert_jpeg::{EntryPointError, Refused};
 /// One image that is to be decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Where it is.
+    /// Its source.
     pub image: Source<'a>,
     /// The part of it that is wanted.
     pub crop: Crop,
@@ -14,12 +14,12 @@ pub struct Request<'a> {
     pub reach: bool,
     /// True if it is mirrored, left to right; after the changes, if there are any.
     pub flip: bool,
-    /// What is done to the resized image, for [`Output::Changed`]; not looked at otherwise, but for
-    /// an image that is drawn.
+    /// Changes to the resized image, for [`Output::Changed`]; not looked at otherwise, but for an
+    /// image that is drawn.
     pub changes: &'a [Change],
 }
 
-/// Where a compressed image is.
+/// Source of a compressed image.
 #[derive(Debug, Clone, Copy)]
 pub enum Source<'a> {
     /// In the host's memory: it travels with its batch.
@@ -32,7 +32,7 @@ pub enum Source<'a> {
     },
     /// In the host's memory, and read already.
     Prepared {
-        /// What was read.
+        /// The result of reading it.
         image: &'a Prepared,
         /// The bytes that it was read from. Those of another file give a damaged image.
         bytes: &'a [u8],
@@ -71,7 +71,7 @@ impl<'a> Request<'a> {
         Self::of(image)
     }
 
-    /// What is shown of an image that is drawn, from this column and row on.
+    /// A request for the part of a drawn image that starts at this column and row.
     #[must_use]
     pub fn drawn(image: &'a LanesImage, corner: (u32, u32)) -> Self {
         Self::of(Source::Drawn { image, corner })
@@ -115,7 +115,7 @@ impl Crop {
     pub const WHOLE: Self = Self { left: 0.0, top: 0.0, width: 1.0, height: 1.0 };
 }
 
-/// What comes out of a batch.
+/// Form of the output of a batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Output {
     /// Every image as it is stored, one after the other: rows of RGB, or of gray, 8 bits each.
@@ -138,7 +138,8 @@ impl Output {
         }
     }
 
-    /// What the decoding kernels, or nvJPEG, have to make: what comes out, or what is changed before.
+    /// The output that the decoding kernels, or nvJPEG, have to make: this one, or the one before
+    /// changes.
     pub(crate) fn decoded(&self) -> Self {
         match self {
             Self::Changed(tensor) => Self::Tensor(tensor.of_levels()),
@@ -154,13 +155,13 @@ pub struct Tensor {
     pub width: u32,
     /// Rows of each image, 1 to 65535.
     pub height: u32,
-    /// How a sample is stored.
+    /// Number format of a sample.
     pub sample_type: SampleType,
     /// Which index changes fastest.
     pub order: Order,
-    /// What is subtracted from each channel, samples being 0 to 1. Not for [`SampleType::U8`].
+    /// Mean to subtract from each channel, samples being 0 to 1. Not for [`SampleType::U8`].
     pub mean: [f32; 3],
-    /// What the difference is divided by. Not for [`SampleType::U8`].
+    /// Deviation to divide the difference by. Not for [`SampleType::U8`].
     pub deviation: [f32; 3],
 }
 
@@ -185,7 +186,7 @@ impl Tensor {
     }
 }
 
-/// How a sample is stored.
+/// Number format of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SampleType {
@@ -221,7 +222,7 @@ pub enum Order {
     Nhwc = 1,
 }
 
-/// What became of an image.
+/// Outcome for an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
@@ -310,7 +311,7 @@ pub enum Fallback {
     Crop,
 }
 
-/// What the kernels found wrong with an image, of which there may be several things.
+/// Faults that the kernels found in an image, of which there may be several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the image's data does not fit its entry points (flags {flags:#x})")]
 pub struct Damage {

@@ -77,10 +77,10 @@ impl Kernel {
     }
 }
 
-/// What runs kernels: a stream of the driver, or the CPU in tests. Everything is done in the order
-/// it is asked for.
+/// A machine that runs kernels: a stream of the driver, or the CPU in tests. Everything is done in
+/// the order it is asked for.
 pub trait Machine {
-    /// How it fails.
+    /// Its error.
     type Error;
 
     /// Sets memory to zeros.
@@ -108,10 +108,10 @@ pub trait Machine {
     fn draw(&mut self, fractals: &FractalsLayout, n_images: u32) -> Result<(), Self::Error>;
 }
 
-/// Where the memory of a batch lies on the machine.
+/// Addresses of the memory of a batch on the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Addresses {
-    /// What [`Plan::fill`] has written: [`Plan::upload_bytes`].
+    /// [`Plan::upload_bytes`], as [`Plan::fill`] has written them.
     pub upload: u64,
     /// [`Plan::workspace_bytes`], with any content.
     pub workspace: u64,

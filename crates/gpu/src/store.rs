@@ -26,7 +26,7 @@ pub struct Store {
     limits: Limits,
     capacity_bytes: u64,
     pieces: Vec<Piece>,
-    /// What new pieces have; less after one of them was refused.
+    /// Size of new pieces; less after one of them was refused.
     piece_bytes: u64,
     staging: Option<PinnedMemory>,
     tables: BTreeSet<Arc<ImageTables>>,
@@ -64,13 +64,13 @@ struct Piece {
     used_bytes: u64,
 }
 
-/// Where an image lies.
+/// Place of an image in the GPU's memory.
 struct Place {
     memory: Arc<DeviceMemory>,
     at: u64,
 }
 
-/// What lies in the staging memory: bytes for the end of the last piece.
+/// The bytes in the staging memory, for the end of the last piece.
 #[derive(Default)]
 struct Staged {
     at: u64,

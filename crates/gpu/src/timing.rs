@@ -5,7 +5,7 @@ use crate::{
     layout::{BatchLayout, FractalsLayout},
 };
 
-/// What a decoder does beside decoding, so that it can be measured and checked. Nothing, unless
+/// Extra work of a decoder, so that it can be measured and checked. None, unless
 /// [`Decoder::diagnose`](crate::Decoder::diagnose) asks for it: both take time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Diagnostics {
@@ -22,7 +22,7 @@ pub struct Diagnostics {
 pub struct Timings {
     /// The copy to the GPU.
     pub upload_ms: f32,
-    /// What was cleared before kernels ran.
+    /// Clearing memory before kernels ran.
     pub clear_ms: f32,
     /// Drawing fractals.
     pub draw_ms: f32,
@@ -42,11 +42,11 @@ impl Timings {
 pub(crate) struct Laps {
     upload: [Event; 2],
     start: Event,
-    /// What was done, and the event behind it.
+    /// The steps that were done, each with the event behind it.
     laps: Vec<(Lap, Event)>,
 }
 
-/// What is measured.
+/// A step that is measured.
 #[derive(Debug, Clone, Copy)]
 enum Lap {
     Clear,

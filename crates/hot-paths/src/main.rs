@@ -64,7 +64,8 @@ fn run(path: &str, [inputs, out]: [&str; 2], repeats: u64, planted: u64) -> Resu
     Ok(())
 }
 
-/// What code for several processors goes by: where this differs, so do the instructions.
+/// Returns the architecture and the features of the processor, by which code for several processors
+/// chooses: where they differ, so do the instructions.
 fn processor() -> String {
     let mut found = vec![env::consts::ARCH];
     #[cfg(target_arch = "x86_64")]

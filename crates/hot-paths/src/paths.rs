@@ -15,7 +15,7 @@ use std::{
 /// One repeat: the folder of the inputs, that of the outputs, and the number of the repeat.
 type Take = fn(&Path, &Path, u64) -> Result<()>;
 
-/// What is counted. The names are those in `benches/instructions.json`.
+/// The paths that are counted. The names are those in `benches/instructions.json`.
 pub(crate) const ALL: [(&str, Take); 12] = [
     ("pack-beton", |inputs, out, repeat| {
         keep(&inputs.join(MANY_WDS), (out, repeat), &Beton::default())
@@ -90,7 +90,7 @@ fn decode(dataset: &Path) -> Result<()> {
     })
 }
 
-/// What the search for images that show the same spends most of its time on.
+/// The decoding that takes most of the time in the search for images that show the same.
 fn decode_luma(dataset: &Path) -> Result<()> {
     let (mut decoder, mut memory) = (Decoder::new(), Vec::new());
     each_image(&*open(dataset)?, |image| {

@@ -290,7 +290,7 @@ impl Decoder {
     }
 }
 
-/// What is decoded, and from where.
+/// The part of an image to decode, and the place to start from.
 #[derive(Debug, Clone, Copy)]
 struct Work<'a> {
     jpeg: &'a Jpeg,
@@ -298,7 +298,7 @@ struct Work<'a> {
     part: &'a Part,
     start: Start,
     format: PixelFormat,
-    /// Where the blocks of a run are is to be guessed.
+    /// True if the positions of the blocks of a run are to be guessed.
     guess: bool,
     /// Of the blocks only the averages are read.
     averages: bool,

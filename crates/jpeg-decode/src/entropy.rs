@@ -23,12 +23,12 @@ use crate::{
 use fdconvert_jpeg::{Jpeg, Unstuffed};
 use std::ops::Range;
 
-/// What 64 bits at a position still hold when the position is within a byte.
+/// Bits that are left of 64 loaded ones when the position is within a byte.
 const LOADED_BITS: u32 = 57;
 /// The longest code, 16 bits, with the longest value, 15.
 const MAX_TOTAL_BITS: u32 = 31;
 
-/// What all places read.
+/// Data that all places read.
 #[derive(Debug)]
 pub(crate) struct Scan<'a> {
     /// The un-stuffed scan.
@@ -205,7 +205,7 @@ impl<'a> Place<'a> {
         Error::Damaged { block, bit, what }
     }
 
-    /// What was found behind the data is not to blame: there are zeros.
+    /// Returns the error here: behind the end of the data, where zeros are read, always `DataEnds`.
     #[cold]
     fn damaged(&self, scan: &Scan<'_>, what: Damage) -> Error {
         let (block, bit) = (self.block, self.bit());

@@ -15,7 +15,7 @@ pub enum Error {
         block: u32,
         /// The position in the un-stuffed scan.
         bit: u64,
-        /// What was found there.
+        /// The fault that was found there.
         what: Damage,
     },
     /// The stored entry points cannot be read.
@@ -33,7 +33,7 @@ pub enum Error {
         region.width, region.height, region.x, region.y
     )]
     Region {
-        /// What was asked for.
+        /// The region that was asked for.
         region: Region,
         /// Columns of the reduced image.
         width: u32,
@@ -50,7 +50,7 @@ pub enum Error {
     },
 }
 
-/// What this decoder leaves to libjpeg-turbo.
+/// Features that this decoder leaves to libjpeg-turbo.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unsupported {
@@ -80,7 +80,7 @@ impl From<Refused> for Error {
     }
 }
 
-/// What is wrong with a scan.
+/// A fault in a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Damage {
@@ -96,7 +96,7 @@ pub enum Damage {
     /// A run of blocks does not end where the next one starts.
     #[error("the blocks should end at bit {expected}")]
     WrongEnd {
-        /// Where they should end; up to 7 bits before it where padding is allowed.
+        /// The bit at which they should end; up to 7 bits before it where padding is allowed.
         expected: u64,
     },
 }

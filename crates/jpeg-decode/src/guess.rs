@@ -35,7 +35,7 @@ const MOST_BLOCKS: usize = 96;
 /// A stream has so many times as many cells as blocks are expected, as far as its start is.
 const ROOM: u64 = 2;
 
-/// Where the blocks that are known have ended.
+/// The end of the blocks that are known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Guesses {
     bit: u64,
@@ -222,7 +222,7 @@ fn meet(
     None
 }
 
-/// Whether no values lie behind the last block in front of a cell.
+/// Returns true if no values lie behind the last block in front of a cell.
 fn is_clean(window: &Window, cell: usize) -> bool {
     window.cells.get(cell).is_some_and(|cell| cell.spill == [0; 64])
 }

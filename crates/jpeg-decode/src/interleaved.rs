@@ -65,7 +65,7 @@ pub(crate) struct Stream<'a> {
     limit: u64,
 }
 
-/// What changes with every code, and is to stay in registers.
+/// The state that changes with every code, and is to stay in registers.
 #[derive(Debug, Clone, Copy)]
 struct Now {
     /// See the module.
@@ -107,7 +107,7 @@ impl<'a> Stream<'a> {
         Self { stop_bit, ..self }
     }
 
-    /// Whether all of the blocks from a cell on were made of codes.
+    /// Returns true if all of the blocks from a cell on were made of codes.
     pub(crate) fn is_sound_from(&self, cell: usize) -> bool {
         self.failed <= cell as u64 * CELL
     }
@@ -127,7 +127,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Where each of the streams was at a time.
+/// Positions of all streams at a time.
 pub(crate) type Marks = [Mark; MAX_STREAMS];
 
 /// Decodes until one of the streams is near its end; says how many of the marks it has set. They
@@ -191,7 +191,7 @@ pub(crate) fn finish_block(
     true
 }
 
-/// Where everything is.
+/// Base addresses of cells, plans, entries and codes.
 #[derive(Clone, Copy)]
 struct Bases {
     /// The address of the first cell, a multiple of [`CELL`].
@@ -241,7 +241,7 @@ impl Bases {
         address - self.cells
     }
 
-    /// What a stream keeps in registers while it runs.
+    /// Returns the state that a stream keeps in registers while it runs.
     #[inline(always)]
     fn enter(self, stream: &Stream<'_>) -> Now {
         Now { place: self.address(stream.now.place), ..stream.now }

@@ -2,7 +2,7 @@
 use crate::{Error, Unsupported};
 use fdconvert_jpeg::{Color, Jpeg, parse};
 
-/// How to decode, and what.
+/// Options for decoding an image.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
     /// The entry points of this JPEG, as datasets store them
@@ -12,9 +12,9 @@ pub struct Options<'a> {
     /// The pixels do not depend on it. 5 by default, which is fastest; where other threads keep
     /// the same core busy, 3 is.
     pub n_places: usize,
-    /// What to make of the components. RGB by default.
+    /// Pixel format to make of the components. RGB by default.
     pub format: PixelFormat,
-    /// How much smaller to make the image. Not at all by default.
+    /// Scale of the image. Whole by default.
     pub scale: Scale,
     /// The pixels to make, of the reduced image. All by default.
     pub region: Option<Region>,
@@ -27,7 +27,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// What a pixel is.
+/// Format of a pixel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PixelFormat {
     /// Red, green and blue, a byte each; three times the level where the image is gray.
@@ -57,8 +57,8 @@ impl PixelFormat {
     }
 }
 
-/// How much smaller an image is made in the transform: with the pixels of libjpeg-turbo at these
-/// scaling factors.
+/// Scale of an image that is made smaller in the transform: with the pixels of libjpeg-turbo at
+/// these scaling factors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scale {
     /// As it is.
@@ -103,7 +103,7 @@ pub struct Region {
     pub height: u32,
 }
 
-/// What the markers say about the pixels.
+/// Properties of the pixels, as the markers tell them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Header {
@@ -111,7 +111,7 @@ pub struct Header {
     pub width: u32,
     /// Rows of pixels.
     pub height: u32,
-    /// What the components mean.
+    /// Meaning of the components.
     pub color: Color,
 }
 

@@ -52,7 +52,7 @@ impl Part {
         })
     }
 
-    /// Whether the averages of blocks are all that is wanted of the components.
+    /// Returns true if the averages of blocks are all that is wanted of the components.
     pub(crate) fn takes_averages(&self, jpeg: &Jpeg, format: PixelFormat) -> bool {
         let mut needed = jpeg.components.iter().take(format.n_components(jpeg));
         needed.all(|it| Shape::new(jpeg, it, self.scale).side == 1)

@@ -36,7 +36,7 @@ pub(crate) struct Plane {
     row: Vec<u32>,
 }
 
-/// What a plane keeps from image to image.
+/// Memory that a plane keeps from image to image.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     samples: Vec<u8>,

@@ -21,7 +21,7 @@ const LOADED_BITS: u32 = 57;
 const MARGIN: u64 = 3;
 const LARGE_MARGIN: u64 = 2;
 
-/// What codes are taken for.
+/// The purpose for which codes are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Aim {
     #[default]
@@ -30,7 +30,7 @@ pub(crate) enum Aim {
     Averages,
 }
 
-/// How codes are taken for an aim.
+/// Parameters of reading codes for an aim.
 pub(crate) trait Way {
     /// Bits that index a table.
     const INDEX_BITS: u32;
@@ -66,8 +66,8 @@ impl Way for Averages {
     const PLAN_SHIFT: u32 = 5;
 }
 
-/// Whether the bits that are loaded suffice for the entries between two looks at a stream, and the
-/// cells behind its end for what they fill (see the module, Bounds).
+/// Returns true if the bits that are loaded suffice for the entries between two looks at a stream,
+/// and the cells behind its end for what they fill (see the module, Bounds).
 const fn is_sound<W: Way>(margin: u64) -> bool {
     W::MOST_BITS as usize * W::N_ENTRIES <= LOADED_BITS as usize
         && (W::N_ENTRIES as u64) < margin + SLACK as u64
@@ -107,7 +107,7 @@ impl Aim {
     }
 }
 
-/// What comes next in a part of a cell.
+/// Tables for the next code in a part of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Plan {
@@ -120,7 +120,7 @@ pub(crate) struct Plan {
     pub(crate) kept: i16,
 }
 
-/// Where a stream was: its position, and its place.
+/// A stream's position and place at a time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mark {
     pub(crate) bit: u64,
@@ -138,7 +138,7 @@ impl Mark {
 /// most images of a dataset have the same.
 #[derive(Debug, Default)]
 pub(crate) struct Plans {
-    /// What the rest was made for.
+    /// The tables and contents that the rest was made for.
     sources: Vec<(HuffmanTable, Content)>,
     pub(crate) aim: Aim,
     /// The tables of all sources, one behind the other.

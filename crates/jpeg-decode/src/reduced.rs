@@ -19,7 +19,7 @@ pub(crate) const F_2_172: i32 = 17799;
 pub(crate) const F_3_624: i32 = 29692;
 const CONST_BITS: u32 = 13;
 const PASS_BITS: u32 = 2;
-/// What the two passes divide by, as powers of 2.
+/// Divisors of the two passes, as powers of 2.
 pub(crate) const FOUR_SHIFTS: (u32, u32) =
     (CONST_BITS - PASS_BITS + 1, CONST_BITS + PASS_BITS + 3 + 1);
 pub(crate) const TWO_SHIFTS: (u32, u32) =

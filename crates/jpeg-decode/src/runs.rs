@@ -10,12 +10,12 @@ pub(crate) struct Run {
     pub(crate) n_blocks: u32,
     /// The bits that its blocks take, roughly.
     pub(crate) n_bits: u64,
-    /// Where the blocks behind this run start, or the restart interval ends.
+    /// The bit at which the blocks behind this run start, or the restart interval ends.
     pub(crate) end: u64,
     pub(crate) ending: Ending,
 }
 
-/// How the last block of a run lies to its end.
+/// Position of the last block's end relative to the end of its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// It ends there.
@@ -27,7 +27,7 @@ pub(crate) enum Ending {
 }
 
 impl Run {
-    /// Whether the last block of the run may end at this bit.
+    /// Returns true if the last block of the run may end at this bit.
     pub(crate) fn may_end_at(&self, bit: u64) -> bool {
         match self.ending {
             Ending::Exact => bit == self.end,

@@ -72,13 +72,13 @@ impl Entry {
         self.advance() == END_OF_BLOCK
     }
 
-    /// Whether it holds the code and the value.
+    /// Returns true if it holds the code and the value.
     #[inline(always)]
     pub(crate) fn is_whole(self) -> bool {
         self.0 & NO_VALUE == 0
     }
 
-    /// Whether it holds the code at least.
+    /// Returns true if it holds the code at least.
     #[inline(always)]
     pub(crate) fn has_code(self) -> bool {
         self.total_bits() != 0
@@ -143,7 +143,7 @@ fn extend(word: u64, n_bits: u32) -> i16 {
     (value + (negative & (1 - (1 << n_bits)))) as i16
 }
 
-/// What the entries of a table hold.
+/// Contents of the entries of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A DC code and its value.
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
     use fdconvert_testkit::fixtures::JPEG_420;
 
-    /// What is skipped together is what would be skipped one by one.
+    /// Codes that are skipped together are those that would be skipped one by one.
     #[test]
     fn skipped_codes_add_up() {
         let jpeg = fdconvert_jpeg::parse(JPEG_420).unwrap();

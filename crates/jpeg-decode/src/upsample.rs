@@ -5,7 +5,7 @@
 //! farther old one ("fancy" upsampling), with halves rounded up and down by turns; but not across
 //! components of one or two columns. Any other whole factor repeats samples.
 
-/// How the rows of a component become rows of the image.
+/// Method that makes the rows of the image from the rows of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
     /// They are such.
@@ -32,17 +32,18 @@ impl Method {
         }
     }
 
-    /// Whether a row of the image also depends on the second nearest row of the component.
+    /// Returns true if a row of the image also depends on the second nearest row of the component.
     pub(crate) fn looks_down(self) -> bool {
         matches!(self, Self::SmoothDown | Self::SmoothBoth)
     }
 
-    /// Whether a column of the image also depends on the second nearest column of the component.
+    /// Returns true if a column of the image also depends on the second nearest column of the
+    /// component.
     pub(crate) fn looks_aside(self) -> bool {
         self.bias().is_some()
     }
 
-    /// How the columns of sums are rounded where it blends those side by side.
+    /// Rounding of the columns of sums where it blends those side by side.
     pub(crate) fn bias(self) -> Option<Bias> {
         match self {
             Self::SmoothAcross => Some(ACROSS),
@@ -83,7 +84,7 @@ fn sums(near: &[u8], far: &[u8]) -> impl Iterator<Item = u32> + Clone {
     near.iter().zip(far).map(|(near, far)| u32::from(*near) * 3 + u32::from(*far))
 }
 
-/// How results are rounded: what is added for the left and the right one of two.
+/// Rounding of results: what is added for the left and the right one of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bias {
     pub(crate) shift: u32,

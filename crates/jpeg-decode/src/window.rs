@@ -5,7 +5,7 @@ use crate::Block;
 #[derive(Debug, Clone)]
 #[repr(C, align(256))]
 pub(crate) struct Cell {
-    /// Where values land that lie behind the last place of the block before; zeros for sound data.
+    /// Values that lie behind the last place of the block before; zeros for sound data.
     pub(crate) spill: Block,
     pub(crate) values: Block,
 }

@@ -118,7 +118,7 @@ struct Place {
     bit: u32,
 }
 
-/// Where a block starts, and the DC predictions there.
+/// Start of a block, and the DC predictions there.
 struct Found {
     place: Place,
     dc: Predictions,

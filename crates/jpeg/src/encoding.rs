@@ -15,7 +15,7 @@ const MIN_BLOCK_BITS: u64 = 2;
 /// ... and at most 64 codes of 16 bits with values of 15.
 const MAX_BLOCK_BITS: u64 = 64 * 31;
 
-/// What is stored of one interval of the grid.
+/// Stored values of one interval of the grid.
 #[derive(Clone, Copy, Default)]
 struct Interval {
     /// Blocks that start in it.

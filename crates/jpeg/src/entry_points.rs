@@ -4,7 +4,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// How far apart entry points may be, in bits of the un-stuffed scan.
+/// Possible distances of entry points, in bits of the un-stuffed scan.
 pub const GRIDS_BITS: [u32; 4] = [512, 1024, 2048, 4096];
 
 /// A good distance for images of some hundred pixels: entry points are about 0.75 % of the file.
@@ -27,8 +27,8 @@ pub fn grid_of(first_byte: u8) -> Option<u32> {
     GRIDS_BITS.get(usize::from(first_byte & 15)).copied().filter(|_| known)
 }
 
-/// Where decoding may start in the scan of one JPEG: at the first block that starts at or behind
-/// each multiple of the grid, and at every restart.
+/// Points at which decoding may start in the scan of one JPEG: the first block that starts at or
+/// behind each multiple of the grid, and every restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPoints {
     pub(crate) grid_bits: u32,
@@ -44,7 +44,7 @@ pub struct EntryPoints {
 /// A run of blocks that can be decoded on its own, but for the DC prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// Where its first block starts in the [un-stuffed](crate::Unstuffed) scan.
+    /// Start of its first block in the [un-stuffed](crate::Unstuffed) scan.
     pub bit: u32,
     /// Its first block, in the order of the scan.
     pub block: u32,

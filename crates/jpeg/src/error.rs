@@ -14,10 +14,10 @@ pub enum Refused {
         /// The length of the file.
         offset: usize,
     },
-    /// What should be a marker of this place is none.
+    /// A stray byte, or a marker that does not belong at its place.
     #[error("byte {offset} of the JPEG should start another marker than {found:#04x}")]
     Marker {
-        /// Where the marker should start.
+        /// Byte offset at which the marker should start.
         offset: usize,
         /// The byte that is there, or the marker's code.
         found: u8,
@@ -25,7 +25,7 @@ pub enum Refused {
     /// A segment whose length does not fit what it holds.
     #[error("the JPEG segment {marker:#04x} at byte {offset} has a bad length")]
     Length {
-        /// Where the segment starts.
+        /// Byte offset of the segment.
         offset: usize,
         /// Its code.
         marker: u8,
@@ -33,31 +33,31 @@ pub enum Refused {
     /// Several scans refine the image (SOF2).
     #[error("the JPEG is progressive (frame at byte {offset})")]
     Progressive {
-        /// Where the frame header starts.
+        /// Byte offset of the frame header.
         offset: usize,
     },
     /// Arithmetic codes instead of Huffman's.
     #[error("the JPEG is arithmetically coded (frame at byte {offset})")]
     Arithmetic {
-        /// Where the frame header starts.
+        /// Byte offset of the frame header.
         offset: usize,
     },
     /// Lossless JPEG (SOF3).
     #[error("the JPEG is lossless (frame at byte {offset})")]
     Lossless {
-        /// Where the frame header starts.
+        /// Byte offset of the frame header.
         offset: usize,
     },
     /// Frames that build upon each other.
     #[error("the JPEG is hierarchical (marker at byte {offset})")]
     Hierarchical {
-        /// Where the marker starts.
+        /// Byte offset of the marker.
         offset: usize,
     },
     /// Another precision than 8 bits.
     #[error("the JPEG has samples of {bits} bits (frame at byte {offset})")]
     Precision {
-        /// Where the frame header starts.
+        /// Byte offset of the frame header.
         offset: usize,
         /// Bits per sample.
         bits: u8,
@@ -65,31 +65,31 @@ pub enum Refused {
     /// Height 0: it would be told after the scan, by DNL.
     #[error("the JPEG leaves its height open (frame at byte {offset})")]
     OpenHeight {
-        /// Where the frame header starts.
+        /// Byte offset of the frame header.
         offset: usize,
     },
     /// A DNL marker, which tells the height after the scan.
     #[error("the JPEG tells its height by a DNL marker at byte {offset}")]
     LateHeight {
-        /// Where the marker starts.
+        /// Byte offset of the marker.
         offset: usize,
     },
     /// Width 0.
     #[error("the JPEG has no width (frame at byte {offset})")]
     NoWidth {
-        /// Where the frame header starts.
+        /// Byte offset of the frame header.
         offset: usize,
     },
     /// Four components: CMYK or YCCK.
     #[error("the JPEG is CMYK (frame at byte {offset})")]
     Cmyk {
-        /// Where the frame header starts.
+        /// Byte offset of the frame header.
         offset: usize,
     },
     /// Neither 1 nor 3 components.
     #[error("the JPEG has {n_components} components (frame at byte {offset})")]
     Components {
-        /// Where the frame header starts.
+        /// Byte offset of the frame header.
         offset: usize,
         /// The number of it has.
         n_components: u8,
@@ -97,7 +97,7 @@ pub enum Refused {
     /// A sampling factor outside 1 to 4.
     #[error("the JPEG has a component of sampling {h}x{v} (frame at byte {offset})")]
     Sampling {
-        /// Where the frame header starts.
+        /// Byte offset of the frame header.
         offset: usize,
         /// Horizontal factor.
         h: u8,
@@ -107,7 +107,7 @@ pub enum Refused {
     /// More blocks in an MCU than the standard allows (10).
     #[error("the JPEG has {n_blocks} blocks per MCU, more than 10 (frame at byte {offset})")]
     BlocksPerMcu {
-        /// Where the frame header starts.
+        /// Byte offset of the frame header.
         offset: usize,
         /// Blocks per MCU.
         n_blocks: u32,
@@ -115,37 +115,37 @@ pub enum Refused {
     /// A second frame header.
     #[error("the JPEG has a second frame at byte {offset}")]
     SecondFrame {
-        /// Where it starts.
+        /// Its byte offset.
         offset: usize,
     },
     /// A scan before any frame header.
     #[error("the JPEG has a scan at byte {offset} without a frame before it")]
     NoFrame {
-        /// Where the scan header starts.
+        /// Byte offset of the scan header.
         offset: usize,
     },
     /// The components are spread over several scans.
     #[error("the JPEG has several scans (one at byte {offset})")]
     MultiScan {
-        /// Where the scan header starts.
+        /// Byte offset of the scan header.
         offset: usize,
     },
     /// The scan's components are not those of the frame, in order.
     #[error("the JPEG's scan at byte {offset} has other components than its frame")]
     ScanComponents {
-        /// Where the scan header starts.
+        /// Byte offset of the scan header.
         offset: usize,
     },
     /// The scan's spectral selection or approximation is not that of a sequential JPEG.
     #[error("the JPEG's scan at byte {offset} holds only a part of each block")]
     ScanParameters {
-        /// Where the scan header starts.
+        /// Byte offset of the scan header.
         offset: usize,
     },
     /// A component refers to a quantisation table that was not defined.
     #[error("the JPEG's scan at byte {offset} uses quantisation table {index}, which is missing")]
     NoQuantTable {
-        /// Where the scan header starts.
+        /// Byte offset of the scan header.
         offset: usize,
         /// The number of the table.
         index: u8,
@@ -153,7 +153,7 @@ pub enum Refused {
     /// A component refers to a Huffman table that was not defined.
     #[error("the JPEG's scan at byte {offset} uses {class} table {index}, which is missing")]
     NoHuffmanTable {
-        /// Where the scan header starts.
+        /// Byte offset of the scan header.
         offset: usize,
         /// DC or AC.
         class: Class,
@@ -163,19 +163,19 @@ pub enum Refused {
     /// A Huffman table in use that is not a prefix code.
     #[error("the JPEG's scan at byte {offset} uses {class} table {index}, which {what}")]
     BadHuffmanTable {
-        /// Where the scan header starts.
+        /// Byte offset of the scan header.
         offset: usize,
         /// DC or AC.
         class: Class,
         /// The number of the table.
         index: u8,
-        /// What is wrong with it.
+        /// The fault in it.
         what: &'static str,
     },
     /// The number of a table is above 3, or its class is unknown.
     #[error("the JPEG defines a table of unknown kind {kind:#04x} at byte {offset}")]
     TableKind {
-        /// Where the segment starts.
+        /// Byte offset of the segment.
         offset: usize,
         /// The byte with class or precision, and number.
         kind: u8,
@@ -183,7 +183,7 @@ pub enum Refused {
     /// Something else than the end of the image follows the scan.
     #[error("the JPEG's scan is followed by marker {marker:#04x} at byte {offset}")]
     AfterScan {
-        /// Where the marker starts.
+        /// Byte offset of the marker.
         offset: usize,
         /// Its code.
         marker: u8,
@@ -191,7 +191,7 @@ pub enum Refused {
     /// `FF FF 00` inside the scan: decoders disagree about it.
     #[error("the JPEG's scan has a fill byte inside its data, at byte {offset}")]
     FillByte {
-        /// Where.
+        /// Its byte offset.
         offset: usize,
     },
     /// A scan whose bits 32-bit numbers do not count.
@@ -203,7 +203,7 @@ pub enum Refused {
     /// A restart marker that is not the next one in turn, or one too many.
     #[error("the JPEG has restart marker {found} at byte {offset}, where no such is due")]
     Restart {
-        /// Where the marker starts.
+        /// Byte offset of the marker.
         offset: usize,
         /// Its number, 0 to 7.
         found: u8,
@@ -221,7 +221,7 @@ pub enum Refused {
     BadCode {
         /// The block, counted in the order of the scan.
         block: u32,
-        /// Where, to within the block.
+        /// Its bit in the scan, to within the block.
         bit: u64,
     },
     /// A run of zeros that ends behind the block.
@@ -229,7 +229,7 @@ pub enum Refused {
     LongBlock {
         /// The block, counted in the order of the scan.
         block: u32,
-        /// Where the block starts.
+        /// The bit of the scan at which the block starts.
         bit: u64,
     },
     /// The scan, or a restart interval, ends inside a block.
@@ -245,19 +245,19 @@ pub enum Refused {
     DataLeft {
         /// The block behind which they are.
         block: u32,
-        /// How many.
+        /// The number of bits.
         n_bits: u64,
     },
     /// Not one of [`GRIDS_BITS`](crate::GRIDS_BITS).
     #[error("entry points every {grid_bits} bits; 512, 1024, 2048 and 4096 exist")]
     Grid {
-        /// What was asked for.
+        /// The grid that was asked for.
         grid_bits: u32,
     },
     /// The bytes are not those that the [`Jpeg`](crate::Jpeg) was parsed from.
     #[error("the JPEG was parsed from other bytes: it should have a scan at {offset}")]
     OtherBytes {
-        /// Where the scan should start.
+        /// Byte offset at which the scan should start.
         offset: usize,
     },
 }
@@ -324,11 +324,11 @@ pub enum EntryPointError {
     /// Bytes that break the specification, or are not of this image.
     #[error("entry points that do not fit their JPEG: {what}, {found} instead of {expected}")]
     Damaged {
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
-        /// What the bytes say.
+        /// The value that the bytes say.
         found: u64,
-        /// What the image or the specification demands, or the nearest such value.
+        /// The value that the image or the specification demands, or the nearest such value.
         expected: u64,
     },
 }

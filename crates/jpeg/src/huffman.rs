@@ -6,7 +6,7 @@
 //! second tables, which the following six bits index: no code has more than 16.
 use std::fmt;
 
-/// What a Huffman table is for.
+/// Class of a Huffman table: the values of a block that it codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// The first value of each block.
@@ -29,7 +29,7 @@ impl fmt::Display for Class {
 pub struct HuffmanTable {
     /// The number of codes have 1, 2, ... 16 bits.
     pub counts: [u8; 16],
-    /// What the codes stand for, shortest first: as many as the counts add up to, at most 256.
+    /// Values of the codes, shortest code first: as many as the counts add up to, at most 256.
     pub values: Vec<u8>,
 }
 
@@ -60,7 +60,7 @@ const SECOND_BITS: u32 = 6;
 const MAX_CODE_BITS: u32 = FIRST_BITS + SECOND_BITS;
 const SECOND: u32 = 1 << 31;
 const NO_CODE: u32 = 1 << 30 | 64 << 16 | 1 << 6 | 1;
-/// What the end of a block advances: behind any place of it.
+/// Advance by the end of a block: behind any place of it.
 const WHOLE_BLOCK: u32 = 64;
 
 impl HuffmanTable {

@@ -1,7 +1,7 @@
 use crate::HuffmanTable;
 use std::ops::Range;
 
-/// What the markers of a baseline JPEG say. Made by [`parse`](crate::parse), which has checked
+/// Contents of the markers of a baseline JPEG. Made by [`parse`](crate::parse), which has checked
 /// that all of it is consistent; the entropy-coded bytes themselves are not looked into.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,7 +12,7 @@ pub struct Jpeg {
     pub height: u32,
     /// The byte of the file at which the two bytes of the height are.
     pub height_at: usize,
-    /// What the components mean.
+    /// Meaning of the components.
     pub color: Color,
     /// One (gray) or three.
     pub components: Vec<Component>,
@@ -67,7 +67,7 @@ pub struct Slot {
     pub y: u8,
 }
 
-/// What the components of a JPEG mean, decided as libjpeg does: by a JFIF marker, an Adobe marker,
+/// Meaning of the components of a JPEG, decided as libjpeg does: by a JFIF marker, an Adobe marker,
 /// the identifiers of the components, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Color {

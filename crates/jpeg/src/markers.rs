@@ -93,7 +93,7 @@ pub fn parse_header(bytes: &[u8]) -> Result<Jpeg, Refused> {
     })
 }
 
-/// What the segments have said so far.
+/// Contents of the segments so far.
 #[derive(Default)]
 struct State {
     frame: Option<Frame>,

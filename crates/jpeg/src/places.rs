@@ -22,7 +22,7 @@ const LEAST_BITS: u64 = 20_000;
 const BITS_TO_MEET: u64 = 4096;
 /// In front of the end of the data: the blocks there are counted.
 const TAIL_BITS: u64 = 2048;
-/// What a word holds.
+/// Bits that a word holds.
 const WORD_BITS: u64 = 57;
 
 /// The first block at or behind each multiple of the grid, and where the last block ends. `None`
@@ -79,7 +79,7 @@ struct Walk {
     next: u64,
     /// Others are told by the walk that started behind this one.
     until: u64,
-    /// What the blocks and predictions of this walk are to be counted from.
+    /// The block and predictions from which those of this walk are to be counted.
     before: At,
     /// Without a gap, and in step from one to the next.
     found: Vec<At>,
@@ -308,7 +308,7 @@ mod tests {
         found.iter().map(all).eq(expected.iter().map(all))
     }
 
-    /// Whether several walks have noted what one does; none of them may note anything else.
+    /// Returns true if several walks have noted what one does; none of them may note anything else.
     fn check(bytes: &[u8]) -> bool {
         let Ok(jpeg) = parse(bytes) else { return false };
         let Ok(data) = unstuff(&jpeg, bytes) else { return false };
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    /// What is damaged is left to the plain walk, or is the same.
+    /// Damaged scans are left to the plain walk, or noted as it does.
     #[test]
     fn damage_is_not_overlooked() {
         let mut random = Random::new(5);

@@ -1,7 +1,7 @@
 use crate::{EntryPoints, Jpeg};
 use std::ops::Range;
 
-/// What of a scan the pixels of a rectangle need.
+/// The parts of a scan that the pixels of a rectangle need.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Region {

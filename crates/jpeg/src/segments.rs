@@ -60,9 +60,9 @@ pub struct MarkerSegment<'a> {
     pub marker: u8,
     /// The byte at which it begins, which is its `FF`.
     pub at: usize,
-    /// What stands between the segment before and this one.
+    /// Bytes between the segment before and this one.
     pub before: &'a [u8],
-    /// What follows the length; nothing for a marker that stands alone.
+    /// Bytes that follow the length; nothing for a marker that stands alone.
     pub body: Result<&'a [u8], BadLength>,
     /// The byte behind the content, as far as that can be read.
     pub end: usize,

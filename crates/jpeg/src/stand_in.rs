@@ -75,7 +75,7 @@ fn write_blocks(
 /// Bits, and how many there are of them.
 type Code = (u32, u32);
 
-/// What of a component's tables the row uses.
+/// Codes of a component's tables that the row uses.
 struct Codes {
     /// By the bits of the value.
     dc: [Option<Code>; 12],

@@ -46,7 +46,7 @@ const N_PLANS: usize = 256;
 const _: () = assert!(MOST_BITS as usize * PER_WORD <= 57);
 const _: () = assert!((20 + PER_WORD) * (HALF / GRANULE) as usize + 8 <= N_PLANS);
 
-/// What the next bits get over.
+/// A step over the codes that the next bits hold.
 ///
 /// | bits | meaning |
 /// |---|---|
@@ -89,7 +89,7 @@ type Table = [Stride; SIZE];
 /// have their own are too many, which no encoder makes.
 const N_ENTRIES: usize = 8 * SIZE;
 
-/// What comes next at some places.
+/// Table and component of the code that comes next at some places.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(4))]
 struct Plan {
@@ -128,7 +128,7 @@ pub(crate) struct Strides {
     turn: u32,
 }
 
-/// Where a walk stands.
+/// Position of a walk within its turn, and the turns before it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     at: u32,

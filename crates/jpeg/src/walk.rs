@@ -15,7 +15,7 @@
 //! ```
 use crate::{Class, Code, Jpeg, Lookup, Refused, Unstuffed};
 
-/// What 64 bits at a position still hold when the position is within a byte.
+/// Bits that are left of 64 loaded ones when the position is within a byte.
 const PEEKED_BITS: u32 = 57;
 /// The longest code, 16 bits, with the longest value, 15.
 const MAX_TOTAL_BITS: u32 = 31;
@@ -28,7 +28,7 @@ pub(crate) type Predictions = [i16; 3];
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) block: u32,
-    /// Where it starts.
+    /// The bit at which it starts.
     pub(crate) bit: u64,
     /// The DC prediction starts again.
     pub(crate) resets: bool,

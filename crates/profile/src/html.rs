@@ -141,7 +141,7 @@ fn all_formats(report: &Report) -> String {
     )
 }
 
-/// How busy disk, processors and training are over the share of raw images.
+/// The chart of how busy disk, processors and training are over the share of raw images.
 fn busy(report: &Report) -> String {
     let series = |name: &str, of: fn(&Busy) -> f64| Series {
         name: name.into(),

@@ -5,7 +5,7 @@ use fdconvert_core::{Codec, Error, Limits, Result, Source};
 use serde::{Deserialize, Serialize};
 use std::{io, sync::RwLock, thread};
 
-/// How to measure formats.
+/// Settings for measuring formats.
 #[derive(Debug, Clone, Copy)]
 pub struct Measuring {
     /// Images to measure; fewer where there are fewer.
@@ -19,13 +19,13 @@ pub struct Measuring {
     pub seed: u64,
     /// Limits on what is decoded.
     pub limits: Limits,
-    /// How JPEG is written, where images become JPEG.
+    /// Options of writing JPEG, where images become JPEG.
     pub jpeg: JpegOptions,
     /// Bytes of stored images to keep in memory, over all formats; sampling ends there.
     pub max_kept_bytes: u64,
 }
 
-/// What one format costs.
+/// Cost of one format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FormatCost {
     /// The format.
@@ -42,7 +42,7 @@ pub struct FormatCost {
     pub first_reason: Option<String>,
 }
 
-/// What was measured.
+/// Result of measuring formats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Formats, in the order asked for.

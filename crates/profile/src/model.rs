@@ -1,7 +1,7 @@
 use fdconvert_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// What one image costs in one stored form, as a mean over the dataset.
+/// Cost of one image in one stored form, as a mean over the dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Stored bytes per image; `s` in Liquid (APSys 2023).
@@ -10,7 +10,7 @@ pub struct Cost {
     pub cpu_seconds_per_image: f64,
 }
 
-/// What the machine can do in a second.
+/// Capacity of the machine in a second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Bytes/s that the target delivers at the request size and queue depth of the loader, past
@@ -40,7 +40,7 @@ pub struct Throughput {
     pub consumer: f64,
 }
 
-/// How busy disk, processors and training are at some share of raw images, each from 0 to 1: the
+/// Utilisation of disk, processors and training at some share of raw images, each from 0 to 1: the
 /// triangle of Liquid's figure 2.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Busy {
@@ -85,7 +85,7 @@ impl Throughput {
         self.loading.min(self.decoding).min(self.consumer)
     }
 
-    /// How busy each of the three is.
+    /// The utilisation of each of the three.
     #[must_use]
     pub fn busy(&self) -> Busy {
         let rate = self.images_per_s();

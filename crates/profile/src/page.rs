@@ -32,7 +32,7 @@ svg .range { stroke: var(--ink); stroke-width: 2; }
 svg .measured { fill: var(--paper); stroke: var(--ink); stroke-width: 2; }
 ";
 
-/// What the pictures of comparisons need beside it.
+/// Additional style for the pictures of comparisons.
 const COMPARED: &str = "
 svg .ours { fill: var(--loading); } svg .others { fill: var(--decoding); }
 svg .mark { fill: var(--paper); stroke: var(--ink); stroke-width: 2; }

@@ -10,7 +10,7 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What to read.
+/// Files to read.
 #[derive(Debug, Clone)]
 pub enum Target {
     /// A file of that many bytes, written into the folder for the measurement and removed.
@@ -34,7 +34,7 @@ pub enum Pattern {
     Random,
 }
 
-/// How to read: as the loader will.
+/// Parameters of reading, as the loader will read.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReadPlan {
     /// Bytes of a request, rounded up to a multiple of 4096.
@@ -51,7 +51,7 @@ pub struct ReadPlan {
     pub seed: u64,
 }
 
-/// What a target delivers.
+/// Bandwidth of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
     /// Bytes/s over all threads.
@@ -65,7 +65,7 @@ pub struct Bandwidth {
     /// Why the bytes came from the page cache and not from the disk, where they did: the figure
     /// is then that of memory, and to be shown with this warning.
     pub cached_because: Option<String>,
-    /// How they were read.
+    /// Parameters that they were read with.
     pub plan: ReadPlan,
 }
 

@@ -12,9 +12,9 @@ pub struct Report {
     pub version: u32,
     /// Name and version of the program.
     pub tool: String,
-    /// What was profiled, for people.
+    /// The profiled dataset, for people.
     pub dataset: String,
-    /// Where it is read from, for people.
+    /// The target that it is read from, for people.
     pub target: String,
     /// Images in the dataset.
     pub n_images: u64,
@@ -24,31 +24,31 @@ pub struct Report {
     pub raw: FormatReport,
     /// The machine, as it went into the model.
     pub machine: Machine,
-    /// How the costs were measured; `None` when they were given.
+    /// Measurement of the costs; `None` when they were given.
     pub measured: Option<Measured>,
-    /// How the bandwidth was measured; `None` when it was given.
+    /// Measurement of the bandwidth; `None` when it was given.
     pub read: Option<Bandwidth>,
     /// The model at the ratios 0/10 to 10/10 of raw images.
     pub tenths: Vec<Choice>,
     /// The model at every hundredth.
     pub curve: Vec<Choice>,
-    /// What the model says.
+    /// Solution of the model.
     pub solution: Solution,
     /// The search of the paper, where it was run.
     pub search: Option<PaperSearch>,
-    /// What the loader achieved at some shares.
+    /// Throughput that the loader achieved at some shares.
     pub verified: Vec<Verified>,
     /// Shares over all formats that were measured, where there are more than two.
     pub formats: Option<MixtureReport>,
     /// Why nothing was verified, or figures are to be taken with care.
     pub warnings: Vec<String>,
-    /// Where it was measured and how it was asked for; `None` in reports of older versions.
+    /// The machine and the command line of the measurement; `None` in reports of older versions.
     #[serde(default)]
     pub measured_on: Option<MeasuredOn>,
 }
 
-/// Where a report comes from, for people who compare two of them. Without a date and the name of a
-/// host: neither explains a number.
+/// Origin of a report, for people who compare two of them. Without a date and the name of a host:
+/// neither explains a number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasuredOn {
     /// Operating system and architecture.
@@ -84,12 +84,12 @@ pub struct Mixture {
     pub binding: Vec<usize>,
 }
 
-/// What the search of the paper found.
+/// Result of the paper's search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PaperSearch {
     /// Share of raw images, a multiple of a tenth.
     pub share: f64,
-    /// What was measured on the way, in that order.
+    /// Measurements on the way, in that order.
     pub measured: Vec<(f64, Throughput)>,
 }
 
@@ -98,7 +98,7 @@ pub struct PaperSearch {
 pub struct FormatReport {
     /// Name for people: "png".
     pub name: String,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
 }
 

@@ -58,7 +58,7 @@ pub struct Cluster {
     pub cores: f64,
 }
 
-/// How rows come to ranks, and where their images come from.
+/// Ways in which rows come to ranks, and the sources of their images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dealing {
@@ -70,12 +70,12 @@ pub enum Dealing {
     Exchange,
 }
 
-/// What an epoch takes on that many ranks.
+/// Time of an epoch on that many ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EpochTime {
     /// Ranks.
     pub ranks: u32,
-    /// How rows come to them.
+    /// The way in which rows come to them.
     pub dealing: Dealing,
     /// The share of all rows that is read from storage.
     pub read_share: f64,

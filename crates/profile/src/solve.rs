@@ -4,11 +4,11 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What is given up of the best throughput to store less: 2 %, which measurements cannot tell
+/// Share of the best throughput that is given up to store less: 2 %, which measurements cannot tell
 /// from noise.
 pub const SLACK: f64 = 0.02;
 
-/// What the best mixture has to bring over storing everything encoded to be worth it: 3 %.
+/// Least gain of the best mixture over storing everything encoded to be worth it: 3 %.
 pub const GAIN: f64 = 1.03;
 
 /// A share of raw images and what the model predicts for it.
@@ -24,7 +24,7 @@ pub struct Choice {
     pub cached: f64,
 }
 
-/// Whether a mixture is worth the trouble.
+/// Verdict on a mixture: whether it is worth the trouble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -34,7 +34,7 @@ pub enum Verdict {
     NoGain,
 }
 
-/// What the model says.
+/// Solution of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Solution {
     /// Everything encoded.
@@ -46,12 +46,12 @@ pub struct Solution {
     /// The fewest bytes among the shares within [`SLACK`] of the highest throughput. Where raw
     /// images are the larger ones, that is the smallest share.
     pub cheapest: Choice,
-    /// What to do: [`cheapest`](Self::cheapest), or nothing where there is no gain.
+    /// The choice to make: [`cheapest`](Self::cheapest), or, without a gain, everything encoded.
     pub chosen: Choice,
     /// Throughput of the optimum over that of everything encoded.
     #[serde(with = "unlimited")]
     pub gain: f64,
-    /// Whether that is worth it.
+    /// Verdict on that gain.
     pub verdict: Verdict,
 }
 

@@ -172,7 +172,7 @@ fn street((width, height): (u32, u32), index: u64) -> Vec<u8> {
     rgb
 }
 
-/// What the random numbers of made streets are for.
+/// Key of the random numbers of made streets.
 const STREETS: u64 = 0x7374_7265_6574_7300;
 
 /// Files at and below a path, and their bytes.

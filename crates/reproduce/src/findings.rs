@@ -12,9 +12,9 @@ pub struct Findings {
     pub title: &'static str,
     /// fdconvert and its version.
     pub tool: String,
-    /// Where and how it ran.
+    /// Machine and command line of the run.
     pub measured_on: MeasuredOn,
-    /// Whether it was the quick form.
+    /// True if it was the quick form.
     pub quick: bool,
     /// Seconds that all of it took.
     pub seconds: f64,
@@ -22,9 +22,9 @@ pub struct Findings {
     pub others: Vec<(String, String)>,
     /// Loaders that did not, and why.
     pub missing: Vec<Missing>,
-    /// What was found, in one or two sentences each.
+    /// Results, in one or two sentences each.
     pub results: Vec<String>,
-    /// What differs from the paper, and why.
+    /// Differences from the paper, and their reasons.
     pub differences: Vec<String>,
     /// The figures.
     pub figures: Vec<Figure>,
@@ -46,21 +46,21 @@ pub struct Missing {
 pub struct Figure {
     /// Which figure of the paper it redraws, or what it shows.
     pub title: String,
-    /// What was done.
+    /// Description of the measurement.
     pub caption: String,
     /// Bars or lines.
     pub plot: Plot,
 }
 
-/// What a picture shows.
+/// Contents of a picture.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Plot {
     /// Values beside each other.
     Bars {
-        /// What is counted.
+        /// Quantity that is counted.
         unit: String,
-        /// What the marks are.
+        /// Meaning of the marks.
         mark: String,
         /// The values.
         bars: Vec<Bar>,
@@ -69,13 +69,13 @@ pub enum Plot {
     Lines {
         /// The number.
         x: String,
-        /// What is counted.
+        /// Quantity that is counted.
         y: String,
-        /// Whether the numbers double.
+        /// True if the numbers double with equal steps.
         doubles: bool,
         /// The lines.
         lines: Vec<Line>,
-        /// What the paper tells.
+        /// Points that the paper tells of.
         marks: Vec<Mark>,
     },
 }
@@ -83,22 +83,22 @@ pub enum Plot {
 /// A value, the median of rounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bar {
-    /// What it is of.
+    /// Its name.
     pub name: String,
     /// The median; `None` where it was not measured.
     pub value: Option<f64>,
     /// Least and most.
     pub range: Option<(f64, f64)>,
-    /// Whether it is fdconvert's.
+    /// True if it is fdconvert's.
     pub is_ours: bool,
-    /// What the paper tells, in the same unit.
+    /// The paper's value, in the same unit.
     pub paper: Option<f64>,
 }
 
 /// Points from the left to the right.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Line {
-    /// What it is of.
+    /// Its name.
     pub name: String,
     /// The points.
     pub points: Vec<(f64, f64)>,
@@ -111,14 +111,14 @@ pub struct Mark {
     pub x: f64,
     /// The value.
     pub y: f64,
-    /// What it is.
+    /// Its name.
     pub name: String,
 }
 
 /// Numbers of which no picture is drawn.
 #[derive(Debug, Clone, Serialize)]
 pub struct TableOf {
-    /// What it is.
+    /// Its title.
     pub title: String,
     /// The columns.
     pub head: Vec<String>,

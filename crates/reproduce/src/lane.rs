@@ -10,7 +10,7 @@ use fdconvert_loader::{Datasets, Loader, Options};
 use serde::{Deserialize, Serialize};
 use std::{io, path::PathBuf, time::Instant};
 
-/// What a loader took for an epoch.
+/// Images and time of a loader's epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Took {
     pub(crate) images: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Lane {
     pub(crate) rounds: Vec<Took>,
     /// Of the dataset, where that counts.
     pub(crate) bytes: u64,
-    /// Whether an epoch is read before the one that counts, as with files in the page cache.
+    /// True if an epoch is read before the one that counts, as with files in the page cache.
     warms_up: bool,
 }
 

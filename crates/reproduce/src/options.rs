@@ -84,7 +84,7 @@ impl FromStr for Paper {
     }
 }
 
-/// How an experiment is run.
+/// Options of an experiment.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReproduceOptions {

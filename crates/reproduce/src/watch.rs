@@ -1,7 +1,7 @@
 use fdconvert::{Cancel, Context, Stage, Steps};
 use fdconvert_core::{Error, Result};
 
-/// Who listens to an experiment, and may stop it.
+/// Listener to an experiment, which may stop it.
 pub(crate) struct Watch<'a> {
     cancel: &'a Cancel,
     steps: Box<dyn Steps + 'a>,

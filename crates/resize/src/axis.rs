@@ -3,7 +3,7 @@
 pub(super) struct Span {
     /// First input position.
     pub(super) first: usize,
-    /// Where its weights start.
+    /// Index of its first weight.
     pub(super) weight: usize,
     /// The number of input positions, each with one weight.
     pub(super) len: usize,

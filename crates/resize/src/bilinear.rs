@@ -57,7 +57,7 @@ pub(super) struct Bilinear {
 /// The columns of the output, some at a time.
 #[derive(Debug, Default)]
 struct Groups {
-    /// Where the inputs of each start in a row.
+    /// Start of the inputs of each in a row.
     starts: Vec<usize>,
     /// Of each, so many pairs of inputs.
     n_pairs: usize,

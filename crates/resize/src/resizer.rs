@@ -6,7 +6,7 @@ use fdconvert_core::{Error, Pixels, Result};
 use fir::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use std::{fmt, str::FromStr};
 
-/// How a smaller image is computed.
+/// Filter that computes a smaller image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Filter {
     /// The mean of the pixels that an output pixel covers: OpenCV's `INTER_AREA` bit for bit, and

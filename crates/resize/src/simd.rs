@@ -9,7 +9,7 @@ use super::area::Area;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Instructions {
-    /// What every machine of the target has.
+    /// The instructions that every machine of the target has.
     Portable,
     /// Eight lanes.
     Avx2,
@@ -28,7 +28,7 @@ impl Instructions {
         here.max().unwrap_or(Self::Portable)
     }
 
-    /// Whether this processor has them.
+    /// Returns true if this processor has them.
     #[must_use]
     pub fn are_here(self) -> bool {
         match self {

@@ -13,13 +13,13 @@ pub struct Source<'a> {
     pub size: (u32, u32),
     /// The part that may be read: left, top, width and height in pixels.
     pub view: (u32, u32, u32, u32),
-    /// What is resized: left, top, width and height in pixels, from the corner of the view.
+    /// The rectangle to resize: left, top, width and height in pixels, from the corner of the view.
     pub rect: (f64, f64, f64, f64),
 }
 
 impl Source<'_> {
-    /// Whether the slices have their sizes, the rectangle is within the view, and both its sides
-    /// change: all else is rare, or an error that `fast_image_resize` tells.
+    /// Returns true if the slices have their sizes, the rectangle is within the view, and both its
+    /// sides change: all else is rare, or an error that `fast_image_resize` tells.
     #[cfg(target_arch = "x86_64")]
     fn is_for_loops(&self, size: (u32, u32), out: &[u8]) -> bool {
         let n_bytes = |(width, height): (u32, u32)| width as usize * height as usize * 3;

@@ -34,7 +34,7 @@ pub struct Announcement {
     pieces: Vec<(Key, AbortHandle)>,
 }
 
-/// Where a piece begins, and a number that no other has.
+/// Start of a piece, and a number that no other has.
 type Key = (u64, u64);
 
 impl Announcement {
@@ -99,7 +99,7 @@ impl Piece {
     }
 }
 
-/// What is announced of an object.
+/// Announced pieces of an object.
 #[derive(Debug, Default)]
 pub(crate) struct Shelves(PerProcess<Shelf>);
 

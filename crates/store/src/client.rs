@@ -134,8 +134,8 @@ fn retry() -> RetryConfig {
     RetryConfig { backoff, ..Default::default() }
 }
 
-/// How requests are made. A request as a whole has no limit of time, since objects may be large;
-/// one that stands still has.
+/// Options of requests. A request as a whole has no limit of time, since objects may be large; one
+/// that stands still has.
 pub(crate) fn client_options(own: &[(String, String)]) -> ClientOptions {
     let mut client = ClientOptions::new()
         .with_timeout_disabled()
@@ -190,7 +190,7 @@ fn connect(location: &Location) -> Result<Store> {
     }
 }
 
-/// What makes the client of a bucket of S3.
+/// Returns the builder of a client for a bucket of S3.
 pub(crate) fn s3(bucket: &str) -> AmazonS3Builder {
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let environment = env::vars().filter(|(name, _)| name.starts_with("AWS_"));

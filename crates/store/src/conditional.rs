@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-/// What an object is as long as no one writes it again.
+/// Version of an object, the same as long as no one writes it again.
 #[derive(Debug, Clone)]
 pub struct Version(UpdateVersion);
 
@@ -32,7 +32,7 @@ pub struct Current {
     pub modified: Duration,
 }
 
-/// What a list says of an object.
+/// An object as a list tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The part of its key after the folder.

@@ -4,7 +4,7 @@ static REQUESTS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 static OVER_FETCHED: AtomicU64 = AtomicU64::new(0);
 
-/// What was asked of stores since the process began.
+/// Totals of the requests to stores since the process began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// Requests; what the client repeated after a failure counts once.

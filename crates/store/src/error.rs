@@ -41,7 +41,7 @@ const CURES: &[(&str, &str)] = &[
     ("Connection refused", "nothing answers there; check the endpoint"),
 ];
 
-/// What is said of access that is denied for a reason that the store keeps to itself.
+/// Message for access that is denied for a reason that the store keeps to itself.
 const DENIED: &str = "the store denies access; check the credentials and what they may do";
 const NOT_ACCEPTED: &str = "the store does not accept the credentials";
 

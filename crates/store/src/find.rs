@@ -15,7 +15,7 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a URL leads to.
+/// Kind of thing that a URL leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// An object.
@@ -29,7 +29,7 @@ pub enum Found {
 pub struct Entry {
     /// The URL.
     pub path: PathBuf,
-    /// What it leads to.
+    /// The kind of thing that it leads to.
     pub found: Found,
 }
 

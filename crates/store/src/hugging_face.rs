@@ -12,7 +12,7 @@ use object_store::ClientOptions;
 use serde::Deserialize;
 use std::{env, fs, io, path::PathBuf};
 
-/// Where it is, unless `HF_ENDPOINT` says otherwise.
+/// Address of Hugging Face, unless `HF_ENDPOINT` says otherwise.
 const ENDPOINT: &str = "https://huggingface.co";
 /// Pages of a list that are followed: a page has a thousand names.
 const MAX_PAGES: usize = 10_000;

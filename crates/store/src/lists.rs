@@ -7,10 +7,10 @@ use futures_util::{Stream, StreamExt as _, stream::BoxStream};
 use object_store::{Error as Cause, ListResult, ObjectMeta, ObjectStore, path::Path};
 use std::sync::Arc;
 
-/// How often a list is asked for in a row that breaks off.
+/// Tries, in a row, of a list that breaks off.
 const TRIES: u32 = 4;
 
-/// What lies right in a folder.
+/// Returns the objects and folders right in a folder.
 pub(crate) async fn right_in(client: &Client, folder: &Path) -> Result<ListResult, Cause> {
     let mut n_tries = 0;
     loop {

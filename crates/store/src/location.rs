@@ -19,7 +19,7 @@ pub(crate) enum Scheme {
     Hf,
 }
 
-/// What URLs begin with.
+/// Prefixes of URLs.
 const SCHEMES: &[(&str, Scheme)] = &[
     ("s3://", Scheme::S3),
     ("s3a://", Scheme::S3),
@@ -49,7 +49,7 @@ pub(crate) struct Location {
     /// As it was given.
     pub(crate) path: PathBuf,
     pub(crate) scheme: Scheme,
-    /// What comes before the key: one client serves all objects with the same.
+    /// The part before the key: one client serves all objects with the same.
     pub(crate) base: Base,
     pub(crate) key: Key,
 }

@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// How often a body is asked for that breaks off and cannot be continued.
+/// Tries of a body that breaks off and cannot be continued.
 const TRIES: u32 = 4;
 
 /// Bytes that come with the answer that tells how long an object is.
@@ -240,7 +240,7 @@ pub(crate) fn head(location: &Location) -> Result<ObjectMeta> {
     Ok(found.map_err(|cause| error::of("open", location, cause))?.meta)
 }
 
-/// What the store says of the object, which bytes it sends, and these.
+/// Returns the store's metadata of the object, the range of bytes that it sends, and these.
 async fn get(
     client: &Client,
     location: &Location,

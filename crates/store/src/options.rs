@@ -7,7 +7,7 @@ use std::sync::{PoisonError, RwLock};
 
 static OPTIONS: RwLock<Vec<(String, String)>> = RwLock::new(Vec::new());
 
-/// What to say of a name that no store has.
+/// Hint for a name that no store has.
 const HELP: &str = "names are those of object_store, e.g. endpoint, region, access_key_id, \
                     secret_access_key, skip_signature, allow_http, account_name, \
                     service_account, timeout";

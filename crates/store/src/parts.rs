@@ -24,7 +24,7 @@ pub(crate) const MAX_PARTS: u32 = 9_999;
 /// A part that is sent to find out whether the store still has an upload. It is never named when
 /// the object is completed, so it is dropped then.
 const PROBE: u32 = MAX_PARTS;
-/// What S3 says at the end of parts that are not, or no longer, what the writer has sent.
+/// S3's error code at the end of parts that are not, or no longer, what the writer has sent.
 const INVALID_PART: &str = "InvalidPart";
 
 /// An upload as the store knows it.
@@ -32,7 +32,7 @@ const INVALID_PART: &str = "InvalidPart";
 pub struct Begun {
     /// The store's name of the upload.
     pub id: String,
-    /// What the store has called each part, by its number from 0.
+    /// The store's name of each part, by its number from 0.
     pub parts: BTreeMap<u32, String>,
 }
 

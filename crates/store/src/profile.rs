@@ -3,7 +3,7 @@
 use configparser::ini::Ini;
 use std::path::PathBuf;
 
-/// What the files call options, and how `object_store` does.
+/// Names of options in the files, and those of `object_store`.
 const NAMES: &[(&str, &str)] = &[
     ("aws_access_key_id", "aws_access_key_id"),
     ("aws_secret_access_key", "aws_secret_access_key"),

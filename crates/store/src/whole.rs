@@ -59,7 +59,7 @@ impl Drop for Whole {
     }
 }
 
-/// What was announced together. Dropped, it is given up.
+/// Objects that were announced together. Dropped, they are given up.
 #[derive(Debug)]
 #[must_use = "what was announced is given up when this is dropped"]
 pub struct WholesAhead {

@@ -24,10 +24,10 @@ const IN_FLIGHT: usize = 4;
 /// Before the second of the same requests, and at most: ten of them in a minute.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_secs(26);
-/// What marks are called among the attributes of an object.
+/// Name of marks among the attributes of an object.
 const MARK: &str = "fdconvert";
 
-/// Where a part of an object lies.
+/// Place of a part in an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// From 0.
@@ -83,12 +83,12 @@ pub(crate) fn is_marked_as(found: &Stat, len: u64, mark: &str) -> bool {
     found.len == len && found.mark.as_deref() == Some(mark)
 }
 
-/// What a store says of an object.
+/// Size and mark of an object, as the store tells them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {
     /// In bytes.
     pub len: u64,
-    /// What it was marked with when it was written.
+    /// The mark that it was written with.
     pub mark: Option<String>,
 }
 
@@ -219,7 +219,7 @@ pub struct Upload {
     client: Client,
     mark: Option<String>,
     len: u64,
-    /// What is not sent yet.
+    /// Bytes that are not sent yet.
     buffer: Vec<u8>,
     parts: Option<Parts>,
 }

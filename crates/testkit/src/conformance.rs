@@ -33,14 +33,14 @@ pub use round_trip::{bad_samples, every_kind, image_sizes, round_trip, sizes, sk
 use fdconvert_core::Kind;
 use std::{ops::Range, path::Path};
 
-/// What a format keeps of what it is given; the suite demands that much.
+/// Parts of its input that a format keeps; the suite demands that much.
 #[derive(Debug, Clone)]
 pub struct Profile {
     /// File name of the output.
     pub out: &'static str,
     /// Kinds of fields that come back as they went in.
     pub kinds: Vec<Kind>,
-    /// What becomes of keys.
+    /// Treatment of keys.
     pub keys: Keys,
     /// True if samples come back in the order they were written in, else in that of their keys.
     pub keeps_order: bool,
@@ -55,7 +55,7 @@ pub struct Profile {
     /// The byte ranges of an output file (its name and size are given) in which every bit is
     /// flipped and every length cut at; elsewhere a few are.
     pub ranges: fn(&Path, u64) -> Vec<Range<u64>>,
-    /// Where the datasets lie.
+    /// Location of the datasets.
     pub location: Location,
 }
 
@@ -67,7 +67,7 @@ impl Profile {
     }
 }
 
-/// Where datasets lie.
+/// Location of datasets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Location {
     /// In a folder.
@@ -78,7 +78,7 @@ pub enum Location {
     Web,
 }
 
-/// What becomes of keys.
+/// Treatment of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
     /// Every key that is accepted comes back as it was.
@@ -131,7 +131,8 @@ macro_rules! fault_tests {
     };
 }
 
-/// Where nothing can fail on purpose they are ignored, and counted with the reason.
+/// Defines the tests of faults as ignored ones, counted with the reason: nothing can fail on
+/// purpose.
 #[cfg(not(feature = "fault"))]
 #[doc(hidden)]
 #[macro_export]

@@ -10,7 +10,7 @@ const ZERO_RUN: usize = 4096;
 /// The step in such runs: a prime, so that all places in a page and a word come up.
 const ZERO_STEP: usize = 997;
 
-/// What was done to a file.
+/// Damage to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
     /// A bit was flipped.
@@ -28,20 +28,20 @@ pub enum Damage {
     Gone,
 }
 
-/// How one file fared.
+/// Results for one file.
 #[derive(Debug, Clone)]
 pub struct Tally {
     /// Its path below the dataset.
     pub file: String,
     /// Its size.
     pub bytes: u64,
-    /// How often it was damaged.
+    /// Times that it was damaged.
     pub tries: u64,
-    /// What was not noticed.
+    /// Damage that was not noticed.
     pub missed: Vec<Damage>,
 }
 
-/// How much is tried.
+/// Extent of the damage that is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Every bit and every length; in long runs of zeros every 997th byte.

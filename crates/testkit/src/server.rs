@@ -45,7 +45,7 @@ struct Shared {
     written: Mutex<Written>,
 }
 
-/// What a server was asked for.
+/// Totals of what a server was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     /// Requests.
@@ -129,7 +129,7 @@ impl Server {
         }
     }
 
-    /// How often each path was asked for.
+    /// Returns the number of requests for each path.
     #[must_use]
     pub fn by_path(&self) -> BTreeMap<String, u64> {
         self.shared.by_path.lock().unwrap().clone()
@@ -147,7 +147,7 @@ impl Server {
         self.shared.written.lock().unwrap().put(&self.shared.root, path, bytes);
     }
 
-    /// How often each object was written.
+    /// Returns the number of writes of each object.
     #[must_use]
     pub fn stored(&self) -> BTreeMap<String, u64> {
         self.shared.written.lock().unwrap().stored()

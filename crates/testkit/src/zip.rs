@@ -21,7 +21,7 @@ pub struct Entry {
     pub mode: u32,
     /// Extra fields of the directory.
     pub extra: Vec<u8>,
-    /// Where the directory says that it lies, instead of where it does.
+    /// The offset that the directory gives, instead of the true one.
     pub offset: Option<u32>,
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::failure::Result;
 
-/// What happens to a call, and to which.
+/// An action on a call, and the call.
 #[derive(Clone, Debug)]
 pub(super) struct Disturbance {
     pub(super) place: Place,
@@ -65,7 +65,7 @@ impl Disturbance {
     }
 }
 
-/// What is known of a configuration before anything is done to it.
+/// Facts about a configuration before anything is done to it.
 pub(super) struct Reference {
     pub(super) configuration: &'static Configuration,
     /// The output of an undisturbed run.
@@ -118,7 +118,7 @@ impl Event {
     }
 }
 
-/// What came of a case.
+/// Outcome of a case.
 pub(super) struct Outcome {
     pub(super) events: Vec<Event>,
     /// Everything a reader needs of a failure, on one line.
@@ -145,7 +145,7 @@ pub(super) fn shown(case: &Case) -> String {
     case.iter().map(ToString::to_string).collect::<Vec<_>>().join(", then ")
 }
 
-/// Where cases run, and what their runs are held against.
+/// Program and slot that cases run in, and the reference that their runs are held against.
 pub(super) struct Court<'a> {
     pub(super) program: &'a Program,
     pub(super) slot: &'a Slot,
@@ -178,7 +178,7 @@ pub(super) fn prepare(program: &Program, slot: &Slot, configuration: &Configurat
     configuration.before.iter().try_for_each(|line| program.must(slot, line, &[]))
 }
 
-/// What happens in a case, with what was seen.
+/// Events of a case, with what was seen.
 #[derive(Default)]
 pub(super) struct Notes {
     pub(super) events: Vec<Event>,

@@ -11,7 +11,7 @@ use crate::failure::Result;
 /// With `--quick`: cases for each configuration.
 const QUICK: usize = 60;
 
-/// What a call of each kind may answer: what the manual pages name, as far as it makes a
+/// Answers that a call of each kind may give: what the manual pages name, as far as it makes a
 /// difference to a program.
 const ANSWERS: [(&str, &[&str]); 12] = [
     ("open", &["EIO", "EMFILE", "EACCES", "ENOSPC", "EINTR"]),

@@ -7,7 +7,7 @@ use crate::failure::{Context, Result};
 /// One call of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Point {
-    /// What the call does, in the library's words.
+    /// The kind of the call, in the library's words.
     pub(super) kind: String,
     /// The path it works on: relative to the run's own folder, or absolute.
     pub(super) path: String,

@@ -58,7 +58,7 @@ impl Slot {
     }
 }
 
-/// How a run ended.
+/// End of a run.
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 
 use crate::failure::{Context, Result};
 
-/// What lies below a folder, by path relative to it.
+/// Contents of a folder, by path relative to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tree(BTreeMap<String, Entry>);
 
@@ -16,7 +16,7 @@ enum Entry {
     Other,
 }
 
-/// How a tree differs from the one it should be equal to.
+/// Difference of a tree from the one it should be equal to.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Difference {
     /// Paths that should not be there.

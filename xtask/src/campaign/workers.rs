@@ -31,7 +31,7 @@ const JOBS: usize = 8;
 /// With `--quick`: one call of so many.
 const QUICK: u64 = 23;
 
-/// What came of a case.
+/// Outcome of a case.
 enum Outcome {
     /// The worker ended before its call came.
     NotReached,
@@ -104,7 +104,7 @@ fn walk(court: &Court<'_>, step: u64) -> Result<Vec<(u64, Outcome)>> {
     Ok(outcomes)
 }
 
-/// What cases are held against.
+/// The reference that cases are held against, with their program, plan and action.
 struct Court<'a> {
     program: &'a Program,
     plan: &'a str,

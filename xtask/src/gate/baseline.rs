@@ -10,7 +10,7 @@ use crate::failure::{Context, Result};
 /// Instructions of one repeat, by path, in the order of the program.
 pub(super) type Counts = Vec<(String, u64)>;
 
-/// What `benches/instructions.json` holds.
+/// Contents of `benches/instructions.json`.
 pub(super) struct Baseline {
     pub(super) tools: Tools,
     pub(super) instructions: Counts,

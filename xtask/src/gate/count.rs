@@ -20,7 +20,7 @@ const TURNS: u64 = 1_000_000;
 #[derive(Default)]
 pub(super) struct Planted(Vec<(String, u64)>);
 
-/// What must not change a count, and is changed to see that it does not.
+/// Conditions that must not change a count, and are changed to see that they do not.
 #[derive(Default)]
 pub(super) struct Surroundings {
     /// Letters more in the name of the folder that the program runs in.
@@ -72,7 +72,7 @@ impl Counter {
         Ok(said.lines().map(str::to_owned).collect())
     }
 
-    /// What code for several processors goes by, under valgrind.
+    /// Returns the features by which code for several processors chooses, under valgrind.
     pub(super) fn processor(&self) -> Result<String> {
         let mut command = valgrind(&["--tool=none", "--quiet"])?;
         let said = said(command.arg(&self.program).arg("processor"))?;

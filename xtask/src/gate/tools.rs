@@ -17,7 +17,8 @@ pub(super) struct Tools {
     pub(super) libc: String,
     /// Says which processor there is, whichever the machine has, as far as that one can do it.
     pub(super) valgrind: String,
-    /// What code for several processors goes by, under valgrind. Empty until that was asked.
+    /// Features by which code for several processors chooses, under valgrind. Empty until they were
+    /// asked for.
     pub(super) processor: String,
 }
 
@@ -73,7 +74,7 @@ impl Tools {
     }
 }
 
-/// What a program prints when it is asked for its version.
+/// Returns what a program prints when it is asked for its version.
 fn said(program: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
     let output = command.args(arguments).env("LC_ALL", "C").output();

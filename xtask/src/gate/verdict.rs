@@ -9,7 +9,7 @@ use crate::failure::{Result, fail};
 /// thousandth part of it.
 const LIMIT: f64 = 0.02;
 
-/// What is to be said of a path.
+/// Verdict on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Same,

@@ -65,7 +65,7 @@ impl Page {
         &self.left_out
     }
 
-    /// Whether there is anything to run.
+    /// Returns true if there is anything to run.
     pub(super) fn runs(&self) -> bool {
         self.steps().next().is_some() || !self.python.is_empty()
     }

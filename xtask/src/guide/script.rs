@@ -13,7 +13,7 @@ use crate::failure::{Context, Result};
 /// Stands between the outputs of two commands; no command prints it.
 const MARK: &str = "\u{1e}fdconvert-guide";
 
-/// What became of a command.
+/// Output and status of a command.
 pub(super) struct Seen {
     pub(super) output: Vec<String>,
     /// `None` if the shell ended before.

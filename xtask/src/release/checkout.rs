@@ -15,16 +15,17 @@ use crate::{
 /// The oldest C library that wheels and the command are for.
 pub(super) const GLIBC: (u32, u32) = (2, 28);
 
-/// What a build sets itself, so that the environment does not get into the bytes.
+/// Prefixes of the variables that a build sets itself, so that the environment does not get into
+/// the bytes.
 const UNSET: [&str; 4] = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_", "MATURIN_"];
 
 /// The sources of the commit, and where things are built from them.
 pub(super) struct Checkout {
     source: PathBuf,
-    /// What cargo builds, in a folder for each of the two that name linkers.
+    /// Results of cargo, in a folder for each of the two that name linkers.
     target: PathBuf,
     cargo_home: PathBuf,
-    /// What is in between.
+    /// Intermediate files.
     work: PathBuf,
     files: PathBuf,
     version: String,

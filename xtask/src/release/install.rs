@@ -36,7 +36,7 @@ pub(super) struct Options {
     pythons: Vec<PathBuf>,
 }
 
-/// What every way ends with: from nothing to a dataset that was verified.
+/// Last commands of every way: from nothing to a dataset that was verified.
 const TOUR: &str = "\
 fdconvert --version
 fdconvert sample photos

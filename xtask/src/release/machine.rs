@@ -21,12 +21,12 @@ impl Machine {
         format!("{self}-unknown-linux-gnu")
     }
 
-    /// Whether it is the one that this program runs on.
+    /// Returns true if it is the one that this program runs on.
     pub(super) fn is_here(self) -> bool {
         self.to_string() == std::env::consts::ARCH
     }
 
-    /// Whether the toolchain can build for it.
+    /// Returns true if the toolchain can build for it.
     pub(super) fn has_library(self) -> Result<bool> {
         let mut rustc = Command::new("rustc");
         rustc.args(["--print", "target-libdir", "--target", &self.triple()]);
@@ -41,7 +41,7 @@ impl Machine {
         Ok(false)
     }
 
-    /// What to do where it cannot.
+    /// Returns advice for a toolchain that cannot.
     pub(super) fn missing(self) -> String {
         let triple = self.triple();
         format!("its standard library is not installed; `rustup target add {triple}` installs it")

@@ -14,7 +14,7 @@ use crate::{
 
 const CARGO_AUDITABLE: &str = "0.7.7";
 
-/// Where they are.
+/// Tools of a release, installed in a folder.
 pub(super) struct Tools {
     folder: PathBuf,
 }

@@ -14,7 +14,7 @@ pub(super) fn rows_at_once(level: Level) -> usize {
     N_VECTORS * level.width()
 }
 
-/// What [`ExactSampler::coverage`](super::ExactSampler::coverage) needs between its passes: the
+/// Buffers of [`ExactSampler::coverage`](super::ExactSampler::coverage) between its passes: the
 /// chosen maps, a byte per point, and the bitmaps of 16 or 32 instances. Any scratch does for any
 /// call; one per thread spares the allocations.
 #[derive(Debug, Clone, Default)]

@@ -5,7 +5,7 @@ use crate::mt::MersenneTwister;
 use crate::owners::Owners;
 use fdconvert_core::Pixels;
 
-/// What the original draws gray with.
+/// Gray level of the original's points.
 const GRAY: [u8; 1] = [127];
 
 /// The image of the points, turned as `flip0`.

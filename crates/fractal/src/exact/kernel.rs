@@ -19,7 +19,7 @@ pub(super) type Table<const W: usize, const N: usize> = [[Lanes<W, N>; 6]; N_MAP
 /// no lookup.
 pub(super) type Canvas<const W: usize, const N: usize> = [[[u64; W]; N]];
 
-/// Where the orbits reach, the start (0, 0) included, and end.
+/// Bounds of the orbits, the start (0, 0) included, and their ends.
 ///
 /// What is not finite never becomes finite again: a product with an infinity or NaN is one of the
 /// two, and so is a sum with it, and both coordinates depend on both. So if the end is finite,
@@ -30,7 +30,7 @@ pub(super) struct Bounds<const W: usize, const N: usize> {
     pub(super) end: [Lanes<W, N>; 2],
 }
 
-/// How the coordinates x and y become pixels.
+/// The mapping of the coordinates x and y to pixels.
 pub(super) struct Window<const W: usize, const N: usize> {
     /// Least value.
     pub(super) min: [Lanes<W, N>; 2],
@@ -52,7 +52,7 @@ pub(super) struct Window<const W: usize, const N: usize> {
 /// low bits of the sum: 1.5 * 2^52.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// How close to an integer a coordinate has to be for the division to be done; see [`draw`].
+/// Distance of a coordinate to an integer within which the division is done; see [`draw`].
 const MARGIN: f64 = 1e-9;
 
 /// The map that every random number chooses: how many `thresholds` are below it, which are in

@@ -9,7 +9,7 @@ pub(super) fn pixels(orbit: Orbit, frame: Frame) -> Vec<(u16, u16)> {
     xs.iter().zip(&ys).map(|(&x, &y)| (columns.pixel(x), rows.pixel(y))).collect()
 }
 
-/// How one coordinate becomes a column or a row.
+/// The mapping of one coordinate to a column or a row.
 pub(super) struct Axis {
     span: f64,
     inner: f64,

@@ -13,7 +13,7 @@ use super::x86;
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// What every machine of the target has.
+    /// The instructions that every machine of the target has.
     Portable,
     /// Four doubles.
     #[cfg(target_arch = "x86_64")]

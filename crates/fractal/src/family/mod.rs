@@ -75,7 +75,7 @@ pub(crate) struct SpaceFamily {
     variance: f64,
 }
 
-/// What a recipe of a family is where it does not say.
+/// Values of a family for what a recipe does not say.
 pub(crate) struct Defaults {
     pub(crate) size: u32,
     pub(crate) points: u32,
@@ -87,11 +87,11 @@ pub(crate) struct Defaults {
     pub(crate) turn: f64,
 }
 
-/// What a family is, for the help.
+/// Description of a family, for the help.
 pub struct FamilyHelp {
     /// Its name in recipes.
     pub name: &'static str,
-    /// What its categories are.
+    /// Description of its categories.
     pub about: &'static str,
 }
 

@@ -184,7 +184,7 @@ fn needed(rate: f64) -> usize {
     (0..=POINTS).find(|&pixels| pixels as f64 / PIXELS >= rate).unwrap_or(POINTS + 1)
 }
 
-/// What looking at a candidate needs, kept from one to the next.
+/// Buffers of the look at a candidate, kept from one to the next.
 #[derive(Default)]
 struct Canvas {
     random: Vec<f64>,

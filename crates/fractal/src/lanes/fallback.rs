@@ -39,7 +39,7 @@ pub(super) fn draw(points: &[[f64; 2]], frame: &Frame, mut draw: impl FnMut(u32,
     }
 }
 
-/// How one coordinate becomes a pixel.
+/// The mapping of one coordinate to a pixel.
 struct Axis {
     least: f64,
     scale: f64,

@@ -1,4 +1,4 @@
-/// What an image is drawn from, beside its system: the same key gives the same points, in every
+/// Key that an image is drawn from, beside its system: the same key gives the same points, in every
 /// process, on every machine, in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -20,7 +20,7 @@ impl Key {
     }
 }
 
-/// What SplitMix64 advances by.
+/// Increment of SplitMix64.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64's finaliser, as the two halves of its result, the low one first.

@@ -16,7 +16,7 @@ use super::x86;
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// What every machine has.
+    /// Plain code, which every machine runs.
     Scalar,
     /// Four lanes.
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]

@@ -21,7 +21,7 @@ const LEAD_IN: u32 = 32;
 /// Steps of a walker that count.
 const STEPS: u32 = 256;
 
-/// What the exponents of all walkers sum to at most in a system that contracts:
+/// The largest sum of the exponents of all walkers in a system that contracts:
 /// -0.1 / ln 2 * 4 * 256 = -147.7.
 const THRESHOLD: i64 = -148;
 

@@ -84,7 +84,7 @@ impl Bounds {
     }
 }
 
-/// How points become places on a canvas: `scale * x + offset`, cut to whole numbers.
+/// The mapping of points to places on a canvas: `scale * x + offset`, cut to whole numbers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mapping {
     pub(super) scale: [f32; 2],

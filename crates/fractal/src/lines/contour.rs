@@ -29,12 +29,12 @@ const MAX_CENTRE: f64 = 4096.0;
 pub(super) struct Contour {
     pub(super) n_vertices: u32,
     pub(super) n_lines: u32,
-    /// How far noise moves a vertex.
+    /// Amplitude of the noise on a vertex.
     pub(super) perlin: f64,
-    /// How far every vertex moves outwards with every line: the distance of lines, and not how
-    /// wide they are, though the originals call it so.
+    /// Distance that every vertex moves outwards with every line: that of lines, and not their
+    /// width, though the originals call it so.
     pub(super) line_width: f64,
-    /// Where the first instance lies; every other one draws its own.
+    /// Placement of the first instance; every other one draws its own.
     pub(super) first: Placement,
 }
 
@@ -112,8 +112,8 @@ impl Contour {
 pub(super) struct Figure<'a> {
     pub(super) contour: &'a Contour,
     pub(super) placement: Placement,
-    /// Where the figure is computed: at the origin, then moved to its centre (RCDB), or in place
-    /// (VisualAtom). The two round differently, so each is drawn as the original did.
+    /// True if the figure is computed at the origin, then moved to its centre (RCDB); false if in
+    /// place (VisualAtom). The two round differently, so each is drawn as the original did.
     pub(super) moved: bool,
 }
 

@@ -16,12 +16,12 @@ pub struct RcdbClass {
     contour: Contour,
 }
 
-/// What tells the streams of random numbers apart.
+/// Keys that tell the streams of random numbers apart.
 const CLASS_STREAM: u64 = u64::from_be_bytes(*b"rcdb/cls");
 const INSTANCE_STREAM: u64 = u64::from_be_bytes(*b"rcdb/ins");
 
 const MAX_VERTICES: f64 = 200.0;
-/// How far centres lie from the middle, doubled.
+/// The largest distance of centres from the middle, doubled.
 const REACH: i32 = 400;
 const WHITE: u8 = 255;
 

@@ -16,11 +16,11 @@ pub struct VisualAtomClass {
     frequencies: [u32; 2],
 }
 
-/// What tells the streams of random numbers apart.
+/// Keys that tell the streams of random numbers apart.
 const CLASS_STREAM: u64 = u64::from_be_bytes(*b"atom/cls");
 const INSTANCE_STREAM: u64 = u64::from_be_bytes(*b"atom/ins");
 
-/// How far centres lie from the middle, doubled.
+/// The largest distance of centres from the middle, doubled.
 const REACH: i32 = 512;
 const BLACK: u8 = 0;
 

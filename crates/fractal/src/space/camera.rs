@@ -12,7 +12,7 @@ const DEGREES: f64 = 45.0;
 const NEAR: f32 = 1.0;
 const FAR: f32 = 100.0;
 
-/// Where the first view is on the circle.
+/// Angle of the first view on the circle.
 const START_DEGREES: f64 = 30.0;
 
 type Vector = [f32; 3];
@@ -21,7 +21,7 @@ type Vector = [f32; 3];
 pub(crate) struct Camera {
     /// The columns of the view.
     view: [Vector; 4],
-    /// What the perspective multiplies x and y with.
+    /// Factor of the perspective for x and y.
     zoom: f32,
     /// The depth of a point: its distance times the first, and the second added.
     depth: [f32; 2],

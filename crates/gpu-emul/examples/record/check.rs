@@ -5,7 +5,7 @@ use fdconvert_jpeg::GRIDS_BITS;
 use std::time::Instant;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// What became of the images of a set on a grid.
+/// Result of checking the images of a set on a grid.
 pub(crate) struct Checked {
     pub(crate) set: String,
     pub(crate) grid_bits: u32,

@@ -7,7 +7,7 @@ use fdconvert_gpu::{
 use fdconvert_jpeg::GRIDS_BITS;
 use std::time::Instant;
 
-/// What training takes.
+/// Output as training takes it.
 pub(crate) const TENSOR: Output = Output::Tensor(Tensor {
     width: 224,
     height: 224,
@@ -26,7 +26,7 @@ const STORED_AT_ONCE: usize = 1024;
 /// Images of a measurement, unless a batch has more.
 pub(crate) const MIN_IMAGES: usize = 2048;
 
-/// Where images are before they are decoded.
+/// Place of images before they are decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Residency {
     /// In the host's memory: they travel with every batch.

@@ -16,7 +16,7 @@ use std::time::Instant;
 /// As large as FractalDB's.
 const SIDE: u32 = 256;
 
-/// What the loader does with its rows.
+/// Treatments of the loader's rows, by name.
 pub(crate) const CASES: [(&str, Option<Augment>); 2] = [
     ("drawn", None),
     ("drawn, RandAugment", Some(Augment::RandAugment { n_ops: 2, magnitude: 9, n_bins: 31 })),

@@ -20,7 +20,7 @@ pub struct Gpu {
     pub(super) open: Arc<Open>,
 }
 
-/// What is held open; all of it is given back when the last clone goes.
+/// Resources that are held open; all are given back when the last clone goes.
 pub(super) struct Open {
     pub(super) driver: Driver,
     pub(super) device: Device,

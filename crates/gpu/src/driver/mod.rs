@@ -24,7 +24,7 @@ use std::{
 
 type Result<T> = std::result::Result<T, GpuError>;
 
-/// Where the driver is looked for, in this order.
+/// Names by which the driver is looked for, in this order.
 const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
@@ -41,13 +41,13 @@ pub struct Driver {
     version: i32,
 }
 
-/// What the driver says about a GPU.
+/// Properties of a GPU, as the driver tells them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Device {
     /// Its number, from 0.
     pub ordinal: u32,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its memory.
     pub memory_bytes: u64,

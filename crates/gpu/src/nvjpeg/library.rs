@@ -11,7 +11,7 @@ use crate::{
 };
 use zerocopy::IntoBytes;
 
-/// What starts in a room does so at multiples of this many bytes, as allocations of the driver do.
+/// Everything in a room starts at multiples of this many bytes, as allocations of the driver do.
 const ALIGNMENT: u64 = 256;
 /// Blocks of threads count images in a dimension that has 65535 at most.
 const MAX_CHUNK_IMAGES: usize = 1 << 15;
@@ -35,7 +35,7 @@ struct Room {
     is_used: bool,
 }
 
-/// Where the parts of an image lie in a room.
+/// Places of the parts of an image in a room.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
     /// The whole image.

@@ -40,7 +40,7 @@ pub struct NvJpeg {
     version: (i32, i32, i32),
 }
 
-/// What of a GPU nvJPEG uses. The pixels of one image differ from engine to engine.
+/// The part of a GPU that nvJPEG uses. The pixels of one image differ from engine to engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Engine {
@@ -72,22 +72,22 @@ impl Engine {
     }
 }
 
-/// What of a batch nvJPEG decodes.
+/// The images of a batch that nvJPEG decodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LibraryShare {
-    /// What the kernels leave: images without entry points, progressive ones, several scans.
+    /// Those that the kernels leave: images without entry points, progressive ones, several scans.
     #[default]
     Rest,
     /// All images, entry points or not: to compare.
     All,
 }
 
-/// How nvJPEG is used.
+/// Settings of nvJPEG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LibraryUse {
-    /// What of the GPU it uses.
+    /// The part of the GPU that it uses.
     pub engine: Engine,
-    /// What of a batch it decodes.
+    /// The images of a batch that it decodes.
     pub share: LibraryShare,
     /// True if it interpolates chroma, as libjpeg-turbo does ("fancy upsampling"), instead of
     /// repeating it. That is not nvJPEG's default, and takes time.

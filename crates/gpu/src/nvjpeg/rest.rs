@@ -8,7 +8,7 @@ use crate::{
 };
 use std::ffi::c_int;
 
-/// What the kernels of a batch leave to nvJPEG.
+/// The images of a batch that its kernels leave to nvJPEG.
 pub(crate) struct Rest {
     pub(super) images: Vec<RestImage>,
     /// Why nvJPEG is not even asked, by request, where the plan does not know a reason.
@@ -21,9 +21,9 @@ pub(super) struct RestImage {
     pub(super) request: usize,
     pub(super) frame: Frame,
     pub(super) crop: CropLayout,
-    /// Where it goes in the output, in bytes.
+    /// Its place in the output, in bytes.
     pub(super) output_at: u64,
-    /// What nvJPEG says: 0 when its pixels are there.
+    /// nvJPEG's status: 0 when its pixels are there.
     pub(super) answer: c_int,
 }
 

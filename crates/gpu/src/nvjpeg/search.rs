@@ -11,17 +11,17 @@ const NAMES: &[&str] = if cfg!(windows) {
     &["libnvjpeg.so.13", "libnvjpeg.so.12", "libnvjpeg.so"]
 };
 
-/// Where the wheels of PyPI have it, below `site-packages`.
+/// Folders of the library in the wheels of PyPI, below `site-packages`.
 const IN_WHEELS: &[&str] = if cfg!(windows) {
     &["nvidia/cu13/bin/x86_64", "nvidia/cu13/bin", "nvidia/nvjpeg/bin"]
 } else {
     &["nvidia/cu13/lib", "nvidia/nvjpeg/lib"]
 };
 
-/// Where the toolkit has it, below its own folder.
+/// Folders of the library in the toolkit, below its own folder.
 const IN_TOOLKIT: &[&str] = if cfg!(windows) { &["bin/x64", "bin"] } else { &["lib64", "lib"] };
 
-/// What may be loaded, in this order, and the folders that hold none of it.
+/// Libraries that may be loaded, in this order, and the folders that hold none.
 pub(super) struct Candidates {
     pub(super) paths: Vec<PathBuf>,
     pub(super) empty_folders: Vec<PathBuf>,

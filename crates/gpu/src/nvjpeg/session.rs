@@ -11,7 +11,7 @@ use std::ffi::c_int;
 
 const BAD_JPEG: c_int = 3;
 
-/// What nvJPEG has to be given to decode, and a stream that no one else uses.
+/// The handles that nvJPEG decodes with, and a stream that no one else uses.
 pub(super) struct Session {
     gpu: Gpu,
     library: NvJpeg,
@@ -32,7 +32,7 @@ pub(super) struct Job<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) width: u32,
     pub(super) height: u32,
-    /// Where its pixels go, rows of RGB without gaps.
+    /// Address of its pixels, rows of RGB without gaps.
     pub(super) address: u64,
 }
 

@@ -17,7 +17,7 @@ use std::arch::x86_64::{
     _mm256_storeu_si256, _mm512_loadu_si512,
 };
 
-/// What vectors are loaded from and stored to: plain numbers.
+/// Plain numbers, which vectors are loaded from and stored to.
 trait Plain: Copy {}
 impl Plain for u8 {}
 impl Plain for i8 {}

@@ -25,11 +25,11 @@ const STYLE: &str = "svg { font: 13px system-ui, sans-serif; background: #ffffff
 /// Groups of three bars over one axis.
 #[derive(Debug, Clone)]
 pub struct BarChart<'a> {
-    /// What the picture shows.
+    /// Title of the picture.
     pub title: &'a str,
-    /// What the groups are.
+    /// Label of the groups.
     pub groups: &'a str,
-    /// What the bars of a group are. The axis is made for the first; others may be cut.
+    /// Labels of the bars of a group. The axis is made for the first; others may be cut.
     pub series: [&'a str; 3],
     /// The groups, from the top to the bottom.
     pub bars: Vec<Bars<'a>>,
@@ -38,7 +38,7 @@ pub struct BarChart<'a> {
 /// A group of bars, in images/s.
 #[derive(Debug, Clone)]
 pub struct Bars<'a> {
-    /// What they are of.
+    /// Name of the group.
     pub name: &'a str,
     /// As long as these; `None` where there is no value.
     pub values: [Option<f64>; 3],

@@ -18,11 +18,11 @@ const LABELS: usize = 8;
 /// Columns over one axis, for a [`Page`](crate::Page).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
-    /// What the picture shows, for those who cannot see it.
+    /// Title of the picture, for those who cannot see it.
     pub title: String,
-    /// What the horizontal axis measures.
+    /// Quantity and unit of the horizontal axis.
     pub unit: String,
-    /// Where the first column begins and the last one ends.
+    /// Start of the first column and end of the last one.
     pub range: (f64, f64),
     /// Values in each column, of equal widths.
     pub counts: Vec<u64>,

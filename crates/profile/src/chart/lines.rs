@@ -18,13 +18,13 @@ const STYLES: usize = 6;
 /// Lines over one horizontal axis, for a [`Page`](crate::Page).
 #[derive(Debug, Clone)]
 pub struct LineChart {
-    /// What the picture shows, for those who cannot see it.
+    /// Title of the picture, for those who cannot see it.
     pub title: String,
-    /// What is below the picture.
+    /// Label below the picture.
     pub x_label: String,
-    /// What is beside it.
+    /// Label beside it.
     pub y_label: String,
-    /// Whether the places on the horizontal axis double with equal steps.
+    /// True if the places on the horizontal axis double with equal steps.
     pub doubles: bool,
     /// The lines.
     pub series: Vec<Series>,
@@ -35,7 +35,7 @@ pub struct LineChart {
 /// A line.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// What it is of.
+    /// Its name.
     pub name: String,
     /// Its points, from the left to the right.
     pub points: Vec<(f64, f64)>,
@@ -111,7 +111,7 @@ struct Scale {
     last: f64,
     top: f64,
     doubles: bool,
-    /// Whether only whole numbers are shown, as those of epochs.
+    /// True if only whole numbers are shown, as those of epochs.
     whole: bool,
 }
 

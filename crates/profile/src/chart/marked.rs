@@ -12,7 +12,7 @@ const BAR: f64 = 14.0;
 const LETTER: f64 = 7.0;
 const MAX_LETTERS: usize = 44;
 
-/// What a picture needs that is a file of its own.
+/// Style of a picture that is a file of its own.
 const STYLE: &str = "svg { font: 13px system-ui, sans-serif; background: #ffffff; } \
     text { fill: #1a1d21; } .tick { fill: #5b636d; } .grid { stroke: #d5d9de; } \
     .ours { fill: #c2560c; } .others { fill: #1f6fb2; } \
@@ -22,11 +22,11 @@ const STYLE: &str = "svg { font: 13px system-ui, sans-serif; background: #ffffff
 /// Bars over one axis that begins at 0, for a [`Page`](crate::Page).
 #[derive(Debug, Clone)]
 pub struct MarkedBars {
-    /// What the picture shows, for those who cannot see it.
+    /// Title of the picture, for those who cannot see it.
     pub title: String,
-    /// What the axis counts.
+    /// Quantity and unit of the axis.
     pub unit: String,
-    /// What a mark is; empty where there are none.
+    /// Meaning of a mark; empty where there are none.
     pub mark: String,
     /// From the top to the bottom.
     pub bars: Vec<MarkedBar>,
@@ -35,15 +35,15 @@ pub struct MarkedBars {
 /// A bar with its range and its mark.
 #[derive(Debug, Clone)]
 pub struct MarkedBar {
-    /// What it is of.
+    /// Its name.
     pub name: String,
-    /// How long it is; not drawn where it is not finite.
+    /// Its length; not drawn where it is not finite.
     pub value: f64,
     /// Least and most of what the value is the median of.
     pub range: (f64, f64),
-    /// Whether it is ours.
+    /// True if it is ours.
     pub is_ours: bool,
-    /// Where a mark stands.
+    /// Place of its mark.
     pub mark: Option<f64>,
 }
 

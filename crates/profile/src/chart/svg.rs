@@ -2,7 +2,7 @@
 use crate::xml::escape;
 use std::fmt::{Arguments, Write};
 
-/// Where a text stands, seen from its place.
+/// Part of a text that stands at its place.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Anchor {
     Start,

@@ -17,7 +17,7 @@ use std::{path::Path, time::Duration};
 const BATCH: u32 = 256;
 /// The paper's ratio of images to TorchVision's pipeline.
 const TOLD: f64 = 3.95;
-/// What the paper's epoch is for a worker: a million images by 160 of them in 13.7 s.
+/// The paper's rate for a worker, from its epoch: a million images by 160 of them in 13.7 s.
 const TOLD_PER_WORKER: f64 = 1e6 / 160.0 / 13.7;
 const BATCHES: [u32; 4] = [32, 128, 512, 2048];
 const DRAWN: &str = "fdconvert, drawn, 64 lanes";

@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a request to S3 takes, by the paper's figures.
+/// Latency of a request to S3, by the paper's figures.
 const LATENCY: Duration = Duration::from_millis(65);
 /// The same as a distribution with a long tail: median, and deviation of the logarithm.
 const UNEVEN: (Duration, f64) = (Duration::from_millis(50), 0.7);
@@ -100,7 +100,7 @@ pub(super) fn run(run: &Run<'_>) -> Result<Found> {
     Ok(found)
 }
 
-/// What a consumer got.
+/// Rate of a consumer's images, and its load.
 #[derive(Debug, Clone, Copy)]
 struct Consumed {
     images_per_s: f64,

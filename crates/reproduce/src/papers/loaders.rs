@@ -27,8 +27,8 @@ const SLOW_LATENCY: Duration = Duration::from_millis(2);
 /// Requests in flight on slow storage.
 const SLOW_FETCHES: usize = 32;
 
-/// What the paper tells of an epoch, as a multiple of the speed of torch's loader: 5 minutes for it
-/// and for 1000 shards, one minute more for 100, under 3 for FFCV at a tenth, 67 s for DALI.
+/// The paper's speed over an epoch, as a multiple of that of torch's loader: 5 minutes for it and
+/// for 1000 shards, one minute more for 100, under 3 for FFCV at a tenth, 67 s for DALI.
 const EPOCH: [(&str, f64); 4] = [
     ("torch, folder", 1.0),
     ("webdataset, many shards", 1.0),
@@ -289,7 +289,7 @@ const PAIRS: [(&str, &str); 5] = [
     ("fdconvert, folder", "DALI (CPU), folder"),
 ];
 
-/// How many times the images of one processor the first makes of what the second does.
+/// Returns the ratio of the first loader's images per CPU second to those of the second.
 fn times(lanes: &[Lane], ours: &str, theirs: &str) -> Option<f64> {
     let of = |name: &str| {
         let lane = lanes.iter().find(|lane| lane.name == name)?;

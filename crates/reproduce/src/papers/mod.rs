@@ -55,7 +55,7 @@ pub fn reproduce(
     })
 }
 
-/// What an experiment works in.
+/// Context of an experiment.
 struct Run<'a> {
     options: &'a ReproduceOptions,
     /// Its own, removed afterwards.
@@ -63,7 +63,7 @@ struct Run<'a> {
     watch: &'a Watch<'a>,
 }
 
-/// What an experiment found.
+/// Findings of an experiment.
 #[derive(Default)]
 struct Found {
     others: Vec<Rival>,

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What all of the programs begin with.
+/// Common start of all programs.
 const COMMON: &str = include_str!("common.py");
 
 /// The loaders that there are programs for.
@@ -63,7 +63,7 @@ pub(crate) struct Rival {
     program: PathBuf,
 }
 
-/// What a loader is to do.
+/// Task of a loader.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
     pub(crate) data: PathBuf,
@@ -76,9 +76,9 @@ pub(crate) struct Task {
     pub(crate) latency: Duration,
 }
 
-/// How long a program may take to say its version.
+/// Time limit for a program to say its version.
 const PROBE: Duration = Duration::from_secs(120);
-/// How long an epoch may take, warming up and compiling included.
+/// Time limit for an epoch, warming up and compiling included.
 const EPOCH: Duration = Duration::from_secs(1800);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -212,7 +212,7 @@ fn wait(mut child: Child, limit: Duration, watch: &Watch<'_>) -> io::Result<Outp
     })
 }
 
-/// What comes through a pipe until it ends; up to where it fails.
+/// Returns the bytes of a pipe until it ends; up to where it fails.
 fn read_all(pipe: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {

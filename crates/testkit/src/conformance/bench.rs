@@ -7,7 +7,7 @@ use fdconvert_core::{
 use fdconvert_storage::place::{self, set_store_options};
 use std::{fs, path::PathBuf, sync::OnceLock};
 
-/// What the datasets of all tests that are not on the disk are served by, and where they lie.
+/// The folder of the datasets of all tests that are not on the disk, and its server.
 fn served() -> &'static (tempfile::TempDir, Server) {
     static SERVED: OnceLock<(tempfile::TempDir, Server)> = OnceLock::new();
     SERVED.get_or_init(|| {
@@ -51,7 +51,7 @@ impl<'a> Bench<'a> {
         self.temporary.path().join("inner")
     }
 
-    /// Where it is written.
+    /// Path that it is written to.
     pub(super) fn out(&self) -> PathBuf {
         match self.profile.location {
             Location::Disk | Location::Web => self.folder().join(self.profile.out),
@@ -59,7 +59,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Where it is read.
+    /// Path that it is read from.
     fn place(&self) -> PathBuf {
         match self.profile.location {
             Location::Disk | Location::Store => self.out(),

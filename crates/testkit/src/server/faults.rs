@@ -1,7 +1,7 @@
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What goes wrong, and how often.
+/// Faults of a server, and their shares.
 #[derive(Debug, Clone, Default)]
 pub struct Faults {
     /// Which requests it is that something goes wrong with.
@@ -17,7 +17,7 @@ pub struct Faults {
 pub enum Fault {
     /// The connection ends before the answer.
     Reset,
-    /// What was asked for is done, and the connection ends before the answer.
+    /// The request is carried out, and the connection ends before the answer.
     Lost,
     /// The body ends after that share of its bytes.
     Cut(f64),

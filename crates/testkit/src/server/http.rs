@@ -24,7 +24,7 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
 }
 
-/// How names of attributes that are kept with an object begin, as headers.
+/// Prefix of the headers that name attributes kept with an object.
 const ATTRIBUTE: &str = "x-amz-meta-";
 
 pub(super) struct Response {
@@ -61,7 +61,7 @@ impl Request {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// What is to be kept with the object.
+    /// Returns the attributes to keep with the object.
     pub(super) fn attributes(&self) -> Vec<(String, String)> {
         let kept = self.headers.iter().filter(|(name, _)| name.starts_with(ATTRIBUTE));
         kept.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -9,14 +9,14 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What is known of objects beside their bytes, and what is not yet an object.
+/// Attributes of objects, counts of their writes, and uploads that are not yet objects.
 #[derive(Default)]
 pub(super) struct Written {
-    /// What is kept with each object, by its path.
+    /// Attributes of each object, by its path.
     attributes: BTreeMap<String, Vec<(String, String)>>,
     uploads: BTreeMap<String, Upload>,
     n_uploads: u64,
-    /// How often each object was written.
+    /// Number of writes of each object.
     stored: BTreeMap<String, u64>,
 }
 

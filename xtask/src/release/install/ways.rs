@@ -70,12 +70,13 @@ impl Way {
         }
     }
 
-    /// Whether installing does without a network.
+    /// Returns true if installing does without a network.
     pub(super) fn is_offline(self) -> bool {
         self != Way::Cargo
     }
 
-    /// What has to be there before: packages of the system, a compiler, maturin.
+    /// Returns the commands that fetch what has to be there before: packages of the system, a
+    /// compiler, maturin.
     pub(super) fn fetch(self) -> String {
         match self {
             Way::Wheel | Way::WheelDebian13 | Way::WheelUbuntu => PYTHON.into(),
