@@ -31,7 +31,7 @@ pub enum IndexError {
         what: &'static str,
         /// Position asked for.
         asked: u64,
-        /// The number of there are.
+        /// Number of them.
         len: u64,
     },
 }

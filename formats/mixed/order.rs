@@ -17,7 +17,7 @@ pub(crate) struct Order {
     words: Vec<u64>,
     len: u64,
     counts: [u64; N_CODES],
-    /// The number of there are of each code before every 512th sample.
+    /// Number of each code before every 512th sample.
     marks: Vec<[u64; N_CODES]>,
 }
 

@@ -29,7 +29,7 @@ pub struct WdsReader {
     pub(crate) manifest: Option<Manifest>,
     pub(crate) provenance: Option<Provenance>,
     pub(crate) shards: Vec<Shard>,
-    /// The number of samples there are up to the end of each shard.
+    /// Number of samples up to the end of each shard.
     pub(crate) ends: Vec<u64>,
     pub(crate) fingerprint: OnceLock<[u8; 16]>,
     /// Why blocks of the combined index are not used: the shards' own indexes are.

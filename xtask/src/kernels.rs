@@ -11,7 +11,7 @@ use crate::{
 /// Run the GPU's kernels on damaged data, with sanitizers (needs a C++ compiler that has them).
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The number of images are made and damaged.
+    /// Number of images to make and damage.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     images: u64,
     /// What the random numbers start from.

@@ -12,7 +12,7 @@ use std::{
 pub struct Shard {
     /// Position among the shards, from 0.
     pub number: usize,
-    /// The number of shards there are.
+    /// Number of shards.
     pub of: usize,
     /// Positions in the plan's order; at most this many samples will be written.
     pub samples: Range<u64>,

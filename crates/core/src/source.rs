@@ -164,7 +164,7 @@ pub struct Extent {
     pub path: Arc<Path>,
     /// Where they begin in it, in bytes.
     pub offset: u64,
-    /// The number of there are.
+    /// Length in bytes.
     pub len: u64,
     /// Their XXH3-64, seed 0, where it was recorded.
     pub xxh3: Option<u64>,

@@ -42,7 +42,7 @@ pub enum GpuError {
     NoSuchDevice {
         /// The number that was asked for, from 0.
         ordinal: u32,
-        /// The number of there are.
+        /// Number of GPUs.
         n_devices: u32,
     },
     /// The GPU is of a generation that the kernels are not made for.

@@ -270,7 +270,7 @@ pub enum Fallback {
     TooLarge {
         /// Blocks of 8x8 values.
         n_blocks: u32,
-        /// The number of are allowed.
+        /// Number of blocks that is allowed.
         limit: u32,
     },
     /// The batch has more data than positions of 32 bits can count.

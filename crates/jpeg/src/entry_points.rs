@@ -48,7 +48,7 @@ pub struct Segment {
     pub bit: u32,
     /// Its first block, in the order of the scan.
     pub block: u32,
-    /// The number of blocks it has, at least one.
+    /// Number of its blocks, at least one.
     pub n_blocks: u32,
     /// The DC prediction of every component starts at 0: it is the first segment, or follows a
     /// restart marker. For any other, the prediction is the sum of the DC differences of all

@@ -91,7 +91,7 @@ pub enum Refused {
     Components {
         /// Byte offset of the frame header.
         offset: usize,
-        /// The number of it has.
+        /// Number of components in it.
         n_components: u8,
     },
     /// A sampling factor outside 1 to 4.
@@ -211,9 +211,9 @@ pub enum Refused {
     /// Fewer restart markers than the restart interval demands.
     #[error("the JPEG has {found} restart markers instead of {expected}")]
     Restarts {
-        /// The number of the scan should have.
+        /// Number of markers that the interval demands.
         expected: u32,
-        /// The number of it has.
+        /// Number of markers in the scan.
         found: u32,
     },
     /// Bits that are no code of the table, or a code that a sequential scan gives no meaning.
@@ -318,7 +318,7 @@ pub enum EntryPointError {
     /// The bytes end too early.
     #[error("the entry points end at byte {len} in the middle")]
     Ends {
-        /// The number of bytes there are.
+        /// Number of bytes that are there.
         len: usize,
     },
     /// Bytes that break the specification, or are not of this image.

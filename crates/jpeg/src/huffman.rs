@@ -27,7 +27,7 @@ impl fmt::Display for Class {
 /// A Huffman table as a JPEG defines it (T.81, B.2.4.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HuffmanTable {
-    /// The number of codes have 1, 2, ... 16 bits.
+    /// Number of codes of 1, 2, ... 16 bits.
     pub counts: [u8; 16],
     /// Values of the codes, shortest code first: as many as the counts add up to, at most 256.
     pub values: Vec<u8>,

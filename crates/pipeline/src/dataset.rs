@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::Xxh3;
 pub struct Part {
     /// This one, from 0.
     pub index: u64,
-    /// The number of there are.
+    /// Number of parts.
     pub of: u64,
 }
 

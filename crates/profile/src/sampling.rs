@@ -39,7 +39,7 @@ pub struct Sampled {
     pub images: Vec<Stored>,
     /// Images that could not be read or decoded.
     pub n_unreadable: u64,
-    /// The number of images a format cannot hold and why the first of them, format after format.
+    /// Images that each format cannot hold, and the reason of the first.
     pub refused: Vec<(u64, Option<String>)>,
     /// True if sampling ended because the kept images filled the memory they may take.
     pub memory_was_full: bool,

@@ -16,7 +16,7 @@ use std::path::Path;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct InspectOptions {
-    /// The number of of the first samples are listed.
+    /// Number of the first samples to list.
     pub samples: u64,
     /// Classes, codecs and sizes are counted however many samples there are, else up to 20,000; and
     /// images with metadata, for which the bytes of all of them are read.

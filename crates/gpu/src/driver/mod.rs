@@ -53,9 +53,9 @@ pub struct Device {
     pub memory_bytes: u64,
     /// Its compute capability, as in 9.0.
     pub compute_capability: (i32, i32),
-    /// The number of streaming multiprocessors it has.
+    /// Number of streaming multiprocessors.
     pub n_multiprocessors: u32,
-    /// The number of copies can go on while kernels run.
+    /// Number of copies that can go on while kernels run.
     pub n_copy_engines: u32,
     /// The highest clock of the multiprocessors; 0 where the driver does not tell.
     pub clock_khz: u32,

@@ -24,7 +24,7 @@ use fdconvert_core::{Error, Result};
 pub struct Worker {
     /// Number of the worker, below `count`.
     pub id: u32,
-    /// The number of there are.
+    /// Number of workers.
     pub count: u32,
 }
 

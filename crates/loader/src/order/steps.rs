@@ -13,7 +13,7 @@ use std::{ops::Range, sync::Arc};
 pub struct World {
     /// Number of this process, below `size`.
     pub rank: u32,
-    /// The number of there are.
+    /// Number of processes.
     pub size: u32,
 }
 

@@ -11,7 +11,7 @@ use super::windowed::Windowed;
 /// another. With fewer, each epoch gets a fresh random choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stratum {
-    /// The number of samples there are; their ids are `0..len`.
+    /// Number of samples; their ids are `0..len`.
     pub len: u64,
     /// The number of draws an epoch makes.
     pub count: u64,

@@ -99,7 +99,7 @@ pub(crate) trait Method: Sync {
 pub(crate) struct Candidates<'a> {
     /// Number of the group.
     pub(crate) group: u64,
-    /// The number of samples there are.
+    /// Number of samples.
     pub(crate) len: u64,
     /// The bytes of their images.
     pub(crate) n_bytes: u64,

@@ -33,7 +33,7 @@ pub(crate) struct DeviceArray {
     streams: Mutex<Vec<usize>>,
     /// The process that opened the GPU.
     process: u32,
-    /// The number of batches are lent.
+    /// Number of batches that are lent.
     lent: Arc<AtomicUsize>,
 }
 

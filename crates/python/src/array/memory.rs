@@ -35,7 +35,7 @@ struct Lent {
     batch: Option<Batch>,
     /// The process whose loader it is of.
     process: u32,
-    /// The number of batches are lent.
+    /// Number of batches that are lent.
     count: Arc<AtomicUsize>,
 }
 

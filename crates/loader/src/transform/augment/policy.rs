@@ -19,13 +19,13 @@ pub enum Augment {
         n_ops: u32,
         /// Their strength, from 0 to below `n_bins`; usually 9.
         magnitude: u32,
-        /// The number of strengths there are; usually 31.
+        /// Number of strengths; usually 31.
         n_bins: u32,
     },
     /// One change of any strength, from a wider range: Müller and Hutter, "TrivialAugment:
     /// Tuning-free Yet State-of-the-Art Data Augmentation", 2021.
     TrivialAugmentWide {
-        /// The number of strengths there are; usually 31.
+        /// Number of strengths; usually 31.
         n_bins: u32,
     },
 }
