@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 const MAGIC: [u8; 8] = *b"FDXJNL\x00\x01";
 const HEADER_LEN: usize = 72;
-/// Whether entry points are stored.
+/// Offset of the flag that entry points are stored.
 const SPOOL_AT: usize = 61;
 /// Two to this power is what images are aligned to.
 const ALIGN_AT: usize = 62;
@@ -66,11 +66,11 @@ pub(crate) struct Journal {
     end: u64,
 }
 
-/// What there is of an unfinished file.
+/// An unfinished file with its journal and the spool of its entry points.
 pub(crate) struct Unfinished {
     pub(crate) file: Scratch,
     pub(crate) journal: Journal,
-    /// Where entry points are stored.
+    /// Spool of the entry points, if they are stored.
     pub(crate) spool: Option<Spool>,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Header {
     pub(crate) table_offset: u64,
 }
 
-/// How a field is stored: the type of its descriptor.
+/// Storage of a field: the type of its descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Storage {
     Float,

@@ -44,7 +44,7 @@ pub(crate) struct ObjectNotes {
     n_parts: u32,
 }
 
-/// What a note says of the store.
+/// State of the upload in the store, as a note records it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Uploaded {
     upload: String,
@@ -221,7 +221,7 @@ impl ObjectNotes {
     }
 }
 
-/// What a note says of the store, and what follows.
+/// Decodes the state of the upload that a note records, and returns it with the bytes that follow.
 fn decode(note: &[u8]) -> Option<(Uploaded, &[u8])> {
     let (uploaded, rest) = framed(note)?;
     Some((serde_json::from_slice(uploaded).ok()?, rest))

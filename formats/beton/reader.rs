@@ -177,7 +177,7 @@ impl BetonReader {
         Ok(Encoded::new(codec, width, height, bytes))
     }
 
-    /// Where the values of a sample lie: offset and length.
+    /// Offsets and lengths of the values of a sample.
     fn ranges(&self, sample: u64) -> Option<Vec<(u64, u64)>> {
         let row = self.row(sample).ok()?;
         let mut ranges = Vec::with_capacity(1);

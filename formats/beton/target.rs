@@ -18,11 +18,11 @@ pub(crate) enum Target {
     Object(Box<Parted>),
 }
 
-/// What there is of an unfinished beton, and what was noted of it.
+/// An unfinished beton, and what was noted of it.
 pub(crate) struct Opened {
     pub(crate) target: Target,
     pub(crate) notes: Notes,
-    /// Where entry points are stored.
+    /// Spool of the entry points, if they are stored.
     pub(crate) spool: Option<Spool>,
 }
 

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Problems listed before the rest is only counted: a shifted table makes every sample one.
 const MAX_LISTED: usize = 100;
 
-/// What gaps are compared with.
+/// Zeros that gaps are compared with.
 static ZEROS: [u8; 4096] = [0; 4096];
 
 /// Collects problems, and counts what it does not list.
@@ -176,7 +176,7 @@ fn table(reader: &BetonReader, problems: &mut Problems<'_>) {
     }
 }
 
-/// What images are aligned to, as the record of how the file was made says.
+/// Alignment of images, by the record of how the file was made.
 fn align(reader: &BetonReader) -> u64 {
     let params = reader.index.as_ref().map(|index| &index.meta().provenance.params);
     let align = params.and_then(|params| params.get("beton.align")?.parse().ok());

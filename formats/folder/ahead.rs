@@ -8,7 +8,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// What an image takes until some have been read: large photographs take as much.
+/// Bytes assumed for an image until some have been read: large photographs take as much.
 const FIRST_GUESS: u64 = 1 << 20;
 
 /// The files that were announced, and how long those are that were read: plans do not tell.

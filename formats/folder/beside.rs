@@ -39,7 +39,7 @@ fn stem(path: &[u8]) -> &[u8] {
     path.get(..folder.len() + stem.len()).unwrap_or(path)
 }
 
-/// What a file is to a walk, by its name.
+/// Role of a file in a walk, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role<'a> {
     Image,

@@ -27,7 +27,7 @@ enum SpanKind {
     Beside,
 }
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry<'a> {
     File,

@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json};
 use std::{collections::BTreeSet, path::Path};
 
 const OPTION: Named = named::LABELS;
-/// What the column that names the file may be called, the first one that there is.
+/// Possible names of the column that names the file; the first one that there is counts.
 const PATHS: [&str; 4] = ["path", "file_name", "filename", "image"];
 /// The field that the file itself becomes.
 const IMAGE: &str = "image";

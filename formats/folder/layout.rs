@@ -59,7 +59,7 @@ pub(crate) fn is_hidden(name: &[u8]) -> bool {
     name.first() == Some(&b'.')
 }
 
-/// What archives made on macOS have beside their content: resource forks under the names of files.
+/// Folder that macOS adds to the archives it makes: resource forks under the names of files.
 pub(crate) const MACOSX: &[u8] = b"__MACOSX";
 
 /// The path below a root.

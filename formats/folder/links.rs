@@ -10,14 +10,14 @@ use std::{
 /// ELOOP: links lead in a circle.
 const TOO_MANY_LINKS: i32 = 40;
 
-/// What a link leads to, by all links on the way.
+/// Target of a link, with all links on the way followed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Target {
     /// Nothing, or nothing within reach.
     Nowhere,
     /// No folder.
     File {
-        /// Where it really is.
+        /// Its resolved path.
         path: Vec<u8>,
         /// True if it is a regular file.
         is_regular: bool,

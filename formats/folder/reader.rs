@@ -48,7 +48,7 @@ pub struct FolderReader {
     pub(super) beside_sizes: Option<Words>,
 }
 
-/// Where the list of samples came from.
+/// Origin of the list of samples.
 #[derive(Debug)]
 pub(super) enum Samples {
     /// The walk found them.
@@ -56,11 +56,11 @@ pub(super) enum Samples {
     /// A table lists them.
     Listed {
         table: Table,
-        /// Where the root really is: files have to lie in it, links or not.
+        /// Resolved path of the root: files have to lie in it, links or not.
         real: PathBuf,
         /// The table's bytes.
         bytes: Bytes,
-        /// What to call the table in messages.
+        /// Name of the table in messages.
         origin: Named,
     },
 }

@@ -123,7 +123,7 @@ fn document(text: &[u8]) -> Option<Json> {
     Some(Json::Object(Map::from_iter([(VERBATIM.to_owned(), text.into())])))
 }
 
-/// What [`read`] found.
+/// Result of [`read`].
 pub(crate) struct Sidecar {
     pub(crate) schema: Schema,
     pub(crate) table: Table,

@@ -13,11 +13,11 @@ use std::{
 /// Names that a remark lists one by one.
 const SHOWN: usize = 3;
 
-/// What the first-level folders are: splits, or classes where there are none.
+/// Meaning of the first-level folders: splits, or classes where there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Division {
     pub(crate) splits: Splits,
-    /// What a user should know about it.
+    /// Remarks on it for the user.
     pub(crate) remarks: Vec<String>,
 }
 

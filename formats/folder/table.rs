@@ -35,7 +35,7 @@ pub(crate) enum Cell<'a> {
     FirstImage,
     /// The image at that path.
     Image(&'a [u8]),
-    /// What the file at that path holds, a value of that kind.
+    /// Contents of the file at that path, a value of that kind.
     Beside(Vec<u8>, &'a Kind),
     Value(Value<Encoded>),
     /// The document of that row, for which the size of the first image is needed.

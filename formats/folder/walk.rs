@@ -20,7 +20,7 @@ use std::{
 pub(crate) const TABLES: [&[u8]; 4] =
     [b"metadata.csv", b"metadata.jsonl", b"labels.csv", b"labels.tsv"];
 
-/// What img2dataset calls the file beside a folder of images that says how many they are.
+/// Suffix of the file in which img2dataset counts the images of the folder beside it.
 const STATS: &[u8] = b"_stats.json";
 
 /// A walked folder.
@@ -32,7 +32,7 @@ pub(crate) struct Found {
     pub(crate) ignored: Ignored,
 }
 
-/// What the listing depends on beside the names in its folders.
+/// Dependencies of the listing beside the names in its folders.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
     /// Every folder that was listed, as it was before.
@@ -97,7 +97,7 @@ pub(super) fn everywhere(
     Ok(((flat.finish()?, listing.finish()?), class_names, ignored))
 }
 
-/// What was found, of images that lie in the folder itself and those of its class folders.
+/// Chooses between the images that lie in the folder itself and those of its class folders.
 ///
 /// # Errors
 /// `Usage` where there are neither, or both.
@@ -138,7 +138,7 @@ pub(super) fn without_parts(class_names: Vec<String>, counted: &BTreeSet<Vec<u8>
 
 struct Walker<'a> {
     root: PathBuf,
-    /// Where the root really is; links must not leave it.
+    /// Resolved path of the root; links must not leave it.
     real: PathBuf,
     listing: ListingBuilder,
     ignored: Ignored,
@@ -155,7 +155,7 @@ struct Walker<'a> {
 struct Place {
     /// Relative to the root, as it was reached.
     path: Vec<u8>,
-    /// Where it really is.
+    /// Resolved path.
     real: PathBuf,
     /// A link was followed on the way. Then no further folder link is: links cannot make the
     /// walk longer than the number of links times the size of the tree.

@@ -140,7 +140,7 @@ pub(crate) fn look_up<'a>(
 /// The size of an object that is not there.
 pub(crate) const MISSING: u64 = u64::MAX;
 
-/// Where the first part of a path ends that is passed over with all below it.
+/// End of the first part of a path that is passed over with all below it.
 fn hidden_part(path: &[u8]) -> Option<usize> {
     let mut end = 0;
     for part in parts(path) {

@@ -17,7 +17,7 @@ use std::{
 /// A dataset of a formula: sample `i` is rendered when it is asked for, always the same.
 pub struct FormulaReader {
     source: FractalSource,
-    /// Where the formula came from.
+    /// Origin of the formula.
     origin: Arc<Origin>,
     /// False for other epochs and sizes than those of the file.
     is_as_written: bool,

@@ -23,7 +23,7 @@ pub struct Builder {
     key_offsets: Vec<u8>,
     keys: Vec<u8>,
     rows: Vec<u8>,
-    /// Where the entries of CHECKPOINTS end, if there will be such a section.
+    /// Ends of the entries of CHECKPOINTS, if there will be such a section.
     entries: Option<Entries>,
 }
 

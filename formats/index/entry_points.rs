@@ -30,7 +30,7 @@ fn seal(entry_points: &[u8], region: &Region, entries: &mut Vec<u8>) -> u64 {
     (entry_points.len() + SEAL_LEN) as u64
 }
 
-/// What a CHECKPOINTS section holds, in numbers.
+/// Key figures of a CHECKPOINTS section.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EntryPointFacts {
     /// Images that have entry points.

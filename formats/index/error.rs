@@ -5,9 +5,9 @@ pub enum IndexError {
     /// The bytes break the specification.
     #[error("index block: at its byte {offset}: {what}")]
     Damaged {
-        /// Where.
+        /// Byte offset in the block.
         offset: u64,
-        /// What was expected and what was found.
+        /// Problem: what was expected and what was found.
         what: String,
     },
     /// Written by a program that is newer, or much older, than this one.

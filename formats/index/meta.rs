@@ -1,12 +1,12 @@
 use fdconvert_core::{Provenance, Schema};
 use serde::{Deserialize, Serialize};
 
-/// What the block says once, about the dataset as a whole.
+/// Facts that the block states once, about the dataset as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// Fields with their logical kinds and class names.
     pub schema: Schema,
-    /// How the dataset was made.
+    /// Record of how the dataset was made.
     pub provenance: Provenance,
 }
 

@@ -43,10 +43,10 @@ pub(crate) fn xxh3_of(value: &Value<Encoded>, stored: &[u8]) -> u64 {
     known.unwrap_or_else(|| xxh3_64(stored))
 }
 
-/// What a region says about its image.
+/// Facts that a region states about its image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageFacts {
-    /// How it is stored.
+    /// Codec of the stored bytes.
     pub codec: Codec,
     /// Columns.
     pub width: u32,

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256, Sha512};
 use std::collections::BTreeMap;
 use xxhash_rust::{xxh3::Xxh3, xxh32::Xxh32, xxh64::Xxh64};
 
-/// What is written when nothing else is asked for: the cheapest that is common.
+/// Hash that is written when nothing else is asked for: the cheapest that is common.
 pub(crate) const DEFAULT: &str = "xxh64";
 const KNOWN: &str = "sha1, sha256, sha512, xxh32, xxh64, xxh3_64, xxh3_128, xxh128";
 

@@ -17,7 +17,7 @@ pub(crate) const ZSTD_LEVEL: i32 = 3;
 /// Offsets have 32 bits.
 pub(crate) const MAX_SHARD_BYTES: u64 = u32::MAX as u64;
 
-/// What a shard says about itself.
+/// Description of a shard in the shard itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Config {
     pub(crate) column_encodings: Vec<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Config {
     pub(crate) version: u64,
 }
 
-/// What the index says about a shard.
+/// Description of a shard in the index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) column_encodings: Vec<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Entry {
     pub(crate) zip_data: Option<FileInfo>,
 }
 
-/// What the index says about a file.
+/// Description of a file in the index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FileInfo {
     pub(crate) basename: String,

@@ -42,7 +42,7 @@ pub(crate) struct Column {
     pub(crate) size: Option<u64>,
 }
 
-/// What becomes of the columns.
+/// Fields that the columns become.
 #[derive(Debug)]
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
@@ -251,7 +251,7 @@ pub(crate) fn read_index(folder: &Path) -> Result<(Bytes, Vec<Entry>)> {
     Ok((text, entries))
 }
 
-/// What tells versions and formats apart.
+/// Parts of an index that tell versions and formats apart.
 #[derive(Deserialize)]
 struct Loose {
     #[serde(default)]

@@ -32,7 +32,7 @@ pub(crate) struct Place {
     stem: String,
 }
 
-/// What is there of a shard already.
+/// State in which a shard is found.
 pub(crate) enum Found {
     /// Nothing, or what an interrupted run of the same fingerprint left.
     Nothing,

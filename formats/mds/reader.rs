@@ -46,10 +46,10 @@ pub struct MdsReader {
 /// A sample as it lies in its shard.
 pub(crate) struct Stored<'a> {
     shard: &'a ShardFile,
-    /// Where its bytes begin in the shard.
+    /// Offset of its bytes in the shard.
     offset: u64,
     bytes: Bytes,
-    /// Where the values of all columns lie in it.
+    /// Ranges of the values of all columns in `bytes`.
     values: Vec<Range<usize>>,
 }
 
@@ -178,7 +178,7 @@ impl MdsReader {
         Some((shard, self.index_of(shard).ok()??))
     }
 
-    /// Where the images of a sample lie, where an index tells.
+    /// Regions of the images of a sample, where an index has them.
     fn image_regions(&self, index: u64) -> Option<impl Iterator<Item = Region>> {
         let (shard, block) = self.block_of(index)?;
         let values = self.fields.schema.fields.iter().filter(|field| !is_cell(field));

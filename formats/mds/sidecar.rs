@@ -19,7 +19,7 @@ pub(crate) struct ShardIndex {
     name: Option<String>,
     /// The blocks of all shards, if they lie together in a store, and which of them it is.
     combined: Option<(Arc<Blocks>, usize)>,
-    /// What could not be opened is tried again.
+    /// The index once it was opened; after a failure opening is tried again.
     opened: OnceLock<Index>,
 }
 
@@ -28,7 +28,7 @@ impl ShardIndex {
         Self { name, combined, opened: OnceLock::new() }
     }
 
-    /// Where it lies, if the manifest names one.
+    /// Its path, if the manifest names one.
     pub(crate) fn path(&self, folder: &Path) -> Option<PathBuf> {
         Some(folder.join(self.name.as_ref()?))
     }

@@ -137,7 +137,7 @@ pub(crate) struct Writer {
     fingerprint: [u8; 16],
     overwrite: bool,
     n_planned: u64,
-    /// Where samples start and end, counted from the first of them.
+    /// Offsets at which samples start and end, counted from the first of them.
     ends: Vec<u64>,
     pending: Vec<u8>,
     skipped: Vec<Skipped>,

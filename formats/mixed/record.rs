@@ -21,7 +21,7 @@ pub(crate) struct Record {
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// What of a shard is in one codec.
+/// Part of a shard in one codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub(crate) codec: Codec,

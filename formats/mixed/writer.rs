@@ -49,7 +49,7 @@ struct Open {
     writer: Box<dyn ShardWriter>,
 }
 
-/// What the requests for parts are made of.
+/// Values that the requests for parts are made of.
 struct Run {
     wds: Wds,
     out: PathBuf,

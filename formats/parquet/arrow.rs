@@ -57,7 +57,7 @@ impl<'a> Table<'a> {
         Some(Self { bytes, at: u32_at(bytes, 0)? as usize })
     }
 
-    /// Where the member of that number lies.
+    /// Offset of the member of that number.
     fn member(self, number: usize) -> Option<usize> {
         let back = u32_at(self.bytes, self.at)?.cast_signed();
         let table = i64::try_from(self.at).ok()?.checked_sub(i64::from(back))?;
@@ -80,7 +80,7 @@ impl<'a> Table<'a> {
         u32_at(self.bytes, self.member(number)?)
     }
 
-    /// What an offset leads to.
+    /// Target of the offset that is stored at `at`.
     fn follow(self, at: usize) -> Option<usize> {
         at.checked_add(u32_at(self.bytes, at)? as usize)
     }

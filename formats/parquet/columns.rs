@@ -18,7 +18,7 @@ pub(crate) struct Column {
     pub(crate) how: How,
 }
 
-/// How the value of a field is made.
+/// Conversion of columns to the value of a field.
 #[derive(Debug, Clone)]
 pub(crate) enum How {
     /// Bytes, with the column of their name where there is one.

@@ -28,7 +28,7 @@ pub(crate) struct Described<'a> {
     pub(crate) made: &'a Provenance,
 }
 
-/// Where the description of a file lies: beside it, under its whole name, so that those of several
+/// Path of the description of a file: beside it, under its whole name, so that those of several
 /// files in a folder differ.
 pub(crate) fn path_of(file: &Path) -> PathBuf {
     let mut name = OsString::from(file.as_os_str());
@@ -113,7 +113,7 @@ fn classes(name: &str, spec: &FieldSpec) -> Option<Value> {
     Some(classes)
 }
 
-/// What is wrong with the description that lies beside a file of ours, if one does.
+/// Returns the problem with the description that lies beside a file of ours, if one does.
 pub(crate) fn problem(reader: &ParquetReader, part: &Part) -> Option<Error> {
     if !reader.is_stored {
         return None;

@@ -32,7 +32,7 @@ impl Features {
     }
 }
 
-/// What is said of one column, or of a part of it.
+/// Description of one column, or of a part of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Feature<'a>(&'a Json);
 
@@ -74,7 +74,7 @@ impl<'a> Feature<'a> {
         }
     }
 
-    /// What is said of a member of a struct, or of the structs in a list.
+    /// Description of a member of a struct, or of the structs in a list.
     pub(crate) fn member(self, name: &str) -> Option<Self> {
         let structure = match self.class() {
             Some("Sequence" | "List" | "LargeList") => self.0.get("feature")?,
@@ -85,7 +85,7 @@ impl<'a> Feature<'a> {
         structure.get(name).map(Self)
     }
 
-    /// What is said of the elements of a list.
+    /// Description of the elements of a list.
     pub(crate) fn element(self) -> Option<Self> {
         self.0.get("feature").or_else(|| self.0.get(0)).map(Self)
     }

@@ -43,11 +43,11 @@ pub(crate) struct File {
     pub(crate) features: Features,
     /// Columns of lists of a fixed length, which the features need not name.
     pub(crate) fixed_lists: Vec<(String, Vec<u64>)>,
-    /// What this tool says of it.
+    /// Note of this tool about it.
     pub(crate) note: Option<Note>,
     /// Of the footer.
     pub(crate) xxh3: u128,
-    /// Who wrote it.
+    /// Program that wrote it.
     pub(crate) created_by: Option<String>,
     /// The pages of each column of each row group, once they were looked for.
     tables: Vec<OnceLock<Arc<Table>>>,
@@ -276,7 +276,7 @@ fn parse(footer: &Bytes) -> Result<ParquetMetaData, String> {
     }
 }
 
-/// What this tool says of the file, if it has written it.
+/// The note of this tool about the file, if it has written it.
 fn note(text: Option<&str>, path: &Path) -> Result<Option<Note>> {
     let Some(text) = text else { return Ok(None) };
     let version = serde_json::from_str::<serde_json::Value>(text).ok();

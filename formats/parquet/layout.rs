@@ -10,7 +10,7 @@ pub(crate) const MAGIC: [u8; 4] = *b"PAR1";
 pub(crate) const ENCRYPTED: [u8; 4] = *b"PARE";
 /// Length of the footer and magic.
 pub(crate) const TAIL_LEN: u64 = 8;
-/// How the name of the writer begins in files of this tool.
+/// Start of the writer's name in files of this tool.
 pub(crate) const CREATED_BY: &str = "fdconvert version ";
 /// The key of what this tool says.
 pub(crate) const KEY: &str = "fdconvert";
@@ -30,7 +30,7 @@ pub(crate) const PAGE_ROWS: usize = 256;
 /// Sizes of pages are stored in 32 bits, and a page has levels and lengths as well.
 pub(crate) const MAX_VALUE_BYTES: u64 = (1 << 31) - (1 << 16);
 
-/// What this tool says of a file that it has written.
+/// Note of this tool about a file that it has written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Note {
     pub(crate) version: u64,
@@ -38,11 +38,11 @@ pub(crate) struct Note {
     pub(crate) fingerprint: String,
     /// Columns of texts that are documents.
     pub(crate) json: Vec<String>,
-    /// Where the index block lies.
+    /// Place of the index block.
     pub(crate) index: Place,
 }
 
-/// Where bytes lie in the file.
+/// Place of bytes in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Place {
     pub(crate) offset: u64,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Deeper columns would let a schema exhaust the stack.
 const MAX_DEPTH: usize = 32;
 
-/// What the values of a column are.
+/// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeafKind {
     Bool,
@@ -108,7 +108,7 @@ fn is_text(info: &BasicTypeInfo) -> bool {
         )
 }
 
-/// How values nest.
+/// Structure of nested values.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     /// Below this definition level it is null; 0 if it is never.
@@ -219,7 +219,7 @@ fn node(
     }
 }
 
-/// What a type holds, once its own repetition is dealt with.
+/// Content of a type, once its own repetition is dealt with.
 fn content(
     ty: &Type,
     null_below: i16,
@@ -290,7 +290,7 @@ impl GroupFields for Type {
     }
 }
 
-/// Where the reading of a row stands in one of its columns.
+/// Position in one of the columns of a row that is read.
 pub(crate) struct Cursor<'a> {
     pub(crate) leaf: &'a Leaf,
     pub(crate) rows: &'a Rows,

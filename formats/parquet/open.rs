@@ -20,7 +20,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// What tables of a folder of images are called, which are not datasets.
+/// Name of the table of a folder of images, which is not a dataset.
 const METADATA: &str = "metadata.parquet";
 /// Folders that datasets have their files in, beside those that are called after splits.
 const FOLDERS: [&str; 2] = ["data", "default"];

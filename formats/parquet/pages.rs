@@ -6,7 +6,7 @@ use super::{
 use ::parquet::file::page_index::index_reader::decode_offset_index;
 use fdconvert_core::caught;
 
-/// Where the pages of a column of a row group lie.
+/// Places of the pages of a column of a row group.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// Place of the dictionary's page.
@@ -24,7 +24,7 @@ pub(crate) struct Page {
     pub(crate) n_rows: u64,
 }
 
-/// What pages that follow each other claim.
+/// Claims of consecutive pages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Claims {
     /// Bytes once they are decompressed.

@@ -285,7 +285,7 @@ impl ParquetReader {
         Ok(Sample { key: key.to_owned(), values })
     }
 
-    /// Where the images of a sample lie, where an index block tells.
+    /// Regions of the images of a sample, where an index block has them.
     fn image_regions(&self, index: u64) -> Option<impl Iterator<Item = Region>> {
         let (_, part, row) = self.part_of(index).ok()?;
         let block = part.index.as_ref()?;

@@ -33,7 +33,7 @@ pub(crate) struct Whole {
     place: Place,
 }
 
-/// Where the next bytes lie.
+/// Place of the next bytes relative to the index block.
 enum Place {
     Before,
     /// They stand for the block.

@@ -148,8 +148,8 @@ fn array(name: &str, spec: &ArraySpec) -> Result<Type, ParquetError> {
     Ok(inner)
 }
 
-/// How columns are stored: images as they are and a page for each, all else in small pages that
-/// Zstandard compresses.
+/// Properties for the writer: images are stored as they are with a page for each, all else in small
+/// pages that Zstandard compresses.
 pub(crate) fn properties(schema: &Schema) -> Result<WriterProperties, ParquetError> {
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)

@@ -37,7 +37,7 @@ pub(crate) struct Target {
     /// Columns of the row group that is written.
     columns: Vec<ColumnCloseResult>,
     groups: Vec<RowGroupMetaData>,
-    /// Where the pages are, of each row group and column.
+    /// Places of the pages of each row group and column.
     pages: Vec<Vec<Option<OffsetIndexMetaData>>>,
 }
 
@@ -60,7 +60,7 @@ impl Target {
         })
     }
 
-    /// Where it is written to; bytes that are on their way are written first.
+    /// Returns the sink; bytes that are on their way are written to it first.
     pub(crate) fn sink(&mut self) -> Result<&Sink> {
         self.out.flush()?;
         Ok(self.out.inner())

@@ -7,7 +7,7 @@
 /// Deeper than the headers of the specification nest, whatever is added to them.
 const MAX_DEPTH: u32 = 8;
 
-/// What a page holds.
+/// Contents of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
     /// Values, and the levels that say where they belong.
@@ -18,7 +18,7 @@ pub(crate) enum PageKind {
     Other,
 }
 
-/// What the header of a page says.
+/// Contents of the header of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageHeader {
     pub(crate) kind: PageKind,
@@ -116,7 +116,7 @@ pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// How a value lies in the bytes.
+/// Encoding of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wire {
     Bool,

@@ -36,7 +36,7 @@ pub(crate) struct Rows {
     reps: Vec<i16>,
     /// For each level the number of its value, if it has one.
     slots: Vec<u32>,
-    /// Where the levels of each row begin, and where the last end; empty where a row has one.
+    /// Start of the levels of each row, and end of the last; empty where a row has one level.
     starts: Vec<u32>,
     values: Values,
     /// Bytes of the pages behind it.

@@ -42,7 +42,7 @@ fn tables(file: &File, problems: &mut Vec<Error>) {
     }
 }
 
-/// What lies between the images is what was written, and no byte of the file is without a checksum.
+/// Checks that the bytes between the images are as written, and that each byte has a checksum.
 fn ranges(part: &Part, index: &Index, problems: &mut Vec<Error>) {
     let file = &part.file;
     let mut images = Vec::new();

@@ -37,7 +37,7 @@ pub(crate) struct ParquetWriter {
     out: PathBuf,
     overwrite: bool,
     fingerprint: [u8; 16],
-    /// What the file is written to.
+    /// Destination of the file.
     sink: Sink,
     /// None once the footer is written.
     file: Option<Target>,
@@ -48,7 +48,7 @@ pub(crate) struct ParquetWriter {
     max_pending: usize,
     index: Builder,
     ranges: Vec<Range>,
-    /// Where the row group begins that is filled.
+    /// Start of the row group that is filled.
     group_start: u64,
     /// A run of the same stamp may have left its description.
     resumes: bool,
@@ -56,7 +56,7 @@ pub(crate) struct ParquetWriter {
     claim: Claim,
 }
 
-/// Where the claim of a file lies, without its last extension.
+/// Path of the claim of a file, without its last extension.
 fn claim_of(out: &Path) -> PathBuf {
     let mut name = OsString::from(out.as_os_str());
     name.push(".claim");
@@ -304,7 +304,7 @@ fn commit(file: Scratch, out: &Path, overwrite: bool, claim: Claim) -> Result<()
     Ok(())
 }
 
-/// What the index block says of a value that is neither an integer nor a float.
+/// Region in the index block of a value that is neither an integer nor a float.
 fn region(value: &Value<Encoded>, place: Option<u64>) -> Option<Region> {
     let hashed = |bytes: &[u8]| Region { offset: 0, len: 0, xxh3: xxh3_64(bytes), image: None };
     Some(match value {

@@ -73,7 +73,7 @@ pub(crate) fn recorded(folder: &Path) -> Result<Vec<String>> {
     Ok(names.filter_map(|name| name.strip_suffix(".json")).map(str::to_owned).collect())
 }
 
-/// What lies in a folder; nothing where there is none.
+/// Lists a folder; nothing where there is none.
 ///
 /// # Errors
 /// `Io`.
@@ -90,7 +90,7 @@ pub(crate) fn unreadable<T>(error: &Error, cure: &Message) -> Result<T> {
     Err(Error::usage("output", what))
 }
 
-/// What is there for a run that overwrites: its dataset has that manifest.
+/// State in which a run that overwrites finds its output; its dataset has that manifest.
 ///
 /// # Errors
 /// `Io`.

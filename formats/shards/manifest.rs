@@ -14,7 +14,7 @@ pub(crate) const VERSION: u64 = 1;
 pub(crate) const MAX_BYTES: u64 = 1 << 30;
 /// Checksum and format are in them.
 const START_BYTES: usize = 256;
-/// How manifests begin that were written before they had a checksum.
+/// Start of manifests that were written before they had a checksum.
 const UNSEALED_START: &[u8] = b"{\n  \"format\": ";
 
 /// A file of the dataset that has no checksum of its own.
@@ -41,7 +41,7 @@ pub(crate) fn to_json<T: Serialize>(manifest: &T, end: &[u8]) -> Vec<u8> {
     seal_json(&text)
 }
 
-/// How a manifest without a checksum ends, where its format wrote such ones.
+/// End of a manifest without a checksum, where its format wrote such ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unsealed {
     /// There were none.

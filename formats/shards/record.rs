@@ -42,7 +42,7 @@ pub(crate) trait Record: Serialize + DeserializeOwned {
     }
 }
 
-/// What a done-record proves to a run.
+/// Proof that a done-record gives to a run.
 pub(crate) enum Proof<R> {
     /// Nothing: there is none.
     Missing,

@@ -13,10 +13,10 @@ use std::{ops::Range, path::PathBuf};
 /// Images whose entry points are made at once: enough for many threads.
 const BATCH: usize = 1024;
 
-/// How entry points are made for shards that exist.
+/// Request for entry points of shards that exist.
 #[derive(Clone, Copy)]
 pub struct AddEntryPoints<'a> {
-    /// How far apart they are, in bits.
+    /// Distance between them, in bits.
     pub grid_bits: u32,
     /// Makes those of each of these JPEGs, in order, `None` for one that has none; by as many
     /// threads as the caller likes.

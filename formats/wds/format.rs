@@ -19,7 +19,7 @@ use std::{
 /// The format's name.
 pub(crate) const FORMAT: &str = "wds";
 
-/// What can lie beside the shards, for whom.
+/// Names of the sidecars that can lie beside the shards: what they are, or for whom.
 pub(crate) const SIDECARS: [&str; 9] =
     ["fdx", "dali", "wids", "timm", "hf", "card", "croissant", "energon", "img2dataset"];
 

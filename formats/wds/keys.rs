@@ -8,11 +8,11 @@ use fdconvert_core::Codec;
 use std::fmt::Write as _;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How keys of one dataset are written.
+/// Encoding of the keys of one dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyCodec {
     pub(crate) omitted: Omitted,
-    /// What a name may take.
+    /// Bytes that a name may take at most.
     pub(crate) max_bytes: usize,
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Omitted {
     AnyImage,
 }
 
-/// What is written as it is beside letters, digits, `_` and `-`.
+/// Characters that are written as they are, beside letters, digits, `_` and `-`.
 const MARKS: &[u8] = b"!#$&'()+,;=@[]^`{}";
 
 /// `~` and the hash of the key, at the end of names that would be too long.

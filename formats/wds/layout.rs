@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const BLOCK: u64 = 512;
 /// Names of this length and below need no `prefix`, which not every reader knows.
 pub(crate) const MAX_NAME_BYTES: usize = 99;
-/// What eleven octal digits hold.
+/// Largest size that eleven octal digits hold.
 pub(crate) const MAX_MEMBER_BYTES: u64 = (1 << 33) - 1;
 /// Two blocks of zeros end a tar.
 pub(crate) const END: [u8; 1024] = [0; 1024];

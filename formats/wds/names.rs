@@ -8,7 +8,7 @@ use crate::wds::{
 use fdconvert_core::{Codec, Encoded, Kind, Result, Schema, Value};
 use std::{borrow::Cow, collections::BTreeSet, path::Path};
 
-/// How the members of a field are called in what is written, without key and dot.
+/// Name of a field's members in what is written, without key and dot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Name {
     /// The same in every sample.

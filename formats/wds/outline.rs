@@ -39,8 +39,8 @@ pub(crate) fn each_sample(
     Ok((n_samples, archive.len() as u64))
 }
 
-/// How samples become members: the counterpart of what the writer does, which is compared with the
-/// places that the index has.
+/// Mapping of samples to members: the counterpart of what the writer does, which is compared with
+/// the places that the index has.
 #[derive(Debug)]
 pub(crate) struct Outline {
     schema: Schema,

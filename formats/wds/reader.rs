@@ -24,7 +24,7 @@ pub struct WdsReader {
     pub(crate) name: String,
     pub(crate) schema: Schema,
     pub(crate) slots: Vec<Slot>,
-    /// What the members are called, in schema order.
+    /// Names of the members, in schema order.
     pub(crate) columns: Vec<Column>,
     pub(crate) manifest: Option<Manifest>,
     pub(crate) provenance: Option<Provenance>,

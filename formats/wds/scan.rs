@@ -65,15 +65,15 @@ pub(crate) fn members(group: &Group<'_>) -> Result<Vec<Member>, TarError> {
 /// Marks a member that a sample lacks.
 const MISSING: (u64, u64) = (u64::MAX, 0);
 
-/// Where every member of every sample is: 16 bytes each, and the keys.
+/// Places of every member of every sample, 16 bytes each, and the keys.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     keys: Vec<u8>,
     key_ends: Vec<usize>,
     places: Vec<(u64, u64)>,
     n_columns: usize,
-    /// What the first images are called, and which of these names each sample has; empty where
-    /// all have the same.
+    /// Names of the first images, and which of these names each sample has; empty where all have
+    /// the same.
     image_names: Vec<Vec<u8>>,
     image_name: Vec<u16>,
     /// Members that are no field of the schema, with their number.

@@ -47,7 +47,7 @@ impl IndexProblem {
     }
 }
 
-/// How samples are found.
+/// Way in which samples are found.
 #[derive(Debug)]
 pub(crate) enum Contents {
     /// By the index beside the tar.
@@ -56,7 +56,7 @@ pub(crate) enum Contents {
     Scanned(Scanned),
 }
 
-/// Where the index has a field.
+/// Place of a field in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// Eight bytes from here in the row.

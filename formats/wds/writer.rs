@@ -24,7 +24,7 @@ use std::{
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// What is written at once.
+/// Bytes that are written at once.
 const BUFFER_BYTES: usize = 4 << 20;
 
 /// Appends samples to a shard. Keeps the shard's index in memory, entry points included (1.6 MB in

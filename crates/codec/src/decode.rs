@@ -31,9 +31,9 @@ pub struct Decoder {
 pub struct Decoded {
     /// The pixels, as stored: no EXIF orientation is applied.
     pub pixels: Pixels,
-    /// What the encoded image said about itself.
+    /// Header of the encoded image.
     pub header: ImageHeader,
-    /// What was converted or found odd.
+    /// Notes on what was converted or found odd.
     pub notes: Notes,
 }
 

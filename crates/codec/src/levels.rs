@@ -7,7 +7,7 @@ use fdconvert_core::{
 use png::{BitDepth, ColorType, Transformations};
 use std::io::Cursor;
 
-/// What a channel must be stored as for its values to be known.
+/// Cure in errors: the form in which the values of a channel are known.
 const CURE: &str = "store one channel as PNG: gray, or a palette whose indices are the values";
 
 /// Values of one channel, as they are stored.

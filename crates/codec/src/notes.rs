@@ -1,6 +1,6 @@
 use std::{fmt, ops};
 
-/// What happened to an image on its way, as a set of flags.
+/// Notes on what happened to an image on its way, as a set of flags.
 ///
 /// Exactly one of [`KEPT`](Self::KEPT), [`REENCODED`](Self::REENCODED),
 /// [`FELL_BACK`](Self::FELL_BACK), [`MADE`](Self::MADE), [`BASELINE`](Self::BASELINE) and
@@ -53,11 +53,11 @@ impl Notes {
     pub const STRIPPED: Self = Self(1 << 18);
     /// Of the EXIF that was taken out the orientation stayed.
     pub const ORIENTATION_KEPT: Self = Self(1 << 19);
-    /// What was taken out said where the image was taken.
+    /// Metadata that was taken out said where the image was taken.
     pub const GPS_REMOVED: Self = Self(1 << 20);
     /// An EXIF was taken out as a whole, because what was asked for could not be found in it.
     pub const EXIF_UNREADABLE: Self = Self(1 << 21);
-    /// What lay behind the end of the image was taken off.
+    /// Bytes behind the end of the image were taken off.
     pub const TAIL_REMOVED: Self = Self(1 << 22);
 
     /// Every note with its name in reports and one line for a person.

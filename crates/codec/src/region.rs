@@ -11,7 +11,7 @@ pub(crate) fn whole(header: &ImageHeader) -> Region {
     Region { x: 0, y: 0, width: header.width, height: header.height }
 }
 
-/// What is to be decoded of an image.
+/// Part of an image to decode.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// In pixels of the stored image.
@@ -29,16 +29,16 @@ pub struct Wanted<'a> {
 /// Part of an image, decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// What was decoded, in pixels of the reduced image: it contains what was asked for.
+    /// The decoded region, in pixels of the reduced image: it contains what was asked for.
     pub region: Region,
     /// 1, 2, 4 or 8: pixel `i` of the reduced image stands for the pixels from `i * shrink` to
     /// below `(i + 1) * shrink` of the stored one, as far as there are any.
     pub shrink: u8,
     /// 1, 3 or 4.
     pub channels: u8,
-    /// What the encoded image said about itself.
+    /// Header of the encoded image.
     pub header: ImageHeader,
-    /// What was converted or found odd.
+    /// Notes on what was converted or found odd.
     pub notes: Notes,
 }
 

@@ -1,4 +1,4 @@
-/// How large an image may be. No rule ever enlarges, and no side becomes 0.
+/// Limit on the size of an image. No rule ever enlarges, and no side becomes 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
     /// The longer side is at most this many pixels, with FFCV's arithmetic: both sides are

@@ -9,7 +9,7 @@ pub struct Reduced {
     pub pixels: Pixels,
     /// 1, 2, 4 or 8: how many times smaller it is.
     pub shrink: u8,
-    /// What the stored image says about itself.
+    /// Header of the stored image.
     pub header: ImageHeader,
 }
 

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-/// What was announced to be read soon. It is kept ready until this is dropped.
+/// Data that was announced to be read soon. It is kept ready until this is dropped.
 #[derive(Default)]
 pub struct Ahead(Vec<Box<dyn Send + Sync>>);
 
@@ -45,7 +45,7 @@ const MAX_READS: usize = 8192;
 /// A read that will come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coming<T> {
-    /// What will be read; `None` for a read that asks no one.
+    /// The data to read; `None` for a read that asks no one.
     pub what: Option<T>,
     /// About how many bytes that is.
     pub bytes: u64,

@@ -21,7 +21,7 @@ pub enum Error {
     Io {
         /// Verb phrase: "open", "write", "list the folder".
         action: &'static str,
-        /// What it was about.
+        /// Path that the call was about.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -33,9 +33,9 @@ pub enum Error {
         format: &'static str,
         /// File.
         path: PathBuf,
-        /// Where, in bytes from the start of the file.
+        /// Offset in bytes from the start of the file.
         offset: u64,
-        /// What was expected and what was found.
+        /// Problem: what was expected and what was found.
         what: Message,
     },
     /// A packed file is of a version this build does not read.
@@ -57,7 +57,7 @@ pub enum Error {
         format: &'static str,
         /// File.
         path: PathBuf,
-        /// What it is, and the cure when known.
+        /// Problem, and the cure when known.
         what: Message,
     },
     /// One sample cannot be read, decoded, encoded or stored.
@@ -71,11 +71,11 @@ pub enum Error {
     /// A limit that protects the machine was hit. Every limit can be raised by its name.
     #[error("{} is {asked}, over the limit {}", Shown(what), Shown(limit))]
     Limit {
-        /// What was too big, and of which file or sample.
+        /// Quantity that was too big, and of which file or sample.
         what: Message,
         /// Name and value of the limit.
         limit: Named,
-        /// What was asked for.
+        /// Value that was asked for.
         asked: u64,
     },
     /// The caller asked for something impossible.
@@ -99,7 +99,7 @@ pub enum Error {
     Cancelled,
 }
 
-/// Who has to act on an error.
+/// Class of errors by who has to act on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// Fix the command line or config.

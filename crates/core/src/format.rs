@@ -31,8 +31,8 @@ impl Shard {
     pub const DEFAULT_SPLIT: &str = "train";
 }
 
-/// What all planned samples have in common, known before the first is written. Formats that name
-/// fields and keys for the dataset as a whole need it; it must not depend on threads or parts.
+/// Properties that all planned samples share, known before the first is written. Formats that name
+/// fields and keys for the dataset as a whole need them; they must not depend on threads or parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Common {
     /// The codec of all images, where one is expected for all. Single images may turn out to be
@@ -43,7 +43,7 @@ pub struct Common {
     /// True if the keys stay different when each loses the extension of an image that it ends in,
     /// where extensions differ. False also where this was not looked at.
     pub distinct_stems: bool,
-    /// What the source's own files call each field, in schema order: [`Source::member_name`].
+    /// Names of the fields in the source's own files, in schema order: [`Source::member_name`].
     /// Empty where they say nothing.
     ///
     /// [`Source::member_name`]: crate::Source::member_name
@@ -59,9 +59,9 @@ pub struct Create<'a> {
     pub schema: &'a Schema,
     /// Which part of the dataset this is.
     pub shard: &'a Shard,
-    /// What all samples of the dataset have in common.
+    /// Properties that all samples of the dataset share.
     pub common: &'a Common,
-    /// How the dataset is made; recorded where the format can.
+    /// Provenance of the dataset; recorded where the format can.
     pub provenance: &'a Provenance,
     /// Identity of the whole run (source listing, plan, policy, options, tool version). An
     /// unfinished file of the same fingerprint may be continued, any other must not be.
@@ -77,7 +77,7 @@ pub struct Create<'a> {
     pub entry_points: bool,
 }
 
-/// What lies where a run that overwrites will write.
+/// State of the output before a run that overwrites it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// At most what an interrupted run of the same kind has left, from files that were not written
@@ -90,7 +90,7 @@ pub enum Existing {
     Complete,
 }
 
-/// What a finished shard turned out to be.
+/// Summary of a finished shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShardSummary {
     /// Final path.
@@ -115,15 +115,15 @@ pub struct Complete<'a> {
     pub schema: &'a Schema,
     /// All shards, in order, with the splits they belong to.
     pub shards: &'a [(Shard, ShardSummary)],
-    /// What all samples have in common.
+    /// Properties that all samples share.
     pub common: &'a Common,
-    /// How the dataset was made, skipped samples included.
+    /// Provenance of the dataset, skipped samples included.
     pub provenance: &'a Provenance,
     /// Identity of the run, as in [`Create`].
     pub fingerprint: [u8; 16],
 }
 
-/// What a dataset of a format is on disk.
+/// Form of a format's datasets on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
     /// One file; a plan has one shard for each output.
@@ -135,11 +135,11 @@ pub enum Layout {
     Shards,
 }
 
-/// What a format can do, with the options that it has. Who packs asks for this, and never for the
-/// name of a format.
+/// Capabilities of a format, with the options that it has. Who packs asks for these, and never for
+/// the name of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capabilities {
-    /// What a dataset is on disk.
+    /// Form of a dataset on disk.
     pub layout: Layout,
     /// Shards are named after the split that they belong to.
     pub names_splits: bool,
@@ -254,8 +254,8 @@ pub trait Format: Send + Sync {
         requests.first().map(|request| self.finished(request)).into_iter().collect()
     }
 
-    /// What a run that overwrites finds at its output. The default is for datasets of one file,
-    /// which [`finished`](Self::finished) knows alone.
+    /// Returns the state in which a run that overwrites finds its output. The default is for
+    /// datasets of one file, which [`finished`](Self::finished) knows alone.
     ///
     /// # Errors
     /// `Io`.

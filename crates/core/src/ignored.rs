@@ -9,7 +9,7 @@ const MAX_EXTENSION_BYTES: usize = 16;
 /// Files whose extension is not among those that are told apart.
 const REST: &str = "others";
 
-/// What a source holds and does not give as a sample.
+/// Contents of a source that it does not give as samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ignored {

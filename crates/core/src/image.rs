@@ -3,7 +3,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How image bytes are stored.
+/// Encoding of image bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -68,7 +68,7 @@ impl Codec {
     }
 }
 
-/// What the channels of an image mean. A palette counts as what its entries are.
+/// Meaning of the channels of an image. A palette counts as what its entries are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Color {
@@ -103,10 +103,10 @@ impl Color {
     }
 }
 
-/// What the first bytes of an image say about it; claims, not proven by decoding.
+/// Claims that the first bytes of an image make about it, not proven by decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageHeader {
-    /// How it is stored.
+    /// Codec of the image.
     pub codec: Codec,
     /// Columns as stored, before any EXIF rotation.
     pub width: u32,
@@ -170,7 +170,7 @@ impl Pixels {
 /// many bytes there are and shows the first.
 #[derive(Clone)]
 pub struct Encoded {
-    /// How `bytes` is stored.
+    /// Codec of `bytes`.
     pub codec: Codec,
     /// Columns as stored.
     pub width: u32,
@@ -182,17 +182,18 @@ pub struct Encoded {
     /// was made when they came: who stores the bytes need not compute it again, and who changes them
     /// takes it away.
     pub xxh3: Option<u64>,
-    /// What few images have: who changes `bytes` takes it away. In one box, because samples are moved
-    /// and dropped often.
+    /// Extras that few images have: who changes `bytes` takes them away. In one box, because
+    /// samples are moved and dropped often.
     pub beside: Option<Box<Beside>>,
 }
 
-/// What may come with the bytes of an image.
+/// Extras that may come with the bytes of an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// Where a decoder may start inside this JPEG, as `fdconvert-jpeg` makes them; a format that can
-    /// stores them beside the image. A [`Reader`](crate::Reader) gives them apart from the image,
-    /// as most who read images do not want them: [`Reader::entry_points`](crate::Reader::entry_points).
+    /// Points where a decoder may start inside this JPEG, as `fdconvert-jpeg` makes them; a format
+    /// that can stores them beside the image. A [`Reader`](crate::Reader) gives them apart from the
+    /// image, as most who read images do not want them:
+    /// [`Reader::entry_points`](crate::Reader::entry_points).
     pub entry_points: Option<Bytes>,
     /// The file that holds the bytes and nothing else, where they came from one: who stores them may
     /// share its blocks.
@@ -250,7 +251,7 @@ impl Encoded {
     }
 }
 
-/// What is known of the bytes makes no difference.
+/// Compares all but what is known of the bytes.
 impl PartialEq for Encoded {
     fn eq(&self, other: &Self) -> bool {
         (self.codec, self.width, self.height, &self.bytes, self.entry_points())
@@ -286,7 +287,7 @@ impl fmt::Debug for Abbreviated<'_> {
     }
 }
 
-/// What a source yields.
+/// Image that a source yields.
 #[derive(Debug, Clone)]
 pub enum Image {
     /// Bytes that are already in some stored form; no one has decoded them yet.

@@ -18,7 +18,7 @@ use std::{
 };
 
 thread_local! {
-    /// Whether what is being written is the name of an option.
+    /// True while the name of an option is being written.
     static IS_NAME: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 pub struct FormatOption {
     /// Name without dashes, e.g. `page-size`.
     pub name: &'static str,
-    /// What it takes.
+    /// Kind of its value.
     pub kind: OptionKind,
     /// One line: meaning, unit, default.
     pub help: &'static str,
 }
 
-/// What a format's option takes.
+/// Kind of value that a format's option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionKind {
     /// Nothing: it is on or off.

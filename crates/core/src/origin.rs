@@ -6,13 +6,13 @@ use std::path::PathBuf;
 /// long as the file is still the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Where it lies.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What the system said of it before the first byte was read.
+    /// State that the system reported before the first byte was read.
     pub state: FileState,
 }
 
-/// What the system says of a file and is other once the file is another one or was changed.
+/// State of a file as the system reports it: it differs once the file is another or was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileState {
     /// The device it lies on.

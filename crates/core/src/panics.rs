@@ -7,7 +7,7 @@ use std::{
 };
 
 thread_local! {
-    /// What this thread panics with is caught.
+    /// True while panics of this thread are caught.
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 

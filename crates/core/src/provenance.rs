@@ -2,8 +2,8 @@ use crate::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How a dataset was made, so that it can be explained a year later. No clock, host or path: the
-/// same input and options give the same record.
+/// Record of how a dataset was made, so that it can be explained a year later. No clock, host or
+/// path: the same input and options give the same record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// Program and version, e.g. `fdconvert 0.1.0`.

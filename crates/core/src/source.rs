@@ -157,12 +157,12 @@ pub trait Source: Send + Sync {
     }
 }
 
-/// Where bytes lie: for loaders that read past the page cache.
+/// Place of bytes in a file: for loaders that read past the page cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
     /// The file.
     pub path: Arc<Path>,
-    /// Where they begin in it, in bytes.
+    /// Offset of the first of them, in bytes.
     pub offset: u64,
     /// Length in bytes.
     pub len: u64,
@@ -170,7 +170,7 @@ pub struct Extent {
     pub xxh3: Option<u64>,
 }
 
-/// How a dataset draws its images, where it does.
+/// Size of the images of a dataset that draws them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drawn {
     /// Columns of an image, which are as many as its rows.

@@ -29,9 +29,9 @@ impl Part {
 /// A dataset to be written: everything that shapes its bytes.
 #[derive(Clone, Copy)]
 pub struct Dataset<'a> {
-    /// Where samples come from.
+    /// Source of the samples.
     pub source: &'a dyn Source,
-    /// How images are stored.
+    /// Policy by which images are stored.
     pub policy: &'a Policy,
     /// The layout they are stored in.
     pub format: &'a dyn Format,
@@ -44,11 +44,11 @@ pub struct Dataset<'a> {
     /// Store entry points of the JPEGs, where a decoder may start inside the scan, so many bits
     /// apart (512, 1024, 2048 or 4096). Not a matter of the policy: images stay what they are.
     pub jpeg_index: Option<u32>,
-    /// What becomes of samples that cannot be read, decoded or stored.
+    /// Reaction to samples that cannot be read, decoded or stored.
     pub on_error: OnError,
 }
 
-/// What tells a dataset apart from others at the same place.
+/// Identity of a dataset among others at the same place.
 #[derive(Debug, Clone)]
 pub struct Identity {
     pub(crate) provenance: Provenance,

@@ -4,7 +4,7 @@ use fdconvert_core::{Error, Image, Result, Source, Value};
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// What is left of some samples without the later ones of equal images.
+/// Result of leaving out the later samples of equal images.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deduped {
     /// Samples that stay, in the same order.

@@ -4,7 +4,7 @@ use fdconvert_core::{Codec, Encoded, Error, Result, Sample, Value, named};
 use fdconvert_jpeg::{GRIDS_BITS, stored_entry_points};
 use std::time::{Duration, Instant};
 
-/// What became of the JPEGs of one sample.
+/// Result of making entry points for the JPEGs of one sample.
 #[derive(Default)]
 pub(crate) struct Made {
     /// Why JPEGs got none.

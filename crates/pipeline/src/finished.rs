@@ -23,7 +23,7 @@ impl<'a> Finished<'a> {
         Self { dataset, identity, overwrite, ahead: VecDeque::new(), continues: false }
     }
 
-    /// What became of the first of these shards, which follow those that were asked for before.
+    /// Summary of the first of these shards if it is finished; they follow those asked for before.
     ///
     /// # Errors
     /// Those of `Format::finished`.
@@ -50,7 +50,7 @@ impl<'a> Finished<'a> {
 }
 
 impl Dataset<'_> {
-    /// What the records of shards say that are finished, of the first of these and maybe of more.
+    /// Reads the records of finished shards, of the first of these and maybe of more.
     pub(crate) fn finished(
         &self,
         identity: &Identity,

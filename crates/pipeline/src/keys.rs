@@ -17,7 +17,7 @@ const SHOWN: usize = 5;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyList {
-    /// What errors call the list: its path.
+    /// Name of the list in errors: its path.
     name: String,
     /// In the order of the list.
     keys: Vec<String>,
@@ -25,7 +25,7 @@ pub struct KeyList {
     by_key: Vec<usize>,
 }
 
-/// What a source has of a list.
+/// Result of looking for the keys of a list in a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundKeys {
     /// Samples with these keys, ascending; all of them where several have the same key.

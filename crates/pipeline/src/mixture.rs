@@ -24,7 +24,7 @@ pub struct Balance {
     pub bmp_seconds: f64,
 }
 
-/// What decides which images become BMP.
+/// Inputs of the choice of the images that become BMP.
 pub(crate) struct Choice<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) mixture: Mixture,
@@ -145,7 +145,7 @@ struct Candidate {
     bmp_bytes: f64,
     /// Guessed where encoding decides.
     encoded_bytes: f64,
-    /// What decoding the encoded form takes, in proportion.
+    /// Work of decoding the encoded form, in proportion.
     work: f64,
 }
 

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What to do with a sample that cannot be read, decoded or stored.
+/// Reaction to a sample that cannot be read, decoded or stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
@@ -25,7 +25,7 @@ pub enum OnError {
     Skip,
 }
 
-/// How a dataset is written: nothing here shapes a byte of it.
+/// Settings for writing a dataset: nothing here shapes a byte of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
     /// Worker threads; one means that reading, encoding and writing happen in turn on the caller's
@@ -226,7 +226,7 @@ impl<'scope> Committing<'scope> {
     }
 }
 
-/// What shards are filled with, and how.
+/// Inputs and settings for filling shards.
 pub(crate) struct Filling<'a> {
     pub(crate) dataset: &'a Dataset<'a>,
     pub(crate) run: &'a Run,

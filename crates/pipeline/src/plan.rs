@@ -16,7 +16,7 @@ pub struct Plan {
     pub order: Option<Vec<u64>>,
     /// Output files, in order; their ranges are positions in the order and cover it once.
     pub shards: Vec<Shard>,
-    /// What all planned samples have in common.
+    /// Properties that all planned samples share.
     pub common: Common,
     /// Positions in the order whose images become BMP; `None` unless the policy is a mixture.
     pub bmp: Option<Positions>,
@@ -26,7 +26,7 @@ pub struct Plan {
     pub unreadable: BTreeMap<u64, Message>,
 }
 
-/// What to plan.
+/// Request for a plan.
 #[derive(Debug, Clone, Default)]
 pub struct PlanRequest {
     /// Which samples of the source.
@@ -47,12 +47,12 @@ pub struct PlanRequest {
     pub only_split: Option<String>,
     /// Seed of the choice which sample goes into which split.
     pub split_seed: u64,
-    /// How a split is cut into shards; formats of one file take no notice.
+    /// Division of a split into shards; formats of one file take no notice.
     pub sharding: Sharding,
-    /// What a mixture by benefit balances, in place of its share.
+    /// Resources that a mixture by benefit balances, in place of its share.
     pub balance: Option<Balance>,
-    /// What to do when the plan needs a sample that cannot be read. `None` leaves it to the runs
-    /// that carry the plan out: such a sample has no say in the plan. Failures of the system that
+    /// Reaction when the plan needs a sample that cannot be read. `None` leaves it to the runs that
+    /// carry the plan out: such a sample has no say in the plan. Failures of the system that
     /// concern no single sample, or may pass, are errors unless samples are skipped.
     pub on_error: Option<OnError>,
 }

@@ -51,9 +51,9 @@ const ZSTD_LEVEL: i32 = 3;
 /// `O` is what the program that carries plans out needs beside the plan: its options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanFile<O> {
-    /// What shapes the bytes and is not a matter of the plan: formats, policies.
+    /// Options that shape the bytes and are not a matter of the plan: formats, policies.
     pub options: O,
-    /// Where the samples come from, in order.
+    /// Sources of the samples, in order.
     pub sources: Vec<PlannedSource>,
     /// Order, shards, and what the samples have in common.
     pub plan: Plan,
@@ -70,9 +70,9 @@ pub struct PlannedSource {
     pub n_samples: u64,
     /// Its fields.
     pub schema: Schema,
-    /// What spares it from looking again.
+    /// Listing that spares looking again.
     pub listing: Option<Bytes>,
-    /// What lies in it and is not a sample.
+    /// Contents that are not samples.
     pub left_out: Ignored,
 }
 
@@ -313,7 +313,7 @@ impl PlanFile<serde_json::Value> {
     }
 }
 
-/// What reads a listing.
+/// Function that reads a listing.
 type Keep<'a> = &'a dyn Fn(&mut dyn Read) -> Result<Bytes>;
 
 /// Why a body was not read.
@@ -530,7 +530,7 @@ mod tests {
         refused(|file| file.plan.bmp = Some(Positions::from_words(vec![1, 1])));
     }
 
-    /// What cannot be kept is no damage, and what cannot be read is.
+    /// A listing that cannot be kept is not damaged, and one that cannot be read is.
     #[test]
     fn a_listing_that_cannot_be_kept_is_not_called_damaged() {
         let bytes = to_bytes(&sample());

@@ -2,7 +2,7 @@ use fdconvert_core::{Codec, ShardSummary, Skipped};
 use serde::Serialize;
 use std::{collections::BTreeMap, time::Duration};
 
-/// What a run did, for people and for scripts.
+/// Account of what a run did, for people and for scripts.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// Samples that this run was to write.
@@ -28,7 +28,7 @@ pub struct Report {
     pub shard_splits: Vec<String>,
     /// Images by the codec they are stored in.
     pub codecs: BTreeMap<Codec, u64>,
-    /// How often each thing worth knowing happened to an image: name, explanation, count.
+    /// Things worth knowing that happened to images: name, explanation, count.
     pub notes: Vec<(&'static str, &'static str, u64)>,
     /// Images that could not be stored as they are: how many, bytes before, bytes after.
     pub fell_back: (u64, u64, u64),
@@ -36,15 +36,15 @@ pub struct Report {
     pub entry_points: Option<EntryPointCounts>,
     /// Finished output files of an earlier run that were compared with its records.
     pub checked: Checked,
-    /// What became of the shards of a run that shares the dataset by leases.
+    /// Counts of the shards of a run that shares the dataset by leases.
     pub leases: Option<LeaseCounts>,
-    /// Where the time went.
+    /// Time by stage.
     pub stages: Stages,
     /// Wall-clock time of the run.
     pub elapsed: Duration,
 }
 
-/// What became of the JPEGs whose entry points were to be stored, in this run.
+/// Counts of the JPEGs whose entry points were to be stored, in this run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct EntryPointCounts {
     /// JPEGs that got them.
@@ -68,7 +68,7 @@ pub struct LeaseCounts {
     pub completed: bool,
 }
 
-/// What it took to find out whether output files of an earlier run are what it has written.
+/// Cost of finding out whether output files of an earlier run are what it has written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Their size.
@@ -100,7 +100,7 @@ pub struct Stages {
     pub writer_waited: Duration,
 }
 
-/// What kept the run from being faster.
+/// Stage that kept the run from being faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bottleneck {

@@ -165,8 +165,8 @@ fn share_of_classes(
     Ok(taken)
 }
 
-/// How many of the samples of a class are its share: rounded half up, and one at least, unless the
-/// share is nothing.
+/// Number of the samples of a class that are its share: rounded half up, and one at least, unless
+/// the share is nothing.
 fn n_of_class(share: f64, n_samples: usize) -> usize {
     if share <= 0.0 || n_samples == 0 {
         return 0;

@@ -7,17 +7,17 @@ use std::ops::Range;
 /// Images that are encoded to learn how large they become when that is not known otherwise.
 const PROBED: u64 = 64;
 
-/// How a split is cut into shards.
+/// Division of a split into shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sharding {
-    /// What decides.
+    /// Criterion of the division.
     pub by: ShardBy,
     /// The number of shards is a multiple of this, so that ranks and workers share them evenly;
     /// above 1, shards are of equal size within one sample.
     pub multiple_of: u64,
 }
 
-/// What decides how many samples a shard has.
+/// Criterion for the number of samples of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShardBy {
     /// At most so many samples.
@@ -34,7 +34,7 @@ impl Default for Sharding {
     }
 }
 
-/// What the sizes of samples depend on.
+/// Inputs that the sizes of samples depend on.
 pub(crate) struct Measure<'a> {
     pub(crate) source: &'a dyn Source,
     pub(crate) policy: &'a Policy,

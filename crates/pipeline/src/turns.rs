@@ -20,7 +20,7 @@ pub trait Turns<'a> {
     fn next(&mut self, observer: &mut dyn Observer) -> Result<Next<'a>>;
 }
 
-/// What a run does next.
+/// Next step of a run.
 pub enum Next<'a> {
     /// Writes a shard.
     Write(Box<dyn Turn + 'a>),

@@ -23,8 +23,8 @@ enum To {
 }
 
 impl Appended {
-    /// What will be `path` once it is committed; `claimed` as for [`Scratch::start`]. An object is
-    /// marked as one of the run of that fingerprint.
+    /// Starts what will be `path` once it is committed; `claimed` as for [`Scratch::start`]. An
+    /// object is marked as one of the run of that fingerprint.
     ///
     /// # Errors
     /// Those of [`Scratch::start`].

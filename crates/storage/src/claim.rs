@@ -17,7 +17,7 @@ const MARK_BYTES: usize = START.len() + HEX_BYTES + 1;
 /// Of an object that has the name of a claim.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// What a claim was found to hold.
+/// Contents of a claim that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     /// Nothing, or the start of a mark: no file of a shard was opened behind it.
@@ -42,7 +42,7 @@ pub struct Claim {
     found: Found,
 }
 
-/// Where a claim lies.
+/// Place of a claim.
 #[derive(Debug)]
 enum Held {
     File(Scratch),

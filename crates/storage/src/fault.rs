@@ -28,7 +28,7 @@ struct Fault {
     operation: Operation,
     bytes_left: u64,
     kind: io::ErrorKind,
-    /// What happens elsewhere each time.
+    /// Action of others that takes place each time.
     meanwhile: Option<Box<dyn Fn() + Send>>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn share(
     }))
 }
 
-/// What file systems mostly have.
+/// Block size of most file systems.
 const BLOCK_BYTES: u64 = 4096;
 
 fn check(path: &Path, operation: Operation, bytes: u64) -> io::Result<()> {

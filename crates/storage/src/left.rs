@@ -26,8 +26,8 @@ fn push(text: String) {
     LEFT.lock().unwrap_or_else(PoisonError::into_inner).push(text);
 }
 
-/// What this process has left behind since the last call: files that could not be removed, each
-/// with the cause, and parts of objects for a later run.
+/// Returns what this process has left behind since the last call: files that could not be removed,
+/// each with the cause, and parts of objects for a later run.
 pub fn left_files() -> Vec<String> {
     std::mem::take(&mut *LEFT.lock().unwrap_or_else(PoisonError::into_inner))
 }

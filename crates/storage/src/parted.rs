@@ -24,12 +24,12 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// What a store has of an object that another process continues.
+/// State in the store of an object that another process continues.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sent {
     /// The store's name of the upload.
     pub upload: String,
-    /// What the store has called each part, by its number.
+    /// The store's name of each part, by its number.
     pub parts: BTreeMap<u32, String>,
     /// Bytes of the object that are either in them or wait here.
     pub len: u64,
@@ -52,7 +52,7 @@ pub struct Parted {
 struct State {
     /// Bytes of the object so far.
     len: u64,
-    /// What is not sent yet of those behind `held_end`.
+    /// Bytes behind `held_end` that are not sent yet.
     buffer: Vec<u8>,
     upload: Option<away::PartUpload>,
     /// Another process was told how to continue.
@@ -224,7 +224,7 @@ impl Parted {
         state.buffer.is_empty() && state.len >= self.held_end && state.upload.is_some()
     }
 
-    /// What another process has to be told to continue from here, where it is at a
+    /// Returns the state that another process needs to continue from here, where it is at a
     /// [border](Self::is_at_border); with what [waits](Self::read_held), it has everything. Waits
     /// until the store has all parts.
     ///

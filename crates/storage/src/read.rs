@@ -42,7 +42,7 @@ pub fn read_with_origin(path: PathBuf, max_bytes: u64) -> Result<(Bytes, Option<
     Ok((bytes, (is_whole && is_at_rest(&state, began)).then_some(Origin { path, state })))
 }
 
-/// What the system said of it before a byte was read comes with it.
+/// Reads a file; what the system said of it before a byte was read comes with it.
 fn read(path: &Path, max_bytes: u64) -> Result<(Bytes, Metadata)> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("look at", path))?;
@@ -63,7 +63,7 @@ fn read(path: &Path, max_bytes: u64) -> Result<(Bytes, Metadata)> {
     Ok((bytes.into(), metadata))
 }
 
-/// What tells the file from another one, and from itself before it was changed.
+/// State that tells the file from another one, and from itself before it was changed.
 pub(crate) fn state_of(found: &Metadata) -> FileState {
     FileState {
         device: found.dev(),
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::fault::{self, Operation};
 
-    /// What was just written may be written once more within a tick of the system's clock.
+    /// A file that was just written may be written once more within a tick of the system's clock.
     #[test]
     fn a_file_has_an_origin_once_it_is_at_rest() {
         let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) const START: &[u8] = b"{\"fingerprint\":\"";
-/// What stands around the checksum at the end of a record.
+/// Text around the checksum at the end of a record.
 const BEFORE: &[u8] = b",\"checksum\":\"";
 const AFTER: &[u8] = b"\"}\n";
 const SUM_BYTES: usize = 16;

@@ -63,7 +63,7 @@ pub struct Scratch {
     devices: Mutex<share::Devices>,
 }
 
-/// What an object is marked with: the fingerprint of its run.
+/// Mark of an object: the fingerprint of its run.
 type Mark = Option<String>;
 
 fn identity(metadata: &Metadata) -> (u64, u64) {
@@ -385,7 +385,7 @@ pub(crate) fn unnamed() -> Result<File> {
     tempfile::tempfile().map_err(Error::io("create a file in", staging_folder()))
 }
 
-/// Where the bytes of objects lie until they are sent.
+/// Folder in which the bytes of objects lie until they are sent.
 #[allow(clippy::disallowed_methods, reason = "an object has no folder to lie in before it is sent")]
 fn staging_folder() -> PathBuf {
     std::env::temp_dir()
@@ -396,7 +396,7 @@ pub(crate) fn unnamed() -> Result<File> {
     Err(refuse(Path::new("OUT"), "is a URL, and this build lacks the feature `stores`"))
 }
 
-/// What is written for an object lies elsewhere first.
+/// Makes an error of writing an object name the folder in which its bytes lie first.
 pub(crate) fn staging(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let folder = staging_folder();
     move |cause| {

@@ -1,12 +1,12 @@
 //! JSON objects that begin with the checksum of the rest: every changed bit is noticed.
 use xxhash_rust::xxh3::xxh3_128;
 
-/// How a sealed object begins; a checksum of 32 hexadecimal digits follows.
+/// Start of a sealed object; a checksum of 32 hexadecimal digits follows.
 pub const SEALED_START: &[u8] = b"{\n  \"xxh3\": \"";
 const AFTER: &[u8] = b"\",\n";
 const HASH_DIGITS: usize = 32;
 const HEAD_BYTES: usize = SEALED_START.len() + HASH_DIGITS + AFTER.len();
-/// How an object begins whose members stand on lines of their own.
+/// Start of an object whose members stand on lines of their own.
 const OPENING: &[u8] = b"{\n";
 
 /// Puts the member `xxh3` before all others of `object`, the text of a JSON object with members

@@ -19,7 +19,7 @@ const IN_MEMORY: usize = 32 << 20;
 /// Without the feature `spill` all of them stay in memory.
 #[derive(Debug, Default)]
 pub struct Spool {
-    /// What is not in the file.
+    /// Bytes that are not in the file.
     rest: Vec<u8>,
     #[cfg(feature = "spill")]
     file: Option<std::fs::File>,

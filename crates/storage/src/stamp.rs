@@ -25,7 +25,7 @@ fn line(fingerprint: [u8; 16], stamp: [u8; 16]) -> String {
     format!("{START}{} {}\n", fingerprint_hex(fingerprint), fingerprint_hex(stamp))
 }
 
-/// What is known of the times of the source that a dataset was begun from.
+/// Stamp of the times of the source that a dataset was begun from.
 #[derive(Debug, Clone)]
 pub struct SourceStamp {
     path: PathBuf,

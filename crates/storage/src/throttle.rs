@@ -17,7 +17,7 @@ pub struct Throttle {
     paid: Mutex<Option<Instant>>,
 }
 
-/// How far behind the rate a bucket may fall and still catch up.
+/// Longest time that a bucket may fall behind the rate and still catch up.
 const BURST: Duration = Duration::from_millis(20);
 
 impl Throttle {

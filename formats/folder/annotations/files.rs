@@ -148,7 +148,7 @@ pub(super) fn pair<'a>(
     Ok(pairs)
 }
 
-/// Where the annotations of an image may lie, without their extension.
+/// Possible paths of the annotations of an image, without their extension.
 fn places(image: &[u8]) -> Vec<&[u8]> {
     let stem = stem(image);
     let after = |part: &[u8]| {
@@ -168,7 +168,7 @@ pub(super) fn stem(path: &[u8]) -> &[u8] {
     path.get(..end).unwrap_or(path)
 }
 
-/// What is said of images and annotations that have no counterpart.
+/// Adds remarks on images and annotations that have no counterpart.
 pub(super) fn tell_alone(n_images: usize, n_files: usize, remarks: &mut Vec<String>) {
     if n_images > 0 {
         let have = if n_images == 1 { "image has" } else { "images have" };

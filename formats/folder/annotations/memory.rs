@@ -7,7 +7,7 @@ use crate::folder::table::{Cell, Column};
 use bytes::Bytes;
 use fdconvert_core::{Error, Result, named};
 
-/// What annotations are written in.
+/// Format that annotations are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnnotationFile {

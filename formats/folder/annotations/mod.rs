@@ -21,17 +21,17 @@ use fdconvert_core::{Error, Ignored, Result, Schema, named};
 use fdconvert_storage::place::{self, Kind, is_url};
 use std::path::Path;
 
-/// What annotations say of the images below a folder.
+/// Annotations of the images below a folder.
 pub(crate) struct Annotated {
     pub(crate) schema: Schema,
     pub(crate) table: Table,
-    /// What tells annotations apart: their bytes, or a hash of them.
+    /// Identity of the annotations: their bytes, or a hash of them.
     pub(crate) identity: Bytes,
     /// Splits that the annotations name; `None` where the folders say what they are.
     pub(crate) division: Option<Division>,
-    /// What a user should know.
+    /// Remarks for the user.
     pub(crate) remarks: Vec<String>,
-    /// What was passed over in the folder of images.
+    /// Entries passed over in the folder of images.
     pub(crate) ignored: Ignored,
 }
 

@@ -21,7 +21,7 @@ const LOCAL_HEADER_BYTES: u64 = 30;
 const MODE_KIND: u32 = 0o170_000;
 const MODE_FILE: u32 = 0o100_000;
 const MODE_FOLDER: u32 = 0o040_000;
-/// Where no member is more than so many.
+/// Modulus of the count of members as old tools write it, in 16 bits.
 const MAX_SHORT_COUNT: u64 = 1 << 16;
 
 /// Returns whether a path is that of a zip: by its first bytes, or by its name. A store is not
@@ -36,7 +36,7 @@ pub(crate) fn looks_like_one(path: &Path) -> bool {
         && (is_named || matches!(&*start(), b"PK\x03\x04" | b"PK\x05\x06" | b"PK\x07\x08"))
 }
 
-/// What the directory says.
+/// Contents of the directory of a zip.
 pub(crate) struct Directory {
     pub(crate) zip: ZipSliceArchive<Bytes>,
     pub(super) members: Vec<Member>,

@@ -36,7 +36,7 @@ pub(crate) struct Archive {
     max_decompressed: MaxDecompressed,
 }
 
-/// Where a member lies, and what it takes to read it.
+/// Place of a member, and what it takes to read it.
 #[derive(Debug, Clone, Copy)]
 struct Member {
     place: ZipArchiveEntryWayfinder,
@@ -81,7 +81,7 @@ impl Archive {
         &self.objects
     }
 
-    /// What was passed over already: links, and members that are not files.
+    /// Entries that were passed over already: links, and members that are not files.
     pub(crate) fn ignored(&self) -> &Ignored {
         &self.ignored
     }

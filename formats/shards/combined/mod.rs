@@ -29,7 +29,7 @@ pub(crate) const MOST_APART: usize = 32;
 /// Every block starts at a multiple of this, as blocks do in all files.
 const ALIGNMENT: u64 = 8;
 
-/// What a manifest says of the combined index.
+/// Description of the combined index in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Combined {
     /// Name of the file, beside the manifest.
@@ -38,7 +38,7 @@ pub(crate) struct Combined {
     pub(crate) lengths: Vec<u64>,
 }
 
-/// Where the block of a shard lies in the file.
+/// Place of the block of a shard in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     offset: u64,
@@ -60,7 +60,7 @@ impl Combined {
         }
     }
 
-    /// Where the blocks lie; `None` where the sum of the lengths overflows.
+    /// Places of the blocks; `None` where the sum of the lengths overflows.
     fn places(&self) -> Option<Vec<Place>> {
         let mut offset = 0_u64;
         let place = |&len: &u64| {

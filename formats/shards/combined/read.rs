@@ -34,8 +34,8 @@ impl Blocks {
         Some(Self { path, combined, read: OnceLock::new(), problem: Mutex::default() })
     }
 
-    /// What `parse` makes of the block of a shard; `None` where there is no block, or `parse` says
-    /// that it is none of this shard.
+    /// Parses the block of a shard with `parse`; `None` where it is missing, or `parse` says that
+    /// it is none of this shard.
     pub(crate) fn take<T>(
         &self,
         number: usize,

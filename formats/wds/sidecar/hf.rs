@@ -18,7 +18,7 @@ pub(super) fn files(shards: &Shards<'_>) -> Result<Vec<Output>> {
     Ok(vec![(path, text.into_bytes())])
 }
 
-/// Where the `README.md` of such a dataset is written by the sidecar of that name.
+/// Path at which the sidecar of that name writes the `README.md` of such a dataset.
 pub(super) fn own_readme(shards: &Shards<'_>, sidecar: &str) -> Result<PathBuf> {
     if let Some(names) = shards.members.iter().find(|names| names.contains(';')) {
         let what = message!(

@@ -48,7 +48,7 @@ pub(crate) enum Sidecar {
 pub(crate) struct ShardFile<'a> {
     /// The tar, in the dataset's folder.
     pub(crate) path: &'a Path,
-    /// What part of the dataset it belongs to.
+    /// Split of the dataset that it belongs to.
     pub(crate) split: &'a str,
     /// Samples in it.
     pub(crate) n_samples: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Shards<'a> {
     pub(crate) members: &'a [String],
     /// By which shards in a store are walked, where they have indexes.
     pub(crate) outline: Option<&'a Outline>,
-    /// How it was made, where that is known.
+    /// Record of how it was made, where that is known.
     pub(crate) provenance: Option<&'a Provenance>,
 }
 

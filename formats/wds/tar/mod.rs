@@ -37,12 +37,12 @@ pub(crate) struct Entry<'a> {
     pub(crate) len: u64,
 }
 
-/// What is wrong with an archive, and where.
+/// Problem with an archive, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TarError {
     /// Byte offset in the archive.
     pub(crate) offset: u64,
-    /// What was expected and found, and the cure when known.
+    /// Problem: what was expected and found, and the cure when known.
     pub(crate) what: String,
     /// The archive is sound, but not one for us.
     pub(crate) unsupported: bool,
@@ -83,8 +83,8 @@ struct Walk<'a> {
     at: Option<usize>,
 }
 
-/// What extension headers say about the entry after them. Of two that say the same the first
-/// counts, as in Python.
+/// Facts that extension headers state about the entry after them. Of two that say the same the
+/// first counts, as in Python.
 #[derive(Default)]
 struct Extension<'a> {
     /// Offset of the first of them.

@@ -4,7 +4,7 @@
 pub(super) struct TwoColors {
     /// Eight pixels of the colour of a bit that is 0.
     zeros: [u64; 3],
-    /// What turns them into eight of the other colour.
+    /// Mask that turns them into eight of the other colour by XOR.
     difference: [u64; 3],
 }
 

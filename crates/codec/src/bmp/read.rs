@@ -11,7 +11,7 @@ use fdconvert_core::{
     probe::probe,
 };
 
-/// Where the pixels of such a file are.
+/// Place and form of the pixels of such a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlainBmp<'a> {
     /// Whole rows, padded, in the order of the file.
@@ -23,7 +23,7 @@ pub(crate) struct PlainBmp<'a> {
     pixel: Pixel,
 }
 
-/// What a pixel is in the file.
+/// Form of a pixel in the file.
 #[derive(Debug, Clone, Copy)]
 enum Pixel {
     /// A bit, which chooses one of two colours (red, green, blue).
@@ -34,7 +34,7 @@ enum Pixel {
     Color,
 }
 
-/// Where the second header begins.
+/// Offset of the second header.
 const INFO: usize = 14;
 
 impl<'a> PlainBmp<'a> {

@@ -3,7 +3,7 @@
 use super::HEADERS;
 use fdconvert_core::{Bilevel, Pixels};
 
-/// What a pixel of a BMP takes.
+/// Size of a pixel in a BMP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// A bit, with a palette of two gray levels.

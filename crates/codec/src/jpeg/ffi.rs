@@ -105,7 +105,7 @@ impl Layout {
     }
 }
 
-/// What was decoded, and what libjpeg-turbo had to say about it.
+/// Result of decoding, and what libjpeg-turbo had to say about it.
 pub(super) struct Found {
     /// Something in front of the first scan was odd.
     pub(super) odd_header: bool,
@@ -119,7 +119,7 @@ pub(super) struct Found {
     pub(super) shrink: u8,
 }
 
-/// What is to be decoded of an image.
+/// Part of an image to decode.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     /// In pixels of the reduced image.

@@ -74,8 +74,8 @@ impl Subsampling {
     }
 }
 
-/// How a JPEG is written. The default is what FFCV and Pillow write at quality 90, byte for byte
-/// with libjpeg-turbo.
+/// Options for writing a JPEG. The default is what FFCV and Pillow write at quality 90, byte for
+/// byte with libjpeg-turbo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JpegOptions {
     /// 1 to 100, the scale of libjpeg.
@@ -106,7 +106,7 @@ pub(crate) fn to_baseline(jpeg: &[u8]) -> Result<Vec<u8>, String> {
     chosen::to_baseline(jpeg)
 }
 
-/// What a backend needs to know to decode.
+/// Facts that a backend needs to decode.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     width: u32,
@@ -125,7 +125,7 @@ struct Frame {
     strict: bool,
 }
 
-/// What a backend needs to know to encode: sizes and channels are proven.
+/// Settings that a backend needs to encode: sizes and channels are proven.
 #[derive(Debug, Clone, Copy)]
 struct Settings {
     width: u16,
@@ -137,17 +137,17 @@ struct Settings {
     restart_rows: u16,
 }
 
-/// What is to be decoded of a JPEG.
+/// Part of a JPEG to decode.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WantedPart {
     /// In pixels of the reduced image.
     pub(crate) region: Region,
     pub(crate) shrink: u8,
-    /// Whether one channel is enough where there are three.
+    /// True if one channel is enough where there are three.
     pub(crate) luma: bool,
 }
 
-/// What was decoded of a JPEG.
+/// Decoded part of a JPEG.
 pub(crate) struct DecodedPart {
     /// In pixels of the reduced image.
     pub(crate) region: Region,

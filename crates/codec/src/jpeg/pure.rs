@@ -19,10 +19,10 @@ pub(super) const NAME: &str =
 /// tables do not have; it also gives every plane its own scan, which few readers are tested with.
 const NO_OPTIMIZED: &str = "this build, without libjpeg-turbo, has no optimised Huffman tables";
 
-/// What zune-jpeg says when the data ends rows of blocks before the image does.
+/// Message of zune-jpeg when the data ends rows of blocks before the image does.
 const SHORT: &str = "Premature end of buffer";
 
-/// Whether images can be made smaller while they are decoded.
+/// True if images can be made smaller while they are decoded.
 #[cfg_attr(feature = "turbo", allow(dead_code))]
 pub(super) const SHRINKS: bool = false;
 

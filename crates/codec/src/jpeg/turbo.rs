@@ -8,10 +8,10 @@ use super::{
 use crate::{Region, convert};
 use turbojpeg_sys as tj;
 
-/// What turbojpeg-sys 1.2.0 vendors; a test holds this against the lock file.
+/// Library that turbojpeg-sys 1.2.0 vendors; a test holds this against the lock file.
 pub(super) const NAME: &str = "libjpeg-turbo 3.1.0";
 
-/// Whether images can be made smaller while they are decoded.
+/// True if images can be made smaller while they are decoded.
 pub(super) const SHRINKS: bool = true;
 
 /// Decodes; keeps its buffers between images, but no instance: libjpeg's keep tables, too, which

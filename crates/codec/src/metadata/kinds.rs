@@ -4,13 +4,13 @@ use std::{fmt, ops, str::FromStr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum MetadataKind {
-    /// What the camera says: EXIF, with the position in it.
+    /// Data of the camera: EXIF, with the position in it.
     Exif,
     /// The position alone: the directory of GPS in an EXIF, and packets of XMP that name one.
     Gps,
     /// Packets of XMP.
     Xmp,
-    /// What agencies say: IPTC, and what else Photoshop keeps with it.
+    /// Data of agencies: IPTC, and what else Photoshop keeps with it.
     Iptc,
     /// Comments, and texts with a keyword.
     Comments,

@@ -30,7 +30,7 @@ use fdconvert_core::{
     probe::{exif_orientation, probe},
 };
 
-/// What was found beside the pixels of an image.
+/// Metadata that was found beside the pixels of an image.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FoundMetadata {
     /// Kinds of metadata that there are. A position counts as [`Metadata::GPS`] wherever it stands,
@@ -45,7 +45,7 @@ pub struct FoundMetadata {
 pub struct Stripped {
     /// The file.
     pub bytes: Vec<u8>,
-    /// What happened to it.
+    /// Notes on what happened to it.
     pub notes: Notes,
 }
 
@@ -114,7 +114,7 @@ pub fn strip_metadata(
     Err("the file is damaged: behind metadata that is taken out there is always more".to_owned())
 }
 
-/// How often a damaged file is looked through before it is given up.
+/// Passes over a damaged file before it is given up.
 const MAX_PASSES: usize = 4;
 
 /// Takes out what one walk over the file finds.
@@ -196,7 +196,7 @@ fn walk(bytes: &[u8], codec: Codec, see: &mut dyn FnMut(&Block<'_>)) -> Result<u
 
 /// A piece of a file that can go without the image.
 struct Block<'a> {
-    /// What goes with it, framing included.
+    /// Range that goes with it, framing included.
     range: std::ops::Range<usize>,
     kind: Metadata,
     content: Content<'a>,
@@ -206,7 +206,7 @@ struct Block<'a> {
     bytes: &'a [u8],
 }
 
-/// What is known of the inside of a block.
+/// Content of a block, as far as it is known.
 #[derive(Clone, Copy)]
 enum Content<'a> {
     /// A TIFF structure.

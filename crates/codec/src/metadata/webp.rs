@@ -4,7 +4,7 @@ use fdconvert_core::bytes::{array_at, u32_at};
 
 const RIFF_BYTES: usize = 12;
 const HEADER_BYTES: usize = 8;
-/// Where the flags are in a file of the extended form.
+/// Offset of the flags in a file of the extended form.
 const FLAGS_AT: usize = 20;
 const ICC_FLAG: u8 = 0x20;
 const EXIF_FLAG: u8 = 0x08;
@@ -61,7 +61,7 @@ pub(super) fn mend_header(webp: &mut [u8]) {
     }
 }
 
-/// Where the header says that the file ends.
+/// End of the file by its header.
 fn file_end(webp: &[u8]) -> Option<usize> {
     let size = usize::try_from(u32_at(webp, 4)?).ok()?;
     Some(size.checked_add(8)?.min(webp.len()))

@@ -43,12 +43,12 @@ pub enum Form {
     Bmp,
 }
 
-/// What is known of an image before it is packed: enough to choose its [`Form`].
+/// Facts known of an image before it is packed: enough to choose its [`Form`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
     /// Pixels that will be stored.
     pub pixels: u64,
-    /// What its encoded form will be; `None` where encoding decides.
+    /// Codec of its encoded form; `None` where encoding decides.
     pub codec: Option<Codec>,
     /// Bytes of its encoded form, where its bytes stay as they are.
     pub encoded_bytes: Option<u64>,
@@ -57,7 +57,7 @@ pub struct Outlook {
 }
 
 impl Mixture {
-    /// What `max_bytes` is unless somebody says otherwise: 22 megapixels.
+    /// Default of `max_bytes`: 22 megapixels.
     pub const MAX_BYTES: u64 = 64 << 20;
 }
 

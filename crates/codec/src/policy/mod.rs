@@ -14,7 +14,7 @@ use crate::{Filter, JpegOptions, Metadata, Size, backend};
 use fdconvert_core::{Error, Limits, Result, named};
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
-/// How images are stored.
+/// Form in which images are stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Encode {
     /// The source's bytes, wherever no resize is due and the format can hold them.
@@ -62,7 +62,7 @@ impl Encode {
     }
 }
 
-/// What becomes of an alpha channel where the stored form has none.
+/// Treatment of an alpha channel where the stored form has none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Alpha {
     /// It is dropped and the colours stay, as Pillow's `convert("RGB")` does.
@@ -105,7 +105,7 @@ impl FromStr for Alpha {
     }
 }
 
-/// How many channels a gray image gets when it is encoded.
+/// Number of channels of a gray image when it is encoded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Gray {
     /// One where the format can hold that, else three. A 1-bit PNG of two levels other than black
@@ -116,22 +116,22 @@ pub enum Gray {
     Expand,
 }
 
-/// What becomes of every image of a dataset.
+/// Treatment of every image of a dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    /// How images are stored.
+    /// Form in which images are stored.
     pub encode: Encode,
     /// The share of the images that is stored as BMP instead.
     pub mixture: Option<Mixture>,
     /// The largest size; `None` leaves it.
     pub size: Option<Size>,
-    /// How smaller images are computed.
+    /// Filter that computes smaller images.
     pub filter: Filter,
-    /// How JPEGs are written.
+    /// Options for writing JPEGs.
     pub jpeg: JpegOptions,
-    /// What becomes of alpha channels.
+    /// Treatment of alpha channels.
     pub alpha: Alpha,
-    /// What becomes of gray images.
+    /// Treatment of gray images.
     pub gray: Gray,
     /// Apply the EXIF orientation to pixels that are re-encoded, which lose their EXIF.
     pub orient: bool,
@@ -143,7 +143,7 @@ pub struct Policy {
     pub strict: bool,
     /// Metadata that images lose whose bytes could stay. What is re-encoded has none.
     pub strip: Metadata,
-    /// What no image may exceed.
+    /// Limits that no image may exceed.
     pub limits: Limits,
 }
 

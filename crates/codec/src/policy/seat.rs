@@ -4,7 +4,7 @@ use super::{Alpha, Encode, Gray, Policy};
 use fdconvert_core::{Codec, Color, Error, Format, ImageHeader, Message, Result, message, named};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What is wanted, before asking the format.
+/// Encoding that is wanted, before asking the format.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Goal {
     /// This codec, which the user asked for by name.
@@ -17,7 +17,7 @@ pub(super) enum Goal {
     Smart(f64),
 }
 
-/// What was found: a codec and the number of channels.
+/// Encoding that was found: a codec and the number of channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seat {
     pub(super) codec: Codec,
@@ -25,7 +25,7 @@ pub(super) struct Seat {
     pub(super) fell_back: bool,
 }
 
-/// What the seat has to fit: the final size, the decoded channels, the source's colours.
+/// Properties that the seat has to fit: the final size, the decoded channels, the source's colours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     pub(super) width: u32,

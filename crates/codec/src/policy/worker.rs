@@ -11,14 +11,14 @@ pub struct Worker {
     pub(super) spare: Vec<Vec<u8>>,
 }
 
-/// What a policy made of an image.
+/// Result of a policy for an image.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// The image as it is to be stored.
     pub encoded: Encoded,
-    /// What happened to it.
+    /// Notes on what happened to it.
     pub notes: Notes,
-    /// What it cost.
+    /// Time spent on it.
     pub nanos: Nanos,
 }
 

@@ -73,7 +73,7 @@ pub fn probe(bytes: &[u8]) -> Result<ImageHeader, String> {
     Ok(header)
 }
 
-/// How an image file ends.
+/// Ending of an image file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// As its codec demands, as far as can be told without decoding.

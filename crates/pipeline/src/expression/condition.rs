@@ -21,7 +21,7 @@ pub struct Condition<'a> {
     names: Vec<Meaning>,
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Width,
@@ -92,7 +92,7 @@ impl<'a> Condition<'a> {
         Ok(kept)
     }
 
-    /// What is known of a sample without reading it; `None` where it has to be read.
+    /// Decides the condition for a sample without reading it; `None` where it has to be read.
     fn known(&self, index: u64) -> Option<Result<bool>> {
         let is_missing = Cell::new(false);
         let holds = self.look(index, Some(&is_missing));

@@ -42,7 +42,7 @@ impl Type {
     }
 }
 
-/// What a name stands for in one sample.
+/// Value of a name in one sample.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scalar {
     /// A whole number.
@@ -100,7 +100,7 @@ enum Node {
     In(Box<Self>, Vec<Scalar>),
 }
 
-/// What a part is in one sample.
+/// Value of a part in one sample.
 enum Found<'a> {
     Missing,
     Int(i64),

@@ -9,8 +9,8 @@ use std::{
     path::Path,
 };
 
-/// What O_DIRECT asks of addresses, offsets and lengths, in bytes. Disks with sectors of 512 bytes
-/// ask for less; none in use asks for more.
+/// Alignment that O_DIRECT asks of addresses, offsets and lengths, in bytes. Disks with sectors of
+/// 512 bytes ask for less; none in use asks for more.
 pub const DIRECT_ALIGNMENT: usize = 4096;
 
 /// The flag in `asm/fcntl.h` of the Linux architectures that differ, and in

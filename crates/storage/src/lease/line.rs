@@ -8,14 +8,14 @@ pub(super) const MAX_LEASE_BYTES: u64 = 1 << 10;
 /// The outcome of a shard lists its skipped samples.
 pub(super) const MAX_DONE_BYTES: u64 = 1 << 30;
 
-/// What a lease says; a worker that was killed may have left the start of it.
+/// Contents of a lease, of which a worker that was killed may have left the start.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     /// Whose it is.
     pub(super) id: Option<String>,
-    /// How long, without being renewed.
+    /// Time that it lasts without being renewed.
     pub(super) lasts: Option<Duration>,
-    /// How often it was taken over, from 1; only that of an object says so.
+    /// Count of takeovers, from 1; only the lease of an object has it.
     pub(super) generation: Option<u64>,
 }
 

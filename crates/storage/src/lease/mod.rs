@@ -34,7 +34,7 @@ mod publish;
 #[cfg(test)]
 mod tests;
 
-/// Where the leases of a dataset lie.
+/// Folder of the leases of a dataset.
 #[must_use]
 pub fn lease_folder(dataset: &Path) -> PathBuf {
     dataset.join(".fdconvert/leases")
@@ -63,7 +63,7 @@ pub fn clear_leases(dataset: &Path) -> Result<()> {
     if is_url(dataset) { objects::clear(&folder) } else { files::clear(&folder) }
 }
 
-/// What there is of leases and notes.
+/// Leases and notes that there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
     /// Names of leases that some worker has, or had.
@@ -75,9 +75,9 @@ pub struct Listing {
 /// A lease that this worker has, until another takes it over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// What it is about.
+    /// Name of the work.
     pub name: String,
-    /// How often it was taken over, from 1.
+    /// Count of takeovers, from 1.
     pub generation: u64,
     /// Of this worker and this lease only.
     pub id: String,
@@ -86,15 +86,15 @@ pub struct Lease {
 /// A lease as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// What it is about.
+    /// Name of the work.
     pub name: String,
-    /// How often it was taken over, from 1.
+    /// Count of takeovers, from 1.
     pub generation: u64,
     /// Whose it is; `None` where its worker has not said so yet.
     pub id: Option<String>,
     /// Since it was renewed last, by the clock of the store.
     pub age: Duration,
-    /// How long it lasts without being renewed.
+    /// Time that it lasts without being renewed.
     pub lasts: Duration,
 }
 
@@ -110,7 +110,7 @@ impl Seen {
 ///
 /// No step waits. Errors are those of the store; that another worker was faster is none.
 pub trait Leases: Debug + Send + Sync {
-    /// How long a lease lasts without being renewed.
+    /// Time that a lease lasts without being renewed.
     fn lasts(&self) -> Duration;
 
     /// Returns what is there; `None` where nothing is, as after the dataset was completed.
@@ -157,7 +157,7 @@ pub trait Leases: Debug + Send + Sync {
     /// `Io`.
     fn release(&self, lease: &Lease) -> Result<()>;
 
-    /// Where the worker with this lease writes; `None` where the lease is another's by now.
+    /// Path at which the worker with this lease writes; `None` where the lease is another's by now.
     ///
     /// # Errors
     /// `Io`.
@@ -191,7 +191,7 @@ pub trait Leases: Debug + Send + Sync {
     /// `Io`.
     fn finish(&self, lease: &Lease, outcome: &[u8]) -> Result<()>;
 
-    /// How work ended that is done.
+    /// Outcome of work that is done.
     ///
     /// # Errors
     /// `Io`.

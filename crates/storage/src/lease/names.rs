@@ -1,6 +1,6 @@
 //! The names in a folder of leases: what has another name is not of fdconvert, and stays.
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entry<'a> {
     /// `NAME.GENERATION.lease`

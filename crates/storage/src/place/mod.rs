@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a path leads to.
+/// Kind of thing that a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file, or an object.
@@ -198,7 +198,7 @@ pub fn is_object_of_run(path: &Path, len: Option<u64>, fingerprint: &str) -> Res
     Ok(Some(found.is_some_and(|(found, mark)| len.is_none_or(|len| found == len) && is_ours(mark))))
 }
 
-/// What was asked of stores since the process began.
+/// Totals of what was asked of stores since the process began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StoreTotals {
     /// Requests; what was repeated after a failure counts once.

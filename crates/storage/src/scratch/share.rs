@@ -11,7 +11,7 @@ use std::{
     sync::{MutexGuard, PoisonError, atomic::Ordering},
 };
 
-/// Whether files of a device are asked for their blocks, by the device.
+/// Devices, with true for those whose files are asked for their blocks.
 pub(super) type Devices = BTreeMap<u64, bool>;
 
 impl Scratch {

@@ -71,7 +71,7 @@ static REPAIRING: AtomicUsize = AtomicUsize::new(0);
 /// The process that the numbers above are of.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// How long work waits for another thread that was hit.
+/// Longest time that work waits for another thread that was hit.
 const PATIENCE: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_micros(100);
 

@@ -48,7 +48,7 @@ use std::{
 /// Loads that raised SIGBUS and were answered with zeros, since the start of the process.
 static FAULTS: AtomicU64 = AtomicU64::new(0);
 
-/// How often work is tried that others disturb.
+/// Number of attempts at work that others disturb.
 const TRIES: u32 = 200;
 
 /// Runs work that reads mapped files; what cannot be read is an error. It may be run several

@@ -29,7 +29,7 @@ pub(super) struct Entry {
     next: AtomicPtr<Entry>,
 }
 
-/// What is mapped.
+/// A file that is mapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MappedFile {
     pub(super) path: Arc<Path>,

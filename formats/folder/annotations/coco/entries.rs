@@ -156,7 +156,7 @@ impl<'a> Annotation<'a> {
     }
 }
 
-/// How many numbers a list has.
+/// Length of a list of numbers.
 struct Length(u64);
 
 impl<'de> Deserialize<'de> for Length {

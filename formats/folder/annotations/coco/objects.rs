@@ -18,7 +18,7 @@ pub(crate) struct Objects {
     pub(super) has: Has,
 }
 
-/// Where an annotation stands in the text.
+/// Place of an annotation in the text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Span {
     pub(super) image: u32,

@@ -11,7 +11,7 @@ const MAX_KEYPOINTS: usize = 100_000;
 /// The splits that are looked for, in this order.
 const SPLITS: [&str; 3] = ["train", "val", "test"];
 
-/// What a file says.
+/// Contents of a file.
 #[derive(Debug, PartialEq)]
 pub(in crate::folder::annotations) struct Data {
     /// Names of classes by number.
@@ -113,7 +113,7 @@ fn texts(nodes: &[Node]) -> Option<Vec<String>> {
     nodes.iter().map(text).collect()
 }
 
-/// What is open while a document is read.
+/// A list or map that is open while a document is read.
 enum Open {
     List(Vec<Node>),
     /// With the key whose value comes next.

@@ -8,12 +8,12 @@ const OUTSIDE: f64 = 0.01;
 /// Parts of a pixel that coordinates are rounded to: files have six decimals.
 const PER_PIXEL: f64 = 10_000.0;
 
-/// How lines are read.
+/// Parameters for reading lines.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::folder::annotations) struct Lines {
-    /// What classes are called, by number; `None` where that is not known.
+    /// Names of classes by number; `None` where they are not known.
     pub(in crate::folder::annotations) names: Option<Vec<String>>,
-    /// How many keypoints each object has, and of how many numbers each: two, or three with
+    /// Number of keypoints of each object, and of numbers of each keypoint: two, or three with
     /// visibility.
     pub(in crate::folder::annotations) keypoints: Option<[usize; 2]>,
 }

@@ -30,7 +30,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Yolo {
     texts: Vec<u8>,
-    /// Where the text of each image ends.
+    /// End of the text of each image.
     ends: Vec<u64>,
     lines: Arc<Lines>,
 }
@@ -54,7 +54,7 @@ impl Yolo {
     }
 }
 
-/// What the files say together.
+/// Annotations gathered from all files.
 struct Gathered {
     paths: Vec<Box<[u8]>>,
     yolo: Yolo,
@@ -200,7 +200,7 @@ pub(super) fn read_data(root: &Path, file: &Path, how: &Folder) -> Result<Annota
 }
 
 enum Failure {
-    /// What is wrong with an entry of the file.
+    /// Problem with an entry of the file.
     Entry(String),
     Other(Error),
 }
@@ -267,7 +267,7 @@ fn trimmed(entry: &str) -> &str {
     entry.trim_start_matches("./")
 }
 
-/// Where the text file of an image lies: in `labels` where the image is in `images`, else beside it.
+/// Path of the text file of an image: in `labels` where the image is in `images`, else beside it.
 fn text_of(image: &[u8]) -> Vec<u8> {
     let (stem, part) = (stem(image), b"/images/");
     let at = stem.windows(part.len()).rposition(|window| window == part);
