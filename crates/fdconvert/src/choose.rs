@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Pairs of equal samples that are shown and recorded.
 const SHOWN: usize = 5;
 
-/// What outputs and plans record of such a choice.
+/// Record of such a choice in outputs and plans.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Chosen {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ impl Chosen {
         .map(|(name, value)| (name.to_owned(), value))
     }
 
-    /// What JSON documents have of it: null for an option that was not given.
+    /// The entries for it in JSON documents: null for an option that was not given.
     pub(crate) fn document(&self) -> [(String, Value); 2] {
         let dedup = self.dedup.as_ref().map(|dedup| {
             let pairs = dedup.first.iter();
@@ -175,7 +175,7 @@ impl Chosen {
         by + self.dedup.as_ref().map_or(0, |dedup| dedup.left_out)
     }
 
-    /// What there is to say of it, in sentences.
+    /// Notes on it, in sentences.
     pub(crate) fn notes(&self) -> Vec<Message> {
         let mut notes = Vec::new();
         if let Some(by) = &self.by_expression {

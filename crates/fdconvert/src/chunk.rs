@@ -10,7 +10,7 @@ pub(crate) const AHEAD_BYTES: u64 = 16 << 20;
 /// Samples that threads read side by side.
 pub(crate) struct Chunk {
     pub(crate) samples: Range<u64>,
-    /// What they need, of a dataset in a store.
+    /// Read-ahead for them, of a dataset in a store.
     _ahead: Ahead,
 }
 

@@ -15,7 +15,7 @@ pub struct FormulaOutput {
     recipe: Recipe,
     provenance: Provenance,
     overwrite: bool,
-    /// What the same call has written before.
+    /// File that the same call has written before.
     there: Option<FormulaReader>,
 }
 
@@ -110,7 +110,7 @@ impl FormulaOutput {
     }
 }
 
-/// What is in a file of a formula, or will be.
+/// Contents of a file of a formula, written or to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormulaReport {

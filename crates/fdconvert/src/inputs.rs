@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-/// Where samples come from.
+/// Origin of samples.
 #[derive(Clone)]
 pub(crate) enum Inputs {
     /// Folders of images, packed datasets, recipes.

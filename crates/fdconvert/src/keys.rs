@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Keys in the event that tells what is missing.
 const TOLD: usize = 5;
 
-/// What outputs and plans record of a list: not its keys, which the dataset has.
+/// Record of a list in outputs and plans: without its keys, which the dataset has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ListedKeys {
     /// Keys on the list.

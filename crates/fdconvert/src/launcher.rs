@@ -82,7 +82,7 @@ pub struct FoundPart {
 /// Variables of a launcher.
 struct Launcher {
     index: &'static str,
-    /// How many there are; without one it has to be told.
+    /// Variable with the number of parts; without one it has to be told.
     count: Option<&'static str>,
     kind: Kind,
 }
@@ -148,7 +148,7 @@ pub fn find_part(parts: Option<u64>, lookup: impl Fn(&str) -> Option<String>) ->
     }
 }
 
-/// What a launcher says has to be what the caller says.
+/// Checks that a launcher and the caller give the same number of parts.
 fn check(found: FoundPart, parts: Option<u64>) -> Result<FoundPart> {
     match parts {
         Some(parts) if parts != found.part.of => {

@@ -18,7 +18,7 @@ pub struct Merged {
     pub shards: Vec<(Shard, ShardSummary)>,
     /// Files that were written.
     pub files: Vec<PathBuf>,
-    /// What was compared with records.
+    /// Comparison of files with records.
     pub checked: Checked,
 }
 

@@ -45,7 +45,7 @@ pub struct Pack {
     unpacks: bool,
 }
 
-/// How a dataset is packed: nothing here shapes a byte of it.
+/// Options for packing a dataset: nothing here shapes a byte of it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default)]
 pub(crate) struct How {
@@ -56,7 +56,7 @@ pub(crate) struct How {
     pub(crate) overwrite: bool,
     #[serde(skip)]
     pub(crate) part: Option<Part>,
-    /// How long the leases last by which workers share the shards.
+    /// Duration of the leases by which workers share the shards.
     #[serde(skip)]
     pub(crate) claim: Option<Duration>,
 }
@@ -383,7 +383,7 @@ impl Pack {
     }
 }
 
-/// What [`Pack::prepare`] found.
+/// Result of [`Pack::prepare`].
 pub enum Prepared {
     /// Samples that will be written.
     Samples(Samples),

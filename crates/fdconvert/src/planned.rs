@@ -30,24 +30,24 @@ use std::{
     time::Duration,
 };
 
-/// Where parts leave a copy of their plan, for [`merge`] to find.
+/// Path of the copy of their plan that parts leave for [`merge`] to find.
 pub(crate) const COPY: &str = ".fdconvert/plan.fdplan";
 
-/// What a plan file holds beside the plan.
+/// Contents of a plan file beside the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Stored {
     options: PackOptions,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ratio: Option<Settled>,
-    /// What the list of keys was, which need not be there any more.
+    /// Record of the list of keys, whose file need not be there any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     keys: Option<ListedKeys>,
-    /// What was chosen by what samples are, for which no sample is looked at again.
+    /// Record of the choice of samples by what they are, for which no sample is looked at again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     chosen: Option<Chosen>,
 }
 
-/// How several runs share a dataset, as JSON has it.
+/// Sharing of a dataset by several runs, as JSON has it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Sharing {

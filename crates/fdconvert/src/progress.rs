@@ -4,7 +4,7 @@ use fdconvert_pipeline::{Cancel, Observer};
 use fdconvert_profile::Report as Profile;
 use std::path::Path;
 
-/// What a run works in: the switch that stops it, and who listens.
+/// Context of a run: the switch that stops it, and the listener.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Stops the run; it then ends with `Cancelled`.
@@ -31,7 +31,7 @@ pub trait Progress: Sync {
 
 impl Progress for () {}
 
-/// What a run does before samples are packed.
+/// Stage of a run before samples are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
@@ -79,7 +79,7 @@ impl Stage {
     }
 }
 
-/// How far a stage is.
+/// Progress of a stage.
 pub trait Steps: Sync {
     /// So many steps there are.
     fn total(&self, _n: u64) {}
@@ -93,14 +93,14 @@ pub trait Steps: Sync {
 
 impl Steps for () {}
 
-/// What a run found out.
+/// Finding of a run.
 #[non_exhaustive]
 pub enum Event<'a> {
     /// A profile chose the ratio.
     Profiled {
-        /// What it measured.
+        /// The profile.
         profile: &'a Profile,
-        /// Where it was kept by an earlier run.
+        /// File in which an earlier run kept it.
         kept: Option<&'a Path>,
     },
     /// A folder was walked although there is a listing of it.
@@ -118,7 +118,7 @@ pub enum Event<'a> {
         list: &'a Path,
         /// The first of them.
         first: &'a [String],
-        /// How many there are.
+        /// Number of missing keys.
         missing: u64,
     },
 }

@@ -19,19 +19,19 @@ use std::{
     sync::Arc,
 };
 
-/// What the option has become.
+/// Settled value of the option.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settled {
     /// Share of the images, where any would do.
     pub(crate) share: f64,
-    /// What a profile measured: for [`By::Benefit`], which needs fewer images to balance reading
-    /// and decoding.
+    /// Balance that a profile measured: for [`By::Benefit`], which needs fewer images to balance
+    /// reading and decoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) balance: Option<Balance>,
 }
 
-/// Where a run that profiled leaves what it found, so that resuming it does not profile again and
-/// find another number.
+/// Path at which a run that profiled leaves what it found, so that resuming it does not profile
+/// again and find another number.
 const COPY: &str = ".fdconvert/profile.json";
 /// Of a profile.
 const MAX_PROFILE_BYTES: u64 = 64 << 20;

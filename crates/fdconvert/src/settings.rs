@@ -20,13 +20,13 @@ pub(crate) struct Settings {
     pub(crate) format: Box<dyn Format>,
     pub(crate) policy: Policy,
     pub(crate) plan: PlanRequest,
-    /// What to record beside the policy's own parameters.
+    /// Parameters to record beside the policy's own ones.
     pub(crate) params: BTreeMap<String, String>,
     /// Neither an option nor the extension of the output chose the format.
     pub(crate) is_default_format: bool,
     /// Listed keys that the source does not have.
     pub(crate) missing_keys: u64,
-    /// What was chosen by what samples are.
+    /// Record of the choice of samples by what they are.
     pub(crate) chosen: Chosen,
 }
 

@@ -20,7 +20,7 @@ use std::{collections::BTreeSet, path::Path};
 /// Stream of random numbers.
 const DRAWN: u64 = 0x5eed_5ee7;
 
-/// What is on a sheet.
+/// Options for a sheet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

@@ -7,12 +7,12 @@ use fdconvert_pipeline::{Concat, Paired, PlannedSource};
 use fdconvert_storage::place::{self, Kind};
 use std::path::{Path, PathBuf};
 
-/// How sources are opened.
+/// Options for opening sources.
 #[derive(Clone, Copy)]
 pub(crate) struct Opening<'a> {
     pub(crate) options: &'a PackOptions,
     pub(crate) context: Context<'a>,
-    /// Where the listing of the source is kept.
+    /// File that keeps the listing of the source.
     pub(crate) cache: Option<&'a Path>,
 }
 

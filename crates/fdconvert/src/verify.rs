@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{path::Path, time::Instant};
 
-/// What is checked.
+/// Options for a check.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -57,11 +57,11 @@ impl VerifyOptions {
 pub struct Problem {
     /// Number and key of the sample, when it is about one.
     pub sample: Option<(u64, String)>,
-    /// What is wrong, with file, place and cause.
+    /// The error, with file, place and cause.
     pub error: Message,
 }
 
-/// What was found.
+/// Result of a check.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Verified {
@@ -73,7 +73,7 @@ pub struct Verified {
     pub has_checksums: bool,
     /// It is a folder of files, of which no checksums are expected.
     pub is_plain_folder: bool,
-    /// What is wrong, in order.
+    /// Problems, in order.
     pub problems: Vec<Problem>,
     /// Wall-clock time.
     pub seconds: f64,

@@ -91,7 +91,7 @@ pub(crate) struct HostImages {
     pub(crate) _token: Arc<()>,
 }
 
-/// Where the images of a batch are.
+/// Memory that holds the images of a batch.
 pub enum Memory<'a> {
     /// In the host's memory: the bytes, which start at a multiple of 64.
     Host(&'a [u8]),
@@ -174,7 +174,7 @@ impl Batch {
         self.labels.as_ref().or_else(|| self.columns.label())
     }
 
-    /// How its valid rows were mixed, if there are several.
+    /// The blend that was applied to its valid rows, if there are several.
     #[must_use]
     pub fn blend(&self) -> Blend {
         self.blend
@@ -192,7 +192,7 @@ impl Batch {
         self.columns.iter()
     }
 
-    /// How each row shows the image of its sample; `None` where neither
+    /// The placement of each sample's image in its row; `None` where neither
     /// [`Options::geometry`](crate::Options::geometry) nor a field that follows the image was asked
     /// for.
     #[must_use]

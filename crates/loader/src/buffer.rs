@@ -5,7 +5,8 @@
 
 use bytes::{Buf, BytesMut};
 
-/// Where a batch starts in memory: what the widest vector instructions and copies to a GPU like.
+/// Alignment of a batch in memory, in bytes: as the widest vector instructions and copies to a GPU
+/// like it.
 pub(crate) const ALIGNMENT: usize = 64;
 
 /// Memory for `n_bytes`, aligned and zeroed.

@@ -15,11 +15,11 @@ use fdconvert_storage::sigbus;
 use std::{path::Path, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
-/// What a loader reads: one dataset or several, each with its weight.
+/// Input of a loader: one dataset or several, each with its weight.
 #[derive(Clone)]
 pub struct Datasets {
     parts: Vec<Part>,
-    /// What batches show beside images and labels.
+    /// Fields that batches show beside images and labels.
     fields: Arc<Fields>,
 }
 
@@ -32,7 +32,7 @@ struct Part {
     image: usize,
     /// `None` where no labels are asked for, or others than integers.
     label: Option<usize>,
-    /// Where the fields stand that batches show, too.
+    /// Positions of the other fields that batches show.
     fields: Arc<[usize]>,
     /// Images are drawn when they are asked for: there is nothing to read.
     is_drawn: bool,

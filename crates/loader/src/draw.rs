@@ -2,7 +2,7 @@
 use crate::transform::Crop;
 use fdconvert_core::Drawn;
 
-/// How large images are drawn, of datasets that draw them: recipes and formulas.
+/// Size at which images are drawn, of datasets that draw them: recipes and formulas.
 ///
 /// Fractals have as many details at one size as at another, so that to draw them larger than they
 /// are shown is wasted work. But other sizes are other pixels, so a size that was given is kept.

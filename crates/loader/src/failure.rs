@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// What a row becomes whose sample failed. Positions, steps and numbers of batches never depend on
+/// Treatment of rows whose sample failed. Positions, steps and numbers of batches never depend on
 /// failures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -32,7 +32,7 @@ pub enum OnError {
 /// Failures that are borne, and how often a read is tried again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failures {
-    /// What becomes of a failed sample.
+    /// Treatment of a failed sample.
     pub policy: OnError,
     /// More failures than this in one epoch end it with an error, whatever the policy.
     pub max: u64,

@@ -33,7 +33,7 @@ impl MaybeStored for Image {
     }
 }
 
-/// What a row tells of its sample beside the image.
+/// Values of a sample that its row has beside the image.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RowValues {
     /// 0 where no labels are asked for, and where they are not integers, which `fields` holds.
@@ -52,7 +52,7 @@ pub(crate) struct Fields {
     /// The same as batches show them.
     shown: Vec<FieldSpec>,
     roles: Vec<Role>,
-    /// How many of them, from the first on, were asked for as fields.
+    /// Number of them, from the first on, that were asked for as fields.
     n_asked: usize,
     /// Which one is the label.
     label: Option<usize>,
@@ -153,7 +153,7 @@ impl Fields {
         &self.shown
     }
 
-    /// What batches show of each.
+    /// The role of each in batches.
     pub(crate) fn roles(&self) -> &[Role] {
         &self.roles
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The strata of a loader.
 pub(crate) struct Groups {
     groups: Vec<Group>,
-    /// How samples are kept in memory, if they are.
+    /// Method by which samples are kept in memory, if they are.
     method: Option<&'static dyn Method>,
     /// Which rank keeps which sample, where rows are dealt by that, and the bytes of all these.
     owned: Option<(Arc<Owners>, u64)>,

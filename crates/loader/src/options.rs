@@ -14,7 +14,7 @@ use fdconvert_storage::Throttle;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How images are read.
+/// Access to stored images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
     /// Through the reader of the dataset, which mostly is a memory map: what was read lately is in
@@ -53,7 +53,7 @@ impl Label {
     }
 }
 
-/// How batches are made. The images, labels and their order depend on the fields up to
+/// Options for making batches. The images, labels and their order depend on the fields up to
 /// `cache_policy` and never on those after it.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -61,18 +61,18 @@ pub struct Options {
     pub batch: u32,
     /// Draws the order, the crops, the flips and the augmentations.
     pub seed: u64,
-    /// How samples are put into an order.
+    /// Method that puts samples into an order.
     pub shuffle: Shuffle,
     /// Which of the processes that train together this one is.
     pub world: World,
-    /// What becomes of the samples at the end of an epoch that do not fill a batch.
+    /// Treatment of the samples at the end of an epoch that do not fill a batch.
     pub last: Last,
     /// Size, type and order of the images in memory.
     pub output: Output,
     /// Crop of the images.
     pub crop: Crop,
-    /// How large images are drawn that are stored nowhere. Not part of a state: it may change between
-    /// two runs, as size and crop may.
+    /// Size at which images are drawn that are stored nowhere. Not part of a state: it may change
+    /// between two runs, as size and crop may.
     pub draw_size: DrawSize,
     /// Probability of a left-right flip.
     pub flip: f64,
@@ -96,18 +96,18 @@ pub struct Options {
     /// Batches tell how each row shows its image, as they do with any field that follows it. See
     /// [`Batch::geometry`](crate::Batch::geometry).
     pub geometry: bool,
-    /// What is done to the small image; `None` for nothing.
+    /// Augmentation of the small image; `None` for none.
     pub augment: Option<Augment>,
-    /// How rows of a batch are mixed with each other; `None` for not at all. Labels are soft then:
-    /// see [`Batch::label_column`](crate::Batch::label_column). Not part of a state.
+    /// Mixing of rows of a batch with each other; `None` for none. Labels are soft with it: see
+    /// [`Batch::label_column`](crate::Batch::label_column). Not part of a state.
     pub mix: Option<Mix>,
     /// Turn images upright by their EXIF orientation.
     pub orient: bool,
-    /// What becomes of samples that cannot be read or decoded.
+    /// Treatment of samples that cannot be read or decoded.
     pub failures: Failures,
     /// Check stored checksums before decoding, where there are any.
     pub verify: bool,
-    /// What no image may exceed.
+    /// Limits that no image may exceed.
     pub limits: Limits,
     /// Memory for encoded images that are not to be read again, in bytes of images, on this rank;
     /// about 200 bytes for each come on top,
@@ -134,11 +134,11 @@ pub struct Options {
     /// and later runs, too; others have a folder of their own in it. What is in it may be deleted
     /// at any time.
     pub cache_folder: Option<PathBuf>,
-    /// How ranks send each other the samples of moved rows; `None` to read them from storage. With
-    /// `locality`, all ranks or none: they wait for each other, so they have to train together, each
-    /// in its own process or thread. What fails costs reads.
+    /// Transport by which ranks send each other the samples of moved rows; `None` to read them from
+    /// storage. With `locality`, all ranks or none: they wait for each other, so they have to train
+    /// together, each in its own process or thread. What fails costs reads.
     pub exchange: Option<Arc<dyn Exchange>>,
-    /// How images are read.
+    /// Access to stored images.
     pub access: Access,
     /// Slows reading down to a rate, to see what slower storage would do; loaders that share one
     /// share the rate. It counts the bytes of the images, not those that are read around them.
@@ -146,7 +146,7 @@ pub struct Options {
     /// Waits that long before every read and whenever a file is opened, as a store on the network
     /// makes one wait: see what [`fetch_threads`](Self::fetch_threads) would bring there.
     pub latency: Duration,
-    /// How much such waits differ, as those of stores do: `latency` is their median, and their
+    /// Spread of such waits, as those of stores have it: `latency` is their median, and their
     /// logarithms are normal with this standard deviation. 0 makes all of them alike; with 0.7 one
     /// in a hundred takes five times the median.
     pub latency_spread: f64,

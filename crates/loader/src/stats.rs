@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// What a thread can be busy with.
+/// Work that a thread can be busy with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Fetch,
@@ -37,7 +37,7 @@ pub(crate) struct Counters {
     exchanged: AtomicU64,
     exchanged_bytes: AtomicU64,
     not_exchanged: AtomicU64,
-    /// What stores had been asked for when counting began.
+    /// Totals of the stores when counting began.
     before: Mutex<StoreTotals>,
     nanos: [AtomicU64; 4],
     first_batch: AtomicU64,
@@ -253,8 +253,7 @@ fn percentile(waits: &[u64], share: f64) -> Duration {
     Duration::ZERO
 }
 
-/// What a loader has done so far, and where its time went. Times of stages are summed over
-/// threads.
+/// Statistics of a loader so far, and where its time went. Times of stages are summed over threads.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -327,13 +326,13 @@ pub struct Stats {
     pub elapsed: Duration,
     /// Decoding threads.
     pub threads: usize,
-    /// What bounds the rate.
+    /// Bottleneck of the loader.
     pub verdict: Verdict,
-    /// What decoded the rows, where a GPU takes part.
+    /// Counts of rows by their decoder, where a GPU takes part.
     pub decoded: Option<Decoded>,
 }
 
-/// What decoded the rows of the batches that were handed over.
+/// Rows of the batches that were handed over, counted by their decoder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decoded {
@@ -351,7 +350,7 @@ pub struct Decoded {
     pub stored_bytes: u64,
 }
 
-/// What bounds the rate of a loader.
+/// Bottleneck of a loader: the work that bounds its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {

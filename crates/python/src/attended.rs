@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long Ctrl-C and the progress callback may have to wait.
+/// Longest time that Ctrl-C and the progress callback may have to wait.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Does `work` and returns what it comes to. It may ask for samples at the desk that it is given;
@@ -97,7 +97,7 @@ fn in_pool(work: impl FnOnce() -> Result<Value> + Send) -> Result<Value> {
     pool.install(work)
 }
 
-/// How far the work is, for another thread to look at, and the switch that stops it.
+/// Progress of the work, for another thread to look at, and the switch that stops it.
 #[derive(Default)]
 pub(crate) struct Meter {
     pub(crate) cancel: Cancel,

@@ -33,7 +33,7 @@ struct State {
     is_closed: bool,
 }
 
-/// What Python's thread is to do.
+/// Next task of Python's thread.
 pub(crate) enum Next {
     /// Fetch this sample.
     Fetch(u64),

@@ -18,7 +18,7 @@ use std::{
     thread,
 };
 
-/// What becomes of images.
+/// Decoding of images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decode {
     /// They stay as they are stored.
@@ -27,7 +27,7 @@ pub(crate) enum Decode {
     Rgb,
 }
 
-/// How samples are fetched.
+/// Options for fetching samples.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct How {
     pub(crate) decode: Decode,

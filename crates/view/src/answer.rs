@@ -19,7 +19,7 @@ pub(crate) enum Content {
     /// Texts of a dataset only ever stand in these.
     Json,
     Text,
-    /// What is only to be saved.
+    /// Bytes that are only to be saved.
     Opaque,
     Image(Shown),
 }
@@ -164,7 +164,7 @@ impl Failure {
         Self { status: StatusCode::UNPROCESSABLE_ENTITY, what: what.into() }
     }
 
-    /// What is not found out yet.
+    /// Something that is not found out yet.
     pub(crate) fn not_yet(what: impl Into<String>) -> Self {
         Self { status: StatusCode::SERVICE_UNAVAILABLE, what: what.into() }
     }

@@ -20,7 +20,7 @@ const SIDES: std::ops::RangeInclusive<u32> = 16..=512;
 /// Threads of the loader: a preview is not to take all of a machine.
 const THREADS: usize = 2;
 
-/// What was asked for.
+/// Request for a batch.
 #[derive(Debug, Clone, PartialEq)]
 struct Wanted {
     is_second: bool,

@@ -19,7 +19,7 @@ const TOLD: usize = 1000;
 /// Samples that are announced together, of a dataset in a store.
 const BLOCK: u64 = 64;
 
-/// What was found so far.
+/// Damaged samples that were found so far.
 pub(crate) struct Damage {
     reader: Arc<dyn Reader>,
     begun: Once,
@@ -57,7 +57,7 @@ impl Damage {
         Self { reader, begun: Once::new(), checked, found }
     }
 
-    /// How many samples were checked, and those of them that are damaged.
+    /// The number of samples that were checked, and those of them that are damaged.
     pub(crate) fn damaged(&self) -> (u64, Arc<Vec<u32>>) {
         let checked = self.checked.load(Ordering::Acquire);
         (checked, self.found().damaged.clone())

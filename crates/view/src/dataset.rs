@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// A dataset to be shown.
 pub struct Opened {
-    /// What reads it.
+    /// Reader of the dataset.
     pub reader: Arc<dyn Reader>,
     /// The path, URL or recipe that it was opened by.
     pub path: String,

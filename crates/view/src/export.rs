@@ -8,7 +8,7 @@ use crate::{
 use std::{collections::HashSet, time::Duration};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// How long it is waited for the catalog.
+/// Longest wait for the catalog.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// `keys.txt`: the list that `pack --keys` takes, which has every key once.

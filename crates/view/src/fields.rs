@@ -1,7 +1,7 @@
 //! Which columns the catalog has beside label, codec and sizes: one for each further number or text.
 use fdconvert_core::{Kind, Schema};
 
-/// What a column holds.
+/// Type of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Further {
     Int,
@@ -12,7 +12,7 @@ pub(crate) enum Further {
 /// A field with a column of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field {
-    /// Where it stands in the schema.
+    /// Its position in the schema.
     pub(crate) position: usize,
     pub(crate) name: String,
     pub(crate) kind: Further,

@@ -43,7 +43,7 @@ pub(crate) fn position(shared: &Shared, asked: &Asked) -> Result<Answer, Failure
     Ok(Answer::json(&json!({"position": position})))
 }
 
-/// What the grid shows of a sample: what the catalog knows, or else what the sample itself says.
+/// The row of a sample in the grid: what the catalog knows, or else what the sample itself says.
 fn row(dataset: &Dataset, index: u64) -> Map<String, Json> {
     let reader = &**dataset.reader();
     let known =

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use fdconvert_core::{Error, Result};
 use std::io;
 
-/// What every answer has.
+/// Headers of every answer.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -25,7 +25,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
 /// Bytes of the token: as many as nothing guesses.
 const TOKEN_BYTES: usize = 16;
 
-/// What a request is compared with.
+/// Token and hosts that a request is compared with.
 #[derive(Debug)]
 pub(crate) struct Guard {
     token: String,

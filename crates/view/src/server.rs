@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 /// threads that wait for a store cost little.
 const JOBS: usize = 16;
 
-/// How often it is looked whether the server is to stop.
+/// Interval between two looks whether the server is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A dataset, or two, at a port of this machine.
@@ -44,7 +44,7 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// What all requests share.
+/// State that all requests share.
 pub(crate) struct Shared {
     pub(crate) guard: Guard,
     pub(crate) jobs: Arc<Semaphore>,

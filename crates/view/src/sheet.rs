@@ -18,10 +18,10 @@ const SIDE: std::ops::RangeInclusive<u32> = 32..=512;
 const DEFAULT_COUNT: u32 = 100;
 const DEFAULT_SIDE: u32 = 128;
 
-/// How long it is waited for samples that may come.
+/// Longest wait for samples that may come.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a sheet shows.
+/// Contents of a sheet.
 struct Sheet {
     samples: Vec<u64>,
     /// The field of images.

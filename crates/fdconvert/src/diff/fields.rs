@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(super) struct FieldPair {
     /// Its position in the one and in the other.
     pub(super) at: [usize; 2],
-    /// What it is called there.
+    /// Its name in the one and in the other.
     pub(super) names: [String; 2],
     /// Names of classes, where both have them and they are not the same.
     classes: Option<[Arc<[String]>; 2]>,
@@ -56,8 +56,8 @@ pub(super) fn matched(a: &Schema, b: &Schema) -> (Vec<FieldPair>, [Vec<String>; 
 }
 
 impl FieldPair {
-    /// How two values of the field differ; nothing where they are the same. With a decoder images
-    /// are told apart by what they show, too.
+    /// The difference of two values of the field; nothing where they are the same. With a decoder
+    /// images are told apart by what they show, too.
     pub(super) fn difference(
         &self,
         one: &Value<Encoded>,

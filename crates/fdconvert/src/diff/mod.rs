@@ -28,7 +28,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{path::Path, time::Instant};
 
-/// How two datasets are compared.
+/// Options for comparing two datasets.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -65,7 +65,7 @@ impl DiffOptions {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Changed {
-    /// What both call it.
+    /// Key of the sample in both.
     pub key: String,
     /// Its number in the one and in the other.
     pub indices: [u64; 2],
@@ -75,7 +75,7 @@ pub struct Changed {
     pub unreadable: Option<Message>,
 }
 
-/// What two datasets have in common, and what not.
+/// Result of comparing two datasets: what they have in common, and what not.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Differences {
@@ -194,7 +194,7 @@ impl Differences {
     }
 }
 
-/// What the threads compare.
+/// Comparison that threads carry out.
 struct Comparison<'a> {
     a: &'a dyn Reader,
     b: &'a dyn Reader,

@@ -4,7 +4,7 @@ use fdconvert_core::{Encoded, Limits, Pixels, Value};
 use serde_json::{Map, Value as Json, json};
 use std::fmt;
 
-/// How two values of a field differ.
+/// Difference of two values of a field.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Difference {
@@ -16,12 +16,12 @@ pub enum Difference {
         len: [u64; 2],
         /// The first byte that is another one, or the end of the shorter value.
         first: u64,
-        /// What the images show, where that was asked for.
+        /// Difference of what the images show, where that was asked for.
         pixels: Option<PixelDifference>,
     },
 }
 
-/// How two images differ that are not the same bytes.
+/// Difference of two images that are not the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PixelDifference {
@@ -83,7 +83,7 @@ fn bytes(one: &[u8], other: &[u8], differ: bool) -> Option<Difference> {
     Some(Difference::Bytes { len: [one.len() as u64, other.len() as u64], first, pixels: None })
 }
 
-/// How what two images show differs; nothing where it does not.
+/// The difference of what two images show; nothing where they show the same.
 fn shown_by(
     decoder: &mut Decoder,
     limits: &Limits,

@@ -19,7 +19,7 @@ const COMPARED: usize = 16;
 /// Levels of an image at 16 x 16, from 0 to 4080: sums of 16 parts of a level.
 pub(super) type Levels = [u16; COMPARED * COMPARED];
 
-/// What a hash tells.
+/// Result of hashing an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     /// Nothing, as the image has no detail.

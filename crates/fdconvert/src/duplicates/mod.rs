@@ -43,7 +43,7 @@ use std::{
 /// which no band may differ in two bits.
 const DISTANCE: u32 = 7;
 
-/// What counts as equal, and what is written.
+/// Options for finding equal images: what counts as equal, and what is written.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -89,7 +89,7 @@ impl DuplicatesOptions {
     }
 }
 
-/// What was found.
+/// Result of the search.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Duplicates {

@@ -74,7 +74,7 @@ fn masks(radius: u32) -> Vec<u32> {
 
 /// Hashes by the values of a band.
 struct Buckets {
-    /// Where the hashes of each value begin, and where the last ones end.
+    /// Start of the hashes of each value, and the end of the last ones.
     starts: Vec<u32>,
     /// Hashes and their positions, value by value.
     hashes: Vec<u64>,

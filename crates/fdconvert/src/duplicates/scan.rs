@@ -9,7 +9,7 @@ use fdconvert_storage::sigbus;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What is known of a sample.
+/// State of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// It has an image, with a checksum, and a hash where hashes were asked for.

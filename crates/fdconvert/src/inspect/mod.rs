@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
-/// What is looked at.
+/// Options for an inspection.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -45,7 +45,7 @@ pub struct Inspected {
     pub reader: Box<dyn Reader>,
     /// Its first samples.
     pub first: Vec<Sample<Encoded>>,
-    /// What its samples are, in numbers, if they were counted.
+    /// Statistics of its samples, if they were counted.
     pub stats: Option<Stats>,
     /// The hash of all that its samples hold, where that was asked for.
     pub root_hash: Option<RootHash>,

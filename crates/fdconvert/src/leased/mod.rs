@@ -23,7 +23,7 @@ use fdconvert_storage::{
 use std::{path::Path, time::Duration};
 use worker::Worker;
 
-/// How long a lease lasts without being renewed, unless told otherwise.
+/// Duration of a lease that is not renewed, unless told otherwise.
 pub(crate) const LASTS: Duration = Duration::from_secs(60);
 /// File systems give times to a few milliseconds, and a busy machine lets a thread wait.
 const LEAST: Duration = Duration::from_secs(1);

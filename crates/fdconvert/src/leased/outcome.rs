@@ -28,7 +28,7 @@ pub(super) fn to_text(summary: &ShardSummary, out: &Path, fingerprint: [u8; 16])
     seal_record(&serde_json::to_vec(&outcome).unwrap_or_default())
 }
 
-/// What a note says; `None` for one that is damaged or of another run.
+/// Parses a note; `None` for one that is damaged or of another run.
 pub(super) fn parse(text: &[u8], out: &Path, fingerprint: [u8; 16]) -> Option<ShardSummary> {
     check_record(text).ok()??;
     let outcome: Outcome = serde_json::from_slice(text).ok()?;

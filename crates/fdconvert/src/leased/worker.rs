@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-/// What completing the dataset is called among the leases.
+/// Name of the lease for completing the dataset.
 pub(super) const MANIFEST: &str = "manifest";
 /// Leases of others that are looked at before waiting: each look is several requests.
 const LOOKS: usize = 8;
@@ -29,7 +29,7 @@ pub(super) struct Worker<'a> {
     identity: &'a Identity,
     store: Arc<dyn Leases>,
     heart: Heart,
-    /// Where this worker begins, so that not all begin with the same shard.
+    /// Shard at which this worker begins, so that not all begin with the same one.
     start: usize,
     /// Shards that are done, or that this worker has written: what the observer was told of.
     told: BTreeSet<usize>,
@@ -118,7 +118,7 @@ impl<'a> Worker<'a> {
         }))))
     }
 
-    /// Where a shard is written that is not finished; one that is gets its note.
+    /// The place at which to write a shard that is not finished; one that is gets its note.
     fn place_if_open(
         &mut self,
         number: usize,
@@ -256,7 +256,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// What a shard is called among the leases.
+/// The name of the lease of a shard.
 fn name(number: usize) -> String {
     format!("shard-{number:06}")
 }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// What to pack of a source, and how. The default keeps the bytes of every image.
+/// Options for packing a source: what to pack, and how. The default keeps the bytes of every image.
 ///
 /// ```
 /// use fdconvert::PackOptions;
@@ -57,7 +57,7 @@ pub struct PackOptions {
     /// Only samples whose keys this file lists, one a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keys: Option<PathBuf>,
-    /// What becomes of listed keys that the source does not have.
+    /// Treatment of listed keys that the source does not have.
     #[serde(with = "text", skip_serializing_if = "MissingKeys::is_fail")]
     pub missing_keys: MissingKeys,
     /// Only samples of which this expression holds, e.g. `width >= 256`.
@@ -98,7 +98,7 @@ pub struct PackOptions {
     /// The number of shards is a multiple of this.
     pub shards_multiple_of: u64,
 
-    /// How images are stored; `None` for JPEG where a quality is given, else as they are.
+    /// Encoding of images; `None` for JPEG where a quality is given, else as they are.
     #[serde(with = "text::option")]
     pub encode: Option<Encoding>,
     /// JPEG quality, 1 to 100.
@@ -114,7 +114,7 @@ pub struct PackOptions {
     pub restart_rows: u16,
     /// For [`Encoding::Smart`]: how many times smaller than raw pixels a JPEG must be.
     pub smart_ratio: f64,
-    /// Where decoders may start inside JPEGs is stored beside them.
+    /// Places where decoders may start inside JPEGs, which are stored beside them.
     #[serde(with = "text")]
     pub jpeg_index: JpegIndex,
     /// Share of BMP images, for the format `mixed`.
@@ -129,10 +129,10 @@ pub struct PackOptions {
     pub max_side: Option<u32>,
     /// The shorter side is at most so many pixels; never scaled up.
     pub short_side: Option<u32>,
-    /// How images are resized.
+    /// Filter for resizing images.
     #[serde(with = "text")]
     pub filter: Filter,
-    /// What becomes of alpha where it cannot be stored.
+    /// Treatment of alpha where it cannot be stored.
     #[serde(with = "text")]
     pub alpha: Alpha,
     /// Gray images are re-encoded with three equal channels.

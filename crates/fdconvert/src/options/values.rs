@@ -154,7 +154,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// What becomes of keys on a list that the source does not have.
+/// Treatment of keys on a list that the source does not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MissingKeys {
@@ -220,7 +220,7 @@ impl fmt::Display for Dedup {
     }
 }
 
-/// What stands in front of the keys of each of several sources, with a slash behind it.
+/// Prefix of the keys of each of several sources, with a slash behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prefix {
     /// The name of the source's folder or file.
@@ -373,7 +373,7 @@ impl fmt::Display for Pair {
     }
 }
 
-/// How images are stored.
+/// Encoding of stored images.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Encoding {
     /// The source's bytes, unless a resize is due or the format cannot hold them.
@@ -479,7 +479,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// How far apart the places are where a decoder may start inside a JPEG, in bits: `off`, `on` (the
+/// Distance between the places where a decoder may start inside a JPEG, in bits: `off`, `on` (the
 /// default distance) or one of 512, 1024, 2048, 4096.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JpegIndex(Option<u32>);

@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-/// What to profile, checked.
+/// Checked options of a profile, with what they leave open.
 struct Setup<'a> {
     options: &'a ProfileOptions,
     /// Folder on the disk to measure.
@@ -31,10 +31,10 @@ struct Setup<'a> {
     queue_depth: usize,
 }
 
-/// What the disk is read for at least: the bandwidth of less is noise.
+/// Minimum time and bytes of reading the disk: the bandwidth of less is noise.
 const READ_SECONDS: f64 = 1.5;
 const READ_BYTES: u64 = 1 << 30;
-/// How far beside the predicted share the loader is tried.
+/// Distance from the predicted share at which the loader is tried on both sides.
 const BESIDE: f64 = 0.05;
 
 /// Measures what `options` say on the disk of `target`.

@@ -21,7 +21,7 @@ use std::{
     slice,
 };
 
-/// What is measured, and how long.
+/// Options for a profile: what is measured, and how long.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -118,7 +118,7 @@ pub enum Verify {
     Off,
 }
 
-/// How others search for the ratio.
+/// Method by which others search for the ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Search {

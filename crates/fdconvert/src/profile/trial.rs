@@ -16,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// How the loader runs.
+/// Settings of the loader.
 #[derive(Debug, Clone)]
 pub(crate) struct Running {
     /// Decoding threads.
@@ -27,7 +27,7 @@ pub(crate) struct Running {
     pub(crate) throttle: Option<Arc<Throttle>>,
     /// Bytes of cache for each sample of the dataset: a trial has fewer samples and gets less.
     pub(crate) cache_share: f64,
-    /// How long a run is measured.
+    /// Time for which a run is measured.
     pub(crate) time: Duration,
     /// Draws which samples have which form.
     pub(crate) seed: u64,
@@ -44,8 +44,8 @@ pub(crate) struct Trial {
 const BATCH: u32 = 16;
 /// Batches made ahead.
 const PREFETCH: usize = 3;
-/// How often each sample comes in an epoch: an epoch's end, where threads wait for each other,
-/// is to come seldom.
+/// Repeats of each sample in an epoch: an epoch's end, where threads wait for each other, is to
+/// come seldom.
 const REPEATS: f64 = 1000.0;
 /// Samples of a ratio, at least: to a tenth of a percent.
 const FINE: u64 = 1000;

@@ -76,9 +76,9 @@ impl Job {
 pub(super) struct Background {
     file: Arc<File>,
     thread: Option<Thread>,
-    /// What is not handed over yet.
+    /// Job that is not handed over yet.
     pending: Job,
-    /// What is handed over and not done, as far as was seen.
+    /// Jobs that are handed over and not done, as far as was seen.
     waiting: VecDeque<Arc<Job>>,
     waiting_bytes: usize,
     /// The process that made this one.
@@ -293,7 +293,8 @@ impl Thread {
         self.shared.given.notify_one();
     }
 
-    /// How many of `n_known` jobs are not done; if `for_less` waits until it is less than that.
+    /// The number of `n_known` jobs that are not done; with `for_less`, waits until it is
+    /// less than `n_known`.
     fn wait(&self, n_known: usize, for_less: bool) -> io::Result<usize> {
         let mut state = self.shared.state();
         loop {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use memmap2::MmapMut;
 use std::io;
 
-/// What a record takes beside its bytes.
+/// Memory for a record beside its bytes.
 const RECORD_BYTES: u64 = 32;
 
 /// Blocks are of this size, or of that of a larger record.

@@ -61,7 +61,7 @@ pub struct SampleSpool {
     pieces: Pieces,
     kept: Kept,
     memory_budget: u64,
-    /// Where each record begins that is in the file.
+    /// Offset of each record that is in the file.
     starts: Vec<u64>,
     file_bytes: u64,
     background: Background,

@@ -34,7 +34,7 @@ impl Piece {
 }
 
 impl Pieces {
-    /// What is put next, up to so many bytes, lies in one piece.
+    /// Keeps what is put next, up to so many bytes, in one piece.
     pub(super) fn keep_together(&mut self, n_bytes: usize) {
         if self.block.capacity() - self.block.len() < n_bytes {
             self.end_piece();

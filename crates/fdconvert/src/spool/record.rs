@@ -22,7 +22,7 @@ const UNREADABLE: u8 = 2;
 /// All images are encoded, so that their bytes are known.
 const ENCODED: u8 = 4;
 
-/// What plans ask of a sample, in front of it.
+/// Properties of a sample that plans ask for, in front of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) key_bytes: u32,
@@ -213,7 +213,7 @@ pub(super) fn put_unreadable(to: &mut Pieces, key: &str, reason: &str) {
     to.put(reason.as_bytes());
 }
 
-/// What is in front of the values of a sample, and the values.
+/// Parsed record: what is in front of the values of a sample, and the values.
 pub(super) struct Parsed<'a> {
     pub(super) head: Head,
     pub(super) key: String,

@@ -19,7 +19,7 @@ pub struct SpooledSamples {
     /// The file with the others, mapped: they are slices of it.
     pub(super) filed: Bytes,
     pub(super) folder: PathBuf,
-    /// Where each of the others begins.
+    /// Offset of each of the others in the file.
     pub(super) starts: Vec<u64>,
     pub(super) name: String,
     pub(super) fingerprint: [u8; 16],
@@ -54,8 +54,8 @@ impl SpooledSamples {
 }
 
 impl Drop for SpooledSamples {
-    /// What packed them waits no longer: to give back the pages of the file, one by one, takes the
-    /// system some 0.1 s for a GB.
+    /// Drops the file on a thread of its own, so that its user does not wait: to give back the
+    /// pages of the file, one by one, takes the system some 0.1 s for a GB.
     fn drop(&mut self) {
         let filed = mem::take(&mut self.filed);
         if !filed.is_empty() {

@@ -12,7 +12,7 @@ pub(crate) const UNASKED: u64 = 20_000;
 /// Samples between two looks at the cancel switch.
 const CHUNK: u64 = 4096;
 
-/// What was counted.
+/// Statistics of samples.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Stats {
@@ -66,7 +66,7 @@ impl MetadataCounts {
     }
 }
 
-/// What one sample is.
+/// Properties of one sample.
 struct Looked {
     label: Option<i64>,
     /// Codec, bytes, width and height of its first image.

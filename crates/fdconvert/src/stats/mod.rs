@@ -21,7 +21,7 @@ use std::{
     time::Instant,
 };
 
-/// What is counted.
+/// Options for counting.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

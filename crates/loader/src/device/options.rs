@@ -1,11 +1,11 @@
 use std::path::PathBuf;
 
-/// Where and by what images are decoded on a GPU.
+/// Options for decoding images on a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceOptions {
     /// The number of the GPU, from 0.
     pub ordinal: u32,
-    /// What decodes.
+    /// Decoder of the images.
     pub decoder: DeviceDecoder,
     /// Memory of the GPU for encoded images, in bytes. Images are kept there from their first use
     /// on, as long as there is room, and are not read again: neither from storage nor over the
@@ -33,8 +33,8 @@ impl Default for DeviceOptions {
     }
 }
 
-/// What decodes the images of a batch that is made on a GPU. What cannot do an image leaves it to
-/// the next one: the last is always the CPU, whose rows are uploaded.
+/// Decoder of the images of a batch that is made on a GPU. An image that one cannot decode is left
+/// to the next one: the last is always the CPU, whose rows are uploaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DeviceDecoder {
     /// The kernels for JPEGs with entry points, nvJPEG for other JPEGs where it is installed.

@@ -27,7 +27,7 @@ use std::{
 /// The smallest unit in which a memory map is read.
 const PAGE_BYTES: usize = 4096;
 
-/// What all threads know of an epoch.
+/// State of an epoch that all threads share.
 pub(crate) struct Epoch {
     pub(crate) setup: Arc<Setup>,
     pub(crate) number: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Epoch {
     datasets: Datasets,
     supply: Arc<Supply>,
     samples: Box<dyn Samples>,
-    /// Where samples of moved rows are asked for, if ranks exchange them.
+    /// Board on which samples of moved rows are asked for, if ranks exchange them.
     board: Option<Arc<Board>>,
     /// Failures that end it.
     max_failures: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Chosen {
     pub(crate) number: u64,
 }
 
-/// What is done about a row whose sample failed.
+/// Remedy for a row whose sample failed.
 pub(super) enum Remedy {
     /// The row is left out.
     Skip,
@@ -151,7 +151,7 @@ impl Epoch {
         Geometry::of(options.crop, options.flip, options.output.size, size, self.key(sample))
     }
 
-    /// What is done to the small image of a sample.
+    /// The steps of the augmentation of a sample's small image.
     pub(crate) fn steps(&self, sample: &Chosen) -> Vec<Step> {
         let options = &self.setup.options;
         let steps = |augment: &Augment| augment.steps(options.output.size, self.key(sample));

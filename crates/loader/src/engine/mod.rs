@@ -74,14 +74,14 @@ use std::{
 pub struct Loader {
     setup: Arc<Setup>,
     producer: Producer,
-    /// What decodes and holds the batches, if that is a GPU.
+    /// GPU that decodes and holds the batches, if one does.
     device: Option<Device>,
-    /// Where to resume after the last batch that was handed over.
+    /// State to resume from after the last batch that was handed over.
     state: State,
     since: Instant,
 }
 
-/// What became of waiting for a batch.
+/// Outcome of waiting for a batch.
 #[allow(clippy::large_enum_variant, reason = "it is taken apart at once, and is mostly a batch")]
 pub enum Waited {
     /// The next batch.

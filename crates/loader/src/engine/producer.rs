@@ -23,7 +23,7 @@ pub(super) struct Producer {
     supply: Arc<Supply>,
     /// Samples of moved rows, if ranks exchange them.
     board: Option<Arc<Board>>,
-    /// Where the next batch begins.
+    /// State at which the next batch begins.
     state: State,
     running: Option<Running>,
     /// Each batch has one, for counting them.

@@ -27,11 +27,11 @@ pub(crate) struct Task {
     /// True if it is the row that draws its sample, and not one that fills up a batch.
     pub(crate) draws: bool,
     pub(crate) buffer: BytesMut,
-    /// What a fetching thread has read already.
+    /// Sample that a fetching thread has read already, or its error.
     pub(crate) fetched: Option<Result<Fetched>>,
     /// True if a GPU has failed with it, so that it must be decoded on the host.
     pub(crate) on_host: bool,
-    /// What is left to a GPU.
+    /// The row as a GPU is to make it, where it is left to one.
     pub(crate) device_row: Option<DeviceRow>,
 }
 
@@ -47,7 +47,7 @@ struct Open {
     n_left: usize,
     /// True while its rows are mixed, which are with the thread that does it.
     is_away: bool,
-    /// What mixing made of labels.
+    /// Labels after mixing.
     labels: Option<Column>,
     state: State,
 }
@@ -68,12 +68,12 @@ pub(crate) struct Done {
     pub(crate) rows: Vec<Row>,
     pub(crate) facts: Vec<RowFacts>,
     pub(crate) device_rows: Vec<Option<DeviceRow>>,
-    /// What mixing made of labels.
+    /// Labels after mixing.
     pub(crate) labels: Option<Column>,
     pub(crate) state: State,
 }
 
-/// What the consumer finds.
+/// State of the next batch, as the consumer finds it.
 pub(crate) enum Next {
     /// The next batch, in order.
     Done(Done),

@@ -15,7 +15,7 @@ use std::{
     thread,
 };
 
-/// What it takes to read samples.
+/// Context for reading samples.
 pub(crate) struct Reading<'a> {
     pub(crate) setup: &'a Setup,
     pub(crate) store: &'a Store,

@@ -27,12 +27,12 @@ use std::{
     time::Instant,
 };
 
-/// What a row turned out to be.
+/// Facts about a row that was made.
 #[derive(Debug, Clone)]
 pub(crate) struct RowFacts {
     pub(crate) sample: u64,
     pub(crate) values: RowValues,
-    /// Where fields follow the image.
+    /// Present where fields follow the image.
     pub(crate) followed: Option<Box<Followed>>,
     pub(crate) filled: bool,
     pub(crate) substituted: bool,
@@ -49,14 +49,14 @@ pub(crate) struct RowMaker {
     follower: Option<Follower>,
 }
 
-/// What a row shows beside its pixels.
+/// Contents of a row beside its pixels.
 pub(super) struct Shown {
     pub(super) values: RowValues,
     pub(super) followed: Option<Box<Followed>>,
 }
 
 impl From<RowValues> for Shown {
-    /// Where nothing follows the image.
+    /// Contents of a row in which nothing follows the image.
     fn from(values: RowValues) -> Self {
         Self { values, followed: None }
     }

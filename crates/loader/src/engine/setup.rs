@@ -18,9 +18,9 @@ pub(crate) struct Setup {
     pub(crate) groups: Groups,
     pub(crate) options: Options,
     pub(crate) quarantine: Option<Quarantine>,
-    /// What mixes rows of batches, if that is asked for.
+    /// Mixing of the rows of batches, if that is asked for.
     pub(crate) mixing: Option<Mixing>,
-    /// What a GPU decodes, if there is one.
+    /// Images that a GPU decodes, if there is one.
     pub(crate) offload: Option<Arc<Offload>>,
     /// Statistics of all epochs.
     pub(crate) counters: Counters,

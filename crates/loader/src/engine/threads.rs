@@ -29,7 +29,7 @@ pub(super) struct Running {
     pub(super) began: Instant,
 }
 
-/// What the threads share.
+/// State that the threads share.
 pub(super) struct Shared {
     queue: Mutex<Queue>,
     /// There may be a row to claim.
@@ -39,7 +39,7 @@ pub(super) struct Shared {
     arrived: Condvar,
     /// There may be a batch to hand over.
     pub(super) ready: Condvar,
-    /// What reads ahead, where that is of use.
+    /// Window of samples to read ahead, where that is of use.
     ahead: Option<Window<'static, Located>>,
     /// The process that the threads belong to.
     process: u32,

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a rank that has nothing to ask stays away from others that may have.
+/// Time for which a rank that has nothing to ask stays away from others that may have, at most.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The same right after a rank had something to ask: the next epoch may begin soon. Each pause
@@ -78,17 +78,17 @@ pub(super) struct Session {
     pub(super) n_asked: u64,
 }
 
-/// What a rank knows of the rounds.
+/// State of a rank in the rounds.
 pub(super) struct Part {
     /// The epoch whose rows are being made.
     pub(super) session: Option<Session>,
     pub(super) standing: Standing,
-    /// What the other ranks said in the last round.
+    /// Heads of the other ranks in the last round.
     pub(super) others: Vec<Head>,
     pause: Duration,
 }
 
-/// What a rank does in the next round.
+/// Action of a rank in the next round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// It asks for the samples of its next step.
@@ -266,7 +266,7 @@ impl Board {
         asked
     }
 
-    /// What came of the row at a position that was asked for.
+    /// Records what came of the row at a position that was asked for.
     pub(super) fn answered(&self, session: &Session, position: u64, fetched: Option<Fetched>) {
         let mut state = self.lock();
         if state.number != session.number {
@@ -334,7 +334,7 @@ mod tests {
         Head { identity: 7, standing, is_active, leaves: false }
     }
 
-    /// What a rank does whose loader was closed after four steps of an epoch.
+    /// Turn of a rank whose loader was closed after four steps of an epoch.
     fn last_turn(others: &[Head]) -> Turn {
         let board = Board::new(3, 100);
         (0..4).for_each(|step| board.delivered(2, step, 10 * step));

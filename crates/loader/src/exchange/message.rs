@@ -24,7 +24,7 @@ const MAGIC: [u8; 4] = *b"fdx1";
 const IS_ACTIVE: u32 = 1;
 const LEAVES: u32 = 2;
 
-/// Where a rank stands; who has the smaller one is behind.
+/// Progress of a rank; the rank with the smaller one is behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Standing {
     pub(super) epoch: u64,
@@ -32,7 +32,7 @@ pub(super) struct Standing {
     pub(super) n_steps: u64,
 }
 
-/// What a rank tells all others in a round.
+/// Announcement of a rank to all others in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     /// Tells what is loaded from anything else.
@@ -58,7 +58,8 @@ impl Head {
         message
     }
 
-    /// What a rank says and wants; `None` for a message of something else.
+    /// Reads the head of a rank and the places that it wants; `None` for a message of something
+    /// else.
     pub(super) fn read(message: &[u8]) -> Option<(Self, Vec<Place>)> {
         let mut rest = Rest(message);
         (rest.take()? == MAGIC).then_some(())?;
@@ -132,7 +133,7 @@ fn place_of([a, b, c, d, id @ ..]: [u8; PLACE_BYTES]) -> Place {
     Place { stratum: u32::from_le_bytes([a, b, c, d]), id: u64::from_le_bytes(id) }
 }
 
-/// What of a message is not read yet.
+/// Part of a message that is not read yet.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {

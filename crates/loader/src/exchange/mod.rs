@@ -42,7 +42,7 @@ pub use threads::ThreadExchange;
 
 use std::{fmt, io};
 
-/// How the ranks of a training send each other samples: a collective call of the library that the
+/// Exchange of samples between the ranks of a training: a collective call of the library that the
 /// training has already.
 ///
 /// Each loader calls it on a thread of its own, so it needs a group of its own: messages of others

@@ -120,7 +120,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// What is asked for the next steps: samples of rows whose owners are other ranks.
+    /// Plans the requests for the next steps: samples of rows whose owners are other ranks.
     fn plan(&mut self) -> Vec<Wanted> {
         let Some(session) = &mut self.part.session else { return Vec::new() };
         let mut wanted = Vec::new();
@@ -135,7 +135,7 @@ impl Rounds {
         self.part.standing = session.standing;
         wanted
     }
-    /// What the ranks want of this one.
+    /// Reads the requests of the ranks: the places that each wants of this one.
     fn heard(&mut self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<Place>>, String> {
         self.part.others.clear();
         let mut asked = Vec::with_capacity(messages.len());
@@ -218,7 +218,7 @@ impl Rounds {
     }
 }
 
-/// What is asked for a step, which the board knows from now on.
+/// The samples to ask for in a step, which the board knows from now on.
 fn of_step(board: &Board, session: &Session, step: &Step) -> Vec<Wanted> {
     let moved = step.rows.iter().filter(|row| row.valid).filter_map(|row| {
         let (place, rank, n_bytes) = session.epoch.to_ask(row.position)?;
@@ -230,7 +230,7 @@ fn of_step(board: &Board, session: &Session, step: &Step) -> Vec<Wanted> {
     wanted
 }
 
-/// What the transport says, on one line.
+/// The error of the transport, on one line.
 fn said(error: &io::Error) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }

@@ -27,7 +27,7 @@ pub struct ThreadExchange {
     meeting: Arc<Meeting>,
 }
 
-/// Where all ranks meet.
+/// Meeting point of all ranks.
 #[derive(Debug, Default)]
 struct Meeting {
     calls: Mutex<Calls>,
@@ -38,9 +38,9 @@ struct Meeting {
 struct Calls {
     /// Counts calls in which all took part.
     n_done: u64,
-    /// What each rank brings to the next one.
+    /// Messages that each rank brings to the next one.
     brought: Vec<Option<Vec<Vec<u8>>>>,
-    /// What each rank is to get of the last one.
+    /// Messages that each rank is to get of the last one.
     due: Vec<Vec<Vec<u8>>>,
     /// A rank that is gone.
     gone: Option<usize>,

@@ -15,7 +15,7 @@ use serde::{
 };
 use std::fmt;
 
-/// What is known of the objects in an image, in pixels of an image of `size`.
+/// Annotations of the objects in an image, in pixels of an image of `size`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Annotations {
     /// Width and height of the image that the coordinates are of; `None` for that of the stored one.

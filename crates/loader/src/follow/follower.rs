@@ -9,7 +9,7 @@ use crate::{
 use fdconvert_codec::{Decoder, is_gray16, orientation};
 use fdconvert_core::{Encoded, Error, Result, Value, message};
 
-/// What a row tells beside the values of its fields, where any of them follows the image.
+/// Geometry and objects of a row, where any of its fields follows the image.
 #[derive(Debug, Clone)]
 pub(crate) struct Followed {
     pub(crate) geometry: RowGeometry,

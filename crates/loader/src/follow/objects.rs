@@ -50,7 +50,7 @@ impl ObjectOptions {
 /// `iscrowd` is 0, `area` is not a number, and keypoints are zero and not visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objects {
-    /// Where the objects of each row begin, and at the end how many there are.
+    /// Offset of the first object of each row, and at the end the number of objects.
     pub offsets: Vec<i64>,
     /// Left, top, right and bottom, within the row.
     pub boxes: Vec<[f32; 4]>,
@@ -73,7 +73,7 @@ pub struct Objects {
 /// As many keypoints for each object.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Keypoints {
-    /// How many that are.
+    /// Number of keypoints of each object.
     pub per_object: usize,
     /// x, y and visibility, object by object; 0 for those outside of the row, which keep their
     /// coordinates.
@@ -85,7 +85,7 @@ pub struct Keypoints {
 pub struct Polygons {
     /// x and y, polygon by polygon.
     pub points: Vec<[f32; 2]>,
-    /// Where the points of each polygon begin, and at the end how many there are.
+    /// Offset of the first point of each polygon, and at the end the number of points.
     pub offsets: Vec<i64>,
     /// The object that each polygon belongs to, by its place in the boxes.
     pub objects: Vec<i64>,

@@ -1,8 +1,8 @@
 //! Where the pixels of an image come to lie in their row.
 use crate::transform::{Area, Crop, Geometry, Rect, resized};
 
-/// How a row shows the image of its sample: `crop` is stretched over `area`, and then left and right
-/// are exchanged where it is `flipped`. A point (x, y) of the image is shown at
+/// Placement of the image of a sample in its row: `crop` is stretched over `area`, and then left
+/// and right are exchanged where it is `flipped`. A point (x, y) of the image is shown at
 /// `(x - crop.x) * area.width / crop.width + area.x`, as far as it is within the crop, and likewise
 /// for y; flipped, that is counted from the right edge of the row.
 ///
@@ -11,9 +11,9 @@ use crate::transform::{Area, Crop, Geometry, Rect, resized};
 pub struct RowGeometry {
     /// Width and height of the image, upright where the loader turns it.
     pub source: (u32, u32),
-    /// What is shown of it, in its pixels. Whole numbers but for [`Crop::Center`].
+    /// Part of the image that is shown, in its pixels. Whole numbers but for [`Crop::Center`].
     pub crop: Rect,
-    /// Where in the row, before the flip: all of it but for [`Crop::Letterbox`].
+    /// Part of the row that shows it, before the flip: the whole row but for [`Crop::Letterbox`].
     pub area: Area,
     /// Width and height of the row.
     pub size: (u32, u32),
@@ -22,7 +22,7 @@ pub struct RowGeometry {
 }
 
 impl RowGeometry {
-    /// How an image of that size is shown in rows of that one.
+    /// The placement of an image of size `source` in rows of size `size`.
     pub(crate) fn new(geometry: &Geometry, source: (u32, u32), size: (u32, u32)) -> Self {
         let area = geometry.area(size);
         Self { source, crop: geometry.rect, area, size, flipped: geometry.flip }
@@ -47,7 +47,7 @@ pub(crate) struct Nearest {
     rows: Vec<u32>,
 }
 
-/// What is left around the image.
+/// Mark of what is left around the image.
 const NOTHING: u32 = u32::MAX;
 
 impl Nearest {

@@ -5,7 +5,7 @@ use fdconvert_core::{ArraySpec, DType, Error, FieldSpec, Kind, Reader, Result, V
 use fdconvert_storage::sigbus;
 use std::sync::Arc;
 
-/// What a batch shows of a field.
+/// Form in which a batch shows a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Its value, as it is stored.

@@ -15,7 +15,7 @@ pub struct RunLengthMasks {
     /// The runs of each mask, which add up to its pixels: down the columns from the left, in turn
     /// outside and inside of the object, beginning outside.
     pub counts: Vec<u32>,
-    /// Where the runs of each mask begin, and at the end how many there are.
+    /// Offset of the first run of each mask, and at the end the number of runs.
     pub offsets: Vec<i64>,
     /// The object that each mask belongs to, by its place in the boxes.
     pub objects: Vec<i64>,
@@ -69,7 +69,7 @@ impl RunLengthMasks {
     }
 }
 
-/// What a row shows of masks of one size.
+/// Part of masks of one size that a row shows.
 struct Shown {
     /// Rows of the masks, from the top.
     height: u32,
@@ -79,7 +79,7 @@ struct Shown {
     margins: [u32; 2],
     /// Rows of the mask that stand between them, in their order.
     rows: Vec<u32>,
-    /// Where the runs of the mask at hand end.
+    /// Ends of the runs of the mask at hand.
     ends: Vec<u32>,
 }
 

@@ -10,7 +10,7 @@ use crate::{
 use fdconvert_core::{ArraySpec, DType, Error, Kind, Result, Value};
 use half::f16;
 
-/// How labels become numbers for each class.
+/// Conversion of labels to numbers for each class.
 pub(crate) struct SoftLabels {
     n_classes: usize,
     /// The type of labels that have a number for each class already, and which of the values of
@@ -108,7 +108,7 @@ impl SoftLabels {
     }
 }
 
-/// How many classes there are, by the options or by the names of all datasets.
+/// The number of classes, by the options or by the names of all datasets.
 fn n_classes(datasets: &Datasets, mix: &Mix) -> Result<usize> {
     if let Some(n_classes) = mix.num_classes {
         return Ok(n_classes as usize);

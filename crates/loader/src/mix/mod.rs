@@ -32,7 +32,7 @@ use crate::{
 };
 use fdconvert_core::{Error, Result};
 
-/// How rows of a batch are mixed. The options have the names that they have in timm and torchvision.
+/// Options for mixing rows of a batch, with the names that they have in timm and torchvision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mix {
     /// The parameter, for both sides, of the beta distribution that the share of MixUp is drawn
@@ -44,14 +44,14 @@ pub struct Mix {
     pub cutmix: f64,
     /// Probability with which a batch is mixed; the labels of the others are soft, too.
     pub mix_prob: f64,
-    /// Where both are asked for, the probability with which a batch that is mixed gets CutMix.
+    /// Probability with which a batch that is mixed gets CutMix, where both are asked for.
     pub switch_prob: f64,
     /// Numbers in each row of labels. `None` for as many as the label has names of classes, or its
     /// arrays elements.
     pub num_classes: Option<u32>,
 }
 
-/// What becomes of the rows of a batch.
+/// Mixing of the rows of one batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Blend {
     /// They stay as they are.
@@ -105,7 +105,7 @@ impl Mix {
     }
 }
 
-/// What mixes the batches of a loader.
+/// Mixer of the batches of a loader.
 pub(crate) struct Mixing {
     mix: Mix,
     labels: labels::SoftLabels,
@@ -122,7 +122,7 @@ impl Mixing {
         Ok(Some(Self { mix, labels, output: options.output, seed: options.seed }))
     }
 
-    /// What becomes of a batch.
+    /// Draws the blend of a batch.
     pub(crate) fn blend(&self, epoch: u64, step: u64) -> Blend {
         self.mix.draw(self.seed, epoch, step, self.output.size)
     }

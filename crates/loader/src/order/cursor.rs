@@ -64,7 +64,7 @@ pub struct Step {
 pub struct Cursor {
     steps: Steps,
     fingerprint: u64,
-    /// Where the next step of this worker begins.
+    /// Position at which the next step of this worker begins.
     start: u64,
     /// Every how manyth step is this worker's.
     stride: u64,

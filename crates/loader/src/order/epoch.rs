@@ -27,7 +27,7 @@ const MAX_SAMPLES: u64 = 1 << 63;
 #[derive(Debug, Clone)]
 pub struct Order {
     draws: Vec<Draws>,
-    /// Where each stratum starts when they follow one another.
+    /// Position of the first sample of each stratum when they follow one another.
     starts: Vec<u64>,
     n_samples: u64,
     shuffle: Shuffle,
@@ -222,7 +222,7 @@ impl Order {
 pub struct Places<'a> {
     order: &'a Order,
     position: u64,
-    /// Where strata are merged.
+    /// Merge of the strata, where they are merged.
     merge: Option<Merge>,
 }
 

@@ -1,7 +1,7 @@
 //! Keys: one number for every purpose, epoch and part of an order, all from one seed.
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What a key is for. Two purposes never share one, so that, say, the shuffle of a batch says
+/// Purpose of a key. Two purposes never share a key, so that, say, the shuffle of a batch says
 /// nothing about the order of a stratum. The numbers are part of the order: never reuse one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -15,11 +15,11 @@ pub(crate) enum Purpose {
     Block = 4,
     /// The rows of a step.
     Batch = 5,
-    /// What a state must agree on with the run that resumes it.
+    /// Properties on which a state must agree with the run that resumes it.
     Fingerprint = 6,
     /// Which samples of a stratum are resident; and in an epoch, the order of one of the two parts.
     Resident = 7,
-    /// What the two-region buffer that residents are compared with reads and draws.
+    /// Reads and draws of the two-region buffer that residents are compared with.
     Regions = 8,
 }
 

@@ -5,8 +5,8 @@ use super::{
 };
 use fdconvert_core::{Error, Result};
 
-/// Who owns which sample: computed from seed, sample and the number of caches, so that every rank
-/// knows it without a list or a message.
+/// Owners of the samples: computed from seed, sample and the number of caches, so that every rank
+/// knows them without a list or a message.
 ///
 /// The resident samples of all strata are counted through in the order in which they become
 /// resident, and are dealt to the caches in turn: each cache owns as many as any other, up or down
@@ -48,7 +48,7 @@ struct Residents {
     before: u64,
 }
 
-/// Where a resident sample is kept.
+/// Place in which a resident sample is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The cache that owns it.

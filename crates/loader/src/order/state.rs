@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The version this build writes, and the only one it reads.
 const VERSION: u8 = 1;
 
-/// Where a run stopped, see [`Steps::resume`](super::Steps::resume).
+/// Point at which a run stopped, see [`Steps::resume`](super::Steps::resume).
 ///
 /// It is written as hexadecimal digits where text is wanted, and read back by `parse`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -22,7 +22,7 @@ impl World {
     pub const ALONE: Self = Self { rank: 0, size: 1 };
 }
 
-/// What becomes of the samples at the end of an epoch that do not fill a batch.
+/// Treatment of the samples at the end of an epoch that do not fill a batch.
 ///
 /// In every case all ranks make the same number of steps: ranks wait for each other at each one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,14 +39,14 @@ pub enum Last {
     Pad,
 }
 
-/// How the samples of an epoch are dealt to steps and ranks.
+/// Distribution of the samples of an epoch over steps and ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batching {
     /// Samples per step, over all ranks.
     pub global_batch: u32,
     /// This rank.
     pub world: World,
-    /// What becomes of the rest.
+    /// Treatment of the samples that do not fill a batch.
     pub last: Last,
     /// Allows a batch that ranks cannot share equally: the first ones get one row more. Off by
     /// default, because the mean over ranks of the mean over rows is then not the mean.
@@ -83,7 +83,7 @@ pub struct Steps {
     pub(crate) n_samples: u64,
     pub(crate) seed: u64,
     pub(crate) epoch: u64,
-    /// What a state has to agree on, the dataset aside.
+    /// Hash of what a state has to agree on, the dataset aside.
     pub(crate) fingerprint: u64,
     /// True if rows are shuffled within a step; not when the dataset's own order is asked for.
     shuffled: bool,
@@ -91,7 +91,7 @@ pub struct Steps {
     locality: Option<Arc<Locality>>,
 }
 
-/// What tells who owns a row.
+/// Order and owners, which together tell who owns a row.
 #[derive(Debug)]
 struct Locality {
     order: Order,

@@ -25,7 +25,7 @@ impl Stratum {
     }
 }
 
-/// How samples are put into an order.
+/// Method that puts samples into an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shuffle {
     /// Every order of a whole stratum is as likely as any other; strata are spread evenly.

@@ -40,7 +40,7 @@ pub(crate) struct Windowed {
 struct Short {
     first_id: u64,
     len: u64,
-    /// Where it begins in the order of the chunks.
+    /// Position of its first sample in the order of the chunks.
     start: u64,
 }
 

@@ -34,7 +34,7 @@ pub(crate) use policy::{Candidates, Choice, Method, Slotted};
 use std::sync::atomic::AtomicBool;
 pub(crate) use store::Store;
 
-/// What outlives an epoch: memory and open files.
+/// State that outlives an epoch: memory and open files.
 pub(crate) struct Supply {
     pub(crate) store: Store,
     cache: Box<dyn Cache>,
@@ -59,7 +59,7 @@ pub(crate) trait Cache: Send + Sync {
     }
 }
 
-/// What it takes to read a sample for another rank.
+/// Context for reading a sample for another rank.
 pub(crate) struct Own<'a> {
     pub(crate) counters: &'a Counters,
     /// Reads a sample from storage.

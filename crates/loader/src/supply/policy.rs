@@ -120,7 +120,7 @@ impl Candidates<'_> {
     }
 }
 
-/// What a cache is for.
+/// Parameters of a cache.
 pub(crate) struct Slotted<'a> {
     /// The samples of each group, and how many of them are kept.
     pub(crate) slots: &'a [(u64, u64)],
@@ -129,7 +129,7 @@ pub(crate) struct Slotted<'a> {
     pub(crate) n_ranks: u32,
     /// Tells the datasets, and what is drawn of them, from others.
     pub(crate) fingerprint: u64,
-    /// Where the cache lies, if not in memory.
+    /// Folder of the cache, if it is not in memory.
     pub(crate) folder: Option<&'a Path>,
     /// Which cache keeps which sample, and the number of this one, where each sample has an owner.
     pub(crate) owners: Option<(&'a Arc<Owners>, u32)>,
@@ -151,7 +151,7 @@ impl Slotted<'_> {
     }
 }
 
-/// What is kept of a group.
+/// Choice of the samples of a group that are kept.
 pub(crate) struct Choice {
     pub(crate) n_slots: u64,
     /// The order in which samples are chosen, for the whole run: those with slots come first and

@@ -54,7 +54,7 @@ enum Residents {
     Owned { owners: Arc<Owners>, cache: u32 },
 }
 
-/// Where a sample is kept.
+/// Place in which a sample is kept.
 enum Home {
     /// In the slot of that number.
     Here(u64),

@@ -18,13 +18,13 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How many samples are asked for where they lie before a dataset is taken for one that knows.
+/// Number of samples whose places are asked for before a dataset is taken for one that knows them.
 const PROBED: u64 = 1024;
 
-/// How long a thread that waits for simulated storage sleeps before it looks whether it still has to.
+/// Sleep of a thread that waits for simulated storage before it looks whether it still has to.
 const NAP: Duration = Duration::from_millis(20);
 
-/// How long simulated storage makes a read wait.
+/// Latency of reads from simulated storage.
 #[derive(Debug, Clone, Copy)]
 struct Latency {
     median: Duration,
@@ -45,7 +45,7 @@ impl Latency {
     }
 }
 
-/// What the random numbers of waits are for.
+/// Stream of the random numbers of waits.
 const LATENCY_STREAM: u64 = 0x6c61_7465_6e63_7900;
 
 /// Reads samples from storage.

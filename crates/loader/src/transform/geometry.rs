@@ -6,7 +6,7 @@
 use super::keyed::{Key, Purpose};
 use fdconvert_core::{Error, Result};
 
-/// How the rectangle is chosen.
+/// Choice of the rectangle of an image that is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Crop {
     /// torchvision's `Resize(resize)` and `CenterCrop(size)`, as usual for evaluation.
@@ -61,10 +61,10 @@ pub struct Area {
     pub height: u32,
 }
 
-/// Where the pixels of one output image come from.
+/// Source of the pixels of one output image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Geometry {
-    /// What is stretched over the output, in pixels of the encoded image at full size.
+    /// Rectangle that is stretched over the output, in pixels of the encoded image at full size.
     pub rect: Rect,
     /// All pixels that the resize reads: `rect`, and for [`Crop::Center`] the neighbours that the
     /// filter reaches, since torchvision resizes before it crops. A decoder may produce more; it
@@ -72,7 +72,7 @@ pub struct Geometry {
     pub needed: Area,
     /// Left and right are exchanged at the end.
     pub flip: bool,
-    /// Where in the output the rectangle is stretched to; `None` for all of it.
+    /// Part of the output that the rectangle is stretched over; `None` for all of it.
     pub inset: Option<Inset>,
 }
 
@@ -245,7 +245,7 @@ fn reach(at: f64, length: f64, out: u32, source: u32) -> (u32, u32) {
     (from.min(source - 1), to.saturating_sub(from).max(1))
 }
 
-/// What a random crop asks of its random numbers.
+/// Random number that a random crop asks for.
 #[derive(Debug, Clone, Copy)]
 enum Draw {
     /// A number from 0 to below 1.

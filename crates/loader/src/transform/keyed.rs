@@ -6,8 +6,8 @@
 //! any rank and after any resume.
 use fdconvert_core::KeyedRandom;
 
-/// What random numbers are drawn for. Each purpose has its own stream, so that switching the flip
-/// off changes no crop.
+/// Purpose of random numbers. Each purpose has its own stream, so that switching the flip off
+/// changes no crop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Place and shape of the crop.

@@ -35,7 +35,7 @@ pub struct Renderer {
     image: Vec<u8>,
     /// The same with one channel.
     gray: Vec<u8>,
-    /// What is put into a larger image.
+    /// Image that is put into a larger one.
     inner: Vec<u8>,
 }
 
@@ -151,7 +151,7 @@ fn spread(gray: &[u8], rgb: &mut [u8]) {
 struct Plan {
     /// The part of the region that is read, from its own corner.
     view: Area,
-    /// What is stretched over the output, from the corner of the view.
+    /// Rectangle that is stretched over the output, from the corner of the view.
     rect: Rect,
 }
 

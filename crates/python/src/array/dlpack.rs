@@ -56,7 +56,7 @@ struct ManagedVersioned {
     tensor: Tensor,
 }
 
-/// What a tensor is made of.
+/// Parts of a tensor.
 pub(super) struct Parts<'py, 'a> {
     /// Keeps the data in its place; referred to until the consumer is done with the tensor.
     pub(super) owner: Bound<'py, PyAny>,
@@ -69,7 +69,7 @@ pub(super) struct Parts<'py, 'a> {
     pub(super) strides: &'a [isize],
 }
 
-/// What the context points to: everything that a tensor points to.
+/// Target of the context: everything that a tensor points to.
 struct Held {
     owner: Py<PyAny>,
     shape: Box<[i64]>,

@@ -22,7 +22,7 @@ pub(super) struct Memory {
 #[allow(dead_code, reason = "only dropped")]
 enum Owner {
     Bytes(Vec<u8>),
-    /// Where elements of up to eight bytes have to be aligned.
+    /// Memory for elements of up to eight bytes that have to be aligned.
     Words(Vec<u64>),
     /// The images of a batch, aligned by the loader.
     Batch(Box<Lent>),

@@ -51,7 +51,7 @@ fn to_object<'py>(py: Python<'py>, name: &str, column: &Column) -> PyResult<Boun
     Ok(Bound::new(py, array)?.into_any())
 }
 
-/// How each row shows its image: arrays with a row for each.
+/// The placement of the image in each row: arrays with a row for each.
 pub(super) fn geometry<'py>(py: Python<'py>, rows: &[RowGeometry]) -> PyResult<Bound<'py, PyDict>> {
     let n_rows = rows.len();
     let sizes = rows.iter().flat_map(|row| [row.source.0, row.source.1].map(i64::from));

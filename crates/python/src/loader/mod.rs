@@ -27,10 +27,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long Ctrl-C, and another thread that asks for the statistics, may have to wait.
+/// Longest time that Ctrl-C, and another thread that asks for the statistics, may have to wait.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How long a loader that is closed waits for the other ranks to know. A thread that is in Python while
+/// Longest wait of a closed loader for the other ranks to know. A thread that is in Python while
 /// the interpreter ends could not end itself.
 const PARTING: Duration = Duration::from_secs(5);
 

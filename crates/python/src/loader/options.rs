@@ -271,7 +271,7 @@ fn augment(options: &Bound<'_, PyDict>) -> PyResult<Option<Augment>> {
     Ok(augment)
 }
 
-/// How batches are mixed; without either way they are not.
+/// Reads the mixing of batches; without either way they are not mixed.
 fn mix(options: &Bound<'_, PyDict>) -> PyResult<Option<Mix>> {
     let (mixup, cutmix) = (get(options, "mixup")?, get(options, "cutmix")?);
     let num_classes: Option<u32> = get(options, "num_classes")?;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(crate) enum Unfit {
     /// It does not fit the schema.
     Said(String),
-    /// What looking at it has raised.
+    /// Exception that looking at it has raised.
     Raised(PyErr),
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Fields {
     classes: Vec<BTreeMap<String, i64>>,
     /// Samples may have more fields, which are left out.
     takes_some: bool,
-    /// What is written in Python: looking at objects of other libraries.
+    /// Python module that looks at objects of other libraries.
     helper: Py<PyModule>,
 }
 
@@ -231,7 +231,7 @@ fn names_of(dict: &Bound<'_, PyDict>) -> String {
     if names.is_empty() { "none at all".to_owned() } else { names.join(", ") }
 }
 
-/// What a field holds, for people.
+/// Description of what a field holds, for people.
 fn expected(field: &FieldSpec) -> String {
     match &field.kind {
         Kind::Image => "an image".to_owned(),

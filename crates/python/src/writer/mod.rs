@@ -24,7 +24,7 @@ use std::path::PathBuf;
 /// The option that says how much of a spool is in memory.
 const MEMORY_BUDGET: &str = "memory_budget";
 
-/// What is to be packed into what, but for the samples.
+/// Request to pack something: all of it but the samples.
 pub(crate) struct Request {
     pub(crate) pack: Pack,
     pub(crate) on_error: OnError,

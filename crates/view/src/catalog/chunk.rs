@@ -98,7 +98,7 @@ impl Chunk {
         }
     }
 
-    /// What is known of a sample, as it was when it was scanned; `None` for one that is not here, or
+    /// The facts of a sample, as it was when it was scanned; `None` for one that is not here, or
     /// that cannot be read.
     pub(crate) fn facts(&self, index: u64) -> Option<Facts> {
         let at = usize::try_from(index.checked_sub(self.start)?).ok()?;

@@ -24,7 +24,7 @@ pub(super) enum Cell {
     Text(String),
 }
 
-/// How facts are found.
+/// Method of finding facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// Samples are taken as they are stored; of most formats that touches their tables alone.

@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Samples between two looks at the clock, which are also announced together.
 const BLOCK: u64 = 64;
 
-/// What was collected so far.
+/// Facts that were collected so far.
 pub(crate) struct Catalog {
     fields: Vec<Field>,
     /// Samples that it will have; filters hold positions in 32 bits.
@@ -73,12 +73,12 @@ impl Catalog {
         self.len
     }
 
-    /// What is complete by now.
+    /// The chunks that are complete by now.
     pub(crate) fn published(&self) -> Published {
         self.read().clone()
     }
 
-    /// What is known of a sample that was scanned.
+    /// The facts of a sample that was scanned.
     pub(crate) fn facts(&self, index: u64) -> Option<Facts> {
         self.read().chunk_of(index)?.facts(index)
     }

@@ -2,7 +2,7 @@
 use fdconvert_core::{Ahead, Encoded, FieldSpec, Reader, Result, Schema, Value};
 use fdconvert_storage::sigbus;
 
-/// How samples of two datasets are compared, as `fdconvert diff` does: fields by their name, and
+/// Comparison of samples of two datasets, as `fdconvert diff` does it: fields by their name, and
 /// those that are left by kind and order; values as they are stored; labels by the names of their
 /// classes where both have names.
 pub(super) struct Contents<'a> {

@@ -7,7 +7,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Pairs whose states are counted together, so that a page is found without a look at all before it.
 const BLOCK: usize = 1024;
 
-/// How the two samples of a key compare.
+/// Result of comparing the two samples of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Same,

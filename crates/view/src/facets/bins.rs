@@ -18,7 +18,7 @@ pub(super) struct Span {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Numbers {
     span: Span,
-    /// Where each bin begins, and the last one ends.
+    /// Start of each bin, and the end of the last one.
     edges: Vec<f64>,
     is_whole: bool,
     counts: Vec<u64>,

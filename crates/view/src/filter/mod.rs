@@ -19,7 +19,7 @@ use std::{
 /// Filters that are remembered, four bytes for each sample that they keep.
 const REMEMBERED: usize = 8;
 
-/// How long one request searches keys.
+/// Longest time for which one request searches keys.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Conditions that all must hold.
@@ -41,7 +41,7 @@ pub(crate) struct Condition {
     tests: Vec<Test>,
 }
 
-/// What is looked at.
+/// Property of samples that a condition looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Column {
     Class,
@@ -122,7 +122,7 @@ pub(crate) enum Kept {
     These(Arc<Vec<u32>>),
 }
 
-/// What a filter keeps, as far as it is known.
+/// Samples that a filter keeps, as far as they are known.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
     /// Samples that were looked at: those below this number.
@@ -171,7 +171,7 @@ impl Selection {
     }
 }
 
-/// How far a filter was evaluated.
+/// Progress of evaluating a filter.
 #[derive(Debug, Default)]
 struct Progress {
     scanned: u64,
@@ -197,7 +197,7 @@ impl Selections {
 }
 
 impl Dataset {
-    /// What a filter keeps, as far as it can be said now.
+    /// The samples that a filter keeps, as far as it can be said now.
     pub(crate) fn select(&self, filter: &Filter) -> Selection {
         let samples = self.len();
         if filter.is_everything() {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) struct Piece {
     /// The first sample.
     pub(crate) start: u64,
-    /// Where that stands in the columns.
+    /// Place of that sample in the columns.
     pub(crate) offset: usize,
     pub(crate) len: usize,
     pub(crate) columns: Option<Arc<Chunk>>,

@@ -31,7 +31,7 @@ impl CacheIndex {
 }
 
 impl CachedImage {
-    /// What a row of it tells of its sample.
+    /// The values of its sample, for a row that shows it.
     pub(crate) fn values(&self) -> &RowValues {
         &self.values
     }

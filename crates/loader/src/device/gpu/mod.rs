@@ -38,7 +38,7 @@ pub(crate) struct Device {
     output: Output,
     n_in_flight: usize,
     ordinal: u32,
-    /// What comes after the batches in flight.
+    /// End of the epoch, or the error, that comes after the batches in flight.
     end: Option<Result<()>>,
     decoded: Decoded,
 }

@@ -20,7 +20,7 @@ pub(crate) struct Offload {
     pub(super) cached: CacheIndex,
 }
 
-/// What on the GPU decodes an image.
+/// Decoder of an image on the GPU.
 pub(crate) enum Decoding {
     /// The kernels, for which it was read.
     Kernels(Prepared),

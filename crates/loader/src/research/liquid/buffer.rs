@@ -17,7 +17,7 @@ pub(super) struct Buffer {
     slots: Mutex<BTreeMap<Place, Arc<Mutex<Slot>>>>,
 }
 
-/// What is known of a sample.
+/// State of a sample in an epoch.
 #[derive(Default)]
 enum Slot {
     #[default]

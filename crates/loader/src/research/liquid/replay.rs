@@ -32,7 +32,7 @@ const CHUNK: u64 = 64;
 /// No refill.
 const NONE: u64 = u64::MAX;
 
-/// What happens in one epoch, stratum by stratum.
+/// Events of one epoch, stratum by stratum.
 #[derive(Debug)]
 pub(super) struct Replay {
     strata: Vec<Regions>,
@@ -51,13 +51,13 @@ struct Regions {
     refills: Vec<u64>,
     /// Of each draw, whether the sample was loaded in this epoch.
     loaded: Vec<bool>,
-    /// What is in memory when the epoch begins, ascending.
+    /// Samples in memory when the epoch begins, ascending.
     at_start: Vec<u64>,
-    /// What is in memory when it ends.
+    /// Samples in memory when it ends.
     next: Vec<u64>,
 }
 
-/// What becomes of a draw.
+/// Effect of a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Draw {
     /// True if the sample stays in memory for the next epoch.

@@ -35,11 +35,11 @@ pub(super) fn rotate(degrees: f64, (width, height): (u32, u32)) -> Matrix {
 /// A matrix as the walk along the rows takes it, in steps of 2^-16 pixel; each x and y.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Walk {
-    /// Where the first pixel comes from.
+    /// Source of the first pixel.
     pub(crate) start: [i64; 2],
-    /// How far from there the one to its right does.
+    /// Step from there to the source of the pixel to its right.
     pub(crate) right: [i32; 2],
-    /// How far the one below it does.
+    /// Step to the source of the pixel below it.
     pub(crate) down: [i32; 2],
 }
 

@@ -109,7 +109,7 @@ impl Step {
 /// Changes images; one per thread, for its buffers, which grow to the largest image and stay.
 #[derive(Debug, Default)]
 pub struct Augmenter {
-    /// Where a change that cannot be made in place puts its result.
+    /// Buffer for the result of a change that cannot be made in place.
     other: Vec<u8>,
     /// Sums of three rows, for the sharpness.
     sums: Vec<u16>,

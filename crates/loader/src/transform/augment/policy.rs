@@ -30,7 +30,7 @@ pub enum Augment {
     },
 }
 
-/// What the pairs of [`Augment::AutoAugment`] were learned on.
+/// Dataset that the pairs of [`Augment::AutoAugment`] were learned on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Policy {
     /// Photographs.

@@ -148,7 +148,7 @@ fn a_smaller_decode_shows_the_same_part() {
     }
 }
 
-/// Where nothing changes, nothing is resized; the resize would give the same pixels.
+/// Nothing is resized where nothing changes; the resize would give the same pixels.
 #[test]
 fn the_identity_is_what_the_resize_gives() {
     let (width, height) = (50, 40);
