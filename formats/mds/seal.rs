@@ -1,4 +1,6 @@
 //! From the samples of a shard to its finished file: table, hashes, compression.
+#[cfg(not(feature = "compressed"))]
+use super::layout::FORMAT;
 use crate::mds::{
     hash::Hashes,
     layout::{FileInfo, config_offset},
@@ -6,11 +8,9 @@ use crate::mds::{
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::{Scratch, partial_path};
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::Xxh3Default;
 #[cfg(feature = "compressed")]
 use {super::layout::ZSTD_LEVEL, std::io::Write as _};
-#[cfg(not(feature = "compressed"))]
-use super::layout::FORMAT;
-use xxhash_rust::xxh3::Xxh3Default;
 
 const BLOCK_BYTES: u64 = 1 << 20;
 

@@ -23,8 +23,7 @@ pub(super) fn file(
     group_len: usize,
 ) -> Vec<u8> {
     let message = message(schema).unwrap();
-    let mut file =
-        SerializedFileWriter::new(Vec::new(), message, Arc::new(properties)).unwrap();
+    let mut file = SerializedFileWriter::new(Vec::new(), message, Arc::new(properties)).unwrap();
     for samples in samples.chunks(group_len) {
         let mut group = file.next_row_group().unwrap();
         let mut is_first = true;
