@@ -3,7 +3,7 @@ use std::borrow::Cow;
 
 pub(super) const BLOCK: usize = 512;
 
-/// First bytes of files that somebody compressed, with the name of the compression.
+/// First bytes of compressed files, with the name of the compression.
 const COMPRESSED: [(&[u8], &str); 4] = [
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
