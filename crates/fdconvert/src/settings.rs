@@ -48,7 +48,7 @@ impl Settings {
         }
         let mut plan = plan_request(options);
         plan.balance = ratio.and_then(|ratio| ratio.balance);
-        let params = params(options, ratio, &*format);
+        let params = params(options, ratio, &*format)?;
         check_jpeg_index(options, &*format)?;
         refuse_shards_of_one_file(options, &*format)?;
         let is_default_format =
@@ -173,9 +173,9 @@ fn params(
     options: &PackOptions,
     ratio: Option<&Settled>,
     format: &dyn Format,
-) -> BTreeMap<String, String> {
+) -> Result<BTreeMap<String, String>> {
     let mut params = BTreeMap::new();
-    let values = format_values(options, format.options()).unwrap_or_default();
+    let values = format_values(options, format.options())?;
     for (name, value) in values.0 {
         let value = if value.is_empty() { "on".to_owned() } else { value };
         params.insert(format!("{}.{name}", format.name()), value);
@@ -219,7 +219,7 @@ fn params(
     if mixes || options.shuffle || options.sample.is_some() || !options.split.is_empty() {
         put("seed", options.seed.to_string());
     }
-    params
+    Ok(params)
 }
 
 fn joined(values: &[impl ToString]) -> String {
