@@ -3,10 +3,11 @@
 .PHONY: help stores setup demo test readers servers standalone package toy python view view-large peers guide site release lint lock format fmt clippy clippy-workspace clippy-others doc deny bench gate miri sanitize fuzz ptx kernels campaign
 
 CARGO ?= cargo
-# The build without C codecs and stores. The Python package and the stores join so that the libraries
-# have the features that they have in the whole workspace: with others Cargo would compile every one
-# of them once more.
-LIGHT = -p fdconvert-cli -p fdconvert -p fdconvert-codec -p fdconvert-python -p fdconvert-store --no-default-features
+# The build without C codecs, and for the lints also without stores. The other packages join so that
+# the libraries have the features that they have in the whole workspace: with others Cargo would
+# compile every one of them once more.
+LIGHT = $(addprefix -p fdconvert-,cli codec python store view) --no-default-features
+LIGHT_TESTED = $(LIGHT) -p fdconvert-testkit --features fdconvert-cli/stores,fdconvert-testkit/fault
 # The chores, built as `cargo test` builds them: the example brings the features of tests.
 BUILD_XTASK = $(CARGO) build --workspace --bin xtask --example fake_driver
 RUN_XTASK = \$${CARGO_TARGET_DIR:-target}/debug/xtask
@@ -39,8 +40,8 @@ ifeq ($(PART),fast)
 else
 	@scripts/test.sh "$(BUILD_XTASK)" "$(RUN_XTASK) test $(PART:%=--part %) -- --workspace" \
 	  "$(CARGO) test --workspace --doc" \
-	  "$(RUN_XTASK) test -- $(LIGHT) --lib --test command --test codec" \
-	  "$(CARGO) test $(LIGHT) --doc" scripts/check-abort.sh
+	  "$(RUN_XTASK) test -- $(LIGHT_TESTED) --lib --test command --test codec" \
+	  "$(CARGO) test $(LIGHT_TESTED) --doc" scripts/check-abort.sh
 endif
 
 readers: setup ## Let other people's readers read shards of ours (needs python3).

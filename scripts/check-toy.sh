@@ -25,7 +25,7 @@ cp -r xtask/toy formats/toy
 sed -i 's|^    // Last: any folder is one.$|    toy: toy::Toy,\n&|' formats/lib.rs
 grep -q 'toy::Toy' formats/lib.rs
 
-cargo test --quiet -p fdconvert-formats -p fdconvert-cli -p fdconvert-python --lib toy::
+cargo test --quiet -p fdconvert-formats --lib toy::
 cargo build --quiet --workspace --bin fdconvert --example fake_driver --example loader
 fdconvert=$target/debug/fdconvert
 mkdir -p "$work/photos/a" "$work/photos/b"

@@ -21,7 +21,7 @@ mod mixed;
 
 #[cfg(feature = "turbo")]
 mod bench;
-#[cfg(feature = "stores")]
+#[cfg(all(feature = "stores", feature = "turbo"))]
 mod combined;
 #[cfg(feature = "turbo")]
 mod convert;
@@ -60,7 +60,7 @@ mod parquet;
 mod parts;
 #[cfg(feature = "turbo")]
 mod profile;
-#[cfg(feature = "stores")]
+#[cfg(all(feature = "stores", feature = "turbo"))]
 mod read_ahead;
 mod reproduce;
 #[cfg(feature = "turbo")]
@@ -71,11 +71,11 @@ mod sources;
 mod split_folders;
 #[cfg(feature = "turbo")]
 mod splits;
-#[cfg(feature = "stores")]
+#[cfg(all(feature = "stores", feature = "turbo"))]
 mod stored;
 #[cfg(all(feature = "stores", feature = "turbo"))]
 mod stored_beton;
-#[cfg(feature = "stores")]
+#[cfg(all(feature = "stores", feature = "turbo"))]
 mod stores;
 mod strip_metadata;
 #[cfg(all(unix, feature = "view"))]
