@@ -37,7 +37,7 @@ pub fn truncation(format: &dyn Format, profile: &Profile) {
 }
 
 /// A flipped bit gives an error or well-formed samples, never a panic. Of each byte one bit is flipped,
-/// which differs from byte to byte, and with [`EVERY_BIT`] in the environment all eight.
+/// which differs from byte to byte, and with `FDCONVERT_TEST_EVERY_BIT` in the environment all eight.
 ///
 /// # Panics
 /// When it does.
