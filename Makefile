@@ -123,7 +123,7 @@ doc: ## Check the documentation and its links.
 deny: ## Check licences, sources and known advisories (needs cargo-deny).
 	$(CARGO) deny check licenses bans sources
 	@if $(CARGO) deny fetch db; then \
-	  set -x; $(CARGO) deny check --disable-fetch advisories; \
+	  set -x; $(CARGO) deny --offline check advisories; \
 	else \
 	  echo "advisories: skipped, database not reachable"; \
 	fi
