@@ -4,7 +4,7 @@
     check_annotations.py FDCONVERT FOLDER
 
 Writes images and annotations of all kinds (polygons, run lengths, keypoints, images without
-objects) into FOLDER, packs them into formats of three kinds, and unpacks these. Where torchvision
+objects) into FOLDER, packs them into four formats, and unpacks these. Where torchvision
 is installed its CocoDetection judges as well.
 """
 
@@ -120,7 +120,7 @@ def main() -> None:
     folder.mkdir(parents=True)
     file = made(folder, 200)
     coco = COCO(str(file))
-    for name in ("beton", "wds", "mds"):
+    for name in ("beton", "wds", "mds", "parquet"):
         packed, back = folder / f"packed.{name}", folder / f"back-{name}"
         pack = [program, "pack", folder / "images", packed, "--labels", file, "--quiet"]
         subprocess.run(pack, check=True)
