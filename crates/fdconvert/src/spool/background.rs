@@ -26,6 +26,11 @@ const JOB_BYTES: usize = 512 << 10;
 /// and their memory is used again and again by the program that makes the next ones.
 const WAITING_BYTES: usize = 8 << 20;
 
+/// Bytes that stay with the spool although they are written. As long as the youngest values are there,
+/// an allocator of one heap finds no free memory at its end: it would give that back to the system,
+/// and the next value would begin with pages that have to be cleared.
+const RETAINED_BYTES: usize = 4 << 20;
+
 /// Smaller pieces are gathered before they are written.
 const SMALL_BYTES: usize = 64 << 10;
 
@@ -78,7 +83,7 @@ pub(super) struct Background {
     thread: Option<Thread>,
     /// Job that is not handed over yet.
     pending: Job,
-    /// Jobs that are handed over and not done, as far as was seen.
+    /// Jobs that are handed over and not done, as far as was seen, and the last ones that are.
     waiting: VecDeque<Arc<Job>>,
     waiting_bytes: usize,
     /// The process that made this one.
@@ -108,7 +113,7 @@ impl Background {
         self.process = 0;
     }
 
-    /// Jobs that may be undone.
+    /// Jobs that may be undone, in their order.
     pub(super) fn undone(&self) -> impl Iterator<Item = &Job> {
         let pending = Some(&self.pending).filter(|job| !job.is_empty());
         self.waiting.iter().map(|job| &**job).chain(pending)
@@ -144,7 +149,7 @@ impl Background {
         thread.hand_over(job);
         loop {
             let n_left = thread.wait(self.waiting.len(), self.waiting_bytes > WAITING_BYTES)?;
-            while self.waiting.len() > n_left {
+            while self.waiting.len() > n_left && self.waiting_bytes > RETAINED_BYTES {
                 let done = self.waiting.pop_front();
                 self.waiting_bytes -= done.map_or(0, |job| job.n_bytes);
             }

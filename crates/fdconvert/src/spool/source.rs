@@ -6,10 +6,13 @@ use super::{
 use bytes::Bytes;
 use fdconvert_core::{Codec, Error, Image, Result, Sample, Schema, Source};
 use std::{
-    io, mem,
+    hint, io, mem,
     path::{Path, PathBuf},
     slice, thread,
 };
+
+/// No system has smaller pages.
+const PAGE_BYTES: usize = 4 << 10;
 
 /// The samples of a [`SampleSpool`](crate::SampleSpool), all of them.
 pub struct SpooledSamples {
@@ -65,6 +68,13 @@ impl Drop for SpooledSamples {
     }
 }
 
+/// Looks at every page of mapped bytes. The system then puts the pages into the table of the process
+/// in this thread, one of several that read, and not in the one that writes and is waited for.
+fn touch(bytes: &[u8]) {
+    let pages = bytes.iter().step_by(PAGE_BYTES);
+    hint::black_box(pages.fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
+}
+
 pub(super) fn damaged(folder: &Path) -> Error {
     let cause = io::Error::new(io::ErrorKind::InvalidData, "it was changed by someone else");
     Error::io("read a temporary file in", folder)(cause)
@@ -81,6 +91,7 @@ impl Source for SpooledSamples {
 
     fn read(&self, index: u64) -> Result<Sample<Image>> {
         let record = self.record(index)?;
+        touch(&record);
         let damaged = || damaged(&self.folder);
         let Parsed { head, key, mut rest } =
             Parsed::new(slice::from_ref(&record)).ok_or_else(damaged)?;
