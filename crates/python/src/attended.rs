@@ -19,7 +19,7 @@ use std::{
 const POLL: Duration = Duration::from_millis(100);
 
 /// Does `work` and returns what it comes to. It may ask for samples at the desk that it is given;
-/// `fetch` answers.
+/// `fetch` answers: it is given the sample's position, and those of samples that will be next.
 ///
 /// `progress` is called in this thread, at most ten times a second, with how many samples are done
 /// and how many there are. Ctrl-C, any exception of `progress`, and one that `fetch` returns, stop
@@ -28,7 +28,7 @@ pub(crate) fn attended(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Meter, &Arc<Desk>) -> Result<Value> + Send + 'static,
-    mut fetch: impl FnMut(u64) -> PyResult<Result<Sample<Image>>>,
+    mut fetch: impl FnMut(u64, &[u64]) -> PyResult<Result<Sample<Image>>>,
 ) -> PyResult<Result<Value>> {
     let meter = Arc::new(Meter::default());
     let desk = Arc::new(Desk::default());
@@ -53,7 +53,9 @@ pub(crate) fn attended(
     let ended = loop {
         let answered = match py.detach(|| desk.next(POLL)) {
             Next::Done(result) => break Ok(result),
-            Next::Fetch(index) => fetch(index).map(|sample| desk.answer(index, sample)),
+            Next::Fetch(index, coming) => {
+                fetch(index, &coming).map(|sample| desk.answer(index, sample))
+            }
             // It may have ended since, with a result or by a panic.
             Next::Nothing if worker.is_finished() => match desk.next(Duration::ZERO) {
                 Next::Done(result) => break Ok(result),

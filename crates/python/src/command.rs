@@ -43,7 +43,7 @@ pub(crate) fn call(
         carry_out(&command, paths, options, context)
     };
     // What has a path is read without Python.
-    let fetch = |_| Ok(Err(Error::Cancelled));
+    let fetch = |_, _: &[u64]| Ok(Err(Error::Cancelled));
     let found = attended(py, progress.as_ref(), work, fetch)?;
     Ok(found.map_err(|error| raise(&error))?.to_string())
 }

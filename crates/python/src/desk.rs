@@ -11,6 +11,9 @@ use std::{
     time::Duration,
 };
 
+/// Most samples that Python's thread is told of beside the one to fetch.
+const N_COMING: usize = 63;
+
 /// One for each piece of work.
 #[derive(Default)]
 pub(crate) struct Desk {
@@ -23,6 +26,8 @@ pub(crate) struct Desk {
 #[derive(Default)]
 struct State {
     /// Samples that threads wait for.
+    awaited: BTreeSet<u64>,
+    /// Those of them that Python's thread has not taken yet.
     wanted: VecDeque<u64>,
     /// Samples that will be wanted, in about this order.
     coming: VecDeque<u64>,
@@ -33,10 +38,22 @@ struct State {
     is_closed: bool,
 }
 
+impl State {
+    /// Sample that is waited for, or else one that is announced.
+    fn next_index(&mut self) -> Option<u64> {
+        let Some(index) = self.wanted.pop_front() else { return self.coming.pop_front() };
+        // What was announced is asked for in about that order: it is among the first.
+        if let Some(place) = self.coming.iter().position(|coming| *coming == index) {
+            self.coming.remove(place);
+        }
+        Some(index)
+    }
+}
+
 /// Next task of Python's thread.
 pub(crate) enum Next {
-    /// Fetch this sample.
-    Fetch(u64),
+    /// Fetch this sample. The others will be asked for next, in about their order.
+    Fetch(u64, Vec<u64>),
     /// End: the work is done.
     Done(Result<Value>),
     /// Look around, as nothing is asked.
@@ -52,6 +69,7 @@ impl Desk {
         let mut state = self.state();
         loop {
             if let Some(answer) = state.answers.remove(&index) {
+                state.awaited.remove(&index);
                 return answer;
             }
             if state.is_closed {
@@ -61,6 +79,7 @@ impl Desk {
                 state.wanted.push_back(index);
                 self.asked.notify_one();
             }
+            state.awaited.insert(index);
             state = self.answered.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -82,17 +101,9 @@ impl Desk {
             if let Some(result) = state.result.take() {
                 return Next::Done(result);
             }
-            if let Some(index) = state.wanted.pop_front() {
-                // What was announced is asked for in about that order: it is among the first.
-                if let Some(place) = state.coming.iter().position(|coming| *coming == index) {
-                    state.coming.remove(place);
-                }
+            if let Some(index) = state.next_index() {
                 state.at = Some(index);
-                return Next::Fetch(index);
-            }
-            if let Some(index) = state.coming.pop_front() {
-                state.at = Some(index);
-                return Next::Fetch(index);
+                return Next::Fetch(index, state.coming.iter().take(N_COMING).copied().collect());
             }
             let waited = self.asked.wait_timeout(state, at_most);
             let (waiting, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -108,8 +119,12 @@ impl Desk {
         let mut state = self.state();
         state.at = None;
         state.answers.insert(index, sample);
+        // Threads that wait for others would wake for nothing.
+        let is_awaited = state.awaited.contains(&index);
         drop(state);
-        self.answered.notify_all();
+        if is_awaited {
+            self.answered.notify_all();
+        }
     }
 
     /// The work is done.

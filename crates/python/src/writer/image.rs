@@ -4,6 +4,7 @@ use bytes::Bytes;
 use fdconvert_core::{Codec, Encoded, Image, Pixels, probe::probe};
 use pyo3::{
     buffer::PyBuffer,
+    exceptions::PyException,
     intern,
     prelude::*,
     pybacked::PyBackedBytes,
@@ -27,8 +28,11 @@ pub(super) fn image(
     {
         return Ok(image);
     }
+    if let Some(image) = of_array(object)? {
+        return Ok(image);
+    }
     let py = object.py();
-    // Images of Pillow, tensors, paths: what is there to be looked at in Python.
+    // Images of Pillow, paths, and whatever has to be explained: what is looked at in Python.
     let found = helper.call_method1(intern!(py, "image"), (object,))?;
     if let Ok(parts) = found.cast::<PyTuple>() {
         let (width, height, channels, data): (u32, u32, u8, PyBackedBytes) = parts.extract()?;
@@ -66,6 +70,23 @@ fn of_memory(object: &Bound<'_, PyAny>) -> Result<Option<Image>, Unfit> {
     let side = |side: usize| u32::try_from(side).map_err(|_| Unfit::Said(CURE.to_owned()));
     let (width, height) = (side(width)?, side(height)?);
     pixels(width, height, channels, buffer.to_vec(object.py())?).map(Some)
+}
+
+/// Of tensors, and of others that only convert themselves into an array of NumPy; `None` for anything
+/// else, and where they cannot, which Python's side explains.
+fn of_array(object: &Bound<'_, PyAny>) -> Result<Option<Image>, Unfit> {
+    let py = object.py();
+    let kind = object.get_type();
+    let Some(convert) = kind.getattr_opt(intern!(py, "__array__"))? else { return Ok(None) };
+    // Images of Pillow have it, which may be files that are not decoded yet.
+    if kind.hasattr(intern!(py, "__array_interface__"))? {
+        return Ok(None);
+    }
+    match convert.call1((object,)) {
+        Ok(found) => of_memory(&found),
+        Err(error) if error.is_instance_of::<PyException>(py) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn pixels(width: u32, height: u32, channels: u8, data: Vec<u8>) -> Result<Image, Unfit> {

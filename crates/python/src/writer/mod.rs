@@ -1,6 +1,6 @@
 //! Datasets of samples that Python has: objects become samples (`fields`, `image`), those of a
-//! sequence are fetched when they are packed (`served`), and others are spooled until all are there
-//! (`spooled`).
+//! sequence are fetched (`sequence`) when they are packed (`served`), and others are spooled until all
+//! are there (`spooled`).
 //!
 //! Objects are looked at in the thread that called, one at a time, so that the code that makes them
 //! needs no locks; all else is done by threads of Rust without the interpreter.
@@ -8,6 +8,7 @@
 mod fields;
 mod image;
 mod keys;
+mod sequence;
 mod served;
 mod spooled;
 

@@ -1,20 +1,19 @@
 //! Sequences as sources: any sample, when a thread of Rust asks for it.
 use super::{
     Request,
-    fields::{Fields, Unfit},
+    fields::Fields,
     keys::{Keys, numbered},
-    noted, text_of,
+    sequence::Sequence,
 };
 use crate::{
     attended::{Meter, attended},
     command::carry_out_pack,
     desk::Desk,
-    error::raise,
 };
-use fdconvert::{Context, Error, OnError, Result, fingerprint_of};
+use fdconvert::{Context, Result, fingerprint_of};
 use fdconvert_core::{Ahead, Image, Sample, Schema, Source, Value};
-use pyo3::{exceptions::PyException, prelude::*};
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use pyo3::prelude::*;
+use std::{path::PathBuf, sync::Arc};
 
 /// The samples of a sequence. Threads that read them ask Python's, which alone looks at objects.
 struct Served {
@@ -71,59 +70,6 @@ impl Source for Served {
     }
 }
 
-/// A sequence of samples, in Python.
-struct Sequence<'py> {
-    samples: Bound<'py, PyAny>,
-    fields: Fields,
-    extension: String,
-    on_error: OnError,
-    /// Exceptions that samples have raised, by key: one of them may end the run.
-    raised: BTreeMap<String, PyErr>,
-}
-
-impl Sequence<'_> {
-    /// Sample `index`, or why it is none. An exception that does not concern the sample, such as
-    /// that of Ctrl-C, ends the run.
-    fn fetch(&mut self, index: u64) -> PyResult<Result<Sample<Image>>> {
-        let py = self.samples.py();
-        let key = numbered(index, &self.extension);
-        let object = self.samples.get_item(index).map_err(Unfit::Raised);
-        match object.and_then(|object| self.fields.values(&object)) {
-            Ok(found) => Ok(Ok(Sample { key, values: found.values })),
-            Err(Unfit::Said(what)) => Ok(Err(Error::sample(key, what))),
-            Err(Unfit::Raised(error)) if error.is_instance_of::<PyException>(py) => {
-                let what = text_of(py, &error);
-                if self.on_error == OnError::Fail {
-                    self.raised.insert(key.clone(), error);
-                }
-                Ok(Err(Error::sample(key, what)))
-            }
-            Err(Unfit::Raised(error)) => Err(error),
-        }
-    }
-
-    /// The exception for an error: that of the sample itself, where it has raised one.
-    fn exception(&mut self, error: &Error) -> PyErr {
-        let Error::Sample { key, .. } = error else { return raise(error) };
-        let py = self.samples.py();
-        self.raised.remove(key).map_or_else(|| raise(error), |raised| noted(py, raised, key))
-    }
-
-    /// The first sample and the last one, as far as they are any.
-    fn ends(&mut self, len: u64) -> PyResult<Vec<Sample<Image>>> {
-        let last = len.checked_sub(1).filter(|last| *last > 0);
-        let mut found = Vec::new();
-        for index in [0].into_iter().chain(last).filter(|index| *index < len) {
-            match self.fetch(index)? {
-                Ok(sample) => found.push(sample),
-                Err(_) if self.on_error == OnError::Skip => {}
-                Err(error) => return Err(self.exception(&error)),
-            }
-        }
-        Ok(found)
-    }
-}
-
 /// Pack the samples of a sequence and return the report as JSON.
 ///
 /// `schema` is a JSON document, `masks` are positions of its fields whose images are labels; with
@@ -147,15 +93,14 @@ pub(crate) fn pack_samples(
     let keys = Keys::new(&pack, &fields.schema)?;
     let (schema, masks) = (fields.schema.clone(), fields.masks.clone());
     let len = samples.len()? as u64;
-    let raised = BTreeMap::new();
-    let mut sequence = Sequence { samples, fields, extension: String::new(), on_error, raised };
+    let mut sequence = Sequence::new(samples, fields, on_error);
     // Once, also for what is drawn at random: it is one run.
     let ends = sequence.ends(len)?;
     let extension = keys.extension(ends.first().map_or(&[], |first| &first.values));
-    sequence.extension.clone_from(&extension);
     let fingerprint = fingerprint_of(&schema, len, &ends);
     // That of the ends is as good a guess as any.
     let sample_bytes = ends.iter().map(bytes_of).max().unwrap_or(0);
+    sequence.learn(&extension, sample_bytes);
     let work = move |meter: &Meter, desk: &Arc<Desk>| {
         let desk = Arc::clone(desk);
         let source =
@@ -163,7 +108,8 @@ pub(crate) fn pack_samples(
         let context = Context { cancel: &meter.cancel, progress: meter };
         carry_out_pack(&pack.source(Arc::new(source)), "packed", is_dry, context)
     };
-    let found = attended(py, progress.as_ref(), work, |index| sequence.fetch(index))?;
+    let found =
+        attended(py, progress.as_ref(), work, |index, coming| sequence.fetch(index, coming))?;
     Ok(found.map_err(|error| sequence.exception(&error))?.to_string())
 }
 

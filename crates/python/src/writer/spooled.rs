@@ -104,7 +104,7 @@ impl SampleWriter {
             carry_out_pack(&pack.source(spool.finish(name)?), "packed", is_dry, context)
         };
         // The spool has all of them.
-        let fetch = |_| Ok(Err(Error::Cancelled));
+        let fetch = |_, _: &[u64]| Ok(Err(Error::Cancelled));
         let found = attended(py, progress.as_ref(), work, fetch)?;
         Ok(found.map_err(|error| raise(&error))?.to_string())
     }

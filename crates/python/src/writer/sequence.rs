@@ -1,0 +1,145 @@
+//! Samples of a sequence in Python: one by one, or several at once where it has a way for that.
+use super::{
+    fields::{Fields, Unfit},
+    keys::numbered,
+    noted, text_of,
+};
+use crate::error::raise;
+use fdconvert::{Error, OnError, Result};
+use fdconvert_core::{Image, Sample};
+use pyo3::{exceptions::PyException, prelude::*};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// About how many bytes of samples are asked for at once.
+const BYTES_AT_ONCE: u64 = 4 << 20;
+
+/// A sequence of samples.
+pub(super) struct Sequence<'py> {
+    samples: Bound<'py, PyAny>,
+    several: Several<'py>,
+    fields: Fields,
+    extension: String,
+    on_error: OnError,
+    /// Exceptions that samples have raised, by key: one of them may end the run.
+    raised: BTreeMap<String, PyErr>,
+}
+
+impl<'py> Sequence<'py> {
+    /// Fetches one sample at a time, until it has [learned](Self::learn) how large they are.
+    pub(super) fn new(samples: Bound<'py, PyAny>, fields: Fields, on_error: OnError) -> Self {
+        let several = Several::of(&samples);
+        let raised = BTreeMap::new();
+        Self { samples, several, fields, extension: String::new(), on_error, raised }
+    }
+
+    /// Takes the extension of names, and what a sample takes in memory.
+    pub(super) fn learn(&mut self, extension: &str, sample_bytes: u64) {
+        extension.clone_into(&mut self.extension);
+        self.several.most = usize::try_from(BYTES_AT_ONCE / sample_bytes.max(1)).unwrap_or(1);
+    }
+
+    /// Sample `index`, or why it is none; those `coming` next may be fetched with it. An exception
+    /// that does not concern the sample, such as that of Ctrl-C, ends the run.
+    pub(super) fn fetch(&mut self, index: u64, coming: &[u64]) -> PyResult<Result<Sample<Image>>> {
+        let py = self.samples.py();
+        let key = numbered(index, &self.extension);
+        let object = match self.several.object(index, coming)? {
+            Some(object) => Ok(object),
+            None => self.samples.get_item(index).map_err(Unfit::Raised),
+        };
+        match object.and_then(|object| self.fields.values(&object)) {
+            Ok(found) => Ok(Ok(Sample { key, values: found.values })),
+            Err(Unfit::Said(what)) => Ok(Err(Error::sample(key, what))),
+            Err(Unfit::Raised(error)) if error.is_instance_of::<PyException>(py) => {
+                let what = text_of(py, &error);
+                if self.on_error == OnError::Fail {
+                    self.raised.insert(key.clone(), error);
+                }
+                Ok(Err(Error::sample(key, what)))
+            }
+            Err(Unfit::Raised(error)) => Err(error),
+        }
+    }
+
+    /// The exception for an error: that of the sample itself, where it has raised one.
+    pub(super) fn exception(&mut self, error: &Error) -> PyErr {
+        let Error::Sample { key, .. } = error else { return raise(error) };
+        let py = self.samples.py();
+        self.raised.remove(key).map_or_else(|| raise(error), |raised| noted(py, raised, key))
+    }
+
+    /// The first sample and the last one, as far as they are any.
+    pub(super) fn ends(&mut self, len: u64) -> PyResult<Vec<Sample<Image>>> {
+        let last = len.checked_sub(1).filter(|last| *last > 0);
+        let mut found = Vec::new();
+        for index in [0].into_iter().chain(last).filter(|index| *index < len) {
+            match self.fetch(index, &[])? {
+                Ok(sample) => found.push(sample),
+                Err(_) if self.on_error == OnError::Skip => {}
+                Err(error) => return Err(self.exception(&error)),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The samples that a sequence has for a list of positions, by its `__getitems__`: torch's loaders
+/// ask for it, and a row of Hugging Face's library takes a tenth of the time by it.
+struct Several<'py> {
+    /// `None` where the sequence has none, or one that means something else.
+    method: Option<Bound<'py, PyAny>>,
+    /// Most samples for a call.
+    most: usize,
+    /// Objects that are not asked for yet.
+    fetched: BTreeMap<u64, Bound<'py, PyAny>>,
+    /// Samples of calls that raised an exception: each is fetched by itself, which tells whose it is.
+    alone: BTreeSet<u64>,
+}
+
+impl<'py> Several<'py> {
+    fn of(samples: &Bound<'py, PyAny>) -> Self {
+        let kinds = samples.get_type().mro();
+        let first = kinds.iter().find_map(|kind| {
+            let names = kind.getattr("__dict__").ok()?;
+            let has = |name| names.contains(name).unwrap_or(false);
+            (has("__getitems__") || has("__getitem__")).then(|| has("__getitems__"))
+        });
+        // One that is inherited behind a `__getitem__` of the sequence's own would give other samples.
+        let method = samples.getattr("__getitems__").ok();
+        let method = method.filter(|it| first == Some(true) && it.is_callable());
+        Self { method, most: 1, fetched: BTreeMap::new(), alone: BTreeSet::new() }
+    }
+
+    /// Sample `index`, and some of those `coming` for the next calls; `None` where it has to be
+    /// fetched by itself.
+    fn object(&mut self, index: u64, coming: &[u64]) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(object) = self.fetched.remove(&index) {
+            return Ok(Some(object));
+        }
+        let is_alone = self.alone.remove(&index);
+        let Some(method) = self.method.as_ref().filter(|_| !is_alone && self.most > 1) else {
+            return Ok(None);
+        };
+        let is_new =
+            |index: &&u64| !self.fetched.contains_key(index) && !self.alone.contains(index);
+        let indices = coming.iter().filter(is_new).take(self.most - 1);
+        let indices: Vec<u64> = [index].iter().chain(indices).copied().collect();
+        if indices.len() == 1 {
+            return Ok(None);
+        }
+        let objects = match method.call1((indices.clone(),)) {
+            Ok(found) => found.extract::<Vec<_>>().unwrap_or_default(),
+            Err(error) if error.is_instance_of::<PyException>(method.py()) => {
+                self.alone.extend(indices.iter().skip(1));
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        if objects.len() != indices.len() {
+            self.method = None;
+            return Ok(None);
+        }
+        self.fetched.extend(indices.into_iter().zip(objects));
+        Ok(self.fetched.remove(&index))
+    }
+}

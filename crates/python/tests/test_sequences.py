@@ -1,0 +1,153 @@
+"""How sequences are asked for samples: several at once, by ``__getitems__``, and as tensors."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+from samples import CLASSES, TorchLike
+
+import fdconvert
+
+SCHEMA = {"image": "image", "label": CLASSES}
+
+
+class Several(TorchLike):
+    """As torch's ``Subset`` and the datasets of Hugging Face; knows what it was asked for."""
+
+    def __init__(self, images: Any, labels: Any) -> None:
+        super().__init__(images, labels)
+        self.single: list[int] = []
+        self.calls: list[list[int]] = []
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        self.single.append(index)
+        return super().__getitem__(index)
+
+    def __getitems__(self, indices: list[int]) -> list[tuple[Any, int]]:
+        self.calls.append(indices)
+        return [super(Several, self).__getitem__(index) for index in indices]
+
+
+def packed(dataset: TorchLike, out: Path, **options: Any) -> Path:
+    fdconvert.pack(dataset, out, schema=SCHEMA, jpeg_quality=90, **options)
+    return out
+
+
+def is_same(one: Path, other: Path) -> bool:
+    # All of it: files also say what class they were made of.
+    found = fdconvert.diff(one, other)
+    return bool(found["same"] == len(fdconvert.Dataset(one)) and not found["changed"])
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_several_samples_are_asked_for_at_once_and_each_one_once(
+    shuffle: bool, tmp_path: Path
+) -> None:
+    images = samples.cifar_like(500)
+    options: dict[str, Any] = {"shuffle": shuffle}
+    expected = packed(TorchLike(*images), tmp_path / "one.beton", **options)
+    for threads in (1, 4):
+        dataset = Several(*images)
+        out = tmp_path / f"{threads}.beton"
+        assert is_same(expected, packed(dataset, out, threads=threads, **options))
+        asked = [index for call in dataset.calls for index in call]
+        # The first one says whether it is a path, and both ends what run it is.
+        assert dataset.single[:3] == [0, 0, 499] and len(dataset.single) < 10
+        assert sorted(asked + dataset.single[3:]) == list(range(500))
+        assert max(map(len, dataset.calls)) <= 64 and len(dataset.calls) < 250
+
+
+def test_large_samples_are_not_fetched_in_great_numbers(tmp_path: Path) -> None:
+    images, labels = samples.cifar_like(12)
+    large = images.repeat(32, axis=1).repeat(32, axis=2)
+    dataset = Several(large, labels)
+    expected = packed(TorchLike(large, labels), tmp_path / "one.beton")
+    assert is_same(expected, packed(dataset, tmp_path / "several.beton"))
+    # Of 3 MiB each.
+    assert dataset.calls == [] and len(dataset.single) == 3 + 12
+
+
+def test_an_exception_is_that_of_its_sample(tmp_path: Path) -> None:
+    class Broken(Several):
+        def __getitem__(self, index: int) -> tuple[Any, int]:
+            if index == 77:
+                raise ZeroDivisionError("seventy-seven")
+            return super().__getitem__(index)
+
+        def __getitems__(self, indices: list[int]) -> list[tuple[Any, int]]:
+            if 77 in indices:
+                raise RuntimeError("one of them")
+            return super().__getitems__(indices)
+
+    broken = Broken(*samples.cifar_like(300))
+    with pytest.raises(ZeroDivisionError, match="seventy-seven") as raised:
+        packed(broken, tmp_path / "x.beton")
+    assert raised.value.__notes__ == ["fdconvert: sample `00000077.jpg`"]
+    broken.single.clear()
+    report = fdconvert.pack(broken, tmp_path / "x.beton", schema=SCHEMA, on_error="skip")
+    assert [skipped["index"] for skipped in report["skipped"]] == [77]
+    # Those of the call that failed, and hardly any other, were fetched one by one.
+    assert 0 < len(broken.single) <= 72
+
+
+def test_what_interrupts_the_program_ends_the_run(tmp_path: Path) -> None:
+    class Interrupted(Several):
+        def __getitems__(self, indices: list[int]) -> list[tuple[Any, int]]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        packed(Interrupted(*samples.cifar_like()), tmp_path / "x.beton")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("answer", [None, [], "text", [0]])
+def test_other_methods_of_that_name_are_not_used(answer: Any, tmp_path: Path) -> None:
+    class Other(Several):
+        def __getitems__(self, indices: list[int]) -> Any:
+            self.calls.append(indices)
+            return answer
+
+    images = samples.cifar_like(300)
+    dataset = Other(*images)
+    expected = packed(TorchLike(*images), tmp_path / "one.beton")
+    assert is_same(expected, packed(dataset, tmp_path / "several.beton"))
+    assert len(dataset.calls) == 1
+
+
+def test_a_subclass_with_its_own_samples_is_asked_for_those(tmp_path: Path) -> None:
+    class Inverted(Several):
+        def __getitem__(self, index: int) -> tuple[Any, int]:
+            image, label = super().__getitem__(index)
+            return 255 - image, label
+
+    images, labels = samples.cifar_like(300)
+    dataset = Inverted(images, labels)
+    expected = packed(TorchLike(255 - images, labels), tmp_path / "one.beton")
+    assert is_same(expected, packed(dataset, tmp_path / "several.beton"))
+    assert dataset.calls == []
+
+
+def test_an_array_that_is_interrupted_or_fails_says_so(tmp_path: Path) -> None:
+    class Tensor:
+        """Converts itself, as tensors of torch do."""
+
+        def __init__(self, pixels: Any, error: type[BaseException] | None) -> None:
+            self.pixels, self.error = pixels, error
+
+        def __array__(self) -> Any:
+            if self.error is not None:
+                raise self.error("it is on a GPU")
+            return self.pixels
+
+    def tensors(error: type[BaseException] | None) -> TorchLike:
+        images, labels = samples.cifar_like()
+        failing = [error if at == 7 else None for at in range(len(images))]
+        return TorchLike(list(map(Tensor, images, failing)), labels)
+
+    expected = packed(TorchLike(*samples.cifar_like()), tmp_path / "one.beton")
+    assert is_same(expected, packed(tensors(None), tmp_path / "tensors.beton"))
+    for error in (KeyboardInterrupt, TypeError):
+        with pytest.raises(error, match="it is on a GPU"):
+            packed(tensors(error), tmp_path / "x.beton")
+    assert not (tmp_path / "x.beton").exists()
