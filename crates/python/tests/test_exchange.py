@@ -62,6 +62,15 @@ def group_of(rank: int, meeting: Path) -> Any:
     return distributed.new_group(backend="gloo", timeout=timedelta(seconds=60))
 
 
+def counts(loader: fdconvert.Loader) -> dict[str, float]:
+    """What was counted since the loader was made."""
+    return {name: it for name, it in loader.stats().items() if isinstance(it, (int, float))}
+
+
+def since(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:
+    return {name: it - before.get(name, 0) for name, it in now.items()}
+
+
 def train(path: Path, rank: int, how: Any, gates: Any, results: Any) -> None:
     """Some epochs on one rank: rows, reads and what else was counted, of each."""
     exchange = group_of(rank, how) if isinstance(how, Path) else Queues(rank, how)
@@ -69,7 +78,8 @@ def train(path: Path, rank: int, how: Any, gates: Any, results: Any) -> None:
         with pytest.raises(fdconvert.UsageError, match=f"rank {rank} of {SIZE}"):
             small(path, **of_rank((rank + 1) % SIZE), exchange=exchange)
     loader = small(path, **of_rank(rank), exchange=exchange)
-    epochs = []
+    epochs: list[tuple[list[Row], dict[str, float]]] = []
+    counted: dict[str, float] = {}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         for epoch in range(EPOCHS):
@@ -78,11 +88,15 @@ def train(path: Path, rank: int, how: Any, gates: Any, results: Any) -> None:
                     next(iter(loader))
                     os.kill(os.getpid(), signal.SIGKILL)
                 assert gates[1].wait(timeout=120)
-            loader.reset_stats()
             found = rows(loader)
-            epochs.append((found, loader.stats()))
+            # A rank also reads for others, before its own first epoch and between two.
+            now = counts(loader)
+            epochs.append((found, since(counted, now)))
+            counted = now
     # Ranks end together, as with the last step of a training they do.
     gates[0].wait(timeout=120)
+    for name, rest in since(counted, counts(loader)).items():
+        epochs[-1][1][name] += rest
     loader.close()
     results.put((rank, epochs, [str(it.message) for it in said]))
 
