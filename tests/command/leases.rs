@@ -331,6 +331,24 @@ fn what_a_killed_part_has_left_is_replaced() {
 }
 
 #[test]
+fn what_a_worker_killed_behind_the_manifest_has_left_goes() {
+    for format in ["wds", "mds", "mixed"] {
+        let planned = Planned::new(format, 1);
+        let (part, out) = (planned.out("part"), planned.out("out"));
+        let mut first = fdconvert();
+        first.args(["pack", "--part=1/2", "--quiet", "--plan"]).arg(&planned.plan).arg(&part);
+        assert!(first.status().unwrap().success());
+        assert_eq!(counts(planned.worker(&out, "60s"))["completed"], true);
+        // Its leases, and the times of the source.
+        fs::create_dir(out.join(".fdconvert/leases")).unwrap();
+        let times = ".fdconvert/source.stamp";
+        fs::copy(part.join(times), out.join(times)).unwrap();
+        counts(planned.worker(&out, "60s"));
+        planned.is_complete(&out);
+    }
+}
+
+#[test]
 fn files_and_datasets_of_others_are_refused_and_stay() {
     let planned = Planned::new("wds", 1);
     let claim = |out: &Path| fails(&[&"pack", &"--plan", &planned.plan, &"--claim", &out]);

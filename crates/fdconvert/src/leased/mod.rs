@@ -92,9 +92,14 @@ pub(crate) fn run(samples: &Samples, lasts: Duration, context: Context<'_>) -> R
 /// note, and the times of the source, also in the folders of a mixed set. On a disk its place is gone.
 fn tidy(dataset: &Dataset<'_>, leases: &dyn Leases) -> Result<()> {
     leases.clear(worker::MANIFEST)?;
-    let entries = place::list(dataset.out)?.into_iter();
+    remove_stamps(dataset.out)
+}
+
+/// Removes the times of the source from a complete dataset, also from the folders of a mixed set.
+fn remove_stamps(out: &Path) -> Result<()> {
+    let entries = place::list(out)?.into_iter();
     let folders = entries.filter(|(_, kind)| *kind == Kind::Folder).map(|(folder, _)| folder);
-    let datasets = folders.chain([dataset.out.to_owned()]);
+    let datasets = folders.chain([out.to_owned()]);
     datasets.map(|dataset| dataset.join(".fdconvert")).try_for_each(|it| remove_source_stamp(&it))
 }
 

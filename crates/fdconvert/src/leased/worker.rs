@@ -1,7 +1,7 @@
 //! Which shard a worker writes next.
 use super::{
     heart::{Heart, Holding},
-    outcome,
+    outcome, remove_stamps,
     turn::ShardTurn,
 };
 use fdconvert_core::{Error, Result, Shard, ShardSummary, Skipped};
@@ -156,8 +156,9 @@ impl<'a> Worker<'a> {
             if is_leased { self.take_over(MANIFEST)? } else { self.store.create(MANIFEST)? };
         let Some(lease) = lease else { return Ok(None) };
         let holding = self.heart.hold(lease);
-        // By another worker meanwhile, or by one that was killed while it removed the leases.
+        // By another worker meanwhile, or by one that was paused or killed behind the manifest.
         if self.is_complete()? {
+            remove_stamps(self.dataset.out)?;
             self.finish(holding)?;
             return Ok(Some(Next::End));
         }
