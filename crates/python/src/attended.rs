@@ -19,7 +19,8 @@ use std::{
 const POLL: Duration = Duration::from_millis(100);
 
 /// Does `work` and returns what it comes to. It may ask for samples at the desk that it is given;
-/// `fetch` answers: it is given the sample's position, and those of samples that will be next.
+/// `fetch` answers: it is given the sample's position, and up to `n_coming` of samples that will be
+/// next.
 ///
 /// `progress` is called in this thread, at most ten times a second, with how many samples are done
 /// and how many there are. Ctrl-C, any exception of `progress`, and one that `fetch` returns, stop
@@ -28,6 +29,7 @@ pub(crate) fn attended(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Meter, &Arc<Desk>) -> Result<Value> + Send + 'static,
+    n_coming: usize,
     mut fetch: impl FnMut(u64, &[u64]) -> PyResult<Result<Sample<Image>>>,
 ) -> PyResult<Result<Value>> {
     let meter = Arc::new(Meter::default());
@@ -51,13 +53,13 @@ pub(crate) fn attended(
     };
     let mut looked = Instant::now();
     let ended = loop {
-        let answered = match py.detach(|| desk.next(POLL)) {
+        let answered = match py.detach(|| desk.next(POLL, n_coming)) {
             Next::Done(result) => break Ok(result),
             Next::Fetch(index, coming) => {
                 fetch(index, &coming).map(|sample| desk.answer(index, sample))
             }
             // It may have ended since, with a result or by a panic.
-            Next::Nothing if worker.is_finished() => match desk.next(Duration::ZERO) {
+            Next::Nothing if worker.is_finished() => match desk.next(Duration::ZERO, 0) {
                 Next::Done(result) => break Ok(result),
                 _ => break Err(PyRuntimeError::new_err("the work left no result")),
             },

@@ -44,7 +44,7 @@ pub(crate) fn call(
     };
     // What has a path is read without Python.
     let fetch = |_, _: &[u64]| Ok(Err(Error::Cancelled));
-    let found = attended(py, progress.as_ref(), work, fetch)?;
+    let found = attended(py, progress.as_ref(), work, 0, fetch)?;
     Ok(found.map_err(|error| raise(&error))?.to_string())
 }
 

@@ -11,9 +11,6 @@ use std::{
     time::Duration,
 };
 
-/// Most samples that Python's thread is told of beside the one to fetch.
-const N_COMING: usize = 63;
-
 /// One for each piece of work.
 #[derive(Default)]
 pub(crate) struct Desk {
@@ -94,8 +91,9 @@ impl Desk {
         ahead
     }
 
-    /// Waits for something to do, for so long at most.
-    pub(crate) fn next(&self, at_most: Duration) -> Next {
+    /// Waits for something to do, for so long at most. Of the samples that come behind the one to fetch
+    /// it tells `n_coming` at most.
+    pub(crate) fn next(&self, at_most: Duration, n_coming: usize) -> Next {
         let mut state = self.state();
         loop {
             if let Some(result) = state.result.take() {
@@ -103,7 +101,7 @@ impl Desk {
             }
             if let Some(index) = state.next_index() {
                 state.at = Some(index);
-                return Next::Fetch(index, state.coming.iter().take(N_COMING).copied().collect());
+                return Next::Fetch(index, state.coming.iter().take(n_coming).copied().collect());
             }
             let waited = self.asked.wait_timeout(state, at_most);
             let (waiting, timeout) = waited.unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,6 @@
 """How sequences are asked for samples: several at once, by ``__getitems__``, and as tensors."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,24 @@ def test_what_interrupts_the_program_ends_the_run(tmp_path: Path) -> None:
         def __getitems__(self, indices: list[int]) -> list[tuple[Any, int]]:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        packed(Interrupted(*samples.cifar_like()), tmp_path / "x.beton")
-    assert list(tmp_path.iterdir()) == []
+    class Lazy(Sequence[Any]):
+        def __init__(self, indices: list[int]) -> None:
+            self.indices = indices
+
+        def __len__(self) -> int:
+            return len(self.indices)
+
+        def __getitem__(self, at: Any) -> Any:
+            raise KeyboardInterrupt
+
+    class InterruptedLater(Several):
+        def __getitems__(self, indices: list[int]) -> Any:
+            return Lazy(indices)
+
+    for kind in (Interrupted, InterruptedLater):
+        with pytest.raises(KeyboardInterrupt):
+            packed(kind(*samples.cifar_like()), tmp_path / "x.beton")
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("answer", [None, [], "text", [0]])

@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// About how many bytes of samples are asked for at once.
 const BYTES_AT_ONCE: u64 = 4 << 20;
 
+/// Most samples that are asked for beside the one that is wanted.
+const N_COMING: usize = 63;
+
 /// A sequence of samples.
 pub(super) struct Sequence<'py> {
     samples: Bound<'py, PyAny>,
@@ -30,6 +33,11 @@ impl<'py> Sequence<'py> {
         let several = Several::of(&samples);
         let raised = BTreeMap::new();
         Self { samples, several, fields, extension: String::new(), on_error, raised }
+    }
+
+    /// Number of samples beyond the next one that it can make use of being told of.
+    pub(super) fn n_coming(&self) -> usize {
+        if self.several.method.is_some() { N_COMING } else { 0 }
     }
 
     /// Takes the extension of names, and what a sample takes in memory.
@@ -127,9 +135,13 @@ impl<'py> Several<'py> {
         if indices.len() == 1 {
             return Ok(None);
         }
+        let concerns_samples = |error: &PyErr| error.is_instance_of::<PyException>(method.py());
         let objects = match method.call1((indices.clone(),)) {
-            Ok(found) => found.extract::<Vec<_>>().unwrap_or_default(),
-            Err(error) if error.is_instance_of::<PyException>(method.py()) => {
+            Ok(found) => match found.extract::<Vec<_>>() {
+                Err(error) if !concerns_samples(&error) => return Err(error),
+                objects => objects.unwrap_or_default(),
+            },
+            Err(error) if concerns_samples(&error) => {
                 self.alone.extend(indices.iter().skip(1));
                 return Ok(None);
             }

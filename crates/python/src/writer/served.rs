@@ -108,8 +108,9 @@ pub(crate) fn pack_samples(
         let context = Context { cancel: &meter.cancel, progress: meter };
         carry_out_pack(&pack.source(Arc::new(source)), "packed", is_dry, context)
     };
-    let found =
-        attended(py, progress.as_ref(), work, |index, coming| sequence.fetch(index, coming))?;
+    let n_coming = sequence.n_coming();
+    let fetch = |index, coming: &[u64]| sequence.fetch(index, coming);
+    let found = attended(py, progress.as_ref(), work, n_coming, fetch)?;
     Ok(found.map_err(|error| sequence.exception(&error))?.to_string())
 }
 

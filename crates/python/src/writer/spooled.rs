@@ -105,7 +105,7 @@ impl SampleWriter {
         };
         // The spool has all of them.
         let fetch = |_, _: &[u64]| Ok(Err(Error::Cancelled));
-        let found = attended(py, progress.as_ref(), work, fetch)?;
+        let found = attended(py, progress.as_ref(), work, 0, fetch)?;
         Ok(found.map_err(|error| raise(&error))?.to_string())
     }
 
