@@ -235,9 +235,10 @@ pub(crate) struct PackArgs {
     /// Worker threads; the output does not depend on it [default: one per core]
     #[arg(long, value_name = "N", aliases = ["jobs", "num-workers"], short_alias = 'j')]
     pub(crate) threads: Option<usize>,
-    /// Memory for images that wait to be written; half as much for those read ahead from a store
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", hide_short_help = true)]
-    pub(crate) buffer: ByteCount,
+    /// Memory for images that wait to be written, and half as much for those read ahead from a store
+    /// [default: 8MiB a thread, at most 64MiB; and 32MiB]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    pub(crate) buffer: Option<ByteCount>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

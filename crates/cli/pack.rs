@@ -40,7 +40,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
         Some(file) => {
             let mut planned = Planned::load_with(file, context)?
                 .threads(args.threads)
-                .buffer(args.buffer.0)
+                .buffer(args.buffer.map(|bytes| bytes.0))
                 .on_error(args.on_error.into())
                 .max_failures(args.max_failures)
                 .overwrite(args.overwrite);
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &PackArgs, options: &OptionValues, session: &Session) ->
                 .listing_cache(args.listing_cache.clone())
                 .dry(args.dry_run)
                 .threads(args.threads)
-                .buffer(args.buffer.0)
+                .buffer(args.buffer.map(|bytes| bytes.0))
                 .on_error(args.on_error.into())
                 .max_failures(args.max_failures)
                 .overwrite(args.overwrite);

@@ -32,7 +32,7 @@ impl Format for Parquet {
     }
 
     fn about(&self) -> &'static str {
-        "A table as Hugging Face `datasets` writes and reads it"
+        "a table as Hugging Face `datasets` writes and reads it"
     }
 
     fn options(&self) -> &'static [FormatOption] {

@@ -50,7 +50,7 @@ pub struct Pack {
 #[serde(default)]
 pub(crate) struct How {
     pub(crate) threads: Option<usize>,
-    pub(crate) buffer: ByteCount,
+    pub(crate) buffer: Option<ByteCount>,
     pub(crate) on_error: OnError,
     pub(crate) max_failures: Option<u64>,
     pub(crate) overwrite: bool,
@@ -68,7 +68,7 @@ impl Default for How {
     fn default() -> Self {
         Self {
             threads: None,
-            buffer: ByteCount(64 << 20),
+            buffer: None,
             on_error: OnError::Fail,
             max_failures: None,
             overwrite: false,
@@ -80,14 +80,26 @@ impl Default for How {
 
 impl How {
     pub(crate) fn run(&self) -> Result<Run> {
+        let threads = threads(self.threads)?;
         Ok(Run {
-            threads: threads(self.threads)?,
-            budget_bytes: self.buffer.0,
+            threads,
+            budget_bytes: self.buffer.map_or_else(|| buffer(threads), |bytes| bytes.0),
+            ahead_bytes: self.buffer.map_or(AHEAD_BYTES, |bytes| bytes.0 / 2),
             overwrite: self.overwrite,
             max_failures: self.max_failures,
             part: self.part,
         })
     }
+}
+
+/// Bytes that are read ahead from a store.
+const AHEAD_BYTES: u64 = 32 << 20;
+
+/// Encoded bytes that may wait for the writer, where no number is asked for: the fewer they are, the
+/// sooner their memory is used again, while it is in a cache; but a large image must not make all
+/// other threads wait.
+fn buffer(threads: usize) -> u64 {
+    (threads as u64).clamp(1, 8) * (8 << 20)
 }
 
 /// The number asked for, else one per core.
@@ -114,10 +126,11 @@ macro_rules! how_setters {
             self
         }
 
-        /// Encoded bytes that may wait for the writer.
+        /// Encoded bytes that may wait for the writer; without it 8 MiB for each thread, and at
+        /// most 64 MiB. Half as much is read ahead from a store, or 32 MiB.
         #[must_use]
-        pub fn buffer(mut self, bytes: u64) -> Self {
-            self.how.buffer = $crate::ByteCount(bytes);
+        pub fn buffer(mut self, bytes: impl Into<Option<u64>>) -> Self {
+            self.how.buffer = bytes.into().map($crate::ByteCount);
             self
         }
 
@@ -539,4 +552,21 @@ impl Samples {
 /// As for [`Pack::run`].
 pub fn unpack(dataset: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Report> {
     Pack::new([dataset], out).unpacking().run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_what_waits_follows_threads_unless_it_is_given() {
+        let run = |threads: usize, bytes: Option<u64>| {
+            let buffer = bytes.map(ByteCount);
+            let run = How { threads: Some(threads), buffer, ..How::default() }.run().unwrap();
+            (run.budget_bytes >> 20, run.ahead_bytes >> 20)
+        };
+        let found = [1, 2, 7, 8, 4096].map(|threads| run(threads, None));
+        assert_eq!(found, [(8, 32), (16, 32), (56, 32), (64, 32), (64, 32)]);
+        assert_eq!(run(2, Some(256 << 20)), (256, 128));
+    }
 }

@@ -5,7 +5,7 @@ use fdconvert_core::{Ahead, Coming, Source, Window};
 use std::ops::Range;
 
 /// A window over these positions of the plan, of which the first is read number 0; `None` where the
-/// source has no use for it. What is announced weighs half of what may wait for the writer.
+/// source has no use for it.
 pub(crate) fn window<'a>(
     dataset: &'a Dataset<'a>,
     run: &Run,
@@ -22,7 +22,7 @@ pub(crate) fn window<'a>(
         let index = dataset.plan.source_index(position);
         Coming { what: Some(index), bytes: source.ahead_bytes(index) }
     });
-    Some(Window::new(run.budget_bytes / 2, reads, |indices| source.read_ahead(indices)))
+    Some(Window::new(run.ahead_bytes, reads, |indices| source.read_ahead(indices)))
 }
 
 /// Samples that are looked at between two looks at the cancel switch.

@@ -33,6 +33,8 @@ pub struct Run {
     pub threads: usize,
     /// Encoded bytes that may wait for the writer.
     pub budget_bytes: u64,
+    /// Bytes that may be read ahead of the samples that are encoded, from sources in stores.
+    pub ahead_bytes: u64,
     /// Replace an existing output.
     pub overwrite: bool,
     /// More skipped samples than this end the run with an error; finished shards stay.
@@ -42,11 +44,13 @@ pub struct Run {
 }
 
 impl Default for Run {
-    /// One thread, 64 MiB, all shards; an existing output is an error.
+    /// One thread, 64 MiB that wait and half as much read ahead, all shards; an existing output is an
+    /// error.
     fn default() -> Self {
         Self {
             threads: 1,
             budget_bytes: 64 << 20,
+            ahead_bytes: 32 << 20,
             overwrite: false,
             max_failures: None,
             part: None,
