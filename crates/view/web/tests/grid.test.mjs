@@ -289,7 +289,9 @@ test("facets and totals grow while the catalog is made", ONLY_MOCK, async () => 
                 .waitFor();
             await page.locator(".total", { hasText: "so far" }).waitFor();
             const before = await page.locator(".total").innerText();
-            await page.locator(".scanned", { hasText: /^1,281,167 looked at$/ }).waitFor();
+            await page
+                .locator(".scanned", { hasText: /^1,281,167 looked at$/ })
+                .waitFor({ timeout: 60_000 });
             await page.locator(".total:not(:has-text('so far'))").waitFor();
             assert.notEqual(await page.locator(".total").innerText(), before);
         });
@@ -313,9 +315,10 @@ test(
                 `#/?codec=png&at=${sample}`,
                 async (page) => {
                     await page.getByText("is not among those found so far").waitFor();
+                    // All that is looked at before takes its time on a machine with much to do.
                     await page
                         .locator(`.tile[data-sample="${sample}"][aria-selected="true"]`)
-                        .waitFor();
+                        .waitFor({ timeout: 60_000 });
                     assert.ok(page.url().endsWith(`at=${sample}`));
                 },
             );
