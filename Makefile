@@ -6,8 +6,11 @@ CARGO ?= cargo
 # The build without C codecs, and for the lints also without stores. The other packages join so that
 # the libraries have the features that they have in the whole workspace: with others Cargo would
 # compile every one of them once more.
-LIGHT = $(addprefix -p fdconvert-,cli codec python store view) --no-default-features
-LIGHT_TESTED = $(LIGHT) -p fdconvert-testkit --features fdconvert-cli/stores,fdconvert-testkit/fault
+LIGHT_CRATES = $(addprefix -p fdconvert-,cli codec store view)
+LIGHT = $(LIGHT_CRATES) -p fdconvert-python --no-default-features
+# The package for Python has no tests that Cargo could run.
+LIGHT_TESTED = $(LIGHT_CRATES) --no-default-features \
+  -p fdconvert-testkit --features fdconvert-cli/stores,fdconvert-testkit/fault
 # The chores, built as `cargo test` builds them: the example brings the features of tests.
 BUILD_XTASK = $(CARGO) build --workspace --bin xtask --example fake_driver
 RUN_XTASK = \$${CARGO_TARGET_DIR:-target}/debug/xtask

@@ -27,7 +27,8 @@ const N_BESIDE: usize = 2;
 const FIRST: [&str; 3] = ["command", "fdconvert_formats", "gpu_emul"];
 
 /// Tests that wait most of their time, for processes, leases, and servers that let them wait: one
-/// at a time they took seven minutes, in two of which a processor worked.
+/// at a time they took seven minutes, in two of which a processor worked. They have two threads a
+/// core: with one a core they were the last program that ran, for a minute.
 const WAITING: &str = "command";
 
 /// Tests within one program that belong to another part than the program: those with one of these
@@ -88,7 +89,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let cores = available_parallelism().map_or(1, NonZero::get);
     shell::each_beside(&programs, N_BESIDE, |program| {
         let heading = format!("     Running {} of {}", program.name, program.folder.display());
-        let n_threads = if program.name == WAITING { cores } else { cores.div_ceil(N_BESIDE) };
+        let is_waiting = program.name == WAITING;
+        let n_threads = if is_waiting { 2 * cores } else { cores.div_ceil(N_BESIDE) };
         let mut command = Command::new(&program.path);
         command.args(program.chosen(options.part).unwrap_or_default());
         command.current_dir(&program.folder).env("RUST_TEST_THREADS", n_threads.to_string());
