@@ -68,7 +68,7 @@ impl Format for Mds {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { layout: Layout::Shards, ..Capabilities::default() }
+        Capabilities { layout: Layout::Shards, counts_last: true, ..Capabilities::default() }
     }
 
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {

@@ -56,7 +56,8 @@ impl Format for Mixed {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { mixes_codecs: true, ..self.wds.capabilities() }
+        // Which samples are in which codec is drawn among all.
+        Capabilities { mixes_codecs: true, counts_last: false, ..self.wds.capabilities() }
     }
 
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {

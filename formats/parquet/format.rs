@@ -40,7 +40,11 @@ impl Format for Parquet {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { max_sample_bytes: Some(MAX_VALUE_BYTES), ..Capabilities::default() }
+        Capabilities {
+            max_sample_bytes: Some(MAX_VALUE_BYTES),
+            counts_last: true,
+            ..Capabilities::default()
+        }
     }
 
     fn with_options(&self, values: &OptionValues) -> Result<Box<dyn Format>> {

@@ -112,6 +112,7 @@ impl Format for Wds {
             names_splits: true,
             // They are in the index.
             entry_points: self.sidecars.contains(&"fdx"),
+            counts_last: true,
             ..Capabilities::default()
         }
     }

@@ -3,8 +3,10 @@
 usage: python check_killed.py WORK [--samples 20000] [--kills 3] [--seed 1]
 
 Arrays as CIFAR-10 has them (32 x 32, ten classes, stored as PNG, in betons as JPEG), a torch dataset,
-and a dataset of Hugging Face's library whose images are JPEGs. Each is packed whole once, and then by
-runs that get SIGKILL at random moments, resumed until one ends. Fails where the files of both differ.
+and a dataset of Hugging Face's library whose images are JPEGs. Each is packed, by `pack`, by a
+`Writer` that knows the number of samples, and by one that does not where the format counts them last,
+whole once, and then by runs that get SIGKILL at random moments, resumed until one ends. Fails where
+the files of both differ.
 Parquet files are made by single runs that begin again; the others resume what is done.
 
 Needs fdconvert, numpy, Pillow, torch and datasets.
@@ -13,6 +15,7 @@ Needs fdconvert, numpy, Pillow, torch and datasets.
 import argparse
 import hashlib
 import io
+import itertools
 import json
 import random
 import shutil
@@ -31,7 +34,7 @@ parser.add_argument("work", type=Path)
 parser.add_argument("--samples", type=int, default=20_000)
 parser.add_argument("--kills", type=int, default=3)
 parser.add_argument("--seed", type=int, default=1)
-parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
+parser.add_argument("--run", nargs=4, help=argparse.SUPPRESS)
 arguments = parser.parse_args()
 
 FORMATS = {
@@ -40,6 +43,7 @@ FORMATS = {
     "mds": {"shard_size": "2MiB"},
     "parquet": {},
 }
+WAYS = ("pack", "Writer, n_samples", "Writer")
 SOURCES = {"arrays": {"encode": "png"}, "torch": {"encode": "png"}, "datasets": {}}
 
 
@@ -82,7 +86,19 @@ def source(kind):
     return datasets.Dataset.from_dict(rows, features=features)
 
 
-def pack(kind, format, out):
+def one_by_one(samples):
+    if isinstance(samples, dict):
+        yield from zip(samples["image"], samples["label"])
+    elif hasattr(samples, "features"):
+        import datasets
+
+        for rows in samples.cast_column("image", datasets.Image(decode=False)).iter(64):
+            yield from zip(rows["image"], rows["label"])
+    else:
+        yield from map(samples.__getitem__, range(len(samples)))
+
+
+def pack(kind, way, format, out):
     import fdconvert
 
     samples = source(kind)
@@ -90,71 +106,89 @@ def pack(kind, format, out):
     options = FORMATS[format] | SOURCES[kind]
     if format == "beton" and options.get("encode") == "png":
         options["encode"] = "jpeg"
-    report = fdconvert.pack(samples, out, format=format, **options)
+    if way == "pack":
+        report = fdconvert.pack(samples, out, format=format, **options)
+    else:
+        options |= {"schema": {"image": "image", "label": "int"}}
+        if way == "Writer, n_samples":
+            options |= {"n_samples": arguments.samples}
+        with fdconvert.Writer(out, format=format, **options) as writer:
+            for image, label in one_by_one(samples):
+                writer.write({"image": image, "label": label})
+            report = writer.close()
     print(json.dumps(report["resumed"]), flush=True)
 
 
-def start(kind, format, out):
+def start(kind, way, format, out):
     command = [sys.executable, __file__, str(arguments.work), "--samples", str(arguments.samples)]
-    command += ["--run", kind, format, str(out)]
+    command += ["--run", kind, way, format, str(out)]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert run.stdout.readline() == "begun\n", f"{kind} to {format} did not begin"
+    assert run.stdout.readline() == "begun\n", f"{kind} to {format} by {way} did not begin"
     return run
 
 
-def hashes(out):
+def hashes(out, notes=True):
+    files = (file for file in sorted(out.rglob("*")) if file.is_file())
+    files = (file for file in files if notes or ".fdconvert" not in file.parts)
     return {
-        str(file.relative_to(out)): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted(out.rglob("*"))
-        if file.is_file()
+        str(file.relative_to(out)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files
     }
 
 
 def main():
     arguments.work.mkdir(parents=True)
     chance = random.Random(arguments.seed)
-    for kind in SOURCES:
-        for format in FORMATS:
-            name = "set" if format in ("wds", "mds") else f"set.{format}"
-            whole, killed = (arguments.work / kind / which / format for which in ("whole", "killed"))
-            for folder in (whole, killed):
-                folder.mkdir(parents=True)
-            run, began = start(kind, format, whole / name), time.monotonic()
-            assert run.wait() == 0, f"{kind} to {format}: exit {run.returncode}"
-            seconds = time.monotonic() - began
-            n_killed, resumed, most = 0, 0, seconds
-            while True:
-                run = start(kind, format, killed / name)
-                if n_killed < arguments.kills:
-                    time.sleep(chance.uniform(0.3, 0.9) * most)
-                    run.send_signal(signal.SIGKILL)
-                said, _ = run.communicate()
-                if run.returncode == 0 and n_killed == 0:
-                    # Faster than the first one: once more, with less time.
-                    shutil.rmtree(killed)
-                    killed.mkdir()
-                    most *= 0.7
-                    continue
-                if run.returncode == 0:
-                    resumed = int(said)
-                    break
-                assert run.returncode == -signal.SIGKILL, f"{kind} to {format}: {run.returncode}"
-                n_killed += 1
-                most *= 0.7
-                if hashes(killed) == hashes(whole):
-                    # Killed behind its last step.
-                    break
-            # What a killed run left beside the output would be a file more.
-            assert hashes(whole) == hashes(killed), f"{kind} to {format}: other files or bytes"
-            print(
-                f"{kind} to {format}: {seconds:.1f} s in one run; {n_killed} kills, "
-                f"{resumed} of {arguments.samples} resumed by the last run, equal files",
-                flush=True,
-            )
+    for kind, way, format in itertools.product(SOURCES, WAYS, FORMATS):
+        # Its samples wait until all are there.
+        if (way, format) != ("Writer", "beton"):
+            check(kind, way, format, chance)
+
+
+def check(kind, way, format, chance):
+    name = "set" if format in ("wds", "mds") else f"set.{format}"
+    whole, killed = (arguments.work / kind / way / which / format for which in ("whole", "killed"))
+    for folder in (whole, killed):
+        folder.mkdir(parents=True)
+    run, began = start(kind, way, format, whole / name), time.monotonic()
+    assert run.wait() == 0, f"{kind} to {format} by {way}: exit {run.returncode}"
+    seconds = time.monotonic() - began
+    n_killed, resumed, most, notes = 0, 0, seconds, True
+    while True:
+        run = start(kind, way, format, killed / name)
+        if n_killed < arguments.kills:
+            time.sleep(chance.uniform(0.3, 0.9) * most)
+            run.send_signal(signal.SIGKILL)
+        said, _ = run.communicate()
+        if run.returncode == 0 and n_killed == 0:
+            # Faster than the first one: once more, with less time.
+            shutil.rmtree(killed)
+            killed.mkdir()
+            most *= 0.7
+            continue
+        if run.returncode == 0:
+            resumed = int(said)
+            break
+        assert run.returncode == -signal.SIGKILL, f"{kind} to {format} by {way}: {run.returncode}"
+        n_killed += 1
+        most *= 0.7
+        # Killed behind its last step; or behind the manifest, after which a Writer refuses the dataset
+        # as complete, whatever notes were not removed any more.
+        notes = way == "pack"
+        if hashes(killed, notes) == hashes(whole, notes):
+            break
+        notes = True
+    # What a killed run left beside the output would be a file more.
+    same = hashes(whole, notes) == hashes(killed, notes)
+    assert same, f"{kind} to {format} by {way}: other files or bytes"
+    print(
+        f"{kind} to {format} by {way}: {seconds:.1f} s in one run; {n_killed} kills, "
+        f"{resumed} of {arguments.samples} resumed by the last run, equal files",
+        flush=True,
+    )
 
 
 if arguments.run:
-    kind, format, out = arguments.run
-    pack(kind, format, Path(out))
+    kind, way, format, out = arguments.run
+    pack(kind, way, format, Path(out))
 else:
     main()

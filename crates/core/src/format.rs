@@ -151,6 +151,9 @@ pub struct Capabilities {
     pub entry_points: bool,
     /// Not samples, only what they are made by: [`create`](Format::create) refuses.
     pub formulas_only: bool,
+    /// A file does not begin with how many samples there are: they may turn out to be fewer than were
+    /// planned, and the bytes are those of a plan that knew.
+    pub counts_last: bool,
 }
 
 /// One on-disk layout. A value of the implementing type carries the layout's options.

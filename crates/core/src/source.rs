@@ -18,11 +18,30 @@ pub trait Source: Send + Sync {
         self.len() == 0
     }
 
+    /// Number of samples, from the first on, that can be read before the plan is made, which looks at
+    /// no others. The default is all of them; sources that are fed while they are packed have fewer.
+    fn n_ready(&self) -> u64 {
+        self.len()
+    }
+
+    /// Returns whether [`len`](Self::len) is only a bound: how many samples there are turns out when
+    /// they are read, one after another.
+    fn is_open(&self) -> bool {
+        false
+    }
+
+    /// Number of samples of an [open](Self::is_open) source, when it is known; `None` before that, and
+    /// for all others.
+    fn end(&self) -> Option<u64> {
+        None
+    }
+
     /// Sample `index`, the same on every call.
     ///
     /// # Errors
     /// `Sample` when this one is bad and the others may be fine; `Io` or `Corrupt` when the
-    /// dataset as a whole is; `Usage` when `index` is not below [`len`](Self::len).
+    /// dataset as a whole is; `Usage` when `index` is not below [`len`](Self::len), or
+    /// below the [end](Self::end) of an open source.
     fn read(&self, index: u64) -> Result<Sample<Image>>;
 
     /// Returns whether the source reads samples sooner that are [announced](Self::read_ahead).

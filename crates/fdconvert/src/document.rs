@@ -79,7 +79,7 @@ impl Samples {
             "checked_seconds": report.checked.time.as_secs_f64(),
             "skipped": report.skipped,
             "ignored": dataset.source.left_out(),
-            "left_out": dataset.source.len().saturating_sub(dataset.plan.len()),
+            "left_out": self.n_left_out(),
             "missing_keys": self.missing_keys(),
             "splits": splits,
             "source_splits": split_names(&dataset.source.splits()),
@@ -107,6 +107,15 @@ impl Samples {
                 document(what, fields)
             }
             _ => document(what, Map::new()),
+        }
+    }
+
+    /// Samples of the source that are not planned.
+    fn n_left_out(&self) -> u64 {
+        let dataset = self.dataset();
+        match dataset.source.is_open() {
+            true => 0,
+            false => dataset.source.len().saturating_sub(dataset.plan.len()),
         }
     }
 

@@ -101,6 +101,35 @@ impl Pack {
         Ok(())
     }
 
+    /// Returns whether all samples are packed, in the order of their source: none is chosen, shuffled or
+    /// looked at before. Such a source can be fed while it is packed; only its
+    /// [first samples](Source::n_ready) have to be there.
+    #[must_use]
+    pub fn takes_samples_as_they_come(&self) -> bool {
+        let options = &self.options;
+        let chooses = options.keys.is_some()
+            || options.r#where.is_some()
+            || options.dedup.is_some()
+            || options.sample.is_some()
+            || !options.select.is_empty()
+            || !options.select_labels.is_empty()
+            || !options.select_splits.is_empty();
+        // A ratio is drawn among all samples, or measured.
+        let arranges = options.shuffle || !options.split.is_empty() || options.ratio.is_some();
+        !chooses && !arranges && !self.dry
+    }
+
+    /// Returns whether samples may be packed as they come also where their number is not known before
+    /// the last one: their source is [open](Source::is_open). It takes a format that counts samples
+    /// last, nothing that divides them evenly, and an output that replaces none.
+    #[must_use]
+    pub fn takes_any_number(&self) -> bool {
+        let divides = self.options.shards.is_some() || self.options.shards_multiple_of > 1;
+        let settings = Settings::new(&self.options, None, Some(&self.out));
+        let counts_last = settings.is_ok_and(|it| it.format.capabilities().counts_last);
+        counts_last && !divides && !self.how.overwrite && self.takes_samples_as_they_come()
+    }
+
     /// The codec that an image becomes which is `stored` as such in the source, or that is made of
     /// pixels: for sources that have to name their samples. Where only the image decides, the
     /// likely one. Raw pixels count as PNG, which they are unpacked as.

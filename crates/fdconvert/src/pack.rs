@@ -41,7 +41,7 @@ pub struct Pack {
     pub(crate) options: PackOptions,
     pub(crate) how: How,
     listing_cache: Option<PathBuf>,
-    dry: bool,
+    pub(crate) dry: bool,
     unpacks: bool,
 }
 
@@ -440,7 +440,9 @@ impl Samples {
         let out = out.to_owned();
         let mut samples =
             Self { paths, source, plan, settings, jpeg_index, out, how, unpacks: false };
-        if samples.settings.plan.only_split.is_some() && !samples.how.overwrite {
+        // What is packed as it comes was not before that.
+        let may_be_older = !samples.how.overwrite && !samples.source.is_open();
+        if samples.settings.plan.only_split.is_some() && may_be_older {
             let before = splits::as_begun_before(&samples.dataset())?;
             samples.plan = before.unwrap_or(samples.plan);
         }

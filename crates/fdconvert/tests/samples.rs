@@ -2,13 +2,17 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fdconvert::{
-    DiffOptions, Error, FieldSpec, Image, Kind, OnError, Pack, PackOptions, Pixels, Result, Sample,
-    SampleSpool, Schema, Source, SpooledSamples, Value, diff, fingerprint_of,
+    ByteCount, Cancel, Context, DiffOptions, Error, FieldSpec, Image, Kind, OnError, Pack,
+    PackOptions, Pixels, Prepared, Result, Sample, SampleSpool, Schema, Source, SpooledSamples,
+    Value, diff, fingerprint_of,
 };
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Squares in two classes; sample 3 cannot be read.
@@ -158,4 +162,94 @@ fn samples_that_do_not_fit_leave_a_spool_as_it_was() {
     assert_eq!((spool.len(), spool.read(0).unwrap().values.len()), (1, 3));
     assert!(spool.read(1).is_err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// Squares that come one after another: the first ten are there when the plan is made.
+struct Coming {
+    squares: Arc<Squares>,
+    is_planned: AtomicBool,
+}
+
+impl Source for Coming {
+    fn schema(&self) -> &Schema {
+        self.squares.schema()
+    }
+
+    fn len(&self) -> u64 {
+        self.squares.len()
+    }
+
+    fn n_ready(&self) -> u64 {
+        10
+    }
+
+    fn read(&self, index: u64) -> Result<Sample<Image>> {
+        assert!(index < 10 || self.is_planned.load(Ordering::SeqCst), "{index} is not there yet");
+        self.squares.read(index)
+    }
+
+    fn key(&self, index: u64) -> String {
+        self.squares.key(index)
+    }
+
+    fn name(&self) -> String {
+        self.squares.name()
+    }
+
+    fn fingerprint(&self) -> [u8; 16] {
+        self.squares.fingerprint()
+    }
+}
+
+#[test]
+fn a_plan_looks_at_samples_that_are_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    for (format, quality) in [("beton", 90), ("wds", 90), ("mds", 90), ("parquet", 90)] {
+        let squares = Squares::new(false);
+        let coming = Arc::new(Coming { squares, is_planned: AtomicBool::new(false) });
+        let out = folder.path().join(format);
+        let options = PackOptions::default().format(format).jpeg_quality(quality);
+        let sharded = matches!(format, "wds" | "mds");
+        let options = if sharded { options.shard_size(ByteCount(4000)) } else { options };
+        let pack = Pack::from_source(coming.clone(), &out).options(options).threads(4);
+        assert!(pack.takes_samples_as_they_come());
+        let cancel = Cancel::default();
+        let context = Context { cancel: &cancel, progress: &() };
+        let Prepared::Samples(samples) = pack.prepare(context).unwrap() else { panic!("{format}") };
+        assert!(!sharded || samples.dataset().plan.shards.len() > 1, "{format}");
+        coming.is_planned.store(true, Ordering::SeqCst);
+        assert_eq!(samples.run(context).unwrap().samples, 40, "{format}");
+    }
+}
+
+#[test]
+fn what_looks_at_all_samples_first_does_not_take_them_as_they_come() {
+    let takes = |options: PackOptions| {
+        let pack = Pack::from_source(Squares::new(false), "x.beton").options(options);
+        pack.takes_samples_as_they_come()
+    };
+    let options = PackOptions::default;
+    assert!(takes(options().max_side(8).jpeg_quality(90).seed(3).shards(2)));
+    assert!(
+        !Pack::from_source(Squares::new(false), "x.beton").dry(true).takes_samples_as_they_come()
+    );
+    let others = [
+        options().shuffle(true),
+        options().keys(PathBuf::from("keys.txt")),
+        options().r#where("label == 1"),
+        options().select(3..9),
+        options().select_label("dark"),
+        options().select_split("train"),
+        PackOptions::from_json(object(r#"{"split": ["train=0.5", "val=0.5"]}"#)).unwrap(),
+        PackOptions::from_json(object(r#"{"sample": "50%"}"#)).unwrap(),
+        PackOptions::from_json(object(r#"{"dedup": "exact"}"#)).unwrap(),
+        PackOptions::from_json(object(r#"{"ratio": 0.5}"#)).unwrap(),
+    ];
+    for options in others {
+        assert!(!takes(options.clone()), "{options:?}");
+    }
+}
+
+fn object(text: &str) -> serde_json::Map<String, serde_json::Value> {
+    serde_json::from_str(text).unwrap()
 }

@@ -25,6 +25,7 @@ mod failure;
 mod finished;
 mod keys;
 mod mixture;
+mod open;
 mod ordered;
 mod own_splits;
 mod pack;

@@ -1,6 +1,6 @@
 use crate::{
     Cancel, Dataset, Part, Report, ahead, entry_points, entry_points::Made, failure::Failure,
-    finished::Finished, ordered::ordered, replacing::Replacing, tally::Tally,
+    finished::Finished, open, ordered::ordered, replacing::Replacing, tally::Tally,
 };
 use fdconvert_codec::{Nanos, Notes, Policy, Worker};
 use fdconvert_core::{
@@ -100,6 +100,7 @@ pub fn pack(
     observer: &mut dyn Observer,
 ) -> Result<Report> {
     check(dataset)?;
+    open::check_run(dataset, run)?;
     let began = Instant::now();
     if run.overwrite {
         refuse_leftovers(dataset)?;
@@ -111,7 +112,7 @@ pub fn pack(
     let shards = dataset.plan.shards.iter().enumerate().filter(|(number, _)| mine(*number));
     let shards: Vec<&Shard> = shards.map(|(_, shard)| shard).collect();
     let planned = shards.iter().map(|shard| shard.samples.end - shard.samples.start).sum();
-    observer.begin(planned);
+    observer.begin(if dataset.source.is_open() { 0 } else { planned });
     let stop = || cancel.is_cancelled();
     let filling = Filling { dataset, run, pool: pool.as_ref(), stop: &stop };
     let replacing = Replacing::begin(dataset, run, &identity)?;
@@ -121,14 +122,16 @@ pub fn pack(
         for (at, &shard) in shards.iter().enumerate() {
             let began = Instant::now();
             let left = shards.get(at..).unwrap_or_default();
-            match if replacing.resumes() { finished.next(left)? } else { None } {
+            let part = match if replacing.resumes() { finished.next(left)? } else { None } {
                 Some(summary) => {
+                    let part = open::finished_part(dataset, shard, &summary)?;
                     tally.checked.bytes += summary.bytes;
                     tally.checked.time += began.elapsed();
-                    let n_samples = shard.samples.end - shard.samples.start;
+                    let n_samples = part.samples.end - part.samples.start;
                     observer.resumed(n_samples);
                     tally.resumed += n_samples;
-                    tally.shards.push((shard.clone(), summary));
+                    tally.shards.push((part.clone(), summary));
+                    part
                 }
                 None => {
                     let out = dataset.shard_out(shard);
@@ -136,26 +139,36 @@ pub fn pack(
                     let writer = dataset.format.create(&request)?;
                     let filled = filling.fill(shard, writer, observer, &mut tally)?;
                     committing.wait(&mut tally)?;
+                    let part = open::filled_part(dataset, shard);
+                    if part.samples.is_empty() {
+                        break;
+                    }
                     observer.committing();
                     let replacing = &replacing;
-                    committing.start(scope, shard, move || {
+                    committing.start(scope, &part, move || {
                         replacing.withdraw()?;
                         filled.finish().map(Some)
                     });
+                    part
                 }
+            };
+            if part.samples.end < shard.samples.end {
+                break;
             }
         }
         committing.wait(&mut tally)
     })?;
+    open::check_end(dataset)?;
     // Shards that were there already came in between.
     tally.shards.sort_by_key(|(shard, _)| shard.samples.start);
+    open::number(dataset, &mut tally.shards);
     if run.part.is_none() {
         let began = Instant::now();
         dataset.complete(&tally.shards)?;
         tally.stages.commit += began.elapsed();
     }
     let mut report = tally.into_report(dataset.jpeg_index.is_some());
-    report.planned = planned;
+    report.planned = dataset.source.end().unwrap_or(planned);
     report.elapsed = began.elapsed();
     Ok(report)
 }
@@ -262,8 +275,14 @@ impl Filling<'_> {
             packed
         };
         let mut position = range.start;
+        let mut has_ended = false;
         let mut consume = |packed: Result<Packed>| -> Result<()> {
             if (self.stop)() {
+                return Err(Error::Cancelled);
+            }
+            if packed.is_err() && open::has_ended(dataset, position) {
+                // Nothing is wrong; the threads that work are to stop.
+                has_ended = true;
                 return Err(Error::Cancelled);
             }
             let began = Instant::now();
@@ -287,10 +306,11 @@ impl Filling<'_> {
             position += 1;
             Ok(())
         };
-        match self.pool {
+        let packed = match self.pool {
             None => {
                 let mut worker = Worker::default();
-                range.into_iter().try_for_each(|i| consume(pack(&mut worker, i)))?;
+                let mut range = range.into_iter();
+                range.try_for_each(|i| consume(pack(&mut worker, i))).map(|()| None)
             }
             Some(pool) => {
                 let waits = ordered(
@@ -301,10 +321,18 @@ impl Filling<'_> {
                     pack,
                     |packed| packed.as_ref().map_or(0, |packed| packed.bytes_stored),
                     consume,
-                )?;
+                );
+                waits.map(Some)
+            }
+        };
+        match packed {
+            Ok(None) => {}
+            Ok(Some(waits)) => {
                 tally.stages.workers_waited += waits.workers;
                 tally.stages.writer_waited += waits.consumer;
             }
+            Err(Error::Cancelled) if has_ended => open::check_resumed(dataset, first)?,
+            Err(error) => return Err(error),
         }
         tally.resumed += resumed;
         Ok(writer)

@@ -84,6 +84,7 @@ impl Plan {
         request: &PlanRequest,
     ) -> Result<Self> {
         policy.check_format(format)?;
+        crate::open::check_plan(source, policy, format, request)?;
         let mut order = request.selection.apply(source, &request.select_splits)?;
         if let Some(seed) = request.shuffle {
             let mut indices = order.unwrap_or_else(|| (0..source.len()).collect());
@@ -196,7 +197,9 @@ fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan
     // Images of several parts, such as `left.png`: all of it is the extension.
     let image = source.schema().first_image().and_then(|image| members.get(image)?.clone());
     let dotted = image.filter(|name| name.contains('.'));
-    for position in 0..plan.len() {
+    // Of an open source those that are there speak for all.
+    let n_samples = if source.is_open() { source.n_ready().min(plan.len()) } else { plan.len() };
+    for position in 0..n_samples {
         let index = plan.source_index(position);
         codec.see(stored_codec(source.codec_hint(index), policy, format));
         let key = source.key(index);
@@ -211,7 +214,7 @@ fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan
         }
     }
     let (codec, extension) = (codec.value(), extension.value());
-    let distinct_stems = extension.is_none() && has_distinct_stems(source, plan);
+    let distinct_stems = extension.is_none() && has_distinct_stems(source, plan, n_samples);
     if members.iter().all(Option::is_none) {
         members.clear();
     }
@@ -220,8 +223,8 @@ fn common(source: &dyn Source, policy: &Policy, format: &dyn Format, plan: &Plan
 
 /// Returns whether no two keys differ only in the extension of an image. Takes eight bytes for each
 /// sample; a collision of hashes costs nothing but extensions that keys could have lost.
-fn has_distinct_stems(source: &dyn Source, plan: &Plan) -> bool {
-    let positions = 0..plan.len();
+fn has_distinct_stems(source: &dyn Source, plan: &Plan, n_samples: u64) -> bool {
+    let positions = 0..n_samples;
     let hash = |position| {
         let key = source.key(plan.source_index(position));
         xxh3_64(Codec::strip_extension(&key).unwrap_or(&key).as_bytes())

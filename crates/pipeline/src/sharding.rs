@@ -7,6 +7,9 @@ use std::ops::Range;
 /// Images that are encoded to learn how large they become when that is not known otherwise.
 const PROBED: u64 = 64;
 
+/// Shards that are planned where the number of samples is not known: with those of 256 MiB, 16 TiB.
+const MOST_OPEN: u64 = 1 << 16;
+
 /// Division of a split into shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sharding {
@@ -52,6 +55,9 @@ impl Sharding {
         range: Range<u64>,
         split: Option<&String>,
     ) -> Result<Vec<Range<u64>>> {
+        if how.source.is_open() {
+            return self.cut_open(how, &range);
+        }
         let n_samples = range.end - range.start;
         let n_shards = match self.by {
             ShardBy::Count(0) => return Err(Error::usage(named::SHARD_COUNT, "give 1 or more")),
@@ -93,6 +99,26 @@ impl Sharding {
             return Err(Error::usage(option, what));
         }
         Ok(equal(&range, n_shards))
+    }
+
+    /// [`cut`](Self::cut) where the range may end sooner: into shards that are filled one after
+    /// another, more of them than there will be.
+    fn cut_open(&self, how: &Measure<'_>, range: &Range<u64>) -> Result<Vec<Range<u64>>> {
+        let unknown = "it takes the number of samples, which is not known here";
+        if self.multiple_of > 1 {
+            return Err(Error::usage(named::SHARDS_MULTIPLE_OF, unknown));
+        }
+        let count = match self.by {
+            ShardBy::Number(_) => return Err(Error::usage(named::SHARDS, unknown)),
+            ShardBy::Count(0) => return Err(Error::usage(named::SHARD_COUNT, "give 1 or more")),
+            ShardBy::Bytes(0) => {
+                return Err(Error::usage(named::SHARD_SIZE, "give 1 byte or more"));
+            }
+            ShardBy::Count(count) => count,
+            ShardBy::Bytes(bytes) => (bytes / how.mean(range)?).max(1),
+        };
+        let end = range.end.min(range.start.saturating_add(count.saturating_mul(MOST_OPEN)));
+        Ok(by_count(&(range.start..end), count).collect())
     }
 }
 
@@ -148,7 +174,8 @@ impl Measure<'_> {
     fn mean(&self, range: &Range<u64>) -> Result<u64> {
         let mut worker = Worker::default();
         let (mut n_good, mut total) = (0, 0);
-        let n_samples = range.end - range.start;
+        // A source that is not ready as a whole is packed in its own order, as one split.
+        let n_samples = (range.end - range.start).min(self.source.n_ready());
         let n_probed = n_samples.min(PROBED);
         for n in 0..n_probed {
             // Evenly spread, so that the plan does not depend on chance.

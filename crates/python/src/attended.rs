@@ -1,22 +1,30 @@
 //! Work on a thread of its own, while Python's thread listens: to Ctrl-C, for the caller who wants
 //! to know how far it is, and to requests that only Python can answer.
-use crate::desk::{Desk, Next};
-use fdconvert::{Cancel, Error, Image, Observer, Progress, Result, Sample, Skipped, Stage, Steps};
+use crate::desk::{Desk, Fetched, Next, Offered};
+use fdconvert::{Cancel, Error, Observer, Progress, Result, Skipped, Stage, Steps};
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::Value;
 use std::{
-    io,
+    collections::VecDeque,
+    io, mem,
     panic::resume_unwind,
+    process,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 /// Longest time that Ctrl-C and the progress callback may have to wait.
 const POLL: Duration = Duration::from_millis(100);
+
+/// Samples that are there before the threads that wait for them are woken: to wake one takes longer
+/// than to fetch a small sample.
+pub(crate) const N_AT_ONCE: usize = 64;
+/// Time after which they are woken for fewer.
+pub(crate) const HELD: Duration = Duration::from_millis(1);
 
 /// Does `work` and returns what it comes to. It may ask for samples at the desk that it is given;
 /// `fetch` answers: it is given the sample's position, and up to `n_coming` of samples that will be
@@ -30,67 +38,191 @@ pub(crate) fn attended(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Meter, &Arc<Desk>) -> Result<Value> + Send + 'static,
     n_coming: usize,
-    mut fetch: impl FnMut(u64, &[u64]) -> PyResult<Result<Sample<Image>>>,
+    fetch: impl FnMut(u64, &[u64]) -> PyResult<Fetched>,
 ) -> PyResult<Result<Value>> {
-    let meter = Arc::new(Meter::default());
-    let desk = Arc::new(Desk::default());
-    // The work has a thread of its own, because signals only reach Python code in this one.
-    let work = {
-        let (meter, desk) = (Arc::clone(&meter), Arc::clone(&desk));
-        move || desk.finish(in_pool(|| work(&meter, &desk)))
-    };
-    let worker = thread::Builder::new().name("fdconvert".into()).spawn(work)?;
-    let mut shown = None;
-    let mut show = |always: bool| {
-        let now = meter.read();
+    Work::begin(work)?.attend(py, progress, n_coming, fetch)
+}
+
+/// Work that has begun. It is stopped, and waited for, when this is dropped.
+pub(crate) struct Work {
+    meter: Arc<Meter>,
+    desk: Arc<Desk>,
+    worker: Option<JoinHandle<()>>,
+    /// Process that has the thread.
+    process: u32,
+    /// What the progress callback was told last.
+    shown: Option<(u64, u64)>,
+    looked: Instant,
+}
+
+impl Work {
+    pub(crate) fn begin(
+        work: impl FnOnce(&Meter, &Arc<Desk>) -> Result<Value> + Send + 'static,
+    ) -> PyResult<Self> {
+        let meter = Arc::new(Meter::default());
+        let desk = Arc::new(Desk::default());
+        // The work has a thread of its own, because signals only reach Python code in this one.
+        let work = {
+            let (meter, desk) = (Arc::clone(&meter), Arc::clone(&desk));
+            move || desk.finish(in_pool(|| work(&meter, &desk)))
+        };
+        let worker = Some(thread::Builder::new().name("fdconvert".into()).spawn(work)?);
+        let (process, looked) = (process::id(), Instant::now());
+        Ok(Self { meter, desk, worker, process, shown: None, looked })
+    }
+
+    /// Returns whether this is a process that was forked off the one that began the work: it has no
+    /// thread that does it, and locks may be held by one that it does not have.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.process != process::id()
+    }
+
+    /// Gives the work samples, of which `first` is the number of the first one, when it has come to
+    /// them; false when it has ended with an error, which [`attend`](Self::attend) then returns.
+    ///
+    /// # Errors
+    /// The exception of Ctrl-C or of `progress`.
+    pub(crate) fn give(
+        &mut self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+        first: &mut u64,
+        samples: &mut VecDeque<Fetched>,
+    ) -> PyResult<bool> {
+        let desk = Arc::clone(&self.desk);
+        let mut offered = desk.offer(first, samples, Duration::ZERO);
+        while offered == Offered::Early {
+            let has_ended = self.has_ended();
+            offered = py.detach(|| desk.offer(first, samples, POLL));
+            py.check_signals()?;
+            self.look(progress)?;
+            // Without a result: by a panic.
+            if has_ended && offered == Offered::Early {
+                return Ok(false);
+            }
+        }
+        self.look(progress)?;
+        Ok(offered == Offered::Taken)
+    }
+
+    /// Tells the meter how many samples there are so far, where nothing else does.
+    pub(crate) fn count(&self, n_samples: u64) {
+        self.meter.total.store(n_samples, Ordering::Relaxed);
+    }
+
+    /// Tells the work that there are so many samples, all of which it was given.
+    pub(crate) fn end_at(&self, n_samples: u64) {
+        self.count(n_samples);
+        self.desk.end_at(n_samples);
+    }
+
+    /// Answers what the work asks until it is done.
+    pub(crate) fn attend(
+        mut self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+        n_coming: usize,
+        fetch: impl FnMut(u64, &[u64]) -> PyResult<Fetched>,
+    ) -> PyResult<Result<Value>> {
+        let result = self.answer(py, progress, n_coming, fetch);
+        if result.is_err() {
+            self.meter.cancel.cancel();
+        }
+        // What it comes to after an exception is no longer asked for.
+        if let Err(panic) = py.detach(|| self.join()) {
+            resume_unwind(panic);
+        }
+        let result = result?;
+        if result.is_ok() {
+            self.show(progress, true)?;
+        }
+        Ok(result)
+    }
+
+    fn answer(
+        &mut self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+        n_coming: usize,
+        mut fetch: impl FnMut(u64, &[u64]) -> PyResult<Fetched>,
+    ) -> PyResult<Result<Value>> {
+        let desk = Arc::clone(&self.desk);
+        let mut fetched: Vec<(u64, Fetched)> = Vec::new();
+        let mut began = Instant::now();
+        loop {
+            let next = match fetched.is_empty() {
+                true => py.detach(|| desk.next(POLL, n_coming)),
+                false => desk.next(Duration::ZERO, n_coming),
+            };
+            match next {
+                Next::Done(result) => return Ok(result),
+                Next::Fetch(index, coming) => {
+                    if fetched.is_empty() {
+                        began = Instant::now();
+                    }
+                    fetched.push((index, fetch(index, &coming)?));
+                    if fetched.len() >= N_AT_ONCE || began.elapsed() >= HELD {
+                        desk.answer(fetched.drain(..));
+                    }
+                }
+                Next::Nothing if !fetched.is_empty() => desk.answer(fetched.drain(..)),
+                // It may have ended since, with a result or by a panic.
+                Next::Nothing if self.has_ended() => {
+                    return match desk.next(Duration::ZERO, 0) {
+                        Next::Done(result) => Ok(result),
+                        _ => Err(PyRuntimeError::new_err("the work left no result")),
+                    };
+                }
+                Next::Nothing => {}
+            }
+            py.check_signals()?;
+            self.look(progress)?;
+        }
+    }
+
+    /// Calls `progress` if it is time.
+    fn look(&mut self, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        if self.looked.elapsed() < POLL {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        self.show(progress, false)
+    }
+
+    fn show(&mut self, progress: Option<&Bound<'_, PyAny>>, always: bool) -> PyResult<()> {
+        let now = self.meter.read();
         match progress {
-            Some(progress) if shown != Some(now) && (always || now.1 > 0) => {
-                shown = Some(now);
+            Some(progress) if self.shown != Some(now) && (always || now.1 > 0) => {
+                self.shown = Some(now);
                 progress.call1(now).map(drop)
             }
             _ => Ok(()),
         }
-    };
-    let mut looked = Instant::now();
-    let ended = loop {
-        let answered = match py.detach(|| desk.next(POLL, n_coming)) {
-            Next::Done(result) => break Ok(result),
-            Next::Fetch(index, coming) => {
-                fetch(index, &coming).map(|sample| desk.answer(index, sample))
-            }
-            // It may have ended since, with a result or by a panic.
-            Next::Nothing if worker.is_finished() => match desk.next(Duration::ZERO, 0) {
-                Next::Done(result) => break Ok(result),
-                _ => break Err(PyRuntimeError::new_err("the work left no result")),
-            },
-            Next::Nothing => Ok(()),
-        };
-        let mut look = || -> PyResult<()> {
-            py.check_signals()?;
-            if looked.elapsed() < POLL {
-                return Ok(());
-            }
-            looked = Instant::now();
-            show(false)
-        };
-        if let Err(error) = answered.and_then(|()| look()) {
-            break Err(error);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.worker.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Waits for the thread: one that is still ending would be missing in a child that is forked
+    /// now.
+    fn join(&mut self) -> thread::Result<()> {
+        self.desk.close();
+        self.worker.take().map_or(Ok(()), JoinHandle::join)
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if self.is_foreign() {
+            // The system knows no such thread here.
+            mem::forget(self.worker.take());
+        } else if self.worker.is_some() {
+            self.meter.cancel.cancel();
+            // What it comes to is no longer asked for.
+            let _ = self.join();
         }
-    };
-    if ended.is_err() {
-        meter.cancel.cancel();
     }
-    desk.close();
-    // A thread that is still ending would be missing in a child that is forked now. What it comes
-    // to after an exception is no longer asked for.
-    if let Err(panic) = py.detach(|| worker.join()) {
-        resume_unwind(panic);
-    }
-    let result = ended?;
-    if result.is_ok() {
-        show(true)?;
-    }
-    Ok(result)
 }
 
 /// The work, with threads that end with it: those of Rayon's global pool would be missing in a

@@ -1,12 +1,13 @@
 //! Where threads of Rust ask Python's thread for samples, and find its answers.
 //!
 //! Samples that will be asked for are announced, and fetched while nothing else is to be done, so
-//! that a thread mostly finds its sample there and does not wait.
+//! that a thread mostly finds its sample there and does not wait. Where Python's thread has samples
+//! one after another, it offers them, and waits until they are announced.
 use fdconvert::Result;
-use fdconvert_core::{Ahead, Error, Image, Sample};
-use serde_json::Value;
+use fdconvert_core::{Ahead, Error, Image, Sample, Value};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
+    mem,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -28,11 +29,17 @@ struct State {
     wanted: VecDeque<u64>,
     /// Samples that will be wanted, in about this order.
     coming: VecDeque<u64>,
-    /// The one that Python's thread is at.
-    at: Option<u64>,
-    answers: BTreeMap<u64, Result<Sample<Image>>>,
-    result: Option<Result<Value>>,
+    /// Those that Python's thread has taken, and not answered yet.
+    taken: Vec<u64>,
+    answers: BTreeMap<u64, Fetched>,
+    /// Bytes of the answers.
+    answer_bytes: u64,
+    result: Option<Result<serde_json::Value>>,
     is_closed: bool,
+    /// Samples before this one were announced or asked for, or are not needed.
+    end: u64,
+    /// Number of samples that come one after another, when it turned out.
+    n_samples: Option<u64>,
 }
 
 impl State {
@@ -45,6 +52,69 @@ impl State {
         }
         Some(index)
     }
+
+    fn put(&mut self, index: u64, sample: Fetched) {
+        self.answer_bytes += sample.as_ref().map_or(0, bytes_of);
+        self.answers.insert(index, sample);
+    }
+
+    fn remove(&mut self, index: u64) -> Option<Fetched> {
+        let sample = self.answers.remove(&index)?;
+        let bytes = sample.as_ref().map_or(0, bytes_of);
+        self.answer_bytes = self.answer_bytes.saturating_sub(bytes);
+        Some(sample)
+    }
+
+    /// Takes of samples that begin with `first` those that are needed, and drops those that are not;
+    /// leaves those that may be later, or are too much. Returns whether one was waited for.
+    fn take(&mut self, first: &mut u64, samples: &mut VecDeque<Fetched>) -> bool {
+        let mut is_awaited = false;
+        while *first < self.end
+            && (self.answer_bytes < MOST_BYTES || self.awaited.contains(first))
+            && let Some(sample) = samples.pop_front()
+        {
+            let index = mem::replace(first, *first + 1);
+            let coming = self.coming.iter().position(|coming| *coming == index);
+            let is_coming = coming.and_then(|place| self.coming.remove(place)).is_some();
+            let wanted = self.wanted.iter().position(|wanted| *wanted == index);
+            let is_wanted = wanted.and_then(|place| self.wanted.remove(place)).is_some();
+            if is_coming || is_wanted {
+                self.put(index, sample);
+                is_awaited |= self.awaited.contains(&index);
+            }
+        }
+        is_awaited
+    }
+}
+
+/// Bytes of samples that are offered and may wait to be asked for, however small they were thought.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Bytes of a sample in memory, about.
+pub(crate) fn bytes_of(sample: &Sample<Image>) -> u64 {
+    let bytes = sample.values.iter().map(|value| match value {
+        Value::Image(Image::Encoded(image)) => image.bytes.len(),
+        Value::Image(Image::Pixels(pixels)) => pixels.data.len(),
+        Value::Image(Image::Bilevel(image)) => image.bits.len(),
+        Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes.len(),
+        Value::Text(text) => text.len(),
+        _ => size_of::<u64>(),
+    });
+    (size_of::<Sample<Image>>() + bytes.sum::<usize>()) as u64
+}
+
+/// A sample, or why there is none.
+pub(crate) type Fetched = Result<Sample<Image>>;
+
+/// What became of samples that were offered.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// They were taken.
+    Taken,
+    /// Some were not announced yet, or too much is there.
+    Early,
+    /// The work has ended with an error.
+    Failed,
 }
 
 /// Next task of Python's thread.
@@ -52,7 +122,7 @@ pub(crate) enum Next {
     /// Fetch this sample. The others will be asked for next, in about their order.
     Fetch(u64, Vec<u64>),
     /// End: the work is done.
-    Done(Result<Value>),
+    Done(Result<serde_json::Value>),
     /// Look around, as nothing is asked.
     Nothing,
 }
@@ -62,18 +132,28 @@ impl Desk {
     ///
     /// # Errors
     /// What that says; `Cancelled` when it does not listen any more.
-    pub(crate) fn ask(&self, index: u64) -> Result<Sample<Image>> {
+    pub(crate) fn ask(&self, index: u64) -> Fetched {
         let mut state = self.state();
         loop {
-            if let Some(answer) = state.answers.remove(&index) {
+            let was_full = state.answer_bytes >= MOST_BYTES;
+            if let Some(answer) = state.remove(index) {
                 state.awaited.remove(&index);
+                if was_full {
+                    self.asked.notify_one();
+                }
                 return answer;
             }
             if state.is_closed {
                 return Err(Error::Cancelled);
             }
-            if state.at != Some(index) && !state.wanted.contains(&index) {
+            if let Some(n_samples) = state.n_samples.filter(|n| *n <= index) {
+                state.awaited.remove(&index);
+                let what = format!("{index} is not below {n_samples}, the number of samples");
+                return Err(Error::usage("index", what));
+            }
+            if !state.taken.contains(&index) && !state.wanted.contains(&index) {
                 state.wanted.push_back(index);
+                state.end = state.end.max(index + 1);
                 self.asked.notify_one();
             }
             state.awaited.insert(index);
@@ -83,7 +163,12 @@ impl Desk {
 
     /// Announces samples; what is not asked for is forgotten when the result is dropped.
     pub(crate) fn announce(self: &Arc<Self>, indices: &[u64]) -> Ahead {
-        self.state().coming.extend(indices);
+        let mut state = self.state();
+        let n_samples = state.n_samples.unwrap_or(u64::MAX);
+        state.coming.extend(indices.iter().filter(|index| **index < n_samples));
+        let end = indices.iter().max().map_or(0, |last| last + 1);
+        state.end = state.end.max(end);
+        drop(state);
         self.asked.notify_one();
         let mut ahead = Ahead::default();
         ahead
@@ -100,7 +185,7 @@ impl Desk {
                 return Next::Done(result);
             }
             if let Some(index) = state.next_index() {
-                state.at = Some(index);
+                state.taken.push(index);
                 return Next::Fetch(index, state.coming.iter().take(n_coming).copied().collect());
             }
             let waited = self.asked.wait_timeout(state, at_most);
@@ -112,21 +197,73 @@ impl Desk {
         }
     }
 
-    /// Answers with a sample, or why there is none.
-    pub(crate) fn answer(&self, index: u64, sample: Result<Sample<Image>>) {
+    /// Answers with samples by their numbers, all that were taken.
+    pub(crate) fn answer(&self, samples: impl IntoIterator<Item = (u64, Fetched)>) {
         let mut state = self.state();
-        state.at = None;
-        state.answers.insert(index, sample);
+        state.taken.clear();
+        for (index, sample) in samples {
+            state.put(index, sample);
+        }
         // Threads that wait for others would wake for nothing.
-        let is_awaited = state.awaited.contains(&index);
+        let is_awaited = state.awaited.iter().any(|index| state.answers.contains_key(index));
         drop(state);
         if is_awaited {
             self.answered.notify_all();
         }
     }
 
+    /// Offers samples, of which `first` is the number of the first one, in the order in which they are
+    /// asked for; what is taken is removed. Waits for so long at most.
+    pub(crate) fn offer(
+        &self,
+        first: &mut u64,
+        samples: &mut VecDeque<Fetched>,
+        at_most: Duration,
+    ) -> Offered {
+        let mut state = self.state();
+        loop {
+            match &state.result {
+                Some(Err(_)) => return Offered::Failed,
+                // An interrupted run had stored all that come.
+                Some(Ok(_)) => state.end = u64::MAX,
+                None => {}
+            }
+            // Threads that wait for others would wake for nothing.
+            if state.take(first, samples) {
+                self.answered.notify_all();
+            }
+            if samples.is_empty() {
+                return Offered::Taken;
+            }
+            if at_most.is_zero() {
+                return Offered::Early;
+            }
+            let waited = self.asked.wait_timeout(state, at_most);
+            let (waiting, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            if timeout.timed_out() {
+                return Offered::Early;
+            }
+            state = waiting;
+        }
+    }
+
+    /// There are so many samples: who asks for others is told so.
+    pub(crate) fn end_at(&self, n_samples: u64) {
+        let mut state = self.state();
+        state.n_samples = Some(n_samples);
+        state.wanted.retain(|index| *index < n_samples);
+        state.coming.retain(|index| *index < n_samples);
+        drop(state);
+        self.answered.notify_all();
+    }
+
+    /// Number of samples, when it turned out.
+    pub(crate) fn n_samples(&self) -> Option<u64> {
+        self.state().n_samples
+    }
+
     /// The work is done.
-    pub(crate) fn finish(&self, result: Result<Value>) {
+    pub(crate) fn finish(&self, result: Result<serde_json::Value>) {
         self.state().result = Some(result);
         self.asked.notify_one();
     }
@@ -155,7 +292,7 @@ impl Drop for Announced {
         // All were asked for, unless the run ends early.
         state.coming.retain(|coming| !self.indices.contains(coming));
         for index in &self.indices {
-            state.answers.remove(index);
+            state.remove(*index);
         }
     }
 }

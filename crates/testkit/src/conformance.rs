@@ -25,7 +25,7 @@ pub use damage::{bit_flips, healing, truncation};
 pub use entry_points::entry_points;
 #[cfg(feature = "fault")]
 pub use faults::{full_disk, read_errors};
-pub use output::{determinism, dropped, existing_output, keys};
+pub use output::{determinism, dropped, existing_output, fewer_samples, keys};
 pub use places::places;
 pub use reading::{concurrency, reader_contract, verify};
 pub use round_trip::{bad_samples, every_kind, image_sizes, round_trip, sizes, skips};
@@ -102,8 +102,8 @@ pub fn ends_of_files(_: &Path, len: u64) -> Vec<Range<u64>> {
 macro_rules! conformance_tests {
     ($format:expr, $profile:expr) => {
         $crate::conformance_tests!(@each $format, $profile;
-            round_trip every_kind sizes image_sizes bad_samples skips keys determinism dropped
-            existing_output reader_contract places entry_points concurrency verify truncation bit_flips healing);
+            round_trip every_kind sizes image_sizes bad_samples skips keys determinism fewer_samples
+            dropped existing_output reader_contract places entry_points concurrency verify truncation bit_flips healing);
         $crate::fault_tests!($format, $profile);
     };
     (elsewhere: $format:expr, $profile:expr) => {

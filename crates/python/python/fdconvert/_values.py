@@ -17,14 +17,27 @@ class Unfit(ValueError):
     """A value cannot be what it is asked for; the text says what to do."""
 
 
+_ARE_PILLOW: dict[type, bool] = {}
+"""Whether objects of a type are images of Pillow: it is asked for each image."""
+
+
 def is_pillow(value: Any) -> bool:
     """Whether it is an image of Pillow."""
-    kinds = type(value).__mro__
-    return any(kind.__name__ == "Image" and kind.__module__ == "PIL.Image" for kind in kinds)
+    kind = type(value)
+    found = _ARE_PILLOW.get(kind)
+    if found is None:
+        bases = kind.__mro__
+        found = any(base.__name__ == "Image" and base.__module__ == "PIL.Image" for base in bases)
+        if len(_ARE_PILLOW) < 64:
+            _ARE_PILLOW[kind] = found
+    return found
 
 
 def image(value: Any) -> bytes | Pixels | Any:
     """The bytes of an image file, or pixels, or an array of them."""
+    # First, because what the others ask of a small image takes half as long as its pixels.
+    if is_pillow(value):
+        return _file_of(value) or _pixels_of(value)
     if isinstance(value, Mapping):
         path = value.get("path")
         if path is None:
@@ -32,8 +45,6 @@ def image(value: Any) -> bytes | Pixels | Any:
         return Path(path).read_bytes()
     if isinstance(value, (str, os.PathLike)):
         return Path(value).read_bytes()
-    if is_pillow(value):
-        return _file_of(value) or _pixels_of(value)
     array = _array_of(value)
     if array is None:
         raise Unfit(
@@ -63,18 +74,23 @@ def _file_of(value: Any) -> bytes | None:
     return content
 
 
+_CHANNELS = {"L": 1, "RGB": 3, "RGBA": 4}
+"""Of the modes of Pillow that can be stored as they are."""
+
+
 def _pixels_of(value: Any) -> Pixels:
-    channels = {"L": 1, "RGB": 3, "RGBA": 4}
-    if value.mode == "1":
-        value = value.convert("L")
-    elif value.mode == "P":
-        value = value.convert("RGBA" if "transparency" in value.info else "RGB")
-    elif value.mode == "LA":
-        value = value.convert("RGBA")
-    if value.mode not in channels:
-        raise Unfit(f"mode {value.mode}: convert it to L, RGB or RGBA, as it should look")
+    mode = value.mode
+    if mode not in _CHANNELS:
+        if mode == "1":
+            value = value.convert("L")
+        elif mode == "P":
+            value = value.convert("RGBA" if "transparency" in value.info else "RGB")
+        elif mode == "LA":
+            value = value.convert("RGBA")
+        else:
+            raise Unfit(f"mode {mode}: convert it to L, RGB or RGBA, as it should look")
     width, height = value.size
-    return width, height, channels[value.mode], value.tobytes()
+    return width, height, _CHANNELS[value.mode], value.tobytes()
 
 
 def _array_of(value: Any) -> Any:

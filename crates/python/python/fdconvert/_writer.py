@@ -21,9 +21,13 @@ class Writer:
     ``write`` takes a sample: a dictionary of its fields, or a tuple of them. ``schema`` names the
     fields and what they hold; without it the first sample does. ``close`` packs what was written,
     and no output is there before it has; leaving a ``with`` block by an exception forgets it.
-    All other options are those of ``pack``. The samples wait, images as their bytes or as pixels,
-    until their number is known, in a file without a name beside ``path``; those within
-    ``memory_budget``, such as ``"4GiB"``, in memory.
+    All other options are those of ``pack``.
+
+    Samples are packed as they come, into WebDataset shards, MDS and Parquet, and into a beton, which
+    begins with their number, where ``n_samples`` says it. Where they have names of their own, an option
+    chooses, shuffles or divides them, an output is replaced, or ``memory_budget`` is given, they wait
+    until all are there instead, images as their bytes or as pixels, in a file without a name beside
+    ``path``; those within ``memory_budget``, such as ``"4GiB"``, in memory.
     """
 
     def __init__(
@@ -44,7 +48,8 @@ class Writer:
         on_error: str | None = None,
         overwrite: bool = False,
         threads: int | None = None,
-        memory_budget: int | str = 0,
+        memory_budget: int | str | None = None,
+        n_samples: int | None = None,
         progress: Progress | None = None,
         **options: Option,
     ) -> None:
@@ -65,6 +70,7 @@ class Writer:
             "overwrite": overwrite,
             "threads": threads,
             "memory_budget": memory_budget,
+            "n_samples": n_samples,
         }
         self._path = os.fspath(path)
         self._options = json.dumps(given(named | options))
@@ -91,6 +97,7 @@ class Writer:
                 self._path,
                 self._options,
                 self._name,
+                self._progress,
             )
         self._writer.write(sample, key)
 
@@ -101,7 +108,7 @@ class Writer:
         self._is_open = False
         if self._writer is None or len(self._writer) == 0:
             raise UsageError("write: no sample was written")
-        report: dict[str, Any] = json.loads(self._writer.close(self._progress))
+        report: dict[str, Any] = json.loads(self._writer.close())
         return report
 
     def discard(self) -> None:

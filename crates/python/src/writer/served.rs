@@ -1,6 +1,7 @@
-//! Sequences as sources: any sample, when a thread of Rust asks for it.
+//! Sequences as sources: any sample, when a thread of Rust asks for it. Samples that come one after
+//! another are such a source as well, where their number is known.
 use super::{
-    Request,
+    N_SAMPLES, Request,
     fields::Fields,
     keys::{Keys, numbered},
     sequence::Sequence,
@@ -8,24 +9,65 @@ use super::{
 use crate::{
     attended::{Meter, attended},
     command::carry_out_pack,
-    desk::Desk,
+    desk::{Desk, bytes_of},
 };
-use fdconvert::{Context, Result, fingerprint_of};
-use fdconvert_core::{Ahead, Image, Sample, Schema, Source, Value};
+use fdconvert::{Context, Error, Pack, Prepared, Result, fingerprint_of};
+use fdconvert_core::{Ahead, Image, Sample, Schema, Source};
 use pyo3::prelude::*;
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
-/// The samples of a sequence. Threads that read them ask Python's, which alone looks at objects.
-struct Served {
-    schema: Schema,
-    masks: Vec<usize>,
-    len: u64,
-    extension: String,
-    name: String,
-    fingerprint: [u8; 16],
+/// Samples in Python. Threads that read them ask Python's, which alone looks at objects.
+pub(super) struct Served {
+    pub(super) schema: Schema,
+    pub(super) masks: Vec<usize>,
+    /// Number of samples, or a bound of it where it is not known yet.
+    pub(super) len: u64,
+    pub(super) is_open: bool,
+    pub(super) extension: String,
+    pub(super) name: String,
+    pub(super) fingerprint: [u8; 16],
     /// About what a sample takes in memory.
-    sample_bytes: u64,
-    desk: Arc<Desk>,
+    pub(super) sample_bytes: u64,
+    /// Of samples that come one after another; `None` where any can be asked for.
+    pub(super) first: Option<First>,
+    pub(super) desk: Arc<Desk>,
+}
+
+/// The samples that have come before packing begins, with which it is planned.
+pub(super) struct First {
+    /// Them, or why there is none.
+    pub(super) samples: Vec<Taken>,
+    /// The others are asked for when it is.
+    pub(super) is_planned: AtomicBool,
+}
+
+/// A sample that a program gave, or why it is none.
+pub(super) type Taken = std::result::Result<Sample<Image>, String>;
+
+impl Served {
+    /// Packs the samples, and returns the report.
+    pub(super) fn pack(self, pack: Pack, is_dry: bool, meter: &Meter) -> Result<serde_json::Value> {
+        let context = Context { cancel: &meter.cancel, progress: meter };
+        let this = Arc::new(self);
+        let pack = pack.source(Arc::clone(&this) as Arc<dyn Source>);
+        let Some(first) = &this.first else {
+            return carry_out_pack(&pack, "packed", is_dry, context);
+        };
+        match pack.prepare(context)? {
+            // What looks at all samples first would have been told that they are bad.
+            Prepared::Samples(samples) if samples.dataset().plan.order.is_none() => {
+                first.is_planned.store(true, Ordering::Release);
+                Ok(samples.document("packed", &samples.run(context)?))
+            }
+            _ => Err(Error::usage(N_SAMPLES, "these samples are not packed as they come")),
+        }
+    }
 }
 
 impl Source for Served {
@@ -37,8 +79,28 @@ impl Source for Served {
         self.len
     }
 
+    fn n_ready(&self) -> u64 {
+        self.first.as_ref().map_or(self.len, |first| first.samples.len() as u64)
+    }
+
+    fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    fn end(&self) -> Option<u64> {
+        if self.is_open { self.desk.n_samples() } else { None }
+    }
+
     fn read(&self, index: u64) -> Result<Sample<Image>> {
-        self.desk.ask(index)
+        let Some(First { samples, is_planned }) = &self.first else {
+            return self.desk.ask(index);
+        };
+        match usize::try_from(index).ok().and_then(|at| samples.get(at)) {
+            Some(Ok(sample)) => Ok(sample.clone()),
+            Some(Err(what)) => Err(Error::sample(self.key(index), what.as_str())),
+            None if is_planned.load(Ordering::Acquire) => self.desk.ask(index),
+            None => Err(Error::sample(self.key(index), "it was not given yet")),
+        }
     }
 
     fn reads_ahead(&self) -> bool {
@@ -102,27 +164,23 @@ pub(crate) fn pack_samples(
     let sample_bytes = ends.iter().map(bytes_of).max().unwrap_or(0);
     sequence.learn(&extension, sample_bytes);
     let work = move |meter: &Meter, desk: &Arc<Desk>| {
-        let desk = Arc::clone(desk);
-        let source =
-            Served { schema, masks, len, extension, name, fingerprint, sample_bytes, desk };
-        let context = Context { cancel: &meter.cancel, progress: meter };
-        carry_out_pack(&pack.source(Arc::new(source)), "packed", is_dry, context)
+        let (first, desk) = (None, Arc::clone(desk));
+        let served = Served {
+            schema,
+            masks,
+            len,
+            is_open: false,
+            extension,
+            name,
+            fingerprint,
+            sample_bytes,
+            first,
+            desk,
+        };
+        served.pack(pack, is_dry, meter)
     };
     let n_coming = sequence.n_coming();
     let fetch = |index, coming: &[u64]| sequence.fetch(index, coming);
     let found = attended(py, progress.as_ref(), work, n_coming, fetch)?;
     Ok(found.map_err(|error| sequence.exception(&error))?.to_string())
-}
-
-/// Bytes of a sample in memory, about.
-fn bytes_of(sample: &Sample<Image>) -> u64 {
-    let bytes = sample.values.iter().map(|value| match value {
-        Value::Image(Image::Encoded(image)) => image.bytes.len(),
-        Value::Image(Image::Pixels(pixels)) => pixels.data.len(),
-        Value::Image(Image::Bilevel(image)) => image.bits.len(),
-        Value::Bytes(bytes) | Value::Json(bytes) | Value::Array(bytes) => bytes.len(),
-        Value::Text(text) => text.len(),
-        _ => size_of::<u64>(),
-    });
-    (size_of::<Sample<Image>>() + bytes.sum::<usize>()) as u64
 }

@@ -134,6 +134,27 @@ pub fn determinism(format: &dyn Format, profile: &Profile) {
     assert_same_tree(&write().folder(), &write().folder());
 }
 
+/// A shard of fewer samples than were planned has the bytes of a plan that knew, where the format says
+/// so.
+///
+/// # Panics
+/// When it has others.
+pub fn fewer_samples(format: &dyn Format, profile: &Profile) {
+    if !format.capabilities().counts_last {
+        return;
+    }
+    let write = |n_planned| {
+        let bench = Bench::new(format, profile);
+        let (schema, samples) = bench.labelled(7, 8);
+        let mut writer = bench.create(&schema, n_planned, false).unwrap();
+        samples.iter().for_each(|sample| writer.write(sample).unwrap());
+        bench.finish(writer, &schema, samples.len()).unwrap();
+        bench.assert_holds(&schema, &samples);
+        bench
+    };
+    assert_same_tree(&write(7).folder(), &write(5000).folder());
+}
+
 /// A writer that is dropped leaves nothing, at any time before its end.
 ///
 /// # Panics

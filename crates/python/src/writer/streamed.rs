@@ -1,0 +1,266 @@
+//! Samples that come one after another: they are packed as they come, as many as was said, or until
+//! there are no more.
+use super::{
+    N_SAMPLES, Request,
+    fields::Fields,
+    keys::numbered,
+    served::{First, Served, Taken},
+};
+use crate::{
+    attended::{HELD, Meter, N_AT_ONCE, Work},
+    desk::{Desk, Fetched, bytes_of},
+    error::raise,
+};
+use fdconvert::{Error, Schema, fingerprint_of};
+use pyo3::prelude::*;
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{Arc, atomic::AtomicBool},
+    time::Instant,
+};
+
+/// Samples that packing begins with: those that a plan looks at.
+const N_FIRST: usize = 64;
+/// Fewer, where they take more memory.
+const FIRST_BYTES: u64 = 8 << 20;
+
+/// Bound of a number that is not known yet.
+const MOST_SAMPLES: u64 = 1 << 62;
+
+/// Fewer than [`N_AT_ONCE`] samples are given to the threads, where they take more memory.
+const BYTES_AT_ONCE: u64 = 1 << 20;
+
+/// Samples on their way to the threads that pack them.
+///
+/// The last one is kept until the writer is closed, so that no output is there before.
+pub(super) struct Stream {
+    schema: Schema,
+    masks: Vec<usize>,
+    /// Extension of names: that of the first good sample.
+    extension: String,
+    name: String,
+    /// Number of samples that there will be, where it was said.
+    n_samples: Option<u64>,
+    /// Samples before the last one that the threads have.
+    n_given: u64,
+    /// Samples behind them: threads that wait are woken for several.
+    gathered: VecDeque<Fetched>,
+    gathered_bytes: u64,
+    /// When the first of them came.
+    gathering: Instant,
+    /// `None` when packing has begun.
+    request: Option<Request>,
+    /// Samples that have come before that.
+    first: Vec<Taken>,
+    first_bytes: u64,
+    work: Option<Work>,
+    last: Option<Taken>,
+}
+
+impl Stream {
+    /// A stream of so many samples with these fields, or of any number.
+    pub(super) fn new(
+        fields: &Fields,
+        name: String,
+        n_samples: Option<u64>,
+        request: Request,
+    ) -> Self {
+        Self {
+            schema: fields.schema.clone(),
+            masks: fields.masks.clone(),
+            extension: String::new(),
+            name,
+            n_samples,
+            n_given: 0,
+            gathered: VecDeque::new(),
+            gathered_bytes: 0,
+            gathering: Instant::now(),
+            request: Some(request),
+            first: Vec::new(),
+            first_bytes: 0,
+            work: None,
+            last: None,
+        }
+    }
+
+    /// Takes the extension of names, as long as no sample has told one and packing has not begun.
+    pub(super) fn learn(&mut self, extension: impl FnOnce() -> String) {
+        if self.extension.is_empty() && self.request.is_some() {
+            self.extension = extension();
+        }
+    }
+
+    /// Name of the next sample.
+    pub(super) fn key(&self) -> String {
+        numbered(self.len(), &self.extension)
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        let n_waiting = self.gathered.len() + usize::from(self.last.is_some());
+        self.n_given + n_waiting as u64
+    }
+
+    /// Returns whether samples are packed in another process, off which this one was forked.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.work.as_ref().is_some_and(Work::is_foreign)
+    }
+
+    /// Takes the next sample. It may wait for those before it to be packed.
+    ///
+    /// # Errors
+    /// The one by which packing has ended; the exception of Ctrl-C or of `progress`. It is over then.
+    pub(super) fn take(
+        &mut self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+        sample: Taken,
+    ) -> PyResult<()> {
+        match self.n_samples {
+            Some(n_samples) if self.len() + 1 < n_samples => self.give(py, progress, sample),
+            Some(_) => {
+                self.last = Some(sample);
+                Ok(())
+            }
+            // Any may be the last one.
+            None => {
+                if let Some(before) = self.last.take() {
+                    self.give(py, progress, before)?;
+                }
+                self.last = Some(sample);
+                Ok(())
+            }
+        }
+    }
+
+    fn give(
+        &mut self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+        sample: Taken,
+    ) -> PyResult<()> {
+        let sample_bytes = sample.as_ref().map_or(0, bytes_of);
+        if self.work.is_none() {
+            self.first_bytes += sample_bytes;
+            self.first.push(sample);
+            self.n_given += 1;
+            if self.first.len() >= N_FIRST || self.first_bytes >= FIRST_BYTES {
+                self.begin()?;
+            }
+            return Ok(());
+        }
+        let key = || numbered(self.len(), &self.extension);
+        let sample = sample.map_err(|what| Error::sample(key(), what));
+        if self.gathered.is_empty() {
+            self.gathering = Instant::now();
+        }
+        self.gathered.push_back(sample);
+        self.gathered_bytes += sample_bytes;
+        let is_small = self.gathered.len() < N_AT_ONCE && self.gathered_bytes < BYTES_AT_ONCE;
+        if is_small && self.gathering.elapsed() < HELD {
+            return Ok(());
+        }
+        self.flush(py, progress)
+    }
+
+    /// Gives the threads what is gathered.
+    fn flush(&mut self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.gathered_bytes = 0;
+        let n_written = self.len();
+        let Some(work) = &mut self.work else { return Ok(()) };
+        if self.n_samples.is_none() {
+            work.count(n_written);
+        }
+        if work.give(py, progress, &mut self.n_given, &mut self.gathered)? {
+            return Ok(());
+        }
+        self.end(py, progress).map(drop)
+    }
+
+    /// Begins to pack, with the samples that are there.
+    fn begin(&mut self) -> PyResult<()> {
+        let Some(Request { pack, is_dry, .. }) = self.request.take() else { return Ok(()) };
+        let samples = mem::take(&mut self.first);
+        let good: Vec<_> = samples.iter().flatten().cloned().collect();
+        let n_good = u64::try_from(good.len()).unwrap_or(u64::MAX);
+        // Where none is good, a guess.
+        let sample_bytes = self.first_bytes.checked_div(n_good).unwrap_or(BYTES_AT_ONCE);
+        let is_open = self.n_samples.is_none();
+        let len = self.n_samples.unwrap_or(MOST_SAMPLES);
+        let fingerprint = fingerprint_of(&self.schema, len, &good);
+        let (schema, masks) = (self.schema.clone(), self.masks.clone());
+        let (extension, name) = (self.extension.clone(), self.name.clone());
+        let first = Some(First { samples, is_planned: AtomicBool::new(false) });
+        let work = move |meter: &Meter, desk: &Arc<Desk>| {
+            let desk = Arc::clone(desk);
+            let served = Served {
+                schema,
+                masks,
+                len,
+                is_open,
+                extension,
+                name,
+                fingerprint,
+                sample_bytes,
+                first,
+                desk,
+            };
+            served.pack(pack, is_dry, meter)
+        };
+        self.work = Some(Work::begin(work)?);
+        Ok(())
+    }
+
+    /// What packing comes to.
+    fn end(
+        &mut self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<serde_json::Value> {
+        let Some(work) = self.work.take() else { return Err(raise(&Error::Cancelled)) };
+        // What it asks for was given.
+        let found = work.attend(py, progress, 0, |_, _| Ok(Err(Error::Cancelled)))?;
+        found.map_err(|error| raise(&error))
+    }
+
+    /// Packs what is left, and returns the report.
+    ///
+    /// # Errors
+    /// As for [`take`](Self::take); `Usage` where the last samples are missing.
+    pub(super) fn close(
+        mut self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<serde_json::Value> {
+        let n_written = self.len();
+        let Some(last) = self.last.take() else {
+            // Of any number the latest one is always there.
+            let error = too_few(n_written, self.n_samples.unwrap_or_default());
+            self.discard(py);
+            return Err(error);
+        };
+        self.give(py, progress, last)?;
+        self.begin()?;
+        self.flush(py, progress)?;
+        if let Some(work) = &self.work
+            && self.n_samples.is_none()
+        {
+            work.end_at(n_written);
+        }
+        self.end(py, progress)
+    }
+
+    /// Stops packing.
+    pub(super) fn discard(self, py: Python<'_>) {
+        py.detach(|| drop(self));
+    }
+}
+
+/// The refusal to pack fewer samples than were to come.
+pub(super) fn too_few(n_written: u64, n_samples: u64) -> PyErr {
+    let what = format!(
+        "{n_written} samples were written, and {n_samples} were to come; the output is not \
+         complete: give the number that there are, or leave it out"
+    );
+    raise(&Error::usage(N_SAMPLES, what))
+}

@@ -1,0 +1,277 @@
+//! Samples that come one after another.
+use super::{
+    MEMORY_BUDGET, N_SAMPLES, Request, Writing,
+    fields::{Fields, Unfit, Values},
+    keys::{Keys, numbered},
+    noted,
+    streamed::{Stream, too_few},
+    text_of,
+};
+use crate::{
+    attended::{Meter, attended},
+    command::carry_out_pack,
+    desk::Desk,
+    error::{UsageError, raise},
+};
+use fdconvert::{Context, Error, OnError, SampleSpool};
+use fdconvert_core::{Image, Sample, Value};
+use pyo3::{exceptions::PyException, prelude::*};
+use std::{path::PathBuf, sync::Arc};
+
+/// Takes samples and packs them: as they come, or when all are there.
+#[pyclass(module = "fdconvert._fdconvert")]
+pub(crate) struct SampleWriter {
+    fields: Fields,
+    keys: Keys,
+    on_error: OnError,
+    out: PathBuf,
+    name: String,
+    writing: Writing,
+    progress: Option<Py<PyAny>>,
+    state: State,
+}
+
+enum State {
+    /// No sample was written.
+    New(Box<Request>),
+    Streamed(Box<Stream>),
+    Spooled(Box<SampleSpool>, Box<Request>),
+    /// After closing, and after an error that is not a sample's.
+    Closed,
+}
+
+#[pymethods]
+impl SampleWriter {
+    /// As `pack_samples` has its arguments.
+    #[new]
+    #[pyo3(signature = (schema, masks, takes_some, out, options, name, progress=None))]
+    #[allow(clippy::too_many_arguments, reason = "one call from the package's own Python")]
+    fn new(
+        py: Python<'_>,
+        schema: &str,
+        masks: Vec<usize>,
+        takes_some: bool,
+        out: PathBuf,
+        options: &str,
+        name: String,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let (request, writing) = Request::written(out.clone(), options)?;
+        let fields = Fields::new(py, schema, masks, takes_some)?;
+        let keys = Keys::new(&request.pack, &fields.schema)?;
+        let on_error = request.on_error;
+        let state = State::New(Box::new(request));
+        Ok(Self { fields, keys, on_error, out, name, writing, progress, state })
+    }
+
+    /// Takes a sample.
+    #[pyo3(signature = (sample, key=None))]
+    fn write(
+        &mut self,
+        py: Python<'_>,
+        sample: &Bound<'_, PyAny>,
+        key: Option<String>,
+    ) -> PyResult<()> {
+        self.check_open()?;
+        let skips = self.on_error == OnError::Skip;
+        let (key, values) = match self.fields.values(sample) {
+            Ok(Values { key: own, values }) => (key.or(own), Ok(values)),
+            Err(Unfit::Said(what)) => (key, Err(what)),
+            Err(Unfit::Raised(error)) => {
+                if !skips || !error.is_instance_of::<PyException>(py) {
+                    return Err(noted(py, error, &key.unwrap_or_else(|| self.next_key())));
+                }
+                (key, Err(text_of(py, &error)))
+            }
+        };
+        if let State::New(_) = self.state {
+            self.begin(py, key.is_some())?;
+        }
+        let refused = match &mut self.state {
+            State::Streamed(_) => self.stream(py, key, values)?,
+            _ => self.spool(py, key, values)?,
+        };
+        refused.map_or(Ok(()), |(key, what)| Err(raise(&Error::sample(key, what))))
+    }
+
+    /// Packs what was taken and returns the report as JSON.
+    fn close(&mut self, py: Python<'_>) -> PyResult<String> {
+        self.check_process()?;
+        let n_written = self.n_written();
+        let progress = self.progress.as_ref().map(|progress| progress.bind(py));
+        match std::mem::replace(&mut self.state, State::Closed) {
+            State::Streamed(stream) => Ok(stream.close(py, progress)?.to_string()),
+            State::Spooled(spool, request) => {
+                if let Some(n_samples) = self.writing.n_samples.filter(|n| *n != n_written) {
+                    py.detach(|| drop(spool));
+                    return Err(too_few(n_written, n_samples));
+                }
+                let (name, Request { pack, is_dry, .. }) = (self.name.clone(), *request);
+                let work = move |meter: &Meter, _: &Arc<Desk>| {
+                    let context = Context { cancel: &meter.cancel, progress: meter };
+                    carry_out_pack(&pack.source(spool.finish(name)?), "packed", is_dry, context)
+                };
+                // The spool has all of them.
+                let fetch = |_, _: &[u64]| Ok(Err(Error::Cancelled));
+                let found = attended(py, progress, work, 0, fetch)?;
+                Ok(found.map_err(|error| raise(&error))?.to_string())
+            }
+            State::New(_) | State::Closed => Err(closed()),
+        }
+    }
+
+    /// Forgets what was taken.
+    fn discard(&mut self, py: Python<'_>) {
+        let state = std::mem::replace(&mut self.state, State::Closed);
+        // A thread may have to end what it is at.
+        py.detach(|| drop(state));
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.n_written()).unwrap_or(usize::MAX)
+    }
+}
+
+/// The key of a sample that was not taken, and why.
+type Refused = Option<(String, String)>;
+
+impl SampleWriter {
+    fn n_written(&self) -> u64 {
+        match &self.state {
+            State::Streamed(stream) => stream.len(),
+            State::Spooled(spool, _) => spool.len(),
+            State::New(_) | State::Closed => 0,
+        }
+    }
+
+    /// Name of the next sample, if nothing of it is known.
+    fn next_key(&self) -> String {
+        match &self.state {
+            State::Streamed(stream) => stream.key(),
+            _ => numbered(self.n_written(), ""),
+        }
+    }
+
+    fn check_open(&self) -> PyResult<()> {
+        if matches!(self.state, State::Closed) {
+            return Err(closed());
+        }
+        self.check_process()?;
+        match self.writing.n_samples {
+            Some(n_samples) if self.n_written() >= n_samples => {
+                let what = format!("{n_samples} samples were to come, and are there");
+                Err(raise(&Error::usage(N_SAMPLES, what)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_process(&self) -> PyResult<()> {
+        match &self.state {
+            State::Streamed(stream) if stream.is_foreign() => {
+                let what = "the process that began to write packs the samples, and this one was \
+                            forked off it; with a budget, and without n_samples, samples wait in a \
+                            file, and both can write";
+                Err(raise(&Error::usage(MEMORY_BUDGET, what)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Decides whether samples are packed as they come, before the first one.
+    fn begin(&mut self, py: Python<'_>, is_named: bool) -> PyResult<()> {
+        let state = std::mem::replace(&mut self.state, State::Closed);
+        let State::New(request) = state else { return Err(closed()) };
+        // Sources know the names of samples that they do not have yet.
+        let streams = !is_named && request.pack.takes_samples_as_they_come();
+        let Writing { n_samples, memory_budget } = self.writing;
+        // Who says where samples wait wants them to.
+        let is_open = memory_budget.is_none() && request.pack.takes_any_number();
+        let fields = &self.fields;
+        if streams && (n_samples.is_some() || is_open) {
+            let stream = Stream::new(fields, self.name.clone(), n_samples, *request);
+            self.state = State::Streamed(Box::new(stream));
+            return Ok(());
+        }
+        let schema = fields.schema.clone();
+        let spool =
+            py.detach(|| SampleSpool::beside(&self.out, schema)).map_err(|it| raise(&it))?;
+        let budget = memory_budget.unwrap_or(SampleSpool::MEMORY_BUDGET);
+        let spool = spool.memory_budget(budget);
+        let spool = fields.masks.iter().fold(spool, |spool, field| spool.keep_pixels(*field));
+        self.state = State::Spooled(Box::new(spool), request);
+        Ok(())
+    }
+
+    fn stream(
+        &mut self,
+        py: Python<'_>,
+        key: Option<String>,
+        values: Result<Vec<Value<Image>>, String>,
+    ) -> PyResult<Refused> {
+        let State::Streamed(stream) = &mut self.state else { return Err(closed()) };
+        if let Some(key) = key {
+            let what = "it has a name, and those before it have none; name all, or none";
+            return Ok(Some((key, what.to_owned())));
+        }
+        if let Ok(values) = &values {
+            stream.learn(|| self.keys.extension(values));
+        }
+        let key = stream.key();
+        let sample = values.and_then(|values| {
+            let sample = Sample { key: key.clone(), values };
+            match self.fields.schema.check(&sample) {
+                Ok(()) => Ok(sample),
+                Err(Error::Sample { what, .. }) => Err(what.to_string()),
+                Err(error) => Err(error.to_string()),
+            }
+        });
+        match sample {
+            Err(what) if self.on_error == OnError::Fail => return Ok(Some((key, what))),
+            sample => {
+                let progress = self.progress.as_ref().map(|progress| progress.bind(py));
+                if let Err(error) = stream.take(py, progress, sample) {
+                    self.discard(py);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn spool(
+        &mut self,
+        py: Python<'_>,
+        key: Option<String>,
+        values: Result<Vec<Value<Image>>, String>,
+    ) -> PyResult<Refused> {
+        let State::Spooled(spool, _) = &mut self.state else { return Err(closed()) };
+        let index = spool.len();
+        let (key, what) = match values {
+            Ok(values) => {
+                let key = key.unwrap_or_else(|| numbered(index, &self.keys.extension(&values)));
+                match py.detach(|| spool.push(Sample { key, values })) {
+                    Ok(()) => return Ok(None),
+                    Err(Error::Sample { key, what }) => (key, what.to_string()),
+                    Err(error) => {
+                        self.state = State::Closed;
+                        return Err(raise(&error));
+                    }
+                }
+            }
+            Err(what) => (key.unwrap_or_else(|| numbered(index, "")), what),
+        };
+        if self.on_error == OnError::Fail {
+            return Ok(Some((key, what)));
+        }
+        if let Err(error) = py.detach(|| spool.push_unreadable(&key, &what)) {
+            self.state = State::Closed;
+            return Err(raise(&error));
+        }
+        Ok(None)
+    }
+}
+
+fn closed() -> PyErr {
+    UsageError::new_err("write: the writer is closed")
+}
