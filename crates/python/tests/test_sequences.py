@@ -19,13 +19,13 @@ class Several(TorchLike):
     def __init__(self, images: Any, labels: Any) -> None:
         super().__init__(images, labels)
         self.single: list[int] = []
-        self.calls: list[list[int]] = []
+        self.calls: list[Sequence[int]] = []
 
     def __getitem__(self, index: int) -> tuple[Any, int]:
         self.single.append(index)
         return super().__getitem__(index)
 
-    def __getitems__(self, indices: list[int]) -> list[tuple[Any, int]]:
+    def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, int]]:
         self.calls.append(indices)
         return [super(Several, self).__getitem__(index) for index in indices]
 
@@ -57,6 +57,34 @@ def test_several_samples_are_asked_for_at_once_and_each_one_once(
         assert dataset.single[:3] == [0, 0, 499] and len(dataset.single) < 10
         assert sorted(asked + dataset.single[3:]) == list(range(500))
         assert max(map(len, dataset.calls)) <= 64 and len(dataset.calls) < 250
+        ranges = [call for call in dataset.calls if isinstance(call, range)]
+        assert all(call.step == 1 for call in ranges)
+        # Of positions in a row; of others a list, as torch's loaders give it.
+        assert len(ranges) < 5 if shuffle else len(ranges) > len(dataset.calls) // 2
+        assert all(isinstance(call, range | list) for call in dataset.calls)
+
+
+@pytest.mark.parametrize("answer", ["exception", "another type", "fewer"])
+def test_methods_that_take_only_lists_get_lists(answer: str, tmp_path: Path) -> None:
+    class OfLists(Several):
+        def __getitems__(self, indices: Sequence[int]) -> Any:
+            if isinstance(indices, list):
+                return super().__getitems__(indices)
+            self.calls.append(indices)
+            if answer == "exception":
+                raise TypeError("a list, please")
+            return "samples" if answer == "another type" else []
+
+    images = samples.cifar_like(500)
+    dataset = OfLists(*images)
+    expected = packed(TorchLike(*images), tmp_path / "one.beton")
+    assert is_same(expected, packed(dataset, tmp_path / "lists.beton"))
+    # One that it did not take, whose samples were those of the list behind it.
+    are_ranges = [isinstance(call, range) for call in dataset.calls]
+    assert are_ranges.count(True) == 1
+    at = are_ranges.index(True)
+    assert [*dataset.calls[at]] == dataset.calls[at + 1]
+    assert len(dataset.single) < 10
 
 
 def test_large_samples_are_not_fetched_in_great_numbers(tmp_path: Path) -> None:
@@ -76,7 +104,7 @@ def test_an_exception_is_that_of_its_sample(tmp_path: Path) -> None:
                 raise ZeroDivisionError("seventy-seven")
             return super().__getitem__(index)
 
-        def __getitems__(self, indices: list[int]) -> list[tuple[Any, int]]:
+        def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, int]]:
             if 77 in indices:
                 raise RuntimeError("one of them")
             return super().__getitems__(indices)
@@ -94,11 +122,11 @@ def test_an_exception_is_that_of_its_sample(tmp_path: Path) -> None:
 
 def test_what_interrupts_the_program_ends_the_run(tmp_path: Path) -> None:
     class Interrupted(Several):
-        def __getitems__(self, indices: list[int]) -> list[tuple[Any, int]]:
+        def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, int]]:
             raise KeyboardInterrupt
 
     class Lazy(Sequence[Any]):
-        def __init__(self, indices: list[int]) -> None:
+        def __init__(self, indices: Sequence[int]) -> None:
             self.indices = indices
 
         def __len__(self) -> int:
@@ -108,7 +136,7 @@ def test_what_interrupts_the_program_ends_the_run(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     class InterruptedLater(Several):
-        def __getitems__(self, indices: list[int]) -> Any:
+        def __getitems__(self, indices: Sequence[int]) -> Any:
             return Lazy(indices)
 
     for kind in (Interrupted, InterruptedLater):
@@ -120,7 +148,7 @@ def test_what_interrupts_the_program_ends_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("answer", [None, [], "text", [0]])
 def test_other_methods_of_that_name_are_not_used(answer: Any, tmp_path: Path) -> None:
     class Other(Several):
-        def __getitems__(self, indices: list[int]) -> Any:
+        def __getitems__(self, indices: Sequence[int]) -> Any:
             self.calls.append(indices)
             return answer
 
@@ -128,7 +156,8 @@ def test_other_methods_of_that_name_are_not_used(answer: Any, tmp_path: Path) ->
     dataset = Other(*images)
     expected = packed(TorchLike(*images), tmp_path / "one.beton")
     assert is_same(expected, packed(dataset, tmp_path / "several.beton"))
-    assert len(dataset.calls) == 1
+    # As a range, and as a list.
+    assert len(dataset.calls) == 2
 
 
 def test_a_subclass_with_its_own_samples_is_asked_for_those(tmp_path: Path) -> None:

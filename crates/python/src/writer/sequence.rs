@@ -7,7 +7,7 @@ use super::{
 use crate::error::raise;
 use fdconvert::{Error, OnError, Result};
 use fdconvert_core::{Image, Sample};
-use pyo3::{exceptions::PyException, prelude::*};
+use pyo3::{exceptions::PyException, prelude::*, types::PyRange};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// About how many bytes of samples are asked for at once.
@@ -91,11 +91,15 @@ impl<'py> Sequence<'py> {
     }
 }
 
-/// The samples that a sequence has for a list of positions, by its `__getitems__`: torch's loaders
-/// ask for it, and a row of Hugging Face's library takes a tenth of the time by it.
+/// The samples that a sequence has for several positions, by its `__getitems__`: torch's loaders ask
+/// for it, and a row of Hugging Face's library takes a tenth of the time by it, or a fiftieth where the
+/// positions are a range.
 struct Several<'py> {
     /// `None` where the sequence has none, or one that means something else.
     method: Option<Bound<'py, PyAny>>,
+    /// Whether positions that follow each other may be a range; false for methods that only take
+    /// the lists which torch's loaders give them.
+    takes_ranges: bool,
     /// Most samples for a call.
     most: usize,
     /// Objects that are not asked for yet.
@@ -115,7 +119,8 @@ impl<'py> Several<'py> {
         // One that is inherited behind a `__getitem__` of the sequence's own would give other samples.
         let method = samples.getattr("__getitems__").ok();
         let method = method.filter(|it| first == Some(true) && it.is_callable());
-        Self { method, most: 1, fetched: BTreeMap::new(), alone: BTreeSet::new() }
+        let (fetched, alone) = (BTreeMap::new(), BTreeSet::new());
+        Self { method, takes_ranges: true, most: 1, fetched, alone }
     }
 
     /// Sample `index`, and some of those `coming` for the next calls; `None` where it has to be
@@ -131,27 +136,59 @@ impl<'py> Several<'py> {
         let is_new =
             |index: &&u64| !self.fetched.contains_key(index) && !self.alone.contains(index);
         let indices = coming.iter().filter(is_new).take(self.most - 1);
-        let indices: Vec<u64> = [index].iter().chain(indices).copied().collect();
+        let mut indices: Vec<u64> = [index].iter().chain(indices).copied().collect();
         if indices.len() == 1 {
             return Ok(None);
         }
-        let concerns_samples = |error: &PyErr| error.is_instance_of::<PyException>(method.py());
-        let objects = match method.call1((indices.clone(),)) {
-            Ok(found) => match found.extract::<Vec<_>>() {
-                Err(error) if !concerns_samples(&error) => return Err(error),
-                objects => objects.unwrap_or_default(),
-            },
-            Err(error) if concerns_samples(&error) => {
-                self.alone.extend(indices.iter().skip(1));
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        if objects.len() != indices.len() {
-            self.method = None;
-            return Ok(None);
+        // Threads do not ask in the order of the samples.
+        indices.sort_unstable();
+        let n = indices.len();
+        let is_run = indices.is_sorted_by(|one, next| one + 1 == *next);
+        let is_range = self.takes_ranges && is_run;
+        let mut answer = Answer::Other;
+        if is_range {
+            let start = isize::try_from(indices[0])?;
+            let range = PyRange::new(method.py(), start, start.saturating_add_unsigned(n))?;
+            answer = Answer::of(method, range.as_any(), n)?;
         }
-        self.fetched.extend(indices.into_iter().zip(objects));
-        Ok(self.fetched.remove(&index))
+        if !matches!(answer, Answer::Objects(_)) {
+            answer = Answer::of(method, indices.clone().into_pyobject(method.py())?.as_any(), n)?;
+            // What was wrong was the range, not a sample.
+            self.takes_ranges &= !is_range || !matches!(answer, Answer::Objects(_));
+        }
+        match answer {
+            Answer::Objects(objects) => {
+                self.fetched.extend(indices.into_iter().zip(objects));
+                return Ok(self.fetched.remove(&index));
+            }
+            Answer::Raised => self.alone.extend(indices.into_iter().filter(|it| *it != index)),
+            Answer::Other => self.method = None,
+        }
+        Ok(None)
+    }
+}
+
+/// What a `__getitems__` does with several positions.
+enum Answer<'py> {
+    /// Gives an object for each.
+    Objects(Vec<Bound<'py, PyAny>>),
+    /// Raises an exception that may be that of a sample.
+    Raised,
+    /// Gives something else.
+    Other,
+}
+
+impl<'py> Answer<'py> {
+    /// That of `method` to `n` positions. An exception such as that of Ctrl-C is an error.
+    fn of(method: &Bound<'py, PyAny>, positions: &Bound<'py, PyAny>, n: usize) -> PyResult<Self> {
+        let concerns_samples = |error: &PyErr| error.is_instance_of::<PyException>(method.py());
+        let answer = method.call1((positions,));
+        let is_raised = answer.is_err();
+        match answer.and_then(|found| found.extract::<Vec<_>>()) {
+            Ok(objects) if objects.len() == n => Ok(Self::Objects(objects)),
+            Err(error) if !concerns_samples(&error) => Err(error),
+            _ if is_raised => Ok(Self::Raised),
+            _ => Ok(Self::Other),
+        }
     }
 }
