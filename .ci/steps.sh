@@ -64,6 +64,13 @@ noted() {
   echo "$status" >"$files.status"
 }
 
+# Where a run ends with no space left, the summary tells whether it began with too little.
+free_disk() {
+  df -Pm . | awk 'NR == 2 { print $4 }'
+}
+
+! $sums_up || free_at_start=$(free_disk)
+
 # What `together` runs: a name and a command for each, quoted for the shell.
 later=()
 
@@ -145,6 +152,7 @@ summary() {
     printf '%5d s %5d CPU s  in all\n' "$SECONDS" "$worked"
     [ ! -s "$FDCONVERT_IGNORED" ] || { echo "Tests:"; cat "$FDCONVERT_IGNORED"; }
     cat "$FDCONVERT_CI_RECORD/notes" 2>/dev/null || true
+    echo "Disk: $free_at_start MiB free at the start, $(free_disk) at the end"
     if [ "$status" -eq 0 ]; then
       echo "All checks passed."
     else

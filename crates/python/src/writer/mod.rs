@@ -1,7 +1,7 @@
 //! Datasets of samples that Python has: objects become samples (`fields`, `image`), those of a
 //! sequence are fetched (`sequence`) when they are packed (`served`). Others are written one after
-//! another (`written`): they are packed as they come where their number is known (`streamed`), or else
-//! spooled until all are there.
+//! another (`written`): they are packed as they come (`streamed`), or spooled until all are there where
+//! the format or an option needs that.
 //!
 //! Objects are looked at in the thread that called, one at a time, so that the code that makes them
 //! needs no locks; all else is done by threads of Rust without the interpreter.

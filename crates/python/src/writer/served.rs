@@ -1,5 +1,5 @@
-//! Sequences as sources: any sample, when a thread of Rust asks for it. Samples that come one after
-//! another are such a source as well, where their number is known.
+//! Sequences as sources: any sample, when a thread of Rust asks for it. Samples that are packed as they
+//! come, one after another, are such a source as well.
 use super::{
     N_SAMPLES, Request,
     fields::Fields,
