@@ -31,7 +31,9 @@ cp -r xtask/toy formats/toy
 sed -i 's|^    // Last: any folder is one.$|    toy: toy::Toy,\n&|' formats/lib.rs
 grep -q 'toy::Toy' formats/lib.rs
 
-cargo test --quiet "${plain[@]}" -p fdconvert-formats --lib toy::
+# With the command, by whose features the libraries are built already; alone it would take Parquet's,
+# all macros and what depends on them once more.
+cargo test --quiet "${plain[@]}" -p fdconvert-formats -p fdconvert-cli --lib toy::
 cargo build --quiet "${plain[@]}" --workspace --bin fdconvert --example fake_driver --example loader
 fdconvert=$target/debug/fdconvert
 mkdir -p "$work/photos/a" "$work/photos/b"
