@@ -1,5 +1,6 @@
 //! Images: files, as they are, and pixels, which are copied once.
 use super::fields::Unfit;
+use crate::array::lends_buffers;
 use bytes::Bytes;
 use fdconvert_core::{Codec, Encoded, Image, Pixels, probe::probe};
 use pyo3::{
@@ -53,6 +54,9 @@ pub(super) fn shared(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
 fn of_memory(object: &Bound<'_, PyAny>) -> Result<Option<Image>, Unfit> {
     if object.is_instance_of::<PyBytes>() {
         return encoded(shared(object)?).map(Some);
+    }
+    if !lends_buffers(object) {
+        return Ok(None);
     }
     let Ok(buffer) = PyBuffer::<u8>::get(object) else { return Ok(None) };
     let shape = buffer.shape().to_vec();
