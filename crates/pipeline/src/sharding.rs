@@ -1,5 +1,5 @@
 //! Where a split is cut into shards.
-use crate::{Plan, unreadable::Unreadable};
+use crate::{Plan, ahead::Pieces, unreadable::Unreadable};
 use fdconvert_codec::{Encode, Policy, Worker};
 use fdconvert_core::{Error, Format, Result, Source, Value, named};
 use std::ops::Range;
@@ -177,13 +177,19 @@ impl Measure<'_> {
         // A source that is not ready as a whole is packed in its own order, as one split.
         let n_samples = (range.end - range.start).min(self.source.n_ready());
         let n_probed = n_samples.min(PROBED);
-        for n in 0..n_probed {
-            // Evenly spread, so that the plan does not depend on chance.
-            let position = range.start + n * n_samples / n_probed;
-            let encoded = self.encoded(position, &mut worker);
-            if let Some(bytes) = self.unreadable.settle(position, encoded)? {
-                total += bytes;
-                n_good += 1;
+        // Evenly spread, so that the plan does not depend on chance.
+        let position = |n: u64| range.start + n * n_samples / n_probed;
+        let positions: Vec<u64> = (0..n_probed).map(position).collect();
+        let indices: Vec<u64> = positions.iter().map(|it| self.plan.source_index(*it)).collect();
+        let mut left = positions.iter();
+        // One after another, each would wait for a store, or for the thread that has the samples.
+        for (piece, _ahead) in Pieces::new(self.source, &indices) {
+            for &position in left.by_ref().take(piece.len()) {
+                let encoded = self.encoded(position, &mut worker);
+                if let Some(bytes) = self.unreadable.settle(position, encoded)? {
+                    total += bytes;
+                    n_good += 1;
+                }
             }
         }
         // No image could be read: the run will say so, sample by sample.

@@ -19,23 +19,26 @@ const VERSIONED: &CStr = c"dltensor_versioned";
 const VERSION: [u32; 2] = [1, 0];
 const FLAG_COPIED: u64 = 1 << 1;
 
+/// `DLDataType`
 #[repr(C)]
-struct DataType {
-    code: u8,
-    bits: u8,
-    lanes: u16,
+#[derive(Clone, Copy)]
+pub(super) struct DataType {
+    pub(super) code: u8,
+    pub(super) bits: u8,
+    pub(super) lanes: u16,
 }
 
+/// `DLTensor`
 #[repr(C)]
-struct Tensor {
-    data: *mut c_void,
-    device_type: i32,
-    device_id: i32,
-    ndim: i32,
-    dtype: DataType,
-    shape: *mut i64,
-    strides: *mut i64,
-    byte_offset: u64,
+pub(super) struct Tensor {
+    pub(super) data: *mut c_void,
+    pub(super) device_type: i32,
+    pub(super) device_id: i32,
+    pub(super) ndim: i32,
+    pub(super) dtype: DataType,
+    pub(super) shape: *mut i64,
+    pub(super) strides: *mut i64,
+    pub(super) byte_offset: u64,
 }
 
 /// `DLManagedTensor`

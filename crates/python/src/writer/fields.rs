@@ -76,37 +76,43 @@ impl Fields {
         if let Ok(dict) = object.cast::<PyDict>() {
             return self.of_dict(dict);
         }
-        let n_given = match (object.cast::<PyTuple>(), object.cast::<PyList>()) {
-            (Ok(tuple), _) => Some(tuple.len()),
-            (_, Ok(list)) => Some(list.len()),
-            _ => None,
-        };
-        let objects = match n_given {
-            Some(n_given) if n_given == self.names.len() => {
-                object.try_iter()?.collect::<PyResult<Vec<_>>>()?
-            }
-            Some(n_given) => {
-                let what = format!("it has {n_given} values for the fields {}", self.listed());
-                return Err(Unfit::Said(what));
-            }
-            None => {
-                let dict = self.helper.bind(py).call_method1(intern!(py, "as_dict"), (object,))?;
-                if let Ok(dict) = dict.cast::<PyDict>() {
-                    return self.of_dict(dict);
-                }
-                if self.names.len() > 1 {
-                    let what = format!(
-                        "a sample is a dict or a tuple of its fields {}, not {}",
-                        self.listed(),
-                        self.described(object)
-                    );
-                    return Err(Unfit::Said(what));
-                }
-                vec![object.clone()]
-            }
-        };
-        let values = objects.iter().enumerate().map(|(at, object)| self.value(at, object));
-        Ok(Values { key: None, values: values.collect::<Result<_, _>>()? })
+        if let Ok(tuple) = object.cast::<PyTuple>() {
+            return self.in_order(tuple.len(), tuple.iter_borrowed());
+        }
+        if let Ok(list) = object.cast::<PyList>() {
+            let objects: Vec<_> = list.iter().collect();
+            return self.in_order(objects.len(), objects.iter().map(Bound::as_borrowed));
+        }
+        let dict = self.helper.bind(py).call_method1(intern!(py, "as_dict"), (object,))?;
+        if let Ok(dict) = dict.cast::<PyDict>() {
+            return self.of_dict(dict);
+        }
+        if self.names.len() > 1 {
+            let what = format!(
+                "a sample is a dict or a tuple of its fields {}, not {}",
+                self.listed(),
+                self.described(object)
+            );
+            return Err(Unfit::Said(what));
+        }
+        self.in_order(1, [object.as_borrowed()])
+    }
+
+    /// Those of so many objects, one for each field.
+    fn in_order<'a, 'py: 'a>(
+        &self,
+        n_given: usize,
+        objects: impl IntoIterator<Item = Borrowed<'a, 'py, PyAny>>,
+    ) -> Result<Values, Unfit> {
+        if n_given != self.names.len() {
+            let what = format!("it has {n_given} values for the fields {}", self.listed());
+            return Err(Unfit::Said(what));
+        }
+        let mut values = Vec::with_capacity(n_given);
+        for (at, object) in objects.into_iter().enumerate() {
+            values.push(self.value(at, &object)?);
+        }
+        Ok(Values { key: None, values })
     }
 
     fn of_dict(&self, dict: &Bound<'_, PyDict>) -> Result<Values, Unfit> {
