@@ -80,6 +80,7 @@ fn write(path: &Path, n_samples: u64, compat: bool) {
         stamp: [0; 16],
         overwrite: false,
         entry_points: false,
+        is_open: false,
     };
     let mut writer = format.create(&request).unwrap();
     for index in 0..n_samples {

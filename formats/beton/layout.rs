@@ -73,6 +73,9 @@ pub(crate) struct ImageCell {
     pub(crate) pointer: u64,
 }
 
+/// Offset of the pointer in an image's column.
+pub(crate) const POINTER_AT: usize = 5;
+
 pub(crate) const MODE_JPEG: u8 = 0;
 pub(crate) const MODE_RAW: u8 = 1;
 
@@ -161,7 +164,7 @@ impl ImageCell {
             mode: *row.get(at)?,
             width: u16_at(row, at + 1)?,
             height: u16_at(row, at + 3)?,
-            pointer: u64_at(row, at + 5)?,
+            pointer: u64_at(row, at + POINTER_AT)?,
         })
     }
 
@@ -170,7 +173,7 @@ impl ImageCell {
         cell[0] = self.mode;
         cell[1..3].copy_from_slice(&self.width.to_le_bytes());
         cell[3..5].copy_from_slice(&self.height.to_le_bytes());
-        cell[5..13].copy_from_slice(&self.pointer.to_le_bytes());
+        cell[POINTER_AT..].copy_from_slice(&self.pointer.to_le_bytes());
         cell
     }
 }

@@ -20,6 +20,7 @@
 //!     stamp: [0; 16],
 //!     overwrite: false,
 //!     entry_points: false,
+//!     is_open: false,
 //! };
 //! let beton = Beton::default();
 //! let mut writer = beton.create(&request)?;
@@ -51,6 +52,8 @@ mod pages;
 #[cfg(feature = "write")]
 mod place;
 mod reader;
+#[cfg(feature = "write")]
+mod room;
 #[cfg(feature = "write")]
 mod seal;
 #[cfg(feature = "write")]

@@ -8,9 +8,9 @@ use crate::beton::{
     pages::Page,
     spool::Spool,
 };
-use fdconvert_core::{Origin, Result};
+use fdconvert_core::{Error, Origin, Result};
 use fdconvert_storage::{Parted, Scratch, partial_path};
-use std::path::Path;
+use std::{io, path::Path};
 
 #[derive(Debug)]
 pub(crate) enum Target {
@@ -66,6 +66,23 @@ impl Target {
         }
     }
 
+    /// Reads what was written. An object is sent, and read by no one here.
+    pub(crate) fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
+        match self {
+            Self::File(file) => file.read_exact_at(bytes, offset),
+            Self::Object(object) => Err(refused(object, "read")),
+        }
+    }
+
+    /// Moves what lies from an offset on by so many bytes, and leaves zeros in front of it. What was
+    /// sent stays where it is.
+    pub(crate) fn insert_zeros(&self, at: u64, len: u64) -> Result<()> {
+        match self {
+            Self::File(file) => file.insert_zeros(at, len),
+            Self::Object(object) => Err(refused(object, "move the data of")),
+        }
+    }
+
     /// Grows it, with zeros. A file also gets shorter.
     pub(crate) fn set_len(&self, len: u64) -> Result<()> {
         match self {
@@ -90,4 +107,9 @@ impl Target {
             Self::Object(object) => object.keep(),
         }
     }
+}
+
+/// Only a [plan](crate::beton::room) that is refused for objects asks for it.
+fn refused(object: &Parted, what: &'static str) -> Error {
+    Error::io(what, object.path())(io::ErrorKind::Unsupported.into())
 }

@@ -4,6 +4,7 @@ use crate::beton::{
     layout::{Header, RowLayout, Storage, VERSION, encode_descriptor},
     notes::Notes,
     pages::{Page, store_zeros},
+    room::RowsPlace,
     spool::Spool,
     stage::{check_arrays, image_cell, stage},
     target::{Opened, Target},
@@ -30,6 +31,11 @@ pub(crate) struct BetonWriter {
     out: PathBuf,
     overwrite: bool,
     pub(crate) compact: bool,
+    /// There may be more samples than rows were reserved for.
+    is_open: bool,
+    pub(crate) rows_place: RowsPlace,
+    /// Rows that there was no room for, on their way to where the data is now.
+    pub(crate) rows_left: Vec<u8>,
     pub(crate) target: Target,
     // Before the notes, so that it never outlives it.
     pub(crate) spool: Option<Spool>,
@@ -37,7 +43,7 @@ pub(crate) struct BetonWriter {
     pub(crate) plan: RunPlan,
     pub(crate) schema: Schema,
     pub(crate) provenance: Provenance,
-    layout: RowLayout,
+    pub(crate) layout: RowLayout,
     pub(crate) header: Header,
     descriptors: Vec<u8>,
     pub(crate) page: Page,
@@ -72,23 +78,25 @@ impl BetonWriter {
             return Err(Error::usage("shards", "a beton is one file"));
         }
         let layout = RowLayout::new(storages);
-        let reserved_samples =
-            request.shard.samples.end.saturating_sub(request.shard.samples.start);
+        let n_planned = request.shard.samples.end.saturating_sub(request.shard.samples.start);
         // The page size is below 2^32: see `Beton::with_options`.
         let page_bytes = u32::try_from(format.page_bytes)
             .map_err(|_| Error::usage(named::PAGE_SIZE, "is too large"))?;
         let header =
             Header { version: VERSION, n_fields, page_bytes, n_samples: 0, table_offset: 0 };
-        let data_start = reserved_samples
-            .checked_mul(layout.row_bytes as u64)
-            .and_then(|rows| rows.checked_add(header.rows_offset()))
-            .filter(|&end| end < 1 << 62)
-            .ok_or_else(|| usage(format!("{reserved_samples} samples are too many")))?;
-        let data_start = if format.compact {
-            data_start
-        } else {
-            data_start.next_multiple_of(format.page_bytes)
+        let rows_place = RowsPlace {
+            rows_offset: header.rows_offset(),
+            row_bytes: layout.row_bytes as u64,
+            // A compact file has no gap in front of the data.
+            multiple_of: if format.compact { 1 } else { format.page_bytes },
         };
+        let reserved_samples = match request.is_open {
+            true => rows_place.check_open(format, request.out)?,
+            false => n_planned,
+        };
+        let data_start = rows_place
+            .start(reserved_samples)
+            .ok_or_else(|| usage(format!("{reserved_samples} samples are too many")))?;
         let images = schema.fields.iter().filter(|field| field.kind == Kind::Image);
         let n_images = u32::try_from(images.count()).unwrap_or(u32::MAX);
         let plan = RunPlan {
@@ -112,6 +120,9 @@ impl BetonWriter {
             out: request.out.to_path_buf(),
             overwrite: request.overwrite,
             compact: format.compact,
+            is_open: request.is_open,
+            rows_place,
+            rows_left: Vec::new(),
             target,
             spool,
             notes,
@@ -149,11 +160,13 @@ impl BetonWriter {
         let Self {
             notes, plan, target, spool, page, index, rows_hash, provenance, resumed, ..
         } = self;
+        let (rows_left, is_open) = (&mut self.rows_left, self.is_open);
         let rows_offset = self.header.rows_offset();
         let (n_regions, row_bytes) = (plan.n_regions as usize, plan.row_bytes);
         notes.replay(target, plan, |record| {
             let first = index.n_samples();
-            let known = first + record.keys.len() as u64 <= plan.reserved_samples
+            let is_planned = first + record.keys.len() as u64 <= plan.reserved_samples;
+            let known = (is_planned || is_open)
                 && record.page == page.number
                 && target.has_page(page, record.page_xxh3);
             let spool = spool.as_mut();
@@ -162,7 +175,9 @@ impl BetonWriter {
             }
             index.push_entry_lens(&record.entry_lens);
             page.advance()?;
-            target.write_all_at(&record.rows, rows_offset + first * row_bytes)?;
+            let (rows, left) = plan.with_room(first, &record.rows);
+            target.write_all_at(rows, rows_offset + first * row_bytes)?;
+            rows_left.extend_from_slice(left);
             rows_hash.update(&record.rows);
             for (i, key) in record.keys.iter().enumerate() {
                 let regions = record.regions.get(i * n_regions..(i + 1) * n_regions);
@@ -217,10 +232,11 @@ impl BetonWriter {
         self.page.advance()
     }
 
-    pub(crate) fn store_rows(&self, record: &Record) -> Result<()> {
+    pub(crate) fn store_rows(&mut self, record: &Record) -> Result<()> {
         let first = self.index.n_samples() - record.keys.len() as u64;
-        let offset = self.header.rows_offset() + first * self.plan.row_bytes;
-        self.target.write_all_at(&record.rows, offset)
+        let (rows, left) = self.plan.with_room(first, &record.rows);
+        self.rows_left.extend_from_slice(left);
+        self.target.write_all_at(rows, self.rows_place.row(first))
     }
 
     /// Seals the entry points of a sample's images.
@@ -274,7 +290,7 @@ impl ShardWriter for BetonWriter {
     }
 
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
-        if self.index.n_samples() >= self.plan.reserved_samples {
+        if self.index.n_samples() >= self.plan.reserved_samples && !self.is_open {
             let what = format!("more than the {} planned", self.plan.reserved_samples);
             return Err(Error::usage("samples", what));
         }
@@ -303,6 +319,7 @@ impl ShardWriter for BetonWriter {
         }
         let skipped = self.provenance.skipped.clone();
         let data_end = self.store_last_page()?;
+        let data_end = self.make_room(data_end)?;
         let bytes = self.store_tables(data_end)?;
         // Asked again: hours may have passed.
         refuse_existing(&self.out, self.overwrite, self.plan.fingerprint)?;

@@ -18,6 +18,7 @@
 //! let request = Create {
 //!     out, schema, shard: &shard, common, provenance, fingerprint, stamp: fingerprint, overwrite,
 //!     entry_points,
+//!     is_open: false,
 //! };
 //!
 //! let mds = Mds::default();

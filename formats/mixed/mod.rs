@@ -29,6 +29,7 @@
 //!     stamp,
 //!     overwrite,
 //!     entry_points,
+//!     is_open: false,
 //! };
 //! let mut writer = Mixed::default().create(&create)?;
 //! for (key, image) in [("1.png", fixtures::png(4, 3, 1)), ("2.png", fixtures::bmp(4, 3, 2))] {

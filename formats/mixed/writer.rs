@@ -225,6 +225,7 @@ impl Run {
             overwrite: self.overwrite,
             // In each codec: images of further fields may be of another one.
             entry_points: self.entry_points,
+            is_open: false,
         };
         let first = part(&request, &folder, &common, self.overwrite);
         // A part that this run has committed, but not the shard: it is written again.

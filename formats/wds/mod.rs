@@ -23,6 +23,7 @@
 //!     stamp: [0; 16],
 //!     overwrite: false,
 //!     entry_points: false,
+//!     is_open: false,
 //! };
 //! let mut writer = Wds::default().create(&create)?;
 //! let image = Encoded::new(Codec::Png, 4, 3, bytes);

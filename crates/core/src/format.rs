@@ -75,6 +75,10 @@ pub struct Create<'a> {
     /// True if the [entry points](Encoded::entry_points) that images come with are to be stored;
     /// only for formats that [can](Capabilities::entry_points).
     pub entry_points: bool,
+    /// True if the shard's samples end where those of the source do, which is not known yet
+    /// ([`Source::is_open`](crate::Source::is_open)); only for formats that
+    /// [can](Capabilities::counts_last).
+    pub is_open: bool,
 }
 
 /// State of the output before a run that overwrites it.
@@ -151,9 +155,11 @@ pub struct Capabilities {
     pub entry_points: bool,
     /// Not samples, only what they are made by: [`create`](Format::create) refuses.
     pub formulas_only: bool,
-    /// A file does not begin with how many samples there are: they may turn out to be fewer than were
-    /// planned, and the bytes are those of a plan that knew.
+    /// How many samples a file has may turn out with the last one, and the bytes are those of a plan
+    /// that knew: it does not begin with their number, or with what it takes room for.
     pub counts_last: bool,
+    /// A file that [counts last](Self::counts_last) makes room for what it counts when it is complete.
+    pub moves_data: bool,
 }
 
 /// One on-disk layout. A value of the implementing type carries the layout's options.

@@ -121,12 +121,18 @@ impl Pack {
 
     /// Returns whether samples may be packed as they come also where their number is not known before
     /// the last one: their source is [open](Source::is_open). It takes a format that counts samples
-    /// last, nothing that divides them evenly, and an output that replaces none.
+    /// last, nothing that divides them evenly, and an output that replaces none; where the format
+    /// [moves data](fdconvert_core::Capabilities::moves_data), it must not be in a store.
     #[must_use]
     pub fn takes_any_number(&self) -> bool {
         let divides = self.options.shards.is_some() || self.options.shards_multiple_of > 1;
         let settings = Settings::new(&self.options, None, Some(&self.out));
-        let counts_last = settings.is_ok_and(|it| it.format.capabilities().counts_last);
+        let counts_last = settings.is_ok_and(|it| {
+            let capabilities = it.format.capabilities();
+            // What was sent to a store stays where it is.
+            let stays = capabilities.moves_data && place::is_url(&self.out);
+            capabilities.counts_last && !stays
+        });
         counts_last && !divides && !self.how.overwrite && self.takes_samples_as_they_come()
     }
 

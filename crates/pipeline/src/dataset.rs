@@ -208,6 +208,7 @@ impl Dataset<'_> {
             stamp: identity.stamp,
             overwrite,
             entry_points: self.jpeg_index.is_some(),
+            is_open: self.source.is_open(),
         }
     }
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_samples import contents
 from test_streamed import check_threads_end, mixed, work_threads, write
@@ -14,16 +15,21 @@ from test_writer import KILLED, LINUX, spool_bytes
 
 import fdconvert
 
-FORMATS = ["wds", "mds", "parquet"]
+FORMATS = ["beton", "wds", "mds", "parquet"]
+
+
+def how(format: str, shard_size: str) -> dict[str, Any]:
+    """Options of that format, several shards of one that has such."""
+    encode = "jpeg" if format == "beton" else "png"
+    sizes = {} if format in ("beton", "parquet") else {"shard_size": shard_size}
+    return {"format": format, "encode": encode, **sizes}
 
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 66, 300])
 def test_the_samples_are_those_of_others(format: str, n: int, tmp_path: Path) -> None:
     rows = mixed(n)
-    options: dict[str, Any] = {"format": format, "encode": "png"}
-    if format != "parquet":
-        options["shard_size"] = "300kB"
+    options = how(format, "300kB")
     report = write(tmp_path / "any", rows, **options)
     assert (report["samples"], report["planned"], report["resumed"]) == (n, n, 0)
     assert (report["left_out"], report["splits"][0]["samples"]) == (0, n)
@@ -43,12 +49,10 @@ def test_the_samples_are_those_of_others(format: str, n: int, tmp_path: Path) ->
 @pytest.mark.parametrize("format", FORMATS)
 def test_bytes_do_not_depend_on_threads_or_buffers(format: str, tmp_path: Path) -> None:
     rows, written = mixed(300), []
-    options: dict[str, Any] = {"format": format, "encode": "png"}
-    if format != "parquet":
-        options["shard_size"] = "20kB"
-    for number, how in enumerate([{"threads": 1}, {"threads": 4}, {"threads": 2, "buffer": 1}]):
+    ways = [{"threads": 1}, {"threads": 4}, {"threads": 2, "buffer": 1}]
+    for number, way in enumerate(ways):
         written.append(tmp_path / f"set-{number}")
-        write(written[-1], rows, **options, **how)
+        write(written[-1], rows, **how(format, "20kB"), **way)
     assert contents(written[0]) == contents(written[1]) == contents(written[2])
 
 
@@ -58,7 +62,7 @@ def test_nothing_waits_in_a_file_and_no_output_is_there_before_close(
     format: str, tmp_path: Path
 ) -> None:
     rows, before = mixed(300), spool_bytes()
-    writer = fdconvert.Writer(tmp_path / "set", format=format, encode="png")
+    writer = fdconvert.Writer(tmp_path / "set", **how(format, "64MiB"))
     for row in rows:
         writer.write(row)
     assert spool_bytes() == before and work_threads() > 0
@@ -85,7 +89,8 @@ def test_what_is_being_packed_is_bounded(tmp_path: Path) -> None:
 def test_what_needs_the_number_waits_as_before(tmp_path: Path) -> None:
     rows = mixed(100)
     cases: dict[str, dict[str, Any]] = {
-        "beton": {"format": "beton"},
+        "compact": {"format": "beton", "compact": True},
+        "FFCV's layout": {"format": "beton", "compat": "ffcv", "encode": "jpeg"},
         "mixed": {"format": "mixed", "ratio": 0.5, "jpeg_quality": 90},
         "shards": {"format": "wds", "shards": 3},
         "multiple": {"format": "wds", "shard_size": "20kB", "shards_multiple_of": 4},
@@ -101,6 +106,26 @@ def test_what_needs_the_number_waits_as_before(tmp_path: Path) -> None:
         assert writer.close()["samples"] == 100, name
         check_threads_end()
     assert len(list((tmp_path / "shards").glob("*.tar"))) == 3
+
+
+def test_the_data_of_a_beton_moves_behind_its_rows(tmp_path: Path) -> None:
+    # Rows of eight kilobytes: there is room for some hundred in a page of two megabytes.
+    names = [f"number{at}" for at in range(1000)]
+    schema = {"image": "image"} | {name: "int" for name in names}
+    image = np.full((24, 24, 3), 7, np.uint8)
+    for n_samples in (None, 600):
+        out = tmp_path / f"{n_samples}.beton"
+        with fdconvert.Writer(
+            out, schema=schema, page_size="2MiB", encode="jpeg", n_samples=n_samples
+        ) as writer:
+            for number in range(600):
+                writer.write({"image": image} | dict.fromkeys(names, number))
+    told, found = fdconvert.Dataset(tmp_path / "600.beton"), fdconvert.Dataset(tmp_path / "None.beton")
+    assert (tmp_path / "None.beton").stat().st_size == (tmp_path / "600.beton").stat().st_size
+    difference = fdconvert.diff(tmp_path / "600.beton", tmp_path / "None.beton")
+    assert (difference["same"], difference["changed"]) == (600, [])
+    assert fdconvert.verify(tmp_path / "None.beton", deep=True)["problems"] == []
+    assert told[599]["number999"] == found[599]["number999"] == 599
 
 
 def test_names_that_come_later_are_refused(tmp_path: Path) -> None:
@@ -144,7 +169,7 @@ def test_an_exception_leaves_no_dataset(tmp_path: Path) -> None:
     for format in FORMATS:
         out = tmp_path / format
         with pytest.raises(LookupError):
-            with fdconvert.Writer(out, format=format, encode="png") as writer:
+            with fdconvert.Writer(out, **how(format, "64MiB")) as writer:
                 for row in rows:
                     writer.write(row)
                 raise LookupError

@@ -23,6 +23,7 @@ use std::{
 };
 use xxhash_rust::xxh3::Xxh3Default;
 
+mod room;
 mod share;
 
 /// Returns where the unfinished form of `out` lies: the same folder, the same name, `.partial`

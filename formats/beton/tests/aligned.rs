@@ -146,6 +146,7 @@ fn a_verification_compares_with_the_record() {
             stamp: [7; 16],
             overwrite: false,
             entry_points: false,
+            is_open: false,
         };
         let mut writer = format.create(&request).unwrap();
         samples.iter().for_each(|sample| writer.write(sample).unwrap());

@@ -60,6 +60,7 @@ fn start(
         stamp: [7; 16],
         overwrite,
         entry_points,
+        is_open: false,
     })
 }
 

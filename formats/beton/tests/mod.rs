@@ -1,6 +1,7 @@
 //! Tests through the boundary of the format.
 
 mod aligned;
+mod any_number;
 mod common;
 mod conformance;
 mod damage;

@@ -34,6 +34,7 @@ fn create_as(folder: &Folder, out: &Path, schema: &Schema) -> Result<Box<dyn Sha
         stamp: FINGERPRINT,
         overwrite: false,
         entry_points: false,
+        is_open: false,
     })
 }
 

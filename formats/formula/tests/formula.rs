@@ -329,6 +329,7 @@ fn samples_cannot_be_written() {
         stamp: [0; 16],
         overwrite: false,
         entry_points: false,
+        is_open: false,
     };
     let error = FormulaFormat.create(&request).err().map(|error| error.to_string());
     assert!(error.is_some_and(|error| error.contains("only a recipe can become one")));

@@ -60,6 +60,7 @@ impl Run {
             stamp: self.fingerprint,
             overwrite: self.overwrite,
             entry_points: false,
+            is_open: false,
         })
     }
 

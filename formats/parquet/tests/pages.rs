@@ -51,6 +51,7 @@ fn ours(out: &Path) {
             stamp: [7; 16],
             overwrite: false,
             entry_points: false,
+            is_open: false,
         })
         .unwrap();
     all().iter().for_each(|sample| writer.write(sample).unwrap());

@@ -52,6 +52,7 @@ impl Run<'_> {
             stamp: self.fingerprint,
             overwrite: self.overwrite,
             entry_points: false,
+            is_open: false,
         })
     }
 

@@ -123,6 +123,7 @@ fn sources(root: &Path) {
         stamp: [0; 16],
         overwrite: false,
         entry_points: false,
+        is_open: false,
     };
     let mut writer = Beton::default().create(&create).unwrap();
     let samples = fixtures::samples(&schema, &images, 3, 5);

@@ -60,6 +60,7 @@ pub(crate) fn packed(
         stamp: fingerprint,
         overwrite: false,
         entry_points: false,
+        is_open: false,
     };
     let mut writer = format.create(&create).unwrap();
     samples.iter().for_each(|sample| writer.write(sample).unwrap());

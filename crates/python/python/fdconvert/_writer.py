@@ -23,11 +23,11 @@ class Writer:
     and no output is there before it has; leaving a ``with`` block by an exception forgets it.
     All other options are those of ``pack``.
 
-    Samples are packed as they come, into WebDataset shards, MDS and Parquet, and into a beton, which
-    begins with their number, where ``n_samples`` says it. Where they have names of their own, an option
-    chooses, shuffles or divides them, an output is replaced, or ``memory_budget`` is given, they wait
-    until all are there instead, images as their bytes or as pixels, in a file without a name beside
-    ``path``; those within ``memory_budget``, such as ``"4GiB"``, in memory.
+    Samples are packed as they come. Where they have names of their own, an option chooses, shuffles or
+    divides them, ``memory_budget`` is given, or, without ``n_samples``, an output is replaced or begins
+    with the number of samples (a mixed set, a compact beton or one in a store), they wait until all are
+    there instead, images as their bytes or as pixels, in a file without a name beside ``path``; those
+    within ``memory_budget``, such as ``"4GiB"``, in memory.
     """
 
     def __init__(

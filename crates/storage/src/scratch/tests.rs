@@ -119,3 +119,41 @@ fn a_name_that_was_taken_meanwhile_is_kept() {
     assert_eq!(fs::read(&out).unwrap(), b"precious");
     assert!(!partial_path(&out).exists());
 }
+
+/// As the file system does it, and by copying: over less than was there, over more, and behind it.
+#[test]
+fn zeros_are_inserted_in_front_of_what_is_there() {
+    let bytes: Vec<u8> = (0..20 << 20).map(|i: u32| (i % 251) as u8).collect();
+    let (len, block) = (bytes.len() as u64, 1 << 16);
+    let cases = [(0, block), (block, 9 << 20), (block, 30 << 20), (block, 0), (len - 5, block)];
+    for (at, by) in cases {
+        let (before, behind) = bytes.split_at(at as usize);
+        let expected = [before, &vec![0; by as usize], behind].concat();
+        for copies in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let out = folder.path().join("x");
+            let scratch = Scratch::open(&partial_path(&out)).unwrap();
+            scratch.write_all_at(&bytes, 0).unwrap();
+            match copies {
+                false => scratch.insert_zeros(at, by).unwrap(),
+                true => scratch.copy_behind(at, len, by).unwrap(),
+            }
+            scratch.commit(&out).unwrap();
+            assert!(fs::read(&out).unwrap() == expected, "{at} by {by}, copies: {copies}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let scratch = Scratch::open(&partial_path(&folder.path().join("x"))).unwrap();
+    scratch.write_all_at(b"all", 0).unwrap();
+    scratch.insert_zeros(3, block).unwrap();
+    assert_eq!(scratch.size().unwrap(), 3);
+}
+
+#[test]
+fn zeros_are_not_inserted_on_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let _armed = fault::arm(folder.path(), Operation::Write, 10, io::ErrorKind::StorageFull);
+    let scratch = Scratch::open(&partial_path(&folder.path().join("x"))).unwrap();
+    scratch.write_all_at(&[1; 10], 0).unwrap();
+    assert!(scratch.insert_zeros(5, 4096).is_err());
+}

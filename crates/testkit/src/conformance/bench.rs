@@ -101,6 +101,7 @@ impl<'a> Bench<'a> {
             stamp: FINGERPRINT,
             overwrite,
             entry_points,
+            is_open: false,
         })?;
         assert_eq!(writer.resumed(), 0, "there was nothing to resume");
         Ok(writer)
@@ -158,6 +159,7 @@ impl<'a> Bench<'a> {
             stamp: FINGERPRINT,
             overwrite: false,
             entry_points: false,
+            is_open: false,
         });
         let finished = finished.unwrap();
         let is_finished = finished.is_some();

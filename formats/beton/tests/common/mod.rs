@@ -63,6 +63,7 @@ pub fn create_as(
         stamp: fingerprint,
         overwrite,
         entry_points: false,
+        is_open: false,
     })
 }
 
@@ -83,6 +84,7 @@ pub fn finished(
         stamp: fingerprint,
         overwrite: false,
         entry_points: false,
+        is_open: false,
     })
 }
 

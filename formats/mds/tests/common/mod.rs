@@ -39,6 +39,7 @@ impl<'a> Run<'a> {
             stamp: self.fingerprint,
             overwrite: self.overwrite,
             entry_points: false,
+            is_open: false,
         })
     }
 
