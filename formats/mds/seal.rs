@@ -23,14 +23,45 @@ pub(crate) struct Sealed {
     pub(crate) xxh3: u64,
 }
 
+/// Checksums of a shard without compression.
+pub(crate) struct Sums {
+    hashes: Hashes,
+    xxh3: Xxh3Default,
+}
+
+impl Sums {
+    fn new(hashes: &[String]) -> Self {
+        Self { hashes: Hashes::new(hashes), xxh3: Xxh3Default::new() }
+    }
+
+    fn update(&mut self, block: &[u8]) {
+        self.hashes.update(block);
+        self.xxh3.update(block);
+    }
+}
+
 /// Moves the samples, which start at `from`, up to where they belong now that their number is
-/// known, and writes what comes before them. `ends` begins with 0.
-pub(crate) fn write_header(raw: &Scratch, from: u64, config: &[u8], ends: &[u64]) -> Result<()> {
+/// known, and writes what comes before them. `ends` begins with 0. Where samples move, all of the
+/// shard is seen, and its checksums are there.
+pub(crate) fn write_header(
+    raw: &Scratch,
+    from: u64,
+    config: &[u8],
+    ends: &[u64],
+    hashes: &[String],
+) -> Result<Option<Sums>> {
     let n_samples = ends.len() as u64 - 1;
     // Not over 4 GiB, as every sample was checked with the larger table of the plan.
     let to = config_offset(n_samples).unwrap_or(0) + config.len() as u64;
     let n_bytes = ends.last().copied().unwrap_or(0);
-    if to < from {
+    let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
+    let mut header = Vec::with_capacity(to as usize);
+    header.extend_from_slice(&word(n_samples));
+    ends.iter().for_each(|end| header.extend_from_slice(&word(to + end)));
+    header.extend_from_slice(config);
+    let mut sums = (to < from).then(|| Sums::new(hashes));
+    if let Some(sums) = &mut sums {
+        sums.update(&header);
         let mut block = Vec::new();
         let mut done = 0;
         // To lower offsets, block after block: nothing is overwritten before it was read.
@@ -38,22 +69,21 @@ pub(crate) fn write_header(raw: &Scratch, from: u64, config: &[u8], ends: &[u64]
             let len = (n_bytes - done).min(BLOCK_BYTES);
             block.resize(len as usize, 0);
             raw.read_exact_at(&mut block, from + done)?;
+            sums.update(&block);
             raw.write_all_at(&block, to + done)?;
             done += len;
         }
         raw.set_len(to + n_bytes)?;
     }
-    let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
-    let mut header = Vec::with_capacity(to as usize);
-    header.extend_from_slice(&word(n_samples));
-    ends.iter().for_each(|end| header.extend_from_slice(&word(to + end)));
-    header.extend_from_slice(config);
-    raw.write_all_at(&header, 0)
+    raw.write_all_at(&header, 0)?;
+    Ok(sums)
 }
 
-/// Reads the shard once, hashes it, and compresses it if there is a path to compress to.
+/// Reads the shard once, hashes it, and compresses it if there is a path to compress to; one whose
+/// checksums are there is read only for that.
 pub(crate) fn seal(
     raw: Scratch,
+    sums: Option<Sums>,
     hashes: &[String],
     raw_name: String,
     zip: Option<(PathBuf, String)>,
@@ -61,17 +91,23 @@ pub(crate) fn seal(
     fingerprint: [u8; 16],
 ) -> Result<Sealed> {
     let len = raw.size()?;
+    let Some((zip_path, zip_name)) = zip else {
+        let sums = match sums {
+            Some(sums) => sums,
+            None => {
+                let mut sums = Sums::new(hashes);
+                raw.each_block(|block| {
+                    sums.update(block);
+                    Ok(())
+                })?;
+                sums
+            }
+        };
+        let raw_data = FileInfo { basename: raw_name, bytes: len, hashes: sums.hashes.finish() };
+        return Ok(Sealed { file: raw, raw_data, zip_data: None, xxh3: sums.xxh3.digest() });
+    };
     let mut raw_hashes = Hashes::new(hashes);
     let mut xxh3 = Xxh3Default::new();
-    let Some((zip_path, zip_name)) = zip else {
-        raw.each_block(|block| {
-            raw_hashes.update(block);
-            xxh3.update(block);
-            Ok(())
-        })?;
-        let raw_data = FileInfo { basename: raw_name, bytes: len, hashes: raw_hashes.finish() };
-        return Ok(Sealed { file: raw, raw_data, zip_data: None, xxh3: xxh3.digest() });
-    };
     let file = Scratch::start(&partial_path(&zip_path), claimed)?.marked(fingerprint);
     let mut zip_hashes = Hashes::new(hashes);
     let mut zip_bytes = 0;

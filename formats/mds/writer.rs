@@ -260,7 +260,8 @@ impl ShardWriter for Writer {
         self.flush()?;
         let from = self.data_offset();
         let this = *self;
-        seal::write_header(&this.raw, from, &this.config_json, &this.ends)?;
+        let hashes = this.config.hashes.clone();
+        let sums = seal::write_header(&this.raw, from, &this.config_json, &this.ends, &hashes)?;
         let n_samples = this.ends.len() as u64 - 1;
         let to = config_offset(n_samples).unwrap_or(0) + this.config_json.len() as u64;
         let mut index = this.index;
@@ -269,11 +270,11 @@ impl ShardWriter for Writer {
         let raw_path = this.place.folder.join(&raw_name);
         let zip_name = this.config.compression.is_some().then(|| this.place.zip_name());
         let zip_path = zip_name.as_ref().map(|name| this.place.folder.join(name));
-        let hashes = this.config.hashes.clone();
         let Held { had_record, listed, is_shared, mut folders, claim } = this.held;
         let zip = zip_path.clone().zip(zip_name);
         let sealed = seal::seal(
             this.raw,
+            sums,
             &hashes,
             raw_name,
             zip,
