@@ -113,7 +113,8 @@ impl BetonWriter {
     fn store_moved(&mut self, mut rows: Vec<u8>, first: u64, by: u64) -> Result<()> {
         for row in rows.chunks_exact_mut(self.layout.row_bytes.max(1)) {
             for pointer in self.layout.columns.iter().filter_map(pointer_at) {
-                if let Some(pointer) = row.get_mut(pointer..).and_then(|row| row.first_chunk_mut()) {
+                if let Some(pointer) = row.get_mut(pointer..).and_then(|row| row.first_chunk_mut())
+                {
                     *pointer = (u64::from_le_bytes(*pointer) + by).to_le_bytes();
                 }
             }

@@ -131,7 +131,8 @@ fn killed_and_continued() {
     let expected = packed(&*paged(), n, false, true);
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("a.beton");
-    let [partial, journal] = ["beton.partial", "beton.partial.journal"].map(|it| out.with_extension(it));
+    let [partial, journal] =
+        ["beton.partial", "beton.partial.journal"].map(|it| out.with_extension(it));
     let as_it_is = |_: &mut Vec<u8>| {};
     // Killed when the data had moved, or half of it.
     let moved = |data: &mut Vec<u8>| {
