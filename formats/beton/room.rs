@@ -79,7 +79,7 @@ impl BetonWriter {
         // A plan reserves rows also for those that turn out to be bad.
         let n_planned = n_rows + self.provenance.skipped.len() as u64;
         let start = self.plan.data_start;
-        if n_planned <= self.plan.reserved_samples {
+        if !self.is_open || n_planned <= self.plan.reserved_samples {
             return Ok(data_end);
         }
         let n_first = n_rows.min(self.plan.reserved_samples);

@@ -32,7 +32,7 @@ pub(crate) struct BetonWriter {
     overwrite: bool,
     pub(crate) compact: bool,
     /// There may be more samples than rows were reserved for.
-    is_open: bool,
+    pub(crate) is_open: bool,
     pub(crate) rows_place: RowsPlace,
     /// Rows that there was no room for, on their way to where the data is now.
     pub(crate) rows_left: Vec<u8>,
