@@ -42,13 +42,13 @@ impl Sums {
 
 /// Moves the samples, which start at `from`, up to where they belong now that their number is
 /// known, and writes what comes before them. `ends` begins with 0. Where samples move, all of the
-/// shard is seen, and its checksums are there.
+/// shard is seen: its checksums by these `hashes`, if they are wanted, are there.
 pub(crate) fn write_header(
     raw: &Scratch,
     from: u64,
     config: &[u8],
     ends: &[u64],
-    hashes: &[String],
+    hashes: Option<&[String]>,
 ) -> Result<Option<Sums>> {
     let n_samples = ends.len() as u64 - 1;
     // Not over 4 GiB, as every sample was checked with the larger table of the plan.
@@ -59,9 +59,11 @@ pub(crate) fn write_header(
     header.extend_from_slice(&word(n_samples));
     ends.iter().for_each(|end| header.extend_from_slice(&word(to + end)));
     header.extend_from_slice(config);
-    let mut sums = (to < from).then(|| Sums::new(hashes));
+    let mut sums = hashes.filter(|_| to < from).map(Sums::new);
     if let Some(sums) = &mut sums {
         sums.update(&header);
+    }
+    if to < from {
         let mut block = Vec::new();
         let mut done = 0;
         // To lower offsets, block after block: nothing is overwritten before it was read.
@@ -69,7 +71,9 @@ pub(crate) fn write_header(
             let len = (n_bytes - done).min(BLOCK_BYTES);
             block.resize(len as usize, 0);
             raw.read_exact_at(&mut block, from + done)?;
-            sums.update(&block);
+            if let Some(sums) = &mut sums {
+                sums.update(&block);
+            }
             raw.write_all_at(&block, to + done)?;
             done += len;
         }
@@ -79,8 +83,8 @@ pub(crate) fn write_header(
     Ok(sums)
 }
 
-/// Reads the shard once, hashes it, and compresses it if there is a path to compress to; one whose
-/// checksums are there is read only for that.
+/// Reads the shard once, hashes it, and compresses it if there is a path to compress to. One that
+/// is not compressed and whose checksums are there is not read.
 pub(crate) fn seal(
     raw: Scratch,
     sums: Option<Sums>,

@@ -261,7 +261,9 @@ impl ShardWriter for Writer {
         let from = self.data_offset();
         let this = *self;
         let hashes = this.config.hashes.clone();
-        let sums = seal::write_header(&this.raw, from, &this.config_json, &this.ends, &hashes)?;
+        // Compressing reads the shard anyway.
+        let wanted = this.config.compression.is_none().then_some(&hashes[..]);
+        let sums = seal::write_header(&this.raw, from, &this.config_json, &this.ends, wanted)?;
         let n_samples = this.ends.len() as u64 - 1;
         let to = config_offset(n_samples).unwrap_or(0) + this.config_json.len() as u64;
         let mut index = this.index;
