@@ -5,6 +5,7 @@ use crate::{
     clean::CleanArgs,
     diff::DiffArgs,
     duplicates::DuplicatesArgs,
+    format_options,
     fractal::args::FractalArgs,
     gpu::GpuArgs,
     help::{
@@ -20,11 +21,11 @@ use crate::{
     selection::SelectionArgs,
     sheet::SheetArgs,
     stats::StatsArgs,
-    stores::name_and_value,
+    stores::{hide_where_idle, name_and_value},
     verify::VerifyArgs,
     view::ViewArgs,
 };
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use fdconvert::{
     Alpha, ByteCount, Encoding, JpegIndex, Pair, PartOf, Positions, Ratio, Share, SplitShare,
     TimeSpan,
@@ -43,6 +44,13 @@ pub(crate) struct Cli {
     pub(crate) store_option: Vec<(String, String)>,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// The command line with the formats' own options.
+    pub(crate) fn whole() -> clap::Command {
+        hide_where_idle(format_options::add_to(Self::command()))
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,16 +2,16 @@
 use crate::{
     Outcome, Session,
     args::{Cli, ManArgs},
-    format_options, output,
+    output,
 };
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 use fdconvert_core::{Error, Result};
 use fdconvert_storage::{create_new, replace};
 use std::{fs, path::Path};
 
 pub(crate) fn run(args: &ManArgs, session: &Session) -> Result<Outcome> {
-    let mut top = format_options::add_to(Cli::command());
+    let mut top = Cli::whole();
     // Gives every command its full name, `fdconvert-fractal-search`.
     top.build();
     if let Some(folder) = &args.all {

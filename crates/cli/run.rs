@@ -5,7 +5,7 @@ use crate::{
     arguments, bench, clean, diff, duplicates, format_options, fractal, gpu, index, inspect, man,
     output, pack, parents, plan, profile, reproduce, sample, sheet, stats, unpack, verify, view,
 };
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 use fdconvert_core::{Class, Result};
 use std::{ffi::OsString, io};
 
@@ -44,7 +44,7 @@ where
 
 fn parse(args: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
     let args = arguments::without_help_of_help(args);
-    let matches = format_options::add_to(Cli::command()).try_get_matches_from(args)?;
+    let matches = Cli::whole().try_get_matches_from(args)?;
     let cli = Cli::from_arg_matches(&matches)?;
     Ok((cli, matches))
 }
@@ -73,7 +73,7 @@ fn carry_out(cli: &Cli, matches: &ArgMatches, session: &Session) -> Result<Outco
         Command::Gpu(args) => gpu::run(args, session),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            let mut command = format_options::add_to(Cli::command());
+            let mut command = Cli::whole();
             clap_complete::generate(*shell, &mut command, "fdconvert", &mut script);
             session.print_bytes(&script)?;
             Ok(Outcome::Complete)

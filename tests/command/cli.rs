@@ -3,7 +3,7 @@
 
 use crate::common::{self, expect, fails, fdconvert, kodak_classes, ok, text};
 use serde_json::Value;
-use std::{fs, io::Read, process::Stdio};
+use std::{ffi::OsStr, fs, io::Read, process::Stdio};
 
 #[test]
 fn short_help_fits_a_screen_and_every_command_explains_itself() {
@@ -19,6 +19,23 @@ fn short_help_fits_a_screen_and_every_command_explains_itself() {
     for word in ["--page-size", "--compat", "beton", "fdconvert pack imagenet/train"] {
         assert!(pack.contains(word), "{word} is missing in\n{pack}");
     }
+}
+
+#[test]
+fn options_of_stores_are_in_the_help_of_what_opens_something() {
+    for command in ["pack", "inspect", "merge", "bench", "clean"] {
+        assert!(ok(&[&command, &"--help"]).contains("--store-option"), "{command}");
+    }
+    for command in ["completions", "man", "sample", "fractal recipes", "fractal render", "gpu probe"] {
+        let mut words: Vec<&dyn AsRef<OsStr>> = Vec::new();
+        let names: Vec<&str> = command.split(' ').collect();
+        words.extend(names.iter().map(|name| name as &dyn AsRef<OsStr>));
+        words.push(&"--help");
+        assert!(!ok(&words).contains("store-option"), "{command}");
+    }
+    // A script may give them to each command alike.
+    ok(&[&"man", &"pack", &"--store-option", &"region=eu-west-1"]);
+    assert!(!ok(&[&"man", &"sample"]).contains("store"));
 }
 
 #[test]
@@ -63,8 +80,8 @@ fn wrong_requests_are_refused_before_anything_is_written() {
         (&["--labels", "/nonexistent.csv"], "nonexistent.csv"),
     ];
     for (options, word) in cases {
-        let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"pack", &source, &out];
-        args.extend(options.iter().map(|arg| arg as &dyn AsRef<std::ffi::OsStr>));
+        let mut args: Vec<&dyn AsRef<OsStr>> = vec![&"pack", &source, &out];
+        args.extend(options.iter().map(|arg| arg as &dyn AsRef<OsStr>));
         let message = fails(&args);
         assert!(message.contains(word), "{options:?}: {message}");
         assert_eq!(common::names(folder.path()), ["kodak"], "{options:?}");
@@ -206,7 +223,7 @@ fn names_from_outside_cannot_steer_the_terminal() {
     }
     let out = folder.path().join(format!("{}.beton", HOSTILE[1]));
     let nowhere = folder.path().join(HOSTILE[2]);
-    let runs: [(i32, &[&dyn AsRef<std::ffi::OsStr>]); 10] = [
+    let runs: [(i32, &[&dyn AsRef<OsStr>]); 10] = [
         (2, &[&"pack", &source, &out]),
         (0, &[&"pack", &source, &out, &"--dry-run"]),
         (1, &[&"pack", &source, &out, &"--on-error", &"skip", &"--max-side", &"64"]),
@@ -269,7 +286,7 @@ fn one_is_told_in_the_singular_and_a_reason_names_its_sample_once() {
     fs::write(source.join("fine.png"), &photo).unwrap();
     fs::write(source.join("cut.png"), &photo[..photo.len() / 2]).unwrap();
     let out = folder.path().join("x.beton");
-    let skipping: [&dyn AsRef<std::ffi::OsStr>; 5] =
+    let skipping: [&dyn AsRef<OsStr>; 5] =
         [&"pack", &source, &out, &"--on-error", &"skip"];
     let texts = [
         expect(1, &skipping),
