@@ -4,9 +4,16 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")/standalone
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
+# With the profile of the workspace most libraries of others are what its tests were built of. Ours
+# are compiled once more, for programs that run once, so they are not optimized.
+profile=(--config Cargo.toml)
+for crate in codec core formats fractal jpeg jpeg-decode loader pipeline profile reader resize storage; do
+  profile+=(--config "profile.dev.package.fdconvert-$crate.opt-level=0")
+done
 
 run() {
   local program=examples/standalone/$1
@@ -14,7 +21,7 @@ run() {
   # The versions of the workspace; what is not used is dropped from the copy.
   cp Cargo.lock "$program/Cargo.lock"
   CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false \
-    cargo run --quiet --manifest-path "$program/Cargo.toml" -- "$@"
+    cargo run --quiet "${profile[@]}" --manifest-path "$program/Cargo.toml" -- "$@"
 }
 
 cp Cargo.lock examples/standalone/read/Cargo.lock
