@@ -18,7 +18,7 @@ pub(crate) struct DuplicatesArgs {
     /// Also find near duplicates: re-encoded or resized images
     ///
     /// Images are decoded at an eighth of their size. Those with near hashes of 64 bits are compared
-    /// once more, at 16 x 16 levels. Crops and mirrored images are not found.
+    /// again, at 16 x 16 levels. Crops and mirrored images are not found.
     #[arg(long)]
     pub(crate) near: bool,
     /// With --near: bits in which the hashes of two images may differ

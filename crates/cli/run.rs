@@ -94,9 +94,8 @@ fn stop_on_signals(command: &Command, session: &Session) {
         }
         cancel.cancel();
         if says {
-            let hint = "stopping; once more to stop at once and leave the unfinished file behind";
             // Above the bar, which would overwrite it.
-            screen.say(hint);
+            screen.say("stopping; press Ctrl-C again to quit now (leaves the unfinished file)");
         }
     });
     if let Err(cause) = installed {

@@ -41,12 +41,12 @@ pub(crate) struct SelectionArgs {
     /// and texts in double or single quotes. Operators, those that bind most first: ! and - in front
     /// of a value; * /; + -; == != < <= > >=; in ["a", "b"], contains, starts_with, ends_with;
     /// && (and); || (or); parentheses. width and height take the header of every image, so the
-    /// source is read once more; codec goes by names, and bytes by sizes of files.
+    /// source is read again; codec goes by names, and bytes by sizes of files.
     #[arg(long = "where", value_name = "EXPR", help_heading = "Samples", hide_short_help = true)]
     pub(crate) r#where: Option<String>,
     /// Keep only the first of samples whose images have the same bytes: exact
     ///
-    /// Every image that other options leave is read once more, to be hashed; a share is drawn of
+    /// Every image that other options leave is read again, to be hashed; a share is drawn of
     /// what stays. What is left out is counted, and so are labels that disagree.
     #[arg(long, value_name = "HOW", help_heading = "Samples", hide_short_help = true)]
     pub(crate) dedup: Option<Dedup>,

@@ -26,7 +26,9 @@ fn options_of_stores_are_in_the_help_of_what_opens_something() {
     for command in ["pack", "inspect", "merge", "bench", "clean"] {
         assert!(ok(&[&command, &"--help"]).contains("--store-option"), "{command}");
     }
-    for command in ["completions", "man", "sample", "fractal recipes", "fractal render", "gpu probe"] {
+    for command in
+        ["completions", "man", "sample", "fractal recipes", "fractal render", "gpu probe"]
+    {
         let mut words: Vec<&dyn AsRef<OsStr>> = Vec::new();
         let names: Vec<&str> = command.split(' ').collect();
         words.extend(names.iter().map(|name| name as &dyn AsRef<OsStr>));
@@ -286,8 +288,7 @@ fn one_is_told_in_the_singular_and_a_reason_names_its_sample_once() {
     fs::write(source.join("fine.png"), &photo).unwrap();
     fs::write(source.join("cut.png"), &photo[..photo.len() / 2]).unwrap();
     let out = folder.path().join("x.beton");
-    let skipping: [&dyn AsRef<OsStr>; 5] =
-        [&"pack", &source, &out, &"--on-error", &"skip"];
+    let skipping: [&dyn AsRef<OsStr>; 5] = [&"pack", &source, &out, &"--on-error", &"skip"];
     let texts = [
         expect(1, &skipping),
         ok(&[&"inspect", &out]),

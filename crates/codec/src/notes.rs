@@ -63,13 +63,13 @@ impl Notes {
     /// Every note with its name in reports and one line for a person.
     pub const ALL: [(Self, &'static str, &'static str); 23] = [
         (Self::KEPT, "kept", "stored byte for byte as in the source"),
-        (Self::REENCODED, "re-encoded", "decoded and re-encoded"),
+        (Self::REENCODED, "re-encoded", "re-encoded"),
         (
             Self::FELL_BACK,
             "fell-back",
             "stored without loss, because the format cannot hold the source's bytes",
         ),
-        (Self::RESIZED, "resized", "made smaller by the size rule"),
+        (Self::RESIZED, "resized", "resized to the size limit"),
         (Self::ROTATED, "rotated", "turned upright by their EXIF orientation"),
         (
             Self::ROTATION_LEFT,

@@ -186,7 +186,7 @@ fn ended(child: Child) -> Result<Ended> {
 fn is_paused(child: &mut Child) -> Result<bool> {
     let (began, stat) = (Instant::now(), format!("/proc/{}/stat", child.id()));
     while began.elapsed() < Duration::from_secs(60) {
-        let state = fs::read_to_string(&stat).context("cannot look at a worker")?;
+        let state = fs::read_to_string(&stat).context("cannot read the state of a worker")?;
         match state.rsplit(") ").next().and_then(|rest| rest.chars().next()) {
             Some('T') => return Ok(true),
             Some('Z') => return Ok(false),

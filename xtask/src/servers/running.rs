@@ -49,7 +49,7 @@ impl Running {
         let mut running = Self { child, url: format!("http://127.0.0.1:{port}"), log };
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let ended = running.child.try_wait().context("cannot look at the server")?;
+            let ended = running.child.try_wait().context("cannot tell whether the server runs")?;
             if ended.is_some() || began.elapsed() > PATIENCE {
                 return fail(format!("it does not serve, see {}", running.log.display()));
             }

@@ -268,7 +268,7 @@ impl Policy {
         match self.alpha {
             Alpha::Refuse => {
                 let refuse = named::ALPHA.with("refuse");
-                let what = message!("has an alpha channel, and {refuse} lets none be lost");
+                let what = message!("has an alpha channel (refused by {refuse})");
                 return Err(Error::sample(key, what));
             }
             Alpha::Drop => convert::drop_alpha(&pixels.data, gray, &mut out),
