@@ -8,9 +8,11 @@ CARGO ?= cargo
 # compile every one of them once more.
 LIGHT_CRATES = $(addprefix -p fdconvert-,cli codec store view)
 LIGHT = $(LIGHT_CRATES) -p fdconvert-python --no-default-features
-# The package for Python has no tests that Cargo could run.
+# The package for Python has no tests that Cargo could run. What is compiled once more, and computes
+# little in these tests, is not optimized.
 LIGHT_TESTED = $(LIGHT_CRATES) --no-default-features \
-  -p fdconvert-testkit --features fdconvert-cli/stores,fdconvert-testkit/fault
+  -p fdconvert-testkit --features fdconvert-cli/stores,fdconvert-testkit/fault \
+  $(foreach crate,loader pipeline profile view,--config profile.dev.package.fdconvert-$(crate).opt-level=0)
 # The chores, built as `cargo test` builds them: the example brings the features of tests.
 BUILD_XTASK = $(CARGO) build --workspace --bin xtask --example fake_driver
 RUN_XTASK = \$${CARGO_TARGET_DIR:-target}/debug/xtask
