@@ -1,4 +1,5 @@
 use crate::{
+    classes,
     device::DeviceOptions,
     draw::DrawSize,
     exchange::Exchange,
@@ -79,6 +80,12 @@ pub struct Options {
     /// Which field is the label. All other fields but the first one of images and `fields` are left
     /// out of batches; see [`Datasets::left_out`](crate::Datasets::left_out).
     pub label: Label,
+    /// Names of the classes of the label, in the order of the numbers that batches give them, such as
+    /// those of the dataset that a model was trained on. Every class of the datasets has to be among
+    /// them; of a dataset without names they name the numbers. `None` for the list of the datasets,
+    /// or the names of all of them in sorted order where they have different ones. Not part of a
+    /// state.
+    pub classes: Option<Arc<[String]>>,
     /// Names of further fields of batches; every dataset has to have them, in the same kind. Images
     /// take the crop, the resize and the flip of the sample's first image, which they have to be of
     /// the size of; gray ones of 16 bits by the nearest neighbour. All else comes as it is stored: an
@@ -190,6 +197,7 @@ impl Default for Options {
             draw_size: DrawSize::Auto,
             flip: 0.0,
             label: Label::Auto,
+            classes: None,
             fields: Vec::new(),
             masks: Vec::new(),
             mask_fill: 0,
@@ -265,6 +273,9 @@ impl Options {
         }
         if let Some(objects) = &self.objects {
             objects.check()?;
+        }
+        if let Some(classes) = &self.classes {
+            classes::check(classes)?;
         }
         self.check_locality()?;
         self.crop.check()?;

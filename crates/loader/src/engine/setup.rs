@@ -10,7 +10,7 @@ use crate::{
     order::{Batching, Cursor, Order, Place, State, Steps},
     stats::Counters,
 };
-use fdconvert_core::Result;
+use fdconvert_core::{Categories, Result};
 use std::sync::Arc;
 
 pub(crate) struct Setup {
@@ -18,6 +18,8 @@ pub(crate) struct Setup {
     pub(crate) groups: Groups,
     pub(crate) options: Options,
     pub(crate) quarantine: Option<Quarantine>,
+    /// Comparison of the categories of objects, where several datasets have some.
+    pub(crate) categories: Option<Categories>,
     /// Mixing of the rows of batches, if that is asked for.
     pub(crate) mixing: Option<Mixing>,
     /// Images that a GPU decodes, if there is one.
@@ -38,6 +40,8 @@ impl Setup {
     ) -> Result<Self> {
         options.check()?;
         let datasets = datasets.showing(&options)?;
+        let has_several = options.objects.is_some() && datasets.readers().nth(1).is_some();
+        let categories = has_several.then(Categories::default);
         let mixing = Mixing::new(&datasets, &options)?;
         let quarantine = match &options.failures.policy {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),
@@ -49,7 +53,17 @@ impl Setup {
         let fingerprint = groups.fingerprint(&datasets);
         let datasets = datasets.drawn_for(&options)?;
         let counters = Counters::of_strata(groups.slots().count());
-        Ok(Self { datasets, groups, options, quarantine, mixing, offload, counters, fingerprint })
+        Ok(Self {
+            datasets,
+            groups,
+            options,
+            quarantine,
+            categories,
+            mixing,
+            offload,
+            counters,
+            fingerprint,
+        })
     }
 
     /// Returns whether batches have labels that are integers.

@@ -113,28 +113,16 @@ fn n_classes(datasets: &Datasets, mix: &Mix) -> Result<usize> {
     if let Some(n_classes) = mix.num_classes {
         return Ok(n_classes as usize);
     }
-    let mut known: Option<usize> = None;
-    for (reader, field) in datasets.labels() {
-        let n_names = field.class_names.as_ref().map_or(0, |names| names.len());
-        if n_names == 0 {
-            let what = format!(
-                "the label `{}` of {} has no names of classes that could be counted: say how many \
-                 there are",
-                field.name,
-                reader.name()
-            );
-            return Err(Error::usage("num_classes", what));
-        }
-        if known.is_some_and(|known| known != n_names) {
-            let what = format!(
-                "the datasets have {} and {n_names} classes: say how many rows of labels have",
-                known.unwrap_or_default()
-            );
-            return Err(Error::usage("num_classes", what));
-        }
-        known = Some(n_names);
+    if let Some(names) = datasets.class_names().filter(|names| !names.is_empty()) {
+        return Ok(names.len());
     }
-    Ok(known.unwrap_or(1))
+    let Some((reader, field)) = datasets.labels().next() else { return Ok(1) };
+    let what = format!(
+        "the label `{}` of {} has no names of classes that could be counted: say how many there are",
+        field.name,
+        reader.name()
+    );
+    Err(Error::usage("num_classes", what))
 }
 
 /// Type and length of labels that are arrays.
