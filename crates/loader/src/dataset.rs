@@ -109,6 +109,14 @@ impl Datasets {
                 return Err(Error::usage("dataset", format!("{} is empty", reader.name())));
             }
             let (len, is_drawn) = (reader.len(), reader.drawn().is_some());
+            if weight > 0.0 && n_draws(len, weight) == 0 {
+                let what = format!(
+                    "{weight:?} of {} is less than one of its {len} samples in an epoch; take 0 or leave \
+                     it out",
+                    reader.name()
+                );
+                return Err(Error::usage("weight", what));
+            }
             let fields = Arc::default();
             let (label, label_numbers) = (None, None);
             parts.push(Part {
@@ -314,11 +322,7 @@ impl Datasets {
 
     /// For each dataset: its samples, and how many of them come in an epoch.
     pub(crate) fn counts(&self) -> Vec<(u64, u64)> {
-        let count = |part: &Part| {
-            let len = part.reader.len();
-            // A weight of 1 stays exact for datasets of more than 2^53 samples, too.
-            (len, if part.weight == 1.0 { len } else { (len as f64 * part.weight).round() as u64 })
-        };
+        let count = |part: &Part| (part.reader.len(), n_draws(part.reader.len(), part.weight));
         self.parts.iter().map(count).collect()
     }
 
@@ -558,6 +562,12 @@ impl Part {
         };
         self.fields.iter().zip(fields.specs()).map(of).collect()
     }
+}
+
+/// Samples that a dataset gives to an epoch. A weight of 1 stays exact for datasets of more than 2^53
+/// samples, too.
+fn n_draws(len: u64, weight: f64) -> u64 {
+    if weight == 1.0 { len } else { (len as f64 * weight).round() as u64 }
 }
 
 /// The number of a class in batches.

@@ -10,7 +10,7 @@ use crate::{
     order::{Batching, Cursor, Order, Place, State, Steps},
     stats::Counters,
 };
-use fdconvert_core::{Categories, Result};
+use fdconvert_core::{Categories, Error, Result};
 use std::sync::Arc;
 
 pub(crate) struct Setup {
@@ -53,7 +53,7 @@ impl Setup {
         let fingerprint = groups.fingerprint(&datasets);
         let datasets = datasets.drawn_for(&options)?;
         let counters = Counters::of_strata(groups.slots().count());
-        Ok(Self {
+        let setup = Self {
             datasets,
             groups,
             options,
@@ -63,7 +63,27 @@ impl Setup {
             offload,
             counters,
             fingerprint,
-        })
+        };
+        setup.refuse_empty()?;
+        Ok(setup)
+    }
+
+    /// Refuses epochs without a batch, in which a training would do nothing.
+    fn refuse_empty(&self) -> Result<()> {
+        if !self.steps(0)?.is_empty() {
+            return Ok(());
+        }
+        let Options { batch, world, .. } = self.options;
+        let n_samples = self.order(0)?.len();
+        if n_samples == 0 {
+            return Err(Error::usage("weight", "no dataset gives a sample to an epoch"));
+        }
+        let what = format!(
+            "an epoch has no batch: its {n_samples} samples are fewer than the {} of a whole one, and \
+             `last` drops what does not fill a batch; take a smaller batch or another `last`",
+            u64::from(batch) * u64::from(world.size)
+        );
+        Err(Error::usage("batch", what))
     }
 
     /// Returns whether batches have labels that are integers.

@@ -38,8 +38,7 @@ impl SoftLabels {
     /// known how many classes there are.
     pub(super) fn new(datasets: &Datasets, options: &Options, mix: &Mix) -> Result<Self> {
         if options.label == Label::None {
-            let what = "rows that are mixed have shares of the labels of two samples, which takes \
-                        labels: name the field, or mix nothing";
+            let what = "mixup and cutmix need labels: name the field, or set both to 0";
             return Err(Error::usage("label", what));
         }
         let fields = datasets.fields();
