@@ -24,6 +24,8 @@ mod ahead;
 mod array;
 mod bilevel;
 pub mod bytes;
+mod categories;
+mod classes;
 mod error;
 mod format;
 mod ignored;
@@ -48,6 +50,8 @@ mod units;
 pub use ahead::{Ahead, Coming, Window};
 pub use array::{ArraySpec, DType};
 pub use bilevel::Bilevel;
+pub use categories::Categories;
+pub use classes::{join_class_names, renumber_classes};
 pub use error::{Class, Error, Result};
 pub use format::{
     Capabilities, Common, Complete, Create, Existing, Format, Layout, Shard, ShardSummary,

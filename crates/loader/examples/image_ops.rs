@@ -17,7 +17,7 @@ use std::hint::black_box;
 use std::io::Write;
 use std::time::Instant;
 
-const KEY: Key = Key { seed: 0, epoch: 0, sample: 0 };
+const KEY: Key = Key { seed: 0, epoch: 0, sample: 0, occurrence: 0 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();

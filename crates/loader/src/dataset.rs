@@ -1,6 +1,7 @@
 //! Several datasets as one numbered set of samples.
 
 use crate::{
+    classes::{self, Renumbered},
     column::Columns,
     fields::{FieldValue, Fields, MaybeStored, RowValues, listed, take_value},
     groups::Located,
@@ -21,6 +22,8 @@ pub struct Datasets {
     parts: Vec<Part>,
     /// Fields that batches show beside images and labels.
     fields: Arc<Fields>,
+    /// Names of the classes of labels, as batches number them.
+    class_names: Option<Arc<[String]>>,
 }
 
 #[derive(Clone)]
@@ -32,8 +35,10 @@ struct Part {
     image: usize,
     /// `None` where no labels are asked for, or others than integers.
     label: Option<usize>,
-    /// Positions of the other fields that batches show.
-    fields: Arc<[usize]>,
+    /// How the numbers of the label's classes change.
+    label_numbers: Renumbered,
+    /// Positions of the other fields that batches show, and how the numbers of their classes change.
+    fields: Arc<[(usize, Renumbered)]>,
     /// Images are drawn when they are asked for: there is nothing to read.
     is_drawn: bool,
 }
@@ -104,32 +109,84 @@ impl Datasets {
                 return Err(Error::usage("dataset", format!("{} is empty", reader.name())));
             }
             let (len, is_drawn) = (reader.len(), reader.drawn().is_some());
+            if weight > 0.0 && n_draws(len, weight) == 0 {
+                let what = format!(
+                    "{weight:?} of {} is less than one of its {len} samples in an epoch; take 0 or leave \
+                     it out",
+                    reader.name()
+                );
+                return Err(Error::usage("weight", what));
+            }
             let fields = Arc::default();
-            parts.push(Part { reader, weight, offset, image, label: None, fields, is_drawn });
+            let (label, label_numbers) = (None, None);
+            parts.push(Part {
+                reader,
+                weight,
+                offset,
+                image,
+                label,
+                label_numbers,
+                fields,
+                is_drawn,
+            });
             offset += len;
         }
         if parts.is_empty() {
-            return Err(Error::usage("dataset", "there is none"));
+            return Err(Error::usage("path", "the list of datasets is empty"));
         }
-        Ok(Self { parts, fields: Arc::default() })
+        Ok(Self { parts, fields: Arc::default(), class_names: None })
     }
 
     /// The same with the label and the fields that the options name in its batches.
     ///
     /// # Errors
     /// `Usage`, naming the fields there are, when a dataset has no such field, and naming dataset
-    /// and field for those that cannot be in batches.
+    /// and field for those that cannot be in batches, and whose classes cannot be numbered together.
     pub(crate) fn showing(mut self, options: &Options) -> Result<Self> {
         let column = self.choose_labels(&options.label)?;
+        self.number_labels(options)?;
         let fields = Fields::new(options, column, self.readers())?;
         Columns::check(&fields, options.batch)?;
-        for part in &mut self.parts {
-            let schema = part.reader.schema();
-            let position = |field: &FieldSpec| schema.position(&field.name);
-            part.fields = fields.specs().iter().filter_map(position).collect();
+        let mut shown = vec![Vec::new(); self.parts.len()];
+        for spec in fields.specs() {
+            let of_parts = self.parts.iter().map(|part| {
+                let position = part.reader.schema().position(&spec.name)?;
+                Some((&*part.reader, part.reader.schema().fields.get(position)?, position))
+            });
+            let of_parts: Vec<_> = of_parts.flatten().collect();
+            let pairs = of_parts.iter().map(|(reader, field, _)| (*reader, *field));
+            // The label has its numbers among the fields, too.
+            let is_label = self
+                .parts
+                .iter()
+                .zip(&of_parts)
+                .all(|(part, (.., position))| part.label == Some(*position));
+            let wanted = options.classes.as_ref().filter(|_| is_label);
+            let (_, numbers) = classes::join("fields", pairs, wanted)?;
+            for ((shown, (.., position)), numbers) in shown.iter_mut().zip(&of_parts).zip(numbers) {
+                shown.push((*position, numbers));
+            }
+        }
+        for (part, shown) in self.parts.iter_mut().zip(shown) {
+            part.fields = shown.into();
         }
         self.fields = Arc::new(fields);
         Ok(self)
+    }
+
+    /// Numbers the classes of all labels together.
+    fn number_labels(&mut self, options: &Options) -> Result<()> {
+        let wanted = options.classes.as_ref();
+        if wanted.is_some() && self.labels().next().is_none() {
+            let what = "it numbers labels, and batches have none that are classes";
+            return Err(Error::usage("classes", what));
+        }
+        let (names, numbers) = classes::join("label", self.labels(), wanted)?;
+        self.class_names = names;
+        for (part, numbers) in self.parts.iter_mut().zip(numbers) {
+            part.label_numbers = numbers;
+        }
+        Ok(())
     }
 
     /// Chooses the label of each dataset where those are integers; else returns the name of the
@@ -163,11 +220,38 @@ impl Datasets {
     }
 
     /// The datasets with their labels, where those are integers.
-    pub(crate) fn labels(&self) -> impl Iterator<Item = (&dyn Reader, &FieldSpec)> {
+    pub(crate) fn labels(&self) -> impl Iterator<Item = (&dyn Reader, &FieldSpec)> + Clone {
         self.parts.iter().filter_map(|part| {
             let field = part.reader.schema().fields.get(part.label?)?;
             Some((&*part.reader, field))
         })
+    }
+
+    /// The names of the classes that labels are numbers of, in their order. Of several datasets
+    /// they are one list: that of all of them, or the names of all in sorted order where they
+    /// differ. `None` without labels, for those that are not integers, and for numbers without
+    /// names.
+    #[must_use]
+    pub fn class_names(&self) -> Option<&Arc<[String]>> {
+        self.class_names.as_ref()
+    }
+
+    /// Tells one numbering of classes from another, for what is kept of samples; 0 for that of the
+    /// datasets.
+    pub(crate) fn numbering(&self) -> u64 {
+        let fields = self.parts.iter().flat_map(|part| part.fields.iter());
+        let labels = self.parts.iter().map(|part| &part.label_numbers);
+        let all: Vec<_> = labels.chain(fields.map(|(_, numbers)| numbers)).collect();
+        if all.iter().all(|numbers| numbers.is_none()) {
+            return 0;
+        }
+        let mut hash = Xxh3::new();
+        for numbers in all {
+            let numbers = numbers.as_deref().unwrap_or_default();
+            hash.update(&numbers.len().to_le_bytes());
+            numbers.iter().for_each(|number| hash.update(&number.to_le_bytes()));
+        }
+        hash.digest()
     }
 
     /// The fields that batches show beside images and labels, and a label that is not an integer.
@@ -210,7 +294,7 @@ impl Datasets {
             for (field, spec) in part.reader.schema().fields.iter().enumerate() {
                 let is_shown = field == part.image
                     || Some(field) == part.label
-                    || part.fields.contains(&field);
+                    || part.fields.iter().any(|(shown, _)| *shown == field);
                 if !is_shown && !names.contains(&spec.name) {
                     names.push(spec.name.clone());
                 }
@@ -238,11 +322,7 @@ impl Datasets {
 
     /// For each dataset: its samples, and how many of them come in an epoch.
     pub(crate) fn counts(&self) -> Vec<(u64, u64)> {
-        let count = |part: &Part| {
-            let len = part.reader.len();
-            // A weight of 1 stays exact for datasets of more than 2^53 samples, too.
-            (len, if part.weight == 1.0 { len } else { (len as f64 * part.weight).round() as u64 })
-        };
+        let count = |part: &Part| (part.reader.len(), n_draws(part.reader.len(), part.weight));
         self.parts.iter().map(count).collect()
     }
 
@@ -267,7 +347,7 @@ impl Datasets {
             Ok(Part { reader, ..part.clone() })
         });
         let parts = parts.collect::<Result<_>>()?;
-        Ok(Self { parts, fields: self.fields.clone() })
+        Ok(Self { parts, fields: self.fields.clone(), class_names: self.class_names.clone() })
     }
 
     /// The number of a sample among all samples of all datasets.
@@ -421,7 +501,10 @@ impl Datasets {
             field if field == part.reader.schema().label() => part.reader.label(index)?,
             Some(_) => None,
         };
-        Ok(label.map(|label| (image, RowValues { label, fields: None })))
+        let Some(label) = label else { return Ok(None) };
+        let key = || part.reader.key(index);
+        let label = renumbered(label, &part.label_numbers, key)?;
+        Ok(Some((image, RowValues { label, fields: None })))
     }
 
     fn part(&self, dataset: u32) -> Result<&Part> {
@@ -440,7 +523,9 @@ impl Part {
         let Sample { key, mut values } = sample;
         let label = match self.label.map(|label| values.get(label)) {
             None => 0,
-            Some(Some(Value::Int(label))) => *label,
+            Some(Some(Value::Int(label))) => {
+                renumbered(*label, &self.label_numbers, || key.clone())?
+            }
             Some(_) => return Err(Error::sample(key, "it has no label")),
         };
         if self.image >= values.len() {
@@ -463,15 +548,37 @@ impl Part {
         values: &mut [Value<I>],
         fields: &Fields,
     ) -> Result<Arc<[FieldValue]>> {
-        let of = |(position, field): (&usize, &FieldSpec)| {
+        let of = |((position, numbers), field): (&(usize, Renumbered), &FieldSpec)| {
             let value = values.get_mut(*position);
-            value.and_then(|value| take_value(value, &field.kind)).ok_or_else(|| {
-                let (name, kind) = (&field.name, field.kind.name());
-                Error::sample(key, format!("its field `{name}` does not hold a {kind}"))
+            let value =
+                value.and_then(|value| take_value(value, &field.kind)).ok_or_else(|| {
+                    let (name, kind) = (&field.name, field.kind.name());
+                    Error::sample(key, format!("its field `{name}` does not hold a {kind}"))
+                })?;
+            Ok(match value {
+                Value::Int(number) => Value::Int(renumbered(number, numbers, || key.to_owned())?),
+                value => value,
             })
         };
         self.fields.iter().zip(fields.specs()).map(of).collect()
     }
+}
+
+/// Samples that a dataset gives to an epoch. A weight of 1 stays exact for datasets of more than 2^53
+/// samples, too.
+fn n_draws(len: u64, weight: f64) -> u64 {
+    if weight == 1.0 { len } else { (len as f64 * weight).round() as u64 }
+}
+
+/// The number of a class in batches.
+fn renumbered(number: i64, numbers: &Renumbered, key: impl FnOnce() -> String) -> Result<i64> {
+    // -1 is no class, in whatever list.
+    let Some(numbers) = numbers.as_ref().filter(|_| number != -1) else { return Ok(number) };
+    let new = usize::try_from(number).ok().and_then(|number| numbers.get(number));
+    new.copied().ok_or_else(|| {
+        let what = format!("its class {number} is none of the {} that have names", numbers.len());
+        Error::sample(key(), what)
+    })
 }
 
 /// Why a dataset has no such label, and what it has.

@@ -97,6 +97,11 @@ impl Quarantine {
     /// # Errors
     /// `Io`, and `Corrupt` for a file of something else: it is not written to.
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        // A pipe would be waited for.
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            let what = format!("{} is not a regular file", path.display());
+            return Err(Error::usage("errors", what));
+        }
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => String::new(),
@@ -175,6 +180,7 @@ mod tests {
         std::fs::write(&path, "hello\nworld\n").unwrap();
         assert!(matches!(Quarantine::open(&path), Err(Error::Corrupt { .. })));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "hello\nworld\n");
+        assert!(matches!(Quarantine::open(folder.path()), Err(Error::Usage { .. })));
     }
 
     #[test]

@@ -163,6 +163,15 @@ impl Fields {
         self.roles.iter().any(|role| *role != Role::Value)
     }
 
+    /// The document that tells the objects of a row, where one does.
+    pub(crate) fn objects<'a>(&self, values: &'a RowValues) -> Option<&'a Bytes> {
+        let number = self.roles.iter().position(|role| *role == Role::Objects)?;
+        match values.fields.as_deref()?.get(number)? {
+            Value::Json(document) => Some(document),
+            _ => None,
+        }
+    }
+
     /// Names of those that were asked for as fields.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.specs.iter().take(self.n_asked).map(|field| &*field.name)

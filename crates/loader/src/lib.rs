@@ -49,6 +49,7 @@
 
 mod batch;
 mod buffer;
+mod classes;
 mod column;
 mod dataset;
 mod decoding;

@@ -1,4 +1,5 @@
 use crate::{
+    classes,
     device::DeviceOptions,
     draw::DrawSize,
     exchange::Exchange,
@@ -79,6 +80,12 @@ pub struct Options {
     /// Which field is the label. All other fields but the first one of images and `fields` are left
     /// out of batches; see [`Datasets::left_out`](crate::Datasets::left_out).
     pub label: Label,
+    /// Names of the classes of the label, in the order of the numbers that batches give them, such as
+    /// those of the dataset that a model was trained on. Every class of the datasets has to be among
+    /// them; of a dataset without names they name the numbers. `None` for the list of the datasets,
+    /// or the names of all of them in sorted order where they have different ones. Not part of a
+    /// state.
+    pub classes: Option<Arc<[String]>>,
     /// Names of further fields of batches; every dataset has to have them, in the same kind. Images
     /// take the crop, the resize and the flip of the sample's first image, which they have to be of
     /// the size of; gray ones of 16 bits by the nearest neighbour. All else comes as it is stored: an
@@ -164,8 +171,8 @@ pub struct Options {
     pub ahead_bytes: u64,
     /// Batches that are made ahead, as far as `prefetch_bytes` allows; at least one.
     pub prefetch: usize,
-    /// Memory for batches, those that were handed over and not dropped yet included. Two batches
-    /// are always allowed.
+    /// Memory for batches, those that were handed over and not dropped yet included: a consumer that
+    /// keeps batches gets new memory up to here. Two batches are always allowed.
     pub prefetch_bytes: u64,
     /// The GPU that decodes and holds the batches; `None` for batches in the host's memory. Needs
     /// the feature `gpu`.
@@ -190,6 +197,7 @@ impl Default for Options {
             draw_size: DrawSize::Auto,
             flip: 0.0,
             label: Label::Auto,
+            classes: None,
             fields: Vec::new(),
             masks: Vec::new(),
             mask_fill: 0,
@@ -237,16 +245,23 @@ impl Options {
         if !(0.0..=1.0).contains(&self.flip) {
             return refuse("flip", format!("{} is not a probability", self.flip));
         }
-        if self.world.size == 0 || self.world.rank >= self.world.size {
-            let (rank, size) = (self.world.rank, self.world.size);
-            return refuse("world", format!("rank {rank} of {size} does not exist"));
+        let World { rank, size } = self.world;
+        if size == 0 {
+            return refuse("world_size", "there is at least one process".into());
+        }
+        if rank >= size {
+            let what = format!("must be 0 to {} for world_size={size}, got {rank}", size - 1);
+            return refuse("rank", what);
         }
         if self.batch.checked_mul(self.world.size).is_none() {
             let (batch, size) = (self.batch, self.world.size);
             return refuse("batch", format!("{batch} rows on {size} ranks are too many"));
         }
-        if self.threads > MAX_THREADS || self.fetch_threads > MAX_THREADS {
-            return refuse("threads", format!("more than {MAX_THREADS} bring nothing"));
+        for (option, threads) in [("threads", self.threads), ("fetch_threads", self.fetch_threads)]
+        {
+            if threads > MAX_THREADS {
+                return refuse(option, format!("more than {MAX_THREADS} bring nothing"));
+            }
         }
         if !(0.0..=1.0).contains(&self.failures.max_share) {
             return refuse("max_share", format!("{} is not a share", self.failures.max_share));
@@ -265,6 +280,9 @@ impl Options {
         }
         if let Some(objects) = &self.objects {
             objects.check()?;
+        }
+        if let Some(classes) = &self.classes {
+            classes::check(classes)?;
         }
         self.check_locality()?;
         self.crop.check()?;
@@ -377,9 +395,14 @@ impl Options {
     pub(crate) fn n_buffers(&self) -> usize {
         let in_flight = self.device.as_ref().map_or(0, |device| device.in_flight.max(1));
         let ahead = self.prefetch.saturating_add(in_flight).max(1);
-        let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch)).max(1);
-        let affordable = usize::try_from(self.prefetch_bytes / bytes).unwrap_or(usize::MAX);
+        let affordable = usize::try_from(self.most_buffers()).unwrap_or(usize::MAX);
         // Rows that a GPU decodes are memory that is hardly ever touched.
-        ahead.saturating_add(1).min(affordable).max(2)
+        ahead.saturating_add(1).min(affordable)
+    }
+
+    /// Batches that there is memory for, those that the consumer keeps included.
+    pub(crate) fn most_buffers(&self) -> u64 {
+        let bytes = (self.output.n_bytes() as u64 * u64::from(self.batch)).max(1);
+        (self.prefetch_bytes / bytes).max(2)
     }
 }

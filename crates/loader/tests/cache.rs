@@ -288,7 +288,7 @@ fn caches_that_cannot_be_are_refused() {
 fn weights_are_shared_among_groups() {
     let reader = Groups::new(&[5, 6, 1]);
     let leg = Leg { world: 1, batch: 7, threads: 2, fetch_threads: 0, prefetch: 1, steps: 0 };
-    for (weight, bytes) in [(2.5, 0), (0.3, 0), (2.5, 20), (0.3, 20), (0.0, 20)] {
+    for (weight, bytes) in [(2.5, 0), (0.3, 0), (2.5, 20), (0.3, 20)] {
         let datasets = Datasets::weighted(vec![(reader.clone(), weight)]).unwrap();
         let options = options(&leg, 0, bytes, CachePolicy::RESIDENT);
         let all = samples(&mut Loader::new(datasets, options).unwrap()).concat();
@@ -298,6 +298,9 @@ fn weights_are_shared_among_groups() {
             assert!((n - len * weight).abs() < 1.0);
         }
     }
+    let nothing = Datasets::weighted(vec![(reader.clone(), 0.0)]).unwrap();
+    let refused = Loader::new(nothing, options(&leg, 0, 20, CachePolicy::RESIDENT)).err().unwrap();
+    assert!(refused.to_string().contains("no dataset gives a sample"), "{refused}");
     let straight = Options { shuffle: Shuffle::None, ..options(&leg, 0, 0, CachePolicy::RESIDENT) };
     let all = samples(&mut loader(&reader, straight)).concat();
     assert!(all.into_iter().eq(0..12));

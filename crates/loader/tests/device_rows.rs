@@ -65,7 +65,7 @@ fn on_cpu(readers: &[Arc<dyn Reader>], options: Options) -> BTreeMap<u64, Vec<u8
 }
 
 fn key(sample: u64) -> Key {
-    Key { seed: SEED, epoch: 0, sample }
+    Key { seed: SEED, epoch: 0, sample, occurrence: 0 }
 }
 
 /// What the CPU makes of pixels that have the size of the output.

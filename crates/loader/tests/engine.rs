@@ -6,8 +6,8 @@ mod common;
 use common::{Memory, epoch, loader, options, random_crop, seen};
 use fdconvert_core::Reader;
 use fdconvert_loader::{
-    Crop, DType, Datasets, Last, Layout, Loader, Options, Output, Shuffle, State, Verdict, Waited,
-    World,
+    Crop, DType, Datasets, Last, Layout, Loader, Normalise, Options, Output, Shuffle, State,
+    Verdict, Waited, World,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use xxhash_rust::xxh3::xxh3_64;
@@ -201,7 +201,9 @@ fn layouts_and_types_hold_the_same_images() {
 #[test]
 fn a_consumer_that_keeps_batches_stops_the_threads() {
     let reader = Memory::new(200);
-    let mut running = loader(&reader, Options { prefetch: 2, threads: 3, ..options(10, 16) });
+    let prefetch_bytes = 3 * 10 * 16 * 16 * 3;
+    let running = Options { prefetch: 2, prefetch_bytes, threads: 3, ..options(10, 16) };
+    let mut running = loader(&reader, running);
     let mut kept = Vec::new();
     for _ in 0..3 {
         kept.push(running.next_batch().unwrap().unwrap());
@@ -277,18 +279,46 @@ fn statistics_add_up() {
 fn impossible_options_are_refused() {
     let reader = Memory::new(4);
     let base = || options(4, 16);
+    let random = |scale, ratio| Options { crop: Crop::Random { scale, ratio }, ..base() };
+    let normalised = |mean, std| {
+        let normalise = Some(Normalise { mean, std });
+        Options { output: Output { dtype: DType::F32, normalise, ..base().output }, ..base() }
+    };
     for (options, words) in [
         (Options { batch: 0, ..base() }, "batch"),
         (Options { flip: 2.0, ..base() }, "flip"),
-        (Options { world: World { rank: 2, size: 2 }, ..base() }, "world"),
+        (Options { world: World { rank: 2, size: 2 }, ..base() }, "rank: must be 0 to 1"),
+        (Options { world: World { rank: 0, size: 0 }, ..base() }, "world_size"),
         (Options { batch: u32::MAX, world: World { rank: 0, size: 3 }, ..base() }, "batch"),
         (Options { threads: 100_000, ..base() }, "threads"),
-        (Options { crop: Crop::Center { resize: 0 }, ..base() }, "crop"),
+        (Options { fetch_threads: 100_000, ..base() }, "fetch_threads"),
+        (Options { crop: Crop::Center { resize: 0 }, ..base() }, "resize"),
+        (random((0.0, 0.0), (1.0, 1.0)), "scale"),
+        (random((0.5, 1.5), (1.0, 1.0)), "scale"),
+        (random((f64::NAN, 1.0), (1.0, 1.0)), "scale"),
+        (random((0.1, 1.0), (1.0, 0.0)), "ratio"),
+        (random((0.1, 1.0), (1.0, f64::INFINITY)), "ratio"),
+        (normalised([0.5; 3], [0.0; 3]), "std above 0"),
+        (normalised([0.5; 3], [-1.0; 3]), "std above 0"),
+        (normalised([f32::NAN; 3], [1.0; 3]), "must be numbers"),
+        (normalised([123.675, 116.28, 103.53], [58.395, 57.12, 57.375]), "divide both by 255"),
+        (normalised([0.0; 3], [255.0; 3]), "divide both by 255"),
+        (Options { last: Last::Drop, ..options(5, 16) }, "an epoch has no batch"),
     ] {
         let refused = Loader::new(Datasets::one(reader.clone()).unwrap(), options);
         let said = refused.err().unwrap().to_string();
         assert!(said.contains(words), "{said}");
     }
+    for (weight, words) in [
+        (f64::NAN, "is not from 0 to 1000"),
+        (-1.0, "is not from 0 to 1000"),
+        (1e-300, "is less than one of its 4 samples"),
+    ] {
+        let refused = Datasets::weighted(vec![(reader.clone(), weight)]).err().unwrap().to_string();
+        assert!(refused.contains(words), "{refused}");
+    }
+    let refused = Datasets::weighted(Vec::new()).err().unwrap().to_string();
+    assert!(refused.contains("the list of datasets is empty"), "{refused}");
 }
 
 /// Made, used a little and dropped, two at a time: no thread and no memory is left.
@@ -316,4 +346,33 @@ fn a_thousand_loaders_leave_nothing_behind() {
     let grown = count("VmRSS:").saturating_sub(memory);
     assert!(grown < 100 << 10, "{grown} KiB more after a thousand cycles");
     assert!(count("Threads:") < 300);
+}
+
+/// A consumer may keep as many batches as there is memory for; then the loader waits, and says so.
+#[test]
+fn batches_that_are_kept_get_memory_up_to_the_limit() {
+    let reader = Memory::new(40);
+    let bytes = 4 * 16 * 16 * 3;
+    for (prefetch_bytes, most) in [(1 << 30, 10), (bytes * 6, 6), (bytes * 10, 10), (0, 2)] {
+        for fetch_threads in [0, 2] {
+            let options = Options { prefetch: 1, prefetch_bytes, fetch_threads, ..options(4, 16) };
+            let mut running = loader(&reader, options);
+            let mut kept = Vec::new();
+            let mut wait = || running.next_for(Duration::from_millis(300)).unwrap();
+            let waited = loop {
+                match wait() {
+                    Waited::Batch(batch) => kept.push(batch),
+                    waited => break waited,
+                }
+            };
+            assert_eq!(kept.len(), most);
+            if most == 10 {
+                assert!(matches!(waited, Waited::End) && !running.waits_for_memory());
+                continue;
+            }
+            assert!(matches!(waited, Waited::NotYet) && running.waits_for_memory());
+            kept.clear();
+            assert_eq!(epoch(&mut running).len(), 10 - most);
+        }
+    }
 }

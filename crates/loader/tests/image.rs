@@ -11,7 +11,7 @@ use fdconvert_testkit::fixtures;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 
-const KEY: Key = Key { seed: 7, epoch: 2, sample: 99 };
+const KEY: Key = Key { seed: 7, epoch: 2, sample: 99, occurrence: 0 };
 
 /// A photograph of 768x512 pixels.
 fn photograph(number: u32) -> Vec<u8> {
@@ -156,7 +156,7 @@ fn a_sample_is_the_same_in_any_order_on_any_thread() {
         Augment::TrivialAugmentWide { n_bins: 31 },
     ] {
         let render = |renderer: &mut Renderer, sample: u64, epoch: u64| {
-            let key = Key { seed: 1, epoch, sample };
+            let key = Key { seed: 1, epoch, sample, occurrence: 0 };
             let geometry = Geometry::of(crop, 0.5, output.size, SOURCE, key);
             let mut row = vec![0; output.n_bytes()];
             let region = region(&pixels[sample as usize % 2]);

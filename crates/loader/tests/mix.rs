@@ -407,7 +407,7 @@ fn labels_that_cannot_be_mixed_are_refused_by_name() {
         assert!(found.contains(part), "{found}");
     }
     let found = said(&memory, Options { label: Label::None, ..mixing(4, BOTH) });
-    assert!(found.contains("label: rows that are mixed"), "{found}");
+    assert!(found.contains("label: mixup and cutmix need labels"), "{found}");
     let numbers =
         Memory::new(8).with_fields(&[("score", Value::Float(0.5)), ("id", Value::Int(3))]);
     let named = |name: &str| Options { label: Label::Field(name.into()), ..mixing(4, BOTH) };

@@ -1,8 +1,7 @@
 use fdconvert_core::{
-    Ahead, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample, Schema, Source,
-    Splits, Value, message, named, split_names,
+    Ahead, Categories, Codec, Error, FieldSpec, Ignored, Image, Kind, Message, Result, Sample,
+    Schema, Source, Splits, Value, join_class_names, message, named, renumber_classes, split_names,
 };
-use std::{collections::BTreeSet, sync::Arc};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Several sources one after the other, as one. Their fields must be the same; classes are joined
@@ -14,6 +13,8 @@ pub struct Concat {
     schema: Schema,
     /// For each source and field: the new number of every class, where it changed.
     renumbered: Vec<Vec<Option<Vec<i64>>>>,
+    /// What documents of objects have told of their categories.
+    categories: Categories,
 }
 
 impl Concat {
@@ -67,13 +68,19 @@ impl Concat {
         for (at, field) in fields.iter_mut().enumerate() {
             let of = |source: &dyn Source| source.schema().fields[at].class_names.clone();
             let lists: Vec<_> = sources.iter().map(|source| of(&**source)).collect();
-            if lists.iter().any(Option::is_none) {
-                field.class_names = None;
-            } else if lists.iter().any(|list| *list != field.class_names) {
-                let names: BTreeSet<String> =
-                    lists.iter().flatten().flat_map(|list| list.iter().cloned()).collect();
-                field.class_names = Some(names.into_iter().collect::<Arc<[String]>>());
-            }
+            let joined = join_class_names(lists.iter().map(Option::as_ref));
+            field.class_names = joined.map_err(|(named, unnamed)| {
+                let what = format!(
+                    "`{}` of {} has names of classes and that of {} only numbers, so that it is \
+                     not known which classes are the same: pack them one by one, or write {} with \
+                     names of its classes",
+                    field.name,
+                    sources[named].name(),
+                    sources[unnamed].name(),
+                    sources[unnamed].name()
+                );
+                Error::usage("source", what)
+            })?;
         }
         let schema = Schema::new(fields)?;
         let renumbered = sources.iter().map(|source| renumber(source.schema(), &schema)).collect();
@@ -85,7 +92,8 @@ impl Concat {
                 end
             })
             .collect();
-        Ok(Box::new(Self { sources, ends, schema, renumbered }))
+        let categories = Categories::default();
+        Ok(Box::new(Self { sources, ends, schema, renumbered, categories }))
     }
 
     fn locate(&self, index: u64) -> Option<(usize, u64)> {
@@ -100,9 +108,8 @@ fn renumber(from: &Schema, to: &Schema) -> Vec<Option<Vec<i64>>> {
     pairs
         .map(|(from, to)| match (&from.class_names, &to.class_names) {
             (Some(old), Some(new)) if old != new => {
-                let number =
-                    |name: &String| new.binary_search(name).map_or(-1, |position| position as i64);
-                Some(old.iter().map(number).collect())
+                let numbers = renumber_classes(old, new).into_iter();
+                Some(numbers.map(|number| number.unwrap_or(-1)).collect())
             }
             _ => None,
         })
@@ -125,7 +132,14 @@ impl Source for Concat {
         };
         let mut sample = self.sources[number].read(inner)?;
         for (value, classes) in sample.values.iter_mut().zip(&self.renumbered[number]) {
-            if let (Value::Int(label), Some(classes)) = (value, classes) {
+            if let Value::Json(document) = value {
+                let name_of = |source| {
+                    self.sources.get(source as usize).map_or_else(String::new, |it| it.name())
+                };
+                self.categories.check(&sample.key, document, number as u32, name_of)?;
+            } else if let (Value::Int(label), Some(classes)) = (value, classes)
+                && *label != -1
+            {
                 let new = usize::try_from(*label).ok().and_then(|label| classes.get(label));
                 *label = *new.ok_or_else(|| {
                     Error::sample(&sample.key, format!("its label {label} has no class name"))
@@ -175,7 +189,7 @@ impl Source for Concat {
         let label = self.sources[number].label(inner)?;
         let field = self.schema.label().and_then(|field| self.renumbered[number][field].as_ref());
         Ok(match (label, field) {
-            (Some(label), Some(classes)) => {
+            (Some(label), Some(classes)) if label != -1 => {
                 usize::try_from(label).ok().and_then(|label| classes.get(label)).copied()
             }
             (label, _) => label,

@@ -302,6 +302,13 @@ fn sources_are_joined_and_their_classes_by_name() {
     }
     assert!(both.read(7).is_err());
 
+    // Numbers without names are none of these classes.
+    let mut numbers = listing(4, "d", &["cat"]);
+    numbers.schema.fields[1].class_names = None;
+    let first: Box<dyn Source> = Box::new(listing(4, "a", &["cat"]));
+    let said = Concat::mix(vec![first, Box::new(numbers)]).map(drop).unwrap_err().to_string();
+    assert!(said.contains("has names of classes") && said.contains("only numbers"), "{said}");
+
     let other = Listing {
         schema: Schema::new(vec![FieldSpec::new("image", Kind::Image)]).unwrap(),
         n: 1,

@@ -38,7 +38,7 @@ pub(crate) fn raise_option(error: Error) -> PyErr {
     let Error::Usage { option, what } = error else { return raise(&error) };
     let option = match option.name() {
         "batch" => "batch_size".into(),
-        "world" => "world_size".into(),
+        "normalise" => "mean".into(),
         "store_bytes" => "device_cache_bytes".into(),
         _ => option,
     };

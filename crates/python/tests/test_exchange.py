@@ -236,7 +236,7 @@ def test_a_forked_process_reads_for_itself(beton: Path) -> None:
 def test_what_is_no_exchange_is_refused(beton: Path) -> None:
     with pytest.raises(fdconvert.UsageError, match=r"exchange: int .*all_to_all"):
         small(beton, **of_rank(0), exchange=3)
-    alone: Any = {"exchange": Broken(), "cache_bytes": 1 << 24, "world_size": 2}
+    alone: Any = {"exchange": Broken(), "cache_bytes": 1 << 24, "rank": 0, "world_size": 2}
     with pytest.raises(fdconvert.UsageError, match="exchange: .*locality"):
         small(beton, **alone)
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -144,18 +145,56 @@ def test_options_shape_the_epoch(beton: Path) -> None:
         ({"batch_size": "4"}, TypeError, "batch_size"),
         ({"crop": "middle"}, ValueError, "crop"),
         ({"crop": "rrc", "resize": 40}, ValueError, "resize"),
-        ({"crop": "rrc", "scale": (0.5, 0.1)}, ValueError, "crop"),
+        ({"crop": "rrc", "scale": (0.5, 0.1)}, ValueError, "scale: .0.5, 0.1. is not"),
+        ({"crop": "rrc", "scale": (0, 0)}, ValueError, "scale: .0.0, 0.0. is not"),
+        ({"crop": "rrc", "scale": (0.1, float("nan"))}, ValueError, "scale"),
+        ({"crop": "rrc", "scale": 0.5}, TypeError, "scale"),
+        ({"crop": "rrc", "ratio": (1, 0)}, ValueError, "ratio: .1.0, 0.0. is not"),
+        ({"crop": "center", "resize": 0}, ValueError, "resize"),
+        ({"crop": "letterbox", "fill": 300}, ValueError, "fill: 300 is none of a level from 0 to 255"),
+        ({"crop": "letterbox", "fill": (1, 2)}, ValueError, "fill"),
+        # What would have no effect.
+        ({"scale": (0.1, 0.2)}, ValueError, 'scale: it is for crop="rrc"'),
+        ({"crop": None, "ratio": (1, 1)}, ValueError, 'ratio: it is for crop="rrc"'),
+        ({"crop": "letterbox", "scale": (0.1, 0.2)}, ValueError, "scale"),
+        ({"fill": 30}, ValueError, 'fill: it is for crop="letterbox"'),
+        ({"crop": "letterbox", "mask_fill": 3}, ValueError, "mask_fill: it is for `masks`"),
+        ({"min_box": 2.0}, ValueError, "min_box: it is for `objects`"),
+        ({"keypoint_flip": [1, 0]}, ValueError, "keypoint_flip: it is for `objects`"),
+        ({"segmentations": False}, ValueError, "segmentations: it is for `objects`"),
+        ({"mix_prob": 0.5}, ValueError, "mix_prob: it is for `mixup` and `cutmix`"),
+        ({"mixup": 0.2, "switch_prob": 0.3}, ValueError, "switch_prob: it is for .* together"),
+        ({"cache_policy": "liquid"}, ValueError, "cache_policy: it is for `cache_bytes`"),
+        ({"decoder": "cpu"}, ValueError, "decoder: it is for `device`"),
+        ({"device_cache_bytes": 5}, ValueError, "device_cache_bytes: it is for `device`"),
+        ({"draw_size": "own"}, ValueError, "draw_size: it is for fractals"),
         ({"dtype": "f64"}, ValueError, "dtype"),
         ({"layout": "chw"}, ValueError, "layout"),
         ({"mean": (0, 0, 0)}, ValueError, "std"),
-        ({"mean": (0, 0, 0), "std": (1, 1, 1)}, ValueError, "normalise"),
+        ({"mean": (0, 0, 0), "std": (1, 1, 1)}, ValueError, "mean: bytes cannot be normalised"),
+        ({"mean": (0, 0, 0), "std": (0, 1, 1), "dtype": "f32"}, ValueError, "std above 0"),
+        ({"mean": (123.7, 116.3, 103.5), "std": (58, 57, 57), "dtype": "f32"}, ValueError, "255"),
+        ({"mean": (0, 0), "std": (1, 1), "dtype": "f32"}, TypeError, "mean"),
+        ({"dtype": "bf16"}, ValueError, "dtype: bfloat16 is not made here"),
+        ({"latency": float("nan")}, ValueError, "latency"),
+        ({"throttle": 0}, ValueError, "throttle"),
+        ({"mixup": float("inf")}, ValueError, "mixup"),
+        ({"flip": float("nan")}, ValueError, "flip"),
+        ({"batch_size": 13, "last": "drop"}, ValueError, "batch_size: an epoch has no batch"),
+        ({"label": None, "mixup": 0.2}, ValueError, "mixup and cutmix need labels"),
+        ({"classes": "even"}, TypeError, "classes: give a list"),
+        ({"classes": ["even"]}, ValueError, "classes: .* has the class `odd`"),
+        ({"classes": ["even", "odd"], "label": None}, ValueError, "classes"),
         ({"augment": "mixup"}, ValueError, "augment"),
         ({"augment": ("randaugment", 2, 99)}, ValueError, "augment"),
         ({"errors": "ignore"}, ValueError, "errors"),
         ({"errors": "quarantine:"}, ValueError, "errors"),
         ({"shuffle": (1, 2, 3)}, TypeError, "shuffle"),
         ({"last": "pad", "drop_last": True}, ValueError, "drop_last"),
-        ({"rank": 2, "world_size": 2}, ValueError, "world"),
+        ({"rank": 2, "world_size": 2}, ValueError, "rank: must be 0 to 1 for world_size=2, got 2"),
+        ({"rank": 0, "world_size": 0}, ValueError, "world_size"),
+        ({"rank": 1}, ValueError, "world_size: it is missing"),
+        ({"world_size": 2}, ValueError, "rank: it is missing"),
         ({"flip": 2}, ValueError, "flip"),
         ({"output": "jax"}, ValueError, "output"),
         ({"pin_memory": True}, ValueError, "pin_memory"),
@@ -168,8 +207,75 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(error, match=words):
         small(beton, **options)
-    with pytest.raises(FileNotFoundError):
-        small(beton.parent / "missing.beton")
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "words"),
+    [
+        ("missing.beton", FileNotFoundError, "missing"),
+        ([], ValueError, "path: the list of datasets is empty"),
+        ([("kodak.beton", 1e-300)], ValueError, "weight: 1e-300 .* less than one of its 12"),
+        ([("kodak.beton", float("nan"))], ValueError, "weight"),
+        ([("kodak.beton", 0)], ValueError, "weight: no dataset gives a sample"),
+        ([("kodak.beton", "much")], TypeError, "path: the weight of .* is 'much'"),
+        (("kodak.beton", 2), TypeError, "path: 2 is neither"),
+        ([("kodak.beton", 1, 2)], TypeError, "path: .* is neither"),
+    ],
+)
+def test_datasets_that_cannot_be_are_refused(
+    beton: Path, path: Any, error: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(beton.parent)
+    with pytest.raises(error, match=words):
+        small(path)
+
+
+def test_lists_and_types_of_libraries_are_options(beton: Path) -> None:
+    expected = rows(small(beton, crop="rrc", scale=(0.2, 1), size=(24, 40), dtype="f32"))
+    class Torch:
+        def __str__(self) -> str:
+            return "torch.float32"
+
+    for dtype in [np.float32, np.dtype("f4"), Torch()]:
+        found = small(beton, crop="rrc", scale=[0.2, 1], size=[24, 40], dtype=dtype)
+        assert rows(found) == expected
+
+
+def test_a_loader_tells_its_facts(photos: Path, beton: Path) -> None:
+    dataset = fdconvert.Dataset(beton)
+    loader = small([(beton, 2.5)])
+    assert (loader.classes, loader.schema) == (dataset.classes, dataset.schema)
+    assert (loader.n_samples, loader.rank, loader.world_size) == (30, 0, 1)
+    assert small(beton, label=None).classes is None
+    assert repr(small(beton, rank=1, world_size=2)).endswith("rank=1, world_size=2)")
+
+
+def test_classes_of_several_datasets_are_numbered_by_name(photos: Path, tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    shutil.copytree(photos, one)
+    shutil.copytree(photos, two)
+    (two / "even").rename(two / "cat")
+    loader = small([one, two], 24, shuffle=False)
+    assert loader.classes == ["cat", "even", "odd"]
+    (_, labels), = loader
+    assert labels.tolist() == [1] * 6 + [2] * 6 + [0] * 6 + [2] * 6
+    (_, labels), = small([one, two], 24, shuffle=False, mixup=0.2, mix_prob=0)
+    assert labels.argmax(1).tolist() == [1] * 6 + [2] * 6 + [0] * 6 + [2] * 6
+    order = ["odd", "cat", "even", "more"]
+    (_, labels), = small([one, two], 24, shuffle=False, classes=order)
+    assert labels.tolist() == [2] * 6 + [0] * 6 + [1] * 6 + [0] * 6
+    # A class that a validation set lacks moves no other.
+    (_, labels), = small(two, 24, shuffle=False, classes=order)
+    assert labels.tolist() == [1] * 6 + [0] * 6
+
+
+def test_samples_that_come_again_by_weight_are_drawn_anew(beton: Path) -> None:
+    once = rows(small(beton, crop="rrc"))
+    thrice = rows(small([(beton, 3)], crop="rrc"))
+    assert len(set(thrice)) == len(thrice) == 36
+    assert set(once) < set(thrice)
+
+
 
 
 def test_broken_samples(broken: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import gc
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,12 @@ import fdconvert
 from loading import small
 
 
+TWO = 2 * 32 * 32 * 3
+"""Memory for two batches of one row."""
+
+
 def test_memory_goes_back_when_nobody_looks(beton: Path) -> None:
-    loader = small(beton, 1, prefetch=1)
+    loader = small(beton, 1, prefetch=1, prefetch_bytes=TWO)
     batches = iter(loader)
     kept = [next(batches)[0], next(batches)[0]]
     expected = [image.copy() for image in kept]
@@ -76,7 +79,7 @@ def test_batches_are_copied_to_out(beton: Path) -> None:
 
 
 def test_the_interpreter_runs_while_it_waits(beton: Path) -> None:
-    loader = small(beton, 1, prefetch=1)
+    loader = small(beton, 1, prefetch=1, prefetch_bytes=TWO)
     batches = iter(loader)
     kept = [next(batches), next(batches)]
     waiting = threading.Thread(target=lambda: next(batches))
@@ -90,14 +93,41 @@ def test_the_interpreter_runs_while_it_waits(beton: Path) -> None:
     assert not waiting.is_alive()
 
 
+@pytest.mark.parametrize("options", [{}, {"prefetch": 1}, {"output": "array"}, {"fetch_threads": 2}])
+def test_batches_may_be_kept(beton: Path, options: dict[str, Any]) -> None:
+    """A list of all batches is what copies of them are, and memory grows up to prefetch_bytes."""
+    expected = [np.array(images) for images, _ in small(beton, 1, **options)]
+    loader = small(beton, 1, prefetch_bytes=12 * 32 * 32 * 3, **options)
+    counts = [len(list(loader))]
+    counts.append(len([batch.images for batch in loader.batches()]))
+    assert counts == [12, 12]
+    loader.set_epoch(0)
+    kept = [images for images, _ in loader]
+    for images, copy in zip(kept, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(images), copy)
+    assert len({np.asarray(images).ctypes.data for images in kept}) == 12
+
+
 def test_a_keeper_is_told(beton: Path, recwarn: pytest.WarningsRecorder) -> None:
-    """Keeping every batch stops the loader for good; after ten seconds it says so."""
-    loader = small(beton, 1, prefetch=1)
+    """After ten seconds without memory: the main thread keeps batches itself, others may wait."""
+    loader = small(beton, 1, prefetch=1, prefetch_bytes=TWO)
     batches = iter(loader)
     kept = [next(batches), next(batches)]
-    release: Callable[[], None] = kept.clear
-    timer = threading.Timer(11, release)
-    timer.start()
-    next(batches)
-    assert [str(it.message) for it in recwarn if "prefetch" in str(it.message)]
-    assert [it.filename for it in recwarn if "prefetch" in str(it.message)] == [__file__]
+    waiting = threading.Thread(target=lambda: next(batches))
+    waiting.start()
+    own = small(beton, 1, prefetch_bytes=5 * 32 * 32 * 3)
+    seen = []
+    with pytest.raises(fdconvert.UsageError, match=r"prefetch_bytes: 5 batches .*15.00 KiB.*copies"):
+        for images, _ in own:
+            seen.append(images)
+    assert len(seen) == 5
+    while not recwarn.list and waiting.is_alive():
+        time.sleep(0.1)
+    kept.clear()
+    waiting.join(30)
+    assert not waiting.is_alive()
+    assert ["prefetch_bytes" in str(it.message) for it in recwarn] == [True]
+    # Memory that comes back ends it.
+    seen.clear()
+    own.set_epoch(0)
+    assert sum(1 for _ in own) == 12

@@ -91,9 +91,9 @@ def test_labels_are_soft_where_batches_are_mixed(beton: Path, shards: Path) -> N
 def test_what_cannot_be_mixed_is_said(beton: Path, table: Path) -> None:
     refused: list[tuple[Path, dict[str, Any], str]] = [
         (beton, {"mixup": -1.0}, "mixup: -1"),
-        (beton, {"cutmix": 1.0, "switch_prob": 2.0}, "switch_prob: 2"),
+        (beton, {"mixup": 0.2, "cutmix": 1.0, "switch_prob": 2.0}, "switch_prob: 2"),
         (beton, {"num_classes": 5}, "num_classes: it is for `mixup` and `cutmix`"),
-        (beton, {"mixup": 0.2, "label": None}, "label: rows that are mixed"),
+        (beton, {"mixup": 0.2, "label": None}, "label: mixup and cutmix need labels"),
         (table, {"mixup": 0.2, "label": "score"}, "label: `score` is of kind float"),
         (table, {"mixup": 0.2, "label": "id"}, "num_classes: .*say how many"),
         (beton, {"mixup": 0.2, "device": "cuda", "output": "array"}, "mixup: batches on a GPU"),

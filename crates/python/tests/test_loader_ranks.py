@@ -1,6 +1,11 @@
 """Loaders of several ranks: who gets which rows, and who keeps which samples."""
 
+import json
 import multiprocessing
+import os
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +85,74 @@ def test_processes_of_a_machine_read_every_sample_once(
     for number, epoch in enumerate(zip(*of_ranks, strict=True)):
         assert sorted(sample for samples, _ in epoch for sample in samples) == list(range(12))
         assert sum(reads for _, reads in epoch) == (12 if number == 0 else 0)
+
+
+def in_environment(beton: Path, code: str = "", **variables: str) -> tuple[Any, list[str]]:
+    """Rank, world size and samples of a loader in a process with those variables, and warnings."""
+    script = f"""
+        import json, sys, types, warnings
+        import fdconvert
+        options = {{}}
+        {code}
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            loader = fdconvert.Loader({str(beton)!r}, 2, size=32, **options)
+            fdconvert.Loader({str(beton)!r}, 2, size=32, **options)
+        samples = [int(it) for batch in loader.batches() for it in batch.samples]
+        found = [loader.rank, loader.world_size, samples]
+        json.dump([found, [f"{{it.filename}} {{it.message}}" for it in said]], sys.stdout)
+    """
+    code = [sys.executable, "-P", "-c", textwrap.dedent(script)]
+    environment = {name: it for name, it in os.environ.items() if not name.startswith("SLURM_")}
+    run = subprocess.run(code, env=environment | variables, capture_output=True, text=True, check=False)
+    if run.returncode:
+        return None, [run.stderr]
+    found, said = json.loads(run.stdout)
+    return found, said
+
+
+def test_ranks_are_those_of_the_launcher(beton: Path) -> None:
+    shares = []
+    for rank in "01":
+        (*ranks, samples), said = in_environment(beton, RANK=rank, WORLD_SIZE="2")
+        assert ranks == [int(rank), 2]
+        shares += samples
+        # Once in a process, and about the line that makes the loader.
+        assert len(said) == 1 and said[0].startswith("<string> fdconvert.Loader: rank"), said
+    assert sorted(shares) == list(range(12))
+    (*ranks, _), _ = in_environment(beton, OMPI_COMM_WORLD_RANK="1", OMPI_COMM_WORLD_SIZE="3")
+    assert ranks == [1, 3]
+    for code, variables in [
+        ("options = dict(rank=0, world_size=1)", {"RANK": "1", "WORLD_SIZE": "2"}),
+        ("options = dict(world_size=1)", {"RANK": "1", "WORLD_SIZE": "2"}),
+        ("", {"RANK": "0", "WORLD_SIZE": "1"}),
+        ("", {"WORLD_SIZE": "2"}),
+        ("", {}),
+    ]:
+        found, said = in_environment(beton, code, **variables)
+        assert (found[:2], len(found[2]), said) == ([0, 1], 12, []), (code, variables)
+
+
+def test_ranks_that_cannot_be_are_refused(beton: Path) -> None:
+    for rank in ["2", "-1", "x"]:
+        found, (said,) = in_environment(beton, RANK=rank, WORLD_SIZE="2")
+        assert found is None
+        assert f"rank: RANK={rank} and WORLD_SIZE=2 are no rank of a world" in said
+
+
+def test_a_group_that_is_initialised_tells_the_rank(beton: Path) -> None:
+    code = """
+        group = types.ModuleType("torch.distributed")
+        group.is_available = group.is_initialized = lambda: True
+        group.get_rank, group.get_world_size = lambda: 2, lambda: 4
+        sys.modules["torch.distributed"] = group
+    """
+    (*ranks, samples), said = in_environment(beton, code, RANK="1", WORLD_SIZE="2")
+    assert ranks == [2, 4] and len(samples) == 3
+    assert "as torch.distributed says" in said[0]
+
+
+def test_tasks_of_slurm_are_told_that_each_gets_all(beton: Path) -> None:
+    (*ranks, samples), said = in_environment(beton, SLURM_PROCID="1", SLURM_NTASKS="4")
+    assert ranks == [0, 1] and len(samples) == 12
+    assert "Give rank=1, world_size=4 for a share" in said[0]

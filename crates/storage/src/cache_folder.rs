@@ -41,8 +41,9 @@ impl CacheFolder {
     /// The copy of that name; `None` where there is none, or none that is whole.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Bytes> {
-        let mut file = File::open(self.folder.join(name)).ok()?;
-        let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
+        let mut file = open_at_once(&self.folder.join(name)).ok()?;
+        let found = file.metadata().ok()?;
+        let len = usize::try_from(found.len()).ok().filter(|_| found.is_file())?;
         let mut bytes = vec![0; len];
         file.read_exact(&mut bytes).ok()?;
         let bytes = Bytes::from(bytes);
@@ -87,6 +88,22 @@ impl CacheFolder {
     }
 }
 
+/// Opens a file to be read. In its place may be a pipe, which would be waited for.
+#[cfg(target_os = "linux")]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    // It changes nothing for regular files.
+    OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    match path.is_file() {
+        true => File::open(path),
+        false => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +130,21 @@ mod tests {
         }
         assert_eq!(fs::read_dir(root.path().join("cache")).unwrap().count(), 1);
         assert!(CacheFolder::open(&root.path().join("x/y")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_no_copy() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = CacheFolder::open(root.path()).unwrap();
+        for (name, made) in [("pipe", "mkfifo"), ("folder", "mkdir")] {
+            let status = process::Command::new(made).arg(root.path().join(name)).status().unwrap();
+            assert!(status.success());
+            assert!(cache.get(name).is_none() && !cache.has(name));
+        }
+        std::os::unix::fs::symlink("/dev/zero", root.path().join("device")).unwrap();
+        assert!(cache.get("device").is_none());
+        cache.put("pipe", &[b"bytes"]).unwrap();
+        assert_eq!(cache.get("pipe").unwrap(), &b"bytes"[..]);
     }
 }

@@ -70,7 +70,8 @@ impl RowMaker {
         let geometry = epoch.geometry(sample, (width, height));
         self.renderer.render(&key, &region, &geometry, epoch.key(sample), row)?;
         counters.spent(Stage::Render, drawn.elapsed());
-        let leader = Leader { key: &key, geometry: &geometry, source: (width, height) };
+        let dataset = sample.located.dataset;
+        let leader = Leader { dataset, key: &key, geometry: &geometry, source: (width, height) };
         let followed = self.follow(&leader, &mut values)?;
         epoch.count(sample);
         Ok(Shown { values, followed })

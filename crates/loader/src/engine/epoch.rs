@@ -11,7 +11,7 @@ use crate::{
     failure::{OnError, SUBSTITUTES},
     fields::RowValues,
     groups::Located,
-    order::{Place, State},
+    order::{Order, Place, State},
     stats::Stage,
     supply::{Request, Samples, Supply},
     transform::{Augment, Geometry, Key, Step},
@@ -38,6 +38,8 @@ pub(crate) struct Epoch {
     datasets: Datasets,
     supply: Arc<Supply>,
     samples: Box<dyn Samples>,
+    /// Order that counts how often a sample comes, where any comes several times.
+    repeating: Option<Order>,
     /// Board on which samples of moved rows are asked for, if ranks exchange them.
     board: Option<Arc<Board>>,
     /// Failures that end it.
@@ -51,6 +53,8 @@ pub(crate) struct Chosen {
     pub(super) located: Located,
     /// Its number among all samples of all datasets.
     pub(crate) number: u64,
+    /// How often it has come in this epoch before.
+    occurrence: u64,
 }
 
 /// Remedy for a row whose sample failed.
@@ -79,6 +83,7 @@ impl Epoch {
             n_samples,
             stopped: AtomicBool::new(false),
             datasets: setup.datasets.at_epoch(state.epoch)?,
+            repeating: order.repeats().then(|| order.clone()),
             samples: supply.samples(order, state.consumed),
             supply,
             board,
@@ -97,7 +102,8 @@ impl Epoch {
             Error::usage("position", what)
         })?;
         let located = self.setup.groups.locate(&self.datasets, place);
-        Ok(Chosen { place, located, number: self.datasets.number(located) })
+        let occurrence = self.repeating.as_ref().map_or(0, |order| order.occurrence(position));
+        Ok(Chosen { place, located, number: self.datasets.number(located), occurrence })
     }
 
     /// The datasets as they are in this epoch.
@@ -160,7 +166,8 @@ impl Epoch {
 
     /// Returns what is drawn at random for a sample follows from this.
     pub(crate) fn key(&self, sample: &Chosen) -> Key {
-        Key { seed: self.setup.options.seed, epoch: self.number, sample: sample.number }
+        let Chosen { number, occurrence, .. } = *sample;
+        Key { seed: self.setup.options.seed, epoch: self.number, sample: number, occurrence }
     }
 
     /// Reads the sample at a position ahead of its decoding, for the row that draws it or for one

@@ -16,8 +16,9 @@
 //! from, memory or storage, is the business of `supply`.
 //!
 //! Order, crops and augmentations follow from seed, epoch and sample alone, so batches are the same
-//! for any number of threads. What is in flight is bounded by the buffers of the ring: a consumer
-//! that keeps its batches stops the threads, and nothing else can grow.
+//! for any number of threads. What is in flight is bounded by the buffers of the ring. A consumer
+//! that keeps its batches and asks for more lets the ring grow up to `prefetch_bytes`, and stops the
+//! threads then; nothing else can grow.
 
 mod ahead;
 mod drawn;
@@ -137,6 +138,13 @@ impl Loader {
         self.len() == 0
     }
 
+    /// Samples of an epoch, on all ranks together: those of datasets with a weight as often as they
+    /// come.
+    #[must_use]
+    pub fn n_samples(&self) -> u64 {
+        self.setup.order(0).map_or(0, |order| order.len())
+    }
+
     /// For each group of samples that are spread evenly: how many there are, and how many of them
     /// are kept in memory. One for each codec of a mixed set, else one for each dataset.
     #[must_use]
@@ -213,7 +221,8 @@ impl Loader {
         Ok(())
     }
 
-    /// The next batch, `None` at the end of the epoch; the call after that begins the next one.
+    /// The next batch, `None` at the end of the epoch; the call after that begins the next one. It
+    /// waits where [`waits_for_memory`](Self::waits_for_memory), until a batch is dropped.
     pub fn next_batch(&mut self) -> Option<Result<Batch>> {
         loop {
             match self.next_for(Duration::from_secs(3600)) {
@@ -245,6 +254,13 @@ impl Loader {
             Err(_) => self.stop(),
         }
         next
+    }
+
+    /// Returns whether the next batch waits until one that was handed over is dropped: those that
+    /// are kept take all of [`Options::prefetch_bytes`].
+    #[must_use]
+    pub fn waits_for_memory(&self) -> bool {
+        self.producer.waits_for_memory()
     }
 
     /// Ends the threads; batches made ahead are dropped. The next batch asked for starts them again

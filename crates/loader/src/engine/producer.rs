@@ -54,7 +54,14 @@ impl Producer {
 
     /// Batches in the host's memory that were made and are not dropped yet.
     pub(super) fn n_kept(&self) -> u64 {
-        Arc::strong_count(&self.token).saturating_sub(1) as u64
+        n_kept(&self.token)
+    }
+
+    /// Returns whether the next batch waits for one that the consumer keeps: `next_for` has let the
+    /// ring grow as far as its memory goes.
+    pub(super) fn waits_for_memory(&self) -> bool {
+        let running = self.running.as_ref().filter(|running| !running.is_foreign());
+        running.is_some_and(|running| running.shared.lock().is_starved())
     }
 
     /// Why direct reads come from the page cache or from memory, where they do.
@@ -121,6 +128,10 @@ impl Producer {
                 Next::NotYet => {}
                 next => break next,
             }
+            if queue.is_starved() && n_kept(&self.token) < self.setup.options.most_buffers() {
+                queue.grow();
+                shared.wake_workers();
+            }
             let left = patience.saturating_sub(began.elapsed());
             if left.is_zero() {
                 return Ok(Waited::NotYet);
@@ -169,6 +180,11 @@ impl Producer {
     fn own_board(&self) -> Option<&Arc<Board>> {
         self.board.as_ref().filter(|board| !board.is_foreign())
     }
+}
+
+/// Batches of which each has this token.
+fn n_kept(token: &Arc<()>) -> u64 {
+    Arc::strong_count(token).saturating_sub(1) as u64
 }
 
 impl Drop for Producer {

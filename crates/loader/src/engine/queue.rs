@@ -151,7 +151,8 @@ impl Queue {
     fn begin_batch(&mut self, batch_rows: usize) -> bool {
         loop {
             let Some(cursor) = &mut self.cursor else { return false };
-            if self.free.is_empty() && self.affordable == 0 {
+            // At the end no buffer is needed to see it.
+            if self.free.is_empty() && self.affordable == 0 && cursor.remaining() > 0 {
                 return false;
             }
             let Some(step) = cursor.next() else {
@@ -184,6 +185,20 @@ impl Queue {
                 return true;
             }
         }
+    }
+
+    /// Returns whether no batch is in the making because the consumer has all buffers.
+    pub(crate) fn is_starved(&self) -> bool {
+        self.open.is_empty()
+            && self.free.is_empty()
+            && self.affordable == 0
+            && !self.stopped
+            && self.cursor.as_ref().is_some_and(|cursor| cursor.remaining() > 0)
+    }
+
+    /// Allows one more buffer.
+    pub(crate) fn grow(&mut self) {
+        self.affordable += 1;
     }
 
     /// A row that is read and waits for a decoding thread.

@@ -216,7 +216,8 @@ impl RowMaker {
         self.renderer.render(&fetched.key, &region, &geometry, key, &mut task.buffer)?;
         counters.spent(Stage::Render, decoded.elapsed());
         let mut values = fetched.values;
-        let leader = Leader { key: &fetched.key, geometry: &geometry, source: size };
+        let dataset = sample.located.dataset;
+        let leader = Leader { dataset, key: &fetched.key, geometry: &geometry, source: size };
         let followed = self.follow(&leader, &mut values)?;
         Ok((None, Some(Shown { values, followed })))
     }
@@ -234,6 +235,12 @@ impl RowMaker {
         let began = Instant::now();
         let setup = &self.epoch.setup;
         let how = (&**setup.datasets.fields(), &setup.options);
+        if let Some(categories) = &setup.categories
+            && let Some(document) = setup.datasets.fields().objects(values)
+        {
+            let name_of = |dataset| setup.datasets.name(dataset);
+            categories.check(leader.key, document, leader.dataset, name_of)?;
+        }
         let followed = follower.follow(&mut self.decoder, leader, how, values)?;
         setup.counters.spent(Stage::Decode, began.elapsed());
         Ok(Some(Box::new(followed)))

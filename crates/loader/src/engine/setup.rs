@@ -10,7 +10,7 @@ use crate::{
     order::{Batching, Cursor, Order, Place, State, Steps},
     stats::Counters,
 };
-use fdconvert_core::Result;
+use fdconvert_core::{Categories, Error, Result};
 use std::sync::Arc;
 
 pub(crate) struct Setup {
@@ -18,6 +18,8 @@ pub(crate) struct Setup {
     pub(crate) groups: Groups,
     pub(crate) options: Options,
     pub(crate) quarantine: Option<Quarantine>,
+    /// Comparison of the categories of objects, where several datasets have some.
+    pub(crate) categories: Option<Categories>,
     /// Mixing of the rows of batches, if that is asked for.
     pub(crate) mixing: Option<Mixing>,
     /// Images that a GPU decodes, if there is one.
@@ -38,6 +40,8 @@ impl Setup {
     ) -> Result<Self> {
         options.check()?;
         let datasets = datasets.showing(&options)?;
+        let has_several = options.objects.is_some() && datasets.readers().nth(1).is_some();
+        let categories = has_several.then(Categories::default);
         let mixing = Mixing::new(&datasets, &options)?;
         let quarantine = match &options.failures.policy {
             OnError::Quarantine(path) => Some(Quarantine::open(path)?),
@@ -49,7 +53,37 @@ impl Setup {
         let fingerprint = groups.fingerprint(&datasets);
         let datasets = datasets.drawn_for(&options)?;
         let counters = Counters::of_strata(groups.slots().count());
-        Ok(Self { datasets, groups, options, quarantine, mixing, offload, counters, fingerprint })
+        let setup = Self {
+            datasets,
+            groups,
+            options,
+            quarantine,
+            categories,
+            mixing,
+            offload,
+            counters,
+            fingerprint,
+        };
+        setup.refuse_empty()?;
+        Ok(setup)
+    }
+
+    /// Refuses epochs without a batch, in which a training would do nothing.
+    fn refuse_empty(&self) -> Result<()> {
+        if !self.steps(0)?.is_empty() {
+            return Ok(());
+        }
+        let Options { batch, world, .. } = self.options;
+        let n_samples = self.order(0)?.len();
+        if n_samples == 0 {
+            return Err(Error::usage("weight", "no dataset gives a sample to an epoch"));
+        }
+        let what = format!(
+            "an epoch has no batch: its {n_samples} samples are fewer than the {} of a whole one, and \
+             `last` drops what does not fill a batch; take a smaller batch or another `last`",
+            u64::from(batch) * u64::from(world.size)
+        );
+        Err(Error::usage("batch", what))
     }
 
     /// Returns whether batches have labels that are integers.

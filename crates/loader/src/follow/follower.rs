@@ -27,6 +27,8 @@ pub(crate) struct Follower {
 
 /// The row that is made.
 pub(crate) struct Leader<'a> {
+    /// Number of its dataset.
+    pub(crate) dataset: u32,
     /// That of its sample.
     pub(crate) key: &'a str,
     pub(crate) geometry: &'a Geometry,
@@ -143,7 +145,7 @@ impl Follower {
             .map_err(|error| named.wrap(error))?;
         let mut row = vec![0; self.renderer.output().n_bytes()];
         // Nothing is drawn at random without augmentations.
-        let nothing = Key { seed: 0, epoch: 0, sample: 0 };
+        let nothing = Key { seed: 0, epoch: 0, sample: 0, occurrence: 0 };
         let region = part.region(&self.pixels);
         self.renderer
             .render(key, &region, leader.geometry, nothing, &mut row)

@@ -38,8 +38,7 @@ impl SoftLabels {
     /// known how many classes there are.
     pub(super) fn new(datasets: &Datasets, options: &Options, mix: &Mix) -> Result<Self> {
         if options.label == Label::None {
-            let what = "rows that are mixed have shares of the labels of two samples, which takes \
-                        labels: name the field, or mix nothing";
+            let what = "mixup and cutmix need labels: name the field, or set both to 0";
             return Err(Error::usage("label", what));
         }
         let fields = datasets.fields();
@@ -113,28 +112,16 @@ fn n_classes(datasets: &Datasets, mix: &Mix) -> Result<usize> {
     if let Some(n_classes) = mix.num_classes {
         return Ok(n_classes as usize);
     }
-    let mut known: Option<usize> = None;
-    for (reader, field) in datasets.labels() {
-        let n_names = field.class_names.as_ref().map_or(0, |names| names.len());
-        if n_names == 0 {
-            let what = format!(
-                "the label `{}` of {} has no names of classes that could be counted: say how many \
-                 there are",
-                field.name,
-                reader.name()
-            );
-            return Err(Error::usage("num_classes", what));
-        }
-        if known.is_some_and(|known| known != n_names) {
-            let what = format!(
-                "the datasets have {} and {n_names} classes: say how many rows of labels have",
-                known.unwrap_or_default()
-            );
-            return Err(Error::usage("num_classes", what));
-        }
-        known = Some(n_names);
+    if let Some(names) = datasets.class_names().filter(|names| !names.is_empty()) {
+        return Ok(names.len());
     }
-    Ok(known.unwrap_or(1))
+    let Some((reader, field)) = datasets.labels().next() else { return Ok(1) };
+    let what = format!(
+        "the label `{}` of {} has no names of classes that could be counted: say how many there are",
+        field.name,
+        reader.name()
+    );
+    Err(Error::usage("num_classes", what))
 }
 
 /// Type and length of labels that are arrays.

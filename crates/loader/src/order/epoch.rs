@@ -156,6 +156,18 @@ impl Order {
         self.place(stratum, index)
     }
 
+    /// Returns whether any sample comes several times in the epoch.
+    pub(crate) fn repeats(&self) -> bool {
+        let strata = self.draws.iter().map(Draws::stratum);
+        strata.into_iter().any(|Stratum { len, count }| count > len)
+    }
+
+    /// How often the sample at a position has come in the epoch before.
+    pub(crate) fn occurrence(&self, position: u64) -> u64 {
+        let Some((stratum, index)) = self.draw(position) else { return 0 };
+        self.draws.get(stratum as usize).map_or(0, |draws| draws.pass(index))
+    }
+
     /// The stratum at a position, and which of its draws that is.
     #[inline]
     pub(crate) fn draw(&self, position: u64) -> Option<(u32, u64)> {

@@ -114,6 +114,14 @@ impl Draws {
         self.stratum
     }
 
+    /// How often the sample of draw number `index` was drawn before: each pass draws it once.
+    pub(crate) fn pass(&self, index: u64) -> u64 {
+        match &self.split {
+            Some(split) => split.pass(self.stratum.count, index),
+            None => index.checked_div(self.stratum.len).unwrap_or_default(),
+        }
+    }
+
     /// The id of draw number `index`, which is below `count`.
     #[inline]
     pub(crate) fn id(&self, index: u64) -> u64 {
@@ -134,10 +142,19 @@ impl Draws {
 }
 
 impl Split {
-    fn id(&self, count: u64, index: u64) -> u64 {
+    /// The part of a draw of the stratum, and which draw of the part it is; `None` beyond the last.
+    fn draw(&self, count: u64, index: u64) -> Option<(u32, u64)> {
         let counts = self.parts.iter().map(|part| part.stratum.count);
-        let draw = Merge::at(counts, count, index).next();
-        match (draw, &self.parts) {
+        Merge::at(counts, count, index).next()
+    }
+
+    fn pass(&self, count: u64, index: u64) -> u64 {
+        let Some((part, index)) = self.draw(count, index) else { return 0 };
+        self.parts.get(part as usize).map_or(0, |part| part.pass(index))
+    }
+
+    fn id(&self, count: u64, index: u64) -> u64 {
+        match (self.draw(count, index), &self.parts) {
             (Some((0, index)), [resident, _]) => resident.id(index),
             (Some((_, index)), [_, other]) => self.n_residents + other.id(index),
             // Only beyond the last draw.

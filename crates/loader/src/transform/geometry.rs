@@ -91,16 +91,22 @@ impl Crop {
     /// # Errors
     /// `Usage` when a range is empty, not finite or not positive.
     pub fn check(&self) -> Result<()> {
-        let usage = |what: String| Err(Error::usage("crop", what));
+        let usage = |option, what: String| Err(Error::usage(option, what));
         match *self {
-            Self::Center { resize: 0 } => usage("the short side must be at least 1".to_owned()),
+            Self::Center { resize: 0 } => {
+                usage("resize", "the short side must be at least 1".to_owned())
+            }
             Self::Random { scale, ratio } => {
                 let sound = |(from, to): (f64, f64)| from > 0.0 && from <= to && to.is_finite();
                 if !sound(scale) || scale.1 > 1.0 {
-                    return usage(format!("scale {scale:?} must lie within 0 to 1 and ascend"));
+                    let what = "is not the least and the greatest share of the area: above 0, at most 1, \
+                                the least first";
+                    return usage("scale", format!("{scale:?} {what}"));
                 }
                 if !sound(ratio) {
-                    return usage(format!("ratio {ratio:?} must be positive and ascend"));
+                    let what = "is not the least and the greatest ratio of width to height: above 0, \
+                                the least first";
+                    return usage("ratio", format!("{ratio:?} {what}"));
                 }
                 Ok(())
             }

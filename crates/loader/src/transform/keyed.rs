@@ -2,7 +2,7 @@
 //!
 //! A generator that threads share, or one per thread, would make the pixels of a sample depend on
 //! which thread took it and after how many others. Here every sample has its own streams, found
-//! by hashing (seed, epoch, sample, purpose): an image can be made again alone, in any order, on
+//! by hashing (seed, epoch, sample, purpose), and the number of its occurrence if it comes again: an image can be made again alone, in any order, on
 //! any rank and after any resume.
 use fdconvert_core::KeyedRandom;
 
@@ -27,6 +27,9 @@ pub struct Key {
     pub epoch: u64,
     /// Number of the sample in the dataset; not its place in the epoch.
     pub sample: u64,
+    /// How often the sample has come in this epoch before: 0 but for datasets whose weight makes
+    /// their samples come several times.
+    pub occurrence: u64,
 }
 
 impl Key {
@@ -40,7 +43,10 @@ impl Key {
             Purpose::Augment => 3,
             // 4 is drawn for batches, by `mix`.
         };
-        KeyedRandom::new(&[self.seed, self.epoch, self.sample, purpose])
+        let key = [self.seed, self.epoch, self.sample, purpose, self.occurrence];
+        // The first one has the numbers that it had before there were others.
+        let n_parts = if self.occurrence == 0 { 4 } else { 5 };
+        KeyedRandom::new(key.get(..n_parts).unwrap_or(&key))
     }
 }
 
@@ -50,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_numbers_of_a_key_never_change() {
-        let mut stream = Key { seed: 1, epoch: 2, sample: 3 }.stream(Purpose::Crop);
+        let mut stream = Key { seed: 1, epoch: 2, sample: 3, occurrence: 0 }.stream(Purpose::Crop);
         let numbers: [u64; 3] = std::array::from_fn(|_| stream.next_u64());
         assert_eq!(numbers, PINNED);
     }
@@ -64,8 +70,10 @@ mod tests {
             for epoch in 0..8 {
                 for sample in 0..8 {
                     for purpose in [Purpose::Crop, Purpose::Flip, Purpose::Augment] {
-                        let mut stream = Key { seed, epoch, sample }.stream(purpose);
-                        assert!(seen.insert(stream.next_u64()));
+                        for occurrence in 0..3 {
+                            let key = Key { seed, epoch, sample, occurrence };
+                            assert!(seen.insert(key.stream(purpose).next_u64()));
+                        }
                     }
                 }
             }
@@ -74,7 +82,8 @@ mod tests {
 
     #[test]
     fn fractions_chances_and_integers_are_even() {
-        let mut stream = Key { seed: 5, epoch: 0, sample: 0 }.stream(Purpose::Augment);
+        let mut stream =
+            Key { seed: 5, epoch: 0, sample: 0, occurrence: 0 }.stream(Purpose::Augment);
         let mut counts = [0_u32; 15];
         let (mut sum, mut n_true) = (0.0, 0_u32);
         for _ in 0..150_000 {

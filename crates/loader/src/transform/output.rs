@@ -83,7 +83,8 @@ impl Output {
     ///
     /// # Errors
     /// `Usage` for a side of 0 or over [`Self::MAX_SIDE`], for normalised bytes, and for a
-    /// normalisation that divides by 0 or holds something that is not a number.
+    /// normalisation that divides by 0, holds something that is not a number, or is for values up to
+    /// 255.
     pub fn check(&self) -> Result<()> {
         let (width, height) = self.size;
         if !(1..=Self::MAX_SIDE).contains(&width) || !(1..=Self::MAX_SIDE).contains(&height) {
@@ -95,8 +96,16 @@ impl Output {
             let what = "bytes cannot be normalised; ask for f16 or f32, or leave it to the model";
             return Err(Error::usage("normalise", what));
         }
-        if !mean.iter().chain(&std).all(|value| value.is_finite()) || std.contains(&0.0) {
-            let what = format!("mean {mean:?} and std {std:?} must be finite, std not 0");
+        let is_sound = |std: &f32| *std > 0.0 && (1.0 / std).is_finite();
+        if !mean.iter().all(|mean| mean.is_finite()) || !std.iter().all(is_sound) {
+            let what = format!("mean {mean:?} and std {std:?} must be numbers, and std above 0");
+            return Err(Error::usage("normalise", what));
+        }
+        if mean.iter().chain(&std).any(|value| *value > 1.0) {
+            let what = format!(
+                "mean {mean:?} and std {std:?} are for values from 0 to 255, and here they are from 0 \
+                 to 1: divide both by 255"
+            );
             return Err(Error::usage("normalise", what));
         }
         Ok(())

@@ -101,13 +101,14 @@ pub(crate) fn epoch(loader: &mut Loader) -> Vec<Seen> {
     batches
 }
 
-/// Different little images, labelled by their number modulo 7.
+/// Different little images, labelled by their number modulo 7, or as many classes as it has.
 pub(crate) struct Memory {
     schema: Schema,
     images: Vec<Encoded>,
     /// Those of each image, if they are stored at all.
     entry_points: Vec<Option<Bytes>>,
     len: u64,
+    n_classes: u64,
     broken: BTreeSet<u64>,
     panicking: Option<u64>,
     flaky: AtomicI64,
@@ -135,6 +136,7 @@ impl Memory {
             images: (0..len.min(100)).map(image).collect(),
             entry_points: Vec::new(),
             len,
+            n_classes: 7,
             broken: BTreeSet::new(),
             panicking: None,
             flaky: AtomicI64::new(0),
@@ -143,6 +145,20 @@ impl Memory {
             in_flight: AtomicU64::new(0),
             most_in_flight: AtomicU64::new(0),
             others: None,
+        })
+    }
+
+    /// The classes of the labels, which have names or only numbers.
+    pub(crate) fn with_classes(self: Arc<Self>, n_classes: u64, names: &[&str]) -> Arc<Self> {
+        self.change(|this| {
+            let names: Arc<[String]> = names.iter().map(|name| (*name).to_owned()).collect();
+            let label = match names.is_empty() {
+                true => FieldSpec::new("label", Kind::Int),
+                false => FieldSpec::label("label", names),
+            };
+            let image = FieldSpec::new("image", Kind::Image);
+            this.schema = Schema::new(vec![image, label]).unwrap();
+            this.n_classes = n_classes;
         })
     }
 
@@ -164,6 +180,7 @@ impl Memory {
             Value::Int(_) => Kind::Int,
             Value::Float(_) => Kind::Float,
             Value::Text(_) => Kind::Text,
+            Value::Json(_) => Kind::Json,
             other => panic!("{other:?}"),
         };
         let field = |(name, value): &(&str, _)| FieldSpec::new(*name, kind(value));
@@ -270,7 +287,7 @@ impl Reader for Memory {
         let mut values = vec![Value::Image(image)];
         match &self.others {
             Some(others) => values.extend(others.iter().cloned()),
-            None => values.push(Value::Int(index as i64 % 7)),
+            None => values.push(Value::Int((index % self.n_classes) as i64)),
         }
         Ok(Sample { key: self.key(index), values })
     }

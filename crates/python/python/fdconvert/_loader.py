@@ -15,6 +15,7 @@ from fdconvert._outputs import (
     available_on_device,
     buffer_of,
     copy_into,
+    dtype_name,
     is_no_array,
     nvjpeg,
     ordinal_of,
@@ -22,6 +23,7 @@ from fdconvert._outputs import (
     pinned,
 )
 from fdconvert._paths import StrPath, absolute
+from fdconvert._ranks import rank_of_process
 
 Part: TypeAlias = StrPath | tuple[StrPath, float]
 """A dataset, or a dataset with how often each of its samples comes in an epoch."""
@@ -39,14 +41,16 @@ class Loader:
     ``path`` is anything that ``Dataset`` opens, or a list of such paths, each with a weight if it
     is to come more often or less often than once an epoch: ``["a.beton", ("b.beton", 0.5)]``.
 
-    What comes, and in which order, follows from these alone; not from threads, prefetching or the
-    failures of other samples:
+    Contents and order of batches depend only on these; not on threads, prefetching or the failures of
+    other samples:
 
     - ``label``: the field that labels are taken from. ``"auto"`` is the label of the dataset: its
       first field of integers with class names, else the one called ``label``; a dataset without is
       refused. The name of a field takes that one, of any kind but images: the labels are an array of
       ``int64`` or ``float64``, one array with the rows as first dimension, or a list of ``str`` for
       text and JSON. ``None`` is for no labels.
+    - ``classes``: the names of the classes, in the order of the numbers that labels have. By default
+      those of the dataset; of several datasets with different classes all names, sorted.
     - ``fields``: names of further fields: ``["score", "caption"]``. Integers
       and floats become arrays of ``int64`` and ``float64``, arrays one array of their type with the
       rows as first dimension, text a list of ``str``, JSON and bytes a list of ``bytes``, as they are
@@ -65,7 +69,8 @@ class Loader:
     - ``batch_size``: rows on this rank; ``seed`` draws the order, crops, flips and augmentations.
     - ``shuffle``: ``True``, ``False`` for the dataset's order, or ``(chunk, window)`` for storage
       that reads in large pieces: chunks in a random order, shuffled within a window.
-    - ``rank``, ``world_size``: every rank makes the same number of steps.
+    - ``rank``, ``world_size``: every rank makes the same number of steps. By default as
+      ``torch.distributed``, torchrun or MPI say, with a warning; ``0`` and ``1`` for all samples.
     - ``last``: what does not fill a batch is a ``"short"`` one, is left out with ``"drop"``
       (``drop_last=True`` says the same), or is filled up with rows that are not valid by ``"pad"``.
     - ``size``: of the images, one side or ``(height, width)``.
@@ -87,7 +92,7 @@ class Loader:
       label has names of classes), or those of an array of numbers for each class; not smoothed. Not
       on a GPU.
     - ``dtype``: ``"u8"``; ``"f16"`` and ``"f32"`` are from 0 to 1, or normalised by ``mean`` and
-      ``std``. NumPy's names work, too. ``layout``: ``"nhwc"`` or ``"nchw"``. ``orient`` turns photos upright by EXIF.
+      ``std``. NumPy's names and types work, too, and torch's. ``layout``: ``"nhwc"`` or ``"nchw"``. ``orient`` turns photos upright by EXIF.
 
     A sample that cannot be read or decoded ends the epoch with ``errors="raise"``, leaves a row
     that is not valid with ``"skip"``, and is replaced by another with ``"substitute"`` and
@@ -101,7 +106,7 @@ class Loader:
     read, near ones together, with up to 128 requests in flight whatever the threads.
     ``prefetch`` batches are made ahead, in at most ``prefetch_bytes``.
     ``access="direct"`` reads past the page cache. ``throttle`` (bytes/s) and ``latency`` (seconds
-    before every read) play slower storage, to see there what ``fetch_threads`` bring. ``cache_bytes`` of images stay in memory, the
+    for each read) simulate slower storage, to see there what ``fetch_threads`` bring. ``cache_bytes`` of images stay in memory, the
     same ones for the whole run, so that every batch has as many of them; how many fit is part of
     the order, so a checkpoint wants the same number. ``cache_folder`` keeps them there instead, on
     a local disk for datasets in a store, shared by loaders with the same seed.
@@ -111,7 +116,7 @@ class Loader:
     With ``exchange``, a group of ``torch.distributed`` for this loader alone or any other
     ``fdconvert.Exchange``, ranks send each other the samples that they do not own, in place of
     reading them; when that fails they are read, and a warning says so once.
-    ``cache_policy="liquid"`` is there to compare.
+    ``cache_policy="liquid"`` exists only for benchmarks.
 
     With ``device="cuda"`` (or ``"cuda:1"``) JPEGs are decoded by that GPU and batches are in its
     memory; ``decoder`` says by what. ``"index"`` are kernels for JPEGs with entry points (packed with
@@ -125,8 +130,8 @@ class Loader:
 
     ``output`` is ``"numpy"``, ``"torch"``, ``"array"`` for ``fdconvert.Array``, or ``"auto"``:
     NumPy where it is installed. Images are views of the loader's memory. It gets that memory back
-    when no one refers to them any more, and waits when more than ``prefetch`` batches are kept: keep
-    copies. With ``out=``, a writable buffer or a list of buffers used in turn, batches are copied
+    when no one refers to them any more. Batches that are kept take new memory up to
+    ``prefetch_bytes``; then it waits, and raises an error after ten seconds: keep copies. With ``out=``, a writable buffer or a list of buffers used in turn, batches are copied
     there instead. ``pin_memory`` copies torch's tensors to pinned memory, where CUDA is available.
 
     A ``for`` loop is one epoch of ``(images, labels)``, with ``fields`` of ``(images, labels, fields)``,
@@ -148,6 +153,7 @@ class Loader:
         fill: int | tuple[int, int, int] = 0,
         draw_size: Literal["auto", "output", "own"] = "auto",
         label: str | None = "auto",
+        classes: Sequence[str] | None = None,
         fields: Sequence[str] = (),
         masks: Sequence[str] = (),
         mask_fill: int = 0,
@@ -156,7 +162,7 @@ class Loader:
         keypoint_flip: Sequence[int] | None = None,
         segmentations: bool = True,
         geometry: bool = False,
-        dtype: Literal["u8", "f16", "f32", "uint8", "float16", "float32"] = "u8",
+        dtype: Literal["u8", "f16", "f32", "uint8", "float16", "float32"] | Any = "u8",
         layout: Literal["nhwc", "nchw", "NHWC", "NCHW"] = "nhwc",
         shuffle: bool | tuple[int, int] = True,
         flip: float | None = None,
@@ -173,8 +179,8 @@ class Loader:
         num_classes: int | None = None,
         last: Literal["short", "drop", "pad"] = "short",
         drop_last: bool = False,
-        rank: int = 0,
-        world_size: int = 1,
+        rank: int | None = None,
+        world_size: int | None = None,
         errors: str = "raise",
         max_failures: int = 100,
         retries: int = 3,
@@ -201,6 +207,7 @@ class Loader:
         out: Any = None,
     ) -> None:
         parts = _parts(path)
+        rank, world_size = rank_of_process(rank, world_size)
         if drop_last:
             if last == "pad":
                 raise UsageError("drop_last: the last batch cannot be padded as well")
@@ -218,6 +225,7 @@ class Loader:
             "fill": fill,
             "draw_size": draw_size,
             "label": label,
+            "classes": classes if classes is None or isinstance(classes, str) else list(classes),
             "fields": fields if isinstance(fields, str) else list(fields),
             "masks": masks if isinstance(masks, str) else list(masks),
             "mask_fill": mask_fill,
@@ -226,7 +234,7 @@ class Loader:
             "keypoint_flip": None if keypoint_flip is None else list(keypoint_flip),
             "segmentations": segmentations,
             "geometry": geometry,
-            "dtype": dtype,
+            "dtype": dtype_name(dtype),
             "layout": layout,
             "shuffle": shuffle,
             "flip": flip,
@@ -320,6 +328,31 @@ class Loader:
         return len(self._source)
 
     @property
+    def classes(self) -> list[str] | None:
+        """The names of the classes that labels are numbers of; ``None`` where there are none."""
+        return self._source.classes()
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The fields of the dataset, as ``Dataset`` has them; of several datasets those of the first."""
+        return self._source.schema()
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples come in an epoch, on all ranks together."""
+        return self._source.n_samples()
+
+    @property
+    def rank(self) -> int:
+        """Which of the processes that train together this one is."""
+        return int(self._options["rank"])
+
+    @property
+    def world_size(self) -> int:
+        """How many processes train together."""
+        return int(self._options["world_size"])
+
+    @property
     def epoch(self) -> int:
         """The epoch of the next batch."""
         return self._source.epoch()
@@ -379,7 +412,8 @@ class Loader:
     def __repr__(self) -> str:
         paths = [path if weight == 1 else (path, weight) for path, weight in self._parts]
         shown = repr(paths[0] if len(paths) == 1 else paths)
-        return f"fdconvert.Loader({shown}, batch_size={self._options['batch_size']})"
+        ranks = f", rank={self.rank}, world_size={self.world_size}" if self.world_size > 1 else ""
+        return f"fdconvert.Loader({shown}, batch_size={self._options['batch_size']}{ranks})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         options = self._options | {"exchange": None}
@@ -513,12 +547,21 @@ class _Pairs(_Batches):
 
 def _parts(path: StrPath | Iterable[Part]) -> list[tuple[str, float]]:
     parts = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    weighted = [
-        (part, 1.0) if isinstance(part, (str, os.PathLike)) else (part[0], float(part[1]))
-        for part in parts
-    ]
     # Another process may run in another folder.
-    return [(absolute(path), weight) for path, weight in weighted]
+    return [(absolute(path), weight) for path, weight in map(_weighted, parts)]
+
+
+def _weighted(part: Any) -> tuple[StrPath, float]:
+    if isinstance(part, (str, os.PathLike)):
+        return part, 1.0
+    match part:
+        case (str() | os.PathLike()) as path, weight:
+            try:
+                return path, float(weight)
+            except (TypeError, ValueError):
+                raise TypeError(f"path: the weight of {path} is {weight!r}, not a number") from None
+    what = 'is neither a path nor a path with its weight; write ["a.beton", ("b.beton", 0.5)]'
+    raise TypeError(f"path: {part!r} {what}")
 
 
 def _restored(

@@ -23,6 +23,14 @@ def available(output: str) -> str:
     return output
 
 
+def dtype_name(dtype: Any) -> str:
+    """Find the name of a type, which may be one of NumPy, torch or JAX."""
+    if isinstance(dtype, str):
+        return dtype
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    return str(name).removeprefix("torch.")
+
+
 def ordinal_of(device: str | None) -> int | None:
     """Find the GPU's number; None is the processor."""
     # A device of torch has the same names.

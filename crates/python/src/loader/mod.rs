@@ -5,20 +5,23 @@
 mod columns;
 mod exchange;
 mod options;
+mod unused;
 
 use crate::{
     array::{Array, DeviceArray, Target},
     error::{UsageError, raise, raise_option},
+    sample::from_json,
 };
-use fdconvert_core::{ArraySpec, DType, Error};
-use fdconvert_loader::{Batch, Datasets, Loader, Memory, Shape, State, Waited};
+use fdconvert_core::{ArraySpec, DType, Error, Reader};
+use fdconvert_loader::{Batch, Datasets, DrawSize, Loader, Memory, Shape, State, Waited};
 use fdconvert_reader::sigbus;
 use pyo3::{
-    exceptions::PyRuntimeWarning,
+    exceptions::{PyRuntimeError, PyRuntimeWarning},
     prelude::*,
     types::{PyDict, PyTuple},
 };
 use std::{
+    ffi::CString,
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
@@ -34,7 +37,8 @@ const POLL: Duration = Duration::from_millis(100);
 /// the interpreter ends could not end itself.
 const PARTING: Duration = Duration::from_secs(5);
 
-/// After this long without a batch somebody who keeps batches is told that this may be why.
+/// After this long without a batch somebody who keeps all memory for batches is told: another thread
+/// may drop one until then.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The engine behind `fdconvert.Loader`, which is what to use.
@@ -63,7 +67,12 @@ impl BatchSource {
                 .map(|(path, weight)| {
                     Ok((sigbus::caught(|| fdconvert_reader::open(&path))?.into(), weight))
                 })
-                .collect::<Result<_, Error>>()?;
+                .collect::<Result<Vec<(Arc<dyn Reader>, f64)>, Error>>()?;
+            let is_drawn = readers.iter().any(|(reader, _)| reader.drawn().is_some());
+            if options.draw_size != DrawSize::Auto && !is_drawn {
+                let what = "it is for fractals, and the images of this dataset are stored";
+                return Err(Error::usage("draw_size", what));
+            }
             Loader::new(Datasets::weighted(readers)?, options)
         };
         let loader = py.detach(open).map_err(raise_option)?;
@@ -81,7 +90,7 @@ impl BatchSource {
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         // Refused before a batch is taken that could not be handed over.
         let target = out.map(|out| Target::new(out, self.shape)).transpose()?;
-        let mut warn_at = Some(Instant::now() + PATIENCE);
+        let mut tell_at = Some(Instant::now() + PATIENCE);
         let batch = loop {
             match self.with(py, |loader| loader.next_for(POLL))? {
                 Waited::Batch(batch) => break batch,
@@ -89,13 +98,11 @@ impl BatchSource {
                 Waited::NotYet => {}
             }
             py.check_signals()?;
-            let lent = self.lent.load(Ordering::Relaxed);
-            if lent > 1 && warn_at.take_if(|at| *at < Instant::now()).is_some() {
-                // The fourth frame from here is that of the loop.
-                let what = c"fdconvert.Loader: no batch for 10 seconds, while several are kept. \
-                    Each keeps memory that the loader makes batches in: keep copies, or raise \
-                    `prefetch`";
-                PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), what, 4)?;
+            if tell_at.is_some_and(|at| at < Instant::now())
+                && self.with(py, |loader| Ok(loader.waits_for_memory()))?
+            {
+                tell_at = None;
+                self.tell_keeper(py)?;
             }
         };
         self.tuple(py, batch, target).map(Some)
@@ -104,6 +111,26 @@ impl BatchSource {
     /// Batches of a whole epoch.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(usize::try_from(self.with(py, |loader| Ok(loader.len()))?)?)
+    }
+
+    /// The names of the classes of labels, as batches number them.
+    fn classes(&self, py: Python<'_>) -> PyResult<Option<Vec<String>>> {
+        self.with(py, |loader| Ok(loader.datasets().class_names().map(|names| names.to_vec())))
+    }
+
+    /// The fields of the dataset, of several those of the first one.
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let schema = self.with(py, |loader| {
+            Ok(loader.datasets().readers().next().map(|reader| reader.schema().clone()))
+        })?;
+        let text = serde_json::to_vec(&schema)
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        from_json(py, &text)
+    }
+
+    /// Samples of an epoch, on all ranks together.
+    fn n_samples(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |loader| Ok(loader.n_samples()))
     }
 
     /// The epoch of the next batch.
@@ -213,6 +240,28 @@ impl BatchSource {
 }
 
 impl BatchSource {
+    /// Says that the batches that are kept take all memory: as an error in the main thread, which
+    /// waits for itself, and as a warning in others, whose batches the main thread may drop.
+    fn tell_keeper(&self, py: Python<'_>) -> PyResult<()> {
+        let shape = self.shape;
+        let (kept, bytes) =
+            self.with(py, |loader| Ok((loader.stats().kept, loader.options().prefetch_bytes)))?;
+        let all = fdconvert_core::size((shape.rows * shape.row_bytes()) as u64 * kept);
+        let what = format!(
+            "prefetch_bytes: {kept} batches are kept, {all}, and {} of memory are for batches: keep \
+             copies (numpy's `copy()`, torch's `clone()`), or raise prefetch_bytes",
+            fdconvert_core::size(bytes)
+        );
+        let threading = py.import("threading")?;
+        let current = threading.call_method0("current_thread")?;
+        if current.is(&threading.call_method0("main_thread")?) {
+            return Err(UsageError::new_err(what));
+        }
+        let what = CString::new(format!("fdconvert.Loader: no batch for 10 seconds: {what}"))?;
+        // The fourth frame from here is that of the loop.
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &what, 4)
+    }
+
     /// Does something with the loader, without the interpreter: another thread may have it.
     fn with<T: Send>(
         &self,

@@ -1,5 +1,5 @@
 //! The options of `fdconvert.Loader`, as its caller gave them.
-use super::exchange::PyExchange;
+use super::{exchange::PyExchange, unused};
 use crate::error::{UsageError, raise};
 use fdconvert_loader::{
     Access, Augment, CachePolicy, Crop, DType, DeviceDecoder, DeviceOptions, DrawSize, Exchange,
@@ -15,7 +15,10 @@ use pyo3::{
 use std::{sync::Arc, time::Duration};
 
 /// The option `name`, as that type.
-fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
+pub(super) fn get<'py, T: FromPyObjectOwned<'py>>(
+    options: &Bound<'py, PyDict>,
+    name: &str,
+) -> PyResult<T> {
     let value = value(options, name)?;
     let error: PyErr = match value.extract::<T>() {
         Ok(value) => return Ok(value),
@@ -31,7 +34,7 @@ fn get<'py, T: FromPyObjectOwned<'py>>(options: &Bound<'py, PyDict>, name: &str)
     }
 }
 
-fn value<'py>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn value<'py>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     options.get_item(name)?.ok_or_else(|| PyTypeError::new_err(format!("{name}: is missing")))
 }
 
@@ -44,6 +47,7 @@ fn unknown<T>(name: &str, value: &str, known: &str) -> PyResult<T> {
 /// # Errors
 /// `TypeError` and `UsageError`, naming the option.
 pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
+    unused::refuse(options)?;
     let device = device(options)?;
     let output = output(options)?;
     let crop = crop(options, output.size)?;
@@ -73,6 +77,7 @@ pub(super) fn read(options: &Bound<'_, PyDict>) -> PyResult<Options> {
         },
         flip: flip.unwrap_or(if matches!(crop, Crop::Random { .. }) { 0.5 } else { 0.0 }),
         label: label(options)?,
+        classes: classes(options)?,
         fields: names(options, "fields")?,
         masks: names(options, "masks")?,
         mask_fill: get(options, "mask_fill")?,
@@ -140,10 +145,17 @@ fn label(options: &Bound<'_, PyDict>) -> PyResult<Label> {
     })
 }
 
+fn classes(options: &Bound<'_, PyDict>) -> PyResult<Option<Arc<[String]>>> {
+    if value(options, "classes")?.is_none() {
+        return Ok(None);
+    }
+    names(options, "classes").map(|names| Some(names.into()))
+}
+
 fn names(options: &Bound<'_, PyDict>, option: &str) -> PyResult<Vec<String>> {
     if value(options, option)?.is_instance_of::<PyString>() {
         // A text is a sequence of texts, too, and none of them would be meant.
-        let what = format!("{option}: give a list of names, even of one: [\"score\"]");
+        let what = format!("{option}: give a list of names, even of one: [\"NAME\"]");
         return Err(PyTypeError::new_err(what));
     }
     get(options, option)
@@ -161,21 +173,26 @@ fn objects(options: &Bound<'_, PyDict>) -> PyResult<Option<ObjectOptions>> {
 }
 
 /// One value for all three channels, or three.
-fn fill(options: &Bound<'_, PyDict>) -> PyResult<[u8; 3]> {
-    match value(options, "fill")?.extract() {
-        Ok(fill) => Ok(fill),
-        Err(_) => Ok([get(options, "fill")?; 3]),
-    }
+pub(super) fn fill(options: &Bound<'_, PyDict>) -> PyResult<[u8; 3]> {
+    let given = value(options, "fill")?;
+    let one = || given.extract().map(|level: u8| [level; 3]);
+    given.extract().or_else(|_| one()).map_err(|_: PyErr| {
+        let what = "is none of a level from 0 to 255, and three of them for red, green and blue";
+        let shown = given.repr().map_or_else(|_| String::new(), |it| it.to_string());
+        UsageError::new_err(format!("fill: {shown} {what}"))
+    })
+}
+
+/// Two numbers in a tuple or a list.
+pub(super) fn pair(options: &Bound<'_, PyDict>, name: &str) -> PyResult<(f64, f64)> {
+    get::<[f64; 2]>(options, name).map(|[from, to]| (from, to))
 }
 
 fn output(options: &Bound<'_, PyDict>) -> PyResult<Output> {
     // Height and width, as torchvision has them.
-    let (height, width) = match value(options, "size")?.extract() {
+    let [height, width] = match value(options, "size")?.extract() {
         Ok(size) => size,
-        Err(_) => {
-            let side: u32 = get(options, "size")?;
-            (side, side)
-        }
+        Err(_) => [get::<u32>(options, "size")?; 2],
     };
     Ok(Output {
         size: (width, height),
@@ -183,6 +200,11 @@ fn output(options: &Bound<'_, PyDict>) -> PyResult<Output> {
             "u8" | "uint8" => DType::U8,
             "f16" | "float16" => DType::F16,
             "f32" | "float32" => DType::F32,
+            "bf16" | "bfloat16" => {
+                let what = "dtype: bfloat16 is not made here: take \"f32\", and convert batches, as \
+                            `images.to(torch.bfloat16)` or autocast does";
+                return Err(UsageError::new_err(what));
+            }
             other => {
                 let known = "\"u8\", \"f16\", \"f32\", \"uint8\", \"float16\", \"float32\"";
                 return unknown("dtype", other, known);
@@ -204,7 +226,7 @@ fn output(options: &Bound<'_, PyDict>) -> PyResult<Output> {
 fn crop(options: &Bound<'_, PyDict>, size: (u32, u32)) -> PyResult<Crop> {
     let name: Option<String> = get(options, "crop")?;
     let resize: Option<u32> = get(options, "resize")?;
-    let (scale, ratio) = (get(options, "scale")?, get(options, "ratio")?);
+    let (scale, ratio) = (pair(options, "scale")?, pair(options, "ratio")?);
     if resize.is_some() && name.as_deref() != Some("center") {
         return Err(UsageError::new_err("resize: it is for crop=\"center\""));
     }
@@ -246,7 +268,7 @@ fn shuffle(options: &Bound<'_, PyDict>) -> PyResult<Shuffle> {
     if value.is_instance_of::<PyBool>() {
         return Ok(if value.is_truthy()? { Shuffle::Global } else { Shuffle::None });
     }
-    let (chunk, window) = get(options, "shuffle")?;
+    let [chunk, window] = get(options, "shuffle")?;
     Ok(Shuffle::Windowed { chunk, window })
 }
 
@@ -276,10 +298,7 @@ fn mix(options: &Bound<'_, PyDict>) -> PyResult<Option<Mix>> {
     let (mixup, cutmix) = (get(options, "mixup")?, get(options, "cutmix")?);
     let num_classes: Option<u32> = get(options, "num_classes")?;
     if mixup == 0.0 && cutmix == 0.0 {
-        return match num_classes {
-            None => Ok(None),
-            Some(_) => Err(UsageError::new_err("num_classes: it is for `mixup` and `cutmix`")),
-        };
+        return Ok(None);
     }
     let (mix_prob, switch_prob) = (get(options, "mix_prob")?, get(options, "switch_prob")?);
     Ok(Some(Mix { mixup, cutmix, mix_prob, switch_prob, num_classes }))

@@ -2,7 +2,7 @@ use super::pinned::{CENTER, RANDOM};
 use super::*;
 use proptest::prelude::*;
 
-const KEY: Key = Key { seed: 3, epoch: 1, sample: 17 };
+const KEY: Key = Key { seed: 3, epoch: 1, sample: 17, occurrence: 0 };
 
 #[test]
 fn central_crops_are_those_of_torchvision() {

@@ -1,7 +1,7 @@
 use super::super::geometry::{Crop, scale_for};
 use super::*;
 
-const KEY: Key = Key { seed: 1, epoch: 0, sample: 5 };
+const KEY: Key = Key { seed: 1, epoch: 0, sample: 5, occurrence: 0 };
 const SIZE: (u32, u32) = (24, 20);
 const OUTPUT: Output =
     Output { size: SIZE, dtype: DType::U8, layout: Layout::Nhwc, normalise: None };

@@ -1,0 +1,68 @@
+//! Lists of names of classes, of several datasets that are taken together.
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+/// Joins the lists of names of several datasets: one that they share stays as it is, and of
+/// different ones the names are sorted. `None` when none of them has a list.
+///
+/// # Errors
+/// The positions of a list and of a dataset without one: its numbers stand for classes that no one
+/// knows.
+pub fn join_class_names<'a>(
+    lists: impl IntoIterator<Item = Option<&'a Arc<[String]>>>,
+) -> Result<Option<Arc<[String]>>, (usize, usize)> {
+    let lists: Vec<_> = lists.into_iter().collect();
+    let named = lists.iter().position(Option::is_some);
+    let unnamed = lists.iter().position(Option::is_none);
+    let Some(named) = named else { return Ok(None) };
+    if let Some(unnamed) = unnamed {
+        return Err((named, unnamed));
+    }
+    let mut lists = lists.into_iter().flatten();
+    let Some(first) = lists.next() else { return Ok(None) };
+    let mut names: BTreeSet<&String> = first.iter().collect();
+    let mut is_shared = true;
+    for list in lists {
+        is_shared &= list == first;
+        names.extend(list.iter());
+    }
+    Ok(Some(if is_shared { first.clone() } else { names.into_iter().cloned().collect() }))
+}
+
+/// Finds the number in `to` of each class of `from`, `None` of those that are not in it.
+#[must_use]
+pub fn renumber_classes(from: &[String], to: &[String]) -> Vec<Option<i64>> {
+    let mut numbers = BTreeMap::new();
+    for (name, number) in to.iter().zip(0_i64..) {
+        numbers.entry(name).or_insert(number);
+    }
+    from.iter().map(|name| numbers.get(name).copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(names: &[&str]) -> Arc<[String]> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn join(lists: &[Option<&[&str]>]) -> Result<Option<Vec<String>>, (usize, usize)> {
+        let lists: Vec<_> = lists.iter().map(|names| names.map(list)).collect();
+        let joined = join_class_names(lists.iter().map(Option::as_ref))?;
+        Ok(joined.map(|names| names.to_vec()))
+    }
+
+    #[test]
+    fn lists_that_differ_are_sorted_and_equal_ones_stay() {
+        assert_eq!(join(&[None, None]), Ok(None));
+        assert_eq!(join(&[Some(&["b", "a"]), Some(&["b", "a"])]).unwrap().unwrap(), ["b", "a"]);
+        let joined = join(&[Some(&["cat", "dog"]), Some(&["bird", "cat"])]).unwrap().unwrap();
+        assert_eq!(joined, ["bird", "cat", "dog"]);
+        assert_eq!(join(&[None, None, Some(&["a"])]), Err((2, 0)));
+        let numbers = renumber_classes(&list(&["cat", "dog", "x"]), &list(&["bird", "cat", "dog"]));
+        assert_eq!(numbers, [Some(1), Some(2), None]);
+    }
+}

@@ -1,0 +1,82 @@
+//! Samples that come several times in an epoch by their weight come in different crops.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use common::{Memory, random_crop};
+use fdconvert_core::Reader;
+use fdconvert_loader::{Augment, Datasets, Last, Loader, Options, Shuffle, State};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+fn open(weight: f64, options: Options) -> Loader {
+    let reader: Arc<dyn Reader> = Memory::new(30);
+    Loader::new(Datasets::weighted(vec![(reader, weight)]).unwrap(), options).unwrap()
+}
+
+/// The hashes of the valid rows of each sample, in the order in which they came.
+fn rows(loader: &mut Loader) -> BTreeMap<u64, Vec<u64>> {
+    let mut rows: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    while let Some(batch) = loader.next_batch() {
+        let batch = batch.unwrap();
+        let images = batch.images().chunks(batch.shape().row_bytes());
+        for ((image, sample), valid) in images.zip(batch.samples()).zip(batch.valid()) {
+            if *valid {
+                rows.entry(*sample).or_default().push(xxh3_64(image));
+            }
+        }
+    }
+    rows
+}
+
+#[test]
+fn copies_by_weight_are_drawn_anew_and_the_first_is_as_it_was() {
+    let augment = Augment::named("randaugment");
+    for (shuffle, cache_bytes, last, augment) in [
+        (Shuffle::Global, 0, Last::Short, None),
+        (Shuffle::Global, 0, Last::Short, augment),
+        (Shuffle::Global, 12_000, Last::Pad, None),
+        (Shuffle::None, 0, Last::Drop, None),
+        (Shuffle::Windowed { chunk: 4, window: 7 }, 0, Last::Short, None),
+    ] {
+        let options = || Options { shuffle, cache_bytes, last, augment, seed: 5, ..random_crop() };
+        let (once, thrice) = (rows(&mut open(1.0, options())), rows(&mut open(3.0, options())));
+        assert_eq!(
+            thrice.values().map(Vec::len).sum::<usize>(),
+            if last == Last::Drop { 88 } else { 90 }
+        );
+        for (sample, copies) in &thrice {
+            let distinct: BTreeSet<_> = copies.iter().collect();
+            assert_eq!(distinct.len(), copies.len(), "sample {sample} with {shuffle:?}");
+            // Batches shuffle their rows, so the first is among the copies, not in front.
+            if let Some(first) = once.get(sample) {
+                assert!(copies.contains(&first[0]), "sample {sample} with {shuffle:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_resumed_epoch_counts_occurrences_on() {
+    let options = || Options { seed: 5, ..random_crop() };
+    let mut whole = open(2.5, options());
+    let mut state: Option<State> = None;
+    let mut rest = Vec::new();
+    while let Some(batch) = whole.next_batch() {
+        let batch = batch.unwrap();
+        if batch.step() == 4 {
+            state = Some(batch.state());
+        } else if batch.step() > 4 {
+            rest.push(xxh3_64(batch.images()));
+        }
+    }
+    let mut resumed = open(2.5, options());
+    resumed.restore(&state.unwrap()).unwrap();
+    let again: Vec<u64> = std::iter::from_fn(|| resumed.next_batch())
+        .map(|it| xxh3_64(it.unwrap().images()))
+        .collect();
+    assert_eq!(rest, again);
+}

@@ -1,0 +1,78 @@
+"""Which of the processes that train together this one is, where the caller does not say."""
+
+import os
+import sys
+import warnings
+from typing import Any
+
+from fdconvert._errors import UsageError
+
+VARIABLES = [("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")]
+"""Those of launchers that number every process of a training: torchrun and MPI."""
+
+_told = False
+
+
+def rank_of_process(rank: int | None, world_size: int | None) -> tuple[int, int]:
+    """Find rank and world size: as given, else as torch.distributed or the launcher says."""
+    if rank is not None or world_size is not None:
+        if world_size == 1:
+            return rank or 0, world_size
+        if rank is None or world_size is None:
+            missing = "rank" if rank is None else "world_size"
+            raise UsageError(f"{missing}: it is missing; give both `rank` and `world_size`")
+        return rank, world_size
+    found = _of_torch() or _of_launcher()
+    if found is None:
+        _tell(_about_slurm())
+        return 0, 1
+    rank, world_size, by = found
+    if world_size > 1:
+        what = (
+            f"rank {rank} of {world_size}, as {by} says: this process gets its share of the samples. "
+            f"Give rank={rank}, world_size={world_size} to agree, or rank=0, world_size=1 for all "
+            "samples"
+        )
+        _tell(what)
+    return rank, world_size
+
+
+def _of_torch() -> tuple[int, int, str] | None:
+    # It is asked only where the program has imported it.
+    distributed: Any = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return distributed.get_rank(), distributed.get_world_size(), "torch.distributed"
+
+
+def _of_launcher() -> tuple[int, int, str] | None:
+    for variables in VARIABLES:
+        values = [os.environ.get(variable, "").strip() for variable in variables]
+        if not all(values):
+            continue
+        rank, world_size = (int(value) if value.isdecimal() else -1 for value in values)
+        if not 0 <= rank < world_size:
+            what = f"{variables[0]}={values[0]} and {variables[1]}={values[1]} are no rank of a world"
+            raise UsageError(f"rank: {what}; give `rank` and `world_size`")
+        return rank, world_size, f"{variables[0]} in the environment"
+    return None
+
+
+def _about_slurm() -> str | None:
+    # srun numbers tasks like this, and a script of sbatch, which runs once, is number 0 of as many.
+    rank, world_size = os.environ.get("SLURM_PROCID", ""), os.environ.get("SLURM_NTASKS", "")
+    if rank.isdecimal() and world_size.isdecimal() and int(world_size) > 1:
+        return (
+            f"Slurm has {world_size} tasks, and without `rank` and `world_size` each of them gets all "
+            f"samples. Give rank={rank}, world_size={world_size} for a share, or rank=0, "
+            "world_size=1 to agree"
+        )
+    return None
+
+
+def _tell(what: str | None) -> None:
+    global _told  # noqa: PLW0603
+    if what is not None and not _told:
+        _told = True
+        # The frame of the program that makes the loader.
+        warnings.warn(f"fdconvert.Loader: {what}", RuntimeWarning, stacklevel=4)

@@ -1,0 +1,52 @@
+//! Options that others would leave without effect.
+use super::options::{self, get};
+use crate::error::UsageError;
+use pyo3::{prelude::*, types::PyDict};
+
+/// Refuses options that have another value than their default, and no use with the others.
+///
+/// # Errors
+/// `TypeError` and `UsageError`, naming the option.
+pub(super) fn refuse(options: &Bound<'_, PyDict>) -> PyResult<()> {
+    let crop: Option<String> = get(options, "crop")?;
+    let [rrc, letterbox] = ["rrc", "letterbox"].map(|name| crop.as_deref() == Some(name));
+    let has = |name: &str| PyResult::Ok(options::value(options, name)?.is_truthy()?);
+    let follows = has("masks")? || has("fields")?;
+    let objects = has("objects")?;
+    let (mixup, cutmix) = (get::<f64>(options, "mixup")?, get::<f64>(options, "cutmix")?);
+    let (mixes, switches) = (mixup != 0.0 || cutmix != 0.0, mixup != 0.0 && cutmix != 0.0);
+    let caches = has("cache_bytes")?;
+    let on_device = !options::value(options, "device")?.is_none();
+    let text = |name: &str| get::<String>(options, name);
+    let changed = [
+        ("scale", options::pair(options, "scale")? != (0.08, 1.0), rrc, "crop=\"rrc\""),
+        ("ratio", options::pair(options, "ratio")? != (0.75, 4.0 / 3.0), rrc, "crop=\"rrc\""),
+        ("fill", options::fill(options)? != [0; 3], letterbox, "crop=\"letterbox\""),
+        (
+            "mask_fill",
+            get::<u16>(options, "mask_fill")? != 0,
+            letterbox && follows,
+            "`masks` with crop=\"letterbox\"",
+        ),
+        ("min_box", get::<f32>(options, "min_box")? != 1.0, objects, "`objects`"),
+        ("keypoint_flip", has("keypoint_flip")?, objects, "`objects`"),
+        ("segmentations", !has("segmentations")?, objects, "`objects`"),
+        ("mix_prob", get::<f64>(options, "mix_prob")? != 1.0, mixes, "`mixup` and `cutmix`"),
+        (
+            "switch_prob",
+            get::<f64>(options, "switch_prob")? != 0.5,
+            switches,
+            "`mixup` and `cutmix` together",
+        ),
+        ("num_classes", has("num_classes")?, mixes, "`mixup` and `cutmix`"),
+        ("cache_policy", text("cache_policy")? != "resident", caches, "`cache_bytes`"),
+        ("decoder", text("decoder")? != "auto", on_device, "`device`"),
+        ("device_cache_bytes", has("device_cache_bytes")?, on_device, "`device`"),
+    ];
+    match changed.into_iter().find(|(_, is_changed, is_used, _)| *is_changed && !is_used) {
+        Some((name, .., used_with)) => Err(UsageError::new_err(format!(
+            "{name}: it is for {used_with}, and has no effect here"
+        ))),
+        None => Ok(()),
+    }
+}
