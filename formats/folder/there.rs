@@ -82,9 +82,8 @@ impl There {
                 return self.refuse(name.as_bytes(), "is not what this run writes");
             }
         }
-        let is_record = |path: &[u8]| {
-            rows.is_some() && [ROWS, META].iter().any(|name| name.as_bytes() == path)
-        };
+        let is_record =
+            |path: &[u8]| rows.is_some() && [ROWS, META].iter().any(|name| name.as_bytes() == path);
         self.refuse_others(&self.folder, b"", &|path| is_record(path) || is_ours(path))?;
         Ok(if rows.is_some() { self.rows_len } else { 0 })
     }

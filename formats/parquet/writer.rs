@@ -15,8 +15,8 @@ use crate::{
 };
 use ::parquet::{errors::ParquetError, file::metadata::KeyValue};
 use fdconvert_core::{
-    Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Value, message, named,
+    Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
+    Skipped, Value, message, named,
 };
 use fdconvert_storage::{
     Claim, Scratch, fingerprint_hex, partial_path,

@@ -8,6 +8,7 @@ mod options;
 
 use crate::{
     array::{Array, DeviceArray, Target},
+    attended::interruptible,
     error::{UsageError, raise, raise_option},
 };
 use fdconvert_core::{ArraySpec, DType, Error};
@@ -57,6 +58,7 @@ impl BatchSource {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let options = options::read(options)?;
+        let paths: Vec<_> = parts.iter().map(|(path, _)| path.clone()).collect();
         let open = || {
             let readers = parts
                 .into_iter()
@@ -66,7 +68,8 @@ impl BatchSource {
                 .collect::<Result<_, Error>>()?;
             Loader::new(Datasets::weighted(readers)?, options)
         };
-        let loader = py.detach(open).map_err(raise_option)?;
+        let loader = interruptible(py, paths.iter().map(|path| &**path), || Ok(open()))?;
+        let loader = loader.map_err(raise_option)?;
         let shape = loader.shape();
         Ok(Self { loader: Mutex::new(Some(loader)), shape, lent: Arc::default() })
     }
@@ -88,7 +91,15 @@ impl BatchSource {
                 Waited::End => return Ok(None),
                 Waited::NotYet => {}
             }
-            py.check_signals()?;
+            if let Err(exception) = py.check_signals() {
+                // Its threads may wait for a server that is silent.
+                let _stopped = fdconvert::stop_reading();
+                self.with(py, |loader| {
+                    loader.stop();
+                    Ok(())
+                })?;
+                return Err(exception);
+            }
             let lent = self.lent.load(Ordering::Relaxed);
             if lent > 1 && warn_at.take_if(|at| *at < Instant::now()).is_some() {
                 // The fourth frame from here is that of the loop.

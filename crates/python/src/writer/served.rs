@@ -162,9 +162,8 @@ pub(crate) fn pack_samples(
     let Some(ends) = sequence.ends(len)? else {
         // Sources know the names of samples that were not asked for: these wait until all are there.
         let progress = progress.map(Bound::unbind);
-        let mut writer = SampleWriter::new(
-            py, document, masks, takes_some, out, options, name, progress,
-        )?;
+        let mut writer =
+            SampleWriter::new(py, document, masks, takes_some, out, options, name, progress)?;
         sequence.write_to(&mut writer, len)?;
         return writer.close(py);
     };
