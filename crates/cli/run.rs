@@ -6,7 +6,7 @@ use crate::{
     output, pack, parents, plan, profile, reproduce, sample, sheet, stats, unpack, verify, view,
 };
 use clap::{ArgMatches, FromArgMatches};
-use fdconvert_core::{Class, Result};
+use fdconvert_core::{Class, Error, Result};
 use std::{ffi::OsString, io};
 
 /// The command as a process of its own: prints, stops on Ctrl-C, and returns the exit status.
@@ -36,6 +36,8 @@ where
         Ok(Outcome::DataProblems) => 1,
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
+            // Whatever a read that was stopped looked like to who asked for it.
+            let error = if session.cancel().is_cancelled() { Error::Cancelled } else { error };
             session.say(&format!("error: {}", output::message(&error.message())));
             if error.class() == Class::Cancelled { 130 } else { 2 }
         }
@@ -93,6 +95,8 @@ fn stop_on_signals(command: &Command, session: &Session) {
             std::process::exit(130);
         }
         cancel.cancel();
+        // For good: the process ends.
+        std::mem::forget(fdconvert::stop_reading());
         if says {
             // Above the bar, which would overwrite it.
             screen.say("stopping; press Ctrl-C again to quit now (leaves the unfinished file)");

@@ -8,6 +8,9 @@ use std::{fmt::Write, path::PathBuf};
 /// Skipped samples that are listed one by one; the output's record has them all.
 const LISTED: usize = 20;
 
+/// Runs that take less time are over before they reach the rate that they would have.
+const RATED_SECONDS: f64 = 1.0;
+
 /// Name of the note about images that the format could not hold.
 const FELL_BACK: &str = "fell-back";
 
@@ -158,7 +161,7 @@ impl Summary<'_> {
             );
             line("cost", what);
         }
-        if seconds > 0.0 && !was_complete {
+        if seconds >= RATED_SECONDS && !was_complete {
             let done = report.samples.saturating_sub(report.resumed);
             let rate = format!(
                 "{:.0} samples/s, {} in, bound by {}",
@@ -194,7 +197,8 @@ impl Summary<'_> {
         let out = places(self.samples);
         if was_complete {
             let n = output::counted(report.samples, "sample");
-            return format!("{out} is already complete: {n}, nothing to do\n") + &text;
+            let is = if self.samples.outputs().len() == 1 { "is" } else { "are" };
+            return format!("{out} {is} already complete: {n}, nothing to do\n") + &text;
         }
         let head = format!(
             "{} {} of {} into {out} in {seconds:.2} s\n",

@@ -168,8 +168,7 @@ impl Format for Beton {
         // Who asks for another one gets it.
         match request.overwrite {
             true => Ok(None),
-            false if is_url(request.out) => finished_object(request),
-            false => crate::beton::journal::finished(request.out, request.stamp),
+            false => finished(request),
         }
     }
 
@@ -183,21 +182,27 @@ impl Format for Beton {
     }
 }
 
-/// The object that this very run has written, by its mark: stores have no half objects.
+/// The file that this very run has written, or the object: stores have no half objects.
 #[cfg(feature = "write")]
-fn finished_object(request: &Create<'_>) -> Result<Option<ShardSummary>> {
-    use fdconvert_storage::{Claim, ObjectJournal, fingerprint_hex};
+fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
+    use crate::{beton::journal, shards::existing::complete_file};
+    use fdconvert_storage::{Claim, ObjectJournal, partial_path};
 
-    let stamp = fingerprint_hex(request.stamp);
-    if place::is_object_of_run(request.out, None, &stamp)? != Some(true) {
+    let is_object = is_url(request.out);
+    if !is_object && let Some(summary) = journal::finished(request.out, request.stamp)? {
+        return Ok(Some(summary));
+    }
+    // One that is being replaced.
+    if !is_object && place::exists(&partial_path(request.out))? {
         return Ok(None);
     }
-    // The run may have been killed before it removed what it had noted, and its claim.
-    ObjectJournal::remove_of(request.out)?;
-    Claim::open(request.out, request.stamp, false)?.remove();
-    let bytes = place::file_len(request.out)?.unwrap_or_default();
-    let reader: Box<dyn Reader> = Box::new(BetonReader::open(request.out)?);
-    let skipped = reader.provenance().map_or_else(Vec::new, |it| it.skipped.clone());
-    let (path, samples) = (request.out.to_owned(), reader.len());
-    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
+    let open = || BetonReader::open(request.out);
+    let run = |reader: &BetonReader| reader.index.as_ref()?.meta().run.clone();
+    let summary = complete_file(request, open, run)?;
+    if is_object && summary.is_some() {
+        // The run may have been killed before it removed what it had noted, and its claim.
+        ObjectJournal::remove_of(request.out)?;
+        Claim::open(request.out, request.stamp, false)?.remove();
+    }
+    Ok(summary)
 }

@@ -2,6 +2,7 @@
 use crate::beton::{layout::Entry, spool::Spool, writer::BetonWriter};
 use crate::index::{Meta, REGION_LEN, Range};
 use fdconvert_core::{Result, bytes::u64_at};
+use fdconvert_storage::fingerprint_hex;
 use std::mem;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -37,7 +38,8 @@ impl BetonWriter {
         let mut at = data_end;
         if !self.plan.compat {
             let (schema, provenance) = (self.schema.clone(), mem::take(&mut self.provenance));
-            let meta = Meta { schema, provenance }.to_json();
+            let run = Some(fingerprint_hex(self.fingerprint));
+            let meta = Meta { schema, provenance, run }.to_json();
             let start = data_end.next_multiple_of(8);
             let table_offset = start + self.index.block_len(&meta, 3);
             self.header.n_samples = self.index.n_samples();

@@ -9,8 +9,9 @@ use crate::beton::{
     spool::Spool,
 };
 use fdconvert_core::{Error, Origin, Result};
-use fdconvert_storage::{Parted, Scratch, partial_path};
+use fdconvert_storage::{Parted, Scratch, hash_file, partial_path};
 use std::{io, path::Path};
+use xxhash_rust::xxh3::Xxh3Default;
 
 #[derive(Debug)]
 pub(crate) enum Target {
@@ -98,6 +99,17 @@ impl Target {
             Self::File(file) => page.stored_xxh3(file) == Some(xxh3),
             Self::Object(_) => true,
         }
+    }
+
+    /// Returns whether a file is there with all these bytes.
+    pub(crate) fn is_same(&self, path: &Path, len: u64) -> Result<bool> {
+        let Self::File(file) = self else { return Ok(false) };
+        let mut hash = Xxh3Default::new();
+        file.each_block(|block| {
+            hash.update(block);
+            Ok(())
+        })?;
+        Ok(hash_file(path)? == (len, hash.digest()))
     }
 
     /// Leaves what is there to a later run.

@@ -1,7 +1,7 @@
 use crate::beton::{
     Beton,
     journal::{Journal, Record, RunPlan},
-    layout::{Header, RowLayout, Storage, VERSION, encode_descriptor},
+    layout::{HEADER_LEN, Header, RowLayout, Storage, VERSION, encode_descriptor},
     notes::Notes,
     pages::{Page, store_zeros},
     room::RowsPlace,
@@ -16,7 +16,7 @@ use fdconvert_core::{
 };
 use fdconvert_storage::{
     Claim, Scratch, fingerprint_hex,
-    place::{exists, is_object_of_run, is_url},
+    place::{exists, is_object_of_run, is_url, read_start},
 };
 use std::{
     fs, io, mem,
@@ -30,6 +30,11 @@ use xxhash_rust::xxh3::Xxh3;
 pub(crate) struct BetonWriter {
     out: PathBuf,
     overwrite: bool,
+    /// A finished file of the same fields is there. FFCV's layout has no place for what says of which
+    /// run it is, so the file is made again and compared.
+    is_compared: bool,
+    /// Identity of the run, which the finished file says.
+    pub(crate) fingerprint: [u8; 16],
     pub(crate) compact: bool,
     /// There may be more samples than rows were reserved for.
     pub(crate) is_open: bool,
@@ -111,7 +116,13 @@ impl BetonWriter {
             align: format.align,
             n_entries: (request.entry_points && !format.compat).then_some(n_images),
         };
-        refuse_existing(request.out, request.overwrite, request.stamp)?;
+        let is_compared = format.compat && !request.overwrite && !is_url(request.out) && {
+            let start = read_start(request.out, header.rows_offset() as usize);
+            start.is_ok_and(|start| start.get(HEADER_LEN as usize..) == Some(&descriptors))
+        };
+        if !is_compared {
+            refuse_existing(request.out, request.overwrite, request.stamp)?;
+        }
         let claim = claim_object(request)?;
         let Opened { target, notes, spool } = Target::open(request.out, &plan, request.overwrite)?;
         let index = Builder::new(layout.n_regions);
@@ -119,6 +130,8 @@ impl BetonWriter {
         let mut writer = Self {
             out: request.out.to_path_buf(),
             overwrite: request.overwrite,
+            is_compared,
+            fingerprint: request.fingerprint,
             compact: format.compact,
             is_open: request.is_open,
             rows_place,
@@ -321,6 +334,10 @@ impl ShardWriter for BetonWriter {
         let data_end = self.store_last_page()?;
         let data_end = self.make_room(data_end)?;
         let bytes = self.store_tables(data_end)?;
+        if self.is_compared && self.target.is_same(&self.out, bytes)? {
+            let (samples, path) = (self.index.n_samples(), self.out);
+            return Ok(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped });
+        }
         // Asked again: hours may have passed.
         refuse_existing(&self.out, self.overwrite, self.plan.fingerprint)?;
         let Self { out, target, spool, notes, index, overwrite, claim, bytes_shared, .. } = *self;

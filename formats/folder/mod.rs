@@ -52,6 +52,8 @@ mod sizes;
 mod split_classes;
 mod split_folders;
 mod table;
+#[cfg(feature = "write")]
+mod there;
 mod walk;
 mod walk_away;
 mod words;

@@ -4,6 +4,7 @@ use crate::folder::{
     plain::Plain,
     reader::FolderReader,
     sidecar,
+    there::There,
     written_splits::WrittenSplits,
 };
 use bytes::Bytes;
@@ -27,8 +28,7 @@ const FLUSH_BYTES: usize = 1 << 20;
 /// Writes the files of samples below a scratch folder, and rows beside them, which stay only if
 /// the tree of images does not say the same.
 pub(crate) struct Writer {
-    rows: Rows,
-    folder: ScratchDir,
+    place: Place,
     out: PathBuf,
     schema: Schema,
     provenance: Provenance,
@@ -39,6 +39,14 @@ pub(crate) struct Writer {
     splits: WrittenSplits,
     samples: u64,
     bytes: u64,
+}
+
+/// Place of the files.
+enum Place {
+    /// Below a scratch folder, with the rows beside them.
+    New(Rows, ScratchDir),
+    /// The finished folder of the same run is there: they are only compared.
+    There(There),
 }
 
 impl Writer {
@@ -57,12 +65,17 @@ impl Writer {
             let what = format!("{} is not a name for a new folder", request.out.display());
             return Err(Error::usage("output", what));
         }
-        check_free(&out, request.overwrite)?;
-        let folder = ScratchDir::open(&out, request.stamp, request.overwrite)?;
-        let rows = Rows::create(&folder)?;
+        let there = if request.overwrite { None } else { There::look(&out) };
+        let place = match there {
+            Some(there) => Place::There(there),
+            None => {
+                check_free(&out, request.overwrite)?;
+                let folder = ScratchDir::open(&out, request.stamp, request.overwrite)?;
+                Place::New(Rows::create(&folder)?, folder)
+            }
+        };
         Ok(Self {
-            rows,
-            folder,
+            place,
             out,
             schema: schema.clone(),
             provenance: request.provenance.clone(),
@@ -126,7 +139,6 @@ impl Writer {
 
     /// Writes one file; the error is the sample's when only its name is to blame.
     fn write_file(&mut self, key: &str, path: &[u8], bytes: &Bytes) -> Result<()> {
-        let target = join(self.folder.path(), path);
         let blame = |error: Error| match &error {
             Error::Io { source, .. } => match source.kind() {
                 io::ErrorKind::AlreadyExists
@@ -140,14 +152,20 @@ impl Writer {
             },
             _ => error,
         };
+        let folder = match &self.place {
+            Place::New(_, folder) => folder,
+            Place::There(there) => return there.check_file(path, bytes).map_err(blame),
+        };
+        let target = join(folder.path(), path);
+        let resumed = folder.resumed();
         let parent = path.iter().rposition(|&byte| byte == b'/').and_then(|end| path.get(..end));
         if let Some(parent) = parent.filter(|parent| !self.folders.contains(*parent)) {
-            let folder = join(self.folder.path(), parent);
-            let created = fs::create_dir_all(&folder);
-            created.map_err(|cause| blame(Error::io("create the folder", &folder)(cause)))?;
+            let above = join(folder.path(), parent);
+            let created = fs::create_dir_all(&above);
+            created.map_err(|cause| blame(Error::io("create the folder", &above)(cause)))?;
             self.folders.insert(parent.to_vec());
         }
-        if self.folder.resumed() && target.is_file() {
+        if resumed && target.is_file() {
             let same = read_file(&target, bytes.len() as u64).is_ok_and(|found| found == bytes);
             if same {
                 return Ok(());
@@ -169,7 +187,7 @@ impl Writer {
 
     /// Removes what a killed run wrote and this one did not: its plan was the same, but a file of
     /// the source may have become unreadable since.
-    fn remove_stale(&self, folder: &Path, path: &[u8]) -> Result<()> {
+    fn remove_stale(&self, rows: &Path, folder: &Path, path: &[u8]) -> Result<()> {
         for entry in fs::read_dir(folder).map_err(Error::io("list", folder))? {
             let entry = entry.map_err(Error::io("list", folder))?;
             let name = entry.file_name();
@@ -182,13 +200,13 @@ impl Writer {
                 [path, b"/", name.as_bytes()].concat()
             };
             if kind.is_dir() {
-                self.remove_stale(&target, &path)?;
+                self.remove_stale(rows, &target, &path)?;
                 if !self.has_folder(path) {
                     fs::remove_dir(&target).map_err(Error::io("remove", &target))?;
                 }
                 continue;
             }
-            let is_mark = name == OsStr::new(ScratchDir::MARK) || target == self.rows.file.path();
+            let is_mark = name == OsStr::new(ScratchDir::MARK) || target == rows;
             let is_ours = (is_root && is_mark) || self.written.contains(&xxh3_128(&path));
             if !is_ours {
                 fs::remove_file(&target).map_err(Error::io("remove", &target))?;
@@ -199,6 +217,10 @@ impl Writer {
 }
 
 impl ShardWriter for Writer {
+    fn found(&self) -> u64 {
+        if matches!(self.place, Place::There(_)) { self.samples } else { 0 }
+    }
+
     fn write(&mut self, sample: &Sample<Encoded>) -> Result<()> {
         self.schema.check(sample)?;
         let files = self.files(sample)?;
@@ -207,14 +229,18 @@ impl ShardWriter for Writer {
         for (n_done, (path, bytes)) in files.iter().enumerate() {
             if let Err(error) = self.write_file(&sample.key, path, bytes) {
                 // The sample counts as not written: no file of it may stay.
+                let Place::New(_, folder) = &self.place else { return Err(error) };
                 for path in paths.iter().take(n_done) {
-                    let target = join(self.folder.path(), path);
+                    let target = join(folder.path(), path);
                     fs::remove_file(&target).map_err(Error::io("remove", &target))?;
                 }
                 return Err(error);
             }
         }
-        self.rows.push(&row)?;
+        match &mut self.place {
+            Place::New(rows, _) => rows.push(&row)?,
+            Place::There(there) => there.push_row(&row),
+        }
         if let Some(path) = paths.first() {
             self.plain.note(path, self.label(sample));
         }
@@ -235,20 +261,34 @@ impl ShardWriter for Writer {
         if self.samples == 0 {
             return Err(Error::usage("source", "no sample was given"));
         }
-        if self.folder.resumed() {
-            self.remove_stale(self.folder.path(), b"")?;
+        if let Place::New(rows, folder) = &self.place
+            && folder.resumed()
+        {
+            self.remove_stale(rows.file.path(), folder.path(), b"")?;
         }
-        let Self { rows, folder, out, schema, provenance, plain, samples, mut bytes, .. } = *self;
+        let Self { place, out, schema, provenance, plain, samples, mut bytes, written, .. } = *self;
         let splits = self.splits.into_splits();
-        if splits.is_empty() && plain.holds(&schema) {
-            drop(rows);
-        } else {
-            bytes += rows.commit(&folder.path().join(ROWS))?;
-            let meta = sidecar::meta(&schema, samples, &provenance, splits)?;
-            create_new(&folder.path().join(META), &meta)?;
-            bytes += meta.len() as u64;
+        let meta = match splits.is_empty() && plain.holds(&schema) {
+            true => None,
+            false => Some(sidecar::meta(&schema, samples, &provenance, splits)?),
+        };
+        bytes += meta.as_ref().map_or(0, |meta| meta.len() as u64);
+        match place {
+            Place::New(rows, folder) => {
+                match &meta {
+                    None => drop(rows),
+                    Some(meta) => {
+                        bytes += rows.commit(&folder.path().join(ROWS))?;
+                        create_new(&folder.path().join(META), meta)?;
+                    }
+                }
+                folder.commit(&out)?;
+            }
+            Place::There(there) => {
+                let is_ours = |path: &[u8]| written.contains(&xxh3_128(path));
+                bytes += there.finish(meta.as_deref(), &is_ours)?;
+            }
         }
-        folder.commit(&out)?;
         Ok(ShardSummary { path: out, samples, bytes, bytes_shared: 0, skipped: provenance.skipped })
     }
 }

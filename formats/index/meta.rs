@@ -8,6 +8,9 @@ pub struct Meta {
     pub schema: Schema,
     /// Record of how the dataset was made.
     pub provenance: Provenance,
+    /// Identity of the run that wrote the file, where the block is all that can say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 impl Meta {
@@ -22,6 +25,6 @@ impl Meta {
     pub(crate) fn from_json(bytes: &[u8]) -> Result<Self, String> {
         let meta: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         let schema = Schema::new(meta.schema.fields).map_err(|error| error.to_string())?;
-        Ok(Self { schema, provenance: meta.provenance })
+        Ok(Self { schema, ..meta })
     }
 }

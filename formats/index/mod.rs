@@ -8,11 +8,11 @@
 //!
 //! ```
 //! use bytes::Bytes;
-//! use fdconvert_core::{FieldSpec, Kind, Provenance, Schema};
+//! use fdconvert_core::{FieldSpec, Kind, Schema};
 //! use fdconvert_formats::index::{Builder, Index, Meta, Region};
 //!
 //! let schema = Schema::new(vec![FieldSpec::new("note", Kind::Text)])?;
-//! let meta = Meta { schema, provenance: Provenance::default() }.to_json();
+//! let meta = Meta { schema, ..Meta::default() }.to_json();
 //! let mut builder = Builder::new(1);
 //! builder.push("a/b", &[Region { offset: 0, len: 5, xxh3: 7, image: None }]);
 //! let mut block = Vec::new();

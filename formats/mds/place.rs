@@ -143,13 +143,18 @@ impl Place {
         Ok(Found::Nothing)
     }
 
-    /// Returns whether the shard has a record of that run, be it damaged behind its start.
-    fn has_record_of(&self, fingerprint: [u8; 16]) -> Result<bool> {
-        Ok(match proof::<Record>(&self.record(), fingerprint)? {
-            Proof::Record(record) => record.is_of(fingerprint),
-            Proof::OfThisRun => true,
-            Proof::Missing | Proof::Damaged(_) => false,
-        })
+    /// Returns whether this shard has a record of that run, be it damaged behind its start, or
+    /// another one of its split: of samples whose number is not known there may be one behind the
+    /// last.
+    fn is_of_begun(&self, fingerprint: [u8; 16]) -> Result<bool> {
+        for stem in recorded(&self.folder)? {
+            match proof::<Record>(&record_path(&self.folder, &stem), fingerprint)? {
+                Proof::Record(record) if record.is_of(fingerprint) => return Ok(true),
+                Proof::OfThisRun => return Ok(true),
+                _ => {}
+            }
+        }
+        Ok(false)
     }
 
     /// Refuses to write over what this run did not make, if not told to.
@@ -176,7 +181,7 @@ impl Place {
         let has_manifest = exists(&self.out.join(manifest::NAME))?;
         let is_complete = has_manifest || exists(&index)?;
         // Its indexes were written, and the manifest was not.
-        let is_begun = !has_manifest && self.has_record_of(request.fingerprint)?;
+        let is_begun = !has_manifest && is_complete && self.is_of_begun(request.fingerprint)?;
         // A finished dataset of this run that has lost a shard may be mended.
         if is_complete && !is_begun && !is_of(&self.out, request.fingerprint) {
             return refuse(format!("{} holds a dataset", self.folder.display()));

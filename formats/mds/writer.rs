@@ -286,7 +286,7 @@ impl ShardWriter for Writer {
         let entry = this.config.into_entry(n_samples, sealed.raw_data, sealed.zip_data);
         let mut provenance = this.provenance;
         provenance.skipped.extend_from_slice(&this.skipped);
-        let meta = Meta { schema: this.schema, provenance }.to_json();
+        let meta = Meta { schema: this.schema, provenance, run: None }.to_json();
         let block = sidecar::block(&index, &meta, entry.raw_data.bytes)?;
         let record = Record::new(this.fingerprint, entry, sealed.xxh3, this.skipped);
 

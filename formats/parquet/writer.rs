@@ -9,15 +9,18 @@ use super::{
     stage::{check, message, properties},
     target::Target,
 };
-use crate::index::{Builder, ImageFacts, Meta, Range, Region};
+use crate::{
+    index::{Builder, ImageFacts, Meta, Range, Region},
+    shards::existing::complete_file,
+};
 use ::parquet::{errors::ParquetError, file::metadata::KeyValue};
 use fdconvert_core::{
-    Create, Encoded, Error, Kind, Provenance, Reader as _, Result, Sample, Schema, ShardSummary,
-    ShardWriter, Skipped, Source as _, Value, message, named,
+    Create, Encoded, Error, Kind, Provenance, Result, Sample, Schema, ShardSummary, ShardWriter,
+    Skipped, Value, message, named,
 };
 use fdconvert_storage::{
     Claim, Scratch, fingerprint_hex, partial_path,
-    place::{exists, file_len, is_object_of_run, is_url},
+    place::{exists, is_object_of_run, is_url},
     refuse_foreign_partial, take_back, write_partial,
 };
 use std::{
@@ -63,31 +66,27 @@ fn claim_of(out: &Path) -> PathBuf {
     name.into()
 }
 
-/// The file that this very run has written before it was killed.
+/// The file that this very run has written; what it left when it was killed since goes.
 pub(crate) fn finished(request: &Create<'_>) -> Result<Option<ShardSummary>> {
-    if request.overwrite || !exists(request.out)? {
+    if request.overwrite {
         return Ok(None);
     }
-    let claim = Claim::open(&claim_of(request.out), request.stamp, false);
-    let Ok(claim) = claim else { return Ok(None) };
-    if !claim.resumes() {
-        return Ok(None);
-    }
-    let reader = ParquetReader::open(request.out);
-    let hex = fingerprint_hex(request.fingerprint);
-    let is_ours = |reader: &ParquetReader| {
+    let run = |reader: &ParquetReader| {
         let note = reader.parts.first().and_then(|part| part.file.note.as_ref());
-        note.is_some_and(|note| note.fingerprint == hex)
+        note.map(|note| note.fingerprint.clone())
     };
-    let Some(reader) = reader.ok().filter(is_ours) else {
-        claim.leave();
+    let claim = claim_of(request.out);
+    let is_claimed = exists(&partial_path(&claim))?;
+    // One that is being replaced.
+    if is_claimed && !is_url(request.out) && exists(&partial_path(request.out))? {
         return Ok(None);
-    };
-    claim.remove();
-    let skipped = reader.provenance().map_or_else(Vec::new, |it| it.skipped.clone());
-    let bytes = file_len(request.out)?.unwrap_or_default();
-    let (path, samples) = (request.out.to_owned(), reader.len());
-    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
+    }
+    let summary = complete_file(request, || ParquetReader::open(request.out), run)?;
+    if summary.is_some() && is_claimed {
+        let Ok(claim) = Claim::open(&claim, request.stamp, false) else { return Ok(None) };
+        if claim.resumes() { claim.remove() } else { claim.leave() }
+    }
+    Ok(summary)
 }
 
 impl ParquetWriter {
@@ -177,7 +176,7 @@ impl ParquetWriter {
             self.ranges.push(Range { offset, len: padding, xxh3 });
         }
         let provenance = self.provenance.clone();
-        let meta = Meta { schema: self.schema.clone(), provenance }.to_json();
+        let meta = Meta { schema: self.schema.clone(), provenance, run: None }.to_json();
         // One range more: that of what is behind the block.
         let len = self.index.block_len(&meta, self.ranges.len() + 1);
         let place = Place { offset: at, len };

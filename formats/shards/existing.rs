@@ -5,12 +5,14 @@ use super::{
     record_path,
 };
 use fdconvert_core::{
-    Create, Error, Existing, Format, Message, Result, ShardSummary, message, named,
+    Create, Error, Existing, Format, Message, Reader, Result, ShardSummary, message, named,
 };
 use fdconvert_storage::{
     SourceStamp, fingerprint_hex, open_all,
     place::{self, Kind, is_url},
-    refuse_link, sync_folder_of,
+    refuse_link,
+    sigbus::caught,
+    sync_folder_of,
 };
 use std::{
     collections::BTreeMap,
@@ -31,6 +33,47 @@ pub(crate) fn replace_it() -> Message {
 pub(crate) fn holds_another<T>(out: &Path) -> Result<T> {
     let what = message!("{} holds another dataset; {}", out.display(), replace_it());
     Err(Error::usage("output", what))
+}
+
+/// The file of its own that this very run has completed, by what is read of it: which `run` it is
+/// of, and that it is whole. An object bears the mark of its run, and is not read.
+///
+/// # Errors
+/// `Usage` where the file is of this run and damaged, `Io`.
+pub(crate) fn complete_file<R: Reader>(
+    request: &Create<'_>,
+    open: impl FnOnce() -> Result<R>,
+    run: impl FnOnce(&R) -> Option<String>,
+) -> Result<Option<ShardSummary>> {
+    let is_marked = place::is_object_of_run(request.out, None, &fingerprint_hex(request.stamp))?;
+    if is_marked == Some(false) || !place::is_file(request.out) {
+        return Ok(None);
+    }
+    // What is no such file is in the way, and who writes it says so.
+    let Ok(reader) = open() else { return Ok(None) };
+    let skipped = reader.provenance().map_or_else(Vec::new, |made| made.skipped.clone());
+    let (path, samples) = (request.out.to_owned(), reader.len());
+    if is_marked.is_none() {
+        let planned = &request.shard.samples;
+        let is_of_shard = request.is_open
+            || planned.end.saturating_sub(planned.start) == samples + skipped.len() as u64;
+        if !is_of_shard || run(&reader) != Some(fingerprint_hex(request.fingerprint)) {
+            return Ok(None);
+        }
+        let damage = reader.verify_layout().into_iter().next();
+        let of_sample = |index| caught(|| reader.verify_sample(index)).err();
+        if let Some(error) = damage.or_else(|| (0..samples).find_map(of_sample)) {
+            let what = message!(
+                "{} is what this run has written, and it is damaged: {}; replace it with {}",
+                path.display(),
+                error.message(),
+                named::OVERWRITE
+            );
+            return Err(Error::usage("output", what));
+        }
+    }
+    let bytes = place::file_len(&path)?.unwrap_or_default();
+    Ok(Some(ShardSummary { path, samples, bytes, bytes_shared: 0, skipped }))
 }
 
 /// Returns whether other processes of this very run may write the same shard: in a store, which

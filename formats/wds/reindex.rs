@@ -144,7 +144,7 @@ impl Wds {
             source: reader.name(),
             ..Provenance::default()
         };
-        let mut meta = Meta { schema: schema.clone(), provenance };
+        let mut meta = Meta { schema: schema.clone(), provenance, run: None };
         if let Some(how) = how {
             how.note(&mut meta);
         }

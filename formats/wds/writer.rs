@@ -222,7 +222,7 @@ impl ShardWriter for Writer {
         let index = self.with_index.then_some((
             index,
             self.entries.unwrap_or_default(),
-            Meta { schema: self.schema, provenance: std::mem::take(&mut provenance) },
+            Meta { schema: self.schema, provenance: std::mem::take(&mut provenance), run: None },
         ));
         let at = layout::index_path(&path);
         let tar_file = tar.file.identity();

@@ -2,6 +2,8 @@
 //! that write and read images are enough.
 
 #[cfg(feature = "turbo")]
+mod again;
+#[cfg(feature = "turbo")]
 mod align;
 #[cfg(feature = "turbo")]
 mod annotations;

@@ -324,6 +324,12 @@ pub trait ShardWriter: Send {
         0
     }
 
+    /// Returns how many of the samples that were written it has only compared, as a finished output
+    /// holds them.
+    fn found(&self) -> u64 {
+        0
+    }
+
     /// Appends a sample.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 use crate::{Pack, out, pack::threads, settings::Settings, sources::Opening};
 use fdconvert_codec::Encode;
 use fdconvert_core::{Codec, Error, Layout, Result, Source, named};
+use fdconvert_pipeline::{TOOL, recorded_params};
 use fdconvert_storage::place;
 use std::{
     fmt,
@@ -71,7 +72,8 @@ impl Pack {
     /// Checks options and output before there is a source, for programs that take hours to make
     /// their samples: what [`run`](Self::run) would refuse for other reasons than the samples. An
     /// output of one file that exists is refused without `overwrite`, and so is a complete dataset
-    /// of shards.
+    /// of shards, unless it was made with the same options: then it may be of the same samples, which
+    /// [`run`](Self::run) finds out.
     ///
     /// # Errors
     /// `Usage`, as [`run`](Self::run) has it; `Io`.
@@ -87,7 +89,7 @@ impl Pack {
         if format.capabilities().formulas_only {
             return Err(no_recipe(out));
         }
-        if overwrite {
+        if overwrite || self.may_have_made(out, &settings) {
             return Ok(());
         }
         let is_file = format.capabilities().layout == Layout::File;
@@ -99,6 +101,22 @@ impl Pack {
             format.completed(out, [0; 16])?;
         }
         Ok(())
+    }
+
+    /// Returns whether a dataset is there that this version has made with the same options.
+    fn may_have_made(&self, out: &Path, settings: &Settings) -> bool {
+        if !settings.format.detect(out) {
+            return false;
+        }
+        let Ok(reader) = settings.format.open(out) else { return false };
+        let jpeg_index = self.options.jpeg_index.bits();
+        let (policy, format) = (&settings.policy, &*settings.format);
+        let params = recorded_params(policy, format, jpeg_index, &settings.params);
+        reader.provenance().is_some_and(|made| {
+            // What is chosen of the samples is recorded as well, and not known yet.
+            let has = |(name, value)| made.params.get(name) == Some(value);
+            made.tool == TOOL && params.iter().all(has)
+        })
     }
 
     /// Returns whether all samples are packed, in the order of their source: none is chosen, shuffled or

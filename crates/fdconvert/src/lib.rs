@@ -99,6 +99,7 @@ pub use fdconvert_profile::Report as ProfileReport;
 pub use fdconvert_reader::formats;
 
 use fdconvert_core::MaxDecompressed;
+pub use fdconvert_storage::place::ReadingStopped;
 use std::path::Path;
 
 /// Opens a packed dataset, a folder of images, or the fractals of a recipe.
@@ -119,6 +120,13 @@ pub fn open(dataset: impl AsRef<Path>) -> Result<Box<dyn Reader>> {
 /// `Usage` for a name that no store has, and in builds without the feature `stores`.
 pub fn set_store_options(options: impl IntoIterator<Item = (String, String)>) -> Result<()> {
     fdconvert_storage::place::set_store_options(options)
+}
+
+/// As long as the result lives nothing is read from stores, in this process: requests end with
+/// `Cancelled`. For those who have cancelled a run and wait for it, so that a server that is silent
+/// does not keep them.
+pub fn stop_reading() -> ReadingStopped {
+    fdconvert_storage::place::stop_reading()
 }
 
 /// Opens sources as [`Pack`] does: joined, with the tables, pairs and limits of `options`.

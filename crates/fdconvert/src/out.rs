@@ -1,7 +1,10 @@
 //! Where an output may lie, and what its name may say.
 use fdconvert_core::{Error, Format, Layout, Named, Result, message, named};
 use fdconvert_fractal::Recipe;
-use fdconvert_storage::place::{self, is_url};
+use fdconvert_storage::{
+    place::{self, is_url},
+    refuse_special,
+};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -51,6 +54,9 @@ pub(crate) fn check_place<'a>(
         let what = "nothing is packed to standard output; name a file or a folder (./- for one \
                     that is called so)";
         return Err(Error::usage(option, what));
+    }
+    if !is_url(out) {
+        refuse_special(out)?;
     }
     let inputs = inputs.filter(|input| Recipe::in_place_of(input).is_none());
     // What is here and what is in a store never are the same.

@@ -231,19 +231,30 @@ impl Dataset<'_> {
 
     /// Returns what of the record tells runs apart: not what the source holds beside its samples.
     fn recorded(&self) -> Provenance {
-        let mut params = self.policy.params();
-        params.insert("format".into(), self.format.name().into());
-        if let Some(grid_bits) = self.jpeg_index {
-            params.insert("jpeg-index".into(), grid_bits.to_string());
-        }
-        params.extend(self.params.iter().map(|(name, value)| (name.clone(), value.clone())));
-        Provenance {
-            tool: concat!("fdconvert ", env!("CARGO_PKG_VERSION")).into(),
-            source: self.source.name(),
-            params,
-            skipped: Vec::new(),
-        }
+        let params = recorded_params(self.policy, self.format, self.jpeg_index, self.params);
+        let source = self.source.name();
+        Provenance { tool: TOOL.into(), source, params, skipped: Vec::new() }
     }
+}
+
+/// Name and version that datasets record as the tool which made them.
+pub const TOOL: &str = concat!("fdconvert ", env!("CARGO_PKG_VERSION"));
+
+/// Returns the parameters that datasets record, which are all that shapes their bytes.
+#[must_use]
+pub fn recorded_params(
+    policy: &Policy,
+    format: &dyn Format,
+    jpeg_index: Option<u32>,
+    params: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut recorded = policy.params();
+    recorded.insert("format".into(), format.name().into());
+    if let Some(grid_bits) = jpeg_index {
+        recorded.insert("jpeg-index".into(), grid_bits.to_string());
+    }
+    recorded.extend(params.iter().map(|(name, value)| (name.clone(), value.clone())));
+    recorded
 }
 
 /// Returns what a plan makes at `out`: formats of one file get one for each split, named after it.

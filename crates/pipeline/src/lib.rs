@@ -44,7 +44,7 @@ mod unreadable;
 
 pub use cancel::Cancel;
 pub use concat::Concat;
-pub use dataset::{Dataset, Identity, Part, outputs};
+pub use dataset::{Dataset, Identity, Part, TOOL, outputs, recorded_params};
 pub use dedup::{Deduped, dedup};
 pub use expression::{Condition, Expression, Scalar, Type};
 pub use keys::{FoundKeys, KeyList};

@@ -334,7 +334,7 @@ impl Filling<'_> {
             Err(Error::Cancelled) if has_ended => open::check_resumed(dataset, first)?,
             Err(error) => return Err(error),
         }
-        tally.resumed += resumed;
+        tally.resumed += resumed + writer.found();
         Ok(writer)
     }
 }

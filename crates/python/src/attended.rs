@@ -1,6 +1,9 @@
 //! Work on a thread of its own, while Python's thread listens: to Ctrl-C, for the caller who wants
 //! to know how far it is, and to requests that only Python can answer.
-use crate::desk::{Desk, Fetched, Next, Offered};
+use crate::{
+    desk::{Desk, Fetched, Next, Offered},
+    error::raise,
+};
 use fdconvert::{Cancel, Error, Observer, Progress, Result, Skipped, Stage, Steps};
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde_json::Value;
@@ -8,10 +11,12 @@ use std::{
     collections::VecDeque,
     io, mem,
     panic::resume_unwind,
+    path::Path,
     process,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
+        mpsc::{self, RecvTimeoutError},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -41,6 +46,42 @@ pub(crate) fn attended(
     fetch: impl FnMut(u64, &[u64]) -> PyResult<Fetched>,
 ) -> PyResult<Result<Value>> {
     Work::begin(work)?.attend(py, progress, n_coming, fetch)
+}
+
+/// Carries out short work, and lets signals end it where one of these paths leads to a store, whose
+/// server may be silent.
+pub(crate) fn interruptible<'a, T: Send>(
+    py: Python<'_>,
+    paths: impl IntoIterator<Item = &'a Path>,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    if paths.into_iter().all(fdconvert_reader::is_path) {
+        return py.detach(work).map_err(|error| raise(&error));
+    }
+    thread::scope(|scope| {
+        let (done, waits) = mpsc::channel::<()>();
+        let worker = scope.spawn(move || {
+            // Dropped when the work has ended, also by a panic.
+            let _done = done;
+            work()
+        });
+        // Without the interpreter's lock only what may be shared is taken along.
+        let waits = Mutex::new(waits);
+        let has_ended = || {
+            let waits = waits.lock().unwrap_or_else(PoisonError::into_inner);
+            waits.recv_timeout(POLL) != Err(RecvTimeoutError::Timeout)
+        };
+        let mut interrupt = None;
+        while interrupt.is_none() && !py.detach(has_ended) {
+            interrupt = py.check_signals().err();
+        }
+        let _stopped = interrupt.is_some().then(fdconvert::stop_reading);
+        let found = py.detach(|| worker.join()).unwrap_or_else(|panic| resume_unwind(panic));
+        match interrupt {
+            Some(exception) => Err(exception),
+            None => found.map_err(|error| raise(&error)),
+        }
+    })
 }
 
 /// Work that has begun. It is stopped, and waited for, when this is dropped.
@@ -125,9 +166,10 @@ impl Work {
         fetch: impl FnMut(u64, &[u64]) -> PyResult<Fetched>,
     ) -> PyResult<Result<Value>> {
         let result = self.answer(py, progress, n_coming, fetch);
-        if result.is_err() {
+        let _stopped = result.is_err().then(|| {
             self.meter.cancel.cancel();
-        }
+            fdconvert::stop_reading()
+        });
         // What it comes to after an exception is no longer asked for.
         if let Err(panic) = py.detach(|| self.join()) {
             resume_unwind(panic);

@@ -1,5 +1,6 @@
 //! The map-style dataset.
 use crate::{
+    attended::interruptible,
     error::{DataError, UsageError, raise},
     sample::{Decode, How, Picture, fetch, fetch_many, from_json, n_threads_of, to_dict},
 };
@@ -77,7 +78,7 @@ impl Dataset {
         let is_path = fdconvert_reader::is_path(&path);
         let absolute = if is_path { std::path::absolute(&path)? } else { path.clone() };
         let open = || sigbus::caught(|| fdconvert_reader::open(&path));
-        let reader = py.detach(open).map_err(|error| raise(&error))?;
+        let reader = interruptible(py, [&*path], open)?;
         let limits = Limits { max_pixels, max_file_bytes };
         let how = How { decode, orient, limits, verify };
         Ok(Self { reader, path, absolute, how, threads, transform })
@@ -97,8 +98,9 @@ impl Dataset {
             return Ok(self.list(py, &positions?)?.into_any());
         }
         let index = self.position(index)?;
-        let sample = py.detach(|| fetch(&*self.reader, index, self.how));
-        self.finish(py, sample.map_err(|error| raise(&error))?)
+        let fetch = || fetch(&*self.reader, index, self.how);
+        let sample = interruptible(py, [&*self.path], fetch)?;
+        self.finish(py, sample)
     }
 
     /// Several samples at once, decoded by several threads. A `torch.utils.data.DataLoader` calls
@@ -131,8 +133,9 @@ impl Dataset {
     fn get<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let index = self.position(index)?;
         let how = How { decode: Decode::No, ..self.how };
-        let sample = py.detach(|| fetch(&*self.reader, index, how));
-        to_dict(py, self.reader.schema(), sample.map_err(|error| raise(&error))?)
+        let fetch = || fetch(&*self.reader, index, how);
+        let sample = interruptible(py, [&*self.path], fetch)?;
+        to_dict(py, self.reader.schema(), sample)
     }
 
     /// The key of sample `index`: its name, which for samples from files is the path below the
@@ -284,8 +287,8 @@ impl Dataset {
         let n_threads = n_threads_of(py, self.threads)?;
         let samples = PyList::empty(py);
         for chunk in indices.chunks(n_threads * SAMPLES_PER_LOOK) {
-            let fetched = py.detach(|| fetch_many(&*self.reader, chunk, self.how, n_threads));
-            for sample in fetched.map_err(|error| raise(&error))? {
+            let fetch = || fetch_many(&*self.reader, chunk, self.how, n_threads);
+            for sample in interruptible(py, [&*self.path], fetch)? {
                 samples.append(self.finish(py, sample)?)?;
             }
             py.check_signals()?;

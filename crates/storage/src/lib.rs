@@ -131,6 +131,7 @@ pub use {
     lock::unlocked_files,
     object_journal::ObjectJournal,
     parted::{Parted, Sent},
+    rename::refuse_special,
     replace::{create_new, replace, write_new, write_partial},
     scratch::{Scratch, partial_path, refuse_foreign_partial, take_back},
     scratch_dir::ScratchDir,

@@ -4,10 +4,11 @@ use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     io::Errno,
 };
-use std::{fs, io, path::Path};
+use std::{fs, io, os::unix::fs::FileTypeExt, path::Path};
 
-/// Replaces what has the name.
+/// Replaces a file that has the name, or a link, but nothing else.
 pub(crate) fn replace(from: &Path, to: &Path) -> Result<()> {
+    refuse_special(to)?;
     fs::rename(from, to).map_err(Error::io("rename into place", to))
 }
 
@@ -24,6 +25,27 @@ pub(crate) fn keep(from: &Path, to: &Path) -> Result<()> {
         },
         Err(cause) => Err(Error::io("rename into place", to)(cause.into())),
     }
+}
+
+/// Refuses to replace what is no file: a device or a pipe is of others, and may be `/dev/null`. A
+/// folder is refused by the system, and a link is replaced, not what it leads to.
+///
+/// # Errors
+/// `Usage`.
+pub fn refuse_special(path: &Path) -> Result<()> {
+    // What cannot be looked at is refused by whoever writes it.
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
+    let kind = found.file_type();
+    if kind.is_file() || kind.is_symlink() || kind.is_dir() {
+        return Ok(());
+    }
+    let what = match kind {
+        _ if kind.is_fifo() => "a pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    };
+    let what = format!("{} is {what}, which is not replaced; name another output", path.display());
+    Err(Error::usage("output", what))
 }
 
 /// The refusal of a name that is taken.

@@ -109,7 +109,7 @@ impl Client {
         Ok(Self { runtime, ahead, store, parts })
     }
 
-    /// Waits for a request. Not to be called by what runs on a runtime itself.
+    /// Waits for a request, however long it takes. Not to be called by what runs on a runtime itself.
     pub(crate) fn wait<T>(&self, request: impl Future<Output = T>) -> T {
         self.runtime.block_on(request)
     }

@@ -1,5 +1,5 @@
 //! Bytes that a task on the runtime fetches, and a thread may wait for.
-use crate::client::Client;
+use crate::{client::Client, patience::unless_stopped};
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 use std::{
@@ -44,7 +44,7 @@ impl Fetched {
                 Either::Left((turn, _)) => turn.ok(),
                 Either::Right(_) => None,
             };
-            if let Some(bytes) = request.await {
+            if let Some(bytes) = unless_stopped(request).await.flatten() {
                 *fetched.lock() = State::Here(bytes);
             }
         })

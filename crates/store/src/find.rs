@@ -7,7 +7,7 @@ use crate::{
     object::Object,
 };
 use fdconvert_core::{Error, Result};
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::{StreamExt as _, TryFutureExt as _, TryStreamExt as _};
 use object_store::ObjectMeta;
 use std::{
     io,
@@ -116,14 +116,14 @@ pub fn list_below(path: &Path, take: &mut dyn FnMut(Below) -> Result<()>) -> Res
     }
     let client = Client::of(&location)?;
     let failed = |cause| error::of("list", &location, cause);
-    let top = client.wait(lists::right_in(&client, &location.key)).map_err(failed)?;
+    let top = client.read(lists::right_in(&client, &location.key).map_err(failed))?;
     let root = location.key.as_ref();
     let mut see = |meta: &ObjectMeta, within| match below(root, meta, within) {
         Some(found) => take(found),
         None => Ok(()),
     };
     top.objects.iter().try_for_each(|meta| see(meta, None))?;
-    client.wait(async {
+    client.read(async {
         let lists = (0..).zip(&top.common_prefixes).map(|(number, folder): (u32, _)| {
             lists::below(&client, folder.clone()).map_ok(move |meta| (number, meta)).boxed()
         });
@@ -172,22 +172,21 @@ fn is_folder(location: &Location) -> Result<bool> {
         return Ok(!hugging_face::list(location)?.is_empty());
     }
     let client = Client::of(location)?;
-    let first =
-        client.wait(async { lists::below(&client, location.key.clone()).boxed().next().await });
+    let first = client.open(location, async {
+        let first = lists::below(&client, location.key.clone()).boxed().next().await;
+        first.transpose().map_err(|cause| error::of("open", location, cause))
+    });
     match first {
-        None => Ok(false),
-        Some(Ok(_)) => Ok(true),
-        Some(Err(cause)) => match error::of("open", location, cause) {
-            error if is_missing(&error) => Ok(false),
-            error => Err(error),
-        },
+        Ok(first) => Ok(first.is_some()),
+        Err(error) if is_missing(&error) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
 fn list_in(location: &Location) -> Result<Vec<Entry>> {
     let client = Client::of(location)?;
-    let listed = client.wait(lists::right_in(&client, &location.key));
-    let listed = listed.map_err(|cause| error::of("list", location, cause))?;
+    let listed = lists::right_in(&client, &location.key);
+    let listed = client.read(listed.map_err(|cause| error::of("list", location, cause)))?;
     let name = |key: &object_store::path::Path| key.filename().map(ToOwned::to_owned);
     let objects = listed.objects.iter().filter_map(|meta| {
         let path = location.path.join(name(&meta.location)?);

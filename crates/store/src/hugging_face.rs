@@ -7,6 +7,7 @@ use crate::{
     location::{Base, Location},
 };
 use fdconvert_core::{Error, Result};
+use futures_util::TryFutureExt as _;
 use http::{HeaderMap, HeaderValue, header};
 use object_store::ClientOptions;
 use serde::Deserialize;
@@ -77,7 +78,7 @@ pub(crate) fn list(location: &Location) -> Result<Vec<Entry>> {
     for _ in 0..MAX_PAGES {
         let Some(url) = next.take() else { break };
         count::request();
-        let answer = client.wait(async {
+        let answer = async {
             let answer = requests.get(&url).send().await?;
             if answer.status() == http::StatusCode::NOT_FOUND {
                 return Ok(None);
@@ -85,8 +86,9 @@ pub(crate) fn list(location: &Location) -> Result<Vec<Entry>> {
             let answer = answer.error_for_status()?;
             let following = following(answer.headers());
             Ok(Some((following, answer.bytes().await?)))
-        });
-        let answer = answer.map_err(|cause: reqwest::Error| failed(io::Error::other(cause)))?;
+        };
+        let answer = answer.map_err(|cause: reqwest::Error| failed(io::Error::other(cause)));
+        let answer = client.open(location, answer)?;
         let Some((following, text)) = answer else { break };
         let listed: Vec<Listed> =
             serde_json::from_slice(&text).map_err(|cause| failed(io::Error::other(cause)))?;

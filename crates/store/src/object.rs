@@ -115,7 +115,7 @@ impl Object {
             return Ok(bytes);
         }
         let client = self.client()?;
-        client.wait(self.request(&client, offset, end))
+        client.read(self.request(&client, offset, end))
     }
 
     /// Begins to fetch ranges (offset and length) that will be read soon, near ones together: a
@@ -219,24 +219,25 @@ fn start_of(location: &Location) -> Result<Option<Start>> {
         .is_some_and(|extension| extension == "json" || extension == "fdx");
     let n_bytes = if is_document { DOCUMENT_BYTES } else { START_BYTES };
     let client = Client::of(location)?;
-    match client.wait(get(&client, location, GetRange::Bounded(0..n_bytes), None)) {
-        Ok((meta, _, bytes)) => Ok(Some(Start { len: meta.size, e_tag: meta.e_tag, bytes })),
-        Err(error) if find::is_missing(&error) => Ok(None),
-        // An empty object has no first byte.
-        Err(error) => match head(location)? {
-            meta if meta.size == 0 => {
-                Ok(Some(Start { len: 0, e_tag: meta.e_tag, bytes: Bytes::new() }))
-            }
-            _ => Err(error),
-        },
-    }
+    client.open(location, async {
+        match get(&client, location, GetRange::Bounded(0..n_bytes), None).await {
+            Ok((meta, _, bytes)) => Ok(Some(Start { len: meta.size, e_tag: meta.e_tag, bytes })),
+            Err(error) if find::is_missing(&error) => Ok(None),
+            // An empty object has no first byte.
+            Err(error) => match head(&client, location).await? {
+                meta if meta.size == 0 => {
+                    Ok(Some(Start { len: 0, e_tag: meta.e_tag, bytes: Bytes::new() }))
+                }
+                _ => Err(error),
+            },
+        }
+    })
 }
 
-pub(crate) fn head(location: &Location) -> Result<ObjectMeta> {
-    let client = Client::of(location)?;
+async fn head(client: &Client, location: &Location) -> Result<ObjectMeta> {
     count::request();
     let options = GetOptions { head: true, ..GetOptions::default() };
-    let found = client.wait(client.store.get_opts(&location.key, options));
+    let found = client.store.get_opts(&location.key, options).await;
     Ok(found.map_err(|cause| error::of("open", location, cause))?.meta)
 }
 

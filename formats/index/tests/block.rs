@@ -24,7 +24,7 @@ fn meta() -> Meta {
         params: [("quality".to_owned(), "90".to_owned())].into(),
         skipped: vec![Skipped { index: 3, key: "c".into(), reason: "empty".into() }],
     };
-    Meta { schema, provenance }
+    Meta { schema, provenance, run: None }
 }
 
 fn build(keys: &[&str]) -> (Vec<u8>, Vec<Region>) {

@@ -12,7 +12,7 @@ fn meta() -> Vec<u8> {
         [("note", Kind::Text), ("image", Kind::Image), ("label", Kind::Int), ("mask", Kind::Image)];
     let fields = fields.map(|(name, kind)| FieldSpec::new(name, kind));
     let schema = Schema::new(fields.into()).unwrap();
-    Meta { schema, provenance: Provenance::default() }.to_json()
+    Meta { schema, ..Meta::default() }.to_json()
 }
 
 fn region(xxh3: u64, codec: Option<Codec>) -> Region {

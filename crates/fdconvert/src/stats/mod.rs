@@ -13,7 +13,7 @@ use crate::{
 };
 use fdconvert_core::{Error, Limits, MaxDecompressed, Reader, Result, named, split_names};
 use fdconvert_pipeline::Cancel;
-use fdconvert_storage::{replace, write_new};
+use fdconvert_storage::{refuse_special, replace, write_new};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{
@@ -135,10 +135,9 @@ pub(crate) fn check_place(
     file: Option<&Path>,
     overwrite: bool,
 ) -> Result<()> {
-    match file {
-        Some(file) if !overwrite && file.exists() => Err(Error::exists(option, file)),
-        _ => Ok(()),
-    }
+    let Some(file) = file else { return Ok(()) };
+    refuse_special(file)?;
+    if !overwrite && file.exists() { Err(Error::exists(option, file)) } else { Ok(()) }
 }
 
 /// Writes a file as a whole.

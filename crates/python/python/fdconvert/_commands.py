@@ -67,6 +67,8 @@ def pack(
     found = found_in(sources)
     if not isinstance(found, list):
         return pack_samples(found, out, schema, named | options, progress)
+    if not found:
+        raise UsageError("sources: it is empty, and a dataset has at least one sample")
     if schema is not None:
         raise UsageError("schema: it is for samples; what has a path has fields of its own")
     return _run("pack", [*found, out], named | options, progress)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import warnings
 from collections.abc import Mapping
 from types import TracebackType
@@ -28,6 +29,9 @@ class Writer:
     with the number of samples (a mixed set, a compact beton or one in a store), they wait until all are
     there instead, images as their bytes or as pixels, in a file without a name beside ``path``; those
     within ``memory_budget``, such as ``"4GiB"``, in memory.
+
+    Threads may share a writer: samples are stored in the order in which they come. Processes may not:
+    one that was forked off the process that writes gets a ``UsageError``.
     """
 
     def __init__(
@@ -55,6 +59,9 @@ class Writer:
     ) -> None:
         self._writer: _fdconvert.SampleWriter | None = None
         self._is_open = False
+        # Of the process that has written the first sample.
+        self._process: int | None = None
+        self._lock = threading.RLock()
         named: dict[str, Option] = {
             "format": format,
             "encode": encode,
@@ -86,40 +93,61 @@ class Writer:
 
         Without a ``key``, the sample's ``__key__`` or its number names it.
         """
-        if not self._is_open:
-            raise UsageError("write: the writer is closed")
-        if self._writer is None:
-            fields = self._fields or of_sample(sample)
-            self._writer = _fdconvert.SampleWriter(
-                fields.document,
-                fields.masks,
-                fields.takes_some,
-                self._path,
-                self._options,
-                self._name,
-                self._progress,
-            )
-        self._writer.write(sample, key)
+        # Before the lock, which another thread of the process before may hold for good.
+        self._check_process("write")
+        with self._lock:
+            if not self._is_open:
+                raise UsageError("write: the writer is closed")
+            if self._writer is None:
+                fields = self._fields or of_sample(sample)
+                self._process = os.getpid()
+                self._writer = _fdconvert.SampleWriter(
+                    fields.document,
+                    fields.masks,
+                    fields.takes_some,
+                    self._path,
+                    self._options,
+                    self._name,
+                    self._progress,
+                )
+            self._writer.write(sample, key)
 
     def close(self) -> dict[str, Any]:
         """Pack what was written and return the report, as ``pack`` does."""
-        if not self._is_open:
-            raise UsageError("close: the writer is closed")
-        self._is_open = False
-        if self._writer is None or len(self._writer) == 0:
-            raise UsageError("write: no sample was written")
-        report: dict[str, Any] = json.loads(self._writer.close())
-        return report
+        self._check_process("close")
+        with self._lock:
+            if not self._is_open:
+                raise UsageError("close: the writer is closed")
+            self._is_open = False
+            if self._writer is None or len(self._writer) == 0:
+                raise UsageError("write: no sample was written")
+            report: dict[str, Any] = json.loads(self._writer.close())
+        return told(report, self._path)
 
     def discard(self) -> None:
         """Forget what was written. A closed writer has nothing to forget."""
         self._is_open = False
-        if self._writer is not None:
-            self._writer.discard()
+        if self._writer is not None and not self._is_foreign():
+            with self._lock:
+                self._writer.discard()
 
     def __len__(self) -> int:
         """How many samples were written so far."""
-        return 0 if self._writer is None else len(self._writer)
+        if self._writer is None or self._is_foreign():
+            return 0
+        with self._lock:
+            return len(self._writer)
+
+    def _is_foreign(self) -> bool:
+        """Whether this process was forked off the one that writes."""
+        return self._process is not None and self._process != os.getpid()
+
+    def _check_process(self, what: str) -> None:
+        if self._is_foreign():
+            raise UsageError(
+                f"{what}: process {self._process} writes the samples, and this one was forked off "
+                "it; send it the samples, or let each process write an output of its own"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -138,7 +166,19 @@ class Writer:
     def __del__(self) -> None:
         if getattr(self, "_is_open", False) and len(self) > 0:
             what = f"{self._path} was not written: close the Writer, or use it in a `with` block"
-            warnings.warn(what, ResourceWarning, stacklevel=2, source=self)
+            # Not a ResourceWarning, which Python does not show: samples are lost.
+            warnings.warn(what, RuntimeWarning, stacklevel=2, source=self)
+
+
+def told(report: dict[str, Any], out: StrPath) -> dict[str, Any]:
+    """The report, with a warning where a run before had packed these samples."""
+    if report.get("samples") and report.get("resumed") == report["samples"]:
+        what = (
+            f"{os.fspath(out)} was complete already, and nothing was written; overwrite=True "
+            "writes it again"
+        )
+        warnings.warn(what, RuntimeWarning, stacklevel=3)
+    return report
 
 
 def pack_samples(
@@ -157,6 +197,8 @@ def pack_samples(
             for sample in found.samples:
                 writer.write(sample)
             return writer.close()
+    if len(found.samples) == 0:
+        raise UsageError("sources: it is empty, and a dataset has at least one sample")
     first = found.samples[0] if schema is None and found.schema is None else None
     fields = fields_of(found, schema, first)
     report: dict[str, Any] = json.loads(
@@ -171,4 +213,4 @@ def pack_samples(
             progress,
         )
     )
-    return report
+    return told(report, out)

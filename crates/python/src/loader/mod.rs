@@ -9,6 +9,7 @@ mod unused;
 
 use crate::{
     array::{Array, DeviceArray, Target},
+    attended::interruptible,
     error::{UsageError, raise, raise_option},
     sample::from_json,
 };
@@ -61,6 +62,7 @@ impl BatchSource {
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let options = options::read(options)?;
+        let paths: Vec<_> = parts.iter().map(|(path, _)| path.clone()).collect();
         let open = || {
             let readers = parts
                 .into_iter()
@@ -75,7 +77,8 @@ impl BatchSource {
             }
             Loader::new(Datasets::weighted(readers)?, options)
         };
-        let loader = py.detach(open).map_err(raise_option)?;
+        let loader = interruptible(py, paths.iter().map(|path| &**path), || Ok(open()))?;
+        let loader = loader.map_err(raise_option)?;
         let shape = loader.shape();
         Ok(Self { loader: Mutex::new(Some(loader)), shape, lent: Arc::default() })
     }
@@ -97,7 +100,15 @@ impl BatchSource {
                 Waited::End => return Ok(None),
                 Waited::NotYet => {}
             }
-            py.check_signals()?;
+            if let Err(exception) = py.check_signals() {
+                // Its threads may wait for a server that is silent.
+                let _stopped = fdconvert::stop_reading();
+                self.with(py, |loader| {
+                    loader.stop();
+                    Ok(())
+                })?;
+                return Err(exception);
+            }
             if tell_at.is_some_and(|at| at < Instant::now())
                 && self.with(py, |loader| Ok(loader.waits_for_memory()))?
             {

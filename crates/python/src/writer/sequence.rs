@@ -1,8 +1,9 @@
 //! Samples of a sequence in Python: one by one, or several at once where it has a way for that.
 use super::{
-    fields::{Fields, Unfit},
+    fields::{Fields, Unfit, Values},
     keys::numbered,
     noted, text_of,
+    written::SampleWriter,
 };
 use crate::error::raise;
 use fdconvert::{Error, OnError, Result};
@@ -49,6 +50,21 @@ impl<'py> Sequence<'py> {
     /// Sample `index`, or why it is none; those `coming` next may be fetched with it. An exception
     /// that does not concern the sample, such as that of Ctrl-C, ends the run.
     pub(super) fn fetch(&mut self, index: u64, coming: &[u64]) -> PyResult<Result<Sample<Image>>> {
+        let key = numbered(index, &self.extension);
+        Ok(match self.look(index, coming)? {
+            Ok(Values { key: None, values }) => Ok(Sample { key, values }),
+            Ok(Values { key: Some(name), .. }) => {
+                let what = format!(
+                    "its `__key__` is `{name}`, and the first sample has none; name all, or none"
+                );
+                Err(Error::sample(key, what))
+            }
+            Err(error) => Err(error),
+        })
+    }
+
+    /// The values of sample `index`, and its name if it says one.
+    fn look(&mut self, index: u64, coming: &[u64]) -> PyResult<Result<Values>> {
         let py = self.samples.py();
         let key = numbered(index, &self.extension);
         let object = match self.several.object(index, coming)? {
@@ -56,7 +72,7 @@ impl<'py> Sequence<'py> {
             None => self.samples.get_item(index).map_err(Unfit::Raised),
         };
         match object.and_then(|object| self.fields.values(&object)) {
-            Ok(found) => Ok(Ok(Sample { key, values: found.values })),
+            Ok(found) => Ok(Ok(found)),
             Err(Unfit::Said(what)) => Ok(Err(Error::sample(key, what))),
             Err(Unfit::Raised(error)) if error.is_instance_of::<PyException>(py) => {
                 let what = text_of(py, &error);
@@ -76,18 +92,33 @@ impl<'py> Sequence<'py> {
         self.raised.remove(key).map_or_else(|| raise(error), |raised| noted(py, raised, key))
     }
 
-    /// The first sample and the last one, as far as they are any.
-    pub(super) fn ends(&mut self, len: u64) -> PyResult<Vec<Sample<Image>>> {
+    /// The first sample and the last one, as far as they are any. `None` where the first one says its
+    /// name: the names of the others are known when they are there.
+    pub(super) fn ends(&mut self, len: u64) -> PyResult<Option<Vec<Sample<Image>>>> {
         let last = len.checked_sub(1).filter(|last| *last > 0);
         let mut found = Vec::new();
         for index in [0].into_iter().chain(last).filter(|index| *index < len) {
-            match self.fetch(index, &[])? {
-                Ok(sample) => found.push(sample),
+            match self.look(index, &[])? {
+                Ok(Values { key: Some(_), .. }) if index == 0 => return Ok(None),
+                Ok(Values { values, .. }) => {
+                    found.push(Sample { key: numbered(index, &self.extension), values });
+                }
                 Err(_) if self.on_error == OnError::Skip => {}
                 Err(error) => return Err(self.exception(&error)),
             }
         }
-        Ok(found)
+        Ok(Some(found))
+    }
+
+    /// Writes all samples, one after another.
+    pub(super) fn write_to(&self, writer: &mut SampleWriter, len: u64) -> PyResult<()> {
+        let py = self.samples.py();
+        for index in 0..len {
+            py.check_signals()?;
+            let object = self.samples.get_item(index).map_err(Unfit::Raised);
+            writer.take(py, object.and_then(|object| self.fields.values(&object)), None)?;
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     fields::Fields,
     keys::{Keys, numbered},
     sequence::Sequence,
+    written::SampleWriter,
 };
 use crate::{
     attended::{Meter, attended},
@@ -150,14 +151,22 @@ pub(crate) fn pack_samples(
     name: String,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let Request { pack, on_error, is_dry } = Request::new(out, options)?;
+    let Request { pack, on_error, is_dry } = Request::new(out.clone(), options)?;
     let fields = Fields::new(py, schema, masks, takes_some)?;
     let keys = Keys::new(&pack, &fields.schema)?;
-    let (schema, masks) = (fields.schema.clone(), fields.masks.clone());
     let len = samples.len()? as u64;
+    let document = schema;
+    let (schema, masks) = (fields.schema.clone(), fields.masks.clone());
     let mut sequence = Sequence::new(samples, fields, on_error);
     // Once, also for what is drawn at random: it is one run.
-    let ends = sequence.ends(len)?;
+    let Some(ends) = sequence.ends(len)? else {
+        // Sources know the names of samples that were not asked for: these wait until all are there.
+        let progress = progress.map(Bound::unbind);
+        let mut writer =
+            SampleWriter::new(py, document, masks, takes_some, out, options, name, progress)?;
+        sequence.write_to(&mut writer, len)?;
+        return writer.close(py);
+    };
     let extension = keys.extension(ends.first().map_or(&[], |first| &first.values));
     let fingerprint = fingerprint_of(&schema, len, &ends);
     // That of the ends is as good a guess as any.

@@ -101,11 +101,6 @@ impl Stream {
         self.n_given + n_waiting as u64
     }
 
-    /// Returns whether samples are packed in another process, off which this one was forked.
-    pub(super) fn is_foreign(&self) -> bool {
-        self.work.as_ref().is_some_and(Work::is_foreign)
-    }
-
     /// Takes the next sample. It may wait for those before it to be packed.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Samples that come one after another.
 use super::{
-    MEMORY_BUDGET, N_SAMPLES, Request, Writing,
+    N_SAMPLES, Request, Writing,
     fields::{Fields, Unfit, Values},
     keys::{Keys, numbered},
     noted,
@@ -46,7 +46,7 @@ impl SampleWriter {
     #[new]
     #[pyo3(signature = (schema, masks, takes_some, out, options, name, progress=None))]
     #[allow(clippy::too_many_arguments, reason = "one call from the package's own Python")]
-    fn new(
+    pub(super) fn new(
         py: Python<'_>,
         schema: &str,
         masks: Vec<usize>,
@@ -73,30 +73,12 @@ impl SampleWriter {
         key: Option<String>,
     ) -> PyResult<()> {
         self.check_open()?;
-        let skips = self.on_error == OnError::Skip;
-        let (key, values) = match self.fields.values(sample) {
-            Ok(Values { key: own, values }) => (key.or(own), Ok(values)),
-            Err(Unfit::Said(what)) => (key, Err(what)),
-            Err(Unfit::Raised(error)) => {
-                if !skips || !error.is_instance_of::<PyException>(py) {
-                    return Err(noted(py, error, &key.unwrap_or_else(|| self.next_key())));
-                }
-                (key, Err(text_of(py, &error)))
-            }
-        };
-        if let State::New(_) = self.state {
-            self.begin(py, key.is_some())?;
-        }
-        let refused = match &mut self.state {
-            State::Streamed(_) => self.stream(py, key, values)?,
-            _ => self.spool(py, key, values)?,
-        };
-        refused.map_or(Ok(()), |(key, what)| Err(raise(&Error::sample(key, what))))
+        let found = self.fields.values(sample);
+        self.take(py, found, key)
     }
 
     /// Packs what was taken and returns the report as JSON.
-    fn close(&mut self, py: Python<'_>) -> PyResult<String> {
-        self.check_process()?;
+    pub(super) fn close(&mut self, py: Python<'_>) -> PyResult<String> {
         let n_written = self.n_written();
         let progress = self.progress.as_ref().map(|progress| progress.bind(py));
         match std::mem::replace(&mut self.state, State::Closed) {
@@ -136,6 +118,34 @@ impl SampleWriter {
 type Refused = Option<(String, String)>;
 
 impl SampleWriter {
+    /// Takes what was found of a sample.
+    pub(super) fn take(
+        &mut self,
+        py: Python<'_>,
+        found: Result<Values, Unfit>,
+        key: Option<String>,
+    ) -> PyResult<()> {
+        let skips = self.on_error == OnError::Skip;
+        let (key, values) = match found {
+            Ok(Values { key: own, values }) => (key.or(own), Ok(values)),
+            Err(Unfit::Said(what)) => (key, Err(what)),
+            Err(Unfit::Raised(error)) => {
+                if !skips || !error.is_instance_of::<PyException>(py) {
+                    return Err(noted(py, error, &key.unwrap_or_else(|| self.next_key())));
+                }
+                (key, Err(text_of(py, &error)))
+            }
+        };
+        if let State::New(_) = self.state {
+            self.begin(py, key.is_some())?;
+        }
+        let refused = match &mut self.state {
+            State::Streamed(_) => self.stream(py, key, values)?,
+            _ => self.spool(py, key, values)?,
+        };
+        refused.map_or(Ok(()), |(key, what)| Err(raise(&Error::sample(key, what))))
+    }
+
     fn n_written(&self) -> u64 {
         match &self.state {
             State::Streamed(stream) => stream.len(),
@@ -156,23 +166,10 @@ impl SampleWriter {
         if matches!(self.state, State::Closed) {
             return Err(closed());
         }
-        self.check_process()?;
         match self.writing.n_samples {
             Some(n_samples) if self.n_written() >= n_samples => {
                 let what = format!("{n_samples} samples were to come, and are there");
                 Err(raise(&Error::usage(N_SAMPLES, what)))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check_process(&self) -> PyResult<()> {
-        match &self.state {
-            State::Streamed(stream) if stream.is_foreign() => {
-                let what = "the process that began to write packs the samples, and this one was \
-                            forked off it; with a budget, and without n_samples, samples wait in a \
-                            file, and both can write";
-                Err(raise(&Error::usage(MEMORY_BUDGET, what)))
             }
             _ => Ok(()),
         }

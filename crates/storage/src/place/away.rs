@@ -2,6 +2,8 @@
 use super::{Below, Kind, StoreTotals};
 use bytes::Bytes;
 use fdconvert_core::Result;
+pub use fdconvert_store::ReadingStopped;
+pub(super) use fdconvert_store::stop_reading;
 use fdconvert_store::{self as store, Entry, Found};
 #[cfg(feature = "write")]
 pub(crate) use fdconvert_store::{

@@ -20,6 +20,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use away::ReadingStopped;
+
 /// Kind of thing that a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -213,6 +215,12 @@ pub struct StoreTotals {
 #[must_use]
 pub fn store_totals() -> StoreTotals {
     away::totals()
+}
+
+/// As long as the result lives nothing is read from stores: who waits for threads that read need not
+/// wait for a server that is silent.
+pub fn stop_reading() -> ReadingStopped {
+    away::stop_reading()
 }
 
 /// Sets options of stores; see the crate `fdconvert-store`.

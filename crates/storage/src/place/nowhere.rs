@@ -45,6 +45,15 @@ pub(crate) fn stat(path: &Path) -> Result<Option<(u64, Option<String>)>> {
     refuse(path)
 }
 
+/// Nothing is read.
+#[derive(Debug)]
+#[must_use = "reading goes on when this is dropped"]
+pub struct ReadingStopped(());
+
+pub(super) fn stop_reading() -> ReadingStopped {
+    ReadingStopped(())
+}
+
 pub(super) fn set_options(options: Vec<(String, String)>) -> Result<()> {
     if options.is_empty() {
         return Ok(());
