@@ -23,8 +23,11 @@ from fdconvert._outputs import (
 )
 from fdconvert._paths import StrPath, absolute
 
-Part: TypeAlias = StrPath | tuple[StrPath, float]
-"""A dataset, or a dataset with how often each of its samples comes in an epoch."""
+Split: TypeAlias = str | Sequence[str]
+"""The name of a split, several names, or ``"all"``."""
+
+Part: TypeAlias = StrPath | tuple[StrPath, float] | tuple[StrPath, float, Split | None]
+"""A dataset, or a dataset with how often each of its samples comes in an epoch, and its split."""
 
 Pair: TypeAlias = tuple[Any, ...]
 """Images and labels, and with ``fields`` a dictionary of them; ``None`` for the labels with
@@ -38,6 +41,9 @@ class Loader:
 
     ``path`` is anything that ``Dataset`` opens, or a list of such paths, each with a weight if it
     is to come more often or less often than once an epoch: ``["a.beton", ("b.beton", 0.5)]``.
+    ``split`` names the split to load, or several in a list; a dataset that has several is loaded as
+    a whole with ``split="all"`` only. In a list of datasets it is that of all which have none of
+    their own behind the weight: ``[("a.wds", 1, "train"), "b.beton"]``.
 
     What comes, and in which order, follows from these alone; not from threads, prefetching or the
     failures of other samples:
@@ -141,6 +147,7 @@ class Loader:
         path: StrPath | Iterable[Part],
         batch_size: int = 64,
         *,
+        split: Split | None = None,
         seed: int = 0,
         threads: int = 0,
         size: int | tuple[int, int] = 224,
@@ -200,7 +207,7 @@ class Loader:
         pin_memory: bool = False,
         out: Any = None,
     ) -> None:
-        parts = _parts(path)
+        parts = _parts(path, split)
         if drop_last:
             if last == "pad":
                 raise UsageError("drop_last: the last batch cannot be padded as well")
@@ -377,7 +384,7 @@ class Loader:
         self.close()
 
     def __repr__(self) -> str:
-        paths = [path if weight == 1 else (path, weight) for path, weight in self._parts]
+        paths = [path if weight == 1 else (path, weight) for path, weight, _ in self._parts]
         shown = repr(paths[0] if len(paths) == 1 else paths)
         return f"fdconvert.Loader({shown}, batch_size={self._options['batch_size']})"
 
@@ -511,19 +518,22 @@ class _Pairs(_Batches):
         return batch.images, batch.labels
 
 
-def _parts(path: StrPath | Iterable[Part]) -> list[tuple[str, float]]:
+def _parts(
+    path: StrPath | Iterable[Part], split: Split | None
+) -> list[tuple[str, float, Split | None]]:
     parts = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    weighted = [
-        (part, 1.0) if isinstance(part, (str, os.PathLike)) else (part[0], float(part[1]))
+    # Another process may run in another folder.
+    return [
+        (absolute(part), 1.0, split)
+        if isinstance(part, (str, os.PathLike))
+        else (absolute(part[0]), float(part[1]), part[2] if len(part) > 2 else split)
         for part in parts
     ]
-    # Another process may run in another folder.
-    return [(absolute(path), weight) for path, weight in weighted]
 
 
 def _restored(
     kind: type[Loader],
-    parts: list[tuple[str, float]],
+    parts: list[tuple[str, float, Split | None]],
     options: dict[str, Any],
     state: dict[str, Any],
 ) -> Loader:

@@ -8,11 +8,12 @@ mod options;
 
 use crate::{
     array::{Array, DeviceArray, Target},
+    dataset::splits_of,
     error::{UsageError, raise, raise_option},
 };
 use fdconvert_core::{ArraySpec, DType, Error};
 use fdconvert_loader::{Batch, Datasets, Loader, Memory, Shape, State, Waited};
-use fdconvert_reader::sigbus;
+use fdconvert_reader::{OpenOptions, sigbus};
 use pyo3::{
     exceptions::PyRuntimeWarning,
     prelude::*,
@@ -53,15 +54,21 @@ impl BatchSource {
     #[new]
     fn new(
         py: Python<'_>,
-        parts: Vec<(PathBuf, f64)>,
+        parts: Vec<(PathBuf, f64, Option<Bound<'_, PyAny>>)>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let options = options::read(options)?;
+        let parts = parts
+            .into_iter()
+            .map(|(path, weight, split)| Ok((path, weight, splits_of(split.as_ref())?)))
+            .collect::<PyResult<Vec<_>>>()?;
         let open = || {
             let readers = parts
                 .into_iter()
-                .map(|(path, weight)| {
-                    Ok((sigbus::caught(|| fdconvert_reader::open(&path))?.into(), weight))
+                .map(|(path, weight, splits)| {
+                    let how = OpenOptions::default().splits(splits);
+                    let open = || fdconvert_reader::open_with(&path, &how);
+                    Ok((sigbus::caught(open)?.into(), weight))
                 })
                 .collect::<Result<_, Error>>()?;
             Loader::new(Datasets::weighted(readers)?, options)
